@@ -1,0 +1,44 @@
+/** Exit codes of every command; docs and help list them from here. */
+export const ExitCode = {
+  ok: 0,
+  regression: 1,
+  usage: 2,
+  unavailable: 3,
+  measurement: 4,
+  notComparable: 5,
+  inconclusive: 6,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+
+/** The kinds of failure a user can act on, each with its exit code. */
+const exitCodes = {
+  usage: ExitCode.usage,
+  output: ExitCode.usage,
+  limit: ExitCode.usage,
+  unavailable: ExitCode.unavailable,
+  unsupported: ExitCode.unavailable,
+  measurement: ExitCode.measurement,
+  mismatch: ExitCode.measurement,
+} as const;
+
+export type ErrorKind = keyof typeof exitCodes;
+
+/** An error whose message is for the user: one sentence that says what and why; `hint` says what to do. */
+export class PinbenchError extends Error {
+  override readonly name = "PinbenchError";
+  readonly kind: ErrorKind;
+  readonly hint: string | null;
+
+  constructor(kind: ErrorKind, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.kind = kind;
+    this.hint = options.hint ?? null;
+  }
+
+  get exitCode(): ExitCode {
+    return exitCodes[this.kind];
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * Everything the compiled addon offers, written by hand: the one place that says what crosses the boundary
+ * between TypeScript (policy) and C++ (mechanism). Times are nanoseconds, sizes are bytes, both plain numbers
+ * (2^53 bytes and 104 days are enough). Every call that measures is asynchronous and ends early, with what it
+ * has, after `abort()`.
+ */
+
+export type Direction = "h2d" | "d2h" | "bidir" | "d2d";
+export type HostMemory = "pageable" | "staged" | "pinned" | "registered" | "write-combined" | "mapped";
+export type Memory = HostMemory | "device";
+export type Mode = "throughput" | "latency";
+export type Timer = "wall" | "event";
+export type Cache = "cold" | "warm";
+
+/** How host memory is allocated. Staged copies use a pageable arena, mapped ones a pinned arena. */
+export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
+
+export interface NativeAddon {
+  readonly build: BuildInfo;
+  /**
+   * Opens a driver library (libcuda.so.1 or the emulated one) and, where a path is given, NVML; `cuInit` is not
+   * called yet. A missing NVML is no error. Throws a NativeError: `LIBRARY_NOT_FOUND`, or
+   * `NOT_A_CUDA_DRIVER` with the symbols that are missing.
+   */
+  openDriver(paths: { driver: string; nvml: string | null }): NativeDriver;
+}
+
+export interface BuildInfo {
+  compiler: string;
+  /** The kernels are embedded: the build found nvcc. */
+  kernels: boolean;
+  sanitizer: "address" | "thread" | null;
+}
+
+export interface NativeDriver {
+  /** Calls cuInit (slow: it may wake the GPU) and reads what does not change. Fails with the driver's error. */
+  initialize(): Promise<DriverFacts>;
+  openSession(options: SessionOptions): Promise<NativeSession>;
+}
+
+export interface DriverFacts {
+  emulated: boolean;
+  /** cuDriverGetVersion: 13000 is CUDA 13.0. */
+  cudaVersion: number;
+  /** NVML's driver version, such as "580.159.04"; null without NVML. */
+  driverVersion: string | null;
+  /** Optional entry points that this driver lacks. */
+  missingSymbols: string[];
+  /** Why NVML is not used; null where it is. */
+  nvmlError: string | null;
+  initNs: number;
+  devices: DeviceFacts[];
+}
+
+export interface DeviceFacts {
+  ordinal: number;
+  name: string;
+  uuid: string | null;
+  /** Lower case, with domain: "0000:00:06.0". */
+  pciBusId: string;
+  totalMemoryBytes: number;
+  computeCapability: string;
+  multiprocessors: number;
+  l2CacheBytes: number;
+  copyEngines: number;
+  integrated: boolean;
+  canMapHostMemory: boolean;
+  link: LinkState | null;
+}
+
+/** What NVML says of the link and the clocks at one moment; a field is null where the device does not tell. */
+export interface LinkState {
+  generation: number | null;
+  width: number | null;
+  maxGeneration: number | null;
+  maxWidth: number | null;
+  smClockMHz: number | null;
+  memoryClockMHz: number | null;
+}
+
+export interface SessionOptions {
+  device: number;
+  /** CPUs that the session's threads may run on (each thread may use all of them). */
+  cpus: number[];
+  /** Node that host memory is preferred from; null leaves it to the system. */
+  numaNode: number | null;
+  /** Seed of the test pattern, 0 to 2^53. */
+  seed: number;
+}
+
+export interface NativeSession {
+  readonly opening: SessionOpening;
+  /** Allocates and fills the host memory of one kind for `workers` workers; a larger geometry replaces a smaller. */
+  reserveHost(kind: ArenaKind, geometry: ArenaGeometry): Promise<ArenaReport>;
+  /** The same on the device: host and device arenas of one session have the same geometry. `copies` is 2 for d2d. */
+  reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<ArenaReport>;
+  /** Rings of pinned slots for staged copies, one a worker. */
+  reserveStaging(ring: { workers: number; slots: number; chunkBytes: number }): Promise<ArenaReport>;
+  measure(request: MeasureRequest): Promise<MeasureResult>;
+  /** Time to obtain one pinned buffer ready to copy from, and to give it back. */
+  measurePinning(kind: "pinned" | "registered", sizeBytes: number): Promise<PinningCost>;
+  /** One copy of 4 KiB from pinned memory, the first of the session if called before any other: its duration. */
+  measureFirstCopy(): Promise<{ durationNs: number }>;
+  memoryInfo(): { freeBytes: number; totalBytes: number };
+  /** Makes the call that is running, and every later one, end as soon as the driver call in flight returns. */
+  abort(): void;
+  close(): Promise<void>;
+}
+
+export interface SessionOpening {
+  /** Retaining the primary context and making it current. */
+  contextNs: number;
+  /** Why kernels cannot be used (mapped memory is then skipped, verifying reads back); null where they can. */
+  kernelsOff: string | null;
+  /** Why the event timer cannot be used; null where it can. */
+  eventTimerOff: string | null;
+  /** How threads wait for the device: always "spin" as yet. */
+  syncMode: "spin";
+  /** Steady clock at the session's zero; sample starts are relative to it. */
+  openedAtNs: number;
+}
+
+/**
+ * A worker's arena is `chunks` separate allocations of `chunkBytes`; no buffer spans two. Buffers of S bytes lie
+ * at multiples of S rounded up to 512 within a chunk, chunk after chunk. Workers of one cell: W, or 2 W
+ * for bidir (host-to-device first).
+ */
+export interface ArenaGeometry {
+  workers: number;
+  chunks: number;
+  chunkBytes: number;
+}
+
+export interface ArenaReport {
+  bytes: number;
+  /** Allocation, first touch and registration. */
+  allocateNs: number;
+  /** Writing the test pattern (for pageable memory, whose first touch it is, part of allocateNs). */
+  fillNs: number;
+  /** Bytes backed by transparent huge pages; null where that does not apply or cannot be told. */
+  hugePageBytes: number | null;
+}
+
+export interface MeasureRequest {
+  direction: Direction;
+  memory: Memory;
+  sizeBytes: number;
+  workers: number;
+  mode: Mode;
+  timer: Timer;
+  /** Length of each worker's rotation of buffers; 1 is a warm cell. */
+  buffers: number;
+  /** Where in the rotation the first copy of this call starts. */
+  firstBuffer: number;
+  /** Copies a worker makes before the clock starts; at least 1. */
+  warmupCopies: number;
+  copiesPerSample: number;
+  samples: number;
+  verify: boolean;
+  /** Read link and clocks while the warm-up runs (it goes on until they are read). */
+  readLink: boolean;
+}
+
+export interface MeasureResult {
+  /** One entry a direction moved: two for bidir (h2d, d2h), else one. */
+  columns: SampleColumns[];
+  /** Total bytes compared and every buffer that was wrong (at most 8 are described). */
+  verification: { checkedBytes: number; mismatches: Mismatch[] };
+  link: LinkState | null;
+  /** True after abort(): the columns hold the samples that were complete by then. */
+  aborted: boolean;
+  /** Outside the samples: poisoning and warming up, and verifying. */
+  prepareNs: number;
+  verifyNs: number;
+}
+
+/**
+ * Throughput: an entry a sample, all workers together; bytes moved in it are `workers x copiesPerSample x
+ * sizeBytes`. Latency: an entry a copy and worker, of `sizeBytes` (sample-major, then worker).
+ * For bidir the duration is the harmonic mean of the workers' own windows, each of which lies wholly
+ * within the time in which all workers of both directions run: bytes over it is the sum of their rates.
+ */
+export interface SampleColumns {
+  direction: "h2d" | "d2h" | "d2d";
+  /** From the session's zero. */
+  startNs: Float64Array;
+  durationNs: Float64Array;
+}
+
+export interface Mismatch {
+  direction: "h2d" | "d2h" | "d2d";
+  worker: number;
+  /** Offset of the first wrong 8-byte word in the worker's arena. */
+  offsetBytes: number;
+  mismatchedBytes: number;
+}
+
+export interface PinningCost {
+  /** Until the buffer is ready: for registered memory mapping, first touch and registering. */
+  allocateNs: number;
+  freeNs: number;
+  hugePageBytes: number | null;
+}
+
+/** What every failing call throws or rejects with. */
+export interface NativeError extends Error {
+  /** "CUDA_ERROR_OUT_OF_MEMORY", "LIBRARY_NOT_FOUND", "ABORTED", "OUT_OF_HOST_MEMORY", "EVENT_HOLD_TIMEOUT" … */
+  code: string;
+  /** The CUresult, or null where no CUDA call failed. */
+  cudaResult: number | null;
+  /** "cuMemHostAlloc" … or null. */
+  call: string | null;
+  /** "file:line" in the C++ sources. */
+  location: string;
+  /** The context is lost: every later CUDA call of this process will fail too. */
+  sticky: boolean;
+}

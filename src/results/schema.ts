@@ -1,0 +1,240 @@
+import { z } from "zod";
+
+/**
+ * The result document, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates decimal GB/s; what is not
+ * known is null. schema/result-v1.json is generated from here (`npm run schema`).
+ */
+
+const count = z.number().int().nonnegative();
+const nanoseconds = z.number().nonnegative();
+const finite = z.number();
+
+const directionMoved = z.enum(["h2d", "d2h", "d2d"]);
+
+export const errorSchema = z.object({
+  code: z.string(),
+  message: z.string(),
+  call: z.string().nullable(),
+  location: z.string().nullable(),
+  sticky: z.boolean(),
+});
+
+const linkSchema = z.object({
+  generation: count.nullable(),
+  width: count.nullable(),
+  maxGeneration: count.nullable(),
+  maxWidth: count.nullable(),
+  smClockMHz: count.nullable(),
+  memoryClockMHz: count.nullable(),
+});
+
+const hostSchema = z.object({
+  hostname: z.string(),
+  kernel: z.string(),
+  cpuModel: z.string(),
+  /** CPUs of the affinity mask. */
+  cpusAllowed: z.array(count),
+  /** The cgroup's quota in CPUs; null without one. */
+  cpuQuota: z.number().positive().nullable(),
+  numaNodes: count,
+  memoryTotalBytes: count,
+  /** MemAvailable, or what the cgroup's limit leaves where that is less. */
+  memoryAvailableBytes: count,
+  cgroupMemoryLimitBytes: count.nullable(),
+  /** RLIMIT_MEMLOCK; null where unlimited. NVIDIA's driver does not charge pinned pages to it. */
+  memlockLimitBytes: count.nullable(),
+  transparentHugePages: z.string().nullable(),
+  lastLevelCacheBytes: count,
+  lastLevelCacheSource: z.string(),
+  governor: z.string().nullable(),
+  virtualization: z.string().nullable(),
+  container: z.string().nullable(),
+});
+
+const deviceSchema = z.object({
+  ordinal: count,
+  name: z.string(),
+  uuid: z.string().nullable(),
+  pciBusId: z.string(),
+  totalMemoryBytes: count,
+  computeCapability: z.string(),
+  multiprocessors: count,
+  l2CacheBytes: count,
+  copyEngines: count,
+  numaNode: count.nullable(),
+  /** Read under load in the first cells; null where NVML does not tell. */
+  link: linkSchema.nullable(),
+  /** Generation x width x encoding, packet overhead not subtracted; null where the link is not known. */
+  linkLimitGBps: z.number().positive().nullable(),
+});
+
+const pinningCostSchema = z.object({
+  allocateNs: nanoseconds,
+  freeNs: nanoseconds,
+  hugePageBytes: count.nullable(),
+});
+
+const coldStartSchema = z.object({
+  device: count,
+  /** cuInit. */
+  initNs: nanoseconds,
+  /** Creating the primary context. */
+  contextNs: nanoseconds,
+  firstCopyNs: nanoseconds,
+  pinning: z.array(
+    z.object({
+      sizeBytes: count,
+      pinned: pinningCostSchema.nullable(),
+      registered: pinningCostSchema.nullable(),
+      /**
+       * Copies after which pinning (allocate and free of `cheapest`) has paid for itself against pageable
+       * copies of this size by one worker; null where either was not measured or pinned is not faster.
+       */
+      reuses: z.object({
+        cheapest: z.enum(["pinned", "registered"]),
+        h2d: count.nullable(),
+        d2h: count.nullable(),
+      }),
+    }),
+  ),
+});
+
+const distributionSchema = z.object({
+  median: finite,
+  min: finite,
+  max: finite,
+  /** Stopping interval of the median, about 95 % (order statistics); null below 6 samples. */
+  low: finite.nullable(),
+  high: finite.nullable(),
+});
+
+const statsSchema = z.object({
+  /** "sum": both directions of a bidir cell together. */
+  direction: z.enum(["h2d", "d2h", "d2d", "sum"]),
+  samples: count,
+  bandwidthGBps: distributionSchema,
+  /** Half the interval's width over the median of the bandwidth; null without an interval. */
+  relativeHalfWidth: z.number().nonnegative().nullable(),
+  /** Latency cells only, microseconds a copy. */
+  latencyUs: distributionSchema.extend({ p90: finite, p99: finite }).nullable(),
+  /** Median bandwidth over the link's limit; null where that is not known. */
+  linkShare: z.number().nonnegative().nullable(),
+});
+
+const samplesSchema = z.object({
+  direction: directionMoved,
+  /** Bytes of one sample. */
+  bytesPerSample: count,
+  /** From the start of the device's session. */
+  startNs: z.array(z.number().nonnegative()),
+  durationNs: z.array(z.number().positive()),
+  /** The round in which it was measured, from 0. */
+  round: z.array(count),
+});
+
+const mismatchSchema = z.object({
+  direction: directionMoved,
+  worker: count,
+  offsetBytes: count,
+  mismatchedBytes: count,
+});
+
+export const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
+
+export const cellResultSchema = z.object({
+  id: z.string(),
+  device: count,
+  direction: z.enum(["h2d", "d2h", "bidir", "d2d"]),
+  memory: z.enum(["pageable", "staged", "pinned", "registered", "write-combined", "mapped", "device"]),
+  sizeBytes: count,
+  workers: count,
+  mode: z.enum(["throughput", "latency"]),
+  timer: z.enum(["wall", "event"]),
+  cache: z.enum(["cold", "warm"]),
+  workerKind: z.literal("thread"),
+  placement: z.object({ numaNode: count.nullable(), cpus: z.array(count) }),
+  pages: z.object({
+    /** "base" 4 KiB pages as malloc or the driver gives them, "huge" where huge pages were asked for. */
+    kind: z.enum(["base", "huge", "device"]),
+    arenaBytes: count,
+    hugePageBytes: count.nullable(),
+  }),
+  cachePool: z.object({
+    buffersPerWorker: count,
+    totalBytes: count,
+    lastLevelCacheBytes: count,
+    lastLevelCacheSource: z.string(),
+  }),
+  syncMode: z.literal("spin"),
+  /** 0 until the cell has been calibrated. */
+  copiesPerSample: count,
+  samples: z.array(samplesSchema),
+  stats: z.array(statsSchema),
+  link: linkSchema.nullable(),
+  verification: z.object({ checkedBytes: count, mismatches: z.array(mismatchSchema) }).nullable(),
+  /** Null while the run goes on and the cell has not been finished. */
+  outcome: outcomeSchema.nullable(),
+  /** Why it was skipped; null otherwise. */
+  skipReason: z.string().nullable(),
+  error: errorSchema.nullable(),
+  warnings: z.array(z.string()),
+});
+
+export const resultSchema = z.object({
+  schemaVersion: z.literal(1),
+  tool: z.object({
+    name: z.literal("pinbench"),
+    version: z.string(),
+    compiler: z.string(),
+    kernels: z.boolean(),
+  }),
+  run: z.object({
+    id: z.string(),
+    startedAt: z.iso.datetime(),
+    finishedAt: z.iso.datetime().nullable(),
+    wallNs: nanoseconds,
+    argv: z.array(z.string()),
+    status: z.enum(["running", "complete", "aborted", "failed"]),
+    error: errorSchema.nullable(),
+  }),
+  backend: z.enum(["cuda", "emulated"]),
+  /** Set for the emulated device: its figures are no GPU's. */
+  notice: z.string().nullable(),
+  driverVersion: z.string().nullable(),
+  cudaVersion: z.string(),
+  host: hostSchema,
+  devices: z.array(deviceSchema),
+  /** What two results must share to be compared, one string a fact. */
+  fingerprint: z.record(z.string(), z.string().nullable()),
+  plan: z.object({
+    preset: z.enum(["quick", "default", "shmoo"]).nullable(),
+    precision: z.number().positive(),
+    budgetNs: nanoseconds,
+    /** A fixed count of samples a cell; null where precision and budget decide. */
+    samplesPerCell: count.nullable(),
+    verify: z.boolean(),
+    seed: count,
+    staging: z.object({ chunkBytes: count, slots: count }),
+    cells: count,
+    rounds: count,
+    estimatedHostBytes: count,
+    estimatedPinnedBytes: count,
+    estimatedDeviceBytes: count,
+    /** What the preset left out on this machine, and why. */
+    notes: z.array(z.string()),
+  }),
+  coldStart: z.array(coldStartSchema),
+  cells: z.array(cellResultSchema),
+});
+
+export type ResultDocument = z.infer<typeof resultSchema>;
+export type CellResult = z.infer<typeof cellResultSchema>;
+export type CellStats = z.infer<typeof statsSchema>;
+export type Distribution = z.infer<typeof distributionSchema>;
+export type CellSamples = z.infer<typeof samplesSchema>;
+export type ColdStart = z.infer<typeof coldStartSchema>;
+export type DeviceRecord = z.infer<typeof deviceSchema>;
+export type HostRecord = z.infer<typeof hostSchema>;
+export type LinkRecord = z.infer<typeof linkSchema>;
+export type ErrorRecord = z.infer<typeof errorSchema>;
+export type Outcome = z.infer<typeof outcomeSchema>;
