@@ -66,57 +66,58 @@ inline constexpr unsigned kStreamWaitValueGeq = 0x00;
 
 }  // namespace pinbench::cu
 
-// Every entry point, once: PINBENCH_CU_REQUIRED(member, symbol, parameters). The symbol is the versioned name of
-// the current ABI; a bare name such as cuMemAlloc is an older one with 32-bit sizes.
-#define PINBENCH_CU_REQUIRED_FUNCTIONS(X)                                                                          \
-  X(getErrorName, "cuGetErrorName", (cu::Result, const char**))                                                    \
-  X(getErrorString, "cuGetErrorString", (cu::Result, const char**))                                                \
-  X(init, "cuInit", (unsigned))                                                                                    \
-  X(driverGetVersion, "cuDriverGetVersion", (int*))                                                                \
-  X(deviceGetCount, "cuDeviceGetCount", (int*))                                                                    \
-  X(deviceGet, "cuDeviceGet", (cu::Device*, int))                                                                  \
-  X(deviceGetName, "cuDeviceGetName", (char*, int, cu::Device))                                                    \
-  X(deviceTotalMem, "cuDeviceTotalMem_v2", (std::size_t*, cu::Device))                                             \
-  X(deviceGetAttribute, "cuDeviceGetAttribute", (int*, int, cu::Device))                                           \
-  X(deviceGetPciBusId, "cuDeviceGetPCIBusId", (char*, int, cu::Device))                                            \
-  X(primaryContextRetain, "cuDevicePrimaryCtxRetain", (cu::Context*, cu::Device))                                  \
-  X(primaryContextRelease, "cuDevicePrimaryCtxRelease_v2", (cu::Device))                                           \
-  X(primaryContextSetFlags, "cuDevicePrimaryCtxSetFlags_v2", (cu::Device, unsigned))                               \
-  X(contextSetCurrent, "cuCtxSetCurrent", (cu::Context))                                                           \
-  X(contextSynchronize, "cuCtxSynchronize", ())                                                                    \
-  X(memGetInfo, "cuMemGetInfo_v2", (std::size_t*, std::size_t*))                                                   \
-  X(memAlloc, "cuMemAlloc_v2", (cu::DevicePtr*, std::size_t))                                                      \
-  X(memFree, "cuMemFree_v2", (cu::DevicePtr))                                                                      \
-  X(memHostAlloc, "cuMemHostAlloc", (void**, std::size_t, unsigned))                                               \
-  X(memFreeHost, "cuMemFreeHost", (void*))                                                                         \
-  X(memHostRegister, "cuMemHostRegister_v2", (void*, std::size_t, unsigned))                                       \
-  X(memHostUnregister, "cuMemHostUnregister", (void*))                                                             \
-  X(memHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", (cu::DevicePtr*, void*, unsigned))                    \
-  X(memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (cu::DevicePtr, const void*, std::size_t, cu::Stream))                \
-  X(memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void*, cu::DevicePtr, std::size_t, cu::Stream))                      \
-  X(memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (cu::DevicePtr, cu::DevicePtr, std::size_t, cu::Stream))              \
-  X(memsetD8Async, "cuMemsetD8Async", (cu::DevicePtr, unsigned char, std::size_t, cu::Stream))                     \
-  X(streamCreate, "cuStreamCreate", (cu::Stream*, unsigned))                                                       \
-  X(streamDestroy, "cuStreamDestroy_v2", (cu::Stream))                                                             \
-  X(streamQuery, "cuStreamQuery", (cu::Stream))                                                                    \
-  X(streamSynchronize, "cuStreamSynchronize", (cu::Stream))                                                        \
-  X(eventCreate, "cuEventCreate", (cu::Event*, unsigned))                                                          \
-  X(eventDestroy, "cuEventDestroy_v2", (cu::Event))                                                                \
-  X(eventRecord, "cuEventRecord", (cu::Event, cu::Stream))                                                         \
-  X(eventSynchronize, "cuEventSynchronize", (cu::Event))                                                           \
+// Every entry point, once: PINBENCH_CU_REQUIRED(member, symbol, parameters). The symbol is the versioned name
+// of the current ABI; a bare name such as cuMemAlloc is an older one with 32-bit sizes.
+#define PINBENCH_CU_REQUIRED_FUNCTIONS(X)                                                             \
+  X(getErrorName, "cuGetErrorName", (cu::Result, const char**))                                       \
+  X(getErrorString, "cuGetErrorString", (cu::Result, const char**))                                   \
+  X(init, "cuInit", (unsigned))                                                                       \
+  X(driverGetVersion, "cuDriverGetVersion", (int*))                                                   \
+  X(deviceGetCount, "cuDeviceGetCount", (int*))                                                       \
+  X(deviceGet, "cuDeviceGet", (cu::Device*, int))                                                     \
+  X(deviceGetName, "cuDeviceGetName", (char*, int, cu::Device))                                       \
+  X(deviceTotalMem, "cuDeviceTotalMem_v2", (std::size_t*, cu::Device))                                \
+  X(deviceGetAttribute, "cuDeviceGetAttribute", (int*, int, cu::Device))                              \
+  X(deviceGetPciBusId, "cuDeviceGetPCIBusId", (char*, int, cu::Device))                               \
+  X(primaryContextRetain, "cuDevicePrimaryCtxRetain", (cu::Context*, cu::Device))                     \
+  X(primaryContextRelease, "cuDevicePrimaryCtxRelease_v2", (cu::Device))                              \
+  X(primaryContextSetFlags, "cuDevicePrimaryCtxSetFlags_v2", (cu::Device, unsigned))                  \
+  X(contextSetCurrent, "cuCtxSetCurrent", (cu::Context))                                              \
+  X(contextSynchronize, "cuCtxSynchronize", ())                                                       \
+  X(memGetInfo, "cuMemGetInfo_v2", (std::size_t*, std::size_t*))                                      \
+  X(memAlloc, "cuMemAlloc_v2", (cu::DevicePtr*, std::size_t))                                         \
+  X(memFree, "cuMemFree_v2", (cu::DevicePtr))                                                         \
+  X(memHostAlloc, "cuMemHostAlloc", (void**, std::size_t, unsigned))                                  \
+  X(memFreeHost, "cuMemFreeHost", (void*))                                                            \
+  X(memHostRegister, "cuMemHostRegister_v2", (void*, std::size_t, unsigned))                          \
+  X(memHostUnregister, "cuMemHostUnregister", (void*))                                                \
+  X(memHostGetDevicePointer, "cuMemHostGetDevicePointer_v2", (cu::DevicePtr*, void*, unsigned))       \
+  X(memcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (cu::DevicePtr, const void*, std::size_t, cu::Stream))   \
+  X(memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void*, cu::DevicePtr, std::size_t, cu::Stream))         \
+  X(memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (cu::DevicePtr, cu::DevicePtr, std::size_t, cu::Stream)) \
+  X(memsetD8Async, "cuMemsetD8Async", (cu::DevicePtr, unsigned char, std::size_t, cu::Stream))        \
+  X(streamCreate, "cuStreamCreate", (cu::Stream*, unsigned))                                          \
+  X(streamDestroy, "cuStreamDestroy_v2", (cu::Stream))                                                \
+  X(streamQuery, "cuStreamQuery", (cu::Stream))                                                       \
+  X(streamSynchronize, "cuStreamSynchronize", (cu::Stream))                                           \
+  X(eventCreate, "cuEventCreate", (cu::Event*, unsigned))                                             \
+  X(eventDestroy, "cuEventDestroy_v2", (cu::Event))                                                   \
+  X(eventRecord, "cuEventRecord", (cu::Event, cu::Stream))                                            \
+  X(eventSynchronize, "cuEventSynchronize", (cu::Event))                                              \
   X(eventElapsedTime, "cuEventElapsedTime", (float*, cu::Event, cu::Event))
 
 // PINBENCH_CU_OPTIONAL: absent in an old driver; what needs
 // them is switched off.
-#define PINBENCH_CU_OPTIONAL_FUNCTIONS(X)                                                                          \
-  X(deviceGetUuid, "cuDeviceGetUuid_v2", (cu::Uuid*, cu::Device))                                                  \
-  X(eventElapsedTimeV2, "cuEventElapsedTime_v2", (float*, cu::Event, cu::Event))                                   \
-  X(streamWaitValue32, "cuStreamWaitValue32_v2", (cu::Stream, cu::DevicePtr, std::uint32_t, unsigned))             \
-  X(moduleLoadData, "cuModuleLoadData", (cu::Module*, const void*))                                                \
-  X(moduleUnload, "cuModuleUnload", (cu::Module))                                                                  \
-  X(moduleGetFunction, "cuModuleGetFunction", (cu::Function*, cu::Module, const char*))                            \
-  X(launchKernel, "cuLaunchKernel",                                                                                \
-    (cu::Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cu::Stream, void**, void**))
+#define PINBENCH_CU_OPTIONAL_FUNCTIONS(X)                                                                    \
+  X(deviceGetUuid, "cuDeviceGetUuid_v2", (cu::Uuid*, cu::Device))                                            \
+  X(eventElapsedTimeV2, "cuEventElapsedTime_v2", (float*, cu::Event, cu::Event))                             \
+  X(streamWaitValue32, "cuStreamWaitValue32_v2", (cu::Stream, cu::DevicePtr, std::uint32_t, unsigned))       \
+  X(moduleLoadData, "cuModuleLoadData", (cu::Module*, const void*))                                          \
+  X(moduleUnload, "cuModuleUnload", (cu::Module))                                                            \
+  X(moduleGetFunction, "cuModuleGetFunction", (cu::Function*, cu::Module, const char*))                      \
+  X(launchKernel, "cuLaunchKernel",                                                                          \
+    (cu::Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cu::Stream, void**, \
+     void**))
 
 // The emulated driver exports this beside the driver API: the image its cuModuleLoadData accepts, whose
 // functions are C++ twins of cuda/kernels/. A real driver has no such symbol.

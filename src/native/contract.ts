@@ -19,8 +19,8 @@ export interface NativeAddon {
   readonly build: BuildInfo;
   /**
    * Opens a driver library (libcuda.so.1 or the emulated one) and, where a path is given, NVML; `cuInit` is not
-   * called yet. A missing NVML is no error. Throws a NativeError: `LIBRARY_NOT_FOUND`, or
-   * `NOT_A_CUDA_DRIVER` with the symbols that are missing.
+   * called yet. A missing NVML is no error. Throws a NativeError: `LIBRARY_NOT_FOUND` where there is no such file,
+   * `LIBRARY_UNUSABLE` where it does not load, `NOT_A_CUDA_DRIVER` with the symbols that are missing.
    */
   openDriver(paths: { driver: string; nvml: string | null }): NativeDriver;
 }
@@ -82,6 +82,8 @@ export interface SessionOptions {
   device: number;
   /** CPUs that the session's threads may run on (each thread may use all of them). */
   cpus: number[];
+  /** Threads that touch, fill and compare memory: the CPUs within the cgroup's quota. */
+  threads: number;
   /** Node that host memory is preferred from; null leaves it to the system. */
   numaNode: number | null;
   /** Seed of the test pattern, 0 to 2^53. */
@@ -121,13 +123,13 @@ export interface SessionOpening {
 }
 
 /**
- * A worker's arena is `chunks` separate allocations of `chunkBytes`; no buffer spans two. Buffers of S bytes lie
+ * A worker's arena is so many separate allocations of `chunkBytes`; no buffer spans two. Buffers of S bytes lie
  * at multiples of S rounded up to 512 within a chunk, chunk after chunk. Workers of one cell: W, or 2 W
  * for bidir (host-to-device first).
  */
 export interface ArenaGeometry {
-  workers: number;
-  chunks: number;
+  /** One entry a worker. */
+  chunksOfWorker: number[];
   chunkBytes: number;
 }
 
@@ -152,8 +154,9 @@ export interface MeasureRequest {
   buffers: number;
   /** Where in the rotation the first copy of this call starts. */
   firstBuffer: number;
-  /** Copies a worker makes before the clock starts; at least 1. */
+  /** Copies a worker makes before the clock starts, at least 1, and their size (at most `sizeBytes`). */
   warmupCopies: number;
+  warmupBytes: number;
   copiesPerSample: number;
   samples: number;
   verify: boolean;

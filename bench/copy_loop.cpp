@@ -1,0 +1,415 @@
+// The bare copy loop that pinbench is compared with: one stream, one buffer that is reused, the plain calls
+// of the CUDA driver API and nothing around them. It shares no code with pinbench but the declarations of
+// that API.
+//
+//   copy_loop --library libcuda.so.1 --direction h2d --memory pinned --timer wall --size 1048576 --copies 32
+//             --samples 10 [--warmup 32]
+//
+// prints one line, {"durationNs":[...]}: a number a sample, for all its copies together. With --serve it
+// answers each line of standard input that holds such options, and keeps the context and the last buffers, so
+// that a harness can take turns with pinbench; a line that fails is answered with {"error":"..."}.
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "driver/cuda_abi.hpp"
+
+namespace cu = pinbench::cu;
+
+namespace {
+
+// A stream that is held runs nothing, and the driver's queue is finite: more copies than this could block for
+// ever.
+constexpr std::uint64_t kMaxHeldCopies = 128;
+
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The options
+// ------------------------------------------------------------------------------------------------------
+
+struct Options {
+  std::string library;
+  bool to_device = true;
+  bool pinned = true;
+  bool event_timer = false;
+  std::size_t size = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t warmup = 1;
+};
+
+std::uint64_t positive_number(const std::string& name, const std::string& text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || value == 0) {
+    throw UsageError(name + " needs a positive whole number, not '" + text + "'");
+  }
+  return value;
+}
+
+// True for the first of two words, false for the second.
+bool is_first(const std::string& name, const std::string& text, const char* first, const char* second) {
+  if (text != first && text != second) {
+    throw UsageError(name + " is " + first + " or " + second + ", not '" + text + "'");
+  }
+  return text == first;
+}
+
+Options parse_options(const std::vector<std::string>& words) {
+  Options options;
+  for (std::size_t i = 0; i < words.size(); i += 2) {
+    const std::string& name = words[i];
+    if (i + 1 == words.size()) throw UsageError(name + " needs a value");
+    const std::string& value = words[i + 1];
+    if (name == "--library") {
+      options.library = value;
+    } else if (name == "--direction") {
+      options.to_device = is_first(name, value, "h2d", "d2h");
+    } else if (name == "--memory") {
+      options.pinned = is_first(name, value, "pinned", "pageable");
+    } else if (name == "--timer") {
+      options.event_timer = is_first(name, value, "event", "wall");
+    } else if (name == "--size") {
+      options.size = positive_number(name, value);
+    } else if (name == "--copies") {
+      options.copies = positive_number(name, value);
+    } else if (name == "--samples") {
+      options.samples = positive_number(name, value);
+    } else if (name == "--warmup") {
+      options.warmup = positive_number(name, value);
+    } else {
+      throw UsageError("unknown option " + name);
+    }
+  }
+  if (options.library.empty() || options.size == 0 || options.copies == 0 || options.samples == 0) {
+    throw UsageError("--library, --size, --copies and --samples are needed");
+  }
+  if (options.event_timer && !options.pinned) {
+    throw UsageError("pageable copies need the host while the event timer holds the stream");
+  }
+  if (options.event_timer && options.copies > kMaxHeldCopies) {
+    throw UsageError("the event timer takes at most " + std::to_string(kMaxHeldCopies) + " copies a sample");
+  }
+  return options;
+}
+
+// The driver
+// -------------------------------------------------------------------------------------------------------
+
+struct Driver {
+#define PINBENCH_MEMBER(member, symbol, parameters) cu::Result(*member) parameters = nullptr;
+  PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_MEMBER)
+  PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_MEMBER)
+#undef PINBENCH_MEMBER
+
+  explicit Driver(const std::string& path) {
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) throw std::runtime_error(dlerror());
+#define PINBENCH_RESOLVE(member, symbol, parameters) \
+  member = reinterpret_cast<decltype(member)>(dlsym(library, symbol));
+    PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_RESOLVE)
+    PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_RESOLVE)
+#undef PINBENCH_RESOLVE
+#define PINBENCH_INSIST(member, symbol, parameters) \
+  if (member == nullptr) throw std::runtime_error(path + " has no " symbol);
+    PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_INSIST)
+#undef PINBENCH_INSIST
+  }
+
+  void check(cu::Result result, const char* call) const {
+    if (result == cu::kSuccess) return;
+    const char* name = "an unknown error";
+    getErrorName(result, &name);
+    throw std::runtime_error(std::string(call) + " failed: " + name);
+  }
+};
+
+#define CHECK(call) driver_.check(driver_.call, #call)
+
+// The primary context of device 0, whose threads spin while they wait, and one stream.
+class Machine {
+ public:
+  explicit Machine(const std::string& library) : driver_(library) {
+    CHECK(init(0));
+    CHECK(deviceGet(&device_, 0));
+    CHECK(primaryContextSetFlags(device_, cu::kContextScheduleSpin));
+    cu::Context context = nullptr;
+    CHECK(primaryContextRetain(&context, device_));
+    CHECK(contextSetCurrent(context));
+    CHECK(streamCreate(&stream_, cu::kStreamNonBlocking));
+  }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  ~Machine() {
+    driver_.streamDestroy(stream_);
+    driver_.primaryContextRelease(device_);
+  }
+
+  const Driver& driver() const { return driver_; }
+  cu::Stream stream() const { return stream_; }
+
+ private:
+  Driver driver_;
+  cu::Device device_ = 0;
+  cu::Stream stream_ = nullptr;
+};
+
+// One host buffer, written to so that its pages exist, and its counterpart on the device.
+class Buffers {
+ public:
+  // Delegates, so that the destructor gives back the first half where the second cannot be had.
+  Buffers(const Driver& driver, std::size_t size, bool pinned) : Buffers(driver, Kind{size, pinned}) {
+    if (pinned) {
+      CHECK(memHostAlloc(&host_, size, 0));
+    } else if ((host_ = std::malloc(size)) == nullptr) {
+      throw std::runtime_error("not enough host memory");
+    }
+    std::memset(host_, 1, size);
+    CHECK(memAlloc(&device_, size));
+  }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+  ~Buffers() {
+    if (device_ != 0) driver_.memFree(device_);
+    if (!kind_.pinned) {
+      std::free(host_);
+    } else if (host_ != nullptr) {
+      driver_.memFreeHost(host_);
+    }
+  }
+
+  bool match(const Options& options) const {
+    return options.size == kind_.size && options.pinned == kind_.pinned;
+  }
+  void* host() const { return host_; }
+  cu::DevicePtr device() const { return device_; }
+
+ private:
+  struct Kind {
+    std::size_t size;
+    bool pinned;
+  };
+  Buffers(const Driver& driver, Kind kind) : driver_(driver), kind_(kind) {}
+
+  const Driver& driver_;
+  Kind kind_;
+  void* host_ = nullptr;
+  cu::DevicePtr device_ = 0;
+};
+
+// The two timers
+// ---------------------------------------------------------------------------------------------------
+
+class Loop {
+ public:
+  Loop(const Machine& machine, const Buffers& buffers, const Options& options)
+      : driver_(machine.driver()), stream_(machine.stream()), buffers_(buffers), options_(options) {}
+
+  std::vector<double> run() {
+    enqueue(options_.warmup);
+    CHECK(streamSynchronize(stream_));
+    return options_.event_timer ? by_event() : by_wall_clock();
+  }
+
+ private:
+  void enqueue(std::uint64_t copies) {
+    void* const host = buffers_.host();
+    const cu::DevicePtr device = buffers_.device();
+    if (options_.to_device) {
+      for (std::uint64_t i = 0; i < copies; ++i) CHECK(memcpyHtoDAsync(device, host, options_.size, stream_));
+    } else {
+      for (std::uint64_t i = 0; i < copies; ++i) CHECK(memcpyDtoHAsync(host, device, options_.size, stream_));
+    }
+  }
+
+  std::vector<double> by_wall_clock() {
+    std::vector<double> duration_ns;
+    duration_ns.reserve(options_.samples);
+    for (std::uint64_t sample = 0; sample < options_.samples; ++sample) {
+      const auto start = std::chrono::steady_clock::now();
+      enqueue(options_.copies);
+      CHECK(streamSynchronize(stream_));
+      const auto end = std::chrono::steady_clock::now();
+      duration_ns.push_back(std::chrono::duration<double, std::nano>(end - start).count());
+    }
+    return duration_ns;
+  }
+
+  // The copy engine's own view: the stream waits on a flag until every copy is in its queue.
+  std::vector<double> by_event();
+
+  const Driver& driver_;
+  cu::Stream stream_;
+  const Buffers& buffers_;
+  const Options& options_;
+};
+
+// A flag in pinned memory that a stream can wait on. Each hold waits for a number one higher than the last.
+class Gate {
+ public:
+  explicit Gate(const Driver& driver) : driver_(driver) {
+    if (driver_.streamWaitValue32 == nullptr)
+      throw std::runtime_error("this driver has no cuStreamWaitValue32_v2");
+    CHECK(memHostAlloc(&memory_, sizeof(std::uint32_t), cu::kHostAllocDeviceMap));
+    open_to(0);
+    CHECK(memHostGetDevicePointer(&device_address_, memory_, 0));
+  }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  // Opened before it goes, so that a failure between holding and releasing leaves no stream waiting for ever.
+  ~Gate() {
+    release();
+    driver_.contextSynchronize();
+    driver_.memFreeHost(memory_);
+  }
+
+  void hold(cu::Stream stream) {
+    CHECK(streamWaitValue32(stream, device_address_, ++holds_, cu::kStreamWaitValueGeq));
+  }
+  void release() { open_to(holds_); }
+
+ private:
+  void open_to(std::uint32_t value) {
+    std::atomic_ref(*static_cast<std::uint32_t*>(memory_)).store(value, std::memory_order_release);
+  }
+
+  const Driver& driver_;
+  void* memory_ = nullptr;
+  cu::DevicePtr device_address_ = 0;
+  std::uint32_t holds_ = 0;
+};
+
+class Event {
+ public:
+  explicit Event(const Driver& driver) : driver_(driver) { CHECK(eventCreate(&event_, cu::kEventDefault)); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { driver_.eventDestroy(event_); }
+
+  cu::Event get() const { return event_; }
+
+ private:
+  const Driver& driver_;
+  cu::Event event_ = nullptr;
+};
+
+std::vector<double> Loop::by_event() {
+  const Event start(driver_);
+  const Event end(driver_);
+  Gate gate(driver_);
+  std::vector<double> duration_ns;
+  duration_ns.reserve(options_.samples);
+  for (std::uint64_t sample = 0; sample < options_.samples; ++sample) {
+    gate.hold(stream_);
+    CHECK(eventRecord(start.get(), stream_));
+    enqueue(options_.copies);
+    CHECK(eventRecord(end.get(), stream_));
+    gate.release();
+    CHECK(eventSynchronize(end.get()));
+    float elapsed_ms = 0;
+    if (driver_.eventElapsedTimeV2 != nullptr) {
+      CHECK(eventElapsedTimeV2(&elapsed_ms, start.get(), end.get()));
+    } else {
+      CHECK(eventElapsedTime(&elapsed_ms, start.get(), end.get()));
+    }
+    duration_ns.push_back(static_cast<double>(elapsed_ms) * 1e6);
+  }
+  return duration_ns;
+}
+
+// In and out
+// -------------------------------------------------------------------------------------------------------
+
+// Keeps what outlives one request: the context, and the buffers as long as the next request wants the same.
+class Server {
+ public:
+  std::string answer(const std::vector<std::string>& words) {
+    const Options options = parse_options(words);
+    if (!machine_) {
+      machine_.emplace(options.library);
+      library_ = options.library;
+    } else if (options.library != library_) {
+      throw UsageError("one process opens one library, and this one has " + library_);
+    }
+    if (!buffers_ || !buffers_->match(options)) {
+      buffers_.reset();
+      buffers_.emplace(machine_->driver(), options.size, options.pinned);
+    }
+    return to_json(Loop(*machine_, *buffers_, options).run());
+  }
+
+ private:
+  static std::string to_json(const std::vector<double>& duration_ns) {
+    std::string json = "{\"durationNs\":[";
+    for (std::size_t i = 0; i < duration_ns.size(); ++i) {
+      char number[32];
+      std::snprintf(number, sizeof number, "%s%.0f", i == 0 ? "" : ",", duration_ns[i]);
+      json += number;
+    }
+    return json + "]}";
+  }
+
+  std::optional<Machine> machine_;
+  std::string library_;
+  std::optional<Buffers> buffers_;
+};
+
+std::string error_json(const std::string& message) {
+  std::string json = "{\"error\":\"";
+  for (const char c : message) {
+    if (c == '"' || c == '\\') json += '\\';
+    json += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return json + "\"}";
+}
+
+void serve(Server& server) {
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    std::istringstream stream(line);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) words.push_back(word);
+    try {
+      std::cout << server.answer(words) << std::endl;
+    } catch (const std::exception& error) {
+      std::cout << error_json(error.what()) << std::endl;
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  try {
+    Server server;
+    if (words == std::vector<std::string>{"--serve"}) {
+      serve(server);
+    } else {
+      std::cout << server.answer(words) << std::endl;
+    }
+    return 0;
+  } catch (const UsageError& error) {
+    std::cerr << "copy_loop: " << error.what() << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "copy_loop: " << error.what() << '\n';
+    return 1;
+  }
+}

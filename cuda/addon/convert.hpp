@@ -1,0 +1,37 @@
+#pragma once
+
+#include <napi.h>
+
+#include "driver/device_facts.hpp"
+#include "engine/session.hpp"
+
+// Between JavaScript values and the engine's structures, field by field as src/native/contract.ts has them.
+// Readers throw a Napi::TypeError that names the field.
+namespace pinbench::addon {
+
+SessionOptions read_session_options(const Napi::Value& value);
+HostMemoryKind read_arena_kind(const Napi::Value& value);
+ArenaGeometry read_geometry(const Napi::Value& value);
+MeasureRequest read_measure_request(const Napi::Value& value);
+std::size_t read_size(const Napi::Object& object, const char* field);
+std::string read_string(const Napi::Object& object, const char* field);
+
+Napi::Value write_link(Napi::Env env, const std::optional<LinkState>& link);
+Napi::Object write_opening(Napi::Env env, const SessionOpening& opening);
+Napi::Object write_arena_report(Napi::Env env, const ArenaReport& report);
+Napi::Object write_measure_result(Napi::Env env, const MeasureResult& result);
+Napi::Object write_pinning_cost(Napi::Env env, const PinningCost& cost);
+Napi::Object write_device(Napi::Env env, const DeviceFacts& device);
+
+// Null for an empty optional number or string.
+template <class T>
+Napi::Value write_optional(Napi::Env env, const std::optional<T>& value) {
+  if (!value) return env.Null();
+  if constexpr (std::is_arithmetic_v<T>) {
+    return Napi::Number::New(env, static_cast<double>(*value));
+  } else {
+    return Napi::String::New(env, *value);
+  }
+}
+
+}  // namespace pinbench::addon

@@ -1,0 +1,83 @@
+#include "addon/driver_object.hpp"
+
+#include <memory>
+#include <string>
+
+#include "addon/async_task.hpp"
+#include "addon/convert.hpp"
+#include "addon/session_object.hpp"
+#include "driver/error.hpp"
+
+namespace pinbench::addon {
+namespace {
+
+// What initialize() fills in and openSession() uses.
+struct OpenDriver {
+  std::shared_ptr<const CudaDriver> cuda;
+  std::optional<std::string> nvml_path;
+  std::shared_ptr<const Nvml> nvml;
+  std::string nvml_error;
+};
+
+DriverFacts initialize(OpenDriver& driver) {
+  if (driver.nvml_path) {
+    try {
+      driver.nvml = std::make_shared<Nvml>(*driver.nvml_path);
+    } catch (const Error& error) {
+      driver.nvml_error = error.what();
+    }
+  } else {
+    driver.nvml_error = "not asked for";
+  }
+  return initialize_driver(*driver.cuda, driver.nvml.get());
+}
+
+Napi::Object write_facts(Napi::Env env, const OpenDriver& driver, const DriverFacts& facts) {
+  auto missing = Napi::Array::New(env);
+  for (const auto& symbol : driver.cuda->missing_symbols()) missing.Set(missing.Length(), symbol);
+  auto devices = Napi::Array::New(env);
+  for (const auto& device : facts.devices) devices.Set(devices.Length(), write_device(env, device));
+  auto object = Napi::Object::New(env);
+  object.Set("emulated", Napi::Boolean::New(env, driver.cuda->emulated_image() != nullptr));
+  object.Set("cudaVersion", Napi::Number::New(env, facts.cuda_version));
+  object.Set("driverVersion", write_optional(env, facts.driver_version));
+  object.Set("missingSymbols", missing);
+  object.Set("nvmlError",
+             driver.nvml ? env.Null() : static_cast<Napi::Value>(Napi::String::New(env, driver.nvml_error)));
+  object.Set("initNs", Napi::Number::New(env, facts.init_ns));
+  object.Set("devices", devices);
+  return object;
+}
+
+}  // namespace
+
+Napi::Value open_driver(const Napi::CallbackInfo& info) {
+  const auto env = info.Env();
+  const auto paths = info[0].ToObject();
+  const auto driver = std::make_shared<OpenDriver>();
+  try {
+    driver->cuda = CudaDriver::open(read_string(paths, "driver"));
+    if (!paths.Get("nvml").IsNull()) driver->nvml_path = read_string(paths, "nvml");
+  } catch (...) {
+    throw to_js_error(env, std::current_exception());
+  }
+  auto object = Napi::Object::New(env);
+  object.Set("initialize", Napi::Function::New(env, [driver](const Napi::CallbackInfo& call) -> Napi::Value {
+               return AsyncTask<DriverFacts>::run(
+                   call.Env(), [driver] { return initialize(*driver); },
+                   [driver](Napi::Env e, DriverFacts& facts) { return write_facts(e, *driver, facts); });
+             }));
+  object.Set("openSession", Napi::Function::New(env, [driver](const Napi::CallbackInfo& call) -> Napi::Value {
+               return AsyncTask<std::shared_ptr<Session>>::run(
+                   call.Env(),
+                   [driver, options = read_session_options(call[0])] {
+                     return std::make_shared<Session>(driver->cuda, driver->nvml, options);
+                   },
+                   [](Napi::Env e, std::shared_ptr<Session>& session) {
+                     return make_session_object(e, std::move(session));
+                   });
+             }));
+  return object;
+}
+
+}  // namespace pinbench::addon

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "addon/convert.hpp"
+
+namespace pinbench::addon {
+namespace {
+
+[[noreturn]] void reject(Napi::Env env, const std::string& field, const char* expected) {
+  throw Napi::TypeError::New(env, field + " must be " + expected);
+}
+
+Napi::Object read_object(const Napi::Value& value, const char* name) {
+  if (!value.IsObject()) reject(value.Env(), name, "an object");
+  return value.As<Napi::Object>();
+}
+
+bool read_bool(const Napi::Object& object, const char* field) {
+  const Napi::Value value = object.Get(field);
+  if (!value.IsBoolean()) reject(object.Env(), field, "a boolean");
+  return value.As<Napi::Boolean>().Value();
+}
+
+std::vector<int> read_int_array(const Napi::Object& object, const char* field) {
+  const Napi::Value value = object.Get(field);
+  if (!value.IsArray()) reject(object.Env(), field, "an array of numbers");
+  const auto array = value.As<Napi::Array>();
+  std::vector<int> numbers;
+  for (std::uint32_t i = 0; i < array.Length(); ++i) numbers.push_back(array.Get(i).ToNumber().Int32Value());
+  return numbers;
+}
+
+template <class Enum>
+Enum read_enum(const Napi::Object& object, const char* field, const std::map<std::string, Enum>& names) {
+  const auto found = names.find(read_string(object, field));
+  if (found == names.end()) reject(object.Env(), field, "one of the names in contract.ts");
+  return found->second;
+}
+
+}  // namespace
+
+std::size_t read_size(const Napi::Object& object, const char* field) {
+  constexpr double kMaxSafeInteger = 9007199254740991.0;
+  const Napi::Value value = object.Get(field);
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
+  if (!(number >= 0 && number <= kMaxSafeInteger) || std::floor(number) != number) {
+    reject(object.Env(), field, "a whole number that is not negative");
+  }
+  return static_cast<std::size_t>(number);
+}
+
+std::string read_string(const Napi::Object& object, const char* field) {
+  const Napi::Value value = object.Get(field);
+  if (!value.IsString()) reject(object.Env(), field, "a string");
+  return value.As<Napi::String>().Utf8Value();
+}
+
+SessionOptions read_session_options(const Napi::Value& value) {
+  const auto object = read_object(value, "options");
+  SessionOptions options;
+  options.device = static_cast<int>(read_size(object, "device"));
+  options.seed = read_size(object, "seed");
+  options.placement.cpus = read_int_array(object, "cpus");
+  options.placement.threads = std::max<std::size_t>(read_size(object, "threads"), 1);
+  if (!object.Get("numaNode").IsNull())
+    options.placement.numa_node = static_cast<int>(read_size(object, "numaNode"));
+  return options;
+}
+
+HostMemoryKind read_arena_kind(const Napi::Value& value) {
+  static const std::map<std::string, HostMemoryKind> names = {
+      {"pageable", HostMemoryKind::kPageable},
+      {"pinned", HostMemoryKind::kPinned},
+      {"registered", HostMemoryKind::kRegistered},
+      {"write-combined", HostMemoryKind::kWriteCombined}};
+  const auto found = value.IsString() ? names.find(value.As<Napi::String>().Utf8Value()) : names.end();
+  if (found == names.end()) reject(value.Env(), "kind", "an arena kind");
+  return found->second;
+}
+
+ArenaGeometry read_geometry(const Napi::Value& value) {
+  const auto object = read_object(value, "geometry");
+  ArenaGeometry geometry;
+  geometry.chunk_bytes = read_size(object, "chunkBytes");
+  for (const int chunks : read_int_array(object, "chunksOfWorker")) {
+    geometry.chunks_of_worker.push_back(static_cast<std::size_t>(chunks));
+  }
+  return geometry;
+}
+
+MeasureRequest read_measure_request(const Napi::Value& value) {
+  static const std::map<std::string, Direction> directions = {{"h2d", Direction::kHostToDevice},
+                                                              {"d2h", Direction::kDeviceToHost},
+                                                              {"bidir", Direction::kBidirectional},
+                                                              {"d2d", Direction::kDeviceToDevice}};
+  static const std::map<std::string, CopyMemory> memories = {{"pageable", CopyMemory::kPageable},
+                                                             {"staged", CopyMemory::kStaged},
+                                                             {"pinned", CopyMemory::kPinned},
+                                                             {"registered", CopyMemory::kRegistered},
+                                                             {"write-combined", CopyMemory::kWriteCombined},
+                                                             {"mapped", CopyMemory::kMapped},
+                                                             {"device", CopyMemory::kDevice}};
+  static const std::map<std::string, bool> modes = {{"throughput", false}, {"latency", true}};
+  static const std::map<std::string, bool> timers = {{"wall", false}, {"event", true}};
+  const auto object = read_object(value, "request");
+  MeasureRequest request;
+  request.direction = read_enum(object, "direction", directions);
+  request.memory = read_enum(object, "memory", memories);
+  request.size_bytes = read_size(object, "sizeBytes");
+  request.workers = read_size(object, "workers");
+  request.latency = read_enum(object, "mode", modes);
+  request.event_timer = read_enum(object, "timer", timers);
+  request.buffers = read_size(object, "buffers");
+  request.first_buffer = read_size(object, "firstBuffer");
+  request.warmup_copies = read_size(object, "warmupCopies");
+  request.warmup_bytes = read_size(object, "warmupBytes");
+  request.copies_per_sample = read_size(object, "copiesPerSample");
+  request.samples = read_size(object, "samples");
+  request.verify = read_bool(object, "verify");
+  request.read_link = read_bool(object, "readLink");
+  return request;
+}
+
+}  // namespace pinbench::addon

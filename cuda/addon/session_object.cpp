@@ -1,0 +1,141 @@
+#include "addon/session_object.hpp"
+
+#include <utility>
+
+#include "addon/async_task.hpp"
+#include "addon/convert.hpp"
+#include "driver/error.hpp"
+
+namespace pinbench::addon {
+namespace {
+
+// Shared by the object's functions; empty once closed.
+struct Handle {
+  std::shared_ptr<Session> session;
+
+  std::shared_ptr<Session> get(Napi::Env env) const {
+    if (!session) throw Napi::Error::New(env, "the session is closed");
+    return session;
+  }
+};
+
+struct Nothing {};
+
+template <class Method>
+void define(Napi::Object& object, const char* name, const std::shared_ptr<Handle>& handle, Method method) {
+  object.Set(name, Napi::Function::New(
+                       object.Env(),
+                       [handle, method](const Napi::CallbackInfo& info) -> Napi::Value {
+                         return method(*handle, info);
+                       },
+                       name));
+}
+
+Napi::Value reserve_host(Handle& handle, const Napi::CallbackInfo& info) {
+  const auto kind = read_arena_kind(info[0]);
+  const auto geometry = read_geometry(info[1]);
+  return AsyncTask<ArenaReport>::run(
+      info.Env(),
+      [session = handle.get(info.Env()), kind, geometry] { return session->reserve_host(kind, geometry); },
+      write_arena_report);
+}
+
+Napi::Value reserve_device(Handle& handle, const Napi::CallbackInfo& info) {
+  const auto geometry = read_geometry(info[0]);
+  const bool with_destination = info[1].ToNumber().Int32Value() == 2;
+  return AsyncTask<ArenaReport>::run(
+      info.Env(),
+      [session = handle.get(info.Env()), geometry, with_destination] {
+        return session->reserve_device(geometry, with_destination);
+      },
+      write_arena_report);
+}
+
+Napi::Value reserve_staging(Handle& handle, const Napi::CallbackInfo& info) {
+  const auto ring = info[0].ToObject();
+  const auto workers = read_size(ring, "workers");
+  const StagingShape shape{read_size(ring, "slots"), read_size(ring, "chunkBytes")};
+  return AsyncTask<ArenaReport>::run(
+      info.Env(),
+      [session = handle.get(info.Env()), workers, shape] { return session->reserve_staging(workers, shape); },
+      write_arena_report);
+}
+
+Napi::Value measure(Handle& handle, const Napi::CallbackInfo& info) {
+  const auto request = read_measure_request(info[0]);
+  return AsyncTask<MeasureResult>::run(
+      info.Env(), [session = handle.get(info.Env()), request] { return session->measure(request); },
+      write_measure_result);
+}
+
+Napi::Value measure_pinning(Handle& handle, const Napi::CallbackInfo& info) {
+  const auto kind = read_arena_kind(info[0]);
+  const auto size_bytes = static_cast<std::size_t>(info[1].ToNumber().Int64Value());
+  return AsyncTask<PinningCost>::run(
+      info.Env(),
+      [session = handle.get(info.Env()), kind, size_bytes] {
+        return session->measure_pinning(kind, size_bytes);
+      },
+      write_pinning_cost);
+}
+
+Napi::Value measure_first_copy(Handle& handle, const Napi::CallbackInfo& info) {
+  return AsyncTask<double>::run(
+      info.Env(), [session = handle.get(info.Env())] { return session->measure_first_copy_ns(); },
+      [](Napi::Env env, double& duration_ns) {
+        auto object = Napi::Object::New(env);
+        object.Set("durationNs", Napi::Number::New(env, duration_ns));
+        return object;
+      });
+}
+
+Napi::Value memory_info(Handle& handle, const Napi::CallbackInfo& info) {
+  const auto env = info.Env();
+  try {
+    const auto memory = handle.get(env)->memory_info();
+    auto object = Napi::Object::New(env);
+    object.Set("freeBytes", Napi::Number::New(env, static_cast<double>(memory.free_bytes)));
+    object.Set("totalBytes", Napi::Number::New(env, static_cast<double>(memory.total_bytes)));
+    return object;
+  } catch (...) {
+    throw to_js_error(env, std::current_exception());
+  }
+}
+
+Napi::Value abort_session(Handle& handle, const Napi::CallbackInfo& info) {
+  if (handle.session) handle.session->abort();
+  return info.Env().Undefined();
+}
+
+// Freeing gigabytes of pinned memory takes long, so it too is done off Node's thread. A call that still runs
+// keeps the session until it has ended.
+Napi::Value close(Handle& handle, const Napi::CallbackInfo& info) {
+  auto session = std::make_shared<std::shared_ptr<Session>>(std::exchange(handle.session, nullptr));
+  return AsyncTask<Nothing>::run(
+      info.Env(),
+      [session] {
+        session->reset();
+        return Nothing{};
+      },
+      [](Napi::Env env, Nothing&) { return env.Undefined(); });
+}
+
+}  // namespace
+
+Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session) {
+  auto object = Napi::Object::New(env);
+  object.Set("opening", write_opening(env, session->opening()));
+  const auto handle = std::make_shared<Handle>(Handle{std::move(session)});
+  define(object, "reserveHost", handle, reserve_host);
+  define(object, "reserveDevice", handle, reserve_device);
+  define(object, "reserveStaging", handle, reserve_staging);
+  define(object, "measure", handle, measure);
+  define(object, "measurePinning", handle, measure_pinning);
+  define(object, "measureFirstCopy", handle, measure_first_copy);
+  define(object, "memoryInfo", handle, memory_info);
+  define(object, "abort", handle, abort_session);
+  define(object, "close", handle, close);
+  return object;
+}
+
+}  // namespace pinbench::addon

@@ -1,0 +1,122 @@
+#include <algorithm>
+
+#include "addon/convert.hpp"
+
+namespace pinbench::addon {
+namespace {
+
+constexpr std::size_t kDescribedMismatches = 8;
+
+Napi::Float64Array write_doubles(Napi::Env env, const std::vector<double>& values) {
+  auto array = Napi::Float64Array::New(env, values.size());
+  std::copy(values.begin(), values.end(), array.Data());
+  return array;
+}
+
+const char* direction_name(Direction direction) {
+  switch (direction) {
+    case Direction::kHostToDevice:
+      return "h2d";
+    case Direction::kDeviceToHost:
+      return "d2h";
+    default:
+      return "d2d";
+  }
+}
+
+Napi::Number write_number(Napi::Env env, auto value) {
+  return Napi::Number::New(env, static_cast<double>(value));
+}
+
+}  // namespace
+
+Napi::Value write_link(Napi::Env env, const std::optional<LinkState>& link) {
+  if (!link) return env.Null();
+  auto object = Napi::Object::New(env);
+  object.Set("generation", write_optional(env, link->generation));
+  object.Set("width", write_optional(env, link->width));
+  object.Set("maxGeneration", write_optional(env, link->max_generation));
+  object.Set("maxWidth", write_optional(env, link->max_width));
+  object.Set("smClockMHz", write_optional(env, link->sm_clock_mhz));
+  object.Set("memoryClockMHz", write_optional(env, link->memory_clock_mhz));
+  return object;
+}
+
+Napi::Object write_opening(Napi::Env env, const SessionOpening& opening) {
+  auto object = Napi::Object::New(env);
+  object.Set("contextNs", write_number(env, opening.context_ns));
+  object.Set("kernelsOff", write_optional(env, opening.kernels_off));
+  object.Set("eventTimerOff", write_optional(env, opening.event_timer_off));
+  object.Set("syncMode", "spin");
+  object.Set("openedAtNs", write_number(env, opening.opened_at_ns));
+  return object;
+}
+
+Napi::Object write_arena_report(Napi::Env env, const ArenaReport& report) {
+  auto object = Napi::Object::New(env);
+  object.Set("bytes", write_number(env, report.bytes));
+  object.Set("allocateNs", write_number(env, report.allocate_ns));
+  object.Set("fillNs", write_number(env, report.fill_ns));
+  object.Set("hugePageBytes", write_optional(env, report.huge_page_bytes));
+  return object;
+}
+
+Napi::Object write_measure_result(Napi::Env env, const MeasureResult& result) {
+  auto columns = Napi::Array::New(env);
+  for (std::uint32_t i = 0; i < result.columns.size(); ++i) {
+    auto column = Napi::Object::New(env);
+    column.Set("direction", direction_name(result.columns[i].direction));
+    column.Set("startNs", write_doubles(env, result.columns[i].start_ns));
+    column.Set("durationNs", write_doubles(env, result.columns[i].duration_ns));
+    columns.Set(i, column);
+  }
+  auto mismatches = Napi::Array::New(env);
+  for (std::uint32_t i = 0; i < std::min(result.mismatches.size(), kDescribedMismatches); ++i) {
+    const auto& [direction, mismatch] = result.mismatches[i];
+    auto object = Napi::Object::New(env);
+    object.Set("direction", direction_name(direction));
+    object.Set("worker", write_number(env, mismatch.worker));
+    object.Set("offsetBytes", write_number(env, mismatch.offset_bytes));
+    object.Set("mismatchedBytes", write_number(env, mismatch.mismatched_bytes));
+    mismatches.Set(i, object);
+  }
+  auto verification = Napi::Object::New(env);
+  verification.Set("checkedBytes", write_number(env, result.checked_bytes));
+  verification.Set("mismatches", mismatches);
+  auto object = Napi::Object::New(env);
+  object.Set("columns", columns);
+  object.Set("verification", verification);
+  object.Set("link", write_link(env, result.link));
+  object.Set("aborted", Napi::Boolean::New(env, result.aborted));
+  object.Set("prepareNs", write_number(env, result.prepare_ns));
+  object.Set("verifyNs", write_number(env, result.verify_ns));
+  return object;
+}
+
+Napi::Object write_pinning_cost(Napi::Env env, const PinningCost& cost) {
+  auto object = Napi::Object::New(env);
+  object.Set("allocateNs", write_number(env, cost.allocate_ns));
+  object.Set("freeNs", write_number(env, cost.free_ns));
+  object.Set("hugePageBytes", write_optional(env, cost.huge_page_bytes));
+  return object;
+}
+
+Napi::Object write_device(Napi::Env env, const DeviceFacts& device) {
+  auto object = Napi::Object::New(env);
+  object.Set("ordinal", write_number(env, device.ordinal));
+  object.Set("name", device.name);
+  object.Set("uuid", write_optional(env, device.uuid));
+  object.Set("pciBusId", device.pci_bus_id);
+  object.Set("totalMemoryBytes", write_number(env, device.total_memory_bytes));
+  object.Set("computeCapability", std::to_string(device.compute_capability_major) + "." +
+                                      std::to_string(device.compute_capability_minor));
+  object.Set("multiprocessors", write_number(env, device.multiprocessors));
+  object.Set("l2CacheBytes", write_number(env, device.l2_cache_bytes));
+  object.Set("copyEngines", write_number(env, device.copy_engines));
+  object.Set("integrated", Napi::Boolean::New(env, device.integrated));
+  object.Set("canMapHostMemory", Napi::Boolean::New(env, device.can_map_host_memory));
+  object.Set("link", write_link(env, device.link));
+  return object;
+}
+
+}  // namespace pinbench::addon

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <memory>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "driver/cuda_abi.hpp"
+#include "driver/shared_library.hpp"
+
+namespace pinbench {
+
+// What a driver call returned, with the name of the call for the error message.
+struct CallResult {
+  cu::Result result;
+  const char* call;
+};
+
+// One resolved entry point. An optional one may be empty.
+template <class... Parameters>
+struct EntryPoint {
+  cu::Result (*function)(Parameters...) = nullptr;
+  const char* symbol = "";
+
+  CallResult operator()(Parameters... arguments) const { return {function(arguments...), symbol}; }
+  explicit operator bool() const { return function != nullptr; }
+};
+
+namespace detail {
+template <class Signature>
+struct EntryPointOf;
+template <class... Parameters>
+struct EntryPointOf<void(Parameters...)> {
+  using type = EntryPoint<Parameters...>;
+};
+}  // namespace detail
+
+// The driver API of one library (NVIDIA's libcuda or the emulated one), resolved by versioned names.
+class CudaDriver {
+ public:
+  // Throws LIBRARY_NOT_FOUND or LIBRARY_UNUSABLE, or NOT_A_CUDA_DRIVER when a required entry point is
+  // missing.
+  static std::shared_ptr<const CudaDriver> open(const std::string& path);
+
+#define PINBENCH_DECLARE(member, symbol, parameters) detail::EntryPointOf<void parameters>::type member;
+  PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_DECLARE)
+  PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_DECLARE)
+#undef PINBENCH_DECLARE
+
+  // Throws a typed Error unless the call succeeded.
+  void check(CallResult outcome, std::source_location where = std::source_location::current()) const;
+
+  // Milliseconds between two events, by the entry point with the better resolution where there is one.
+  float elapsed_ms(cu::Event start, cu::Event end) const;
+
+  // The kernel image that only the emulated driver brings; null for a real driver.
+  const void* emulated_image() const {
+    return emulated_image_;
+  }
+  const std::vector<std::string>& missing_symbols() const {
+    return missing_symbols_;
+  }
+
+ private:
+  explicit CudaDriver(const std::string& path);
+
+  SharedLibrary library_;
+  const void* emulated_image_ = nullptr;
+  std::vector<std::string> missing_symbols_;
+};
+
+}  // namespace pinbench

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/cuda_driver.hpp"
+#include "driver/nvml.hpp"
+
+namespace pinbench {
+
+// DeviceFacts of src/native/contract.ts.
+struct DeviceFacts {
+  int ordinal = 0;
+  std::string name;
+  std::optional<std::string> uuid;  // "GPU-xxxxxxxx-…"
+  std::string pci_bus_id;           // lower case, with domain
+  std::size_t total_memory_bytes = 0;
+  int compute_capability_major = 0;
+  int compute_capability_minor = 0;
+  int multiprocessors = 0;
+  int l2_cache_bytes = 0;
+  int copy_engines = 0;
+  bool integrated = false;
+  bool can_map_host_memory = false;
+  std::optional<LinkState> link;
+};
+
+// DriverFacts of src/native/contract.ts.
+struct DriverFacts {
+  int cuda_version = 0;
+  std::optional<std::string> driver_version;
+  double init_ns = 0;
+  std::vector<DeviceFacts> devices;
+};
+
+// cuInit and everything that does not change afterwards. `nvml` may be null.
+DriverFacts initialize_driver(const CudaDriver& cuda, const Nvml* nvml);
+
+}  // namespace pinbench

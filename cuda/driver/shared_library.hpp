@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+namespace pinbench {
+
+// A library opened at run time. It is never closed: unloading libcuda while its threads live crashes.
+class SharedLibrary {
+ public:
+  // Throws Error LIBRARY_NOT_FOUND where there is no such file, LIBRARY_UNUSABLE with the linker's reason
+  // where there is one that does not load.
+  explicit SharedLibrary(const std::string& path);
+
+  // The address of a symbol, or null.
+  void* symbol(const char* name) const;
+
+  template <class FunctionPointer>
+  FunctionPointer function(const char* name) const {
+    return reinterpret_cast<FunctionPointer>(symbol(name));
+  }
+
+ private:
+  void* handle_;
+};
+
+}  // namespace pinbench

@@ -1,0 +1,48 @@
+#include "emulated/context.hpp"
+
+#include "emulated/cuda_error.hpp"
+
+namespace pinbench::emulated {
+namespace {
+
+template <class Object>
+std::shared_ptr<Object> require_object(std::shared_ptr<Object> object) {
+  require(object != nullptr, cu::kErrorInvalidHandle);
+  return object;
+}
+
+}  // namespace
+
+Context::Context(Settings& settings, HostMemory& host_memory)
+    : settings_(settings),
+      host_memory_(host_memory),
+      memory_(settings.memory_bytes),
+      scheduler_(settings.queue_operations) {}
+
+Context::~Context() {
+  shut_down();
+}
+
+void Context::shut_down() {
+  scheduler_.shut_down();
+  host_memory_.release_all_of(*this);
+  memory_.free_all();
+}
+
+std::shared_ptr<Stream> Context::stream(cu::Stream handle) const {
+  return handle == nullptr ? default_stream_ : require_object(streams.find(handle));
+}
+
+std::shared_ptr<Event> Context::event(cu::Event handle) const {
+  return require_object(events.find(handle));
+}
+
+std::shared_ptr<Module> Context::module(cu::Module handle) const {
+  return require_object(modules.find(handle));
+}
+
+bool Context::is_reachable(cu::DevicePtr begin, std::size_t bytes) const {
+  return memory_.contains(begin, bytes) || host_memory_.is_pinned(begin, bytes);
+}
+
+}  // namespace pinbench::emulated

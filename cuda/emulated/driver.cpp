@@ -1,0 +1,93 @@
+#include "emulated/driver.hpp"
+
+#include <utility>
+
+#include "emulated/cuda_error.hpp"
+#include "emulated/handle_table.hpp"
+
+namespace pinbench::emulated {
+namespace {
+
+// A handle, not a reference: a context may end while threads still have it current.
+thread_local cu::Context current_handle = nullptr;
+
+}  // namespace
+
+Driver& Driver::instance() {
+  static Driver* const driver = new Driver;
+  return *driver;
+}
+
+cu::Result Driver::initialize() {
+  const std::scoped_lock lock(mutex_);
+  if (is_initialized()) return cu::kSuccess;
+  auto settings = std::make_unique<Settings>();
+  if (!settings->read_environment()) return cu::kErrorInvalidValue;
+  if (const auto fault = settings->faults.next_call(EntryPoint::init)) return *fault;
+  if (settings->devices == 0) return cu::kErrorNoDevice;
+  host_memory_ = std::make_unique<HostMemory>(settings->pinned_limit_bytes);
+  primary_contexts_.resize(static_cast<std::size_t>(settings->devices));
+  settings_ = std::move(settings);
+  initialized_.store(true, std::memory_order_release);
+  return cu::kSuccess;
+}
+
+void Driver::require_device(cu::Device device) const {
+  require(device >= 0 && device < settings_->devices, cu::kErrorInvalidDevice);
+}
+
+Driver::PrimaryContext& Driver::primary_context(cu::Device device) {
+  require_device(device);
+  return primary_contexts_[static_cast<std::size_t>(device)];
+}
+
+cu::Context Driver::retain_primary_context(cu::Device device) {
+  const std::scoped_lock lock(mutex_);
+  PrimaryContext& primary = primary_context(device);
+  if (primary.references == 0) {
+    primary.context = std::make_shared<Context>(*settings_, *host_memory_);
+    primary.handle = reinterpret_cast<cu::Context>(next_handle_value());
+  }
+  ++primary.references;
+  return primary.handle;
+}
+
+void Driver::release_primary_context(cu::Device device) {
+  std::shared_ptr<Context> ended;
+  {
+    const std::scoped_lock lock(mutex_);
+    PrimaryContext& primary = primary_context(device);
+    require(primary.references > 0, cu::kErrorInvalidContext);
+    if (--primary.references > 0) return;
+    ended = std::exchange(primary.context, nullptr);
+    primary.handle = nullptr;
+  }
+  // Outside the lock, for it waits for the copies under way.
+  ended->shut_down();
+}
+
+void Driver::set_primary_context_flags(cu::Device device, unsigned flags) {
+  const std::scoped_lock lock(mutex_);
+  PrimaryContext& primary = primary_context(device);
+  require(primary.references == 0 || primary.flags == flags, cu::kErrorPrimaryContextActive);
+  primary.flags = flags;
+}
+
+std::shared_ptr<Context> Driver::find_context(cu::Context handle) {
+  const std::scoped_lock lock(mutex_);
+  for (const PrimaryContext& primary : primary_contexts_) {
+    if (primary.handle == handle) return primary.context;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Context> Driver::current_context() {
+  return current_handle == nullptr ? nullptr : find_context(current_handle);
+}
+
+void Driver::set_current_context(cu::Context handle) {
+  require(handle == nullptr || find_context(handle) != nullptr, cu::kErrorInvalidContext);
+  current_handle = handle;
+}
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "driver/cuda_abi.hpp"
+#include "emulated/context.hpp"
+#include "emulated/host_memory.hpp"
+#include "emulated/settings.hpp"
+
+namespace pinbench::emulated {
+
+// The state of the process. It is never destroyed: engines may still be at work when the process exits, and
+// nothing that they use may go away under them.
+class Driver {
+ public:
+  static Driver& instance();
+
+  // cuInit, which may be repeated.
+  cu::Result initialize();
+  bool is_initialized() const { return initialized_.load(std::memory_order_acquire); }
+
+  // All below need initialize() to have succeeded.
+  Settings& settings() { return *settings_; }
+  // Throws CUDA_ERROR_INVALID_DEVICE.
+  void require_device(cu::Device device) const;
+
+  cu::Context retain_primary_context(cu::Device device);
+  void release_primary_context(cu::Device device);
+  void set_primary_context_flags(cu::Device device, unsigned flags);
+
+  // The calling thread's; null where there is none or it has ended.
+  std::shared_ptr<Context> current_context();
+  void set_current_context(cu::Context handle);
+
+ private:
+  struct PrimaryContext {
+    std::size_t references = 0;
+    unsigned flags = 0;
+    cu::Context handle = nullptr;
+    std::shared_ptr<Context> context;
+  };
+
+  Driver() = default;
+  PrimaryContext& primary_context(cu::Device device);
+  std::shared_ptr<Context> find_context(cu::Context handle);
+
+  std::mutex mutex_;
+  std::atomic<bool> initialized_{false};
+  std::unique_ptr<Settings> settings_;
+  std::unique_ptr<HostMemory> host_memory_;
+  std::vector<PrimaryContext> primary_contexts_;  // by device
+};
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,76 @@
+#include "emulated/host_memory.hpp"
+
+#include <utility>
+
+#include "emulated/cuda_error.hpp"
+
+namespace pinbench::emulated {
+namespace {
+
+std::uintptr_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+}  // namespace
+
+void* HostMemory::allocate(std::size_t bytes, const Context& owner) {
+  require_argument(bytes > 0);
+  BudgetShare share(budget_, round_up_to_pages(bytes));
+  require(static_cast<bool>(share), cu::kErrorOutOfMemory);
+  Mapping mapping(bytes);
+  void* const address = mapping.address();
+  const std::scoped_lock lock(mutex_);
+  // A registration of memory that the program has since unmapped may still be in the way.
+  const bool added =
+      ranges_.add(address_of(address), bytes, {&owner, false, std::move(share), std::move(mapping)});
+  require(added, cu::kErrorHostMemoryAlreadyRegistered);
+  return address;
+}
+
+void HostMemory::free(void* pointer) {
+  require_argument(remove(pointer, false).has_value());
+}
+
+void HostMemory::register_range(void* pointer, std::size_t bytes, const Context& owner) {
+  require_argument(pointer != nullptr && bytes > 0);
+  BudgetShare share(budget_, round_up_to_pages(bytes));
+  {
+    const std::scoped_lock lock(mutex_);
+    require(!ranges_.overlaps(address_of(pointer), bytes), cu::kErrorHostMemoryAlreadyRegistered);
+  }
+  require(static_cast<bool>(share), cu::kErrorOutOfMemory);
+  require_argument(populate(address_of(pointer), bytes));
+  const std::scoped_lock lock(mutex_);
+  const bool added = ranges_.add(address_of(pointer), bytes, {&owner, true, std::move(share), Mapping()});
+  require(added, cu::kErrorHostMemoryAlreadyRegistered);
+}
+
+void HostMemory::unregister(void* pointer) {
+  require(remove(pointer, true).has_value(), cu::kErrorHostMemoryNotRegistered);
+}
+
+std::optional<HostMemory::Pinned> HostMemory::remove(void* pointer, bool registered) {
+  const std::scoped_lock lock(mutex_);
+  const Pinned* const found = ranges_.starting_at(address_of(pointer));
+  if (found == nullptr || found->registered != registered) return std::nullopt;
+  return ranges_.remove(address_of(pointer));
+}
+
+void HostMemory::release_all_of(const Context& owner) {
+  const std::scoped_lock lock(mutex_);
+  ranges_.remove_if([&](const Pinned& pinned) { return pinned.owner == &owner; });
+}
+
+HostPlacement HostMemory::placement_of(const void* begin, std::size_t bytes) const {
+  const std::scoped_lock lock(mutex_);
+  if (ranges_.containing(address_of(begin), bytes) != nullptr) return HostPlacement::kPinned;
+  require_argument(!ranges_.overlaps(address_of(begin), bytes));
+  return HostPlacement::kPageable;
+}
+
+bool HostMemory::is_pinned(std::uintptr_t begin, std::size_t bytes) const {
+  const std::scoped_lock lock(mutex_);
+  return ranges_.containing(begin, bytes) != nullptr;
+}
+
+}  // namespace pinbench::emulated

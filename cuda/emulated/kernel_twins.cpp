@@ -1,0 +1,86 @@
+#include "emulated/kernel_twins.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emulated/copy.hpp"
+#include "kernels/kernel_abi.hpp"
+
+namespace pinbench::emulated {
+namespace {
+
+using kernels::VerifyResult;
+
+struct Description {
+  std::string_view name;
+  std::size_t parameters;
+};
+
+constexpr Description kDescriptions[kKernelCount] = {
+    {kernels::kZeroCopy, 3}, {kernels::kFillPattern, 3}, {kernels::kVerifyPattern, 4}};
+
+constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
+
+std::byte* bytes_at(std::uint64_t address) {
+  return static_cast<std::byte*>(device_address(address));
+}
+
+void fill_pattern(std::byte* destination, std::size_t bytes, std::uint64_t base) {
+  std::uint64_t word = base;
+  for (std::size_t offset = 0; offset < bytes; offset += kWordBytes) {
+    std::memcpy(destination + offset, &word, std::min(kWordBytes, bytes - offset));
+    word += kernels::kPatternStep;
+  }
+}
+
+void verify_pattern(const std::byte* source, std::size_t bytes, std::uint64_t base, VerifyResult& result) {
+  std::uint64_t word = base;
+  for (std::size_t offset = 0; offset < bytes; offset += kWordBytes) {
+    if (std::memcmp(source + offset, &word, std::min(kWordBytes, bytes - offset)) != 0) {
+      ++result.mismatchedWords;
+      result.firstMismatchWord = std::min<std::uint64_t>(result.firstMismatchWord, offset / kWordBytes);
+    }
+    word += kernels::kPatternStep;
+  }
+}
+
+}  // namespace
+
+std::optional<Kernel> find_kernel(std::string_view name) {
+  for (std::size_t i = 0; i < kKernelCount; ++i) {
+    if (kDescriptions[i].name == name) return static_cast<Kernel>(i);
+  }
+  return std::nullopt;
+}
+
+std::size_t parameter_count(Kernel kernel) {
+  return kDescriptions[static_cast<std::size_t>(kernel)].parameters;
+}
+
+cu::Result run_zero_copy(const KernelParameters& parameters, const CopyFault& fault,
+                         const ReachableCheck& is_reachable) {
+  const auto [destination, source, bytes, unused] = parameters;
+  if (bytes == 0 || fault.dropped) return cu::kSuccess;
+  if (!is_reachable(destination, bytes) || !is_reachable(source, bytes)) return cu::kErrorIllegalAddress;
+  perform(Copy{device_address(destination), device_address(source), bytes, fault}.whole());
+  return cu::kSuccess;
+}
+
+cu::Result run_kernel(Kernel kernel, const KernelParameters& parameters, const ReachableCheck& is_reachable) {
+  if (kernel == Kernel::kZeroCopy) return run_zero_copy(parameters, CopyFault(), is_reachable);
+
+  const auto [region, bytes, base, result_address] = parameters;
+  if (bytes > 0 && !is_reachable(region, bytes)) return cu::kErrorIllegalAddress;
+  if (kernel == Kernel::kFillPattern) {
+    fill_pattern(bytes_at(region), bytes, base);
+    return cu::kSuccess;
+  }
+  if (!is_reachable(result_address, sizeof(VerifyResult))) return cu::kErrorIllegalAddress;
+  VerifyResult result;
+  std::memcpy(&result, bytes_at(result_address), sizeof result);
+  verify_pattern(bytes_at(region), bytes, base, result);
+  std::memcpy(bytes_at(result_address), &result, sizeof result);
+  return cu::kSuccess;
+}
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "driver/cuda_abi.hpp"
+#include "emulated/fault_plan.hpp"
+
+namespace pinbench::emulated {
+
+// The kernels of kernels/kernel_abi.hpp, in C++.
+enum class Kernel : std::size_t { kZeroCopy, kFillPattern, kVerifyPattern };
+inline constexpr std::size_t kKernelCount = 3;
+
+std::optional<Kernel> find_kernel(std::string_view name);
+
+// Every parameter is 8 bytes wide: an address or a number.
+using KernelParameters = std::array<std::uint64_t, 4>;
+std::size_t parameter_count(Kernel kernel);
+
+// Whether the device can reach all of [begin, begin + bytes).
+using ReachableCheck = std::function<bool(cu::DevicePtr begin, std::size_t bytes)>;
+
+// Does what the kernel does, however large its grid. CUDA_ERROR_ILLEGAL_ADDRESS where it would leave the
+// memory that the device can reach.
+cu::Result run_kernel(Kernel kernel, const KernelParameters& parameters, const ReachableCheck& is_reachable);
+
+// The zero-copy kernel as a copy that may be given a fault.
+cu::Result run_zero_copy(const KernelParameters& parameters, const CopyFault& fault,
+                         const ReachableCheck& is_reachable);
+
+}  // namespace pinbench::emulated

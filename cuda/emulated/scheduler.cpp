@@ -1,0 +1,199 @@
+#include "emulated/scheduler.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "emulated/cuda_error.hpp"
+
+namespace pinbench::emulated {
+namespace {
+
+bool is_reached(const ValueWait& wait) {
+  // The flag may live in memory that the program writes at any time.
+  const std::uint32_t found = std::atomic_ref(*wait.address).load(std::memory_order_acquire);
+  return static_cast<std::int32_t>(found - wait.value) >= 0;
+}
+
+// Polling at first in the hope of a prompt release, then so rarely that a stream held for long costs next to
+// nothing.
+void pause_after(int polls) {
+  constexpr int kPromptPolls = 64;
+  if (polls < kPromptPolls) {
+    std::this_thread::yield();
+  } else {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+}  // namespace
+
+Scheduler::Scheduler(std::size_t queue_limit) : queue_limit_(queue_limit) {
+  try {
+    for (std::size_t i = 0; i < kEngineCount; ++i) {
+      threads_.emplace_back([this, i] { run_engine(static_cast<Engine>(i)); });
+    }
+    threads_.emplace_back([this] { run_front_end(); });
+  } catch (...) {
+    shut_down();
+    throw;
+  }
+}
+
+Scheduler::~Scheduler() {
+  shut_down();
+}
+
+Ticket Scheduler::enqueue(const std::shared_ptr<Stream>& stream, Operation operation) {
+  std::unique_lock lock(mutex_);
+  stream->progress.wait(lock, [&] { return halted() || stream->queue.size() < queue_limit_; });
+  throw_if_halted_locked();
+  stream->queue.push_back(std::move(operation));
+  const Ticket ticket = ++stream->enqueued;
+  ++outstanding_;
+  if (stream->queue.size() == 1) advance(stream);
+  return ticket;
+}
+
+void Scheduler::wait(Stream& stream, Ticket ticket) {
+  std::unique_lock lock(mutex_);
+  stream.progress.wait(lock, [&] { return stream.completed >= ticket; });
+  throw_if_halted_locked();
+}
+
+void Scheduler::synchronize(Stream& stream) {
+  std::unique_lock lock(mutex_);
+  const Ticket last = stream.enqueued;
+  stream.progress.wait(lock, [&] { return stream.completed >= last; });
+  throw_if_halted_locked();
+}
+
+void Scheduler::synchronize_all() {
+  std::unique_lock lock(mutex_);
+  all_done_.wait(lock, [&] { return outstanding_ == 0; });
+  throw_if_halted_locked();
+}
+
+bool Scheduler::is_idle(const Stream& stream) const {
+  const std::scoped_lock lock(mutex_);
+  throw_if_halted_locked();
+  return stream.queue.empty();
+}
+
+void Scheduler::throw_if_halted() const {
+  const std::scoped_lock lock(mutex_);
+  throw_if_halted_locked();
+}
+
+void Scheduler::throw_if_halted_locked() const {
+  require(!halted(), error_);
+}
+
+void Scheduler::halt(cu::Result error) {
+  const std::scoped_lock lock(mutex_);
+  halt_locked(error);
+}
+
+void Scheduler::halt_locked(cu::Result error) {
+  if (halted()) return;
+  error_ = error;
+  held_not_empty_.notify_one();
+}
+
+void Scheduler::shut_down() {
+  {
+    const std::scoped_lock lock(mutex_);
+    halt_locked(cu::kErrorInvalidContext);
+    shutting_down_ = true;
+    for (EngineLine& line : lines_) line.not_empty.notify_one();
+    held_not_empty_.notify_one();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Scheduler::run_engine(Engine engine) {
+  EngineLine& line = lines_[static_cast<std::size_t>(engine)];
+  std::unique_lock lock(mutex_);
+  while (true) {
+    line.not_empty.wait(lock, [&] { return shutting_down_ || !line.streams.empty(); });
+    if (line.streams.empty()) return;
+    const std::shared_ptr<Stream> stream = std::move(line.streams.front());
+    line.streams.pop_front();
+    if (!halted()) {
+      const auto run = std::move(std::get<EngineWork>(stream->queue.front()).run);
+      lock.unlock();
+      const cu::Result result = run();
+      lock.lock();
+      if (result != cu::kSuccess) halt_locked(result);
+    }
+    retire_first(*stream);
+    advance(stream);
+  }
+}
+
+void Scheduler::run_front_end() {
+  std::unique_lock lock(mutex_);
+  int polls = 0;
+  while (true) {
+    held_not_empty_.wait(lock, [&] { return shutting_down_ || !held_.empty(); });
+    if (held_.empty()) return;
+    if (release_held_streams()) {
+      polls = 0;
+      continue;
+    }
+    lock.unlock();
+    pause_after(polls++);
+    lock.lock();
+  }
+}
+
+// Takes the first operation of a stream where it belongs, once the one before is complete.
+void Scheduler::advance(const std::shared_ptr<Stream>& stream) {
+  while (!stream->queue.empty()) {
+    const Operation& first = stream->queue.front();
+    if (halted()) {
+      retire_first(*stream);
+      continue;
+    }
+    if (const auto* work = std::get_if<EngineWork>(&first)) {
+      EngineLine& line = lines_[static_cast<std::size_t>(work->engine)];
+      line.streams.push_back(stream);
+      line.not_empty.notify_one();
+      return;
+    }
+    if (const auto* wait = std::get_if<ValueWait>(&first); wait != nullptr && !is_reached(*wait)) {
+      held_.push_back(stream);
+      held_not_empty_.notify_one();
+      return;
+    }
+    if (const auto* record = std::get_if<EventRecord>(&first)) {
+      record->recording->time = std::chrono::steady_clock::now();
+      record->recording->complete.store(true, std::memory_order_release);
+    }
+    retire_first(*stream);
+  }
+}
+
+void Scheduler::retire_first(Stream& stream) {
+  stream.queue.pop_front();
+  ++stream.completed;
+  stream.progress.notify_all();
+  if (--outstanding_ == 0) all_done_.notify_all();
+}
+
+bool Scheduler::release_held_streams() {
+  std::vector<std::shared_ptr<Stream>> released;
+  std::erase_if(held_, [&](const std::shared_ptr<Stream>& stream) {
+    const bool release = halted() || is_reached(std::get<ValueWait>(stream->queue.front()));
+    if (release) released.push_back(stream);
+    return release;
+  });
+  for (const auto& stream : released) {
+    retire_first(*stream);
+    advance(stream);
+  }
+  return !released.empty();
+}
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "driver/cuda_abi.hpp"
+#include "emulated/operation.hpp"
+#include "emulated/stream.hpp"
+
+namespace pinbench::emulated {
+
+// Position of an operation in its stream; the first is 1.
+using Ticket = std::uint64_t;
+
+// The hardware's side of a context: takes the operations of its streams to the engines, each stream's in
+// order.
+//
+// A stream whose next operation is engine work stands in that engine's line; one whose next operation waits
+// for a value is watched by the front end. An event needs no thread: whoever completes the operation before
+// it takes its time stamp.
+class Scheduler {
+ public:
+  // A stream holds at most `queue_limit` operations.
+  explicit Scheduler(std::size_t queue_limit);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // These throw the error with which the scheduler has halted, if it has.
+  //
+  // Blocks while the stream's queue is full.
+  Ticket enqueue(const std::shared_ptr<Stream>& stream, Operation operation);
+  void wait(Stream& stream, Ticket ticket);
+  void synchronize(Stream& stream);
+  void synchronize_all();
+  bool is_idle(const Stream& stream) const;
+  void throw_if_halted() const;
+
+  // Gives up with an error: what has not begun is discarded and whoever waits gets the error. The first one
+  // stays.
+  void halt(cu::Result error);
+
+  // Halts, then returns when no thread runs any more.
+  void shut_down();
+
+ private:
+  struct EngineLine {
+    std::deque<std::shared_ptr<Stream>> streams;
+    std::condition_variable not_empty;
+  };
+
+  void run_engine(Engine engine);
+  void run_front_end();
+
+  // All below: with the lock held.
+  void advance(const std::shared_ptr<Stream>& stream);
+  void retire_first(Stream& stream);
+  bool release_held_streams();
+  void halt_locked(cu::Result error);
+  bool halted() const { return error_ != cu::kSuccess; }
+  void throw_if_halted_locked() const;
+
+  const std::size_t queue_limit_;
+  mutable std::mutex mutex_;
+  std::array<EngineLine, kEngineCount> lines_;
+  std::vector<std::shared_ptr<Stream>> held_;  // their first operation is a ValueWait
+  std::condition_variable held_not_empty_;
+  std::uint64_t outstanding_ = 0;  // operations in all streams, destroyed ones included
+  std::condition_variable all_done_;
+  cu::Result error_ = cu::kSuccess;
+  bool shutting_down_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <atomic>
+
+#include "driver/error.hpp"
+
+namespace pinbench {
+
+// Set by any thread to end what runs; looked at between driver calls.
+class AbortFlag {
+ public:
+  void set() { flag_.store(true, std::memory_order_relaxed); }
+  bool is_set() const { return flag_.load(std::memory_order_relaxed); }
+  void throw_if_set() const {
+    if (is_set()) throw Error("ABORTED", "the measurement was interrupted");
+  }
+
+ private:
+  std::atomic<bool> flag_{false};
+};
+
+}  // namespace pinbench

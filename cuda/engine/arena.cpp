@@ -1,0 +1,72 @@
+#include "engine/arena.hpp"
+
+#include "engine/clock.hpp"
+#include "engine/pattern.hpp"
+
+namespace pinbench {
+namespace {
+
+constexpr std::size_t kFillPieceBytes = std::size_t{4} << 20;
+
+}  // namespace
+
+HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeometry& geometry,
+                     std::uint64_t seed)
+    : kind_(kind), geometry_(geometry) {
+  const auto begin_ns = now_ns();
+  try {
+    for (std::size_t i = 0; i < geometry.total_chunks(); ++i) {
+      context.abort().throw_if_set();
+      blocks_.push_back(HostBlock::allocate(context, kind, geometry.chunk_bytes));
+    }
+    const auto allocated_ns = now_ns();
+    const auto fill = [&](const Range& range) {
+      fill_pattern(bytes(range), pattern_at(pattern_base(seed, range.worker, range.chunk), range.offset));
+    };
+    const auto pieces = split_ranges(whole_arena(geometry), kFillPieceBytes);
+    if (kind == HostMemoryKind::kPageable) {
+      // Each worker writes its own: the first touch decides on which node a page lies.
+      context.team().run(geometry.workers(), [&](std::size_t worker) {
+        for (const auto& piece : pieces) {
+          if (piece.worker == worker && !context.abort().is_set()) fill(piece);
+        }
+      });
+    } else {
+      context.for_each_piece(pieces.size(), [&](std::size_t i) { fill(pieces[i]); });
+    }
+    context.abort().throw_if_set();
+    report_.allocate_ns = static_cast<double>(allocated_ns - begin_ns);
+    report_.fill_ns = static_cast<double>(now_ns() - allocated_ns);
+  } catch (...) {
+    context.on_device_thread([this] { blocks_.clear(); });
+    throw;
+  }
+  report_.bytes = geometry.bytes();
+  if (kind == HostMemoryKind::kPageable || kind == HostMemoryKind::kRegistered) {
+    std::vector<std::span<std::byte>> spans;
+    for (const auto& block : blocks_) spans.push_back(block.bytes());
+    report_.huge_page_bytes = pinbench::huge_page_bytes(spans);
+  }
+}
+
+DeviceArena::DeviceArena(DeviceContext& context, const ArenaGeometry& geometry)
+    : cuda_(context.cuda()), geometry_(geometry) {
+  context.on_device_thread([&] {
+    try {
+      for (std::size_t i = 0; i < geometry.total_chunks(); ++i) {
+        cu::DevicePtr pointer = 0;
+        cuda_.check(cuda_.memAlloc(&pointer, geometry.chunk_bytes));
+        pointers_.push_back(pointer);
+      }
+    } catch (...) {
+      for (const auto pointer : pointers_) cuda_.memFree(pointer);
+      throw;
+    }
+  });
+}
+
+DeviceArena::~DeviceArena() {
+  for (const auto pointer : pointers_) cuda_.memFree(pointer);
+}
+
+}  // namespace pinbench

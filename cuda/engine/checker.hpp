@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/arena.hpp"
+#include "engine/kernels.hpp"
+#include "kernels/kernel_abi.hpp"
+
+namespace pinbench {
+
+// A range whose content was not the pattern.
+struct Mismatch {
+  std::size_t worker;
+  std::size_t offset_bytes;  // of the first wrong word, in the worker's arena
+  std::size_t mismatched_bytes;
+};
+
+// Poisons destinations before copies and compares them whole afterwards. Device memory is compared by a
+// kernel where there are kernels, else by reading it back into pinned memory. Ranges found wrong get their
+// pattern back, so that one wrong copy is reported once.
+class Checker {
+ public:
+  // `kernels` may be null.
+  Checker(DeviceContext& context, const Kernels* kernels, std::uint64_t seed);
+  // On a device thread, as all that frees.
+  ~Checker();
+  Checker(const Checker&) = delete;
+  Checker& operator=(const Checker&) = delete;
+
+  void fill(const DeviceArena& arena);
+
+  void poison(const HostArena& arena, const std::vector<Range>& ranges);
+  void poison(const DeviceArena& arena, const std::vector<Range>& ranges);
+
+  std::vector<Mismatch> verify(const HostArena& arena, const std::vector<Range>& ranges);
+  std::vector<Mismatch> verify(const DeviceArena& arena, const std::vector<Range>& ranges);
+
+  // Puts the pattern back after copies that were not verified.
+  void restore(const HostArena& arena, const std::vector<Range>& ranges);
+  void restore(const DeviceArena& arena, const std::vector<Range>& ranges);
+
+ private:
+  static constexpr std::size_t kResultsPerBatch = 1024;
+
+  // A stretch of device memory and the first word that it should hold.
+  struct DeviceStretch {
+    cu::DevicePtr address;
+    std::size_t bytes;
+    std::uint64_t base;
+  };
+
+  std::uint64_t base_of(const Range& range) const;
+  std::vector<kernels::VerifyResult> verify_stretches(const std::vector<DeviceStretch>& stretches);
+  std::vector<kernels::VerifyResult> verify_with_kernel(const std::vector<DeviceStretch>& stretches);
+  std::vector<kernels::VerifyResult> verify_by_reading_back(const std::vector<DeviceStretch>& stretches);
+  std::vector<kernels::VerifyResult> verify_write_combined(const HostArena& arena,
+                                                           const std::vector<Range>& ranges);
+  void write_pattern(const std::vector<DeviceStretch>& stretches);
+  std::span<std::byte> host_scratch();
+  cu::DevicePtr device_scratch();
+  void synchronize();
+
+  DeviceContext& context_;
+  const Kernels* kernels_;
+  const std::uint64_t seed_;
+  cu::Stream stream_ = nullptr;
+  std::optional<HostBlock> host_scratch_;  // pinned; made when first needed
+  cu::DevicePtr device_scratch_ = 0;       // likewise
+  cu::DevicePtr device_results_ = 0;
+};
+
+}  // namespace pinbench

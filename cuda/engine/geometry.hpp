@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace pinbench {
+
+// How arenas are laid out (ArenaGeometry in src/native/contract.ts). Host and device arenas of a session
+// share the chunk size, so that a worker's buffer has the same position on both sides.
+struct ArenaGeometry {
+  std::vector<std::size_t> chunks_of_worker;
+  std::size_t chunk_bytes = 0;
+
+  std::size_t workers() const { return chunks_of_worker.size(); }
+  std::size_t total_chunks() const;
+  // The position of a worker's first chunk among all chunks.
+  std::size_t first_chunk(std::size_t worker) const;
+  std::size_t bytes() const { return total_chunks() * chunk_bytes; }
+  // Whether every buffer of `other` has a place here too.
+  bool holds(const ArenaGeometry& other) const;
+};
+
+struct BufferPosition {
+  std::size_t chunk;
+  std::size_t offset;
+};
+
+// Part of a worker's chunk.
+struct Range {
+  std::size_t worker;
+  std::size_t chunk;
+  std::size_t offset;
+  std::size_t bytes;
+};
+
+// Buffers start at multiples of this, the alignment that cuMemAlloc gives.
+inline constexpr std::size_t kBufferAlignment = 512;
+
+std::size_t buffers_per_chunk(const ArenaGeometry& geometry, std::size_t size_bytes);
+BufferPosition buffer_position(const ArenaGeometry& geometry, std::size_t size_bytes, std::size_t index);
+
+// The ranges that `count` buffers of a rotation of `buffers`, from `first` on, cover in one worker's arena;
+// neighbours merged.
+std::vector<Range> covered_ranges(const ArenaGeometry& geometry, std::size_t worker, std::size_t size_bytes,
+                                  std::size_t buffers, std::size_t first, std::size_t count);
+
+// The same ranges in pieces of at most `piece_bytes`, for threads to share out.
+std::vector<Range> split_ranges(const std::vector<Range>& ranges, std::size_t piece_bytes);
+
+// All of the arena, a range a chunk.
+std::vector<Range> whole_arena(const ArenaGeometry& geometry);
+
+}  // namespace pinbench

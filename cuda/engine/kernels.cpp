@@ -1,0 +1,102 @@
+#include "engine/kernels.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "driver/error.hpp"
+#include "kernels/kernel_abi.hpp"
+#include "kernels/kernel_image.hpp"
+
+namespace pinbench {
+namespace {
+
+constexpr unsigned kBlockThreads = 512;
+constexpr unsigned kBlocksPerMultiprocessor = 4;
+constexpr std::uint64_t kBytesPerThread = 16;
+
+// A driver of ours brings its own image; a real one takes the fatbin that this build embeds, if any.
+const void* image_for(const CudaDriver& cuda) {
+  if (cuda.emulated_image() != nullptr) return cuda.emulated_image();
+  const auto image = kernels::embedded_kernel_image();
+  return image.empty() ? nullptr : image.data();
+}
+
+}  // namespace
+
+std::optional<Kernels> Kernels::load(DeviceContext& context, std::string& reason) {
+  const auto& cuda = context.cuda();
+  const void* image = image_for(cuda);
+  if (image == nullptr) {
+    reason = "this build has no kernels: nvcc was not found when it was compiled";
+    return std::nullopt;
+  }
+  if (!cuda.moduleLoadData || !cuda.moduleUnload || !cuda.moduleGetFunction || !cuda.launchKernel) {
+    reason = "the driver lacks the calls that load and launch kernels";
+    return std::nullopt;
+  }
+  std::optional<Kernels> loaded;
+  context.on_device_thread([&] {
+    try {
+      int multiprocessors = 0;
+      cuda.check(
+          cuda.deviceGetAttribute(&multiprocessors, cu::kAttributeMultiprocessorCount, context.device()));
+      cu::Module module = nullptr;
+      cuda.check(cuda.moduleLoadData(&module, image));
+      Kernels kernels(cuda, module, static_cast<unsigned>(std::max(multiprocessors, 1)));
+      kernels.zero_copy_ = kernels.find(kernels::kZeroCopy);
+      kernels.fill_pattern_ = kernels.find(kernels::kFillPattern);
+      kernels.verify_pattern_ = kernels.find(kernels::kVerifyPattern);
+      loaded.emplace(std::move(kernels));
+    } catch (const Error& error) {
+      if (error.sticky()) throw;
+      reason = std::string("the driver does not load this build's kernels: ") + error.what();
+    }
+  });
+  return loaded;
+}
+
+Kernels::Kernels(Kernels&& other) noexcept
+    : cuda_(other.cuda_),
+      module_(std::exchange(other.module_, nullptr)),
+      multiprocessors_(other.multiprocessors_),
+      zero_copy_(other.zero_copy_),
+      fill_pattern_(other.fill_pattern_),
+      verify_pattern_(other.verify_pattern_) {}
+
+Kernels::~Kernels() {
+  if (module_ != nullptr) cuda_->moduleUnload(module_);
+}
+
+cu::Function Kernels::find(const char* name) const {
+  cu::Function function = nullptr;
+  cuda_->check(cuda_->moduleGetFunction(&function, module_, name));
+  return function;
+}
+
+void Kernels::launch(cu::Function function, cu::Stream stream, std::uint64_t bytes, void** parameters) const {
+  const std::uint64_t threads = (bytes + kBytesPerThread - 1) / kBytesPerThread;
+  const auto wanted = static_cast<unsigned>(std::min<std::uint64_t>(
+      (threads + kBlockThreads - 1) / kBlockThreads, multiprocessors_ * kBlocksPerMultiprocessor));
+  cuda_->check(cuda_->launchKernel(function, std::max(wanted, 1u), 1, 1, kBlockThreads, 1, 1, 0, stream,
+                                   parameters, nullptr));
+}
+
+void Kernels::zero_copy(cu::Stream stream, cu::DevicePtr destination, cu::DevicePtr source,
+                        std::uint64_t bytes) const {
+  void* parameters[] = {&destination, &source, &bytes};
+  launch(zero_copy_, stream, bytes, parameters);
+}
+
+void Kernels::fill_pattern(cu::Stream stream, cu::DevicePtr destination, std::uint64_t bytes,
+                           std::uint64_t base) const {
+  void* parameters[] = {&destination, &bytes, &base};
+  launch(fill_pattern_, stream, bytes, parameters);
+}
+
+void Kernels::verify_pattern(cu::Stream stream, cu::DevicePtr source, std::uint64_t bytes, std::uint64_t base,
+                             cu::DevicePtr result) const {
+  void* parameters[] = {&source, &bytes, &base, &result};
+  launch(verify_pattern_, stream, bytes, parameters);
+}
+
+}  // namespace pinbench

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/device_context.hpp"
+
+namespace pinbench {
+
+// The loaded kernels of kernel_abi.hpp. Unloaded on a device thread.
+class Kernels {
+ public:
+  // Why there are none (a build without nvcc, a driver that cannot load them) goes to `reason`.
+  static std::optional<Kernels> load(DeviceContext& context, std::string& reason);
+
+  Kernels(Kernels&& other) noexcept;
+  Kernels& operator=(Kernels&&) = delete;
+  ~Kernels();
+
+  // All enqueue on `stream`; pointers are 16-byte aligned and valid on the device.
+  void zero_copy(cu::Stream stream, cu::DevicePtr destination, cu::DevicePtr source,
+                 std::uint64_t bytes) const;
+  void fill_pattern(cu::Stream stream, cu::DevicePtr destination, std::uint64_t bytes,
+                    std::uint64_t base) const;
+  // `result` is the device address of a kernels::VerifyResult, set to {0, ~0} before.
+  void verify_pattern(cu::Stream stream, cu::DevicePtr source, std::uint64_t bytes, std::uint64_t base,
+                      cu::DevicePtr result) const;
+
+ private:
+  Kernels(const CudaDriver& cuda, cu::Module module, unsigned multiprocessors)
+      : cuda_(&cuda), module_(module), multiprocessors_(multiprocessors) {}
+  cu::Function find(const char* name) const;
+  void launch(cu::Function function, cu::Stream stream, std::uint64_t bytes, void** parameters) const;
+
+  const CudaDriver* cuda_;
+  cu::Module module_;
+  unsigned multiprocessors_;
+  cu::Function zero_copy_ = nullptr;
+  cu::Function fill_pattern_ = nullptr;
+  cu::Function verify_pattern_ = nullptr;
+};
+
+}  // namespace pinbench

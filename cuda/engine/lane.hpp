@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/device_context.hpp"
+#include "engine/host_memory.hpp"
+
+namespace pinbench {
+
+// The geometry of the rings that staged copies go through.
+struct StagingShape {
+  std::size_t slots = 0;
+  std::size_t chunk_bytes = 0;
+};
+
+// One worker's pinned slots, each with the event that tells when its last DMA is complete.
+struct StagingRing {
+  std::vector<std::byte*> slots;
+  std::vector<cu::Event> done;
+  std::size_t chunk_bytes = 0;
+};
+
+// What a worker thread owns on the device: a stream of its own and the events of its timing.
+struct Lane {
+  cu::Stream stream = nullptr;
+  cu::Event origin = nullptr;  // recorded before a hold, by the first lane
+  cu::Event start = nullptr;
+  cu::Event end = nullptr;
+  cu::Event refill[2] = {nullptr, nullptr};  // bound what keeps a bidirectional load going
+  StagingRing ring;
+};
+
+// The lanes of a session, made when first needed and destroyed on a device thread.
+class Lanes {
+ public:
+  explicit Lanes(DeviceContext& context) : context_(context) {}
+  ~Lanes();
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+
+  // Makes sure that there are `workers` lanes.
+  void ensure(std::size_t workers);
+  // Gives `workers` lanes a ring each, cut from one registered block; returns the block's bytes.
+  std::size_t reserve_rings(std::size_t workers, const StagingShape& shape);
+  std::size_t rings() const { return rings_; }
+
+  Lane& operator[](std::size_t worker) { return *lanes_[worker]; }
+
+ private:
+  void destroy_rings() noexcept;
+
+  DeviceContext& context_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::optional<HostBlock> ring_memory_;
+  std::size_t rings_ = 0;
+};
+
+}  // namespace pinbench

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "driver/nvml.hpp"
+#include "engine/checker.hpp"
+#include "engine/transfer.hpp"
+
+namespace pinbench {
+
+// MeasureRequest of src/native/contract.ts.
+struct MeasureRequest {
+  Direction direction = Direction::kHostToDevice;
+  CopyMemory memory = CopyMemory::kPinned;
+  std::size_t size_bytes = 0;
+  std::size_t workers = 0;
+  bool latency = false;
+  bool event_timer = false;
+  std::size_t buffers = 1;
+  std::size_t first_buffer = 0;
+  std::size_t warmup_copies = 1;
+  std::size_t warmup_bytes = 0;
+  std::size_t copies_per_sample = 1;
+  std::size_t samples = 1;
+  bool verify = true;
+  bool read_link = false;
+
+  // Bidirectional cells have a team a direction, host to device first.
+  std::size_t threads() const { return direction == Direction::kBidirectional ? 2 * workers : workers; }
+  // The warm-up uses buffers that the samples overwrite afterwards.
+  std::size_t total_copies() const { return samples * copies_per_sample; }
+};
+
+struct SampleColumns {
+  Direction direction;
+  std::vector<double> start_ns;  // steady clock
+  std::vector<double> duration_ns;
+};
+
+struct DirectedMismatch {
+  Direction direction;
+  Mismatch mismatch;
+};
+
+// MeasureResult of src/native/contract.ts.
+struct MeasureResult {
+  std::vector<SampleColumns> columns;
+  std::size_t checked_bytes = 0;
+  std::vector<DirectedMismatch> mismatches;
+  std::optional<LinkState> link;
+  bool aborted = false;
+  double prepare_ns = 0;
+  double verify_ns = 0;
+};
+
+// The most copies that a held stream is given: driver queues are finite, and a full queue on a held stream
+// would never drain.
+inline constexpr std::size_t kMaxHeldCopies = 128;
+
+}  // namespace pinbench

@@ -1,0 +1,135 @@
+#include "engine/session.hpp"
+
+#include "driver/error.hpp"
+#include "engine/clock.hpp"
+
+namespace pinbench {
+
+Session::Session(std::shared_ptr<const CudaDriver> driver, std::shared_ptr<const Nvml> nvml,
+                 SessionOptions options)
+    : nvml_(std::move(nvml)),
+      options_(std::move(options)),
+      context_(std::move(driver), options_.device, options_.placement) {
+  const auto& cuda = context_.cuda();
+  opening_.context_ns = context_.creation_ns();
+  std::string kernels_off;
+  if (auto loaded = Kernels::load(context_, kernels_off)) {
+    kernels_.emplace(std::move(*loaded));
+  } else {
+    opening_.kernels_off = kernels_off;
+  }
+  if (cuda.streamWaitValue32) {
+    hold_.emplace(context_);
+  } else {
+    opening_.event_timer_off =
+        "the driver lacks cuStreamWaitValue32_v2, which holds a stream until all is enqueued";
+  }
+  lanes_.emplace(context_);
+  checker_.emplace(context_, kernels_ ? &*kernels_ : nullptr, options_.seed);
+  if (nvml_ != nullptr) {
+    char pci_bus_id[32] = {};
+    cuda.check(cuda.deviceGetPciBusId(pci_bus_id, sizeof pci_bus_id, context_.device()));
+    nvml_device_ = nvml_->device_by_pci_bus_id(pci_bus_id);
+  }
+  opening_.opened_at_ns = static_cast<double>(now_ns());
+}
+
+Session::~Session() {
+  try {
+    context_.on_device_thread([this] {
+      host_arenas_.clear();
+      device_arena_.reset();
+      device_destination_.reset();
+      checker_.reset();
+      lanes_.reset();
+      hold_.reset();
+      kernels_.reset();
+    });
+  } catch (...) {
+    // The context is lost; the driver frees what is left when the process ends.
+  }
+}
+
+ArenaReport Session::reserve_host(HostMemoryKind kind, const ArenaGeometry& geometry) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = host_arenas_.find(kind); found != host_arenas_.end()) {
+    if (found->second.geometry().holds(geometry)) return found->second.report();
+    context_.on_device_thread([&] { host_arenas_.erase(found); });
+  }
+  return host_arenas_.emplace(kind, HostArena(context_, kind, geometry, options_.seed))
+      .first->second.report();
+}
+
+ArenaReport Session::reserve_device(const ArenaGeometry& geometry, bool with_destination) {
+  const std::lock_guard lock(mutex_);
+  context_.on_device_thread([this] {
+    device_arena_.reset();
+    device_destination_.reset();
+  });
+  ArenaReport report;
+  const auto begin_ns = now_ns();
+  device_arena_.emplace(context_, geometry);
+  if (with_destination) device_destination_.emplace(context_, geometry);
+  const auto allocated_ns = now_ns();
+  checker_->fill(*device_arena_);
+  context_.abort().throw_if_set();
+  report.bytes = geometry.bytes() * (with_destination ? 2 : 1);
+  report.allocate_ns = static_cast<double>(allocated_ns - begin_ns);
+  report.fill_ns = static_cast<double>(now_ns() - allocated_ns);
+  return report;
+}
+
+ArenaReport Session::reserve_staging(std::size_t workers, const StagingShape& shape) {
+  const std::lock_guard lock(mutex_);
+  ArenaReport report;
+  const auto begin_ns = now_ns();
+  report.bytes = lanes_->reserve_rings(workers, shape);
+  report.allocate_ns = static_cast<double>(now_ns() - begin_ns);
+  return report;
+}
+
+PinningCost Session::measure_pinning(HostMemoryKind kind, std::size_t size_bytes) {
+  const std::lock_guard lock(mutex_);
+  context_.abort().throw_if_set();
+  PinningCost cost;
+  const auto begin_ns = now_ns();
+  std::optional<HostBlock> block = HostBlock::allocate(context_, kind, size_bytes);
+  cost.allocate_ns = static_cast<double>(now_ns() - begin_ns);
+  if (kind == HostMemoryKind::kRegistered) cost.huge_page_bytes = huge_page_bytes({block->bytes()});
+  const auto free_ns = now_ns();
+  context_.on_device_thread([&block] { block.reset(); });
+  cost.free_ns = static_cast<double>(now_ns() - free_ns);
+  return cost;
+}
+
+double Session::measure_first_copy_ns() {
+  const std::lock_guard lock(mutex_);
+  constexpr std::size_t kBytes = 4096;
+  const auto& cuda = context_.cuda();
+  std::optional<HostBlock> host = HostBlock::allocate(context_, HostMemoryKind::kPinned, kBytes);
+  lanes_->ensure(1);
+  double duration_ns = 0;
+  context_.on_device_thread([&] {
+    cu::DevicePtr device = 0;
+    cuda.check(cuda.memAlloc(&device, kBytes));
+    const auto begin_ns = now_ns();
+    const auto copied = cuda.memcpyHtoDAsync(device, host->bytes().data(), kBytes, (*lanes_)[0].stream);
+    const auto finished = cuda.streamSynchronize((*lanes_)[0].stream);
+    duration_ns = static_cast<double>(now_ns() - begin_ns);
+    cuda.memFree(device);
+    host.reset();
+    cuda.check(copied);
+    cuda.check(finished);
+  });
+  return duration_ns;
+}
+
+MemoryInfo Session::memory_info() {
+  const std::lock_guard lock(mutex_);
+  MemoryInfo info;
+  context_.on_device_thread(
+      [&] { context_.cuda().check(context_.cuda().memGetInfo(&info.free_bytes, &info.total_bytes)); });
+  return info;
+}
+
+}  // namespace pinbench

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "engine/lane.hpp"
+#include "engine/measurement.hpp"
+#include "engine/stream_hold.hpp"
+
+namespace pinbench {
+
+struct SessionOptions {
+  int device = 0;
+  Placement placement;
+  std::uint64_t seed = 0;
+};
+
+struct SessionOpening {
+  double context_ns = 0;
+  std::optional<std::string> kernels_off;
+  std::optional<std::string> event_timer_off;
+  double opened_at_ns = 0;
+};
+
+struct PinningCost {
+  double allocate_ns = 0;
+  double free_ns = 0;
+  std::optional<std::size_t> huge_page_bytes;
+};
+
+struct MemoryInfo {
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+};
+
+// One device, made ready to measure: NativeSession of src/native/contract.ts. Calls are serialised; abort()
+// may come from any thread.
+class Session {
+ public:
+  // `nvml` may be null.
+  Session(std::shared_ptr<const CudaDriver> driver, std::shared_ptr<const Nvml> nvml, SessionOptions options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const SessionOpening& opening() const { return opening_; }
+  ArenaReport reserve_host(HostMemoryKind kind, const ArenaGeometry& geometry);
+  ArenaReport reserve_device(const ArenaGeometry& geometry, bool with_destination);
+  ArenaReport reserve_staging(std::size_t workers, const StagingShape& shape);
+  MeasureResult measure(const MeasureRequest& request);
+  PinningCost measure_pinning(HostMemoryKind kind, std::size_t size_bytes);
+  double measure_first_copy_ns();
+  MemoryInfo memory_info();
+  void abort() { context_.abort().set(); }
+
+ private:
+  struct Arenas;
+
+  void validate(const MeasureRequest& request, const Arenas& arenas) const;
+  Arenas arenas_for(const MeasureRequest& request) const;
+  std::vector<std::vector<BufferPair>> buffers_for(const MeasureRequest& request, const Arenas& arenas) const;
+  void poison_destinations(const MeasureRequest& request, const Arenas& arenas);
+  void verify_destinations(const MeasureRequest& request, const Arenas& arenas, MeasureResult& result);
+  void restore_destinations(const MeasureRequest& request, const Arenas& arenas);
+
+  std::mutex mutex_;
+  const std::shared_ptr<const Nvml> nvml_;
+  const SessionOptions options_;
+  DeviceContext context_;
+  Nvml::Device nvml_device_ = nullptr;
+  SessionOpening opening_;
+  std::optional<Kernels> kernels_;
+  std::optional<StreamHold> hold_;
+  std::optional<Lanes> lanes_;
+  std::optional<Checker> checker_;
+  std::map<HostMemoryKind, HostArena> host_arenas_;
+  std::optional<DeviceArena> device_arena_;
+  std::optional<DeviceArena> device_destination_;  // device to device only
+};
+
+}  // namespace pinbench

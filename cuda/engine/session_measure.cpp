@@ -1,0 +1,195 @@
+// Session::measure: around the timed part, find the buffers, poison the destinations and compare them.
+#include "driver/error.hpp"
+#include "engine/clock.hpp"
+#include "engine/session.hpp"
+#include "engine/timing_run.hpp"
+
+namespace pinbench {
+namespace {
+
+HostMemoryKind arena_kind(CopyMemory memory) {
+  switch (memory) {
+    case CopyMemory::kPageable:
+    case CopyMemory::kStaged:
+      return HostMemoryKind::kPageable;
+    case CopyMemory::kRegistered:
+      return HostMemoryKind::kRegistered;
+    case CopyMemory::kWriteCombined:
+      return HostMemoryKind::kWriteCombined;
+    default:
+      return HostMemoryKind::kPinned;
+  }
+}
+
+// The ranges that workers [first, first + count) will copy.
+std::vector<Range> touched_ranges(const MeasureRequest& request, const ArenaGeometry& geometry,
+                                  std::size_t first, std::size_t count) {
+  std::vector<Range> ranges;
+  for (std::size_t worker = first; worker < first + count; ++worker) {
+    const auto own = covered_ranges(geometry, worker, request.size_bytes, request.buffers,
+                                    request.first_buffer, request.total_copies());
+    ranges.insert(ranges.end(), own.begin(), own.end());
+  }
+  return ranges;
+}
+
+}  // namespace
+
+struct Session::Arenas {
+  const HostArena* host = nullptr;
+  const DeviceArena* device = nullptr;
+  const DeviceArena* destination = nullptr;
+
+  // Calls act(arena, direction, ranges) for each arena that is written to.
+  template <class Act>
+  void for_each_destination(const MeasureRequest& request, const Act& act) const {
+    const auto& geometry = device->geometry();
+    const bool both = request.direction == Direction::kBidirectional;
+    if (request.direction == Direction::kDeviceToDevice) {
+      act(*destination, Direction::kDeviceToDevice, touched_ranges(request, geometry, 0, request.workers));
+    }
+    if (both || request.direction == Direction::kHostToDevice) {
+      act(*device, Direction::kHostToDevice, touched_ranges(request, geometry, 0, request.workers));
+    }
+    if (both || request.direction == Direction::kDeviceToHost) {
+      act(*host, Direction::kDeviceToHost,
+          touched_ranges(request, geometry, both ? request.workers : 0, request.workers));
+    }
+  }
+};
+
+Session::Arenas Session::arenas_for(const MeasureRequest& request) const {
+  Arenas arenas;
+  arenas.device = device_arena_ ? &*device_arena_ : nullptr;
+  arenas.destination = device_destination_ ? &*device_destination_ : nullptr;
+  if (request.direction != Direction::kDeviceToDevice) {
+    const auto found = host_arenas_.find(arena_kind(request.memory));
+    if (found != host_arenas_.end()) arenas.host = &found->second;
+  }
+  return arenas;
+}
+
+void Session::validate(const MeasureRequest& request, const Arenas& arenas) const {
+  const auto reject = [](const char* why) { throw Error("INVALID_REQUEST", why); };
+  const bool within_device = request.direction == Direction::kDeviceToDevice;
+  if (request.size_bytes == 0 || request.workers == 0 || request.buffers == 0 || request.warmup_copies == 0 ||
+      request.warmup_bytes == 0 || request.samples == 0 || request.copies_per_sample == 0) {
+    reject("size, workers, buffers, warm-up, samples and copies a sample are at least 1");
+  }
+  if (within_device != (request.memory == CopyMemory::kDevice)) reject("device memory and d2d go together");
+  if (request.latency && request.copies_per_sample != 1) reject("a latency sample is one copy");
+  if (request.event_timer && !hold_) reject("the event timer is not available");
+  if (request.event_timer && is_host_driven(request.memory))
+    reject("host-driven copies have no event timing");
+  if (request.event_timer && request.copies_per_sample > kMaxHeldCopies)
+    reject("too many copies for a held stream");
+  if (arenas.device == nullptr || (within_device ? arenas.destination == nullptr : arenas.host == nullptr)) {
+    throw Error("NOT_RESERVED", "the memory of this cell was not reserved");
+  }
+  const auto holds = [&](const ArenaGeometry& geometry) {
+    if (geometry.workers() < request.threads()) return false;
+    if (geometry.chunk_bytes != arenas.device->geometry().chunk_bytes) return false;
+    const auto per_chunk = buffers_per_chunk(geometry, request.size_bytes);
+    for (std::size_t worker = 0; worker < request.threads(); ++worker) {
+      if (per_chunk * geometry.chunks_of_worker[worker] < request.buffers) return false;
+    }
+    return true;
+  };
+  if (!holds(arenas.device->geometry()) || (arenas.host != nullptr && !holds(arenas.host->geometry()))) {
+    throw Error("NOT_RESERVED", "the memory reserved is too small for this cell");
+  }
+  if (request.memory == CopyMemory::kStaged && lanes_->rings() < request.threads()) {
+    throw Error("NOT_RESERVED", "too few staging rings were reserved for this cell");
+  }
+}
+
+std::vector<std::vector<BufferPair>> Session::buffers_for(const MeasureRequest& request,
+                                                          const Arenas& arenas) const {
+  const auto& geometry = arenas.device->geometry();
+  const std::size_t count = std::min(request.buffers, request.total_copies());
+  std::vector<std::vector<BufferPair>> buffers(request.threads());
+  for (std::size_t worker = 0; worker < buffers.size(); ++worker) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto at =
+          buffer_position(geometry, request.size_bytes, (request.first_buffer + i) % request.buffers);
+      BufferPair pair{};
+      pair.device = arenas.device->chunk(worker, at.chunk) + at.offset;
+      if (arenas.host != nullptr) pair.host = arenas.host->chunk(worker, at.chunk).data() + at.offset;
+      if (arenas.destination != nullptr)
+        pair.second_device = arenas.destination->chunk(worker, at.chunk) + at.offset;
+      buffers[worker].push_back(pair);
+    }
+  }
+  return buffers;
+}
+
+void Session::poison_destinations(const MeasureRequest& request, const Arenas& arenas) {
+  arenas.for_each_destination(request,
+                              [this](const auto& arena, Direction, const std::vector<Range>& ranges) {
+                                checker_->poison(arena, ranges);
+                              });
+}
+
+void Session::restore_destinations(const MeasureRequest& request, const Arenas& arenas) {
+  arenas.for_each_destination(request,
+                              [this](const auto& arena, Direction, const std::vector<Range>& ranges) {
+                                checker_->restore(arena, ranges);
+                              });
+}
+
+void Session::verify_destinations(const MeasureRequest& request, const Arenas& arenas,
+                                  MeasureResult& result) {
+  arenas.for_each_destination(request,
+                              [&](const auto& arena, Direction direction, const std::vector<Range>& ranges) {
+                                for (const auto& mismatch : checker_->verify(arena, ranges))
+                                  result.mismatches.push_back({direction, mismatch});
+                                for (const auto& range : ranges) result.checked_bytes += range.bytes;
+                              });
+}
+
+MeasureResult Session::measure(const MeasureRequest& request) {
+  const std::lock_guard lock(mutex_);
+  const auto arenas = arenas_for(request);
+  validate(request, arenas);
+  MeasureResult result;
+  if (context_.abort().is_set()) {
+    result.aborted = true;
+    return result;
+  }
+  const auto begin_ns = now_ns();
+  lanes_->ensure(request.threads());
+  if (hold_) hold_->reset();
+  const auto buffers = buffers_for(request, arenas);
+  if (request.verify) poison_destinations(request, arenas);
+  result.prepare_ns = static_cast<double>(now_ns() - begin_ns);
+
+  TimingRun timing(context_, request, *lanes_, hold_ ? &*hold_ : nullptr, kernels_ ? &*kernels_ : nullptr,
+                   buffers);
+  const std::function<void(std::size_t)> job = [&timing](std::size_t worker) { timing.run_worker(worker); };
+  context_.team().start(request.threads(), job);
+  try {
+    timing.supervise(
+        [this] { return nvml_device_ != nullptr ? nvml_->read_link(nvml_device_) : LinkState{}; },
+        result.link);
+  } catch (const Error& error) {
+    // The cell has failed; the next one must find its sources whole.
+    if (request.verify && !error.sticky()) restore_destinations(request, arenas);
+    throw;
+  }
+  if (!timing.is_complete() || context_.abort().is_set()) {
+    // Samples whose data was not compared are not reported.
+    result.aborted = true;
+    if (request.verify) restore_destinations(request, arenas);
+    return result;
+  }
+  const auto verify_begin_ns = now_ns();
+  if (request.verify) verify_destinations(request, arenas, result);
+  result.verify_ns = static_cast<double>(now_ns() - verify_begin_ns);
+  result.columns = timing.columns();
+  for (auto& columns : result.columns) {
+    for (auto& start_ns : columns.start_ns) start_ns -= opening_.opened_at_ns;
+  }
+  return result;
+}
+
+}  // namespace pinbench

@@ -1,0 +1,228 @@
+#include "engine/timing_run.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "engine/clock.hpp"
+
+namespace pinbench {
+namespace {
+
+// Enqueueing 128 copies takes well under a millisecond; a hold as old as this hangs.
+constexpr std::int64_t kHoldLimitNs = 2'000'000'000;
+constexpr auto kSupervisePeriod = std::chrono::milliseconds(20);
+
+}  // namespace
+
+struct TimingRun::Worker {
+  std::size_t index;
+  Lane& lane;
+  std::unique_ptr<Transfer> transfer;
+  const std::vector<BufferPair>& buffers;
+  std::size_t next = 0;   // in the rotation
+  std::size_t extra = 0;  // likewise, for copies that only keep the link busy
+
+  void issue_next() { transfer->issue(buffers[next++ % buffers.size()]); }
+};
+
+TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, StreamHold* hold,
+                     const Kernels* kernels, const std::vector<std::vector<BufferPair>>& buffers)
+    : context_(context),
+      cuda_(context.cuda()),
+      request_(request),
+      lanes_(lanes),
+      hold_(hold),
+      kernels_(kernels),
+      buffers_(buffers),
+      barrier_(request.threads()),
+      windows_(request.threads(), std::vector<Window>(request.samples)),
+      released_ns_(request.samples) {}
+
+Direction TimingRun::direction_of(std::size_t worker) const {
+  if (!is_bidirectional()) return request_.direction;
+  return worker < request_.workers ? Direction::kHostToDevice : Direction::kDeviceToHost;
+}
+
+void TimingRun::run_worker(std::size_t index) {
+  try {
+    auto& lane = lanes_[index];
+    Worker worker{
+        index, lane,
+        make_transfer(cuda_, lane, direction_of(index), request_.memory, request_.size_bytes, kernels_),
+        buffers_[index]};
+    warm_up(worker);
+    for (std::size_t sample = 0; sample < request_.samples; ++sample) {
+      if (!barrier_.arrive_and_wait() || !take_sample(worker, sample)) {
+        worker.transfer->finish();
+        return;
+      }
+    }
+    completed_.fetch_add(1);
+  } catch (...) {
+    cancel();
+    throw;
+  }
+}
+
+void TimingRun::cancel() {
+  barrier_.cancel();
+  link_read_.store(true);
+  if (hold_ != nullptr) hold_->release_all();
+}
+
+// Goes backwards from the last buffer, so that the first samples find theirs as cold as they were.
+void TimingRun::warm_up(Worker& worker) {
+  const auto transfer = make_transfer(cuda_, worker.lane, direction_of(worker.index), request_.memory,
+                                      std::min(request_.warmup_bytes, request_.size_bytes), kernels_);
+  const std::size_t cycle = std::min(request_.warmup_copies, worker.buffers.size());
+  std::size_t copies = 0;
+  warming_.fetch_add(1);
+  while (!is_stopping() && (copies < request_.warmup_copies || !link_read_.load(std::memory_order_relaxed))) {
+    transfer->issue(worker.buffers[worker.buffers.size() - 1 - copies++ % cycle]);
+    if (copies % request_.warmup_copies == 0) transfer->finish();
+  }
+  transfer->finish();
+}
+
+bool TimingRun::take_sample(Worker& worker, std::size_t sample) {
+  auto& window = windows_[worker.index][sample];
+  if (request_.event_timer) {
+    if (!take_event_window(worker, sample, window)) return false;
+  } else {
+    take_wall_window(worker, window);
+  }
+  if (is_bidirectional()) keep_link_busy(worker, sample);
+  return !is_stopping();
+}
+
+void TimingRun::issue_sample(Worker& worker) {
+  for (std::size_t copy = 0; copy < request_.copies_per_sample && !is_stopping(); ++copy) worker.issue_next();
+}
+
+void TimingRun::issue_extra(Worker& worker, std::size_t copies) {
+  for (std::size_t copy = 0; copy < copies && !is_stopping(); ++copy) {
+    worker.transfer->issue(worker.buffers[worker.extra++ % worker.buffers.size()]);
+  }
+}
+
+void TimingRun::take_wall_window(Worker& worker, Window& window) {
+  window.start_ns = static_cast<double>(now_ns());
+  issue_sample(worker);
+  if (is_bidirectional() && !is_host_driven(request_.memory)) {
+    // More copies follow at once, so that the other direction is never alone while its window is open.
+    cuda_.check(cuda_.eventRecord(worker.lane.end, worker.lane.stream));
+    issue_extra(worker, std::max<std::size_t>(request_.copies_per_sample / 4, 1));
+    cuda_.check(cuda_.eventSynchronize(worker.lane.end));
+  } else {
+    worker.transfer->finish();
+  }
+  window.end_ns = static_cast<double>(now_ns());
+}
+
+bool TimingRun::take_event_window(Worker& worker, std::size_t sample, Window& window) {
+  auto& lane = worker.lane;
+  auto& first_lane = lanes_[0];
+  const auto ticket = static_cast<std::uint32_t>(sample + 1);
+  if (worker.index == 0) {
+    hold_began_ns_.store(now_ns());
+    cuda_.check(cuda_.eventRecord(lane.origin, lane.stream));
+  }
+  hold_->hold(lane.stream, ticket);
+  cuda_.check(cuda_.eventRecord(lane.start, lane.stream));
+  issue_sample(worker);
+  cuda_.check(cuda_.eventRecord(lane.end, lane.stream));
+  if (is_bidirectional())
+    issue_extra(worker, std::min(request_.copies_per_sample, kMaxHeldCopies - request_.copies_per_sample));
+  if (!barrier_.arrive_and_wait()) {
+    hold_->release_all();
+    return false;
+  }
+  if (worker.index == 0) {
+    released_ns_[sample] = static_cast<double>(now_ns());
+    hold_->release(ticket);
+    hold_began_ns_.store(0);
+  }
+  cuda_.check(cuda_.eventSynchronize(lane.end));
+  constexpr double kNsPerMs = 1e6;
+  if (request_.threads() == 1) {
+    window.end_ns = kNsPerMs * static_cast<double>(cuda_.elapsed_ms(lane.start, lane.end));
+    return true;
+  }
+  // Several streams share the first one's origin as their clock.
+  cuda_.check(cuda_.eventSynchronize(first_lane.origin));
+  window.start_ns = kNsPerMs * static_cast<double>(cuda_.elapsed_ms(first_lane.origin, lane.start));
+  window.end_ns = kNsPerMs * static_cast<double>(cuda_.elapsed_ms(first_lane.origin, lane.end));
+  return true;
+}
+
+// Copies on until every window of this sample is closed, with two refills in the queue.
+void TimingRun::keep_link_busy(Worker& worker, std::size_t sample) {
+  closed_.fetch_add(1);
+  const std::size_t all_closed = (sample + 1) * request_.threads();
+  const std::size_t refill_copies = std::max<std::size_t>(request_.copies_per_sample / 4, 1);
+  for (std::size_t turn = 0; closed_.load() < all_closed && !is_stopping(); ++turn) {
+    issue_extra(worker, refill_copies);
+    if (is_host_driven(request_.memory)) continue;
+    cuda_.check(cuda_.eventRecord(worker.lane.refill[turn % 2], worker.lane.stream));
+    if (turn > 0) cuda_.check(cuda_.eventSynchronize(worker.lane.refill[(turn + 1) % 2]));
+  }
+  worker.transfer->finish();
+}
+
+void TimingRun::supervise(const std::function<LinkState()>& read_link, std::optional<LinkState>& link) {
+  auto& team = context_.team();
+  if (request_.read_link) {
+    while (warming_.load() < request_.threads() && !is_stopping()) std::this_thread::yield();
+    link = read_link();
+  }
+  link_read_.store(true);
+  while (!team.wait_for(kSupervisePeriod)) {
+    if (context_.abort().is_set()) cancel();
+    watch_hold();
+  }
+  team.wait();
+  if (hold_timed_out_) {
+    throw Error("EVENT_HOLD_TIMEOUT", "the held stream's queue filled up before all copies were enqueued");
+  }
+}
+
+void TimingRun::watch_hold() {
+  const auto began_ns = hold_began_ns_.load();
+  if (began_ns == 0 || now_ns() - began_ns < kHoldLimitNs || barrier_.is_cancelled()) return;
+  hold_timed_out_ = true;
+  cancel();
+}
+
+std::vector<SampleColumns> TimingRun::columns() const {
+  std::vector<SampleColumns> columns;
+  for (std::size_t first = 0; first < request_.threads(); first += request_.workers) {
+    auto& column = columns.emplace_back(SampleColumns{direction_of(first), {}, {}});
+    for (std::size_t sample = 0; sample < request_.samples; ++sample) append_sample(column, first, sample);
+  }
+  return columns;
+}
+
+// The arithmetic of contract.ts's SampleColumns: each worker alone for latency; from the first start to the
+// last end for throughput one way; the harmonic mean of the workers' windows for bidir.
+void TimingRun::append_sample(SampleColumns& columns, std::size_t first_worker, std::size_t sample) const {
+  double first_start_ns = 0;
+  double last_end_ns = 0;
+  double sum_of_rates = 0;
+  for (std::size_t i = 0; i < request_.workers; ++i) {
+    const auto& window = windows_[first_worker + i][sample];
+    const double duration_ns = window.end_ns - window.start_ns;
+    if (request_.latency) {
+      columns.start_ns.push_back(request_.event_timer ? released_ns_[sample] : window.start_ns);
+      columns.duration_ns.push_back(duration_ns);
+    }
+    first_start_ns = i == 0 ? window.start_ns : std::min(first_start_ns, window.start_ns);
+    last_end_ns = i == 0 ? window.end_ns : std::max(last_end_ns, window.end_ns);
+    sum_of_rates += 1 / duration_ns;
+  }
+  if (request_.latency) return;
+  columns.start_ns.push_back(request_.event_timer ? released_ns_[sample] : first_start_ns);
+  columns.duration_ns.push_back(is_bidirectional() ? static_cast<double>(request_.workers) / sum_of_rates
+                                                   : last_end_ns - first_start_ns);
+}
+
+}  // namespace pinbench

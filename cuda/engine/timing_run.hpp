@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <vector>
+
+#include "engine/lane.hpp"
+#include "engine/measurement.hpp"
+#include "engine/spin_barrier.hpp"
+#include "engine/stream_hold.hpp"
+
+namespace pinbench {
+
+// The timed part of a measurement: warm-up and samples of all workers, and nothing else. One object a
+// measurement. Workers run in run_worker(); the thread that started them calls supervise().
+class TimingRun {
+ public:
+  // `buffers[w]` is what worker w cycles through. `hold` is needed for the event timer alone.
+  TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, StreamHold* hold,
+            const Kernels* kernels, const std::vector<std::vector<BufferPair>>& buffers);
+
+  void run_worker(std::size_t worker);
+
+  // Waits for the workers; meanwhile reads the link under load, if asked to, and ends what hangs or was
+  // aborted. Rethrows a worker's error.
+  void supervise(const std::function<LinkState()>& read_link, std::optional<LinkState>& link);
+
+  bool is_complete() const { return completed_ == request_.threads(); }
+  std::vector<SampleColumns> columns() const;
+
+ private:
+  // One worker's part of one sample.
+  struct Window {
+    double start_ns = 0;
+    double end_ns = 0;
+  };
+  struct Worker;
+
+  void warm_up(Worker& worker);
+  bool take_sample(Worker& worker, std::size_t sample);
+  void take_wall_window(Worker& worker, Window& window);
+  bool take_event_window(Worker& worker, std::size_t sample, Window& window);
+  void issue_sample(Worker& worker);
+  void issue_extra(Worker& worker, std::size_t copies);
+  void keep_link_busy(Worker& worker, std::size_t sample);
+  void watch_hold();
+  void cancel();
+  bool is_stopping() const { return barrier_.is_cancelled() || context_.abort().is_set(); }
+  bool is_bidirectional() const { return request_.direction == Direction::kBidirectional; }
+  Direction direction_of(std::size_t worker) const;
+  void append_sample(SampleColumns& columns, std::size_t first_worker, std::size_t sample) const;
+
+  DeviceContext& context_;
+  const CudaDriver& cuda_;
+  const MeasureRequest& request_;
+  Lanes& lanes_;
+  StreamHold* hold_;
+  const Kernels* kernels_;
+  const std::vector<std::vector<BufferPair>>& buffers_;
+  SpinBarrier barrier_;
+  std::vector<std::vector<Window>> windows_;  // by worker, then sample
+  std::vector<double> released_ns_;           // event timer: when a sample's hold was released
+  std::atomic<std::size_t> warming_{0};       // workers that are warming up
+  std::atomic<bool> link_read_{false};
+  std::atomic<std::size_t> closed_{0};     // windows closed, over all samples
+  std::atomic<std::size_t> completed_{0};  // workers that took all their samples
+  std::atomic<std::int64_t> hold_began_ns_{0};
+  bool hold_timed_out_ = false;
+};
+
+}  // namespace pinbench

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "engine/kernels.hpp"
+#include "engine/lane.hpp"
+
+namespace pinbench {
+
+enum class Direction { kHostToDevice, kDeviceToHost, kBidirectional, kDeviceToDevice };
+enum class CopyMemory { kPageable, kStaged, kPinned, kRegistered, kWriteCombined, kMapped, kDevice };
+
+// The two ends of one copy. For device to device both are device addresses.
+struct BufferPair {
+  std::byte* host;
+  cu::DevicePtr device;
+  cu::DevicePtr second_device;
+};
+
+// One worker's way of moving its buffers, on its own stream.
+class Transfer {
+ public:
+  virtual ~Transfer() = default;
+  // Starts one copy; in stream order, and for host-driven transfers partly done on return.
+  virtual void issue(const BufferPair& buffer) = 0;
+  // Returns when everything issued has arrived.
+  virtual void finish() = 0;
+};
+
+// `direction` is one way only. `kernels` is needed for mapped memory alone.
+std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,
+                                        CopyMemory memory, std::size_t size_bytes, const Kernels* kernels);
+
+// True where the host takes part in every copy (pageable, staged): these can be neither held on a flag nor
+// timed by events.
+constexpr bool is_host_driven(CopyMemory memory) {
+  return memory == CopyMemory::kPageable || memory == CopyMemory::kStaged;
+}
+
+}  // namespace pinbench

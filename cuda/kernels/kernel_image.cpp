@@ -1,0 +1,38 @@
+#include "kernels/kernel_image.hpp"
+
+#ifdef PINBENCH_KERNEL_IMAGE_PATH
+
+// The assembler copies the file in: the image stays out of the compiler, and no generated source is needed.
+__asm__(
+    ".pushsection .rodata\n"
+    ".balign 64\n"
+    "pinbench_kernel_image_begin:\n"
+    ".incbin \"" PINBENCH_KERNEL_IMAGE_PATH
+    "\"\n"
+    "pinbench_kernel_image_end:\n"
+    ".popsection\n");
+
+extern "C" {
+extern const std::byte pinbench_kernel_image_begin[];
+extern const std::byte pinbench_kernel_image_end[];
+}
+
+namespace pinbench::kernels {
+
+std::span<const std::byte> embedded_kernel_image() {
+  return {pinbench_kernel_image_begin, pinbench_kernel_image_end};
+}
+
+}  // namespace pinbench::kernels
+
+#else
+
+namespace pinbench::kernels {
+
+std::span<const std::byte> embedded_kernel_image() {
+  return {};
+}
+
+}  // namespace pinbench::kernels
+
+#endif

@@ -1,0 +1,104 @@
+// The kernels of kernel_abi.hpp. Each walks its region in strides of the whole grid, 16 bytes a thread, so
+// that a warp's accesses are contiguous and any grid will do; what is left of the last 16 bytes goes byte by
+// byte.
+
+#include "kernels/kernel_abi.hpp"
+
+namespace {
+
+using Word = unsigned long long;  // what CUDA's 64-bit atomics take
+static_assert(sizeof(Word) == sizeof(std::uint64_t));
+
+constexpr unsigned kMaxThreadsPerBlock = 1024;
+constexpr Word kStep = pinbench::kernels::kPatternStep;
+
+// Loads that a thread has under way before its first store: a read over PCIe takes over a microsecond, so
+// only many at once keep the link full. Ten is the most that a block of 1024 threads holds in registers.
+constexpr int kLoadsInFlight = 10;
+
+__device__ Word thread_index() {
+  return static_cast<Word>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+__device__ Word thread_count() {
+  return static_cast<Word>(gridDim.x) * blockDim.x;
+}
+
+__device__ unsigned char pattern_byte(Word base, Word offset) {
+  return static_cast<unsigned char>((base + offset / 8 * kStep) >> (offset % 8 * 8));
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
+    pinbench_zero_copy(uint4* dst, const uint4* src, Word bytes) {
+  const Word vectors = bytes / sizeof(uint4);
+  const Word stride = thread_count();
+  Word i = thread_index();
+  for (; i + (kLoadsInFlight - 1) * stride < vectors; i += kLoadsInFlight * stride) {
+    // Pointers that step, rather than an address for each access, leave the registers to the data.
+    const uint4* from = src + i;
+    uint4* to = dst + i;
+    uint4 held[kLoadsInFlight];
+#pragma unroll
+    for (int k = 0; k < kLoadsInFlight; ++k, from += stride) held[k] = *from;
+#pragma unroll
+    for (int k = 0; k < kLoadsInFlight; ++k, to += stride) *to = held[k];
+  }
+  for (; i < vectors; i += stride) dst[i] = src[i];
+
+  auto* dst_bytes = reinterpret_cast<unsigned char*>(dst);
+  auto* src_bytes = reinterpret_cast<const unsigned char*>(src);
+  for (Word b = vectors * sizeof(uint4) + thread_index(); b < bytes; b += stride) dst_bytes[b] = src_bytes[b];
+}
+
+extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
+    pinbench_fill_pattern(ulonglong2* dst, Word bytes, Word base) {
+  const Word vectors = bytes / sizeof(ulonglong2);
+  const Word stride = thread_count();
+  for (Word i = thread_index(); i < vectors; i += stride) {
+    const Word even = base + 2 * i * kStep;
+    dst[i] = make_ulonglong2(even, even + kStep);
+  }
+
+  auto* dst_bytes = reinterpret_cast<unsigned char*>(dst);
+  for (Word b = vectors * sizeof(ulonglong2) + thread_index(); b < bytes; b += stride) {
+    dst_bytes[b] = pattern_byte(base, b);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
+    pinbench_verify_pattern(const ulonglong2* src, Word bytes, Word base,
+                            pinbench::kernels::VerifyResult* result) {
+  const Word vectors = bytes / sizeof(ulonglong2);
+  const Word stride = thread_count();
+  Word mismatches = 0;
+  Word first = ~Word{0};
+  auto note = [&](Word word) {
+    ++mismatches;
+    if (word < first) first = word;
+  };
+
+#pragma unroll 4
+  for (Word i = thread_index(); i < vectors; i += stride) {
+    const ulonglong2 found = src[i];
+    const Word even = base + 2 * i * kStep;
+    if (found.x != even) note(2 * i);
+    if (found.y != even + kStep) note(2 * i + 1);
+  }
+
+  // At most one whole word and one of fewer than 8 bytes are left: a thread a word, so that each counts once.
+  auto* src_bytes = reinterpret_cast<const unsigned char*>(src);
+  const Word words = (bytes + 7) / 8;
+  for (Word word = vectors * 2 + thread_index(); word < words; word += stride) {
+    bool same = true;
+    for (Word b = word * 8; b < bytes && b < word * 8 + 8; ++b) same &= src_bytes[b] == pattern_byte(base, b);
+    if (!same) note(word);
+  }
+
+  // Rare and for reporting only, hence not reduced within the block first.
+  if (mismatches > 0) {
+    atomicAdd(reinterpret_cast<Word*>(&result->mismatchedWords), mismatches);
+    atomicMin(reinterpret_cast<Word*>(&result->firstMismatchWord), first);
+  }
+}

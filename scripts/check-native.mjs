@@ -1,0 +1,7 @@
+// `npm run check:native`: all of the C++ that ships, compiled with warnings as errors.
+import { buildAddon } from "./lib/native-build.mjs";
+import { main } from "./lib/process.mjs";
+
+await main(() =>
+  buildAddon("build/check", { PINBENCH_WERROR: "ON", PINBENCH_BUILD_BENCH: "ON" }, { quiet: true }),
+);

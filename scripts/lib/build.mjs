@@ -1,0 +1,55 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { inputHashes } from "./inputs.mjs";
+import { buildAddon } from "./native-build.mjs";
+import { run } from "./process.mjs";
+import { inRoot, root } from "./project.mjs";
+
+const stampFile = "build/stamp.json";
+
+/** Compiles into a new folder and swaps it in, so that dist never holds files whose source is gone. */
+async function buildTypeScript({ quiet }) {
+  const fresh = inRoot("build/dist-new");
+  rmSync(fresh, { recursive: true, force: true });
+  await run(inRoot("node_modules/.bin/tsc"), ["-p", "tsconfig.json", "--outDir", fresh], {
+    cwd: root,
+    quiet,
+  });
+  rmSync(inRoot("dist"), { recursive: true, force: true });
+  renameSync(fresh, inRoot("dist"));
+}
+
+async function buildNative({ quiet }) {
+  // The bare copy loop is for bench/ alone, which an installed package lacks.
+  const bench = existsSync(inRoot("bench/copy_loop.cpp")) ? "ON" : "OFF";
+  await buildAddon("build", { PINBENCH_BUILD_BENCH: bench }, { quiet });
+}
+
+const parts = [
+  { name: "typescript", build: buildTypeScript, outputs: ["dist/cli/main.js"] },
+  {
+    name: "native",
+    build: buildNative,
+    outputs: ["build/Release/pinbench.node", "build/Release/libpinbench_emulated.so"],
+  },
+];
+
+function readStamp() {
+  try {
+    return JSON.parse(readFileSync(inRoot(stampFile), "utf8"));
+  } catch {
+    return {};
+  }
+}
+
+/** Builds the parts whose inputs have changed since they were last built, or whose outputs are gone. */
+export async function ensureBuilt({ quiet = false } = {}) {
+  const hashes = await inputHashes();
+  const stamp = readStamp();
+  for (const { name, build, outputs } of parts) {
+    if (stamp[name] === hashes[name] && outputs.every((file) => existsSync(inRoot(file)))) continue;
+    mkdirSync(inRoot("build"), { recursive: true });
+    await build({ quiet });
+    stamp[name] = hashes[name];
+    writeFileSync(inRoot(stampFile), `${JSON.stringify(stamp, null, 2)}\n`);
+  }
+}

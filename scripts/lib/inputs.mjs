@@ -1,0 +1,36 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { inRoot } from "./project.mjs";
+import { nvccVersion } from "./toolchain.mjs";
+
+/** Every file below a path of the repository, sorted; the path itself if it is a file; nothing if it is missing. */
+function filesOf(path) {
+  const info = statSync(inRoot(path), { throwIfNoEntry: false });
+  if (info === undefined) return [];
+  if (info.isFile()) return [path];
+  return readdirSync(inRoot(path))
+    .sort()
+    .flatMap((name) => filesOf(join(path, name)));
+}
+
+/** A hash of names and contents (not times, which a fresh clone sets anew), and of `extra`. */
+function hashOf(paths, extra = "") {
+  const hash = createHash("sha256");
+  for (const file of paths.flatMap(filesOf)) {
+    const content = readFileSync(inRoot(file));
+    hash.update(`${file}\0${content.length}\0`).update(content);
+  }
+  return hash.update(extra).digest("hex");
+}
+
+/** One hash for each part of the build: while it stays the same, that part is up to date. */
+export async function inputHashes() {
+  return {
+    typescript: hashOf(["src", "tsconfig.json", "package-lock.json"]),
+    native: hashOf(
+      ["cuda", "bench/copy_loop.cpp", "CMakeLists.txt", "package-lock.json", "scripts/lib/native-build.mjs"],
+      (await nvccVersion()) ?? "no nvcc",
+    ),
+  };
+}

@@ -1,0 +1,30 @@
+import { join } from "node:path";
+import { findProgram, run, ScriptError, searchPath } from "./process.mjs";
+
+/** The programs that a native build cannot do without, and the Debian package that brings each. */
+const needed = { "g++": "g++", cmake: "cmake", make: "make" };
+
+/** Throws a ScriptError that says what is missing and how to get it. */
+export function requireToolchain() {
+  const missing = Object.keys(needed).filter((program) => findProgram(program) === null);
+  if (missing.length > 0) {
+    const packages = missing.map((program) => needed[program]).join(" ");
+    throw new ScriptError(
+      `Building pinbench's native part needs ${missing.join(" and ")}, which ${missing.length > 1 ? "are" : "is"} ` +
+        `not on the PATH; install it first (Debian: apt-get install ${packages}).`,
+    );
+  }
+}
+
+/** What `nvcc --version` says, or null where there is none. Looks where CMakeLists.txt does. */
+export async function nvccVersion() {
+  const homes = [process.env.CUDA_HOME, process.env.CUDA_PATH].filter(Boolean);
+  const folders = [...homes.map((home) => join(home, "bin")), ...searchPath(), "/usr/local/cuda/bin"];
+  const nvcc = findProgram("nvcc", folders);
+  return nvcc === null ? null : run(nvcc, ["--version"], { capture: true });
+}
+
+/** The file that g++ would link for `-l<name>`, such as libasan.so. */
+export async function compilerLibrary(file) {
+  return (await run("g++", [`-print-file-name=${file}`], { capture: true })).trim();
+}

@@ -1,0 +1,26 @@
+// `npm run test:asan`: the Node tests with the addon and the emulated driver under AddressSanitizer and UBSan. Further
+// arguments go to vitest.
+import { buildAddon } from "./lib/native-build.mjs";
+import { main, run } from "./lib/process.mjs";
+import { inRoot, root } from "./lib/project.mjs";
+import { compilerLibrary } from "./lib/toolchain.mjs";
+
+const folder = "build/asan";
+
+await main(async () => {
+  await buildAddon(folder, { PINBENCH_SANITIZE: "address", PINBENCH_KERNELS: "OFF" }, { quiet: true });
+  // Node itself is not instrumented, so the sanitizers must be in the process before the addon comes. libstdc++ is
+  // named too: they look for its functions as they start.
+  const preload = await Promise.all(["libasan.so", "libubsan.so", "libstdc++.so"].map(compilerLibrary));
+  await run(process.execPath, [inRoot("node_modules/vitest/vitest.mjs"), "run", ...process.argv.slice(2)], {
+    cwd: root,
+    env: {
+      ...process.env,
+      LD_PRELOAD: preload.join(":"),
+      // Node frees little at its end.
+      ASAN_OPTIONS: "detect_leaks=0",
+      UBSAN_OPTIONS: "print_stacktrace=1",
+      PINBENCH_ADDON: inRoot(folder, "Release/pinbench.node"),
+    },
+  });
+});

@@ -1,0 +1,48 @@
+import { hostRecord } from "../host/host-record.js";
+import { numaNodeOfPciDevice } from "../host/numa.js";
+import { cudaVersionName } from "../measure/document.js";
+import { eventTimerOff, kernelsOff } from "../measure/plan-facts.js";
+import { type BackendChoice, openBackend } from "../native/backend.js";
+import { loadAddon } from "../native/load.js";
+import type { DevicesReport } from "../report/devices.js";
+import { linkLimitGBps } from "../results/link.js";
+import { noticeOf } from "../results/notice.js";
+
+/** What `pinbench devices` shows. Opens the driver but no device, so that it costs the GPU nothing. */
+export async function describeDevices(choice: BackendChoice, version: string): Promise<DevicesReport> {
+  const loaded = loadAddon();
+  const backend = await openBackend(choice, loaded);
+  const { facts } = backend;
+  const { build } = loaded.addon;
+  const kernels = kernelsOff(backend, build);
+  const events = eventTimerOff(backend);
+  return {
+    backend: backend.name,
+    notice: noticeOf(backend.name),
+    driver: {
+      library: backend.library,
+      version: facts.driverVersion,
+      cudaVersion: cudaVersionName(facts.cudaVersion),
+      nvmlError: facts.nvmlError,
+    },
+    devices: facts.devices.map((device) => ({
+      ...device,
+      numaNode: numaNodeOfPciDevice(device.pciBusId),
+      linkLimitGBps: device.integrated
+        ? null
+        : linkLimitGBps(device.link?.generation ?? null, device.link?.width ?? null),
+    })),
+    host: hostRecord(),
+    features: [
+      { name: "copies from every host memory", on: true, reason: null },
+      { name: "mapped memory (kernels)", on: kernels === null, reason: kernels },
+      { name: "event timer", on: events === null, reason: events },
+      {
+        name: "link and clocks (NVML)",
+        on: facts.nvmlError === null && !facts.emulated,
+        reason: facts.emulated ? "the emulated device has no link" : facts.nvmlError,
+      },
+    ],
+    build: { ...build, version },
+  };
+}

@@ -1,0 +1,28 @@
+import type { Command } from "commander";
+import type { BackendChoice } from "../native/backend.js";
+import { backendOption } from "./run-options.js";
+
+interface DevicesFlags {
+  backend: BackendChoice;
+  json?: boolean;
+  color: boolean;
+}
+
+export function addDevicesCommand(program: Command, version: string): void {
+  program
+    .command("devices")
+    .description("list devices, links and limits, and what this build and driver can do")
+    .addOption(backendOption())
+    .option("--json", "print JSON")
+    .option("--no-color", "no colours")
+    .option("--debug", "show where an error came from")
+    .action(async (flags: DevicesFlags) => {
+      const { describeDevices } = await import("./describe-devices.js");
+      const { devicesReport } = await import("../report/devices.js");
+      const { jsonReport } = await import("../report/json.js");
+      const { stdoutChalk } = await import("./colour.js");
+      const { writeStdout } = await import("./stdout.js");
+      const report = await describeDevices(flags.backend, version);
+      await writeStdout(flags.json ? jsonReport(report) : devicesReport(report, stdoutChalk(flags)));
+    });
+}

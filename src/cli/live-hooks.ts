@@ -1,0 +1,53 @@
+import type { RunHooks } from "../measure/run.js";
+import type { Plan } from "../plan/plan.js";
+import { type ReportFormat, renderReport } from "../report/formats.js";
+import type { ProgressState } from "../report/progress.js";
+import { writePartial } from "../results/store.js";
+import { plainChalk } from "./colour.js";
+import { ProgressLine } from "./progress-line.js";
+
+/** Rewriting every file after every round would take longer than a short round itself. */
+const partialEveryMs = 1000;
+
+/** Keeps the progress line alive and FILE.partial up to date while a plan runs. */
+export function liveHooks(
+  plan: Plan,
+  outputs: readonly { path: string; format: ReportFormat }[],
+  options: { quiet: boolean },
+): RunHooks & { clear(): void } {
+  const line = new ProgressLine(options);
+  const startedMs = performance.now();
+  let writtenMs = startedMs;
+  const state = (now: Partial<ProgressState>): ProgressState => ({
+    round: 0,
+    convergedCells: 0,
+    totalCells: plan.cells.length,
+    elapsedNs: (performance.now() - startedMs) * 1e6,
+    budgetNs: plan.stopping.samplesPerCell === null ? plan.stopping.budgetNs : null,
+    activity: null,
+    cell: null,
+    bandwidthGBps: null,
+    ...now,
+  });
+  return {
+    onActivity: (activity) => line.update(() => state({ activity })),
+    onCell: (progress, round, all) =>
+      line.update(() =>
+        state({
+          round: round + 1,
+          convergedCells: all.filter(({ outcome }) => outcome === "converged").length,
+          cell: progress.cell,
+          bandwidthGBps: progress.stats.at(-1)?.bandwidthGBps.median ?? null,
+        }),
+      ),
+    onRound: async (document) => {
+      if (outputs.length === 0 || performance.now() - writtenMs < partialEveryMs) return;
+      writtenMs = performance.now();
+      const soFar = document();
+      for (const { path, format } of outputs) {
+        await writePartial(path, renderReport(soFar, format, plainChalk()));
+      }
+    },
+    clear: () => line.clear(),
+  };
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { ExitCode } from "../errors.js";
+import { reportError } from "./report-error.js";
+import { surviveClosedPipe } from "./stdout.js";
+
+/** Parses the arguments, runs the command, catches once and sets the exit code. */
+export async function main(argv: string[]): Promise<void> {
+  surviveClosedPipe();
+  if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
+    // Before anything is loaded: scripts ask this often.
+    process.stdout.write(`${packageVersion()}\n`);
+    return;
+  }
+  try {
+    const { createProgram } = await import("./program.js");
+    process.exitCode = ExitCode.ok;
+    await createProgram(packageVersion(), (code) => {
+      process.exitCode = code;
+    }).parseAsync(argv, { from: "user" });
+  } catch (error) {
+    process.exitCode = reportError(error, { debug: argv.includes("--debug") });
+  }
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,24 @@
+import { Command } from "commander";
+import { addDevicesCommand } from "./devices-command.js";
+import { addRunCommand } from "./run-command.js";
+
+/** The command line. Commands load what they need when they run, so that help and errors are quick. */
+export function createProgram(version: string, setExitCode: (code: number) => void): Command {
+  const program = new Command("pinbench")
+    .description("How fast data moves between host memory and a GPU, from pageable and from pinned memory.")
+    .version(version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "show help")
+    .exitOverride()
+    // Errors are thrown to main(), which prints them in our own words.
+    .configureOutput({ outputError: () => undefined })
+    .addHelpText(
+      "after",
+      `
+Exit codes:
+  0 done · 2 wrong usage or configuration · 3 no such backend or device · 4 a measurement failed or data came
+  back wrong · 130 interrupted · 143 terminated`,
+    );
+  addRunCommand(program, version, setExitCode);
+  addDevicesCommand(program, version);
+  return program;
+}

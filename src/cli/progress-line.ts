@@ -1,0 +1,26 @@
+import { type ProgressState, progressLine } from "../report/progress.js";
+
+/** Redrawing more often would only flicker. */
+const redrawMs = 100;
+const clearLine = "\r\u001b[2K";
+
+/** The live line on stderr; nothing at all where stderr is no terminal. */
+export class ProgressLine {
+  readonly #isLive: boolean;
+  #drawnMs = 0;
+
+  constructor(options: { quiet: boolean }) {
+    this.#isLive = process.stderr.isTTY === true && !options.quiet;
+  }
+
+  update(state: () => ProgressState): void {
+    const nowMs = performance.now();
+    if (!this.#isLive || nowMs - this.#drawnMs < redrawMs) return;
+    this.#drawnMs = nowMs;
+    process.stderr.write(clearLine + progressLine(state(), (process.stderr.columns ?? 80) - 1));
+  }
+
+  clear(): void {
+    if (this.#isLive && this.#drawnMs > 0) process.stderr.write(clearLine);
+  }
+}

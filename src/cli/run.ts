@@ -1,0 +1,108 @@
+import { randomUUID } from "node:crypto";
+import { ExitCode, PinbenchError } from "../errors.js";
+import { hostRecord } from "../host/host-record.js";
+import type { RunIdentity } from "../measure/document.js";
+import { planFacts } from "../measure/plan-facts.js";
+import { runPlan } from "../measure/run.js";
+import { openBackend } from "../native/backend.js";
+import { loadAddon } from "../native/load.js";
+import { plan } from "../plan/plan.js";
+import { formatOfPath, type ReportFormat, renderReport } from "../report/formats.js";
+import { jsonReport } from "../report/json.js";
+import { planReport } from "../report/plan.js";
+import type { ResultDocument } from "../results/schema.js";
+import { checkWritable, finalize } from "../results/store.js";
+import { plainChalk, stdoutChalk } from "./colour.js";
+import { Interruption } from "./interruption.js";
+import { liveHooks } from "./live-hooks.js";
+import { type RunFlags, toPlanRequest } from "./run-options.js";
+import { writeStdout } from "./stdout.js";
+
+/** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
+export async function run(flags: RunFlags, version: string): Promise<ExitCode> {
+  const startedAt = new Date();
+  const format = chooseFormat(flags);
+  const outputs = flags.output.map((path) => ({ path, format: formatOfPath(path) }));
+  const note = (text: string) => {
+    if (!flags.quiet) process.stderr.write(`pinbench: ${text}\n`);
+  };
+
+  const loaded = loadAddon();
+  const backend = await openBackend(flags.backend, loaded);
+  if (backend.fallbackReason !== null)
+    note(`${backend.fallbackReason}: measuring the emulated device instead.`);
+  const host = hostRecord();
+  const { build } = loaded.addon;
+  const planned = plan(toPlanRequest(flags), planFacts(backend, build, host, flags.device));
+  for (const text of planned.notes) note(text);
+  if (flags.dryRun) {
+    const selected = backend.facts.devices.filter((device) =>
+      planned.cells.some((cell) => cell.device === device.ordinal),
+    );
+    await writeStdout(
+      format === "json" ? jsonReport(planned) : planReport(planned, selected, stdoutChalk(flags)),
+    );
+    return ExitCode.ok;
+  }
+  for (const { path } of outputs) await checkWritable(path);
+
+  const identity: RunIdentity = {
+    id: randomUUID(),
+    startedAt,
+    argv: process.argv.slice(2),
+    version,
+    build,
+    host,
+    backend,
+    plan: planned,
+  };
+  const interruption = new Interruption();
+  const hooks = liveHooks(planned, outputs, { quiet: flags.quiet ?? false });
+  const document = await runPlan(identity, { numa: flags.numa }, hooks, interruption.signal).finally(() =>
+    hooks.clear(),
+  );
+  for (const output of outputs) {
+    await finalize(output.path, renderReport(document, output.format, plainChalk()));
+  }
+  if (
+    format === "json" ||
+    document.cells.some(({ stats, outcome }) => stats.length > 0 || outcome !== null)
+  ) {
+    await writeStdout(renderReport(document, format, stdoutChalk(flags)));
+  }
+  interruption.dispose();
+  reportFailures(document);
+  return interruption.exitCode ?? exitCodeOf(document);
+}
+
+function chooseFormat(flags: RunFlags): ReportFormat {
+  if (flags.json && flags.format !== undefined && flags.format !== "json") {
+    throw new PinbenchError("usage", `--json and --format ${flags.format} contradict each other.`, {
+      hint: "Leave one of them out; --output FILE writes a second format.",
+    });
+  }
+  return flags.json ? "json" : ((flags.format as ReportFormat | undefined) ?? "table");
+}
+
+/** What went wrong is said on stderr too: stdout may have gone to a file or a program. */
+function reportFailures({ run, cells }: ResultDocument): void {
+  const say = (text: string) => process.stderr.write(`pinbench: ${text}\n`);
+  const wrong = cells.filter(({ outcome }) => outcome === "mismatch");
+  const failed = cells.filter(({ outcome }) => outcome === "failed");
+  if (wrong.length > 0) {
+    say(
+      `DATA CAME BACK WRONG in ${wrong.map(({ id }) => id).join(", ")}: do not trust this machine's copies. Check the kernel log for PCIe, ECC and IOMMU errors.`,
+    );
+  }
+  if (run.error !== null) {
+    say(`The run failed: ${run.error.message}. See the kernel log and nvidia-smi.`);
+  } else if (failed.length > 0) {
+    const reasons = [...new Set(failed.map(({ error }) => error?.message))];
+    say(`${failed.length} of ${cells.length} cells failed: ${reasons.join("; ")}.`);
+  }
+}
+
+function exitCodeOf({ run, cells }: ResultDocument): ExitCode {
+  const isBad = cells.some(({ outcome }) => outcome === "mismatch" || outcome === "failed");
+  return isBad || run.status === "failed" ? ExitCode.measurement : ExitCode.ok;
+}

@@ -1,0 +1,45 @@
+import { availableParallelism } from "node:os";
+import { type CgroupHierarchy, cgroupHierarchies } from "./cgroup.js";
+import { parseCpuList } from "./cpu-list.js";
+import { fieldOf, readCount, readText } from "./files.js";
+
+/** CPUs that the affinity mask of this process allows, ascending; never empty. */
+export function allowedCpus(root = "/"): number[] {
+  const lists = [
+    fieldOf(readText(root, "proc/self/status"), "Cpus_allowed_list"),
+    readText(root, "sys/devices/system/cpu/online"),
+  ];
+  for (const list of lists) {
+    const cpus = list === null ? null : parseCpuList(list);
+    if (cpus !== null && cpus.length > 0) return cpus;
+  }
+  return Array.from({ length: availableParallelism() }, (_, cpu) => cpu);
+}
+
+/** The smallest quota of this process' cgroup and its parents, in CPUs (1.5 is one and a half); null without one. */
+export function cpuQuota(root = "/"): number | null {
+  let least: number | null = null;
+  for (const hierarchy of cgroupHierarchies(root, "cpu")) {
+    for (const directory of hierarchy.directories) {
+      const quota = quotaOf(root, directory, hierarchy.version);
+      if (quota !== null && (least === null || quota < least)) least = quota;
+    }
+  }
+  return least;
+}
+
+function quotaOf(root: string, directory: string, version: CgroupHierarchy["version"]): number | null {
+  // Microseconds of CPU time, and of the period in which they may be used. No quota is "max" or -1.
+  const [quotaUs, periodUs] =
+    version === 2
+      ? (readText(root, `${directory}/cpu.max`)?.split(/\s+/).map(Number) ?? [])
+      : [readCount(root, `${directory}/cpu.cfs_quota_us`), readCount(root, `${directory}/cpu.cfs_period_us`)];
+  return quotaUs && periodUs ? quotaUs / periodUs : null;
+}
+
+/** CPUs that can be busy at once: the affinity mask within the quota, of which a part counts as a whole. */
+export function usableCpuCount(root = "/"): number {
+  const allowed = allowedCpus(root).length;
+  const quota = cpuQuota(root);
+  return quota === null ? allowed : Math.max(1, Math.min(allowed, Math.ceil(quota)));
+}

@@ -1,0 +1,55 @@
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * The text of `path` below `root`, without white space at its ends; null where it cannot be read, which in /proc and
+ * /sys means that the kernel or the container does not tell.
+ */
+export function readText(root: string, path: string): string | null {
+  try {
+    return readFileSync(join(root, path), "utf8").trim();
+  } catch {
+    return null;
+  }
+}
+
+/** The first `maxBytes` of a file, for one that the kernel writes at some cost; null where it cannot be read. */
+export function readStart(root: string, path: string, maxBytes: number): string | null {
+  try {
+    const file = openSync(join(root, path), "r");
+    try {
+      const buffer = Buffer.alloc(maxBytes);
+      return buffer.toString("utf8", 0, readSync(file, buffer, 0, maxBytes, 0));
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return null;
+  }
+}
+
+/** A file that holds one whole number of at least 0; null for anything else, such as "max". */
+export function readCount(root: string, path: string): number | null {
+  const text = readText(root, path);
+  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
+}
+
+/** The value after `key` and a colon in a text of such lines, /proc/meminfo for one; null without it. */
+export function fieldOf(text: string | null, key: string): string | null {
+  const line = text?.split("\n").find((candidate) => candidate.split(":", 1)[0]?.trim() === key);
+  return line === undefined ? null : line.slice(line.indexOf(":") + 1).trim();
+}
+
+/** Whether there is a file or directory of that name. */
+export function exists(root: string, path: string): boolean {
+  return existsSync(join(root, path));
+}
+
+/** The names in a directory; empty where it cannot be read. */
+export function listNames(root: string, path: string): string[] {
+  try {
+    return readdirSync(join(root, path));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,65 @@
+import { totalmem } from "node:os";
+import { type CgroupHierarchy, cgroupHierarchies } from "./cgroup.js";
+import { fieldOf, readCount, readText } from "./files.js";
+
+/** Version 1 writes "no limit" as the largest multiple of the page size that 63 bits hold; nothing real comes near. */
+const unlimitedBytes = 2 ** 60;
+
+/** Memory of the machine, MemTotal, in bytes. */
+export function memoryTotalBytes(root = "/"): number {
+  return memoryInfoBytes(root, "MemTotal") ?? totalmem();
+}
+
+/**
+ * Bytes that can be taken without swapping: MemAvailable, or what the limit of the cgroup or one of its parents leaves
+ * where that is less. Page cache that the kernel would give back (inactive files) does not count as used.
+ */
+export function memoryAvailableBytes(root = "/"): number {
+  let availableBytes =
+    memoryInfoBytes(root, "MemAvailable") ?? memoryInfoBytes(root, "MemFree") ?? memoryTotalBytes(root);
+  for (const { limitBytes, usedBytes } of memoryLimits(root)) {
+    availableBytes = Math.min(availableBytes, Math.max(0, limitBytes - usedBytes));
+  }
+  return availableBytes;
+}
+
+/** The smallest memory limit of this process' cgroup and its parents, in bytes; null without one. */
+export function cgroupMemoryLimitBytes(root = "/"): number | null {
+  const limits = memoryLimits(root).map(({ limitBytes }) => limitBytes);
+  return limits.length === 0 ? null : Math.min(...limits);
+}
+
+/** The soft RLIMIT_MEMLOCK in bytes; null where it is unlimited or not told. */
+export function memlockLimitBytes(root = "/"): number | null {
+  const softLimit = /^Max locked memory\s+(\S+)/m.exec(readText(root, "proc/self/limits") ?? "")?.[1];
+  return softLimit !== undefined && /^\d+$/.test(softLimit) ? Number(softLimit) : null;
+}
+
+/** A line of /proc/meminfo, which counts in kB of 1024 bytes. */
+function memoryInfoBytes(root: string, key: string): number | null {
+  const match = /^(\d+) kB$/.exec(fieldOf(readText(root, "proc/meminfo"), key) ?? "");
+  return match === null ? null : Number(match[1]) * 1024;
+}
+
+/** The files of the memory controller, by version of the cgroups. */
+const files = {
+  1: { limit: "memory.limit_in_bytes", usage: "memory.usage_in_bytes", reclaimable: "total_inactive_file" },
+  2: { limit: "memory.max", usage: "memory.current", reclaimable: "inactive_file" },
+} as const;
+
+function memoryLimits(root: string): { limitBytes: number; usedBytes: number }[] {
+  return cgroupHierarchies(root, "memory").flatMap(({ version, directories }) =>
+    directories.flatMap((directory) => {
+      const limitBytes = readCount(root, `${directory}/${files[version].limit}`);
+      if (limitBytes === null || limitBytes >= unlimitedBytes) return [];
+      return [{ limitBytes, usedBytes: usedBytes(root, directory, version) }];
+    }),
+  );
+}
+
+function usedBytes(root: string, directory: string, version: CgroupHierarchy["version"]): number {
+  const usageBytes = readCount(root, `${directory}/${files[version].usage}`) ?? 0;
+  const statistics = readText(root, `${directory}/memory.stat`) ?? "";
+  const reclaimable = new RegExp(`^${files[version].reclaimable} (\\d+)$`, "m").exec(statistics)?.[1];
+  return Math.max(0, usageBytes - Number(reclaimable ?? 0));
+}

@@ -1,0 +1,104 @@
+import type { DeviceFacts, LinkState, MeasureResult, NativeError } from "../native/contract.js";
+import type { PlannedCell } from "../plan/planned-cells.js";
+import { linkLimitGBps } from "../results/link.js";
+import type { CellResult, CellSamples, CellStats, ErrorRecord, Outcome } from "../results/schema.js";
+import { summarize } from "./summarize.js";
+
+/** What has been measured of one cell so far. */
+export class CellProgress {
+  readonly cell: PlannedCell;
+  readonly #facts: DeviceFacts;
+  samples: CellSamples[] = [];
+  stats: CellStats[] = [];
+  link: LinkState | null = null;
+  copiesPerSample = 0;
+  /** What one copy took while calibrating, all workers at once. */
+  copyNs = 0;
+  /** What the last visit took a sample, set-up and verification included. */
+  visitNsPerSample = 0;
+  nextBuffer = 0;
+  checkedBytes = 0;
+  mismatches: NonNullable<CellResult["verification"]>["mismatches"] = [];
+  outcome: Outcome | null = null;
+  skipReason: string | null;
+  error: ErrorRecord | null = null;
+  warnings: string[] = [];
+
+  constructor(cell: PlannedCell, facts: DeviceFacts) {
+    this.cell = cell;
+    this.#facts = facts;
+    this.skipReason = cell.skipReason;
+    if (cell.skipReason !== null) this.outcome = "skipped";
+  }
+
+  /** Samples of the direction that has the fewest. */
+  get taken(): number {
+    return this.samples[0]?.durationNs.length ?? 0;
+  }
+
+  get isOpen(): boolean {
+    return this.outcome === null;
+  }
+
+  /** The widest of the directions' intervals: all must be narrow enough. Infinity without an interval. */
+  get halfWidth(): number {
+    if (this.stats.length === 0) return Number.POSITIVE_INFINITY;
+    return Math.max(...this.stats.map((stats) => stats.relativeHalfWidth ?? Number.POSITIVE_INFINITY));
+  }
+
+  /** Takes over what a visit measured. Samples of a visit whose data came back wrong are not kept. */
+  add(result: MeasureResult, round: number): void {
+    this.checkedBytes += result.verification.checkedBytes;
+    this.link = result.link ?? this.link;
+    if (result.verification.mismatches.length > 0) {
+      this.mismatches = result.verification.mismatches;
+      this.outcome = "mismatch";
+      return;
+    }
+    if (this.samples.length === 0) {
+      const copies = this.cell.mode === "latency" ? 1 : this.copiesPerSample * this.cell.workers;
+      this.samples = result.columns.map(({ direction }) => ({
+        direction,
+        bytesPerSample: copies * this.cell.sizeBytes,
+        startNs: [],
+        durationNs: [],
+        round: [],
+      }));
+    }
+    for (const [i, column] of result.columns.entries()) {
+      const samples = this.samples[i]!;
+      for (const startNs of column.startNs) samples.startNs.push(startNs);
+      for (const durationNs of column.durationNs) {
+        samples.durationNs.push(durationNs);
+        samples.round.push(round);
+      }
+    }
+    this.stats = summarize(this.cell, this.samples, this.linkLimitGBps);
+  }
+
+  fail(error: NativeError): void {
+    this.outcome = "failed";
+    this.error = toErrorRecord(error);
+  }
+
+  skip(reason: string): void {
+    this.outcome = "skipped";
+    this.skipReason = reason;
+  }
+
+  /** Of the link as it was under load; null where it was not read, or where there is no PCIe link. */
+  get linkLimitGBps(): number | null {
+    if (this.link === null || this.#facts.integrated) return null;
+    return linkLimitGBps(this.link.generation, this.link.width);
+  }
+}
+
+export function toErrorRecord(error: NativeError): ErrorRecord {
+  return {
+    code: error.code ?? "INTERNAL",
+    message: error.message,
+    call: error.call ?? null,
+    location: error.location ?? null,
+    sticky: error.sticky ?? false,
+  };
+}

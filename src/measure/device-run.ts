@@ -1,0 +1,156 @@
+import type {
+  ArenaGeometry,
+  ArenaKind,
+  ArenaReport,
+  DeviceFacts,
+  NativeDriver,
+  NativeError,
+  NativeSession,
+  SessionOpening,
+} from "../native/contract.js";
+import { arenaKind } from "../plan/geometry.js";
+import type { Plan } from "../plan/plan.js";
+import type { ColdStart } from "../results/schema.js";
+import { CellProgress } from "./cell-progress.js";
+import { addReuses, measurePinning, pinningSizes } from "./cold-start.js";
+import type { Placement } from "./placement.js";
+import { measureInRounds, type RoundHooks } from "./rounds.js";
+
+/** What is known of one device's part of a run, at any time of it. */
+export interface DeviceRun {
+  readonly device: DeviceFacts;
+  readonly placement: Placement;
+  readonly cells: CellProgress[];
+  opening: SessionOpening | null;
+  arenas: Partial<Record<ArenaKind, ArenaReport>>;
+  coldStart: ColdStart | null;
+  rounds: number;
+}
+
+export interface DeviceRunHooks extends RoundHooks {
+  onActivity(activity: string): void;
+}
+
+export function startDeviceRun(device: DeviceFacts, placement: Placement, plan: Plan): DeviceRun {
+  const cells = plan.cells
+    .filter((cell) => cell.device === device.ordinal)
+    .map((cell) => new CellProgress(cell, device));
+  return { device, placement, cells, opening: null, arenas: {}, coldStart: null, rounds: 0 };
+}
+
+/**
+ * Measures one device and writes what it finds into `run`. An abort ends it early with what there is. Rejects with
+ * the driver's error where the device cannot be opened at all; the failures of single cells are recorded in them.
+ */
+export async function measureDevice(
+  run: DeviceRun,
+  driver: NativeDriver,
+  plan: Plan,
+  initNs: number,
+  budgetNs: number,
+  hooks: DeviceRunHooks,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.aborted) return;
+  hooks.onActivity(`opening device ${run.device.ordinal}`);
+  const { cpus, numaNode, threads } = run.placement;
+  const session = await driver.openSession({
+    device: run.device.ordinal,
+    cpus,
+    threads,
+    numaNode,
+    seed: plan.seed,
+  });
+  const abort = () => session.abort();
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    run.opening = session.opening;
+    skipWhatIsOff(run, session.opening);
+    await prepare(run, session, plan, initNs, hooks, signal);
+    run.rounds = await measureInRounds(session, run.cells, plan, budgetNs, hooks, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    signal.removeEventListener("abort", abort);
+    hooks.onActivity(`closing device ${run.device.ordinal}`);
+    await session.close();
+    closeCells(run, signal);
+  }
+}
+
+/** Only the opened context tells whether the driver loads the kernels. */
+function skipWhatIsOff(run: DeviceRun, { kernelsOff, eventTimerOff }: SessionOpening): void {
+  for (const progress of run.cells.filter(({ isOpen }) => isOpen)) {
+    if (kernelsOff !== null && progress.cell.memory === "mapped") progress.skip(kernelsOff);
+    if (eventTimerOff !== null && progress.cell.timer === "event") progress.skip(eventTimerOff);
+  }
+}
+
+/** Cold-start figures first, then the memory of all cells; memory that cannot be had fails the cells it is for. */
+async function prepare(
+  run: DeviceRun,
+  session: NativeSession,
+  plan: Plan,
+  initNs: number,
+  hooks: DeviceRunHooks,
+  signal: AbortSignal,
+): Promise<void> {
+  const { durationNs } = await session.measureFirstCopy();
+  hooks.onActivity("timing allocations");
+  const hostCells = run.cells.filter(({ isOpen, cell }) => isOpen && cell.memory !== "device");
+  const sizes = pinningSizes(hostCells.map(({ cell }) => cell.sizeBytes));
+  const pinning = await measurePinning(session, sizes, signal);
+  run.coldStart = {
+    device: run.device.ordinal,
+    initNs,
+    contextNs: session.opening.contextNs,
+    firstCopyNs: durationNs,
+    pinning,
+  };
+  hooks.onActivity("allocating memory");
+  await reserving(
+    run,
+    () => true,
+    () => session.reserveDevice(plan.arenas.device, plan.arenas.deviceCopies),
+  );
+  for (const [kind, geometry] of Object.entries(plan.arenas.host) as [ArenaKind, ArenaGeometry][]) {
+    const usesIt = ({ cell }: CellProgress) => cell.memory !== "device" && arenaKind(cell.memory) === kind;
+    await reserving(run, usesIt, async () => {
+      run.arenas[kind] = await session.reserveHost(kind, geometry);
+    });
+  }
+  const { staging } = plan.arenas;
+  if (staging !== null) {
+    await reserving(
+      run,
+      ({ cell }) => cell.memory === "staged",
+      () => session.reserveStaging(staging),
+    );
+  }
+}
+
+async function reserving(
+  run: DeviceRun,
+  usesIt: (progress: CellProgress) => boolean,
+  reserve: () => Promise<unknown>,
+): Promise<void> {
+  const cells = run.cells.filter((progress) => progress.isOpen && usesIt(progress));
+  if (cells.length === 0) return;
+  try {
+    await reserve();
+  } catch (error) {
+    if ((error as NativeError).code === "ABORTED") throw error;
+    for (const progress of cells) progress.fail(error as NativeError);
+  }
+}
+
+/** What is open when measuring ends did not converge; after an abort, what has no samples stays without outcome. */
+function closeCells(run: DeviceRun, signal: AbortSignal): void {
+  for (const progress of run.cells) {
+    if (progress.isOpen && (progress.taken > 0 || !signal.aborted)) progress.outcome = "budget";
+  }
+  if (run.coldStart !== null) {
+    run.coldStart = { ...run.coldStart, pinning: addReuses(run.coldStart.pinning, run.cells) };
+  }
+}

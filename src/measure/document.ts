@@ -1,0 +1,137 @@
+import { numaNodeOfPciDevice } from "../host/numa.js";
+import type { Backend } from "../native/backend.js";
+import type { BuildInfo, LinkState } from "../native/contract.js";
+import { arenaKind } from "../plan/geometry.js";
+import type { Plan } from "../plan/plan.js";
+import { fingerprint } from "../results/fingerprint.js";
+import { noticeOf } from "../results/notice.js";
+import type { CellResult, DeviceRecord, ErrorRecord, HostRecord, ResultDocument } from "../results/schema.js";
+import type { CellProgress } from "./cell-progress.js";
+import type { DeviceRun } from "./device-run.js";
+
+/** What stays the same from the first to the last document of a run. */
+export interface RunIdentity {
+  id: string;
+  startedAt: Date;
+  argv: string[];
+  version: string;
+  build: BuildInfo;
+  host: HostRecord;
+  backend: Backend;
+  plan: Plan;
+}
+
+export interface RunState {
+  status: ResultDocument["run"]["status"];
+  error: ErrorRecord | null;
+  devices: readonly DeviceRun[];
+}
+
+/** The result document of a run as it stands. */
+export function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
+  const { backend, host, plan } = identity;
+  const isOver = state.status !== "running";
+  const now = new Date();
+  const shared = {
+    backend: backend.name,
+    driverVersion: backend.facts.driverVersion,
+    cudaVersion: cudaVersionName(backend.facts.cudaVersion),
+    devices: state.devices.map(deviceRecord),
+    host,
+  };
+  return {
+    schemaVersion: 1,
+    tool: {
+      name: "pinbench",
+      version: identity.version,
+      compiler: identity.build.compiler,
+      kernels: identity.build.kernels,
+    },
+    run: {
+      id: identity.id,
+      startedAt: identity.startedAt.toISOString(),
+      finishedAt: isOver ? now.toISOString() : null,
+      wallNs: (now.getTime() - identity.startedAt.getTime()) * 1e6,
+      argv: identity.argv,
+      status: state.status,
+      error: state.error,
+    },
+    ...shared,
+    notice: noticeOf(backend.name),
+    fingerprint: fingerprint({ ...shared, pinbenchVersion: identity.version }),
+    plan: {
+      preset: plan.preset,
+      precision: plan.stopping.precision,
+      budgetNs: plan.stopping.budgetNs,
+      samplesPerCell: plan.stopping.samplesPerCell,
+      verify: plan.verify,
+      seed: plan.seed,
+      staging: plan.staging,
+      cells: plan.cells.length,
+      rounds: Math.max(0, ...state.devices.map(({ rounds }) => rounds)),
+      estimatedHostBytes: plan.estimate.hostBytes,
+      estimatedPinnedBytes: plan.estimate.pinnedBytes,
+      estimatedDeviceBytes: plan.estimate.deviceBytes,
+      notes: plan.notes,
+    },
+    coldStart: state.devices.flatMap(({ coldStart }) => (coldStart === null ? [] : [coldStart])),
+    cells: state.devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host))),
+  };
+}
+
+/** cuDriverGetVersion's 13000 is CUDA 13.0. */
+export function cudaVersionName(version: number): string {
+  return `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
+}
+
+function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
+  // Read in a cell's warm-up, with the copy engine at work; an idle GPU lowers its link.
+  const loaded = cells.find(({ link }) => link?.generation != null);
+  const { canMapHostMemory: _, integrated: __, link, ...facts } = device;
+  return {
+    ...facts,
+    numaNode: numaNodeOfPciDevice(device.pciBusId),
+    link: orNull(loaded?.link ?? link),
+    linkLimitGBps: loaded?.linkLimitGBps ?? null,
+  };
+}
+
+function orNull(link: LinkState | null): LinkState | null {
+  return link === null || Object.values(link).every((value) => value === null) ? null : link;
+}
+
+function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): CellResult {
+  const { cell } = progress;
+  const { buffersPerWorker, skipReason: _, ...parameters } = cell;
+  const arena = cell.memory === "device" ? null : (run.arenas[arenaKind(cell.memory)] ?? null);
+  const ofDevice = cell.direction === "d2d";
+  return {
+    ...parameters,
+    workerKind: "thread",
+    placement: { numaNode: run.placement.numaNode, cpus: run.placement.cpus },
+    pages: {
+      kind: cell.memory === "device" ? "device" : cell.memory === "registered" ? "huge" : "base",
+      arenaBytes: arena?.bytes ?? 0,
+      hugePageBytes: arena?.hugePageBytes ?? null,
+    },
+    cachePool: {
+      buffersPerWorker,
+      totalBytes: buffersPerWorker * cell.workers * cell.sizeBytes,
+      lastLevelCacheBytes: ofDevice ? run.device.l2CacheBytes : host.lastLevelCacheBytes,
+      lastLevelCacheSource: ofDevice ? "device L2" : host.lastLevelCacheSource,
+    },
+    syncMode: "spin",
+    copiesPerSample: progress.copiesPerSample,
+    samples: progress.samples,
+    stats: progress.stats,
+    link: orNull(progress.link),
+    verification:
+      progress.checkedBytes === 0
+        ? null
+        : { checkedBytes: progress.checkedBytes, mismatches: progress.mismatches },
+    outcome: progress.outcome,
+    skipReason: progress.skipReason,
+    error: progress.error,
+    warnings: progress.warnings,
+  };
+}

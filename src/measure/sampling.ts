@@ -1,0 +1,72 @@
+import type { Mode, Timer } from "../native/contract.js";
+
+/** Below 6 samples there is no 95 % interval of a median. */
+export const minSamplesPerCell = 6;
+
+/** The least a cell takes is spread over so many rounds, so that drift hits all cells alike. */
+const leastRounds = 3;
+
+/** Rounds after those take so many samples at once. */
+const samplesPerExtraRound = 4;
+
+/** How long a throughput sample lasts at least: a synchronisation of 10 us is then half a percent of it. */
+const sampleNs = 2e6;
+
+/** A held stream takes no more copies (kMaxHeldCopies in cuda/engine/measurement.hpp). */
+const maxHeldCopies = 128;
+
+/** Bidirectional streams are given extra copies behind the timed ones. */
+const maxHeldCopiesBidir = maxHeldCopies / 2;
+
+const maxCopiesPerSample = 4096;
+
+/** Latency samples are single copies: cheap, and the tail needs many, so that so many stand for one sample. */
+const latencyCopiesPerSample = 50;
+
+/** How long a visit warms up, and the largest copy it does so with: what warms is the path, not the buffer. */
+const warmupNs = 300e3;
+const maxWarmupBytes = 4 * 1024 * 1024;
+const maxWarmupCopies = 64;
+
+/** Copies a worker makes for one sample, from the time that one copy took while calibrating. */
+export function copiesPerSample(
+  cell: { mode: Mode; timer: Timer; direction: string },
+  copyNs: number,
+): number {
+  if (cell.mode === "latency") return 1;
+  const held = cell.direction === "bidir" ? maxHeldCopiesBidir : maxHeldCopies;
+  const most = cell.timer === "event" ? held : maxCopiesPerSample;
+  return Math.min(most, Math.max(1, Math.ceil(sampleNs / copyNs)));
+}
+
+/** Copies and their size for the warm-up of a visit. */
+export function warmup(sizeBytes: number, copyNs: number): { warmupCopies: number; warmupBytes: number } {
+  const warmupBytes = Math.min(sizeBytes, maxWarmupBytes);
+  const oneNs = (copyNs * warmupBytes) / sizeBytes;
+  return { warmupCopies: Math.min(maxWarmupCopies, Math.max(1, Math.ceil(warmupNs / oneNs))), warmupBytes };
+}
+
+/** Copies a worker makes to calibrate: small ones in a batch, so that the synchronisation does not drown them. */
+export function calibrationCopies(cell: { mode: Mode; sizeBytes: number }): number {
+  const batchBytes = 4 * 1024 * 1024;
+  return cell.mode === "latency" ? 1 : Math.min(32, Math.max(1, Math.floor(batchBytes / cell.sizeBytes)));
+}
+
+/** What every cell gets, whatever the budget: the count asked for, or enough for an interval. */
+export function leastSamples(mode: Mode, fixed: number | null): number {
+  return fixed ?? minSamplesPerCell * copiesPerVisitUnit(mode);
+}
+
+/** Samples of one round while `missing` of the `least` are still to be taken. */
+export function samplesOfRound(least: number, missing: number): number {
+  return Math.min(missing, Math.ceil(least / leastRounds));
+}
+
+/** Samples of one visit beyond the least; none where a fixed count was asked for. */
+export function extraSamples(mode: Mode, fixed: number | null): number {
+  return fixed === null ? samplesPerExtraRound * copiesPerVisitUnit(mode) : 0;
+}
+
+function copiesPerVisitUnit(mode: Mode): number {
+  return mode === "latency" ? latencyCopiesPerSample : 1;
+}

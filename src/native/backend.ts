@@ -1,0 +1,90 @@
+import { PinbenchError } from "../errors.js";
+import type { DriverFacts, NativeDriver, NativeError } from "./contract.js";
+import type { LoadedAddon } from "./load.js";
+
+export type BackendName = "cuda" | "emulated";
+export type BackendChoice = BackendName | "auto";
+
+export interface Backend {
+  name: BackendName;
+  /** Path or name of the driver library. */
+  library: string;
+  driver: NativeDriver;
+  facts: DriverFacts;
+  /** Why `auto` did not take the GPU; null where it did or was not asked. */
+  fallbackReason: string | null;
+}
+
+const cudaLibrary = "libcuda.so.1";
+const nvmlLibrary = "libnvidia-ml.so.1";
+
+/**
+ * Opens and initialises a driver. `auto` takes the GPU, and the emulated device only where the driver library is
+ * absent or reports no device: a driver that is there and fails is an error, never a quiet fallback.
+ * PINBENCH_CUDA_LIBRARY names another driver library. Throws "unavailable".
+ */
+export async function openBackend(
+  choice: BackendChoice,
+  { addon, emulatedLibraryPath }: LoadedAddon,
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<Backend> {
+  const openEmulated = async (fallbackReason: string | null): Promise<Backend> => {
+    const driver = addon.openDriver({ driver: emulatedLibraryPath, nvml: null });
+    return {
+      name: "emulated",
+      library: emulatedLibraryPath,
+      driver,
+      facts: await driver.initialize(),
+      fallbackReason,
+    };
+  };
+  try {
+    if (choice === "emulated") return await openEmulated(null);
+    const named = environment.PINBENCH_CUDA_LIBRARY;
+    const outcome = await openCuda(addon, named || cudaLibrary);
+    if ("absence" in outcome) {
+      if (choice === "auto" && !named) return await openEmulated(outcome.absence);
+      throw new PinbenchError("unavailable", `The CUDA backend is not available: ${outcome.absence}.`, {
+        hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or use --backend emulated.",
+      });
+    }
+    return outcome;
+  } catch (error) {
+    throw error instanceof PinbenchError ? error : describeFailure(error as NativeError);
+  }
+}
+
+async function openCuda(
+  addon: LoadedAddon["addon"],
+  library: string,
+): Promise<Backend | { absence: string }> {
+  let driver: NativeDriver;
+  try {
+    driver = addon.openDriver({ driver: library, nvml: nvmlLibrary });
+  } catch (error) {
+    if ((error as NativeError).code !== "LIBRARY_NOT_FOUND") throw error;
+    return { absence: `there is no driver library ${library} on this machine` };
+  }
+  try {
+    const facts = await driver.initialize();
+    if (facts.devices.length === 0) return { absence: "the CUDA driver reports no device" };
+    return { name: "cuda", library, driver, facts, fallbackReason: null };
+  } catch (error) {
+    if ((error as NativeError).code !== "CUDA_ERROR_NO_DEVICE") throw error;
+    return { absence: "the CUDA driver reports no device" };
+  }
+}
+
+function describeFailure(error: NativeError): PinbenchError {
+  const hints: Record<string, string> = {
+    LIBRARY_UNUSABLE: "Check PINBENCH_CUDA_LIBRARY and the driver's installation, or use --backend emulated.",
+    NOT_A_CUDA_DRIVER:
+      "Check PINBENCH_CUDA_LIBRARY, or update NVIDIA's driver; --backend emulated needs none.",
+    CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+      "The driver's library and kernel module differ in version: reboot, or reinstall the driver.",
+  };
+  return new PinbenchError("unavailable", `The driver cannot be used: ${error.message}.`, {
+    hint: hints[error.code] ?? "See whether nvidia-smi works; --backend emulated needs no driver.",
+    cause: error,
+  });
+}

@@ -1,0 +1,42 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PinbenchError } from "../errors.js";
+import type { NativeAddon } from "./contract.js";
+
+const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+const addonName = "pinbench.node";
+const emulatedLibraryName = "libpinbench_emulated.so";
+
+export interface LoadedAddon {
+  addon: NativeAddon;
+  /** The emulated driver that belongs to this build: it lies beside the addon. */
+  emulatedLibraryPath: string;
+}
+
+/**
+ * Loads the compiled module: the one that PINBENCH_ADDON names, else the local build. Throws an "unavailable"
+ * PinbenchError that says what was tried.
+ */
+export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedAddon {
+  const chosen = environment.PINBENCH_ADDON;
+  const path = chosen ? resolve(chosen) : join(packageRoot, "build", "Release", addonName);
+  if (!existsSync(path)) {
+    throw new PinbenchError("unavailable", `The compiled module is missing: there is no ${path}.`, {
+      hint: chosen
+        ? "Point PINBENCH_ADDON at a pinbench.node, or unset it."
+        : "Run `npm run build` (it needs a C++ compiler and CMake).",
+    });
+  }
+  try {
+    const addon = createRequire(import.meta.url)(path) as NativeAddon;
+    return { addon, emulatedLibraryPath: join(dirname(path), emulatedLibraryName) };
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new PinbenchError("unavailable", `The compiled module ${path} does not load: ${reason}.`, {
+      hint: "Run `npm run build` on this machine.",
+      cause,
+    });
+  }
+}

@@ -1,0 +1,90 @@
+import type { ArenaKind, Memory } from "../native/contract.js";
+import { arenaBytes, type PlannedArenas, threadCount } from "./geometry.js";
+import type { PlannedCell } from "./planned-cells.js";
+import type { Settings } from "./settings.js";
+
+/** Every cell gets at least so many samples: below 6 there is no 95 % interval of a median. */
+export const minSamplesPerCell = 6;
+
+/*
+ * The rates below are round figures of a PCIe 5.0 x16 machine, for an estimate and nothing else: no measurement
+ * depends on them. Bytes a nanosecond are GB/s.
+ */
+
+/** Retaining the primary context. */
+const contextNs = 350e6;
+
+/** First touch of pageable memory by one worker; a pinning call (4 GiB in 1.25 s); registering huge pages (in 160 ms). */
+const allocationGBps: Readonly<Record<ArenaKind, number>> = {
+  pageable: 2,
+  pinned: 3.4,
+  registered: 27,
+  "write-combined": 3.4,
+};
+
+const copyGBps: Readonly<Record<Memory, number>> = {
+  pageable: 10,
+  staged: 30,
+  pinned: 50,
+  registered: 50,
+  "write-combined": 50,
+  mapped: 45,
+  device: 1500,
+};
+
+/** All copies of the emulated device are the host's own. */
+const emulatedGBps = 5;
+
+/** Reading back and comparing, all workers of a cell together. */
+const verifyGBps = 10;
+
+/** A sample lasts at least about this long against the clock and the synchronisation; each call adds some more. */
+const sampleNs = 300e3;
+const callNs = 500e3;
+
+/** Estimated times of a run, both including set-up. */
+export interface DurationEstimate {
+  /** Where every cell has converged with its first samples. */
+  leastDurationNs: number;
+  /** Where the whole budget is spent; the same with a fixed count of samples. */
+  durationNs: number;
+}
+
+/** How long the plan takes, roughly, all devices one after the other. */
+export function estimateDuration(
+  plan: { cells: readonly PlannedCell[]; arenas: PlannedArenas; settings: Settings; deviceCount: number },
+  emulated: boolean,
+): DurationEstimate {
+  const { stopping, verify } = plan.settings;
+  const samples = stopping.samplesPerCell ?? minSamplesPerCell;
+  let measuringNs = 0;
+  for (const cell of plan.cells) measuringNs += cellNs(cell, samples, verify, emulated);
+  const setUpNs = plan.deviceCount * ((emulated ? 0 : contextNs) + allocationNs(plan.arenas));
+  const budgetNs = stopping.samplesPerCell === null ? stopping.budgetNs : 0;
+  return {
+    leastDurationNs: Math.round(setUpNs + measuringNs),
+    durationNs: Math.round(setUpNs + Math.max(measuringNs, budgetNs)),
+  };
+}
+
+function allocationNs(arenas: PlannedArenas): number {
+  let totalNs = 0;
+  for (const kind of Object.keys(allocationGBps) as ArenaKind[]) {
+    const geometry = arenas.host[kind];
+    if (geometry === undefined) continue;
+    // Each worker touches its own pageable memory, all at once; pinning is one call after the other.
+    const parallel = kind === "pageable" ? geometry.chunksOfWorker.length : 1;
+    totalNs += arenaBytes(geometry) / parallel / allocationGBps[kind];
+  }
+  return totalNs;
+}
+
+/** Warm-up (about one sample), samples, and verifying the buffers that they wrote. */
+function cellNs(cell: PlannedCell, samples: number, verify: boolean, emulated: boolean): number {
+  const bytesPerTurn = threadCount(cell) * cell.sizeBytes;
+  const turnNs = bytesPerTurn / (emulated ? emulatedGBps : copyGBps[cell.memory]);
+  const turnsPerSample = Math.max(1, Math.ceil(sampleNs / turnNs));
+  const copyingNs = (samples + 1) * turnsPerSample * turnNs;
+  const writtenBytes = Math.min(cell.buffersPerWorker, (samples + 1) * turnsPerSample) * bytesPerTurn;
+  return callNs + copyingNs + (verify ? writtenBytes / verifyGBps : 0);
+}

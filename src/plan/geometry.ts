@@ -1,0 +1,131 @@
+import type { ArenaGeometry, ArenaKind, Cache, Direction, HostMemory } from "../native/contract.js";
+import type { Cell } from "./cell.js";
+
+const MiB = 1024 * 1024;
+
+/** Buffers start at multiples of this within a chunk; the contract's ArenaGeometry says so. */
+const bufferAlignmentBytes = 512;
+
+/** Chunks are whole huge pages, which registered memory is made of. */
+const chunkAlignmentBytes = 2 * MiB;
+
+/** No larger than a cell needs: a driver call that pins a chunk cannot be interrupted. */
+const preferredChunkBytes = 256 * MiB;
+
+/** A copy has to find nothing of the buffer's last use in the cache: twice the cache lies between two uses. */
+const cachesPerColdPool = 2;
+
+const arenaKinds: readonly ArenaKind[] = ["pageable", "pinned", "registered", "write-combined"];
+
+/** The arenas of one device's session; every device of a plan is measured with the same. */
+export interface PlannedArenas {
+  host: Partial<Record<ArenaKind, ArenaGeometry>>;
+  device: ArenaGeometry;
+  /** 2 where a device-to-device copy needs a source and a destination. */
+  deviceCopies: 1 | 2;
+  staging: StagingRing | null;
+}
+
+/** Rings of pinned slots for staged copies, one a worker. */
+export interface StagingRing {
+  workers: number;
+  slots: number;
+  chunkBytes: number;
+}
+
+/** A cell with the length of each worker's rotation. */
+export type RotatingCell = Cell & { buffersPerWorker: number };
+
+/** Bytes from one buffer's start to the next one's. */
+export function strideBytes(sizeBytes: number): number {
+  return roundUp(sizeBytes, bufferAlignmentBytes);
+}
+
+/** Threads that a cell keeps busy: for bidir a team for each direction. */
+export function threadCount(cell: { direction: Direction; workers: number }): number {
+  return cell.direction === "bidir" ? 2 * cell.workers : cell.workers;
+}
+
+/**
+ * Buffers each worker rotates through. Warm: one. Cold: at least two, and as many as it takes for the buffers of one
+ * direction's workers to fill twice the cache, `cacheBytes` (the host's last level, or for d2d the device's L2).
+ */
+export function rotationLength(
+  cell: { sizeBytes: number; workers: number; cache: Cache },
+  cacheBytes: number,
+): number {
+  if (cell.cache === "warm") return 1;
+  const bytesPerTurn = cell.workers * strideBytes(cell.sizeBytes);
+  return Math.max(2, Math.ceil((cachesPerColdPool * cacheBytes) / bytesPerTurn));
+}
+
+/** Staged copies read and write pageable memory; mapped memory is pinned memory that a kernel moves. */
+export function arenaKind(memory: HostMemory): ArenaKind {
+  if (memory === "staged") return "pageable";
+  return memory === "mapped" ? "pinned" : memory;
+}
+
+/**
+ * The arenas that hold every one of `cells`, of which there is at least one. All have the same chunk size, because
+ * worker, chunk and offset on the host name the buffer on the device too; a host arena has only the workers and
+ * chunks that its own cells need.
+ */
+export function planArenas(
+  cells: readonly RotatingCell[],
+  staging: { chunkBytes: number; slots: number },
+): PlannedArenas {
+  const chunkBytes = commonChunkBytes(cells);
+  const host: Partial<Record<ArenaKind, ArenaGeometry>> = {};
+  for (const kind of arenaKinds) {
+    const own = cells.filter((cell) => cell.memory !== "device" && arenaKind(cell.memory) === kind);
+    if (own.length > 0) host[kind] = arenaGeometry(own, chunkBytes);
+  }
+  const stagedThreads = cells.filter((cell) => cell.memory === "staged").map(threadCount);
+  return {
+    host,
+    device: arenaGeometry(cells, chunkBytes),
+    deviceCopies: cells.some((cell) => cell.direction === "d2d") ? 2 : 1,
+    staging: stagedThreads.length === 0 ? null : { workers: largest(stagedThreads), ...staging },
+  };
+}
+
+/** Bytes of an arena, all workers together. */
+export function arenaBytes(geometry: ArenaGeometry): number {
+  return geometry.chunksOfWorker.reduce((sum, chunks) => sum + chunks, 0) * geometry.chunkBytes;
+}
+
+/**
+ * One chunk a worker as long as that stays within 256 MiB; otherwise chunks of 256 MiB, or of the largest buffer
+ * where that is larger, because a copy may not span two.
+ */
+function commonChunkBytes(cells: readonly RotatingCell[]): number {
+  const needBytes = largest(cells.map((cell) => cell.buffersPerWorker * strideBytes(cell.sizeBytes)));
+  if (needBytes <= preferredChunkBytes) return roundUp(needBytes, chunkAlignmentBytes);
+  const largestStrideBytes = largest(cells.map((cell) => strideBytes(cell.sizeBytes)));
+  return Math.max(preferredChunkBytes, roundUp(largestStrideBytes, chunkAlignmentBytes));
+}
+
+/** Each worker has the chunks of the neediest cell that it takes part in: those of many workers share the cold pool. */
+function arenaGeometry(cells: readonly RotatingCell[], chunkBytes: number): ArenaGeometry {
+  const chunksOfWorker: number[] = Array(largest(cells.map(threadCount))).fill(0);
+  for (const cell of cells) {
+    const buffersPerChunk = Math.floor(chunkBytes / strideBytes(cell.sizeBytes));
+    const chunks = Math.ceil(cell.buffersPerWorker / buffersPerChunk);
+    const lastWorker = threadCount(cell) - 1;
+    chunksOfWorker[lastWorker] = Math.max(chunksOfWorker[lastWorker]!, chunks);
+  }
+  // What the last worker of a cell needs, those before it need too.
+  for (let worker = chunksOfWorker.length - 2; worker >= 0; --worker) {
+    chunksOfWorker[worker] = Math.max(chunksOfWorker[worker]!, chunksOfWorker[worker + 1]!);
+  }
+  return { chunksOfWorker, chunkBytes };
+}
+
+/** Math.max(...values) would put up to 20 000 arguments on the stack. */
+function largest(values: readonly number[]): number {
+  return values.reduce((most, value) => Math.max(most, value), 0);
+}
+
+function roundUp(value: number, multiple: number): number {
+  return Math.ceil(value / multiple) * multiple;
+}

@@ -1,0 +1,81 @@
+import type { MemoryNeed } from "./memory-need.js";
+import type { PlanDevice, PlanFacts } from "./request.js";
+import { formatSize, formatSizeRounded } from "./units.js";
+
+/** Pinned pages are lost to everything else on the machine, so a default has to leave most of them alone. */
+const pinnedShareOfAvailable = 1 / 4;
+
+/** The rest is for the process itself and for what else grows meanwhile. */
+const hostShareOfAvailable = 0.8;
+const deviceShareOfFree = 0.9;
+
+/** What a plan would need beyond what there is, as a clause ("it would pin …"), and what to do about it. */
+export interface Excess {
+  reason: string;
+  hint: string;
+}
+
+/** The first limit that the plan exceeds, or null. `maxPinnedBytes` null stands for a quarter of the available memory. */
+export function findExcess(
+  plan: { sizesBytes: readonly number[]; devices: readonly PlanDevice[]; need: MemoryNeed },
+  facts: PlanFacts,
+  maxPinnedBytes: number | null,
+): Excess | null {
+  return (
+    oversizedCopy(plan.sizesBytes, plan.devices) ??
+    pinnedExcess(plan.need, facts, maxPinnedBytes) ??
+    hostExcess(plan.need, facts) ??
+    deviceExcess(plan.need, plan.devices)
+  );
+}
+
+/** A copy that no device memory can hold, whatever is free. */
+function oversizedCopy(sizesBytes: readonly number[], devices: readonly PlanDevice[]): Excess | null {
+  const largestBytes = sizesBytes.reduce((most, sizeBytes) => Math.max(most, sizeBytes), 0);
+  const device = devices.find(({ totalMemoryBytes }) => largestBytes > totalMemoryBytes);
+  if (device === undefined) return null;
+  return {
+    reason: `a copy of ${formatSize(largestBytes)} is larger than the ${formatSizeRounded(device.totalMemoryBytes, Math.floor)} of memory of ${nameOf(device)}`,
+    hint: "Ask for smaller sizes.",
+  };
+}
+
+function pinnedExcess(need: MemoryNeed, facts: PlanFacts, asked: number | null): Excess | null {
+  const limitBytes = asked ?? facts.memoryAvailableBytes * pinnedShareOfAvailable;
+  if (need.pinnedBytes <= limitBytes) return null;
+  const origin =
+    asked === null
+      ? `a quarter of the ${formatSizeRounded(facts.memoryAvailableBytes, Math.floor)} of memory available`
+      : "--max-pinned";
+  return {
+    reason: `it would pin ${formatSizeRounded(need.pinnedBytes, Math.ceil)} of host memory, above the limit of ${formatSizeRounded(limitBytes, Math.floor)} (${origin})`,
+    hint: "Ask for smaller sizes, fewer workers or --cache warm, or raise the limit with --max-pinned.",
+  };
+}
+
+function hostExcess(need: MemoryNeed, facts: PlanFacts): Excess | null {
+  const limitBytes = facts.memoryAvailableBytes * hostShareOfAvailable;
+  const neededBytes = need.hostBytes + (facts.emulated ? need.deviceBytes : 0);
+  if (neededBytes <= limitBytes) return null;
+  const what = facts.emulated ? "host memory (the emulated device's included)" : "host memory";
+  return {
+    reason: `it would take ${formatSizeRounded(neededBytes, Math.ceil)} of ${what}, above 80 % of the ${formatSizeRounded(facts.memoryAvailableBytes, Math.floor)} available`,
+    hint: "Ask for smaller sizes, fewer workers, fewer memory kinds or --cache warm.",
+  };
+}
+
+function deviceExcess(need: MemoryNeed, devices: readonly PlanDevice[]): Excess | null {
+  for (const device of devices) {
+    const freeBytes = device.freeMemoryBytes ?? device.totalMemoryBytes;
+    if (need.deviceBytes <= freeBytes * deviceShareOfFree) continue;
+    return {
+      reason: `it would take ${formatSizeRounded(need.deviceBytes, Math.ceil)} of the memory of ${nameOf(device)}, above 90 % of the ${formatSizeRounded(freeBytes, Math.floor)} free`,
+      hint: "Ask for smaller sizes, fewer workers or --cache warm.",
+    };
+  }
+  return null;
+}
+
+function nameOf(device: PlanDevice): string {
+  return `device ${device.ordinal} (${device.name})`;
+}

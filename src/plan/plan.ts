@@ -1,0 +1,77 @@
+import { type ResolvedAxes, resolveAxes } from "./axes.js";
+import { type DurationEstimate, estimateDuration } from "./duration.js";
+import { type Draft, firstThatFits } from "./fit.js";
+import { type PlannedArenas, planArenas } from "./geometry.js";
+import { findExcess } from "./limits.js";
+import { type MemoryNeed, memoryNeed } from "./memory-need.js";
+import { combine, measurableCells, type PlannedCell } from "./planned-cells.js";
+import type { PresetName } from "./presets.js";
+import type { PlanFacts, PlanRequest } from "./request.js";
+import { resolveSettings, type Settings, type Stopping } from "./settings.js";
+
+/** What a run will do, decided before it touches the device. */
+export interface Plan {
+  /** The preset that filled in what the request left open; null where it left nothing open. */
+  preset: PresetName | null;
+  /** In the order of measuring; those with a `skipReason` are only listed. */
+  cells: PlannedCell[];
+  /** What every device's session reserves; the skipped cells have no part in it. */
+  arenas: PlannedArenas;
+  /** Memory of one device's session (they follow one another); rough times of the whole run. */
+  estimate: MemoryNeed & DurationEstimate;
+  stopping: Stopping;
+  staging: Settings["staging"];
+  verify: boolean;
+  seed: number;
+  /** What the preset left out on this machine and why, and warnings about what was asked for. */
+  notes: string[];
+}
+
+/**
+ * The cells to measure and the memory they need. Pure: the same request and facts give the same plan.
+ * Throws PinbenchError: "usage" for a request that makes no sense, "limit" for one that needs more than there is,
+ * "unavailable" for a missing device, "unsupported" where none of the cells can be measured here.
+ */
+export function plan(request: PlanRequest, facts: PlanFacts): Plan {
+  const settings = resolveSettings(request);
+  const resolved = resolveAxes(request, facts);
+  const notes = [...resolved.notes];
+  const { cells, measurable, arenas, need } = firstThatFits(
+    resolved,
+    drafting(resolved, settings, facts),
+    notes,
+  );
+  const deviceCount = resolved.axes.devices.length;
+  return {
+    preset: resolved.preset,
+    cells,
+    arenas,
+    estimate: {
+      ...need,
+      ...estimateDuration({ cells: measurable, arenas, settings, deviceCount }, facts.emulated),
+    },
+    stopping: settings.stopping,
+    staging: settings.staging,
+    verify: settings.verify,
+    seed: settings.seed,
+    notes,
+  };
+}
+
+interface PlanDraft extends Draft {
+  cells: PlannedCell[];
+  measurable: PlannedCell[];
+  arenas: PlannedArenas;
+  need: MemoryNeed;
+}
+
+function drafting({ axes }: ResolvedAxes, settings: Settings, facts: PlanFacts) {
+  return (sizesBytes: readonly number[], workers: readonly number[]): PlanDraft => {
+    const cells = combine({ ...axes, sizesBytes, workers }, facts);
+    const measurable = measurableCells(cells);
+    const arenas = planArenas(measurable, settings.staging);
+    const need = memoryNeed(arenas);
+    const excess = findExcess({ sizesBytes, devices: axes.devices, need }, facts, settings.maxPinnedBytes);
+    return { cells, measurable, arenas, need, excess };
+  };
+}

@@ -1,0 +1,37 @@
+import type { Direction, HostMemory } from "../native/contract.js";
+import { shmooSizes } from "./sizes.js";
+
+export type PresetName = "quick" | "default" | "shmoo";
+
+/** The axes that a preset fills in where the request leaves them open. */
+export interface Preset {
+  sizesBytes: readonly number[];
+  memory: readonly HostMemory[];
+  /** A plan takes of these what the usable CPUs allow. */
+  workers: readonly number[];
+  directions: readonly Direction[];
+}
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+const quick: Preset = {
+  // bandwidthTest's default size, so that its figures have a counterpart.
+  sizesBytes: [32 * MiB],
+  memory: ["pageable", "pinned"],
+  workers: [1],
+  directions: ["h2d", "d2h"],
+};
+
+export const presets: Readonly<Record<PresetName, Preset>> = {
+  quick,
+  default: {
+    sizesBytes: [64 * KiB, MiB, 16 * MiB, 64 * MiB, 256 * MiB],
+    memory: ["pageable", "staged", "pinned"],
+    workers: [1, 2, 4],
+    directions: ["h2d", "d2h"],
+  },
+  shmoo: { ...quick, sizesBytes: shmooSizes() },
+};
+
+export const presetNames = Object.keys(presets) as readonly PresetName[];

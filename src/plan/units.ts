@@ -1,0 +1,153 @@
+import { PinbenchError } from "../errors.js";
+
+/** Bytes a unit, by its name in lower case: IEC prefixes are binary, SI prefixes decimal (IEC 80000-13). */
+const bytesPerUnit: Readonly<Record<string, bigint>> = {
+  "": 1n,
+  b: 1n,
+  kb: 1000n,
+  mb: 1000n ** 2n,
+  gb: 1000n ** 3n,
+  tb: 1000n ** 4n,
+  kib: 1024n,
+  mib: 1024n ** 2n,
+  gib: 1024n ** 3n,
+  tib: 1024n ** 4n,
+};
+
+const binaryUnits = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
+
+/**
+ * Bytes of a size such as "64KiB", "16MB", "1.5 MiB" or "512"; units in any case, KB/MB/GB/TB decimal and
+ * KiB/MiB/GiB/TiB binary. Throws a usage error for what is not a positive whole number of bytes, and for a bare
+ * "k", "M", "G" or "T", which is 1000 to some and 1024 to others.
+ */
+export function parseSize(text: string): number {
+  const match = /^(\d+)(?:\.(\d+))?\s*([a-z]*)$/i.exec(text.trim());
+  if (match === null) {
+    throw new PinbenchError("usage", `"${text}" is not a size.`, {
+      hint: "Write for example 64KiB, 1.5MiB or 16MB.",
+    });
+  }
+  const [, whole = "", fraction = "", unit = ""] = match;
+  const unitBytes = bytesPerUnit[unit.toLowerCase()];
+  if (unitBytes === undefined) throw unknownUnit(text, `${whole}${fraction && `.${fraction}`}`, unit);
+
+  // In integers: 1.1 * 1000 has a rounding error in floating point, and a size has none.
+  const scaled = BigInt(whole + fraction) * unitBytes;
+  const divisor = 10n ** BigInt(fraction.length);
+  if (scaled % divisor !== 0n) {
+    throw new PinbenchError("usage", `"${text}" is not a whole number of bytes.`);
+  }
+  const bytes = scaled / divisor;
+  if (bytes === 0n) {
+    throw new PinbenchError("usage", `"${text}" is no size to copy: a size is at least 1 byte.`);
+  }
+  if (bytes > BigInt(Number.MAX_SAFE_INTEGER)) {
+    throw new PinbenchError("usage", `"${text}" is larger than any memory: a size is at most 8 PiB.`);
+  }
+  return Number(bytes);
+}
+
+function unknownUnit(text: string, number: string, unit: string): PinbenchError {
+  const prefix = unit.toUpperCase();
+  if (["K", "M", "G", "T"].includes(prefix)) {
+    return new PinbenchError("usage", `"${text}" does not say whether ${unit} counts in 1024s or 1000s.`, {
+      hint: `Write ${number}${prefix}iB (binary) or ${number}${prefix}B (decimal).`,
+    });
+  }
+  return new PinbenchError("usage", `"${text}" has the unknown unit "${unit}".`, {
+    hint: "Units are KiB, MiB, GiB and TiB (binary), KB, MB, GB and TB (decimal), and B.",
+  });
+}
+
+/**
+ * A size exactly, in the largest binary unit that needs at most two decimals: "64 KiB", "1.5 MiB", "1000 B".
+ * `parseSize` reads it back.
+ */
+export function formatSize(bytes: number): string {
+  for (let power = binaryUnits.length - 1; power > 0; --power) {
+    const value = bytes / 1024 ** power;
+    if (value >= 1 && Number.isInteger(value * 100)) return `${value} ${binaryUnits[power]}`;
+  }
+  return `${bytes} B`;
+}
+
+/**
+ * A size to about three digits, for amounts of memory: "139.8 GiB", "1.25 GiB", "24.6 MiB". A need is rounded with
+ * Math.ceil and a limit with Math.floor, so that the two never read alike where one exceeds the other.
+ */
+export function formatSizeRounded(bytes: number, round: (value: number) => number = Math.round): string {
+  let power = 0;
+  while (power < binaryUnits.length - 1 && bytes >= 1024 ** (power + 1)) ++power;
+  const value = bytes / 1024 ** power;
+  const scale = power === 0 ? 1 : value < 10 ? 100 : 10;
+  return `${round(value * scale) / scale} ${binaryUnits[power]}`;
+}
+
+const nanosecondsPerUnit: Readonly<Record<string, number>> = {
+  ns: 1,
+  us: 1e3,
+  µs: 1e3,
+  ms: 1e6,
+  s: 1e9,
+  min: 60e9,
+  h: 3600e9,
+};
+
+/** Nanoseconds of a duration such as "8s", "500ms", "250us" or "1.5min". Throws a usage error, also without a unit. */
+export function parseDuration(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*([a-zµ]+)$/i.exec(text.trim());
+  const unitNs = nanosecondsPerUnit[match?.[2]?.toLowerCase() ?? ""];
+  if (match === null || unitNs === undefined) {
+    throw new PinbenchError("usage", `"${text}" is not a duration.`, {
+      hint: "Write a number and a unit: ns, us, ms, s, min or h, as in 8s or 500ms.",
+    });
+  }
+  return Math.round(Number(match[1]) * unitNs);
+}
+
+/** A duration to about three digits: "8 s", "350 ms", "12.3 us", "2.5 min". */
+export function formatDuration(durationNs: number): string {
+  const units = [
+    { name: "min", ns: 60e9, from: 120e9 },
+    { name: "s", ns: 1e9, from: 1e9 },
+    { name: "ms", ns: 1e6, from: 1e6 },
+    { name: "us", ns: 1e3, from: 1e3 },
+  ];
+  const unit = units.find(({ from }) => durationNs >= from) ?? { name: "ns", ns: 1 };
+  const value = durationNs / unit.ns;
+  return `${Number(value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0))} ${unit.name}`;
+}
+
+/** The share meant by "1%" or "0.01". Throws a usage error for what is not above 0 and at most a half. */
+export function parsePercent(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text.trim());
+  const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === "%" ? 100 : 1);
+  if (!(share > 0 && share <= 0.5)) {
+    throw new PinbenchError("usage", `"${text}" is not a share above 0 % and up to 50 %.`, {
+      hint: "Write for example 1% or 0.01.",
+    });
+  }
+  return share;
+}
+
+/**
+ * The numbers of a list such as "1,2,4", ascending and each once; `what` names them in the message ("workers").
+ * Throws a usage error for an entry that is not a whole number of at least 1.
+ */
+export function parseCounts(text: string, what: string): number[] {
+  const counts = text.split(",").map((entry) => {
+    const count = /^\d+$/.test(entry.trim()) ? Number(entry) : Number.NaN;
+    if (!(count >= 1 && Number.isSafeInteger(count))) {
+      throw new PinbenchError(
+        "usage",
+        `"${entry.trim()}" is not a number of ${what}: that is a whole number from 1 up.`,
+        {
+          hint: "Write for example 1,2,4.",
+        },
+      );
+    }
+    return count;
+  });
+  return [...new Set(counts)].sort((a, b) => a - b);
+}

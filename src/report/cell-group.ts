@@ -1,0 +1,93 @@
+import type { CellResult, DeviceRecord, ResultDocument } from "../results/schema.js";
+import { directionOrder, directionTitle, memoryOrder } from "./wording.js";
+
+/** The cells that one table shows: they differ in memory kind, size and workers alone. */
+export interface CellGroup {
+  device: DeviceRecord;
+  direction: CellResult["direction"];
+  mode: CellResult["mode"];
+  /** Says which table this is; what is the same in the whole document is left out. */
+  title: string;
+  memories: CellResult["memory"][];
+  rows: GroupRow[];
+}
+
+export interface GroupRow {
+  sizeBytes: number;
+  workers: number;
+  cells: ReadonlyMap<CellResult["memory"], CellResult>;
+}
+
+/** Groups in the order of device, direction, mode, timer and cache; rows by size, then workers. */
+export function groupCells(document: ResultDocument): CellGroup[] {
+  const { cells } = document;
+  const varied = {
+    device: document.devices.length > 1,
+    timer: distinctCount(cells, (cell) => cell.timer) > 1,
+    cache: distinctCount(cells, (cell) => cell.cache) > 1,
+  };
+  const groups = new Map<string, CellResult[]>();
+  for (const cell of [...cells].sort(byTable)) {
+    const key = [cell.device, cell.direction, cell.mode, cell.timer, cell.cache].join("/");
+    groups.set(key, [...(groups.get(key) ?? []), cell]);
+  }
+  return [...groups.values()].flatMap((members) => {
+    const [first] = members;
+    const device = document.devices.find(({ ordinal }) => ordinal === first?.device);
+    return first === undefined || device === undefined ? [] : [groupOf(members, first, device, varied)];
+  });
+}
+
+function groupOf(
+  members: readonly CellResult[],
+  first: CellResult,
+  device: DeviceRecord,
+  varied: { device: boolean; timer: boolean; cache: boolean },
+): CellGroup {
+  const title = [
+    varied.device
+      ? `Device ${device.ordinal}: ${directionTitle[first.direction]}`
+      : directionTitle[first.direction],
+    first.mode === "latency" ? "latency in µs" : "GB/s",
+    varied.timer ? (first.timer === "event" ? "event timer" : "wall clock") : null,
+    varied.cache ? `${first.cache} cache` : null,
+  ];
+  return {
+    device,
+    direction: first.direction,
+    mode: first.mode,
+    title: title.filter((part) => part !== null).join(", "),
+    memories: memoryOrder.filter((memory) => members.some((cell) => cell.memory === memory)),
+    rows: rowsOf(members),
+  };
+}
+
+function rowsOf(members: readonly CellResult[]): GroupRow[] {
+  const rows = new Map<
+    string,
+    { sizeBytes: number; workers: number; cells: Map<CellResult["memory"], CellResult> }
+  >();
+  for (const cell of members) {
+    const { sizeBytes, workers } = cell;
+    const key = `${sizeBytes}/${workers}`;
+    const row = rows.get(key) ?? { sizeBytes, workers, cells: new Map() };
+    row.cells.set(cell.memory, cell);
+    rows.set(key, row);
+  }
+  return [...rows.values()].sort((a, b) => a.sizeBytes - b.sizeBytes || a.workers - b.workers);
+}
+
+function byTable(a: CellResult, b: CellResult): number {
+  return (
+    a.device - b.device ||
+    directionOrder.indexOf(a.direction) - directionOrder.indexOf(b.direction) ||
+    // Throughput before latency, wall before event, cold before warm.
+    b.mode.localeCompare(a.mode) ||
+    b.timer.localeCompare(a.timer) ||
+    a.cache.localeCompare(b.cache)
+  );
+}
+
+function distinctCount(cells: readonly CellResult[], of: (cell: CellResult) => string): number {
+  return new Set(cells.map(of)).size;
+}

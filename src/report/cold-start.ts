@@ -1,0 +1,67 @@
+import { formatDuration, formatSize } from "../plan/units.js";
+import type { ColdStart, ResultDocument } from "../results/schema.js";
+import { sign } from "./cell-figure.js";
+import { type Column, type Figure, figure, type Grid } from "./grid.js";
+
+/** What a device costs once, before any figure of the tables: opening it, and pinning memory. */
+export interface ColdStartReport {
+  title: string;
+  /** Driver, context and first copy in one line. */
+  opening: string;
+  /** Null where no pinning was timed. */
+  pinning: Grid | null;
+  /** How to read the grid; null without one. */
+  explanation: string | null;
+}
+
+export function coldStartReports({ coldStart, devices }: ResultDocument): ColdStartReport[] {
+  return coldStart.map((costs) => {
+    const suffix = devices.length > 1 ? `, device ${costs.device}` : "";
+    const hasPinning = costs.pinning.length > 0;
+    return {
+      title: `Cold start${suffix}: paid once, part of no figure above`,
+      opening:
+        `driver ${formatDuration(costs.initNs)}, context ${formatDuration(costs.contextNs)}, ` +
+        `first copy ${formatDuration(costs.firstCopyNs)}`,
+      pinning: hasPinning ? pinningGrid(costs) : null,
+      explanation: hasPinning
+        ? "pays off after: copies of that size by one worker until pinning (the cheaper way, free included) has saved " +
+          `more than it cost, against pageable copies; ${sign.absent} where pinned is not faster or was not measured`
+        : null,
+    };
+  });
+}
+
+const pinningColumns: readonly Column[] = [
+  { head: ["pinning"], align: "right" },
+  { head: ["cuMemHostAlloc"], align: "right" },
+  { head: ["free"], align: "right" },
+  { head: ["registered"], align: "right" },
+  { head: ["free"], align: "right" },
+  { head: ["H2D pays", "off after"], align: "right" },
+  { head: ["D2H pays", "off after"], align: "right" },
+];
+
+function pinningGrid({ pinning }: ColdStart): Grid {
+  const rows = pinning.map(({ sizeBytes, pinned, registered, reuses }) => [
+    figure(formatSize(sizeBytes)),
+    ...costFigures(pinned),
+    ...costFigures(registered),
+    reuseFigure(reuses.h2d),
+    reuseFigure(reuses.d2h),
+  ]);
+  return { caption: "", columns: pinningColumns, rows };
+}
+
+/** Until the buffer is ready to copy from, and until it is given back. */
+function costFigures(cost: ColdStart["pinning"][number]["pinned"]): Figure[] {
+  return cost === null
+    ? [absent, absent]
+    : [figure(formatDuration(cost.allocateNs)), figure(formatDuration(cost.freeNs))];
+}
+
+function reuseFigure(copies: number | null): Figure {
+  return copies === null ? absent : figure(copies === 1 ? "1 copy" : `${copies} copies`);
+}
+
+const absent = figure(sign.absent, "", "muted");

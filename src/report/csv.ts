@@ -1,0 +1,73 @@
+import { noticeOf } from "../results/notice.js";
+import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
+
+type Value = string | number | null;
+
+interface Row {
+  document: ResultDocument;
+  cell: CellResult;
+  /** Null for a cell that has no figures. */
+  stats: CellStats | null;
+}
+
+const columns: ReadonlyMap<string, (row: Row) => Value> = new Map<string, (row: Row) => Value>([
+  ["id", ({ cell }) => cell.id],
+  ["backend", ({ document }) => document.backend],
+  ["notice", ({ document }) => document.notice ?? noticeOf(document.backend)],
+  ["device", ({ cell }) => cell.device],
+  ["device_name", ({ document, cell }) => deviceName(document, cell)],
+  ["direction", ({ cell }) => cell.direction],
+  // Of a bidir cell: h2d, d2h or their sum.
+  ["moved", ({ stats }) => stats?.direction ?? null],
+  ["memory", ({ cell }) => cell.memory],
+  ["size_bytes", ({ cell }) => cell.sizeBytes],
+  ["workers", ({ cell }) => cell.workers],
+  ["mode", ({ cell }) => cell.mode],
+  ["timer", ({ cell }) => cell.timer],
+  ["cache", ({ cell }) => cell.cache],
+  ["outcome", ({ cell }) => cell.outcome],
+  ["samples", ({ stats }) => stats?.samples ?? 0],
+  ["copies_per_sample", ({ cell }) => cell.copiesPerSample],
+  ...distributionColumns("bandwidth_gbps", (stats) => stats.bandwidthGBps),
+  ["relative_half_width", ({ stats }) => stats?.relativeHalfWidth ?? null],
+  ...distributionColumns("latency_us", (stats) => stats.latencyUs),
+  ["latency_us_p90", ({ stats }) => stats?.latencyUs?.p90 ?? null],
+  ["latency_us_p99", ({ stats }) => stats?.latencyUs?.p99 ?? null],
+  ["link_share", ({ stats }) => stats?.linkShare ?? null],
+  ["skip_reason", ({ cell }) => cell.skipReason],
+  ["error", ({ cell }) => cell.error?.message ?? null],
+  ["warnings", ({ cell }) => (cell.warnings.length === 0 ? null : cell.warnings.join("; "))],
+]);
+
+/**
+ * One row a cell and direction, a cell without figures one row too; the first row names the columns. Quoted as
+ * RFC 4180 says, but lines end in LF as tools on Linux expect. What is absent is empty.
+ */
+export function csvReport(document: ResultDocument): string {
+  const rows = document.cells.flatMap((cell): Row[] =>
+    cell.stats.length === 0
+      ? [{ document, cell, stats: null }]
+      : cell.stats.map((stats) => ({ document, cell, stats })),
+  );
+  const lines = [[...columns.keys()], ...rows.map((row) => [...columns.values()].map((of) => of(row)))];
+  return lines.map((line) => `${line.map(quote).join(",")}\n`).join("");
+}
+
+function distributionColumns(
+  prefix: string,
+  of: (stats: CellStats) => Distribution | null,
+): [string, (row: Row) => Value][] {
+  return (["median", "low", "high", "min", "max"] as const).map((key) => [
+    `${prefix}_${key}`,
+    ({ stats }) => (stats === null ? null : (of(stats)?.[key] ?? null)),
+  ]);
+}
+
+function deviceName({ devices }: ResultDocument, cell: CellResult): string | null {
+  return devices.find(({ ordinal }) => ordinal === cell.device)?.name ?? null;
+}
+
+function quote(value: Value): string {
+  const text = value === null ? "" : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,143 @@
+import type { ChalkInstance } from "chalk";
+import type { BuildInfo, DeviceFacts } from "../native/contract.js";
+import { formatSizeRounded } from "../plan/units.js";
+import type { HostRecord, ResultDocument } from "../results/schema.js";
+import { roundDown } from "./format-number.js";
+import { type Column, type Figure, figure, type Grid } from "./grid.js";
+import type { Fact } from "./header.js";
+import { paint, terminalGrid } from "./terminal-grid.js";
+import { factLines, joinBlocks, textWidth } from "./terminal-text.js";
+import { counted, listed } from "./wording.js";
+import { wrapAfter } from "./wrap.js";
+
+/** What `pinbench devices` found; its JSON is this object as it is. */
+export interface DevicesReport {
+  backend: ResultDocument["backend"];
+  /** Set for the emulated device. */
+  notice: string | null;
+  /** `library` is the path or name it was opened by. */
+  driver: { library: string; version: string | null; cudaVersion: string; nvmlError: string | null };
+  devices: DeviceEntry[];
+  host: HostRecord;
+  features: Feature[];
+  build: BuildInfo & { version: string };
+}
+
+export interface DeviceEntry extends DeviceFacts {
+  numaNode: number | null;
+  /** Of the link as it is now, which at rest may be below what it is under load. */
+  linkLimitGBps: number | null;
+}
+
+/** Something that build, driver and device together can or cannot do. */
+export interface Feature {
+  name: string;
+  on: boolean;
+  /** Why it is off, or what limits it; null where there is nothing to say. */
+  reason: string | null;
+}
+
+export function devicesReport(report: DevicesReport, chalk: ChalkInstance): string {
+  return joinBlocks([
+    report.notice === null ? [] : [chalk.bold(paint(`! ${report.notice}`, "warning", chalk))],
+    terminalGrid(deviceGrid(report.devices), chalk),
+    factLines(reportFacts(report), "", chalk),
+    featureLines(report.features, chalk),
+  ]);
+}
+
+const deviceColumns: readonly Column[] = [
+  { head: ["device"], align: "right" },
+  { head: ["name"], align: "left" },
+  { head: ["PCI bus id"], align: "left" },
+  { head: ["memory"], align: "right" },
+  { head: ["compute"], align: "right" },
+  { head: ["NUMA"], align: "right" },
+  { head: ["link now"], align: "left" },
+  { head: ["at most"], align: "left" },
+];
+
+function deviceGrid(devices: readonly DeviceEntry[]): Grid {
+  const rows = devices.map((device): Figure[] => [
+    figure(String(device.ordinal)),
+    figure(device.name),
+    figure(device.pciBusId),
+    figure(formatSizeRounded(device.totalMemoryBytes)),
+    figure(device.computeCapability),
+    figure(device.numaNode === null ? "-" : String(device.numaNode)),
+    figure(linkNow(device)),
+    figure(describeLink(device.link?.maxGeneration ?? null, device.link?.maxWidth ?? null)),
+  ]);
+  return { caption: "", columns: deviceColumns, rows };
+}
+
+function linkNow({ link, linkLimitGBps }: DeviceEntry): string {
+  const name = describeLink(link?.generation ?? null, link?.width ?? null);
+  return linkLimitGBps === null ? name : `${name}, ${roundDown(linkLimitGBps, 1)} GB/s`;
+}
+
+function describeLink(generation: number | null, width: number | null): string {
+  return generation === null || width === null ? "-" : `gen${generation} x${width}`;
+}
+
+function reportFacts({ driver, host, build }: DevicesReport): Fact[] {
+  return [
+    { label: "Driver", value: driverOf(driver) },
+    { label: "Build", value: `pinbench ${build.version}, ${buildOf(build)}` },
+    { label: "CPU", value: cpuOf(host) },
+    { label: "Memory", value: memoryOf(host) },
+    { label: "Memlock", value: memlockOf(host) },
+    { label: "Huge pages", value: `transparent: ${host.transparentHugePages ?? "not known"}` },
+    { label: "System", value: systemOf(host) },
+  ];
+}
+
+function driverOf({ library, version, cudaVersion, nvmlError }: DevicesReport["driver"]): string {
+  const nvml = nvmlError === null ? "" : `; NVML is not used: ${nvmlError}`;
+  return `${version ?? "version not known"}, CUDA ${cudaVersion}, from ${library}${nvml}`;
+}
+
+function buildOf({ compiler, kernels, sanitizer }: BuildInfo): string {
+  const instrumented = sanitizer === null ? "" : `, ${sanitizer} sanitizer`;
+  return `${compiler}, ${kernels ? "with" : "without"} kernels${instrumented}`;
+}
+
+function cpuOf({ cpuModel, cpusAllowed, cpuQuota, numaNodes, lastLevelCacheBytes }: HostRecord): string {
+  const quota = cpuQuota === null ? "" : ` (quota ${cpuQuota})`;
+  const cache = `last-level cache ${formatSizeRounded(lastLevelCacheBytes)}`;
+  return `${cpuModel}, ${counted(cpusAllowed.length, "CPU")}${quota}, ${counted(numaNodes, "NUMA node")}, ${cache}`;
+}
+
+function memoryOf({ memoryTotalBytes, memoryAvailableBytes, cgroupMemoryLimitBytes }: HostRecord): string {
+  const limit =
+    cgroupMemoryLimitBytes === null
+      ? "no cgroup limit"
+      : `cgroup limit ${formatSizeRounded(cgroupMemoryLimitBytes)}`;
+  return `${formatSizeRounded(memoryTotalBytes)}, ${formatSizeRounded(memoryAvailableBytes)} available, ${limit}`;
+}
+
+function memlockOf({ memlockLimitBytes }: HostRecord): string {
+  const limit = memlockLimitBytes === null ? "unlimited" : formatSizeRounded(memlockLimitBytes);
+  return `${limit} (NVIDIA's driver does not charge pinned pages to it)`;
+}
+
+function systemOf({ kernel, governor, virtualization, container }: HostRecord): string {
+  const guest = [virtualization, container].filter((name) => name !== null);
+  return [
+    `Linux ${kernel}`,
+    governor === null ? "CPU governor not known" : `CPU governor ${governor}`,
+    ...(guest.length === 0 ? [] : [`in ${listed(guest)}`]),
+  ].join(", ");
+}
+
+function featureLines(features: readonly Feature[], chalk: ChalkInstance): string[] {
+  const nameWidth = Math.max(0, ...features.map(({ name }) => name.length));
+  return features.flatMap(({ name, on, reason }) => {
+    const state = on ? "on " : "off";
+    const prefix = `${state}  ${name.padEnd(nameWidth)}`;
+    const lines = reason === null ? [prefix.trimEnd()] : wrapAfter(`${prefix}  `, reason, textWidth);
+    return lines.map((line, index) =>
+      index > 0 ? line : (on ? chalk.green : chalk.yellow)(state) + line.slice(state.length),
+    );
+  });
+}

@@ -1,0 +1,68 @@
+/**
+ * Numbers for people. None is ever rounded into a better one: rates and shares are rounded down, times and
+ * intervals up.
+ */
+
+/** A relative tolerance above the error of binary fractions: 55.3 x 10 must not become 552. */
+const binaryFractionSlack = 1e-12;
+
+export function roundDown(value: number, decimals: number): string {
+  const scale = 10 ** decimals;
+  return (Math.floor(value * scale * (1 + binaryFractionSlack)) / scale).toFixed(decimals);
+}
+
+export function roundUp(value: number, decimals: number): string {
+  const scale = 10 ** decimals;
+  return (Math.ceil(value * scale * (1 - binaryFractionSlack)) / scale).toFixed(decimals);
+}
+
+/** A rate in GB/s, without the unit: "3985", "103.2", "55.4", "9.65", "0.0123". */
+export function formatGBps(rateGBps: number): string {
+  return roundDown(rateGBps, decimalsOf(rateGBps));
+}
+
+/** A time in microseconds, without the unit. */
+export function formatMicroseconds(timeUs: number): string {
+  return roundUp(timeUs, decimalsOf(timeUs));
+}
+
+/** 0.9996 is "99.9 %". */
+export function formatShare(share: number): string {
+  return `${roundDown(share * 100, 1)} %`;
+}
+
+/** A share in running text, where a tenth of a per cent says nothing: 0.912 is "91 %". */
+export function formatWholeShare(share: number): string {
+  return share < 0.1 ? formatShare(share) : `${roundDown(share * 100, 0)} %`;
+}
+
+/** "3.0×", "1.04×", "12×". */
+export function formatRatio(ratio: number): string {
+  const decimals = Math.abs(ratio - 1) < 0.01 ? 3 : ratio < 2 ? 2 : ratio < 10 ? 1 : 0;
+  return `${roundDown(ratio, decimals)}×`;
+}
+
+/** "±2.1 %", from half the interval's width over the median. */
+export function formatHalfWidth(relativeHalfWidth: number): string {
+  const percent = relativeHalfWidth * 100;
+  return `±${roundUp(percent, percent < 10 ? 1 : 0)} %`;
+}
+
+/** A precision that was asked for, as it was given: "±1 %", "±0.5 %". */
+export function formatPrecision(precision: number): string {
+  return `±${Number((precision * 100).toPrecision(3))} %`;
+}
+
+/** Three significant digits, but a tenth up to 1000. */
+function decimalsOf(value: number): number {
+  if (value >= 1000) {
+    return 0;
+  }
+  if (value >= 10) {
+    return 1;
+  }
+  if (value >= 0.1 || value <= 0) {
+    return 2;
+  }
+  return Math.min(9, 2 - Math.floor(Math.log10(value)));
+}

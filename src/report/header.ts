@@ -1,0 +1,144 @@
+import { formatSizeRounded } from "../plan/units.js";
+import { emulatedNotice } from "../results/notice.js";
+import type { CellResult, DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
+import { roundDown } from "./format-number.js";
+import type { Note } from "./grid.js";
+import { counted, listed, unitsNote } from "./wording.js";
+
+/** A line of the header, as in bandwidthTest's: what it was that was measured, and how. */
+export interface Fact {
+  label: string;
+  value: string;
+}
+
+export function headerFacts(document: ResultDocument): Fact[] {
+  const { devices } = document;
+  return [
+    ...devices.flatMap((device) => deviceFacts(device, document)),
+    { label: "Driver", value: driverOf(document) },
+    { label: "Host", value: hostOf(document) },
+    ...(document.cells.length === 0
+      ? []
+      : [
+          { label: "Cache", value: cacheOf(document.cells) },
+          { label: "Timing", value: timingOf(document.cells) },
+        ]),
+    { label: "Units", value: unitsNote },
+  ];
+}
+
+/** What must be read before any figure: whose memory this is, and that a run did not come to its end. */
+export function headerAlerts({ backend, notice, run }: ResultDocument): Note[] {
+  const alerts: Note[] = [];
+  if (notice !== null || backend === "emulated") {
+    alerts.push({ text: notice ?? emulatedNotice, tone: "warning" });
+  }
+  if (run.status === "aborted") {
+    alerts.push({ text: "interrupted: these are the figures measured until then", tone: "warning" });
+  } else if (run.status === "running") {
+    alerts.push({ text: "unfinished: these are the figures of the rounds so far", tone: "warning" });
+  } else if (run.status === "failed") {
+    const reason = run.error === null ? "" : ` (${run.error.message})`;
+    alerts.push({
+      text: `the run failed${reason}: these are the figures measured until then`,
+      tone: "failure",
+    });
+  }
+  return alerts;
+}
+
+function deviceFacts(device: DeviceRecord, { devices, backend }: ResultDocument): Fact[] {
+  const suffix = devices.length > 1 ? ` ${device.ordinal}` : "";
+  return [
+    { label: `Device${suffix}`, value: describeDevice(device) },
+    { label: `Link${suffix}`, value: describeLink(device, backend) },
+  ];
+}
+
+function describeDevice({ name, totalMemoryBytes, pciBusId, numaNode }: DeviceRecord): string {
+  const parts = [name, formatSizeRounded(totalMemoryBytes), pciBusId];
+  return [...parts, numaNode === null ? "NUMA node not known" : `NUMA node ${numaNode}`].join(", ");
+}
+
+function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocument["backend"]): string {
+  if (backend === "emulated") {
+    return "none: no share of a link is given";
+  }
+  if (link === null || link.generation === null || link.width === null) {
+    return "not known: no share of it is given";
+  }
+  const now = `PCIe ${describeGeneration(link.generation, link.width)} under load${betterLink(link)}`;
+  return linkLimitGBps === null
+    ? `${now}, limit not known`
+    : `${now}, limit ${roundDown(linkLimitGBps, 1)} GB/s each way (packet overhead not subtracted)`;
+}
+
+/** Set where the link runs below what the device could do: a slot, a riser or a setting holds it back. */
+function betterLink({ generation, width, maxGeneration, maxWidth }: LinkRecord): string {
+  const below = (now: number | null, most: number | null) => now !== null && most !== null && now < most;
+  if (!below(generation, maxGeneration) && !below(width, maxWidth)) {
+    return "";
+  }
+  return ` (the device can do ${describeGeneration(maxGeneration ?? generation, maxWidth ?? width)})`;
+}
+
+function describeGeneration(generation: number | null, width: number | null): string {
+  return `gen${generation} x${width}`;
+}
+
+function driverOf({ backend, driverVersion, cudaVersion, tool }: ResultDocument): string {
+  const driver =
+    backend === "emulated" ? "pinbench's emulated driver" : (driverVersion ?? "version not known");
+  return `${driver}, CUDA ${cudaVersion}${tool.kernels ? "" : "; this build has no kernels"}`;
+}
+
+function hostOf({ host, cells }: ResultDocument): string {
+  const quota = host.cpuQuota === null ? "" : ` (quota ${host.cpuQuota})`;
+  const nodes = new Set(cells.map(({ placement }) => placement.numaNode));
+  const [node] = nodes;
+  const placed = nodes.size === 1 && node != null ? `, buffers on node ${node}` : "";
+  const guest = [host.virtualization, host.container].filter((name) => name !== null);
+  return [
+    host.cpuModel,
+    `${counted(host.cpusAllowed.length, "CPU")}${quota}`,
+    `${counted(host.numaNodes, "NUMA node")}${placed}`,
+    ...(guest.length === 0 ? [] : [`in ${listed(guest)}`]),
+  ].join(", ");
+}
+
+function cacheOf(cells: readonly CellResult[]): string {
+  const states = new Set(cells.map(({ cache }) => cache));
+  const descriptions: string[] = [];
+  if (states.has("cold")) {
+    descriptions.push(describeColdPool(cells.filter(({ cache }) => cache === "cold")));
+  }
+  if (states.has("warm")) {
+    descriptions.push("warm: each worker copies one buffer again and again");
+  }
+  return descriptions.join("; ");
+}
+
+function describeColdPool(cells: readonly CellResult[]): string {
+  const pools = cells.map(({ cachePool }) => cachePool.totalBytes).filter((bytes) => bytes > 0);
+  const [pool] = cells.map(({ cachePool }) => cachePool);
+  if (pools.length === 0 || pool === undefined) {
+    return "cold: buffers are rotated";
+  }
+  const least = formatSizeRounded(Math.min(...pools));
+  const most = formatSizeRounded(Math.max(...pools));
+  const span = least === most ? least : `${least} to ${most}`;
+  const cache = `${formatSizeRounded(pool.lastLevelCacheBytes)}, from ${pool.lastLevelCacheSource}`;
+  return `cold: buffers rotated through ${span} (last-level cache ${cache})`;
+}
+
+function timingOf(cells: readonly CellResult[]): string {
+  const timers = new Set(cells.map(({ timer }) => timer));
+  const methods: string[] = [];
+  if (timers.has("wall")) {
+    methods.push("wall clock, from release to last completion");
+  }
+  if (timers.has("event")) {
+    methods.push("events, on the copy engine alone");
+  }
+  return `${methods.join("; ")}; medians, ± half a 95 % stopping interval`;
+}

@@ -1,0 +1,35 @@
+/**
+ * Any value as JSON: two blanks of indentation, but an array of plain values (a column of samples) on one line.
+ * Ends in a line break.
+ */
+export function jsonReport(value: unknown): string {
+  return `${serialize(value, "")}\n`;
+}
+
+const step = "  ";
+
+function serialize(value: unknown, indent: string): string {
+  const inner = indent + step;
+  if (Array.isArray(value) && value.some(isNested)) {
+    return block(
+      "[",
+      value.map((entry) => inner + serialize(entry, inner)),
+      `${indent}]`,
+    );
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    const entries = Object.entries(value)
+      .filter(([, entry]) => entry !== undefined)
+      .map(([key, entry]) => `${inner}${JSON.stringify(key)}: ${serialize(entry, inner)}`);
+    return entries.length === 0 ? "{}" : block("{", entries, `${indent}}`);
+  }
+  return JSON.stringify(value) ?? "null";
+}
+
+function block(open: string, lines: readonly string[], close: string): string {
+  return `${open}\n${lines.join(",\n")}\n${close}`;
+}
+
+function isNested(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,56 @@
+import type { ChalkInstance } from "chalk";
+import type { DeviceFacts } from "../native/contract.js";
+import type { Plan } from "../plan/plan.js";
+import type { PlannedCell } from "../plan/planned-cells.js";
+import { formatDuration, formatSize, formatSizeRounded } from "../plan/units.js";
+import type { Fact } from "./header.js";
+import { factLines, joinBlocks } from "./terminal-text.js";
+import { counted } from "./wording.js";
+
+/** What `--dry-run` prints: the plan, its memory and its estimated time. Nothing in it was measured. */
+export function planReport(plan: Plan, devices: readonly DeviceFacts[], chalk: ChalkInstance): string {
+  return joinBlocks([
+    [chalk.bold("The plan (nothing was measured)")],
+    factLines(planFacts(plan, devices), "  ", chalk),
+  ]);
+}
+
+function planFacts(plan: Plan, devices: readonly DeviceFacts[]): Fact[] {
+  const { cells, stopping, estimate } = plan;
+  const axis = <Value>(pick: (cell: PlannedCell) => Value, format: (value: Value) => string = String) =>
+    [...new Set(cells.map(pick))].map(format).join(", ");
+  const skipped = cells.filter(({ skipReason }) => skipReason !== null);
+  const need = (bytes: number) => formatSizeRounded(bytes, Math.ceil);
+  return [
+    { label: "Devices", value: devices.map(({ ordinal, name }) => `${ordinal} (${name})`).join(", ") },
+    { label: "Cells", value: `${counted(cells.length, "cell")}, preset ${plan.preset ?? "none"}` },
+    { label: "Directions", value: axis((cell) => cell.direction) },
+    { label: "Memory", value: axis((cell) => cell.memory) },
+    { label: "Sizes", value: axis((cell) => cell.sizeBytes, formatSize) },
+    { label: "Workers", value: axis((cell) => cell.workers) },
+    {
+      label: "Timing",
+      value: `${axis((cell) => cell.mode)}; timer ${axis((cell) => cell.timer)}; cache ${axis((cell) => cell.cache)}`,
+    },
+    {
+      label: "Stopping",
+      value:
+        stopping.samplesPerCell === null
+          ? `±${stopping.precision * 100} % or ${formatDuration(stopping.budgetNs)} in all`
+          : `${counted(stopping.samplesPerCell, "sample")} a cell`,
+    },
+    {
+      label: "Host memory",
+      value: `${need(estimate.hostBytes)}, of which ${need(estimate.pinnedBytes)} pinned`,
+    },
+    { label: "On device", value: need(estimate.deviceBytes) },
+    {
+      label: "Time",
+      value: `about ${formatDuration(estimate.leastDurationNs)} to ${formatDuration(estimate.durationNs)} (an estimate)`,
+    },
+    ...[...new Set(skipped.map(({ skipReason }) => skipReason as string))].map((reason) => ({
+      label: "Skipped",
+      value: reason,
+    })),
+  ];
+}

@@ -1,0 +1,37 @@
+interface LinkEncoding {
+  gigatransfersPerSecond: number;
+  /** Payload bits over transmitted bits on the wire. */
+  efficiency: number;
+}
+
+/**
+ * Raw lane rates and line codes by PCIe generation, from the PCI Express Base Specification: 8b/10b up to
+ * generation 2, 128b/130b from 3 to 5, and in generation 6 (PAM4, FLIT mode) 242 of the 256 bytes of a flit, the
+ * rest being CRC and forward error correction.
+ */
+const encodings: ReadonlyMap<number, LinkEncoding> = new Map([
+  [1, { gigatransfersPerSecond: 2.5, efficiency: 8 / 10 }],
+  [2, { gigatransfersPerSecond: 5, efficiency: 8 / 10 }],
+  [3, { gigatransfersPerSecond: 8, efficiency: 128 / 130 }],
+  [4, { gigatransfersPerSecond: 16, efficiency: 128 / 130 }],
+  [5, { gigatransfersPerSecond: 32, efficiency: 128 / 130 }],
+  [6, { gigatransfersPerSecond: 64, efficiency: 242 / 256 }],
+]);
+
+const bitsPerByte = 8;
+
+/**
+ * What a PCIe link can carry in one direction, in decimal GB/s: lane rate x encoding x width. Packet headers and
+ * flow control are not subtracted, so no copy reaches it. Generation 5 x16 gives 63.015. Null where generation or
+ * width is not known.
+ */
+export function linkLimitGBps(generation: number | null, width: number | null): number | null {
+  if (generation === null || width === null || !(width > 0)) {
+    return null;
+  }
+  const encoding = encodings.get(generation);
+  if (encoding === undefined) {
+    return null;
+  }
+  return (encoding.gigatransfersPerSecond * encoding.efficiency * width) / bitsPerByte;
+}

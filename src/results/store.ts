@@ -1,0 +1,109 @@
+import { randomBytes } from "node:crypto";
+import { constants, type Stats } from "node:fs";
+import { access, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { PinbenchError } from "../errors.js";
+import { cannotWrite, unwritable } from "./output-error.js";
+import { resolveTarget } from "./output-target.js";
+import { writeToStream } from "./stream-target.js";
+
+/**
+ * Result files. A FILE is only ever replaced whole: text goes to a temporary file beside it, is synchronised to
+ * disk, and is renamed over it. While a run goes on its rounds are in FILE.partial. Where FILE is a symbolic link
+ * all of this happens beside the file that it leads to, and the link stays. What is no regular file (a fifo,
+ * /dev/stdout) is written to directly, once, at the end.
+ *
+ * Every function rejects with one PinbenchError (output) that names the path as it was given.
+ */
+
+const partialSuffix = ".partial";
+
+/** Finds out before measuring whether `finalize` will be able to write; leaves nothing behind. */
+export async function checkWritable(path: string): Promise<void> {
+  await reportingAs(path, async () => {
+    if (path === "" || path.endsWith("/")) {
+      throw unwritable(path === "" ? '""' : path, "it is no file name");
+    }
+    const target = await resolveTarget(path);
+    if (target.kind === "directory") {
+      throw unwritable(path, "it is a folder");
+    }
+    if (target.kind === "stream") {
+      await access(target.path, constants.W_OK);
+      return;
+    }
+    if (target.existing !== null) {
+      await access(target.path, constants.W_OK);
+    }
+    // The folder must take a new file of the longest name that will be needed: only trying tells for certain.
+    const probe = temporaryName(target.path + partialSuffix);
+    await (await open(probe, "wx")).close();
+    await rm(probe);
+  });
+}
+
+/** Replaces FILE.partial by `text`. Does nothing where `path` is no regular file. */
+export async function writePartial(path: string, text: string): Promise<void> {
+  await reportingAs(path, async () => {
+    const target = await resolveTarget(path);
+    if (target.kind === "file") {
+      await replaceFile(target.path + partialSuffix, text, target.existing);
+    }
+  });
+}
+
+/** Replaces FILE by `text`, keeping its permissions if it existed, and removes FILE.partial. */
+export async function finalize(path: string, text: string): Promise<void> {
+  await reportingAs(path, async () => {
+    const target = await resolveTarget(path);
+    if (target.kind !== "file") {
+      await writeToStream(target.path, text);
+      return;
+    }
+    await replaceFile(target.path, text, target.existing);
+    await rm(target.path + partialSuffix, { force: true });
+  });
+}
+
+async function replaceFile(path: string, text: string, existing: Stats | null): Promise<void> {
+  const temporary = temporaryName(path);
+  try {
+    const handle = await open(temporary, "wx");
+    try {
+      if (existing !== null) {
+        // Only root can give a file away; for others it is theirs as it is.
+        await handle.chown(existing.uid, existing.gid).catch(() => undefined);
+        await handle.chmod(existing.mode & 0o7777);
+      }
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Makes the rename itself durable. Some file systems cannot, and the data is safe without it. */
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY).catch(() => null);
+  await handle?.sync().catch(() => undefined);
+  await handle?.close();
+}
+
+/** Random, so that two runs with the same output never rename each other's half-written file. */
+function temporaryName(path: string): string {
+  return `${path}.${randomBytes(4).toString("hex")}.tmp`;
+}
+
+async function reportingAs(path: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw error instanceof PinbenchError ? error : cannotWrite(path, error);
+  }
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { hostRecord } from "../../src/host/host-record.js";
+import { cpuModel, frequencyGovernor, kernelRelease, transparentHugePages } from "../../src/host/system.js";
+import { container, virtualization } from "../../src/host/virtualization.js";
+import { resultSchema } from "../../src/results/schema.js";
+import { fixtureRoot } from "./support.js";
+
+const cpuInfo = (flags: string) => ({
+  "proc/cpuinfo": `processor\t: 0\nmodel name\t: Intel(R) Xeon(R)  Platinum 8480C\nflags\t\t: fpu ${flags}`,
+});
+
+describe("the system", () => {
+  it("is described from /proc and /sys", () => {
+    const root = fixtureRoot({
+      ...cpuInfo("sse"),
+      "proc/sys/kernel/osrelease": "6.8.0-45-generic",
+      "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never",
+      "sys/devices/system/cpu/cpu4/cpufreq/scaling_governor": "performance",
+    });
+    expect(kernelRelease(root)).toBe("6.8.0-45-generic");
+    expect(cpuModel(root)).toBe("Intel(R) Xeon(R) Platinum 8480C");
+    expect(transparentHugePages(root)).toBe("madvise");
+    expect(frequencyGovernor(4, root)).toBe("performance");
+    expect(frequencyGovernor(0, root)).toBeNull();
+  });
+
+  it("names an Arm CPU by its codes", () => {
+    const root = fixtureRoot({
+      "proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f",
+    });
+    expect(cpuModel(root)).toBe("implementer 0x41 part 0xd4f");
+  });
+});
+
+describe("virtualization", () => {
+  const dmi = (vendor: string, product: string) => ({
+    "sys/class/dmi/id/sys_vendor": vendor,
+    "sys/class/dmi/id/product_name": product,
+  });
+
+  it.each([
+    { what: "bare metal", files: { ...cpuInfo("sse"), ...dmi("Dell Inc.", "PowerEdge R760xa") }, name: null },
+    {
+      what: "a cloud's bare metal",
+      files: { ...cpuInfo("sse"), ...dmi("Amazon EC2", "p5.metal") },
+      name: null,
+    },
+    {
+      what: "EC2",
+      files: { ...cpuInfo("hypervisor"), ...dmi("Amazon EC2", "p5.48xlarge") },
+      name: "amazon ec2",
+    },
+    { what: "QEMU", files: { ...cpuInfo("hypervisor"), ...dmi("QEMU", "Standard PC") }, name: "kvm" },
+    {
+      what: "Hyper-V",
+      files: { ...cpuInfo("hypervisor"), ...dmi("Microsoft Corporation", "Virtual Machine") },
+      name: "hyper-v",
+    },
+    { what: "no firmware names", files: cpuInfo("hypervisor"), name: "unknown hypervisor" },
+    { what: "an Arm machine in QEMU", files: dmi("QEMU", "QEMU Virtual Machine"), name: "kvm" },
+    { what: "Xen", files: { ...cpuInfo("hypervisor"), "sys/hypervisor/type": "xen" }, name: "xen" },
+    {
+      what: "WSL 2",
+      files: {
+        ...cpuInfo("hypervisor"),
+        "proc/sys/kernel/osrelease": "5.15.153.1-microsoft-standard-WSL2",
+      },
+      name: "wsl2",
+    },
+  ])("of $what is $name", ({ files, name }) => {
+    expect(virtualization(fixtureRoot(files))).toBe(name);
+  });
+});
+
+describe("container", () => {
+  const group = (path: string) => ({ "proc/self/cgroup": `0::${path}` });
+
+  it.each([
+    { files: {}, name: null },
+    { files: { ".dockerenv": "" }, name: "docker" },
+    { files: { "run/.containerenv": "" }, name: "podman" },
+    { files: { ".singularity.d/runscript": "" }, name: "apptainer" },
+    { files: group("/docker/0123456789abcdef"), name: "docker" },
+    { files: group("/system.slice/docker-0123456789abcdef.scope"), name: "docker" },
+    { files: group("/system.slice/docker.service"), name: null },
+    { files: group("/machine.slice/libpod-0123.scope"), name: "podman" },
+    { files: group("/lxc.payload.build"), name: "lxc" },
+    { files: { ...group("/kubepods.slice/pod1"), ".dockerenv": "" }, name: "kubernetes" },
+    { files: group("/user.slice/user-1000.slice"), name: null },
+  ])("$files is $name", ({ files, name }) => {
+    expect(container(fixtureRoot(files))).toBe(name);
+  });
+});
+
+describe("hostRecord", () => {
+  const hostSchema = resultSchema.shape.host;
+
+  it("of this machine is what the result document wants", () => {
+    const record = hostRecord();
+    expect(hostSchema.parse(record)).toEqual(record);
+  });
+
+  it("is complete where nothing can be read", () => {
+    const record = hostRecord(fixtureRoot());
+    expect(hostSchema.parse(record)).toEqual(record);
+    expect(record).toMatchObject({
+      hostname: "unknown",
+      cpuModel: "unknown",
+      cpuQuota: null,
+      numaNodes: 1,
+      lastLevelCacheSource: "assumed",
+      virtualization: null,
+      container: null,
+    });
+  });
+});

@@ -1,0 +1,204 @@
+// Primary contexts and the end of the process.
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "emulated_library.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr int kExitedInTest = 42;
+
+// Runs one test case of this program, one that normal runs skip, in a process of its own. Nothing where it
+// did not end by itself within a minute.
+std::optional<int> exit_code_of_test(const std::string& test_case) {
+  std::string filter = "--test-case=" + test_case;
+  std::string no_skip = "--no-skip";
+  std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::array<char*, 4> arguments = {program.data(), filter.data(), no_skip.data(), nullptr};
+  posix_spawn_file_actions_t quietly;
+  posix_spawn_file_actions_init(&quietly);
+  posix_spawn_file_actions_addopen(&quietly, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  REQUIRE(posix_spawn(&child, program.c_str(), &quietly, nullptr, arguments.data(), environ) == 0);
+  posix_spawn_file_actions_destroy(&quietly);
+
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
+}
+
+// A device with more copies under way than can be done before the process ends.
+void start_long_copies(EmulatedDevice& device) {
+  constexpr std::size_t kBytes = 16 * kMiB;
+  auto* const host = device.pinned_memory(kBytes);
+  const cu::DevicePtr memory = device.device_memory(kBytes);
+  const cu::Stream back = device.new_stream();
+  for (int i = 0; i < 500; ++i) {
+    REQUIRE(device.memcpyHtoDAsync(memory, host, kBytes / 2, device.stream) == cu::kSuccess);
+    REQUIRE(device.memcpyDtoHAsync(host + kBytes / 2, memory + kBytes / 2, kBytes / 2, back) == cu::kSuccess);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a call that needs a context fails in a thread that has none") {
+  const EmulatedDevice device;
+  const auto results_in = [&](cu::Context context) {
+    std::vector<cu::Result> results;
+    std::thread([&] {
+      results.push_back(device.contextSetCurrent(context));
+      cu::DevicePtr pointer = 0;
+      results.push_back(device.memAlloc(&pointer, 1));
+      results.push_back(device.streamSynchronize(device.stream));
+      results.push_back(device.contextSynchronize());
+    }).join();
+    return results;
+  };
+  const cu::Result none = cu::kErrorInvalidContext;
+  CHECK(results_in(nullptr) == std::vector{cu::kSuccess, none, none, none});
+  CHECK(results_in(device.context) == std::vector(4, cu::kSuccess));
+  CHECK(results_in(reinterpret_cast<cu::Context>(0x123)) == std::vector(4, none));
+}
+
+TEST_CASE("a primary context lives until it is released as often as it was retained") {
+  EmulatedDevice device;
+  cu::Context again = nullptr;
+  REQUIRE(device.primaryContextRetain(&again, 0) == cu::kSuccess);
+  CHECK(again == device.context);
+  CHECK(device.primaryContextRelease(0) == cu::kSuccess);
+  CHECK(device.contextSynchronize() == cu::kSuccess);
+  CHECK(device.primaryContextRelease(0) == cu::kSuccess);
+  CHECK(device.contextSynchronize() == cu::kErrorInvalidContext);
+  CHECK(device.primaryContextRelease(0) == cu::kErrorInvalidContext);
+}
+
+TEST_CASE("the last release frees all memory and objects of the context") {
+  EmulatedDevice device(
+      Environment{{"PINBENCH_EMULATED_MEMORY", "8MiB"}, {"PINBENCH_EMULATED_PINNED_LIMIT", "8MiB"}});
+  std::vector<unsigned char> own(kMiB);
+  for (int cycle = 0; cycle < 20; ++cycle) {
+    const cu::Stream stream = device.new_stream();
+    const cu::DevicePtr memory = device.device_memory(8 * kMiB);
+    const auto* const host = device.pinned_memory(4 * kMiB);
+    REQUIRE(device.memHostRegister(own.data(), own.size(), cu::kHostRegisterPortable) == cu::kSuccess);
+    REQUIRE(device.memcpyHtoDAsync(memory, host, 4 * kMiB, stream) == cu::kSuccess);
+    REQUIRE(device.primaryContextRelease(0) == cu::kSuccess);
+    device.retain();
+    CHECK(device.streamSynchronize(stream) == cu::kErrorInvalidHandle);
+    CHECK(device.memFree(memory) == cu::kErrorInvalidValue);
+  }
+}
+
+TEST_CASE("the last release does not wait for a stream that is held") {
+  EmulatedDevice device;
+  const Flag flag(device);
+  REQUIRE(device.streamWaitValue32(device.stream, flag.address(), 1, cu::kStreamWaitValueGeq) ==
+          cu::kSuccess);
+  std::atomic<cu::Result> result{-1};
+  std::thread waiting([&] {
+    device.contextSetCurrent(device.context);
+    result = device.streamSynchronize(device.stream);
+  });
+  // Whether or not the thread waits by now: it must come back with an error.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(device.primaryContextRelease(0) == cu::kSuccess);
+  waiting.join();
+  CHECK(result == cu::kErrorInvalidContext);
+}
+
+TEST_CASE("flags of an active primary context can be set again, not changed") {
+  EmulatedLibrary library;
+  REQUIRE(library.initialize() == cu::kSuccess);
+  CHECK(library.primaryContextSetFlags(0, 1u << 30) == cu::kErrorInvalidValue);
+  CHECK(library.primaryContextSetFlags(1, cu::kContextScheduleSpin) == cu::kErrorInvalidDevice);
+  CHECK(library.primaryContextSetFlags(0, cu::kContextScheduleSpin) == cu::kSuccess);
+  cu::Context context = nullptr;
+  REQUIRE(library.primaryContextRetain(&context, 0) == cu::kSuccess);
+  CHECK(library.primaryContextSetFlags(0, cu::kContextScheduleSpin) == cu::kSuccess);
+  CHECK(library.primaryContextSetFlags(0, 0) == cu::kErrorPrimaryContextActive);
+  REQUIRE(library.primaryContextRelease(0) == cu::kSuccess);
+  CHECK(library.primaryContextSetFlags(0, 0) == cu::kSuccess);
+}
+
+TEST_CASE("contexts of two devices share no handles and no device memory") {
+  EmulatedDevice device(Environment{{"PINBENCH_EMULATED_DEVICES", "2"}});
+  const cu::DevicePtr memory = device.device_memory(64);
+  const auto* const host = device.pinned_memory(64);
+  cu::Context other = nullptr;
+  REQUIRE(device.primaryContextRetain(&other, 1) == cu::kSuccess);
+  REQUIRE(other != device.context);
+  REQUIRE(device.contextSetCurrent(other) == cu::kSuccess);
+  CHECK(device.streamSynchronize(device.stream) == cu::kErrorInvalidHandle);
+  CHECK(device.memcpyHtoDAsync(memory, host, 64, nullptr) == cu::kErrorInvalidValue);
+  CHECK(device.memcpyHtoDAsync(device.device_memory(64), host, 64, nullptr) == cu::kSuccess);
+  CHECK(device.contextSynchronize() == cu::kSuccess);
+  REQUIRE(device.primaryContextRelease(1) == cu::kSuccess);
+}
+
+TEST_CASE("cuCtxSynchronize waits for every stream, a destroyed one too") {
+  const EmulatedDevice device;
+  const Flag flag(device);
+  const cu::Stream doomed = device.new_stream();
+  auto* const host = device.pinned_memory(64);
+  const cu::DevicePtr memory = device.device_memory(64);
+  REQUIRE(device.memsetD8Async(memory, 7, 64, nullptr) == cu::kSuccess);
+  REQUIRE(device.contextSynchronize() == cu::kSuccess);
+  REQUIRE(device.streamWaitValue32(doomed, flag.address(), 1, cu::kStreamWaitValueGeq) == cu::kSuccess);
+  REQUIRE(device.memcpyDtoHAsync(host, memory, 64, doomed) == cu::kSuccess);
+  REQUIRE(device.streamDestroy(doomed) == cu::kSuccess);
+  CHECK(device.streamSynchronize(doomed) == cu::kErrorInvalidHandle);
+  flag.set(1);
+  REQUIRE(device.contextSynchronize() == cu::kSuccess);
+  CHECK(host[63] == 7);
+}
+
+TEST_CASE("child: exit with copies in flight" * doctest::skip()) {
+  auto* const device = new EmulatedDevice;
+  start_long_copies(*device);
+  std::exit(kExitedInTest);
+}
+
+TEST_CASE("child: exit with a held stream and a thread waiting for it" * doctest::skip()) {
+  auto* const device = new EmulatedDevice;
+  const Flag flag(*device);
+  REQUIRE(device->streamWaitValue32(device->stream, flag.address(), 1, cu::kStreamWaitValueGeq) ==
+          cu::kSuccess);
+  std::thread([=] {
+    device->contextSetCurrent(device->context);
+    device->streamSynchronize(device->stream);
+  }).detach();
+  std::exit(kExitedInTest);
+}
+
+TEST_CASE("child: release with copies in flight" * doctest::skip()) {
+  {
+    EmulatedDevice device;
+    start_long_copies(device);
+  }
+  std::exit(kExitedInTest);
+}
+
+TEST_CASE("a process ends at once whatever its devices are doing") {
+  CHECK(exit_code_of_test("child: exit with copies in flight") == kExitedInTest);
+  CHECK(exit_code_of_test("child: exit with a held stream and a thread waiting for it") == kExitedInTest);
+  CHECK(exit_code_of_test("child: release with copies in flight") == kExitedInTest);
+}
+
+}  // namespace pinbench::test

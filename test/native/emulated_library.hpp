@@ -1,0 +1,182 @@
+// The emulated driver as a program meets it: opened with dlopen, its functions found by their symbols.
+#pragma once
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/cuda_abi.hpp"
+
+namespace pinbench::test {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// A copy of the library of its own, for each reads its environment but once. It stays loaded, as a driver
+// does.
+class EmulatedLibrary {
+ public:
+  EmulatedLibrary() : path_(copy_of_library()), handle_(dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    REQUIRE_MESSAGE(handle_ != nullptr, dlerror());
+#define PINBENCH_RESOLVE(member, symbol, parameters) \
+  member = reinterpret_cast<cu::Result(*) parameters>(symbol_address(symbol));
+    PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_RESOLVE)
+    PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_RESOLVE)
+#undef PINBENCH_RESOLVE
+    image = reinterpret_cast<const void* (*)()>(symbol_address(PINBENCH_EMULATED_IMAGE_SYMBOL));
+  }
+
+  // cuInit with these variables set.
+  cu::Result initialize(const Environment& environment = {}) const {
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    const cu::Result result = init(0);
+    for (const auto& [name, value] : environment) unsetenv(name.c_str());
+    return result;
+  }
+
+  const std::string& path() const {
+    return path_;
+  }
+
+#define PINBENCH_DECLARE(member, symbol, parameters) cu::Result(*member) parameters = nullptr;
+  PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_DECLARE)
+  PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_DECLARE)
+#undef PINBENCH_DECLARE
+  const void* (*image)() = nullptr;
+
+ private:
+  // A file in memory. Its descriptor stays open, so that no other library ever gets the same path.
+  static std::string copy_of_library() {
+    std::ifstream file(PINBENCH_EMULATED_PATH, std::ios::binary);
+    const std::vector<char> content{std::istreambuf_iterator<char>(file), {}};
+    REQUIRE_FALSE(content.empty());
+    const int descriptor = memfd_create("pinbench_emulated", MFD_CLOEXEC);
+    std::size_t written = 0;
+    while (written < content.size()) {
+      const ssize_t count = write(descriptor, content.data() + written, content.size() - written);
+      REQUIRE(count > 0);
+      written += static_cast<std::size_t>(count);
+    }
+    return "/proc/self/fd/" + std::to_string(descriptor);
+  }
+
+  void* symbol_address(const char* symbol) const {
+    void* const address = dlsym(handle_, symbol);
+    REQUIRE_MESSAGE(address != nullptr, symbol);
+    return address;
+  }
+
+  std::string path_;
+  void* handle_;
+};
+
+// The library with one device's primary context current, a stream in it, and shorthands for what must
+// succeed.
+class EmulatedDevice : public EmulatedLibrary {
+ public:
+  explicit EmulatedDevice(const Environment& environment = {}) {
+    REQUIRE(initialize(environment) == cu::kSuccess);
+    retain();
+    stream = new_stream();
+  }
+  ~EmulatedDevice() { primaryContextRelease(0); }
+  EmulatedDevice(const EmulatedDevice&) = delete;
+  EmulatedDevice& operator=(const EmulatedDevice&) = delete;
+
+  void retain() {
+    REQUIRE(primaryContextRetain(&context, 0) == cu::kSuccess);
+    REQUIRE(contextSetCurrent(context) == cu::kSuccess);
+  }
+
+  cu::Stream new_stream() const {
+    cu::Stream created = nullptr;
+    REQUIRE(streamCreate(&created, cu::kStreamNonBlocking) == cu::kSuccess);
+    return created;
+  }
+
+  cu::Event new_event(unsigned flags = cu::kEventDefault) const {
+    cu::Event created = nullptr;
+    REQUIRE(eventCreate(&created, flags) == cu::kSuccess);
+    return created;
+  }
+
+  cu::DevicePtr device_memory(std::size_t bytes) const {
+    cu::DevicePtr pointer = 0;
+    REQUIRE(memAlloc(&pointer, bytes) == cu::kSuccess);
+    return pointer;
+  }
+
+  unsigned char* pinned_memory(std::size_t bytes, unsigned flags = cu::kHostAllocPortable) const {
+    void* pointer = nullptr;
+    REQUIRE(memHostAlloc(&pointer, bytes, flags) == cu::kSuccess);
+    return static_cast<unsigned char*>(pointer);
+  }
+
+  cu::Function kernel(const char* name) const {
+    cu::Module module = nullptr;
+    cu::Function function = nullptr;
+    REQUIRE(moduleLoadData(&module, image()) == cu::kSuccess);
+    REQUIRE(moduleGetFunction(&function, module, name) == cu::kSuccess);
+    return function;
+  }
+
+  // Launches over 2 blocks of 128 threads; every parameter is 8 bytes wide.
+  cu::Result launch(cu::Function function, std::vector<std::uint64_t> parameters) const {
+    std::vector<void*> pointers;
+    for (std::uint64_t& parameter : parameters) pointers.push_back(&parameter);
+    return launchKernel(function, 2, 1, 1, 128, 1, 1, 0, stream, pointers.data(), nullptr);
+  }
+
+  // What device memory holds, once the stream is done.
+  std::vector<unsigned char> read_back(cu::DevicePtr source, std::size_t bytes) const {
+    std::vector<unsigned char> content(bytes);
+    REQUIRE(memcpyDtoHAsync(content.data(), source, bytes, stream) == cu::kSuccess);
+    REQUIRE(streamSynchronize(stream) == cu::kSuccess);
+    return content;
+  }
+
+  cu::Context context = nullptr;
+  cu::Stream stream = nullptr;
+};
+
+// A word in pinned memory on which a stream can be held.
+class Flag {
+ public:
+  explicit Flag(const EmulatedDevice& device)
+      : word_(reinterpret_cast<std::uint32_t*>(device.pinned_memory(sizeof(std::uint32_t)))) {
+    REQUIRE(device.memHostGetDevicePointer(&address_, word_, 0) == cu::kSuccess);
+  }
+
+  void set(std::uint32_t value) const { __atomic_store_n(word_, value, __ATOMIC_RELEASE); }
+  cu::DevicePtr address() const { return address_; }
+
+ private:
+  std::uint32_t* word_;
+  cu::DevicePtr address_ = 0;
+};
+
+// Bytes in which no two places close to each other look alike.
+inline std::vector<unsigned char> test_bytes(std::size_t count, unsigned seed = 1) {
+  std::vector<unsigned char> bytes(count);
+  std::uint64_t state = seed;
+  for (unsigned char& byte : bytes) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    byte = static_cast<unsigned char>(state >> 56);
+  }
+  return bytes;
+}
+
+inline constexpr std::size_t kKiB = 1024;
+inline constexpr std::size_t kMiB = 1024 * kKiB;
+
+}  // namespace pinbench::test

@@ -1,0 +1,143 @@
+import { describe, expect, it } from "vitest";
+import type { Cell } from "../../src/plan/cell.js";
+import {
+  arenaBytes,
+  planArenas,
+  type RotatingCell,
+  rotationLength,
+  strideBytes,
+} from "../../src/plan/geometry.js";
+import { KiB, MiB } from "./support.js";
+
+const staging = { chunkBytes: 2 * MiB, slots: 3 };
+
+function cell(changes: Partial<RotatingCell>): RotatingCell {
+  const base: Cell = {
+    device: 0,
+    direction: "h2d",
+    memory: "pinned",
+    sizeBytes: MiB,
+    workers: 1,
+    mode: "throughput",
+    timer: "wall",
+    cache: "cold",
+  };
+  return { ...base, buffersPerWorker: 2, ...changes };
+}
+
+describe("strideBytes", () => {
+  it.each([
+    [1, 512],
+    [512, 512],
+    [513, 1024],
+    [MiB, MiB],
+  ])("of %i bytes is %i", (sizeBytes, stride) => {
+    expect(strideBytes(sizeBytes)).toBe(stride);
+  });
+});
+
+describe("rotationLength", () => {
+  it.each([
+    { sizeBytes: 64 * MiB, workers: 1, buffers: 2 },
+    { sizeBytes: 256 * MiB, workers: 4, buffers: 2 },
+    { sizeBytes: 16 * MiB, workers: 1, buffers: 8 },
+    { sizeBytes: 16 * MiB, workers: 2, buffers: 4 },
+    { sizeBytes: 16 * MiB, workers: 3, buffers: 3 },
+    { sizeBytes: 16 * MiB, workers: 4, buffers: 2 },
+    { sizeBytes: 64 * KiB, workers: 1, buffers: 2048 },
+    { sizeBytes: 1, workers: 1, buffers: 262_144 },
+  ])(
+    "of $workers x $sizeBytes bytes fills twice a 64 MiB cache: $buffers",
+    ({ sizeBytes, workers, buffers }) => {
+      expect(rotationLength({ sizeBytes, workers, cache: "cold" }, 64 * MiB)).toBe(buffers);
+      expect(workers * buffers * strideBytes(sizeBytes)).toBeGreaterThanOrEqual(128 * MiB);
+    },
+  );
+
+  it("of a warm cell is 1", () => {
+    expect(rotationLength({ sizeBytes: KiB, workers: 1, cache: "warm" }, 64 * MiB)).toBe(1);
+  });
+});
+
+describe("planArenas", () => {
+  it("gives each worker one chunk up to 256 MiB, in whole huge pages", () => {
+    const arenas = planArenas([cell({ sizeBytes: 32 * MiB, buffersPerWorker: 5, workers: 2 })], staging);
+    expect(arenas.host).toEqual({ pinned: { chunksOfWorker: [1, 1], chunkBytes: 160 * MiB } });
+    expect(planArenas([cell({ sizeBytes: KiB })], staging).device.chunkBytes).toBe(2 * MiB);
+    expect(planArenas([cell({ sizeBytes: 128 * MiB })], staging).device).toEqual({
+      chunksOfWorker: [1],
+      chunkBytes: 256 * MiB,
+    });
+  });
+
+  it("splits more into chunks that no buffer spans", () => {
+    // Two buffers of 96 MiB fit into a chunk of 256 MiB.
+    const arenas = planArenas([cell({ sizeBytes: 96 * MiB, buffersPerWorker: 5 })], staging);
+    expect(arenas.device).toEqual({ chunksOfWorker: [3], chunkBytes: 256 * MiB });
+  });
+
+  it("takes chunks as large as the largest buffer where that is above 256 MiB", () => {
+    const arenas = planArenas([cell({ sizeBytes: 300 * MiB + 1 }), cell({ buffersPerWorker: 700 })], staging);
+    expect(arenas.device).toEqual({ chunksOfWorker: [3], chunkBytes: 302 * MiB });
+  });
+
+  it("gives every arena the same chunks, but only as many as its own cells need", () => {
+    const arenas = planArenas(
+      [
+        cell({ memory: "pinned", sizeBytes: 256 * MiB, workers: 4 }),
+        cell({ memory: "pageable", sizeBytes: 16 * MiB, workers: 1 }),
+      ],
+      staging,
+    );
+    expect(arenas.host.pinned).toEqual({ chunksOfWorker: [2, 2, 2, 2], chunkBytes: 256 * MiB });
+    expect(arenas.host.pageable).toEqual({ chunksOfWorker: [1], chunkBytes: 256 * MiB });
+    expect(arenas.device).toEqual(arenas.host.pinned);
+    expect(arenaBytes(arenas.device)).toBe(2048 * MiB);
+  });
+
+  it("gives each worker only the chunks of the cells that it takes part in", () => {
+    const arenas = planArenas(
+      [
+        cell({ sizeBytes: 64 * MiB, workers: 1, buffersPerWorker: 16 }),
+        cell({ sizeBytes: 64 * MiB, workers: 2, buffersPerWorker: 8 }),
+        cell({ sizeBytes: 64 * MiB, workers: 4, buffersPerWorker: 4 }),
+      ],
+      staging,
+    );
+    expect(arenas.device).toEqual({ chunksOfWorker: [4, 2, 1, 1], chunkBytes: 256 * MiB });
+    expect(arenaBytes(arenas.device)).toBe(2048 * MiB);
+  });
+
+  it("shares arenas: staged copies use pageable memory, mapped ones pinned memory", () => {
+    const arenas = planArenas(
+      [
+        cell({ memory: "staged", workers: 2 }),
+        cell({ memory: "pageable" }),
+        cell({ memory: "mapped", workers: 3 }),
+        cell({ memory: "pinned" }),
+      ],
+      staging,
+    );
+    expect(Object.keys(arenas.host)).toEqual(["pageable", "pinned"]);
+    expect(arenas.host.pageable?.chunksOfWorker.length).toBe(2);
+    expect(arenas.host.pinned?.chunksOfWorker.length).toBe(3);
+    expect(arenas.staging).toEqual({ workers: 2, slots: 3, chunkBytes: 2 * MiB });
+  });
+
+  it("has two workers for each of a bidir cell", () => {
+    const arenas = planArenas([cell({ direction: "bidir", memory: "staged", workers: 3 })], staging);
+    expect(arenas.host.pageable?.chunksOfWorker.length).toBe(6);
+    expect(arenas.device.chunksOfWorker.length).toBe(6);
+    expect(arenas.staging?.workers).toBe(6);
+  });
+
+  it("has a second copy on the device, and nothing on the host, for d2d", () => {
+    const arenas = planArenas([cell({ direction: "d2d", memory: "device" })], staging);
+    expect(arenas).toEqual({
+      host: {},
+      device: { chunksOfWorker: [1], chunkBytes: 2 * MiB },
+      deviceCopies: 2,
+      staging: null,
+    });
+  });
+});

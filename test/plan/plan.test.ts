@@ -1,0 +1,338 @@
+import { describe, expect, it } from "vitest";
+import { cellId } from "../../src/plan/cell.js";
+import { memories, parseChoices } from "../../src/plan/choices.js";
+import { shmooSizes } from "../../src/plan/sizes.js";
+import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
+
+const distinct = <Value>(values: Value[]): Value[] => [...new Set(values)];
+
+describe("the presets", () => {
+  it("quick: 32 MiB, pageable and pinned, 1 worker, both directions", () => {
+    const { cells, preset } = planOf({ preset: "quick" });
+    expect(preset).toBe("quick");
+    expect(cells.map((cell) => cell.id)).toEqual([
+      "d0/h2d/pageable/33554432/w1/throughput/wall/cold",
+      "d0/h2d/pinned/33554432/w1/throughput/wall/cold",
+      "d0/d2h/pageable/33554432/w1/throughput/wall/cold",
+      "d0/d2h/pinned/33554432/w1/throughput/wall/cold",
+    ]);
+  });
+
+  it("default: 90 cells, taken where nothing is asked for", () => {
+    const { cells, preset, notes, stopping } = planOf();
+    expect(preset).toBe("default");
+    expect(cells).toHaveLength(90);
+    expect(distinct(cells.map((cell) => cell.sizeBytes))).toEqual([
+      64 * KiB,
+      MiB,
+      16 * MiB,
+      64 * MiB,
+      256 * MiB,
+    ]);
+    expect(distinct(cells.map((cell) => cell.workers))).toEqual([1, 2, 4]);
+    expect(notes).toEqual([]);
+    expect(stopping).toEqual({ precision: 0.01, budgetNs: 8e9, samplesPerCell: null });
+  });
+
+  it("shmoo: quick over 81 sizes", () => {
+    const { cells } = planOf({ preset: "shmoo" });
+    expect(cells).toHaveLength(4 * 81);
+    expect(distinct(cells.map((cell) => cell.sizeBytes))).toEqual(shmooSizes());
+  });
+
+  it("leave what is asked for as it is", () => {
+    const { cells, preset } = planOf({ preset: "quick", workers: [2, 1, 2], caches: ["warm"] });
+    expect(preset).toBe("quick");
+    expect(cells).toHaveLength(8);
+    expect(distinct(cells.map((cell) => cell.workers))).toEqual([1, 2]);
+    expect(distinct(cells.map((cell) => cell.buffersPerWorker))).toEqual([1]);
+  });
+
+  it("are not named by a plan to which they added nothing", () => {
+    const request = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
+    expect(planOf(request).preset).toBeNull();
+  });
+
+  it("leave out worker counts above the usable CPUs, with a note", () => {
+    const { cells, notes } = planOf({}, { cpusUsable: 3 });
+    expect(distinct(cells.map((cell) => cell.workers))).toEqual([1, 2]);
+    expect(notes).toEqual(["Left out 4 workers: only 3 CPUs are usable."]);
+  });
+});
+
+describe("the order of cells", () => {
+  it("puts what is compared side by side: the memory kinds of one size and worker count", () => {
+    const { cells } = planOf({
+      sizesBytes: [2 * MiB, MiB],
+      workers: [1, 2],
+      memory: ["pinned", "pageable"],
+      directions: ["d2h", "h2d"],
+    });
+    expect(
+      cells
+        .slice(0, 6)
+        .map(({ direction, sizeBytes, workers, memory }) => [direction, sizeBytes, workers, memory]),
+    ).toEqual([
+      ["h2d", MiB, 1, "pageable"],
+      ["h2d", MiB, 1, "pinned"],
+      ["h2d", MiB, 2, "pageable"],
+      ["h2d", MiB, 2, "pinned"],
+      ["h2d", 2 * MiB, 1, "pageable"],
+      ["h2d", 2 * MiB, 1, "pinned"],
+    ]);
+    expect(cells.slice(8).every((cell) => cell.direction === "d2h")).toBe(true);
+  });
+
+  it("takes one device after the other, and every id is its cell's own", () => {
+    const devices = [h200, { ...h200, ordinal: 1 }];
+    const { cells } = planOf({ preset: "quick" }, { devices, selectedDevices: [1, 0] });
+    expect(cells.map((cell) => cell.device)).toEqual([0, 0, 0, 0, 1, 1, 1, 1]);
+    expect(cells.every((cell) => cell.id === cellId(cell))).toBe(true);
+    expect(new Set(cells.map((cell) => cell.id)).size).toBe(8);
+  });
+});
+
+describe("device-to-device copies", () => {
+  const routes = (request: Parameters<typeof planOf>[0]) =>
+    planOf({ preset: "quick", ...request }).cells.map((cell) => `${cell.direction}/${cell.memory}`);
+
+  it("imply device memory, and device memory implies them", () => {
+    expect(routes({ directions: ["d2d"] })).toEqual(["d2d/device"]);
+    expect(routes({ memory: ["device"] })).toEqual(["d2d/device"]);
+  });
+
+  it("stand beside the others with device memory of their own", () => {
+    expect(routes({ directions: ["h2d", "d2d"], memory: ["pinned"] })).toEqual(["h2d/pinned", "d2d/device"]);
+    expect(routes({ memory: ["pinned", "device"] })).toEqual(["h2d/pinned", "d2h/pinned", "d2d/device"]);
+  });
+
+  it.each([
+    { directions: ["d2d"], memory: ["pinned"], why: "memory pinned plays no part" },
+    { directions: ["d2d"], memory: ["pinned", "device"], why: "memory pinned plays no part" },
+    { directions: ["h2d"], memory: ["device"], why: "only copied by direction d2d" },
+    { directions: ["h2d"], memory: ["pinned", "device"], why: "only copied by direction d2d" },
+    { directions: ["h2d", "d2d"], memory: ["device"], why: "without host memory" },
+  ] as const)("reject $directions with $memory", ({ directions, memory, why }) => {
+    const error = errorOf(() => planOf({ directions, memory }));
+    expect(error.kind).toBe("usage");
+    expect(error.message).toContain(why);
+  });
+
+  it("are cold against the device's cache, not the host's", () => {
+    const request = { sizesBytes: [MiB], workers: [1], directions: ["h2d", "d2d"] } as const;
+    const { cells, arenas } = planOf({ ...request, memory: ["pinned"] });
+    expect(cells.map((cell) => cell.buffersPerWorker)).toEqual([128, 100]);
+    expect(arenas.deviceCopies).toBe(2);
+  });
+});
+
+describe("skipped cells", () => {
+  it("of the event timer are those whose copies need the host", () => {
+    const { cells } = planOf({ timers: ["event"], memory: ["pageable", "staged", "pinned"] });
+    const skipped = cells.filter((cell) => cell.skipReason !== null);
+    expect(distinct(skipped.map((cell) => cell.memory))).toEqual(["pageable", "staged"]);
+    expect(skipped[0]?.skipReason).toContain("the host takes part in pageable copies");
+  });
+
+  it("are listed but reserve nothing", () => {
+    const request = { sizesBytes: [MiB], workers: [1], memory: ["staged", "pinned", "mapped"] } as const;
+    const { arenas } = planOf({ ...request, timers: ["event"] }, { kernelsOff: "built without nvcc" });
+    expect(Object.keys(arenas.host)).toEqual(["pinned"]);
+    expect(arenas.staging).toBeNull();
+  });
+
+  it("leave latency of staged copies alone", () => {
+    const { cells } = planOf({ modes: ["latency"], memory: ["staged"] });
+    expect(cells.every((cell) => cell.skipReason === null)).toBe(true);
+  });
+
+  it.each([
+    { request: { timers: ["event"], memory: ["pageable"] }, changes: {}, why: "the host takes part" },
+    {
+      request: { timers: ["event"] },
+      changes: { eventTimerOff: "no cuStreamWaitValue32" },
+      why: "no cuStreamWaitValue32",
+    },
+    {
+      request: { memory: ["mapped"] },
+      changes: { kernelsOff: "built without nvcc" },
+      why: "built without nvcc",
+    },
+    {
+      request: { memory: ["mapped"] },
+      changes: { devices: [{ ...h200, canMapHostMemory: false }] },
+      why: "cannot map host memory",
+    },
+  ] as const)("are an error where nothing else is asked for ($why)", ({ request, changes, why }) => {
+    const error = errorOf(() => planOf(request, changes));
+    expect(error.kind).toBe("unsupported");
+    expect(error.exitCode).toBe(3);
+    expect(error.message).toContain(why);
+  });
+});
+
+describe("what makes no sense", () => {
+  it.each([
+    { request: { sizesBytes: [0] }, why: "A size cannot be 0" },
+    { request: { sizesBytes: [-1] }, why: "A size cannot be -1" },
+    { request: { sizesBytes: [Number.NaN] }, why: "A size cannot be NaN" },
+    { request: { sizesBytes: [1.5] }, why: "A size cannot be 1.5" },
+    { request: { sizesBytes: [] }, why: "list of sizes is empty" },
+    { request: { workers: [0] }, why: "cannot have 0 workers" },
+    { request: { workers: [10_000] }, why: "cannot have 10000 workers: it has from 1 to 1024" },
+    { request: { precision: 0 }, why: "precision cannot be 0" },
+    { request: { precision: 0.6 }, why: "precision cannot be 0.6" },
+    { request: { budgetNs: -1 }, why: "time budget cannot be -1" },
+    { request: { budgetNs: Number.NaN }, why: "time budget cannot be NaN" },
+    { request: { samplesPerCell: 0 }, why: "number of samples cannot be 0" },
+    { request: { seed: 0.5 }, why: "seed cannot be 0.5" },
+    { request: { staging: { slots: 1 } }, why: "number of staging slots cannot be 1" },
+    { request: { staging: { chunkBytes: 1 } }, why: "staging chunk cannot be 1" },
+    { request: { sizesBytes: Array.from({ length: 7000 }, (_, index) => index + 1) }, why: "126000 cells" },
+  ])("is a usage error: $why", ({ request, why }) => {
+    const error = errorOf(() => planOf(request));
+    expect(error.message).toContain(why);
+    expect(error.kind).toBe("usage");
+    expect(error.exitCode).toBe(2);
+  });
+
+  it("a device that is not there is unavailable, exit code 3", () => {
+    const error = errorOf(() => planOf({}, { selectedDevices: [3] }));
+    expect(error.message).toBe("There is no device 3: the driver reports only 0.");
+    expect(error.exitCode).toBe(3);
+    expect(errorOf(() => planOf({}, { devices: [] })).message).toContain("the driver reports no device");
+    expect(errorOf(() => planOf({}, { selectedDevices: [] })).kind).toBe("unavailable");
+  });
+
+  it("an unknown choice is answered with the choices", () => {
+    const error = errorOf(() => parseChoices("pinned,paged", "memory kind", memories));
+    expect(error.message).toBe('"paged" is not a memory kind.');
+    expect(error.hint).toContain("pageable, staged, pinned");
+    expect(parseChoices("pinned, pageable,pinned", "memory kind", memories)).toEqual(["pageable", "pinned"]);
+  });
+});
+
+describe("the limits", () => {
+  it.each([
+    {
+      what: "a copy larger than the device's memory",
+      request: { sizesBytes: [200 * GiB] },
+      changes: {},
+      why: "a copy of 200 GiB is larger than the 140 GiB of memory of device 0 (NVIDIA H200)",
+    },
+    {
+      what: "more pinned memory than a quarter of what is available",
+      request: { sizesBytes: [4 * GiB], workers: [2], memory: ["pinned"] },
+      changes: { memoryAvailableBytes: 32 * GiB },
+      why: "it would pin 16 GiB of host memory, above the limit of 8 GiB (a quarter of the 32 GiB of memory available)",
+    },
+    {
+      what: "more pinned memory than --max-pinned",
+      request: { sizesBytes: [64 * MiB], workers: [1], memory: ["pinned"], maxPinnedBytes: 100 * MiB },
+      changes: {},
+      why: "it would pin 128 MiB of host memory, above the limit of 100 MiB (--max-pinned)",
+    },
+    {
+      what: "more host memory than 80 % of what is available",
+      request: { sizesBytes: [GiB], workers: [4], memory: ["pageable"] },
+      changes: { memoryAvailableBytes: 9 * GiB },
+      why: "it would take 8 GiB of host memory, above 80 % of the 9 GiB available",
+    },
+    {
+      what: "the emulated device's memory, which is the host's too",
+      request: { sizesBytes: [GiB], workers: [4], memory: ["pageable"] },
+      changes: { memoryAvailableBytes: 18 * GiB, emulated: true },
+      why: "it would take 16 GiB of host memory (the emulated device's included)",
+    },
+    {
+      what: "more device memory than 90 % of what is free",
+      request: { sizesBytes: [GiB], workers: [4], memory: ["pageable"] },
+      changes: { devices: [{ ...h200, freeMemoryBytes: 8 * GiB }] },
+      why: "it would take 8 GiB of the memory of device 0 (NVIDIA H200), above 90 % of the 8 GiB free",
+    },
+  ] as const)("reject $what", ({ request, changes, why }) => {
+    const error = errorOf(() => planOf(request, changes));
+    expect(error.kind).toBe("limit");
+    expect(error.exitCode).toBe(2);
+    expect(error.message).toContain(why);
+    expect(error.hint).not.toBeNull();
+  });
+
+  it("leave out a preset's largest sizes first, with a note", () => {
+    const { cells, notes } = planOf({}, { memoryAvailableBytes: 4 * GiB });
+    expect(distinct(cells.map((cell) => cell.workers))).toEqual([1, 2, 4]);
+    expect(Math.max(...cells.map((cell) => cell.sizeBytes))).toBe(64 * MiB);
+    expect(notes).toEqual([
+      "Left out 256 MiB, because otherwise the plan does not fit: it would pin 2.03 GiB of host memory, " +
+        "above the limit of 1 GiB (a quarter of the 4 GiB of memory available).",
+    ]);
+  });
+
+  it("leave out worker counts where smaller sizes are no help: the cold pool stays as large", () => {
+    const { cells, notes } = planOf({}, { memoryAvailableBytes: 5 * GiB, lastLevelCacheBytes: 512 * MiB });
+    expect(distinct(cells.map((cell) => cell.workers))).toEqual([1]);
+    expect(notes[0]).toMatch(/^Left out 2, 4 workers, because/);
+  });
+
+  it("leave out nothing that was asked for by name", () => {
+    const changes = { memoryAvailableBytes: 4 * GiB };
+    expect(errorOf(() => planOf({ sizesBytes: [GiB], workers: [1] }, changes)).kind).toBe("limit");
+    const { cells } = planOf({ sizesBytes: [256 * MiB], memory: ["pinned"] }, changes);
+    expect(distinct(cells.map((cell) => cell.workers))).toEqual([1, 2]);
+  });
+
+  it("let --max-pinned raise what is pinned", () => {
+    const request = {
+      sizesBytes: [4 * GiB],
+      workers: [2],
+      memory: ["pinned"],
+      maxPinnedBytes: 20 * GiB,
+    } as const;
+    expect(planOf(request, { memoryAvailableBytes: 32 * GiB }).estimate.pinnedBytes).toBe(16 * GiB);
+  });
+
+  it("warn of more workers than CPUs where those were asked for", () => {
+    const { cells, notes } = planOf({ workers: [8], memory: ["pinned"] }, { cpusUsable: 2 });
+    expect(cells.every((cell) => cell.workers === 8)).toBe(true);
+    expect(notes).toEqual([
+      "8 workers: only 2 CPUs are usable, so they take turns and their figures suffer.",
+    ]);
+  });
+});
+
+describe("the estimate", () => {
+  it("adds up the arenas: pageable and staged share one, pinned and mapped another", () => {
+    const { estimate } = planOf({
+      sizesBytes: [64 * MiB],
+      workers: [2],
+      memory: ["pageable", "staged", "pinned", "mapped", "registered"],
+    });
+    const arena = 2 * 2 * 64 * MiB;
+    const ring = 2 * 3 * 2 * MiB;
+    expect(estimate).toMatchObject({
+      hostBytes: 3 * arena + ring,
+      pinnedBytes: 2 * arena + ring,
+      deviceBytes: arena,
+    });
+  });
+
+  it("doubles device memory for d2d, which needs none on the host", () => {
+    const { estimate } = planOf({ sizesBytes: [64 * MiB], workers: [1], directions: ["d2d"] });
+    expect(estimate).toMatchObject({ hostBytes: 0, pinnedBytes: 0, deviceBytes: 256 * MiB });
+  });
+
+  it("of the duration lies between the first samples and the budget", () => {
+    const { estimate } = planOf({ budgetNs: 20e9 });
+    expect(estimate.leastDurationNs).toBeGreaterThan(0.35e9);
+    expect(estimate.leastDurationNs).toBeLessThan(10e9);
+    expect(estimate.durationNs).toBeGreaterThan(20e9);
+    expect(estimate.durationNs).toBeLessThan(25e9);
+  });
+
+  it("of the duration with a fixed count of samples knows no budget", () => {
+    const few = planOf({ samplesPerCell: 10 }).estimate;
+    const many = planOf({ samplesPerCell: 1000 }).estimate;
+    expect(few.durationNs).toBe(few.leastDurationNs);
+    expect(many.durationNs).toBeGreaterThan(10 * few.durationNs);
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { parseSizes, shmooSizes } from "../../src/plan/sizes.js";
+import { errorOf, KiB, MiB } from "./support.js";
+
+describe("parseSizes", () => {
+  it.each([
+    ["64KiB", [64 * KiB]],
+    ["16MiB,64KiB,1MiB", [64 * KiB, MiB, 16 * MiB]],
+    ["1MiB,1024KiB", [MiB]],
+    ["1KiB..8KiB*2", [KiB, 2 * KiB, 4 * KiB, 8 * KiB]],
+    ["1KiB..9KiB*2", [KiB, 2 * KiB, 4 * KiB, 8 * KiB]],
+    ["100..400*1.5", [100, 150, 225, 338]],
+    ["1MiB..4MiB+1MiB", [MiB, 2 * MiB, 3 * MiB, 4 * MiB]],
+    ["1MiB..4MiB+2MiB", [MiB, 3 * MiB]],
+    ["1.5KiB..3KiB*2", [1536, 3072]],
+    ["1KiB..1KiB*2", [KiB]],
+    ["1KiB..4KiB*2,3KiB", [KiB, 2 * KiB, 3 * KiB, 4 * KiB]],
+  ])("reads %j", (text, sizes) => {
+    expect(parseSizes(text)).toEqual(sizes);
+  });
+
+  it.each([
+    ["1KiB..1MiB*1", "never ends"],
+    ["1KiB..1MiB*0.5", "never ends"],
+    ["1KiB..1MiB*0", "never ends"],
+    ["1KiB..1MiB+0", "never ends"],
+    ["1KiB..1MiB+0KiB", "never ends"],
+    ["1MiB..1KiB*2", "never reaches its end"],
+    ["1KiB..1MiB", "its start, end or step is missing"],
+    ["..1MiB*2", "its start, end or step is missing"],
+    ["1KiB..*2", "its start, end or step is missing"],
+    ["1KiB..1MiB*-2", "is not a number"],
+    ["1KiB..1MiB+-1KiB", "not a size"],
+    ["1KiB..1MiB*2KiB", "is not a number"],
+    ["1..1MiB+1", "more than 1000 sizes"],
+    ["1..2*1.0000001", "more than 1000 sizes"],
+    ["1..600+1,601..1200+1", "more than 1000 sizes"],
+    ["1KiB,,2KiB", "not a size"],
+    ["0", "at least 1 byte"],
+    ["64k", "does not say"],
+  ])("rejects %j: %s", (text, why) => {
+    const error = errorOf(() => parseSizes(text));
+    expect(error.message).toContain(why);
+    expect(error.kind).toBe("usage");
+  });
+
+  it("takes exactly 1000 sizes", () => {
+    expect(parseSizes("1..1000+1")).toHaveLength(1000);
+  });
+});
+
+describe("shmooSizes", () => {
+  const sizes = shmooSizes();
+
+  it("are 81 from 1 KiB to 64 MiB, ascending", () => {
+    expect(sizes).toHaveLength(81);
+    expect(sizes[0]).toBe(KiB);
+    expect(sizes.at(-1)).toBe(64 * MiB);
+    expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
+  });
+
+  it.each([
+    [KiB, 20 * KiB, KiB],
+    [20 * KiB, 50 * KiB, 2 * KiB],
+    [50 * KiB, 100 * KiB, 10 * KiB],
+    [100 * KiB, 1000 * KiB, 100 * KiB],
+    [MiB, 16 * MiB, MiB],
+    [16 * MiB, 32 * MiB, 2 * MiB],
+    [32 * MiB, 64 * MiB, 4 * MiB],
+  ])("grow from %i to %i by %i bytes", (from, to, step) => {
+    const part = sizes.filter((sizeBytes) => sizeBytes >= from && sizeBytes <= to);
+    expect(part).toHaveLength((to - from) / step + 1);
+    expect(new Set(part.slice(1).map((sizeBytes, index) => sizeBytes - part[index]!))).toEqual(
+      new Set([step]),
+    );
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import {
+  formatDuration,
+  formatSize,
+  formatSizeRounded,
+  parseCounts,
+  parseDuration,
+  parsePercent,
+  parseSize,
+} from "../../src/plan/units.js";
+import { errorOf, GiB, KiB, MiB } from "./support.js";
+
+describe("parseSize", () => {
+  it.each([
+    ["512", 512],
+    ["1B", 1],
+    ["64KiB", 64 * KiB],
+    ["64 kib", 64 * KiB],
+    ["1MiB", MiB],
+    ["1.5MiB", 1.5 * MiB],
+    ["16MB", 16_000_000],
+    ["1.1KB", 1100],
+    ["2GB", 2e9],
+    ["2GiB", 2 * GiB],
+    ["1TiB", 1024 * GiB],
+    ["1TB", 1e12],
+    [" 4KiB ", 4 * KiB],
+  ])("reads %j as %i bytes", (text, bytes) => {
+    expect(parseSize(text)).toBe(bytes);
+  });
+
+  it.each([
+    ["", "not a size"],
+    ["abc", "not a size"],
+    ["-1MiB", "not a size"],
+    ["1e6", "not a size"],
+    ["NaN", "not a size"],
+    ["1,5MiB", "not a size"],
+    ["0", "at least 1 byte"],
+    ["0.0MiB", "at least 1 byte"],
+    ["1.5", "not a whole number of bytes"],
+    ["0.3KiB", "not a whole number of bytes"],
+    ["16Mbit", "unknown unit"],
+    ["99999999TiB", "larger than any memory"],
+  ])("rejects %j: %s", (text, why) => {
+    const error = errorOf(() => parseSize(text));
+    expect(error.message).toContain(why);
+    expect(error.exitCode).toBe(2);
+  });
+
+  it.each(["k", "K", "m", "M", "G", "t"])("rejects the bare suffix %s, which is ambiguous", (suffix) => {
+    const error = errorOf(() => parseSize(`1.5${suffix}`));
+    expect(error.message).toContain("does not say");
+    expect(error.hint).toBe(
+      `Write 1.5${suffix.toUpperCase()}iB (binary) or 1.5${suffix.toUpperCase()}B (decimal).`,
+    );
+  });
+});
+
+describe("formatSize", () => {
+  it.each([
+    [1, "1 B"],
+    [1000, "1000 B"],
+    [1025, "1025 B"],
+    [64 * KiB, "64 KiB"],
+    [1100 * KiB, "1100 KiB"],
+    [MiB, "1 MiB"],
+    [1.5 * MiB, "1.5 MiB"],
+    [16_000_000, "15625 KiB"],
+    [16_000_001, "16000001 B"],
+    [4 * GiB, "4 GiB"],
+  ])("writes %i as %j, exactly", (bytes, text) => {
+    expect(formatSize(bytes)).toBe(text);
+    expect(parseSize(text)).toBe(bytes);
+  });
+
+  it("rounds only where that is asked for", () => {
+    expect(formatSizeRounded(150_323_855_360)).toBe("140 GiB");
+    expect(formatSizeRounded(25_750_000_000)).toBe("24 GiB");
+    expect(formatSizeRounded(1.25 * GiB)).toBe("1.25 GiB");
+    expect(formatSizeRounded(25_690_000)).toBe("24.5 MiB");
+    expect(formatSizeRounded(1000)).toBe("1000 B");
+  });
+});
+
+describe("a need above a limit", () => {
+  it("never reads like the limit", () => {
+    expect(formatSizeRounded(GiB + 1, Math.ceil)).toBe("1.01 GiB");
+    expect(formatSizeRounded(GiB, Math.floor)).toBe("1 GiB");
+    expect(formatSizeRounded(24.01 * GiB, Math.ceil)).toBe("24.1 GiB");
+    expect(formatSizeRounded(24.009 * GiB, Math.floor)).toBe("24 GiB");
+  });
+});
+
+describe("parseDuration", () => {
+  it.each([
+    ["8s", 8e9],
+    ["500ms", 500e6],
+    ["250us", 250e3],
+    ["250µs", 250e3],
+    ["10ns", 10],
+    ["2min", 120e9],
+    ["1.5 s", 1.5e9],
+    ["1h", 3600e9],
+    ["0s", 0],
+  ])("reads %j as %i ns", (text, durationNs) => {
+    expect(parseDuration(text)).toBe(durationNs);
+  });
+
+  it.each(["8", "s", "", "-1s", "8 sec", "1m"])("rejects %j", (text) => {
+    expect(errorOf(() => parseDuration(text)).kind).toBe("usage");
+  });
+});
+
+describe("formatDuration", () => {
+  it.each([
+    [850, "850 ns"],
+    [12_345, "12.3 us"],
+    [350e6, "350 ms"],
+    [1.234e9, "1.23 s"],
+    [8e9, "8 s"],
+    [90e9, "90 s"],
+    [150e9, "2.5 min"],
+  ])("writes %i ns as %j", (durationNs, text) => {
+    expect(formatDuration(durationNs)).toBe(text);
+  });
+});
+
+describe("parsePercent", () => {
+  it.each([
+    ["1%", 0.01],
+    ["0.01", 0.01],
+    ["2.5 %", 0.025],
+    ["50%", 0.5],
+  ])("reads %j as %d", (text, share) => {
+    expect(parsePercent(text)).toBeCloseTo(share, 15);
+  });
+
+  it.each(["1", "0", "0%", "51%", "-1%", "abc", ""])("rejects %j", (text) => {
+    expect(errorOf(() => parsePercent(text)).kind).toBe("usage");
+  });
+});
+
+describe("parseCounts", () => {
+  it("reads a list, ascending and each once", () => {
+    expect(parseCounts("4, 1,2,4", "workers")).toEqual([1, 2, 4]);
+  });
+
+  it.each(["0", "-1", "1.5", "two", "1,,2", ""])("rejects %j and names what it counts", (text) => {
+    const error = errorOf(() => parseCounts(text, "workers"));
+    expect(error.message).toContain("not a number of workers");
+    expect(error.kind).toBe("usage");
+  });
+});

@@ -1,0 +1,72 @@
+import { Chalk } from "chalk";
+import { describe, expect, it } from "vitest";
+import { type DevicesReport, devicesReport } from "../../src/report/devices.js";
+import { emulatedNotice } from "../../src/results/notice.js";
+import { buildDevice, buildHost, GiB } from "../helpers/result-document.js";
+
+const { numaNode, linkLimitGBps, ...facts } = buildDevice();
+
+const report: DevicesReport = {
+  backend: "cuda",
+  notice: null,
+  driver: { library: "libcuda.so.1", version: "580.159.04", cudaVersion: "13.0", nvmlError: null },
+  devices: [
+    { ...facts, integrated: false, canMapHostMemory: true, numaNode, linkLimitGBps },
+    {
+      ...facts,
+      ordinal: 1,
+      link: null,
+      integrated: false,
+      canMapHostMemory: true,
+      numaNode: null,
+      linkLimitGBps: null,
+    },
+  ],
+  host: buildHost({ cgroupMemoryLimitBytes: 64 * GiB, cpuQuota: 8 }),
+  features: [
+    { name: "event timer", on: true, reason: null },
+    { name: "kernels", on: false, reason: "this build was made without nvcc: mapped memory is skipped" },
+  ],
+  build: { version: "0.1.0", compiler: "gcc 12.2.0", kernels: false, sanitizer: null },
+};
+
+const text = devicesReport(report, new Chalk({ level: 0 }));
+const linesWith = (part: string) => text.split("\n").filter((line) => line.includes(part));
+
+describe("devicesReport", () => {
+  it("has a row for each device, with its link now and at most", () => {
+    const rows = linesWith("NVIDIA H200").map((line) => line.trim().split(/\s{2,}/));
+    expect(rows).toEqual([
+      ["0", "NVIDIA H200", "0000:00:06.0", "139.8 GiB", "9.0", "0", "gen5 x16, 63.0 GB/s", "gen5 x16"],
+      ["1", "NVIDIA H200", "0000:00:06.0", "139.8 GiB", "9.0", "-", "-", "-"],
+    ]);
+  });
+
+  it("names driver, build and limits", () => {
+    expect(linesWith("Driver")[0]).toContain("580.159.04, CUDA 13.0, from libcuda.so.1");
+    expect(linesWith("Build")[0]).toContain("gcc 12.2.0, without kernels");
+    expect(linesWith("CPU  ")[0]).toContain("16 CPUs (quota 8), 1 NUMA node");
+    expect(linesWith("Memory")[0]).toContain("128 GiB, 120 GiB available, cgroup limit 64 GiB");
+    expect(linesWith("Memlock")[0]).toContain("8 MiB");
+    expect(linesWith("Huge pages")[0]).toContain("madvise");
+  });
+
+  it("says of a feature that is off why", () => {
+    expect(text).toContain("on   event timer\n");
+    expect(text).toContain("off  kernels      this build was made without nvcc");
+  });
+
+  it("announces the emulated device first", () => {
+    const emulated = devicesReport(
+      { ...report, backend: "emulated", notice: emulatedNotice },
+      new Chalk({ level: 0 }),
+    );
+    expect(emulated.split("\n")[0]).toBe(`! ${emulatedNotice}`);
+  });
+
+  it("is coloured by chalk alone and at most 110 columns wide", () => {
+    expect(text).not.toContain("\u001b");
+    expect(devicesReport(report, new Chalk({ level: 1 }))).toContain("\u001b");
+    expect(Math.max(...text.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(110);
+  });
+});

@@ -1,0 +1,186 @@
+import { Chalk } from "chalk";
+import { describe, expect, it } from "vitest";
+import { csvReport } from "../../src/report/csv.js";
+import { formatOfPath, renderReport, reportFormats } from "../../src/report/formats.js";
+import { jsonReport } from "../../src/report/json.js";
+import { markdownReport } from "../../src/report/markdown.js";
+import { emulatedNotice } from "../../src/results/notice.js";
+import { parseResult } from "../../src/results/parse.js";
+import {
+  buildCell,
+  buildColdStart,
+  buildDocument,
+  buildEmulatedDocument,
+  buildFailed,
+  buildMismatch,
+  buildSkipped,
+  defaultSweepCells,
+} from "../helpers/result-document.js";
+
+const sweep = buildDocument({ cells: defaultSweepCells(), coldStart: [buildColdStart()] });
+
+describe("JSON", () => {
+  it("is the document itself, valid, and ends in a line break", () => {
+    const text = jsonReport(sweep);
+    expect(parseResult(text)).toEqual(sweep);
+    expect(text).toMatch(/^\{\n {2}"schemaVersion": 1,\n.*\n\}\n$/s);
+  });
+
+  it("keeps a column of samples on one line", () => {
+    expect(jsonReport(sweep)).toMatch(/^ +"round": \[0,1\],?$/m);
+  });
+
+  it("agrees with JSON.stringify on every kind of value", () => {
+    const value = {
+      a: [],
+      b: {},
+      c: [{}, [1, [2]]],
+      d: 'quote " and \n',
+      e: null,
+      f: [null, true],
+      g: undefined,
+      h: 1e-7,
+    };
+    expect(JSON.parse(jsonReport(value))).toEqual(JSON.parse(JSON.stringify(value)));
+  });
+});
+
+/** A reader of RFC 4180, on its own feet. */
+function parseCsv(text: string): Record<string, string>[] {
+  const rows: string[][] = [[""]];
+  let quoted = false;
+  for (let at = 0; at < text.length; ++at) {
+    const row = rows.at(-1)!;
+    const character = text[at]!;
+    if (quoted && character === '"' && text[at + 1] === '"') {
+      row[row.length - 1] += '"';
+      ++at;
+    } else if (character === '"') {
+      quoted = !quoted;
+    } else if (!quoted && character === ",") {
+      row.push("");
+    } else if (!quoted && character === "\n") {
+      rows.push([""]);
+    } else {
+      row[row.length - 1] += character;
+    }
+  }
+  const [head = [], ...body] = rows.slice(0, -1);
+  return body.map((row) => {
+    expect(row).toHaveLength(head.length);
+    return Object.fromEntries(head.map((name, column) => [name, row[column] ?? ""]));
+  });
+}
+
+describe("CSV", () => {
+  it("has a row for each cell and direction, numbers unrounded", () => {
+    const bidir = buildCell({ direction: "bidir", GBps: { h2d: 52.333333333, d2h: 50.1, sum: 102.43 } });
+    const rows = parseCsv(csvReport(buildDocument({ cells: [buildCell({ GBps: 55.4 }), bidir] })));
+    expect(rows.map(({ direction, moved }) => [direction, moved])).toEqual([
+      ["h2d", "h2d"],
+      ["bidir", "h2d"],
+      ["bidir", "d2h"],
+      ["bidir", "sum"],
+    ]);
+    expect(rows[1]).toMatchObject({
+      id: bidir.id,
+      backend: "cuda",
+      notice: "",
+      size_bytes: "16777216",
+      bandwidth_gbps_median: "52.333333333",
+      latency_us_median: "",
+      outcome: "converged",
+    });
+  });
+
+  it("says of the emulated device in each row what its figures are", () => {
+    const rows = parseCsv(csvReport(buildEmulatedDocument({ cells: defaultSweepCells() })));
+    expect(rows).toHaveLength(90);
+    expect(new Set(rows.map(({ backend, notice }) => `${backend}: ${notice}`))).toEqual(
+      new Set([`emulated: ${emulatedNotice}`]),
+    );
+  });
+
+  it("has a row for what was not measured, and quotes what needs it", () => {
+    const reason = 'of two parts, one "quoted"\nand a second line';
+    const cells = [buildSkipped({}, reason), buildFailed({ workers: 2 }, "CODE", "out of memory")];
+    const rows = parseCsv(csvReport(buildDocument({ cells })));
+    expect(rows[0]).toMatchObject({
+      outcome: "skipped",
+      skip_reason: reason,
+      bandwidth_gbps_median: "",
+      moved: "",
+    });
+    expect(rows[1]).toMatchObject({ outcome: "failed", error: "out of memory" });
+  });
+});
+
+describe("Markdown", () => {
+  const text = markdownReport(sweep);
+
+  it("has the header, a table for each direction, the cold start and the findings", () => {
+    expect(text).toContain("- **Device:** NVIDIA H200");
+    expect(text).toContain(
+      "## Host to device (H2D), GB/s\n\n| size | workers | pageable | staged | pinned |",
+    );
+    expect(text).toContain("| 64 KiB | 1 | 9.65 ±13 % \\* | 6.74 | 17.7 | 1.84× | 28.2 % |");
+    expect(text).toContain("| pinned/pageable | pinned/link |\n");
+    expect(text).toContain("## Cold start: paid once, part of no figure above");
+    expect(text).toMatch(/## Findings\n\n- pinned is/);
+  });
+
+  it("has equally many columns in every row of a table", () => {
+    const tables = text.split("\n\n").filter((block) => block.startsWith("|"));
+    expect(tables).toHaveLength(3);
+    for (const table of tables) {
+      expect(new Set(table.split("\n").map((row) => row.split("|").length)).size).toBe(1);
+    }
+  });
+
+  it("says first that figures are an emulated device's", () => {
+    expect(markdownReport(buildEmulatedDocument()).split("\n")[2]).toBe(`> **${emulatedNotice}**`);
+  });
+
+  it("escapes what would break a table or be taken for markup, and is loud about wrong data", () => {
+    const cells = [buildMismatch(), buildSkipped({ memory: "mapped" }, "a | b <c>")];
+    const broken = markdownReport(buildDocument({ cells }));
+    expect(broken).toContain("a \\| b \\<c\\>");
+    expect(broken).toContain("\n- \\- skipped: a");
+    expect(broken).toContain("**MISMATCH**");
+  });
+});
+
+describe("formats", () => {
+  it.each([
+    ["result.json", "json"],
+    ["/data/Result.JSON", "json"],
+    ["a.b.csv", "csv"],
+    ["notes.md", "markdown"],
+    ["table.txt", "table"],
+    ["/dev/stdout", "json"],
+    ["/dev/fd/63", "json"],
+  ])("takes %s for %s", (path, format) => {
+    expect(formatOfPath(path)).toBe(format);
+  });
+
+  it.each([
+    ["report.html", "report.html has the extension .html, which names no format."],
+    ["report.xml", "report.xml has the extension .xml, which names no format."],
+    ["report", "report has no extension, which names no format."],
+    [".json", ".json has no extension, which names no format."],
+  ])("refuses %s and lists what there is", (path, message) => {
+    expect(() => formatOfPath(path)).toThrowError(
+      expect.objectContaining({ kind: "usage", message, hint: "Use one of .json, .csv, .md, .txt." }),
+    );
+  });
+
+  it("renders each, the same each time, and says of the emulated device what it is", () => {
+    const chalk = new Chalk({ level: 0 });
+    const document = buildEmulatedDocument();
+    for (const format of reportFormats) {
+      const text = renderReport(document, format, chalk);
+      expect(text).toBe(renderReport(document, format, chalk));
+      expect(text).toContain(emulatedNotice);
+    }
+  });
+});

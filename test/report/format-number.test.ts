@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import {
+  formatGBps,
+  formatHalfWidth,
+  formatMicroseconds,
+  formatPrecision,
+  formatRatio,
+  formatShare,
+  formatWholeShare,
+} from "../../src/report/format-number.js";
+
+describe("numbers for people", () => {
+  it.each([
+    [3985.9, "3985"],
+    [103.29, "103.2"],
+    [55.46, "55.4"],
+    [55.3, "55.3"],
+    [9.999, "9.99"],
+    [4.35, "4.35"],
+    [0.47, "0.47"],
+    [0.01239, "0.0123"],
+    [0, "0.00"],
+  ])("shows a rate of %f GB/s as %s, never rounded up", (rate, shown) => {
+    expect(formatGBps(rate)).toBe(shown);
+  });
+
+  it("rounds times up, for less is better", () => {
+    expect([2.341, 12.31, 999.91, 1864.2].map(formatMicroseconds)).toEqual([
+      "2.35",
+      "12.4",
+      "1000.0",
+      "1865",
+    ]);
+  });
+
+  it("never rounds a share into a better one", () => {
+    expect([0.9996, 0.99999, 1, 0.879, 0.0004].map(formatShare)).toEqual([
+      "99.9 %",
+      "99.9 %",
+      "100.0 %",
+      "87.9 %",
+      "0.0 %",
+    ]);
+    expect([0.9199, 0.0156].map(formatWholeShare)).toEqual(["91 %", "1.5 %"]);
+  });
+
+  it("gives ratios the digits that they need", () => {
+    expect([12.9, 2.99, 1.047, 1.0049, 0.8].map(formatRatio)).toEqual([
+      "12×",
+      "2.9×",
+      "1.04×",
+      "1.004×",
+      "0.80×",
+    ]);
+  });
+
+  it("rounds intervals up and shows a precision as it was given", () => {
+    expect([0.0101, 0.021, 0.123].map(formatHalfWidth)).toEqual(["±1.1 %", "±2.1 %", "±13 %"]);
+    expect([0.01, 0.005, 0.1].map(formatPrecision)).toEqual(["±1 %", "±0.5 %", "±10 %"]);
+  });
+});

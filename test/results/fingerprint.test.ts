@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { type FingerprintParts, fingerprint } from "../../src/results/fingerprint.js";
+import { buildDevice, buildHost } from "../helpers/result-document.js";
+
+const parts: FingerprintParts = {
+  backend: "cuda",
+  devices: [buildDevice()],
+  driverVersion: "580.159.04",
+  cudaVersion: "13.0",
+  host: buildHost(),
+  pinbenchVersion: "0.1.0",
+};
+
+describe("fingerprint", () => {
+  it("names what two results must share, one string a fact", () => {
+    expect(fingerprint(parts)).toEqual({
+      backend: "cuda",
+      gpu: "NVIDIA H200",
+      gpuCount: "1",
+      driver: "580.159.04",
+      cuda: "13.0",
+      linkUnderLoad: "gen5 x16",
+      cpu: "Intel(R) Xeon(R) Platinum 8480+",
+      usableCpus: "16",
+      numaNodes: "1",
+      kernel: "6.1.0-28-amd64",
+      transparentHugePages: "madvise",
+      governor: null,
+      virtualization: "kvm",
+      container: null,
+      pinbench: "0.1.0",
+    });
+  });
+
+  it("is the same on another node of the same make", () => {
+    const twin = {
+      ...parts,
+      host: buildHost({ hostname: "node-2" }),
+      devices: [buildDevice({ uuid: "GPU-2" })],
+    };
+    expect(fingerprint(twin)).toEqual(fingerprint(parts));
+  });
+
+  it("says equal devices once and different ones in order", () => {
+    const slower = {
+      generation: 4,
+      width: 8,
+      maxGeneration: 5,
+      maxWidth: 16,
+      smClockMHz: null,
+      memoryClockMHz: null,
+    };
+    const devices = [buildDevice(), buildDevice({ ordinal: 1 }), buildDevice({ ordinal: 2, link: slower })];
+    expect(fingerprint({ ...parts, devices })).toMatchObject({
+      gpu: "NVIDIA H200",
+      gpuCount: "3",
+      linkUnderLoad: "gen5 x16, gen4 x8",
+    });
+  });
+
+  it("has null for a link that is not known, and tells a quota", () => {
+    const found = fingerprint({
+      ...parts,
+      devices: [buildDevice({ link: null })],
+      host: buildHost({ cpuQuota: 4 }),
+    });
+    expect(found).toMatchObject({ linkUnderLoad: null, usableCpus: "16, quota 4" });
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { PinbenchError } from "../../src/errors.js";
+import { parseResult } from "../../src/results/parse.js";
+import { buildCell, buildDocument } from "../helpers/result-document.js";
+
+function failureOf(text: string): PinbenchError {
+  try {
+    parseResult(text, "old.json");
+  } catch (error) {
+    if (error instanceof PinbenchError) {
+      return error;
+    }
+    throw error;
+  }
+  throw new Error("it was accepted");
+}
+
+describe("parseResult", () => {
+  it("gives back the document that was written", () => {
+    const document = buildDocument({
+      cells: [buildCell({ GBps: 55.4 }), buildCell({ workers: 2, GBps: 55 })],
+    });
+    expect(parseResult(JSON.stringify(document))).toEqual(document);
+  });
+
+  it("lets properties pass that it does not know", () => {
+    const extended = { ...buildDocument(), comment: "from a later minor version" };
+    expect(() => parseResult(JSON.stringify(extended))).not.toThrow();
+  });
+
+  it.each([
+    ["an empty file", "", "old.json is empty."],
+    ["text", "no json", "old.json is not JSON ("],
+    ["a truncated file", JSON.stringify(buildDocument()).slice(0, 500), "old.json is not JSON ("],
+    ["other JSON", '{"bandwidth": 3}', "old.json is JSON, but no pinbench result: it has no schemaVersion."],
+    ["an array", "[1]", "old.json is JSON, but no pinbench result: it has no schemaVersion."],
+    ["null", "null", "old.json is JSON, but no pinbench result: it has no schemaVersion."],
+    [
+      "a later version",
+      '{"schemaVersion": 2}',
+      "old.json has schemaVersion 2, and this pinbench reads version 1.",
+    ],
+    [
+      "an odd version",
+      '{"schemaVersion": "x"}',
+      'old.json has schemaVersion "x", and this pinbench reads version 1.',
+    ],
+  ])("says of %s what it is", (_, text, message) => {
+    const failure = failureOf(text);
+    expect(failure.message).toContain(message);
+    expect(failure.kind).toBe("usage");
+    expect(failure.message).not.toContain("\n");
+    expect(failure.hint).not.toBeNull();
+  });
+
+  it("names the first path that is wrong", () => {
+    const document = buildDocument({
+      cells: [buildCell({ GBps: 55.4 }), buildCell({ workers: 2, GBps: 55 })],
+    });
+    const durations: unknown[] = document.cells[1]?.samples[0]?.durationNs ?? [];
+    durations[1] = "fast";
+    expect(failureOf(JSON.stringify(document)).message).toMatch(
+      /^old\.json is not a valid pinbench result at cells\[1\]\.samples\[0\]\.durationNs\[1\]: .*number/,
+    );
+  });
+
+  it("rejects negative durations, a cell that is there twice, and columns of unequal length", () => {
+    const negative = buildCell({ GBps: 1 });
+    negative.samples[0]?.durationNs.splice(0, 1, -5);
+    expect(failureOf(JSON.stringify(buildDocument({ cells: [negative] }))).message).toContain(
+      "durationNs[0]",
+    );
+
+    const twice = buildDocument({ cells: [buildCell(), buildCell()] });
+    expect(failureOf(JSON.stringify(twice)).message).toContain("has the cell d0/h2d/pinned/16777216/w1");
+
+    const ragged = buildCell({ GBps: 1 });
+    ragged.samples[0]?.round.pop();
+    expect(failureOf(JSON.stringify(buildDocument({ cells: [ragged] }))).message).toContain(
+      "unequal columns",
+    );
+  });
+});

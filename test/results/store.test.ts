@@ -1,0 +1,189 @@
+import { execFile, execFileSync } from "node:child_process";
+import { constants } from "node:fs";
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { checkWritable, finalize, writePartial } from "../../src/results/store.js";
+
+let folder = "";
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "pinbench-store-")));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+const inFolder = (name: string) => join(folder, name);
+
+describe("checkWritable", () => {
+  it("passes a new file and leaves nothing behind", async () => {
+    await checkWritable(inFolder("result.json"));
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("passes a file that is there and does not touch it", async () => {
+    await writeFile(inFolder("result.json"), "before");
+    await checkWritable(inFolder("result.json"));
+    expect(await readdir(folder)).toEqual(["result.json"]);
+    expect(await readFile(inFolder("result.json"), "utf8")).toBe("before");
+  });
+
+  it.each([
+    ["a folder that is not there", "none/result.json", "its folder does not exist"],
+    ["a folder in the file's place", "folder", "it is a folder"],
+    ["a file in a folder's place", "file/result.json", "a part of its path is a file"],
+    ["a name that is too long", `${"x".repeat(250)}.json`, "its name is too long"],
+    ["a name that only its .partial makes too long", `${"x".repeat(245)}.json`, "its name is too long"],
+    ["a link that leads to itself", "circle", "lead in a circle"],
+    ["no name", "", "it is no file name"],
+    ["a name that ends as a folder's", "new/", "it is no file name"],
+  ])("refuses %s", async (_, name, reason) => {
+    await mkdir(inFolder("folder"));
+    await writeFile(inFolder("file"), "");
+    await symlink("circle", inFolder("circle"));
+    const before = await readdir(folder);
+    await expect(checkWritable(name === "" ? "" : `${folder}/${name}`)).rejects.toMatchObject({
+      kind: "output",
+      message: expect.stringMatching(new RegExp(`^cannot write .*: .*${reason}.*\\.$`)),
+      hint: expect.any(String),
+    });
+    expect(await readdir(folder)).toEqual(before);
+  });
+
+  it.runIf(process.getuid?.() !== 0)("refuses a folder and a file that are read-only", async () => {
+    await writeFile(inFolder("result.json"), "before", { mode: 0o444 });
+    await expect(checkWritable(inFolder("result.json"))).rejects.toMatchObject({ kind: "output" });
+    await chmod(folder, 0o555);
+    await expect(checkWritable(inFolder("new.json"))).rejects.toMatchObject({
+      message: expect.stringContaining("permission denied"),
+    });
+    await chmod(folder, 0o755);
+  });
+
+  it("finds out where only trying tells, even for root", async () => {
+    await expect(checkWritable("/proc/result.json")).rejects.toMatchObject({ kind: "output" });
+  });
+
+  it("does not wait for a reader of a fifo", async () => {
+    execFileSync("mkfifo", [inFolder("pipe.json")]);
+    await checkWritable(inFolder("pipe.json"));
+  });
+});
+
+describe("writePartial", () => {
+  it("writes FILE.partial whole and leaves FILE as it was", async () => {
+    await writeFile(inFolder("result.json"), "before");
+    await writePartial(inFolder("result.json"), "round 1");
+    await writePartial(inFolder("result.json"), "round 2");
+    expect((await readdir(folder)).sort()).toEqual(["result.json", "result.json.partial"]);
+    expect(await readFile(inFolder("result.json.partial"), "utf8")).toBe("round 2");
+    expect(await readFile(inFolder("result.json"), "utf8")).toBe("before");
+  });
+
+  it("does not show to others what FILE hides", async () => {
+    await writeFile(inFolder("result.json"), "before", { mode: 0o600 });
+    await writePartial(inFolder("result.json"), "round 1");
+    expect((await stat(inFolder("result.json.partial"))).mode & 0o777).toBe(0o600);
+  });
+
+  it("leaves no temporary file when it fails", async () => {
+    await mkdir(inFolder("result.json.partial"));
+    await expect(writePartial(inFolder("result.json"), "round 1")).rejects.toMatchObject({ kind: "output" });
+    expect(await readdir(folder)).toEqual(["result.json.partial"]);
+  });
+});
+
+describe("finalize", () => {
+  it("replaces FILE and removes FILE.partial", async () => {
+    await writeFile(inFolder("result.json"), "before");
+    await writePartial(inFolder("result.json"), "round 1");
+    await finalize(inFolder("result.json"), "done");
+    expect(await readdir(folder)).toEqual(["result.json"]);
+    expect(await readFile(inFolder("result.json"), "utf8")).toBe("done");
+  });
+
+  it("replaces rather than overwrites: who has FILE open keeps reading the old one", async () => {
+    await writeFile(inFolder("result.json"), "before");
+    const reader = await open(inFolder("result.json"));
+    await finalize(inFolder("result.json"), "done");
+    expect(await reader.readFile("utf8")).toBe("before");
+    await reader.close();
+  });
+
+  it("keeps the permissions of FILE, and gives a new one those of the umask", async () => {
+    await writeFile(inFolder("old.json"), "before");
+    await chmod(inFolder("old.json"), 0o640);
+    await finalize(inFolder("old.json"), "done");
+    await finalize(inFolder("new.json"), "done");
+    expect((await stat(inFolder("old.json"))).mode & 0o7777).toBe(0o640);
+    expect((await stat(inFolder("new.json"))).mode & 0o7777).toBe(0o666 & ~process.umask());
+  });
+
+  it("writes through a symbolic link, also one whose target is not there yet", async () => {
+    await mkdir(inFolder("data"));
+    await writeFile(inFolder("data/old.json"), "before");
+    await symlink("data/old.json", inFolder("old.json"));
+    await symlink("data/new.json", inFolder("new.json"));
+    for (const name of ["old.json", "new.json"]) {
+      await checkWritable(inFolder(name));
+      await writePartial(inFolder(name), "round 1");
+      await finalize(inFolder(name), "done");
+      expect((await lstat(inFolder(name))).isSymbolicLink()).toBe(true);
+      expect(await readFile(inFolder(`data/${name}`), "utf8")).toBe("done");
+    }
+    expect((await readdir(inFolder("data"))).sort()).toEqual(["new.json", "old.json"]);
+    expect((await readdir(folder)).sort()).toEqual(["data", "new.json", "old.json"]);
+  });
+
+  it("writes a fifo directly, and no FILE.partial beside it", async () => {
+    const pipe = inFolder("pipe.json");
+    execFileSync("mkfifo", [pipe]);
+    const text = "0123456789".repeat(50_000);
+    const reader = promisify(execFile)("cat", [pipe], { maxBuffer: 1e6 });
+    await writePartial(pipe, "round 1");
+    await finalize(pipe, text);
+    expect((await reader).stdout).toBe(text);
+    expect(await readdir(folder)).toEqual(["pipe.json"]);
+  });
+
+  it("takes a reader of a fifo that has gone for satisfied", async () => {
+    const pipe = inFolder("pipe.json");
+    execFileSync("mkfifo", [pipe]);
+    const reader = await open(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writing = finalize(pipe, "0123456789".repeat(50_000));
+    await reader.read(Buffer.alloc(10), 0, 10).catch(() => undefined);
+    await reader.close();
+    await expect(writing).resolves.toBeUndefined();
+  });
+
+  it("writes to a device such as /dev/null", async () => {
+    await checkWritable("/dev/null");
+    await finalize("/dev/null", "done");
+    expect((await stat("/dev/null")).isCharacterDevice()).toBe(true);
+  });
+
+  it("writes to a descriptor of the process by its path", async () => {
+    const handle = await open(inFolder("redirected"), "w");
+    await handle.write("first\n");
+    await finalize(`/dev/fd/${handle.fd}`, "second\n");
+    await handle.close();
+    expect(await readFile(inFolder("redirected"), "utf8")).toBe("first\nsecond\n");
+  });
+});

@@ -1,0 +1,54 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+
+/** Stands in for tsc and cmake-js: notes its call, then writes what the real one would; fails where told to. */
+const fakeTool = (name: string, outFlag: string, outputs: string[]) => `#!/bin/sh
+echo "${name}" >> calls.log
+if [ -e "${name}.fails" ]; then echo "${name} says what is wrong"; exit 1; fi
+while [ "$1" != "${outFlag}" ]; do shift; done
+for file in ${outputs.join(" ")}; do mkdir -p "$(dirname "$2/$file")" && touch "$2/$file"; done
+`;
+
+/** A small checkout with the real scripts and fake compilers, so that a build takes no time. */
+export class FakeCheckout {
+  readonly root = mkdtempSync(join(tmpdir(), "pinbench-setup-"));
+
+  constructor() {
+    cpSync(resolve(import.meta.dirname, "../../scripts"), join(this.root, "scripts"), { recursive: true });
+    for (const file of ["src/cli/main.ts", "cuda/engine/a.cpp", "CMakeLists.txt", "package-lock.json"]) {
+      this.write(file, "first");
+    }
+    for (const name of ["typescript", "cmake-js", "node-addon-api"]) this.write(`node_modules/${name}/a`, "");
+    this.writeTool("tsc", fakeTool("tsc", "--outDir", ["cli/main.js"]));
+    const built = ["Release/pinbench.node", "Release/libpinbench_emulated.so"];
+    this.writeTool("cmake-js", fakeTool("cmake-js", "--out", built));
+  }
+
+  write(file: string, content: string, mode = 0o644): void {
+    const path = join(this.root, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content, { mode });
+  }
+
+  delete(path: string): void {
+    rmSync(join(this.root, path), { recursive: true, force: true });
+  }
+
+  /** Runs one of the scripts; `calls` are the compilers it started, each once. */
+  run(script: string, env: NodeJS.ProcessEnv = {}) {
+    this.delete("calls.log");
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(this.root, "scripts", script)], {
+      encoding: "utf8",
+      env: { ...process.env, ...env },
+    });
+    const log = join(this.root, "calls.log");
+    const calls = existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : [];
+    return { status, output: stdout + stderr, calls: [...new Set(calls)] };
+  }
+
+  private writeTool(name: string, script: string): void {
+    this.write(`node_modules/.bin/${name}`, script, 0o755);
+  }
+}

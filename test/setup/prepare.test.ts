@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeCheckout } from "./fake-checkout.js";
+
+describe("prepare", () => {
+  let checkout: FakeCheckout;
+  beforeEach(() => {
+    checkout = new FakeCheckout();
+  });
+  afterEach(() => checkout.delete("."));
+
+  it("builds everything in a fresh checkout, without a word", () => {
+    expect(checkout.run("prepare.mjs")).toEqual({ status: 0, output: "", calls: ["tsc", "cmake-js"] });
+  });
+
+  it("does nothing when the build is up to date", () => {
+    checkout.run("prepare.mjs");
+    expect(checkout.run("prepare.mjs")).toEqual({ status: 0, output: "", calls: [] });
+  });
+
+  it("goes by contents, not by times", () => {
+    checkout.run("prepare.mjs");
+    checkout.write("cuda/engine/a.cpp", "first");
+    expect(checkout.run("prepare.mjs").calls).toEqual([]);
+  });
+
+  it.each([
+    ["a C++ source changes", "cuda/engine/a.cpp", ["cmake-js"]],
+    ["a source is added", "cuda/engine/b.cpp", ["cmake-js"]],
+    ["CMakeLists.txt changes", "CMakeLists.txt", ["cmake-js"]],
+    ["a TypeScript source changes", "src/cli/main.ts", ["tsc"]],
+    ["the dependencies change", "package-lock.json", ["tsc", "cmake-js"]],
+  ])("builds what is out of date when %s", (_, file, calls) => {
+    checkout.run("prepare.mjs");
+    checkout.write(file, "second");
+    expect(checkout.run("prepare.mjs").calls).toEqual(calls);
+  });
+
+  it.each([
+    ["dist", ["tsc"]],
+    ["build/Release/pinbench.node", ["cmake-js"]],
+  ])("builds %s again when it is gone", (path, calls) => {
+    checkout.run("prepare.mjs");
+    checkout.delete(path);
+    expect(checkout.run("prepare.mjs").calls).toEqual(calls);
+  });
+
+  it("shows the compiler's words when a build fails, and tries again the next time", () => {
+    checkout.write("cmake-js.fails", "");
+    const failed = checkout.run("prepare.mjs");
+    expect(failed.status).toBe(1);
+    expect(failed.output).toContain("cmake-js says what is wrong");
+    checkout.delete("cmake-js.fails");
+    expect(checkout.run("prepare.mjs")).toEqual({ status: 0, output: "", calls: ["cmake-js"] });
+  });
+
+  it("says in one line that it builds nothing without the development dependencies", () => {
+    checkout.delete("node_modules");
+    const { status, output, calls } = checkout.run("prepare.mjs");
+    expect({ status, calls }).toEqual({ status: 0, calls: [] });
+    expect(output).toMatch(/^pinbench: not built, because .*\n$/);
+  });
+
+  it("says in one sentence which compilers are missing", () => {
+    checkout.run("prepare.mjs");
+    checkout.write("cuda/engine/a.cpp", "second");
+    const { status, output } = checkout.run("prepare.mjs", { PATH: "" });
+    expect(status).toBe(1);
+    expect(output).toMatch(/^Building pinbench's native part needs .*g\+\+.*apt-get install .*\n$/);
+  });
+});
