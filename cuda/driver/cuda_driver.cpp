@@ -35,10 +35,9 @@ void resolve(const SharedLibrary& library, Entry& entry, const char* symbol,
   if (!entry) missing.emplace_back(symbol);
 }
 
-std::string join(const std::vector<std::string>& names) {
-  std::string joined;
-  for (const auto& name : names) joined += (joined.empty() ? "" : ", ") + name;
-  return joined;
+// The first one names the problem; the rest of a long list would bury it.
+std::string summarize(const std::vector<std::string>& names) {
+  return names.front() + (names.size() > 1 ? " and " + std::to_string(names.size() - 1) + " more" : "");
 }
 
 }  // namespace
@@ -59,7 +58,7 @@ CudaDriver::CudaDriver(const std::string& path) : library_(path) {
 #undef PINBENCH_RESOLVE_OPTIONAL
   if (!missing_required.empty()) {
     throw Error("NOT_A_CUDA_DRIVER",
-                path + " is no CUDA driver that pinbench can use: it lacks " + join(missing_required));
+                path + " is no CUDA driver that pinbench can use: it lacks " + summarize(missing_required));
   }
   if (const auto image = library_.function<const void* (*)()>(PINBENCH_EMULATED_IMAGE_SYMBOL))
     emulated_image_ = image();

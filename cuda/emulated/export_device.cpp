@@ -11,7 +11,7 @@ namespace {
 constexpr int kDriverVersion = 13000;
 constexpr int kPciBusIdBytes = sizeof "eeee:00:00.0";
 
-std::optional<int> attribute(int attribute) {
+std::optional<int> find_attribute(int attribute) {
   switch (attribute) {
     case cu::kAttributeMultiprocessorCount:
       return 1;  // kernels run on one thread
@@ -92,7 +92,7 @@ cu::Result exports::deviceTotalMem(std::size_t* bytes, cu::Device device) {
 
 cu::Result exports::deviceGetAttribute(int* value, int number, cu::Device device) {
   return driver_call(EntryPoint::deviceGetAttribute, [&](Driver& driver) {
-    const auto known = attribute(number);
+    const auto known = find_attribute(number);
     require_argument(value != nullptr && known.has_value());
     driver.require_device(device);
     *value = *known;

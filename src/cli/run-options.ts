@@ -29,6 +29,7 @@ export interface RunFlags {
   verify: boolean;
   seed?: number;
   maxPinned?: number;
+  llc?: number;
   numa: NumaChoice;
   dryRun?: boolean;
   format?: string;
@@ -59,6 +60,7 @@ export function addRunOptions(command: Command): Command {
     .option("--no-verify", "do not compare what was copied")
     .option("--seed <number>", "seed of the test pattern (1)", parseWhole("seed"))
     .option("--max-pinned <size>", "most memory to pin (a quarter of what is available)", parseSize)
+    .option("--llc <size>", "last-level cache, where the system misreports it (as VMs do)", parseSize)
     .option("--numa <node>", "local, or the node to run on and take memory from", parseNuma, "local")
     .option("--dry-run", "show the plan, its memory and its estimated time, and stop")
     .addOption(new Option("--format <name>", "what to print").choices(["table", "json", "csv", "markdown"]))

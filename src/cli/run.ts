@@ -10,7 +10,7 @@ import { plan } from "../plan/plan.js";
 import { formatOfPath, type ReportFormat, renderReport } from "../report/formats.js";
 import { jsonReport } from "../report/json.js";
 import { planReport } from "../report/plan.js";
-import type { ResultDocument } from "../results/schema.js";
+import type { HostRecord, ResultDocument } from "../results/schema.js";
 import { checkWritable, finalize } from "../results/store.js";
 import { plainChalk, stdoutChalk } from "./colour.js";
 import { Interruption } from "./interruption.js";
@@ -27,11 +27,12 @@ export async function run(flags: RunFlags, version: string): Promise<ExitCode> {
     if (!flags.quiet) process.stderr.write(`pinbench: ${text}\n`);
   };
 
+  if (!flags.dryRun) for (const { path } of outputs) await checkWritable(path);
   const loaded = loadAddon();
   const backend = await openBackend(flags.backend, loaded);
   if (backend.fallbackReason !== null)
     note(`${backend.fallbackReason}: measuring the emulated device instead.`);
-  const host = hostRecord();
+  const host = { ...hostRecord(), ...statedCache(flags) };
   const { build } = loaded.addon;
   const planned = plan(toPlanRequest(flags), planFacts(backend, build, host, flags.device));
   for (const text of planned.notes) note(text);
@@ -44,8 +45,6 @@ export async function run(flags: RunFlags, version: string): Promise<ExitCode> {
     );
     return ExitCode.ok;
   }
-  for (const { path } of outputs) await checkWritable(path);
-
   const identity: RunIdentity = {
     id: randomUUID(),
     startedAt,
@@ -73,6 +72,11 @@ export async function run(flags: RunFlags, version: string): Promise<ExitCode> {
   interruption.dispose();
   reportFailures(document);
   return interruption.exitCode ?? exitCodeOf(document);
+}
+
+/** A cold pool that is sized by a wrong cache is either not cold or needlessly large. */
+function statedCache({ llc }: RunFlags): Partial<HostRecord> {
+  return llc === undefined ? {} : { lastLevelCacheBytes: llc, lastLevelCacheSource: "--llc" };
 }
 
 function chooseFormat(flags: RunFlags): ReportFormat {

@@ -12,6 +12,9 @@ const chunkAlignmentBytes = 2 * MiB;
 /** No larger than a cell needs: a driver call that pins a chunk cannot be interrupted. */
 const preferredChunkBytes = 256 * MiB;
 
+/** Smaller pieces would save little and cost a driver call each. */
+const leastSplitChunkBytes = 32 * MiB;
+
 /** A copy has to find nothing of the buffer's last use in the cache: twice the cache lies between two uses. */
 const cachesPerColdPool = 2;
 
@@ -95,14 +98,22 @@ export function arenaBytes(geometry: ArenaGeometry): number {
 }
 
 /**
- * One chunk a worker as long as that stays within 256 MiB; otherwise chunks of 256 MiB, or of the largest buffer
- * where that is larger, because a copy may not span two.
+ * One chunk a worker as long as that stays within 256 MiB; otherwise the chunks, of at most that or of the largest
+ * buffer where it is larger (a copy may not span two), that waste least: memory that no cell uses is pinned too.
  */
 function commonChunkBytes(cells: readonly RotatingCell[]): number {
   const needBytes = largest(cells.map((cell) => cell.buffersPerWorker * strideBytes(cell.sizeBytes)));
   if (needBytes <= preferredChunkBytes) return roundUp(needBytes, chunkAlignmentBytes);
   const largestStrideBytes = largest(cells.map((cell) => strideBytes(cell.sizeBytes)));
-  return Math.max(preferredChunkBytes, roundUp(largestStrideBytes, chunkAlignmentBytes));
+  const unitBytes = Math.max(roundUp(largestStrideBytes, chunkAlignmentBytes), leastSplitChunkBytes);
+  let best = { chunkBytes: 0, totalBytes: Number.POSITIVE_INFINITY };
+  const mostUnits = Math.max(1, Math.floor(preferredChunkBytes / unitBytes));
+  for (let units = mostUnits; units >= 1; --units) {
+    const chunkBytes = units * unitBytes;
+    const totalBytes = arenaBytes(arenaGeometry(cells, chunkBytes));
+    if (totalBytes < best.totalBytes) best = { chunkBytes, totalBytes };
+  }
+  return best.chunkBytes;
 }
 
 /** Each worker has the chunks of the neediest cell that it takes part in: those of many workers share the cold pool. */

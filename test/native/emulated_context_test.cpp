@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <thread>

@@ -1,5 +1,7 @@
 // Copies between host and device memory, and memsets.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "emulated_library.hpp"

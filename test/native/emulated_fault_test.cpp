@@ -1,5 +1,6 @@
 // Injected faults, and what a sticky error does to a context.
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "emulated_library.hpp"

@@ -1,6 +1,6 @@
 // Streams, events, stream waits and the finite queue.
+#include <atomic>
 #include <chrono>
-#include <cmath>
 #include <thread>
 
 #include "emulated_library.hpp"

@@ -70,10 +70,13 @@ describe("planArenas", () => {
     });
   });
 
-  it("splits more into chunks that no buffer spans", () => {
-    // Two buffers of 96 MiB fit into a chunk of 256 MiB.
+  it("splits more into chunks that no buffer spans and that waste least", () => {
+    // Two buffers of 96 MiB would leave a quarter of a 256 MiB chunk unused.
     const arenas = planArenas([cell({ sizeBytes: 96 * MiB, buffersPerWorker: 5 })], staging);
-    expect(arenas.device).toEqual({ chunksOfWorker: [3], chunkBytes: 256 * MiB });
+    expect(arenas.device).toEqual({ chunksOfWorker: [5], chunkBytes: 96 * MiB });
+    // 19 x 32 MiB: the 7 of a 224 MiB chunk leave two unused, a chunk each leaves none.
+    const many = planArenas([cell({ sizeBytes: 32 * MiB, buffersPerWorker: 19 })], staging);
+    expect(arenaBytes(many.device)).toBe(19 * 32 * MiB);
   });
 
   it("takes chunks as large as the largest buffer where that is above 256 MiB", () => {
