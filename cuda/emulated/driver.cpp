@@ -6,12 +6,10 @@
 #include "emulated/handle_table.hpp"
 
 namespace pinbench::emulated {
-namespace {
 
-// A handle, not a reference: a context may end while threads still have it current.
-thread_local cu::Context current_handle = nullptr;
-
-}  // namespace
+Driver::Driver() {
+  require(pthread_key_create(&current_handle_key_, nullptr) == 0, cu::kErrorUnknown);
+}
 
 Driver& Driver::instance() {
   static Driver* const driver = new Driver;
@@ -82,12 +80,13 @@ std::shared_ptr<Context> Driver::find_context(cu::Context handle) {
 }
 
 std::shared_ptr<Context> Driver::current_context() {
-  return current_handle == nullptr ? nullptr : find_context(current_handle);
+  const auto handle = static_cast<cu::Context>(pthread_getspecific(current_handle_key_));
+  return handle == nullptr ? nullptr : find_context(handle);
 }
 
 void Driver::set_current_context(cu::Context handle) {
   require(handle == nullptr || find_context(handle) != nullptr, cu::kErrorInvalidContext);
-  current_handle = handle;
+  require(pthread_setspecific(current_handle_key_, handle) == 0, cu::kErrorOutOfMemory);
 }
 
 }  // namespace pinbench::emulated

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -45,7 +47,7 @@ class Driver {
     std::shared_ptr<Context> context;
   };
 
-  Driver() = default;
+  Driver();
   PrimaryContext& primary_context(cu::Device device);
   std::shared_ptr<Context> find_context(cu::Context handle);
 
@@ -54,6 +56,10 @@ class Driver {
   std::unique_ptr<Settings> settings_;
   std::unique_ptr<HostMemory> host_memory_;
   std::vector<PrimaryContext> primary_contexts_;  // by device
+  // Key of the calling thread's current context, a handle, not a reference, for a context may end while
+  // threads still have it current. Not thread_local: in a library opened with dlopen that is dynamic TLS,
+  // which GCC 12's leak checker misreads (it crashes) where a thread is alive at exit.
+  pthread_key_t current_handle_key_{};
 };
 
 }  // namespace pinbench::emulated

@@ -16,25 +16,27 @@ DeviceContext::DeviceContext(std::shared_ptr<const CudaDriver> driver, int ordin
   const auto begin_ns = now_ns();
   driver_->check(driver_->primaryContextRetain(&context_, device_));
   creation_ns_ = static_cast<double>(now_ns() - begin_ns);
-  team_ = std::make_unique<Team>([this] {
+  const auto enter = [this] {
     place_this_thread(placement_);
     driver_->check(driver_->contextSetCurrent(context_));
-  });
+  };
+  team_ = std::make_unique<Team>(enter);
+  device_thread_ = std::make_unique<Team>(enter);
 }
 
 DeviceContext::~DeviceContext() {
-  team_.reset();  // no thread may hold the context when it goes
+  // No thread may hold the context when it goes.
+  team_.reset();
+  device_thread_.reset();
   // Whatever the release returns, there is nobody left to tell.
   driver_->primaryContextRelease(device_);
 }
 
 void DeviceContext::on_device_thread(const std::function<void()>& job) {
-  team_->run(1, [&job](std::size_t) { job(); });
+  device_thread_->run(1, [&job](std::size_t) { job(); });
 }
 
 void DeviceContext::for_each_piece(std::size_t count, const std::function<void(std::size_t)>& job) {
-  const std::size_t cpus =
-      placement_.cpus.empty() ? std::thread::hardware_concurrency() : placement_.cpus.size();
   std::atomic<std::size_t> next{0};
   team_->run(std::min(placement_.threads, count), [&](std::size_t) {
     for (std::size_t piece = next.fetch_add(1); piece < count && !abort_.is_set();

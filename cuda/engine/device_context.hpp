@@ -27,7 +27,8 @@ class DeviceContext {
   Team& team() { return *team_; }
   AbortFlag& abort() { return abort_; }
 
-  // Runs on one thread of the team and waits.
+  // Runs on a thread of its own that is no worker, and waits: memory can be pinned while workers touch
+  // theirs.
   void on_device_thread(const std::function<void()>& job);
 
   // Calls job(0) … job(count - 1) in no order on the placement's number of threads; ends early on abort.
@@ -41,6 +42,7 @@ class DeviceContext {
   double creation_ns_ = 0;
   AbortFlag abort_;
   std::unique_ptr<Team> team_;
+  std::unique_ptr<Team> device_thread_;
 };
 
 }  // namespace pinbench

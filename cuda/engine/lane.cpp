@@ -5,6 +5,9 @@ namespace pinbench {
 Lanes::~Lanes() {
   const auto& cuda = context_.cuda();
   destroy_rings();
+  for (const auto stream : {upload_, download_}) {
+    if (stream != nullptr) cuda.streamDestroy(stream);
+  }
   for (const auto& lane : lanes_) {
     for (const auto event : {lane->origin, lane->start, lane->end, lane->refill[0], lane->refill[1]}) {
       if (event != nullptr) cuda.eventDestroy(event);
@@ -37,10 +40,15 @@ std::size_t Lanes::reserve_rings(std::size_t workers, const StagingShape& shape)
   const std::size_t bytes = workers * shape.slots * shape.chunk_bytes;
   ring_memory_ = HostBlock::allocate(context_, HostMemoryKind::kRegistered, bytes);
   context_.on_device_thread([&] {
+    for (auto* stream : {&upload_, &download_}) {
+      if (*stream == nullptr) cuda.check(cuda.streamCreate(stream, cu::kStreamNonBlocking));
+    }
     auto* next = ring_memory_->bytes().data();
     for (std::size_t worker = 0; worker < workers; ++worker) {
       auto& ring = lanes_[worker]->ring;
       ring.chunk_bytes = shape.chunk_bytes;
+      ring.upload = upload_;
+      ring.download = download_;
       for (std::size_t slot = 0; slot < shape.slots; ++slot, next += shape.chunk_bytes) {
         ring.slots.push_back(next);
         ring.done.push_back(nullptr);

@@ -15,8 +15,13 @@ struct StagingShape {
   std::size_t chunk_bytes = 0;
 };
 
-// One worker's pinned slots, each with the event that tells when its last DMA is complete.
+// One worker's pinned slots, each with the event that tells when its last DMA is complete. The workers of a
+// direction share one stream for these DMAs, the only work that does not go to a worker's own: a copy engine
+// that changes streams after every slot loses about 6 us each time (an H200 moves 2 MiB in 38), and nothing
+// is won by keeping apart what the link carries one after the other anyway.
 struct StagingRing {
+  cu::Stream upload = nullptr;
+  cu::Stream download = nullptr;
   std::vector<std::byte*> slots;
   std::vector<cu::Event> done;
   std::size_t chunk_bytes = 0;
@@ -54,6 +59,8 @@ class Lanes {
   DeviceContext& context_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::optional<HostBlock> ring_memory_;
+  cu::Stream upload_ = nullptr;
+  cu::Stream download_ = nullptr;
   std::size_t rings_ = 0;
 };
 

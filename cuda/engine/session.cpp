@@ -51,13 +51,17 @@ Session::~Session() {
 }
 
 ArenaReport Session::reserve_host(HostMemoryKind kind, const ArenaGeometry& geometry) {
-  const std::lock_guard lock(mutex_);
-  if (const auto found = host_arenas_.find(kind); found != host_arenas_.end()) {
-    if (found->second.geometry().holds(geometry)) return found->second.report();
-    context_.on_device_thread([&] { host_arenas_.erase(found); });
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = host_arenas_.find(kind); found != host_arenas_.end()) {
+      if (found->second.geometry().holds(geometry)) return found->second.report();
+      context_.on_device_thread([&] { host_arenas_.erase(found); });
+    }
   }
-  return host_arenas_.emplace(kind, HostArena(context_, kind, geometry, options_.seed))
-      .first->second.report();
+  // Not under the lock: memory of several kinds is made ready at the same time.
+  HostArena arena(context_, kind, geometry, options_.seed);
+  const std::lock_guard lock(mutex_);
+  return host_arenas_.insert_or_assign(kind, std::move(arena)).first->second.report();
 }
 
 ArenaReport Session::reserve_device(const ArenaGeometry& geometry, bool with_destination) {

@@ -12,7 +12,7 @@ namespace {
 class StagedUpload : public Transfer {
  public:
   StagedUpload(const CudaDriver& cuda, Lane& lane, std::size_t size_bytes)
-      : cuda_(cuda), stream_(lane.stream), ring_(lane.ring), size_bytes_(size_bytes) {}
+      : cuda_(cuda), stream_(lane.ring.upload), ring_(lane.ring), size_bytes_(size_bytes) {}
 
   void issue(const BufferPair& buffer) override {
     for (std::size_t done = 0; done < size_bytes_; done += ring_.chunk_bytes) {
@@ -26,7 +26,10 @@ class StagedUpload : public Transfer {
     }
   }
 
-  void finish() override { cuda_.check(cuda_.streamSynchronize(stream_)); }
+  // The stream carries other workers' slots too; this worker's last one is what it waits for.
+  void finish() override {
+    if (next_ > 0) cuda_.check(cuda_.eventSynchronize(ring_.done[(next_ - 1) % ring_.slots.size()]));
+  }
 
  private:
   const CudaDriver& cuda_;
@@ -40,7 +43,7 @@ class StagedDownload : public Transfer {
  public:
   StagedDownload(const CudaDriver& cuda, Lane& lane, std::size_t size_bytes)
       : cuda_(cuda),
-        stream_(lane.stream),
+        stream_(lane.ring.download),
         ring_(lane.ring),
         size_bytes_(size_bytes),
         pending_(ring_.slots.size()) {}

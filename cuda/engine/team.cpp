@@ -19,6 +19,7 @@ void Team::run(std::size_t size, const std::function<void(std::size_t)>& job) {
 }
 
 void Team::start(std::size_t size, const std::function<void(std::size_t)>& job) {
+  one_job_at_a_time_.lock();
   {
     const std::lock_guard lock(mutex_);
     while (threads_.size() < size)
@@ -38,9 +39,14 @@ bool Team::wait_for(std::chrono::milliseconds timeout) {
 }
 
 void Team::wait() {
-  std::unique_lock lock(mutex_);
-  job_done_.wait(lock, [this] { return running_ == 0; });
-  if (first_error_) std::rethrow_exception(std::exchange(first_error_, nullptr));
+  std::exception_ptr error;
+  {
+    std::unique_lock lock(mutex_);
+    job_done_.wait(lock, [this] { return running_ == 0; });
+    error = std::exchange(first_error_, nullptr);
+  }
+  one_job_at_a_time_.unlock();
+  if (error) std::rethrow_exception(error);
 }
 
 void Team::thread_main(std::size_t index, std::size_t seen_generation) {

@@ -21,10 +21,12 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  // Calls job(0) … job(size - 1), each on its own thread, and waits; rethrows the first exception.
+  // Calls job(0) … job(size - 1), each on its own thread, and waits; rethrows the first exception. Jobs that
+  // several threads ask for run one after the other.
   void run(std::size_t size, const std::function<void(std::size_t)>& job);
 
-  // The same in two steps, for a caller that has something to do meanwhile. `job` must outlive wait().
+  // The same in two steps, for a caller that has something to do meanwhile. `job` must outlive wait(), which
+  // the same thread must call.
   void start(std::size_t size, const std::function<void(std::size_t)>& job);
   bool wait_for(std::chrono::milliseconds timeout);
   void wait();
@@ -33,6 +35,7 @@ class Team {
   void thread_main(std::size_t index, std::size_t seen_generation);
 
   const std::function<void()> on_thread_start_;
+  std::mutex one_job_at_a_time_;
   std::mutex mutex_;
   std::condition_variable job_posted_;
   std::condition_variable job_done_;

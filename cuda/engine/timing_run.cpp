@@ -91,7 +91,7 @@ bool TimingRun::take_sample(Worker& worker, std::size_t sample) {
   } else {
     take_wall_window(worker, window);
   }
-  if (is_bidirectional()) keep_link_busy(worker, sample);
+  if (is_bidirectional()) keep_other_direction_loaded(worker, sample);
   return !is_stopping();
 }
 
@@ -99,23 +99,10 @@ void TimingRun::issue_sample(Worker& worker) {
   for (std::size_t copy = 0; copy < request_.copies_per_sample && !is_stopping(); ++copy) worker.issue_next();
 }
 
-void TimingRun::issue_extra(Worker& worker, std::size_t copies) {
-  for (std::size_t copy = 0; copy < copies && !is_stopping(); ++copy) {
-    worker.transfer->issue(worker.buffers[worker.extra++ % worker.buffers.size()]);
-  }
-}
-
 void TimingRun::take_wall_window(Worker& worker, Window& window) {
   window.start_ns = static_cast<double>(now_ns());
   issue_sample(worker);
-  if (is_bidirectional() && !is_host_driven(request_.memory)) {
-    // More copies follow at once, so that the other direction is never alone while its window is open.
-    cuda_.check(cuda_.eventRecord(worker.lane.end, worker.lane.stream));
-    issue_extra(worker, std::max<std::size_t>(request_.copies_per_sample / 4, 1));
-    cuda_.check(cuda_.eventSynchronize(worker.lane.end));
-  } else {
-    worker.transfer->finish();
-  }
+  worker.transfer->finish();
   window.end_ns = static_cast<double>(now_ns());
 }
 
@@ -131,8 +118,6 @@ bool TimingRun::take_event_window(Worker& worker, std::size_t sample, Window& wi
   cuda_.check(cuda_.eventRecord(lane.start, lane.stream));
   issue_sample(worker);
   cuda_.check(cuda_.eventRecord(lane.end, lane.stream));
-  if (is_bidirectional())
-    issue_extra(worker, std::min(request_.copies_per_sample, kMaxHeldCopies - request_.copies_per_sample));
   if (!barrier_.arrive_and_wait()) {
     hold_->release_all();
     return false;
@@ -155,13 +140,22 @@ bool TimingRun::take_event_window(Worker& worker, std::size_t sample, Window& wi
   return true;
 }
 
-// Copies on until every window of this sample is closed, with two refills in the queue.
-void TimingRun::keep_link_busy(Worker& worker, std::size_t sample) {
-  closed_.fetch_add(1);
-  const std::size_t all_closed = (sample + 1) * request_.threads();
+// A direction's window closes with the last of its workers, as in a cell of one direction; a worker that is
+// done before waits, for more copies of its own would delay the others' (the copy engine does not share out
+// fairly). Once its window is closed, the whole team copies on until the other direction's is, with two
+// refills in the queue, so that neither direction is measured against an idle one.
+void TimingRun::keep_other_direction_loaded(Worker& worker, std::size_t sample) {
+  const std::size_t all_closed = (sample + 1) * request_.workers;
+  const bool is_first_team = worker.index < request_.workers;
+  auto& own = closed_[is_first_team ? 0 : 1];
+  const auto& other = closed_[is_first_team ? 1 : 0];
   const std::size_t refill_copies = std::max<std::size_t>(request_.copies_per_sample / 4, 1);
-  for (std::size_t turn = 0; closed_.load() < all_closed && !is_stopping(); ++turn) {
-    issue_extra(worker, refill_copies);
+  own.fetch_add(1);
+  while (own.load() < all_closed && !is_stopping()) std::this_thread::yield();
+  for (std::size_t turn = 0; other.load() < all_closed && !is_stopping(); ++turn) {
+    for (std::size_t copy = 0; copy < refill_copies && other.load() < all_closed; ++copy) {
+      worker.transfer->issue(worker.buffers[worker.extra++ % worker.buffers.size()]);
+    }
     if (is_host_driven(request_.memory)) continue;
     cuda_.check(cuda_.eventRecord(worker.lane.refill[turn % 2], worker.lane.stream));
     if (turn > 0) cuda_.check(cuda_.eventSynchronize(worker.lane.refill[(turn + 1) % 2]));
@@ -202,27 +196,22 @@ std::vector<SampleColumns> TimingRun::columns() const {
   return columns;
 }
 
-// The arithmetic of contract.ts's SampleColumns: each worker alone for latency; from the first start to the
-// last end for throughput one way; the harmonic mean of the workers' windows for bidir.
+// The arithmetic of contract.ts's SampleColumns: each worker alone for latency, from the first start to the
+// last end of the direction's workers for throughput.
 void TimingRun::append_sample(SampleColumns& columns, std::size_t first_worker, std::size_t sample) const {
-  double first_start_ns = 0;
-  double last_end_ns = 0;
-  double sum_of_rates = 0;
+  double first_start_ns = windows_[first_worker][sample].start_ns;
+  double last_end_ns = windows_[first_worker][sample].end_ns;
   for (std::size_t i = 0; i < request_.workers; ++i) {
     const auto& window = windows_[first_worker + i][sample];
-    const double duration_ns = window.end_ns - window.start_ns;
-    if (request_.latency) {
-      columns.start_ns.push_back(request_.event_timer ? released_ns_[sample] : window.start_ns);
-      columns.duration_ns.push_back(duration_ns);
-    }
-    first_start_ns = i == 0 ? window.start_ns : std::min(first_start_ns, window.start_ns);
-    last_end_ns = i == 0 ? window.end_ns : std::max(last_end_ns, window.end_ns);
-    sum_of_rates += 1 / duration_ns;
+    first_start_ns = std::min(first_start_ns, window.start_ns);
+    last_end_ns = std::max(last_end_ns, window.end_ns);
+    if (!request_.latency) continue;
+    columns.start_ns.push_back(request_.event_timer ? released_ns_[sample] : window.start_ns);
+    columns.duration_ns.push_back(window.end_ns - window.start_ns);
   }
   if (request_.latency) return;
   columns.start_ns.push_back(request_.event_timer ? released_ns_[sample] : first_start_ns);
-  columns.duration_ns.push_back(is_bidirectional() ? static_cast<double>(request_.workers) / sum_of_rates
-                                                   : last_end_ns - first_start_ns);
+  columns.duration_ns.push_back(last_end_ns - first_start_ns);
 }
 
 }  // namespace pinbench

@@ -41,8 +41,7 @@ class TimingRun {
   void take_wall_window(Worker& worker, Window& window);
   bool take_event_window(Worker& worker, std::size_t sample, Window& window);
   void issue_sample(Worker& worker);
-  void issue_extra(Worker& worker, std::size_t copies);
-  void keep_link_busy(Worker& worker, std::size_t sample);
+  void keep_other_direction_loaded(Worker& worker, std::size_t sample);
   void watch_hold();
   void cancel();
   bool is_stopping() const { return barrier_.is_cancelled() || context_.abort().is_set(); }
@@ -62,7 +61,8 @@ class TimingRun {
   std::vector<double> released_ns_;           // event timer: when a sample's hold was released
   std::atomic<std::size_t> warming_{0};       // workers that are warming up
   std::atomic<bool> link_read_{false};
-  std::atomic<std::size_t> closed_{0};     // windows closed, over all samples
+  // Windows closed over all samples: of the only direction or host to device, and of device to host.
+  std::atomic<std::size_t> closed_[2] = {0, 0};
   std::atomic<std::size_t> completed_{0};  // workers that took all their samples
   std::atomic<std::int64_t> hold_began_ns_{0};
   bool hold_timed_out_ = false;

@@ -53,7 +53,7 @@ export function addRunOptions(command: Command): Command {
     .option("--timer <list>", `of ${timers.join(", ")}`, choicesOf("timer", timers))
     .option("--cache <list>", `of ${caches.join(", ")}`, choicesOf("cache state", caches))
     .option("--precision <percent>", "how narrow the median's interval must be (1%)", parsePercent)
-    .option("--budget <time>", "time for the measurements of the whole sweep (8s)", parseDuration)
+    .option("--budget <time>", "time for measuring the whole sweep (8s; quick 250ms)", parseDuration)
     .option("--samples <count>", "a fixed number of samples a cell instead", parseWhole("number of samples"))
     .option("--staging-chunk <size>", "slot size of the staged copies' rings (2MiB)", parseSize)
     .option("--staging-slots <count>", "slots of a ring (3)", parseWhole("number of staging slots"))

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { hostRecord } from "../host/host-record.js";
 import type { RunIdentity } from "../measure/document.js";
+import { choosePlacement } from "../measure/placement.js";
 import { planFacts } from "../measure/plan-facts.js";
 import { runPlan } from "../measure/run.js";
 import { openBackend } from "../native/backend.js";
@@ -30,16 +31,21 @@ export async function run(flags: RunFlags, version: string): Promise<ExitCode> {
   if (!flags.dryRun) for (const { path } of outputs) await checkWritable(path);
   const loaded = loadAddon();
   const backend = await openBackend(flags.backend, loaded);
-  if (backend.fallbackReason !== null)
-    note(`${backend.fallbackReason}: measuring the emulated device instead.`);
   const host = { ...hostRecord(), ...statedCache(flags) };
   const { build } = loaded.addon;
   const planned = plan(toPlanRequest(flags), planFacts(backend, build, host, flags.device));
+  const selected = backend.facts.devices.filter(({ ordinal }) =>
+    planned.cells.some((cell) => cell.device === ordinal),
+  );
+  // Found now, like all that is wrong with a request: an error is the only line on stderr.
+  for (const { pciBusId } of selected) choosePlacement(pciBusId, flags.numa);
+  if (backend.fallbackReason !== null) {
+    note(
+      `${backend.fallbackReason}: ${flags.dryRun ? "planning for" : "measuring"} the emulated device instead.`,
+    );
+  }
   for (const text of planned.notes) note(text);
   if (flags.dryRun) {
-    const selected = backend.facts.devices.filter((device) =>
-      planned.cells.some((cell) => cell.device === device.ordinal),
-    );
     await writeStdout(
       format === "json" ? jsonReport(planned) : planReport(planned, selected, stdoutChalk(flags)),
     );

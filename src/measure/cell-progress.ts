@@ -31,9 +31,10 @@ export class CellProgress {
     if (cell.skipReason !== null) this.outcome = "skipped";
   }
 
-  /** Samples of the direction that has the fewest. */
+  /** Samples so far, as they are asked for; a latency sample has an entry a worker. */
   get taken(): number {
-    return this.samples[0]?.durationNs.length ?? 0;
+    const entries = this.samples[0]?.durationNs.length ?? 0;
+    return this.cell.mode === "latency" ? entries / this.cell.workers : entries;
   }
 
   get isOpen(): boolean {

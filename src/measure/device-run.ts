@@ -69,13 +69,14 @@ export async function measureDevice(
     skipWhatIsOff(run, session.opening);
     await prepare(run, session, plan, initNs, hooks, signal);
     run.rounds = await measureInRounds(session, run.cells, plan, budgetNs, hooks, signal);
+    if (!signal.aborted) closeCells(run);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     signal.removeEventListener("abort", abort);
     hooks.onActivity(`closing device ${run.device.ordinal}`);
     await session.close();
-    closeCells(run, signal);
+    addReusesTo(run);
   }
 }
 
@@ -114,12 +115,14 @@ async function prepare(
     () => true,
     () => session.reserveDevice(plan.arenas.device, plan.arenas.deviceCopies),
   );
-  for (const [kind, geometry] of Object.entries(plan.arenas.host) as [ArenaKind, ArenaGeometry][]) {
-    const usesIt = ({ cell }: CellProgress) => cell.memory !== "device" && arenaKind(cell.memory) === kind;
-    await reserving(run, usesIt, async () => {
-      run.arenas[kind] = await session.reserveHost(kind, geometry);
-    });
-  }
+  await Promise.all(
+    (Object.entries(plan.arenas.host) as [ArenaKind, ArenaGeometry][]).map(([kind, geometry]) => {
+      const usesIt = ({ cell }: CellProgress) => cell.memory !== "device" && arenaKind(cell.memory) === kind;
+      return reserving(run, usesIt, async () => {
+        run.arenas[kind] = await session.reserveHost(kind, geometry);
+      });
+    }),
+  );
   const { staging } = plan.arenas;
   if (staging !== null) {
     await reserving(
@@ -145,12 +148,12 @@ async function reserving(
   }
 }
 
-/** What is open when measuring ends did not converge; after an abort, what has no samples stays without outcome. */
-function closeCells(run: DeviceRun, signal: AbortSignal): void {
-  for (const progress of run.cells) {
-    if (progress.isOpen && (progress.taken > 0 || !signal.aborted)) progress.outcome = "budget";
-  }
-  if (run.coldStart !== null) {
-    run.coldStart = { ...run.coldStart, pinning: addReuses(run.coldStart.pinning, run.cells) };
-  }
+/** What is open at the end of measuring did not converge; an abort or a failure leaves it without outcome. */
+function closeCells(run: DeviceRun): void {
+  for (const progress of run.cells) if (progress.isOpen) progress.outcome = "budget";
+}
+
+function addReusesTo(run: DeviceRun): void {
+  if (run.coldStart === null) return;
+  run.coldStart = { ...run.coldStart, pinning: addReuses(run.coldStart.pinning, run.cells) };
 }

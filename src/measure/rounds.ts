@@ -41,7 +41,10 @@ export async function measureInRounds(
       hooks.onCell(progress, round);
       await measureCell(session, progress, { samples, round, verify: plan.verify });
       if (signal.aborted) return round;
-      if (progress.error?.sticky) skipOpenCells(cells, progress);
+      if (progress.error?.sticky) {
+        skipOpenCells(cells, progress);
+        break;
+      }
       if (progress.isOpen && progress.taken >= least && progress.halfWidth <= precision) {
         progress.outcome = "converged";
       }

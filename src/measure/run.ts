@@ -1,5 +1,5 @@
 import type { NativeError } from "../native/contract.js";
-import type { ResultDocument } from "../results/schema.js";
+import type { ErrorRecord, ResultDocument } from "../results/schema.js";
 import { type CellProgress, toErrorRecord } from "./cell-progress.js";
 import { type DeviceRun, measureDevice, startDeviceRun } from "./device-run.js";
 import { buildDocument, type RunIdentity } from "./document.js";
@@ -33,6 +33,8 @@ export async function runPlan(
     error: ResultDocument["run"]["error"] = null,
   ) => buildDocument(identity, { status, error, devices });
 
+  // A device that fails leaves the others to be measured, unless the error is the process' own.
+  let failure: ErrorRecord | null = null;
   const startedMs = performance.now();
   for (const [i, device] of devices.entries()) {
     const leftNs = plan.stopping.budgetNs - (performance.now() - startedMs) * 1e6;
@@ -56,11 +58,11 @@ export async function runPlan(
         signal,
       );
     } catch (error) {
-      return documentOf("failed", toErrorRecord(error as NativeError));
+      failure ??= toErrorRecord(error as NativeError);
     }
     if (signal.aborted) return documentOf("aborted");
-    const lost = device.cells.find(({ error }) => error?.sticky);
-    if (lost !== undefined) return documentOf("failed", lost.error);
+    const lost = device.cells.find(({ error }) => error?.sticky)?.error ?? null;
+    if (lost !== null || failure?.sticky) return documentOf("failed", lost ?? failure);
   }
-  return documentOf("complete");
+  return failure === null ? documentOf("complete") : documentOf("failed", failure);
 }

@@ -9,14 +9,11 @@ const leastRounds = 3;
 /** Rounds after those take so many samples at once. */
 const samplesPerExtraRound = 4;
 
-/** How long a throughput sample lasts at least: a synchronisation of 10 us is then half a percent of it. */
-const sampleNs = 2e6;
+/** How long a throughput sample lasts at least: a synchronisation of 10 us is then 0.2 % of it. */
+const sampleNs = 5e6;
 
 /** A held stream takes no more copies (kMaxHeldCopies in cuda/engine/measurement.hpp). */
 const maxHeldCopies = 128;
-
-/** Bidirectional streams are given extra copies behind the timed ones. */
-const maxHeldCopiesBidir = maxHeldCopies / 2;
 
 const maxCopiesPerSample = 4096;
 
@@ -29,13 +26,9 @@ const maxWarmupBytes = 4 * 1024 * 1024;
 const maxWarmupCopies = 64;
 
 /** Copies a worker makes for one sample, from the time that one copy took while calibrating. */
-export function copiesPerSample(
-  cell: { mode: Mode; timer: Timer; direction: string },
-  copyNs: number,
-): number {
+export function copiesPerSample(cell: { mode: Mode; timer: Timer }, copyNs: number): number {
   if (cell.mode === "latency") return 1;
-  const held = cell.direction === "bidir" ? maxHeldCopiesBidir : maxHeldCopies;
-  const most = cell.timer === "event" ? held : maxCopiesPerSample;
+  const most = cell.timer === "event" ? maxHeldCopies : maxCopiesPerSample;
   return Math.min(most, Math.max(1, Math.ceil(sampleNs / copyNs)));
 }
 

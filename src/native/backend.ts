@@ -28,22 +28,22 @@ export async function openBackend(
   { addon, emulatedLibraryPath }: LoadedAddon,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<Backend> {
-  const openEmulated = async (fallbackReason: string | null): Promise<Backend> => {
-    const driver = addon.openDriver({ driver: emulatedLibraryPath, nvml: null });
-    return {
-      name: "emulated",
-      library: emulatedLibraryPath,
-      driver,
-      facts: await driver.initialize(),
-      fallbackReason,
-    };
-  };
+  if (choice === "emulated") return openEmulated(addon, emulatedLibraryPath, null);
+  const opened = await openCudaOrSayWhyNot(choice, addon, environment);
+  return "absence" in opened ? openEmulated(addon, emulatedLibraryPath, opened.absence) : opened;
+}
+
+/** The GPU, or why `auto` is to go without. */
+async function openCudaOrSayWhyNot(
+  choice: BackendChoice,
+  addon: LoadedAddon["addon"],
+  environment: NodeJS.ProcessEnv,
+): Promise<Backend | { absence: string }> {
   try {
-    if (choice === "emulated") return await openEmulated(null);
     const named = environment.PINBENCH_CUDA_LIBRARY;
     const outcome = await openCuda(addon, named || cudaLibrary);
     if ("absence" in outcome) {
-      if (choice === "auto" && !named) return await openEmulated(outcome.absence);
+      if (choice === "auto" && !named) return outcome;
       throw new PinbenchError("unavailable", `The CUDA backend is not available: ${outcome.absence}.`, {
         hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or use --backend emulated.",
       });
@@ -51,6 +51,25 @@ export async function openBackend(
     return outcome;
   } catch (error) {
     throw error instanceof PinbenchError ? error : describeFailure(error as NativeError);
+  }
+}
+
+async function openEmulated(
+  addon: LoadedAddon["addon"],
+  library: string,
+  fallbackReason: string | null,
+): Promise<Backend> {
+  try {
+    const driver = addon.openDriver({ driver: library, nvml: null });
+    return { name: "emulated", library, driver, facts: await driver.initialize(), fallbackReason };
+  } catch (cause) {
+    const error = cause as NativeError;
+    throw new PinbenchError("unavailable", `The emulated device cannot be used: ${error.message}.`, {
+      hint: error.code.startsWith("CUDA_ERROR")
+        ? "Check the variables PINBENCH_EMULATED_… of the environment."
+        : "Run `npm run build` on this machine.",
+      cause,
+    });
   }
 }
 

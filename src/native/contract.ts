@@ -92,7 +92,10 @@ export interface SessionOptions {
 
 export interface NativeSession {
   readonly opening: SessionOpening;
-  /** Allocates and fills the host memory of one kind for `workers` workers; a larger geometry replaces a smaller. */
+  /**
+   * Allocates and fills the host memory of one kind; a larger geometry replaces a smaller. Calls for different
+   * kinds may overlap: one is pinned while another is touched.
+   */
   reserveHost(kind: ArenaKind, geometry: ArenaGeometry): Promise<ArenaReport>;
   /** The same on the device: host and device arenas of one session have the same geometry. `copies` is 2 for d2d. */
   reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<ArenaReport>;
@@ -178,10 +181,9 @@ export interface MeasureResult {
 }
 
 /**
- * Throughput: an entry a sample, all workers together; bytes moved in it are `workers x copiesPerSample x
- * sizeBytes`. Latency: an entry a copy and worker, of `sizeBytes` (sample-major, then worker).
- * For bidir the duration is the harmonic mean of the workers' own windows, each of which lies wholly
- * within the time in which all workers of both directions run: bytes over it is the sum of their rates.
+ * Throughput: an entry a sample, from the direction's first start to its last end; bytes moved in it are
+ * `workers x copiesPerSample x sizeBytes`. Latency: an entry a copy and worker, of `sizeBytes` (sample-major, then
+ * worker). For bidir the direction that is done first copies on until the other one is done too.
  */
 export interface SampleColumns {
   direction: "h2d" | "d2h" | "d2d";

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PinbenchError } from "../errors.js";
@@ -29,14 +28,24 @@ export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedA
         : "Run `npm run build` (it needs a C++ compiler and CMake).",
     });
   }
+  return { addon: openAddon(path), emulatedLibraryPath: join(dirname(path), emulatedLibraryName) };
+}
+
+/** Not by `require`, which runs a file as JavaScript whose name does not end in ".node". */
+function openAddon(path: string): NativeAddon {
+  const loaded: { exports: Partial<NativeAddon> } = { exports: {} };
+  const hint = "Run `npm run build` on this machine.";
   try {
-    const addon = createRequire(import.meta.url)(path) as NativeAddon;
-    return { addon, emulatedLibraryPath: join(dirname(path), emulatedLibraryName) };
+    process.dlopen(loaded, path);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = (cause instanceof Error ? cause.message : String(cause)).replace(/\.$/, "");
     throw new PinbenchError("unavailable", `The compiled module ${path} does not load: ${reason}.`, {
-      hint: "Run `npm run build` on this machine.",
+      hint,
       cause,
     });
   }
+  if (typeof loaded.exports.openDriver !== "function") {
+    throw new PinbenchError("unavailable", `${path} is a compiled module, but not pinbench's.`, { hint });
+  }
+  return loaded.exports as NativeAddon;
 }

@@ -10,6 +10,8 @@ export interface Preset {
   /** A plan takes of these what the usable CPUs allow. */
   workers: readonly number[];
   directions: readonly Direction[];
+  /** Measuring time of the whole sweep. */
+  budgetNs: number;
 }
 
 const KiB = 1024;
@@ -21,6 +23,8 @@ const quick: Preset = {
   memory: ["pageable", "pinned"],
   workers: [1],
   directions: ["h2d", "d2h"],
+  // Done in about a second, context and memory included.
+  budgetNs: 250e6,
 };
 
 export const presets: Readonly<Record<PresetName, Preset>> = {
@@ -30,8 +34,9 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
     memory: ["pageable", "staged", "pinned"],
     workers: [1, 2, 4],
     directions: ["h2d", "d2h"],
+    budgetNs: 8e9,
   },
-  shmoo: { ...quick, sizesBytes: shmooSizes() },
+  shmoo: { ...quick, sizesBytes: shmooSizes(), budgetNs: 8e9 },
 };
 
 export const presetNames = Object.keys(presets) as readonly PresetName[];

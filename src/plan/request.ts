@@ -17,7 +17,7 @@ export interface PlanRequest {
   caches?: readonly Cache[] | null | undefined;
   /** Relative half-width of the median's interval at which a cell has converged; 0.01 where absent. */
   precision?: number | null | undefined;
-  /** Measuring time of the whole sweep; 8 s where absent. */
+  /** Measuring time of the whole sweep; the preset's where absent (8 s, but for quick). */
   budgetNs?: number | null | undefined;
   /** A fixed count instead of precision and budget. */
   samplesPerCell?: number | null | undefined;

@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import { presets } from "./presets.js";
 import type { PlanRequest } from "./request.js";
 
 const MiB = 1024 * 1024;
@@ -28,7 +29,7 @@ export function resolveSettings(request: PlanRequest): Settings {
   return {
     stopping: {
       precision: boundedFigure("precision", request.precision, 0.01),
-      budgetNs: boundedFigure("budgetNs", request.budgetNs, 8e9),
+      budgetNs: boundedFigure("budgetNs", request.budgetNs, presets[request.preset ?? "default"].budgetNs),
       samplesPerCell: boundedFigure("samplesPerCell", request.samplesPerCell, null),
     },
     staging: {

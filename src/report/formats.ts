@@ -45,7 +45,7 @@ export function formatOfPath(path: string): ReportFormat {
     return "json";
   }
   const found = extension === "" ? "has no extension" : `has the extension ${extension}`;
-  throw new PinbenchError("usage", `${path} ${found}, which names no format.`, {
+  throw new PinbenchError("usage", `${path || '""'} ${found}, which names no format.`, {
     hint: `Use one of ${[...formatOfExtension.keys()].join(", ")}.`,
   });
 }

@@ -172,7 +172,7 @@ export const cellResultSchema = z.object({
   stats: z.array(statsSchema),
   link: linkSchema.nullable(),
   verification: z.object({ checkedBytes: count, mismatches: z.array(mismatchSchema) }).nullable(),
-  /** Null while the run goes on and the cell has not been finished. */
+  /** Null for a cell that is not finished: the run goes on, or it was aborted or failed. */
   outcome: outcomeSchema.nullable(),
   /** Why it was skipped; null otherwise. */
   skipReason: z.string().nullable(),

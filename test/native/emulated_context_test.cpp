@@ -182,10 +182,13 @@ TEST_CASE("child: exit with a held stream and a thread waiting for it" * doctest
   const Flag flag(*device);
   REQUIRE(device->streamWaitValue32(device->stream, flag.address(), 1, cu::kStreamWaitValueGeq) ==
           cu::kSuccess);
+  static std::atomic<bool> is_current{false};
   std::thread([=] {
     device->contextSetCurrent(device->context);
+    is_current = true;
     device->streamSynchronize(device->stream);
   }).detach();
+  while (!is_current) std::this_thread::yield();
   std::exit(kExitedInTest);
 }
 

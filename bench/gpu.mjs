@@ -1,0 +1,41 @@
+// `npm run bench:gpu [-- --only loop,peers,staged,registered,runs] [--runs 10] [--output FILE]`: the figures that
+// pinbench stands by, measured on this machine's GPU. `--backend emulated` tries the benchmark itself without one.
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { againstLoop } from "./gpu/against-loop.mjs";
+import { againstPeers } from "./gpu/against-peers.mjs";
+import { registeredBuffer, stagedCopies } from "./gpu/staged-and-registered.mjs";
+import { printWholeRuns, wholeRuns } from "./gpu/whole-runs.mjs";
+import { openSession } from "./lib/session.mjs";
+
+const { values, positionals } = parseArgs({
+  options: {
+    only: { type: "string", default: "registered,loop,peers,staged,runs" },
+    runs: { type: "string", default: "10" },
+    backend: { type: "string", default: "cuda" },
+    output: { type: "string" },
+  },
+  allowPositionals: true,
+});
+const sections = {
+  registered: registeredBuffer,
+  loop: againstLoop,
+  peers: againstPeers,
+  staged: stagedCopies,
+};
+const results = { command: `npm run bench:gpu -- ${process.argv.slice(2).join(" ")}`.trim() };
+
+for (const name of values.only.split(",")) {
+  if (name === "runs") {
+    // Flags after `--` go to every pinbench run.
+    results.runs = wholeRuns({ backend: values.backend, runs: Number(values.runs), flags: positionals });
+    printWholeRuns(results.runs);
+    continue;
+  }
+  const opened = await openSession(values.backend);
+  results.device = { ...opened.device, driverVersion: opened.backend.facts.driverVersion };
+  results.host = opened.host;
+  results[name] = await sections[name](opened);
+  await opened.session.close();
+}
+if (values.output) writeFileSync(values.output, `${JSON.stringify(results, null, 1)}\n`);

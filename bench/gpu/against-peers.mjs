@@ -1,0 +1,55 @@
+// Pinned, bidirectional and mapped copies against nvbandwidth's figures (see peers.mjs), with its method: copies of a
+// stream that is held until all are enqueued, timed by events, one buffer.
+import { median } from "../../dist/stats/median.js";
+import { GiB, MiB, measure } from "../lib/session.mjs";
+import { fixed, printTable, ratioText, verdict } from "../lib/table.mjs";
+import { nvbandwidth } from "./peers.mjs";
+
+export async function againstPeers({ session }) {
+  const geometry = { chunksOfWorker: [1, 1], chunkBytes: 512 * MiB };
+  await session.reserveDevice(geometry, 1);
+  await session.reserveHost("pinned", geometry);
+  const rates = async (fields) => {
+    const copies = Math.max(2, Math.floor((2 * GiB) / fields.sizeBytes));
+    const columns = await measure(session, {
+      timer: "event",
+      ...fields,
+      copiesPerSample: copies,
+      samples: 9,
+    });
+    return columns.map((durationsNs) => (copies * fields.sizeBytes) / median(durationsNs));
+  };
+  const rows = [];
+  const compare = (name, rateGBps, peerGBps, leastRatio) => {
+    const ratio = rateGBps / peerGBps;
+    rows.push({ name, rateGBps, peerGBps, ratio, leastRatio, reached: ratio >= leastRatio });
+  };
+  for (const sizeBytes of [32 * MiB, 512 * MiB]) {
+    for (const direction of ["h2d", "d2h"]) {
+      const name = `${direction} ${sizeBytes / MiB} MiB`;
+      const [event] = await rates({ direction, memory: "pinned", sizeBytes });
+      compare(`pinned ${name}, event`, event, nvbandwidth[name], 0.995);
+      const [wall] = await rates({ direction, memory: "pinned", sizeBytes, timer: "wall" });
+      compare(`pinned ${name}, wall`, wall, nvbandwidth[name], 0.995);
+    }
+  }
+  const both = await rates({ direction: "bidir", memory: "pinned", sizeBytes: 512 * MiB });
+  compare("pinned bidir sum 512 MiB", both[0] + both[1], nvbandwidth.bidirSum, 0.98);
+  for (const direction of ["h2d", "d2h"]) {
+    const [rate] = await rates({ direction, memory: "mapped", sizeBytes: 512 * MiB });
+    compare(`mapped ${direction} 512 MiB`, rate, nvbandwidth[`mapped ${direction} 512 MiB`], 0.99);
+  }
+  printTable(
+    `Against nvbandwidth ${nvbandwidth.version} (recorded figures of one H200; GB/s)`,
+    ["figure", "pinbench", "peer", "ratio", "bound", ""],
+    rows.map((row) => [
+      row.name,
+      fixed(row.rateGBps),
+      fixed(row.peerGBps),
+      ratioText(row.ratio),
+      row.leastRatio,
+      verdict(row.reached),
+    ]),
+  );
+  return rows;
+}

@@ -1,0 +1,46 @@
+// Opens one session on a real or emulated device for the benchmarks, which drive the engine directly.
+import { hostRecord } from "../../dist/host/host-record.js";
+import { choosePlacement } from "../../dist/measure/placement.js";
+import { openBackend } from "../../dist/native/backend.js";
+import { loadAddon } from "../../dist/native/load.js";
+
+export const KiB = 1024;
+export const MiB = 1024 * KiB;
+export const GiB = 1024 * MiB;
+
+export async function openSession(backendName) {
+  const backend = await openBackend(backendName, loadAddon());
+  const [device] = backend.facts.devices;
+  const session = await backend.driver.openSession({
+    device: device.ordinal,
+    seed: 1,
+    ...choosePlacement(device.pciBusId, "local"),
+  });
+  return { backend, device, session, host: hostRecord() };
+}
+
+/** A request with the fields that most benchmarks leave alone. */
+export function request(fields) {
+  return {
+    mode: "throughput",
+    timer: "wall",
+    workers: 1,
+    buffers: 1,
+    firstBuffer: 0,
+    warmupCopies: 4,
+    warmupBytes: Math.min(fields.sizeBytes, 4 * MiB),
+    samples: 10,
+    verify: true,
+    readLink: false,
+    ...fields,
+  };
+}
+
+/** Throws on wrong data: a benchmark of copies that did not arrive is worth nothing. */
+export async function measure(session, fields) {
+  const result = await session.measure(request(fields));
+  if (result.verification.mismatches.length > 0) {
+    throw new Error(`data came back wrong: ${JSON.stringify(result.verification.mismatches[0])}`);
+  }
+  return result.columns.map(({ durationNs }) => Array.from(durationNs));
+}

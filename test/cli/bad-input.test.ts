@@ -1,0 +1,179 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Finished, runCli, runSmall, small, temporaryFolder } from "../helpers/run-cli.js";
+
+/** One sentence (and what to do about it) on one line of stderr, nothing else anywhere. */
+function expectRefusal({ exitCode, stdout, stderr }: Finished, expectedCode: number, sentence: RegExp): void {
+  expect(stderr).toMatch(sentence);
+  expect(stderr).toMatch(/^pinbench: [^\n]+[.?]\n$/);
+  expect(stderr).not.toMatch(/\bat [^\n]*:\d+:\d+/);
+  expect({ exitCode, stdout }).toEqual({ exitCode: expectedCode, stdout: "" });
+}
+
+describe("a flag or value that makes no sense is wrong usage", () => {
+  it.each([
+    ["an unknown command", ["frobnicate"], /unknown command 'frobnicate'/],
+    ["an unknown flag", ["run", "--frobnicate"], /unknown option '--frobnicate'/],
+    [
+      "a flag that is nearly right",
+      ["run", "--size", "1MiB"],
+      /unknown option '--size' \(?Did you mean --sizes\?/,
+    ],
+    ["a word too many", ["run", "fast"], /too many arguments/],
+    ["a flag without its value", ["run", "--sizes"], /'--sizes <list>' argument missing/],
+    ["two formats", ["run", "--json", "--format", "csv"], /--json and --format csv contradict each other/],
+  ])("%s", async (_, args, sentence) => {
+    expectRefusal(await runCli(args), 2, sentence);
+  });
+
+  it.each([
+    ["--backend", "rocm", /Allowed choices are auto, cuda, emulated/],
+    ["--preset", "huge", /Allowed choices are quick, default, shmoo/],
+    ["--format", "xml", /Allowed choices are table, json, csv, markdown/],
+    ["--memory", "shared", /"shared" is not a memory kind\. Choose from pageable,/],
+    ["--direction", "up", /"up" is not a direction\. Choose from h2d, d2h, bidir, d2d/],
+    ["--mode", "speed", /"speed" is not a mode/],
+    ["--timer", "sun", /"sun" is not a timer/],
+    ["--cache", "tepid", /"tepid" is not a cache state/],
+    ["--sizes", "0", /"0" is no size to copy: a size is at least 1 byte/],
+    ["--sizes", "-1", /"-1" is not a size/],
+    ["--sizes", "NaN", /"NaN" is not a size/],
+    ["--sizes", "16M", /does not say whether M counts in 1024s or 1000s\. Write 16MiB .* or 16MB/],
+    ["--sizes", "1TiB", /a copy of 1 TiB is larger than the 16 GiB of memory of device 0/],
+    ["--sizes", "1KiB..1MiB*1", /never ends: times 1 nothing grows/],
+    ["--sizes", "1KiB..1MiB+0", /never ends: its step is 0/],
+    ["--sizes", "2MiB..1MiB*2", /never reaches its end/],
+    ["--sizes", "1B..1GiB+1B", /more than 1000 sizes/],
+    ["--workers", "0", /"0" is not a number of workers/],
+    ["--workers", "10000", /cannot have 10000 workers: it has from 1 to 1024/],
+    ["--workers", "two", /"two" is not a number of workers/],
+    ["--device", "first", /"first" is not a device number/],
+    ["--precision", "0%", /is not a share above 0 %/],
+    ["--budget", "8", /"8" is not a duration\. Write a number and a unit/],
+    ["--budget", "-1s", /"-1s" is not a duration/],
+    ["--samples", "0", /The number of samples cannot be 0/],
+    ["--samples", "many", /"many" is not a number of samples/],
+    ["--staging-slots", "1", /staging slots cannot be 1: .* from 2 to 64/],
+    ["--staging-chunk", "1KiB", /staging chunk cannot be 1024: .* from 4 KiB to 256 MiB/],
+    ["--seed", "-1", /"-1" is not a seed/],
+    ["--max-pinned", "lots", /"lots" is not a size/],
+    ["--llc", "0", /"0" is no size/],
+    ["--numa", "near", /"near" is not a NUMA node/],
+    ["--numa", "999", /This machine has no NUMA node 999\. The nodes are 0/],
+    ["--output", "result", /result has no extension, which names no format/],
+    ["--output", "result.pdf", /the extension \.pdf, which names no format\. Use one of \.json/],
+    ["--output", "", /"" has no extension/],
+  ])("%s %s", async (flag, value, sentence) => {
+    const cwd = temporaryFolder();
+    expectRefusal(await runSmall([flag, value], { cwd }), 2, sentence);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  it("d2d from host memory", async () => {
+    const { exitCode, stderr } = await runSmall(["--direction", "d2d", "--memory", "pinned"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/memory pinned plays no part in it/);
+  });
+});
+
+describe("a plan that needs more than there is names the limit", () => {
+  it.each([
+    [
+      "--max-pinned",
+      ["--max-pinned", "1MiB"],
+      {},
+      /it would pin 2 MiB .* above the limit of 1 MiB \(--max-pinned\)/,
+    ],
+    ["the device's memory", [], { PINBENCH_EMULATED_MEMORY: "1MiB" }, /above 90 % of the 1 MiB free/],
+  ] as [string, string[], Record<string, string>, RegExp][])("%s", async (_, args, env, sentence) => {
+    expectRefusal(await runSmall(["--memory", "pinned", ...args], { env }), 2, sentence);
+  });
+});
+
+describe("an output that cannot be written is found before anything is measured", () => {
+  it.each([
+    ["none/result.json", /its folder does not exist/],
+    ["folder.json", /it is a folder/],
+    ["file/result.json", /a part of its path is a file/],
+    [`${"x".repeat(250)}.json`, /its name is too long/],
+  ])("%s", async (path, reason) => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, "folder.json"));
+    writeFileSync(join(cwd, "file"), "");
+    const before = readdirSync(cwd);
+    const long = ["--budget", "1h", "--output", "good.csv"];
+    expectRefusal(await runSmall([...long, "--output", path], { cwd }), 2, reason);
+    expect(readdirSync(cwd)).toEqual(before);
+  });
+});
+
+describe("a backend, device or driver that is not there", () => {
+  const noGpu = { CUDA_VISIBLE_DEVICES: "" };
+
+  it.each([
+    ["a GPU", ["--backend", "cuda"], noGpu, /The CUDA backend is not available: .* use --backend emulated/],
+    ["device 7", ["--device", "7"], {}, /There is no device 7: the driver reports only 0/],
+    ["one of several", ["--device", "0,1"], {}, /There is no device 1/],
+    [
+      "any emulated device",
+      [],
+      { PINBENCH_EMULATED_DEVICES: "0" },
+      /CUDA_ERROR_NO_DEVICE.*PINBENCH_EMULATED_/,
+    ],
+    [
+      "a setting's meaning",
+      [],
+      { PINBENCH_EMULATED_MEMORY: "much" },
+      /CUDA_ERROR_INVALID_VALUE.*PINBENCH_EMULATED_/,
+    ],
+    [
+      "a timer for that memory",
+      ["--memory", "pageable", "--timer", "event"],
+      {},
+      /Nothing of what was asked for/,
+    ],
+  ] as [string, string[], Record<string, string>, RegExp][])("%s", async (_, args, env, sentence) => {
+    expectRefusal(await runSmall(args, { env }), 3, sentence);
+  });
+
+  it.each([
+    ["a library that is not there", "none.so", /there is no driver library .*none\.so/],
+    [
+      "a file that is no library",
+      "text.so",
+      /The driver cannot be used: cannot load .*text\.so.*PINBENCH_CUDA_LIBRARY/,
+    ],
+    ["a library that is no driver", process.execPath, /The driver cannot be used: /],
+  ])("PINBENCH_CUDA_LIBRARY with %s, also without --backend cuda", async (_, library, sentence) => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "text.so"), "no library");
+    const env = { PINBENCH_CUDA_LIBRARY: library.includes("/") ? library : join(cwd, library) };
+    for (const backend of ["auto", "cuda"]) {
+      expectRefusal(await runSmall(["--backend", backend], { env }), 3, sentence);
+    }
+  });
+
+  it.each([
+    [
+      "nothing",
+      "none.node",
+      /The compiled module is missing: there is no .*none\.node\. Point PINBENCH_ADDON/,
+    ],
+    ["garbage", "garbage.node", /garbage\.node does not load: .*npm run build/],
+    ["a script", "script.js", /script\.js does not load: .*npm run build/],
+  ])("PINBENCH_ADDON with %s", async (_, name, sentence) => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "garbage.node"), "garbage");
+    writeFileSync(join(cwd, "script.js"), "process.stdout.write('it was run')");
+    const env = { PINBENCH_ADDON: join(cwd, name) };
+    expectRefusal(await runSmall([], { env }), 3, sentence);
+    expectRefusal(await runCli(["devices"], { env }), 3, sentence);
+  });
+});
+
+it("--debug shows where an error came from", async () => {
+  const { exitCode, stderr } = await runCli(small("--sizes", "0", "--debug"));
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/^pinbench: .*\nPinbenchError: .*\n +at /);
+});

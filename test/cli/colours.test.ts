@@ -1,0 +1,68 @@
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { pinbench, runCli, runSmall, small, start } from "../helpers/run-cli.js";
+
+/** Chalk draws with escape sequences, and so does cli-table3 if it is let. */
+const escape = "\u001b[";
+const devices = ["devices", "--backend", "emulated"];
+
+describe("colours", () => {
+  it.each([
+    ["none in a pipe", [], {}, false],
+    ["some with FORCE_COLOR", [], { FORCE_COLOR: "1" }, true],
+    ["none with --no-color, whatever the environment says", ["--no-color"], { FORCE_COLOR: "1" }, false],
+    ["none with FORCE_COLOR=0", [], { FORCE_COLOR: "0" }, false],
+    ["some where FORCE_COLOR overrides NO_COLOR", [], { NO_COLOR: "1", FORCE_COLOR: "1" }, true],
+  ] as [string, string[], Record<string, string>, boolean][])("%s", async (_, args, env, expected) => {
+    const [devicesOutput, table] = await Promise.all([
+      runCli([...devices, ...args], { env }),
+      runSmall(["--memory", "pinned", ...args], { env }),
+    ]);
+    expect(devicesOutput.stdout.includes(escape)).toBe(expected);
+    expect(table.stdout.includes(escape)).toBe(expected);
+  });
+
+  it("are drawn by chalk alone: without them the table is the same text", async () => {
+    const plain = await runCli(devices);
+    const coloured = await runCli(devices, { env: { FORCE_COLOR: "1" } });
+    const withoutColours = coloured.stdout.replaceAll(
+      new RegExp(`${escape.replace("[", "\\[")}\\d+m`, "g"),
+      "",
+    );
+    expect(withoutColours).toBe(plain.stdout);
+  });
+
+  it("are in no JSON", async () => {
+    const { stdout } = await runCli([...devices, "--json"], { env: { FORCE_COLOR: "1" } });
+    expect(stdout).not.toContain(escape);
+  });
+});
+
+/** util-linux' script(1) runs a command in a terminal of its own. */
+describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
+  async function atTerminal(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+    const command = [process.execPath, pinbench, ...args].map((word) => `'${word}'`).join(" ");
+    const options = { env: { TERM: "xterm-256color", ...env } };
+    return (await start("script", ["-qec", command, "/dev/null"], options).finished).stdout;
+  }
+
+  it("there are colours, unless NO_COLOR is set", async () => {
+    expect(await atTerminal(devices)).toContain(`${escape}1m`);
+    expect(await atTerminal(devices, { NO_COLOR: "1" })).not.toContain(escape);
+    expect(await atTerminal([...devices, "--no-color"])).not.toContain(escape);
+  });
+
+  it("there is a progress line, which is gone at the end", async () => {
+    const output = await atTerminal(
+      small("--memory", "pinned", "--budget", "400ms", "--precision", "0.001%"),
+    );
+    expect(output).toMatch(/round \d+, \d+\/2 cells converged, \d+\.\d s of 400 ms: d0 /);
+    const clearLine = `\r${escape}2K`;
+    expect(output.slice(output.lastIndexOf(clearLine) + clearLine.length)).toMatch(/^.{0,9}pinbench \d/);
+  });
+
+  it("there is none with --quiet", async () => {
+    const output = await atTerminal(small("--memory", "pinned", "--budget", "400ms", "--quiet"));
+    expect(output).not.toContain("cells converged, ");
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { faults, measureSmall, runSmall } from "../helpers/run-cli.js";
+
+const twoKinds = ["--memory", "pageable,pinned"];
+
+/** The outcomes by route, such as "h2d/pinned". */
+function outcomes({ cells }: ResultDocument): Record<string, string | null> {
+  return Object.fromEntries(
+    cells.map(({ direction, memory, outcome }) => [`${direction}/${memory}`, outcome]),
+  );
+}
+
+describe("data that came back wrong", () => {
+  // One copy a sample, so that no later copy hides a wrong one.
+  const everyCopy = [...twoKinds, "--mode", "latency"];
+
+  it.each([
+    ["corrupt-h2d", "h2d"],
+    ["drop-h2d", "h2d"],
+    ["corrupt-d2h", "d2h"],
+    ["drop-d2h", "d2h"],
+  ])("%s: its cells alone, and exit code 4", async (fault, wrong) => {
+    // Comparing reads one small result from the device: direction d2h cannot be wrong throughout.
+    const right = wrong === "h2d" ? "d2h" : "h2d";
+    const direction = wrong === "h2d" ? "h2d,d2h" : "d2h";
+    const { exitCode, document } = await measureSmall(
+      [...everyCopy, "--direction", direction],
+      faults(fault, 500),
+    );
+    expect(exitCode).toBe(4);
+    expect(document.run.status).toBe("complete");
+    expect(outcomes(document)).toMatchObject({
+      [`${wrong}/pageable`]: "mismatch",
+      [`${wrong}/pinned`]: "mismatch",
+    });
+    for (const cell of document.cells) {
+      if (cell.direction === right) {
+        expect(cell.stats[0]?.samples, cell.id).toBe(6);
+        expect(cell.verification?.mismatches, cell.id).toEqual([]);
+      } else {
+        expect(cell.stats, cell.id).toEqual([]);
+        expect(cell.verification?.mismatches[0], cell.id).toMatchObject({ direction: wrong, worker: 0 });
+      }
+    }
+  });
+
+  it("is the loudest thing there is", async () => {
+    const { stdout, stderr } = await runSmall(everyCopy, { env: faults("corrupt-h2d", 500) });
+    expect(stderr).toMatch(
+      /^pinbench: DATA CAME BACK WRONG in d0\/h2d\/pageable\/.*: do not trust this machine's copies/,
+    );
+    expect(stdout).toMatch(/64 KiB +1 +MISMATCH +MISMATCH\n/);
+    expect(stdout).toContain("MISMATCH: data came back wrong in d0/h2d/pinned/65536/w1/latency/wall/cold");
+    expect(stdout).toMatch(/=> DATA CAME BACK WRONG in 2 of 4 cells/);
+  });
+
+  it("goes unseen with --no-verify", async () => {
+    const { exitCode, document } = await measureSmall([...everyCopy, "--no-verify"], faults("drop-h2d", 500));
+    expect(exitCode).toBe(0);
+    expect(document.cells.every(({ verification }) => verification === null)).toBe(true);
+  });
+});
+
+describe("a failing call", () => {
+  it("fails its cell; the others go on", async () => {
+    const unknownError = { PINBENCH_EMULATED_FAULTS: "cuMemcpyDtoHAsync_v2@1=999" };
+    const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--no-verify"], unknownError);
+    expect(exitCode).toBe(4);
+    expect(stderr).toMatch(
+      /^pinbench: 1 of 4 cells failed: cuMemcpyDtoHAsync_v2 failed with CUDA_ERROR_UNKNOWN/,
+    );
+    expect(document.run.status).toBe("complete");
+    const failed = document.cells.filter(({ outcome }) => outcome === "failed");
+    expect(failed.map(({ error }) => error)).toEqual([
+      {
+        code: "CUDA_ERROR_UNKNOWN",
+        message: expect.stringContaining("cuMemcpyDtoHAsync_v2 failed"),
+        call: "cuMemcpyDtoHAsync_v2",
+        location: expect.stringMatching(/\.cpp:\d+$/),
+        sticky: false,
+      },
+    ]);
+    for (const { stats, outcome } of document.cells) {
+      if (outcome !== "failed") expect(stats[0]?.samples).toBe(6);
+    }
+  });
+
+  it("that loses the context skips what is left, and the run has failed", async () => {
+    const illegalAddress = {
+      PINBENCH_EMULATED_FAULTS: "cuMemcpyDtoHAsync_v2@1=700",
+      PINBENCH_EMULATED_DEVICES: "2",
+    };
+    const args = [...twoKinds, "--no-verify", "--device", "all"];
+    const { exitCode, stderr, document } = await measureSmall(args, illegalAddress);
+    expect(exitCode).toBe(4);
+    expect(stderr).toMatch(/^pinbench: The run failed: .*CUDA_ERROR_ILLEGAL_ADDRESS/);
+    expect(document.run).toMatchObject({ status: "failed", error: { sticky: true } });
+    const ofDevice = (device: number) =>
+      document.cells.filter((cell) => cell.device === device).map(({ outcome }) => outcome);
+    expect(ofDevice(0)).toEqual(["skipped", "skipped", "failed", "skipped"]);
+    expect(ofDevice(1)).toEqual([null, null, null, null]);
+    const skipped = document.cells.find(({ outcome }) => outcome === "skipped");
+    expect(skipped?.skipReason).toMatch(
+      /^the context was lost with CUDA_ERROR_ILLEGAL_ADDRESS in d0\/d2h\/pageable/,
+    );
+  });
+
+  it("while a device is opened leaves the other devices to be measured", async () => {
+    const { exitCode, document } = await measureSmall(["--memory", "pinned", "--device", "all"], {
+      PINBENCH_EMULATED_FAULTS: "cuDevicePrimaryCtxRetain@1=2",
+      PINBENCH_EMULATED_DEVICES: "2",
+    });
+    expect(exitCode).toBe(4);
+    expect(document.run).toMatchObject({ status: "failed", error: { code: "CUDA_ERROR_OUT_OF_MEMORY" } });
+    expect(document.cells.map(({ device, stats }) => [device, stats[0]?.samples])).toEqual([
+      [0, undefined],
+      [0, undefined],
+      [1, 6],
+      [1, 6],
+    ]);
+  });
+});
+
+describe("memory that cannot be had", () => {
+  it("on the device fails every cell, without a run that hangs or dies", async () => {
+    const { exitCode, document } = await measureSmall(twoKinds, {
+      // The first ones are the engine's own small ones.
+      PINBENCH_EMULATED_FAULTS: "cuMemAlloc_v2@3=2",
+    });
+    expect(exitCode).toBe(4);
+    expect(new Set(Object.values(outcomes(document)))).toEqual(new Set(["failed"]));
+    expect(document.cells[0]?.error?.code).toBe("CUDA_ERROR_OUT_OF_MEMORY");
+  });
+
+  it("to be pinned fails the cells that it is for, and those alone", async () => {
+    const { exitCode, stdout, stderr } = await runSmall(["--memory", "pageable,staged,pinned,registered"], {
+      env: { PINBENCH_EMULATED_PINNED_LIMIT: "1MiB" },
+    });
+    expect(exitCode).toBe(4);
+    expect(stderr).toMatch(/^pinbench: 6 of 8 cells failed: .*CUDA_ERROR_OUT_OF_MEMORY/);
+    expect(stdout).toMatch(/64 KiB +1 +\d[^\n]* FAILED +FAILED +FAILED/i);
+  });
+});

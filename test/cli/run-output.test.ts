@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { emulatedNotice } from "../../src/results/notice.js";
+import { measureSmall, pinbench, runCli, runSmall, small, start } from "../helpers/run-cli.js";
+import { schemaErrors } from "../helpers/schema-errors.js";
+
+const twoKinds = ["--memory", "pageable,pinned"];
+
+describe("pinbench run", () => {
+  it("prints a header, a table for each direction and what was found", async () => {
+    const { exitCode, stdout } = await runSmall(twoKinds);
+    expect(exitCode).toBe(0);
+    const parts = [
+      /^pinbench \d+\.\d+\.\d+\n/,
+      / {2}Device {2}pinbench emulated device 0, 16 GiB/,
+      / {2}Link .*\n {2}Driver .*CUDA \d+\.\d.*\n {2}Host .*\n {2}Cache {3}cold.* --llc.*\n {2}Timing {2}wall clock/,
+      /GB\/s is decimal \(1e9 bytes\), sizes are binary/,
+      /Host to device \(H2D\), GB\/s\n.*pinned\/\n +size +workers +pageable +pinned +pageable\n/,
+      /\n +64 KiB +1 +\d+(\.\d+)? .*×\n/,
+      /Device to host \(D2H\), GB\/s\n/,
+      /Cold start: paid once, part of no figure above\n {2}driver .*, context .*, first copy /,
+      /\n=> in this machine's memory, /,
+    ];
+    for (const part of parts) expect(stdout).toMatch(part);
+  });
+
+  it("prints exactly one JSON document with --json, as the schema says", async () => {
+    const { exitCode, stdout, document } = await measureSmall(twoKinds);
+    expect(exitCode).toBe(0);
+    expect(schemaErrors(JSON.parse(stdout))).toBeNull();
+    expect(document.run).toMatchObject({ status: "complete", error: null });
+    expect(document.run.argv).toEqual(small(...twoKinds, "--json"));
+    expect(document.run.finishedAt).not.toBeNull();
+    expect(document.backend).toBe("emulated");
+  });
+
+  it("prints a row for each cell with --format csv", async () => {
+    const { stdout } = await runSmall([...twoKinds, "--format", "csv"]);
+    const [head, ...rows] = stdout.trim().split("\n");
+    expect(head).toMatch(/^id,backend,notice,device,/);
+    expect(rows.map((row) => row.split(",")[0])).toEqual(
+      ["h2d/pageable", "h2d/pinned", "d2h/pageable", "d2h/pinned"].map(
+        (route) => `d0/${route}/65536/w1/throughput/wall/cold`,
+      ),
+    );
+  });
+
+  it("prints GitHub's tables with --format markdown", async () => {
+    const { stdout } = await runSmall([...twoKinds, "--format", "markdown"]);
+    expect(stdout).toMatch(/^# pinbench /);
+    expect(stdout).toContain("## Host to device (H2D), GB/s\n\n| size | workers |");
+  });
+
+  it.each(["table", "json", "csv", "markdown"])(
+    "says in the %s that the figures are no GPU's",
+    async (format) => {
+      const { stdout } = await runSmall(["--memory", "pinned", "--format", format]);
+      expect(stdout).toContain(emulatedNotice);
+    },
+  );
+
+  it("measures the emulated device where there is no GPU, and says so on stderr", async () => {
+    const { exitCode, stdout, stderr } = await runSmall(["--backend", "auto", "--memory", "pinned"], {
+      env: { CUDA_VISIBLE_DEVICES: "" },
+    });
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^pinbench: .*: measuring the emulated device instead\.\n$/);
+    expect(stdout).toContain(emulatedNotice);
+  });
+
+  it("notes on stderr what it left out or doubts, and in the document too", async () => {
+    const { stderr, document } = await measureSmall(["--memory", "pinned", "--workers", "1,999"], {});
+    expect(stderr).toMatch(/^pinbench: 999 workers: only \d+ CPUs? (is|are) usable.*\n$/);
+    expect(document.plan.notes).toHaveLength(1);
+  });
+
+  it("says nothing on stderr with --quiet", async () => {
+    const { stdout, stderr } = await runSmall(["--memory", "pinned", "--quiet", "--backend", "auto"], {
+      env: { CUDA_VISIBLE_DEVICES: "" },
+    });
+    expect(stderr).toBe("");
+    expect(stdout).not.toBe("");
+  });
+
+  it("has no progress line where stderr is no terminal", async () => {
+    expect((await runSmall(["--memory", "pinned"])).stderr).toBe("");
+  });
+
+  it.each([
+    ["the table", []],
+    ["JSON", ["--json", "--sizes", "1KiB..64KiB*1.1"]],
+  ])("does not mind a reader that leaves early: %s", async (_, args) => {
+    const pipeline = 'set -o pipefail; "$@" | head -1';
+    const command = [process.execPath, pinbench, ...small("--samples", "1", ...args)];
+    const { exitCode, stdout, stderr } = await start("bash", ["-c", pipeline, "bash", ...command]).finished;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout.trim().split("\n")).toHaveLength(1);
+  });
+});
+
+describe("pinbench", () => {
+  it("prints its version", async () => {
+    const { exitCode, stdout } = await runCli(["--version"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  });
+
+  it.each([
+    ["--help", /Commands:\n {2}run .*[\s\S]*devices[\s\S]*Exit codes:/],
+    ["run --help", /--preset <name>[\s\S]*--dry-run[\s\S]*Examples:/],
+    ["devices --help", /--backend <name>/],
+  ])("explains itself with %s", async (args, text) => {
+    const { exitCode, stdout, stderr } = await runCli(args.split(" "));
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(text);
+  });
+});

@@ -1,0 +1,101 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Plan } from "../../src/plan/plan.js";
+import { runCli, runSmall, temporaryFolder } from "../helpers/run-cli.js";
+
+const MiB = 1024 * 1024;
+const dry = ["run", "--backend", "emulated", "--llc", "1MiB", "--dry-run"];
+
+async function planOf(args: readonly string[]): Promise<Plan> {
+  const { exitCode, stdout, stderr } = await runCli([...dry, "--json", "--quiet", ...args]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return JSON.parse(stdout) as Plan;
+}
+
+/** The values of one parameter over all cells, each once. */
+function axis<Key extends keyof Plan["cells"][number]>(plan: Plan, key: Key) {
+  return [...new Set(plan.cells.map((cell) => cell[key]))];
+}
+
+describe("pinbench run --dry-run", () => {
+  it("shows the plan, its memory and its estimated time", async () => {
+    const { exitCode, stdout } = await runCli([...dry, "--sizes", "1MiB,16MiB", "--workers", "1"]);
+    expect(exitCode).toBe(0);
+    const lines = [
+      /^The plan \(nothing was measured\)\n/,
+      / {2}Cells +12 cells, preset default\n/,
+      / {2}Sizes +1 MiB, 16 MiB\n/,
+      / {2}Host memory +\d.* of which \d.* pinned\n/,
+      / {2}Time +about .* to .* \(an estimate\)\n/,
+    ];
+    for (const line of lines) expect(stdout).toMatch(line);
+  });
+
+  it("writes no file", async () => {
+    const cwd = temporaryFolder();
+    const { exitCode } = await runSmall(["--dry-run", "--output", "a.json"], { cwd });
+    expect(exitCode).toBe(0);
+    expect(existsSync(join(cwd, "a.json"))).toBe(false);
+  });
+
+  it("names the cells as the results will", async () => {
+    const { cells } = await planOf([
+      "--sizes",
+      "1MiB",
+      "--workers",
+      "2",
+      "--memory",
+      "pinned",
+      "--cache",
+      "warm",
+    ]);
+    expect(cells.map(({ id }) => id)).toEqual([
+      "d0/h2d/pinned/1048576/w2/throughput/wall/warm",
+      "d0/d2h/pinned/1048576/w2/throughput/wall/warm",
+    ]);
+  });
+
+  it("counts what --max-pinned is held against", async () => {
+    const args = ["--memory", "pinned", "--sizes", "1MiB", "--workers", "1"];
+    const { estimate } = await planOf([...args, "--max-pinned", "2MiB"]);
+    expect(estimate.pinnedBytes).toBe(2 * MiB);
+    expect((await runCli([...dry, ...args, "--max-pinned", "1MiB"])).exitCode).toBe(2);
+  });
+});
+
+describe("presets", () => {
+  it("are the default one where nothing is said", async () => {
+    const plan = await planOf([]);
+    expect(plan.preset).toBe("default");
+    expect(axis(plan, "memory")).toEqual(["pageable", "staged", "pinned"]);
+    expect(axis(plan, "direction")).toEqual(["h2d", "d2h"]);
+    // A machine of little memory leaves out the largest, and a note says so.
+    const sizes = [64 * 1024, MiB, 16 * MiB, 64 * MiB, 256 * MiB];
+    expect(axis(plan, "sizeBytes")).toEqual(sizes.slice(0, axis(plan, "sizeBytes").length));
+  });
+
+  it("have one of two memory kinds at one size for a quick look", async () => {
+    const plan = await planOf(["--preset", "quick"]);
+    expect(plan.cells.map(({ id }) => id)).toEqual(
+      ["h2d/pageable", "h2d/pinned", "d2h/pageable", "d2h/pinned"].map(
+        (route) => `d0/${route}/33554432/w1/throughput/wall/cold`,
+      ),
+    );
+  });
+
+  it("have one whose sizes grow as bandwidthTest's shmoo mode does", async () => {
+    const plan = await planOf(["--preset", "shmoo"]);
+    const sizes = axis(plan, "sizeBytes");
+    expect(sizes).toHaveLength(81);
+    expect([sizes[0], sizes.at(-1)]).toEqual([1024, 64 * MiB]);
+    expect(plan.cells).toHaveLength(81 * 2 * 2);
+  });
+
+  it("fill in only what is not said", async () => {
+    const plan = await planOf(["--preset", "quick", "--sizes", "1KiB..4KiB*2,6KB", "--direction", "bidir"]);
+    expect(axis(plan, "sizeBytes")).toEqual([1024, 2048, 4096, 6000]);
+    expect(axis(plan, "direction")).toEqual(["bidir"]);
+    expect(axis(plan, "memory")).toEqual(["pageable", "pinned"]);
+  });
+});

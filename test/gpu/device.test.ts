@@ -1,0 +1,118 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { linkLimitGBps } from "../../src/results/link.js";
+import { parseResult } from "../../src/results/parse.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { KiB, MiB, openTestBackend, openTestSession, requestOf, useSession } from "./session.js";
+
+const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
+const isEmulated = process.env.PINBENCH_TEST_BACKEND === "emulated";
+const opened = useSession({ workers: 2, chunkBytes: 64 * MiB });
+
+function run(...flags: string[]): { document: ResultDocument; status: number | null } {
+  const backend = isEmulated ? "emulated" : "cuda";
+  const child = spawnSync(process.execPath, [cli, "run", "--backend", backend, "--json", ...flags], {
+    encoding: "utf8",
+    maxBuffer: 64 * MiB,
+  });
+  return { document: parseResult(child.stdout), status: child.status };
+}
+
+describe("the device", () => {
+  it("has kernels and the event timer", () => {
+    expect(opened.session.opening.kernelsOff).toBeNull();
+    expect(opened.session.opening.eventTimerOff).toBeNull();
+  });
+
+  it("is described by driver and NVML", () => {
+    const [device] = opened.backend.facts.devices;
+    expect(device?.uuid).toMatch(/^GPU-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(device?.totalMemoryBytes).toBeGreaterThan(1024 * MiB);
+    if (!isEmulated) expect(opened.backend.facts.driverVersion).toMatch(/^\d+\.\d+/);
+  });
+
+  it.skipIf(isEmulated)("tells its link under load, which no copy exceeds", async () => {
+    const result = await opened.session.measure(
+      requestOf({ direction: "h2d", memory: "pinned", sizeBytes: 32 * MiB, readLink: true }),
+    );
+    const limitGBps = linkLimitGBps(result.link?.generation ?? null, result.link?.width ?? null);
+    if (limitGBps === null) return;
+    const fastestNs = Math.min(...result.columns[0]!.durationNs);
+    expect((4 * 32 * MiB) / fastestNs).toBeLessThan(limitGBps);
+  });
+});
+
+describe("registered memory", () => {
+  it("is backed by huge pages where the system gives them", async () => {
+    const cost = await opened.session.measurePinning("registered", 256 * MiB);
+    expect(cost.hugePageBytes).not.toBeNull();
+    expect(cost.hugePageBytes! % (2 * MiB)).toBe(0);
+  });
+});
+
+describe("what cannot be had", () => {
+  it("is a typed error, and the session goes on", async () => {
+    const tooMuch = { chunksOfWorker: [1], chunkBytes: 2 ** 50 };
+    const session = await openTestSession(await openTestBackend());
+    await expect(session.reserveDevice(tooMuch, 1)).rejects.toMatchObject({
+      code: "CUDA_ERROR_OUT_OF_MEMORY",
+      call: "cuMemAlloc_v2",
+      sticky: false,
+    });
+    await expect(session.reserveDevice({ chunksOfWorker: [1], chunkBytes: MiB }, 1)).resolves.toMatchObject({
+      bytes: MiB,
+    });
+    await session.close();
+  });
+});
+
+describe("an abort", () => {
+  it("ends a long measurement within moments, without samples", async () => {
+    const session = await openTestSession(await openTestBackend());
+    const arena = { chunksOfWorker: [1], chunkBytes: 16 * MiB };
+    await session.reserveDevice(arena, 1);
+    await session.reserveHost("pinned", arena);
+    const measuring = session.measure(
+      requestOf({
+        direction: "h2d",
+        memory: "pinned",
+        sizeBytes: 8 * MiB,
+        copiesPerSample: 4000,
+        samples: 500,
+      }),
+    );
+    setTimeout(() => session.abort(), 100);
+    const result = await measuring;
+    expect(result.aborted).toBe(true);
+    expect(result.columns).toEqual([]);
+    await session.close();
+  });
+});
+
+describe("pinbench run", () => {
+  it("measures and verifies all memory kinds and directions", () => {
+    const { document, status } = run(
+      ...["--sizes", "64KiB,4MiB", "--workers", "1,2", "--direction", "h2d,d2h,bidir,d2d"],
+      ...["--memory", "pageable,staged,pinned,registered,write-combined,mapped,device"],
+      ...["--timer", "wall,event", "--samples", "6", "--llc", "4MiB"],
+    );
+    expect(status).toBe(0);
+    expect(document.run.status).toBe("complete");
+    const outcomes = new Set(document.cells.map(({ outcome }) => outcome));
+    expect(outcomes).not.toContain("failed");
+    expect(outcomes).not.toContain("mismatch");
+    for (const cell of document.cells.filter(({ outcome }) => outcome !== "skipped")) {
+      expect(cell.verification?.checkedBytes).toBeGreaterThan(0);
+      expect(cell.samples.every(({ durationNs }) => durationNs.length === 6)).toBe(true);
+    }
+  });
+
+  it("pinned is faster than pageable at 32 MiB, unless the device is emulated", () => {
+    const { document } = run("--preset", "quick");
+    const rate = (memory: string) =>
+      document.cells.find((cell) => cell.memory === memory)!.stats[0]!.bandwidthGBps.median;
+    if (document.backend === "cuda") expect(rate("pinned")).toBeGreaterThan(rate("pageable"));
+    expect(document.cells.every(({ sizeBytes }) => sizeBytes === 32 * 1024 * KiB)).toBe(true);
+  });
+});

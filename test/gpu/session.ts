@@ -1,0 +1,63 @@
+import { afterAll, beforeAll } from "vitest";
+import { choosePlacement } from "../../src/measure/placement.js";
+import { type Backend, openBackend } from "../../src/native/backend.js";
+import type { MeasureRequest, NativeSession } from "../../src/native/contract.js";
+import { loadAddon } from "../../src/native/load.js";
+
+export const KiB = 1024;
+export const MiB = 1024 * KiB;
+
+/** The first device of the machine; PINBENCH_TEST_BACKEND=emulated tries the tests themselves without a GPU. */
+export async function openTestBackend(): Promise<Backend> {
+  return openBackend(process.env.PINBENCH_TEST_BACKEND === "emulated" ? "emulated" : "cuda", loadAddon());
+}
+
+/** Opens a session for the tests of a file, with memory of every kind, and closes it after them. */
+export function useSession(geometry: { workers: number; chunkBytes: number }) {
+  const opened = {} as { backend: Backend; session: NativeSession };
+  beforeAll(async () => {
+    opened.backend = await openTestBackend();
+    opened.session = await openTestSession(opened.backend);
+    const arena = {
+      chunksOfWorker: Array<number>(geometry.workers).fill(1),
+      chunkBytes: geometry.chunkBytes,
+    };
+    await opened.session.reserveDevice(arena, 2);
+    for (const kind of ["pageable", "pinned", "registered", "write-combined"] as const) {
+      await opened.session.reserveHost(kind, arena);
+    }
+    await opened.session.reserveStaging({ workers: geometry.workers, slots: 3, chunkBytes: 2 * MiB });
+  });
+  afterAll(() => opened.session.close());
+  return opened;
+}
+
+export function openTestSession({ driver, facts }: Backend): Promise<NativeSession> {
+  const device = facts.devices[0]!;
+  return driver.openSession({
+    device: device.ordinal,
+    seed: 7,
+    ...choosePlacement(device.pciBusId, "local"),
+  });
+}
+
+export function requestOf(
+  fields: Partial<MeasureRequest> & Pick<MeasureRequest, "direction" | "memory">,
+): MeasureRequest {
+  const sizeBytes = fields.sizeBytes ?? MiB;
+  return {
+    sizeBytes,
+    workers: 1,
+    mode: "throughput",
+    timer: "wall",
+    buffers: 2,
+    firstBuffer: 0,
+    warmupCopies: 1,
+    warmupBytes: sizeBytes,
+    copiesPerSample: 4,
+    samples: 6,
+    verify: true,
+    readLink: false,
+    ...fields,
+  };
+}

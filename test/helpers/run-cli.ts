@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { parseResult } from "../../src/results/parse.js";
+import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+
+/** Starts the command line as a user does: another process, its output and its exit code. */
+
+export const pinbench = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
+
+const smallSweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--workers", "1"];
+
+/** Arguments of a run that is over in a fraction of a second wherever it runs; `args` have the last word. */
+export function small(...args: string[]): string[] {
+  return ["run", ...smallSweep, ...(args.includes("--budget") ? [] : ["--samples", "6"]), ...args];
+}
+
+export interface Finished {
+  /** Null for a process that a signal ended. */
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Started {
+  child: ChildProcess;
+  finished: Promise<Finished>;
+}
+
+interface SpawnOptions {
+  env?: Record<string, string>;
+  cwd?: string;
+}
+
+export function start(command: string, args: readonly string[], options: SpawnOptions = {}): Started {
+  const child = spawn(command, args, {
+    cwd: options.cwd ?? tmpdir(),
+    env: { ...cleanEnvironment(), ...options.env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const finished = new Promise<Finished>((resolve, reject) => {
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.on("error", reject);
+    child.on("close", (exitCode, signal) => resolve({ exitCode, signal, stdout, stderr }));
+  });
+  return { child, finished };
+}
+
+export function startCli(args: readonly string[], options: SpawnOptions = {}): Started {
+  return start(process.execPath, [pinbench, ...args], options);
+}
+
+export function runCli(args: readonly string[], options: SpawnOptions = {}): Promise<Finished> {
+  return startCli(args, options).finished;
+}
+
+/** `pinbench run` of the small sweep, in the format that the flags ask for. */
+export function runSmall(args: readonly string[], options: SpawnOptions = {}): Promise<Finished> {
+  return runCli(small(...args), options);
+}
+
+/** The same with --json; `document` is what stdout holds, checked as every reader checks it. */
+export async function measureSmall(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Finished & { document: ResultDocument }> {
+  const finished = await runSmall([...args, "--json"], { env });
+  return { ...finished, document: parseResult(finished.stdout) };
+}
+
+/** The one cell of a document that `part` describes. */
+export function cellOf({ cells }: ResultDocument, part: Partial<CellResult>): CellResult {
+  const found = cells.filter((cell) =>
+    Object.entries(part).every(([key, value]) => cell[key as keyof CellResult] === value),
+  );
+  if (found.length !== 1) throw new Error(`${found.length} cells are like ${JSON.stringify(part)}`);
+  return found[0]!;
+}
+
+/** A folder for this test, removed when it ends. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "pinbench-cli-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** PINBENCH_EMULATED_FAULTS that hits the calls or copies 1 to `last` alike, such as `faults("drop-h2d", 300)`. */
+export function faults(name: string, last: number): Record<string, string> {
+  const list = Array.from({ length: last }, (_, i) => `${name}@${i + 1}`);
+  return { PINBENCH_EMULATED_FAULTS: list.join(",") };
+}
+
+/** Nothing of the caller's own settings; PINBENCH_ADDON stays, which says what build is to be tested. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const foreign = /^(NO_COLOR|FORCE_COLOR|CLICOLOR.*|PINBENCH_(?!ADDON$).*)$/;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
+}

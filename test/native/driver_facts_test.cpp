@@ -1,0 +1,90 @@
+// What is known of a driver and its devices before anything is measured, NVML's part included.
+#include "driver/device_facts.hpp"
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+
+TEST_CASE("the facts of every device are read when the driver is initialised") {
+  const auto driver =
+      emulated_driver({{"PINBENCH_EMULATED_DEVICES", "3"}, {"PINBENCH_EMULATED_MEMORY", "64MiB"}});
+  const auto facts = initialize_driver(*driver, nullptr);
+  CHECK(facts.cuda_version >= 12000);
+  CHECK_FALSE(facts.driver_version.has_value());
+  CHECK(facts.init_ns >= 0);
+  REQUIRE(facts.devices.size() == 3);
+  for (int ordinal = 0; ordinal < 3; ++ordinal) {
+    const auto& device = facts.devices[static_cast<std::size_t>(ordinal)];
+    CHECK(device.ordinal == ordinal);
+    CHECK(device.name == "pinbench emulated device " + std::to_string(ordinal));
+    CHECK(device.pci_bus_id == "eeee:0" + std::to_string(ordinal) + ":00.0");
+    CHECK(device.total_memory_bytes == 64 * kMiB);
+    CHECK(device.copy_engines == 2);
+    CHECK(device.can_map_host_memory);
+    CHECK_FALSE(device.integrated);
+    CHECK_FALSE(device.link.has_value());
+  }
+}
+
+TEST_CASE("a UUID is written as nvidia-smi writes it, and tells devices apart") {
+  const auto facts = initialize_driver(*emulated_driver(with_setting("DEVICES", "2")), nullptr);
+  REQUIRE(facts.devices.size() == 2);
+  // "pinbench emulat" and the ordinal.
+  CHECK(facts.devices[0].uuid == "GPU-70696e62-656e-6368-2065-6d756c617400");
+  CHECK(facts.devices[1].uuid == "GPU-70696e62-656e-6368-2065-6d756c617401");
+}
+
+TEST_CASE("a driver too old to tell the UUID leaves it out") {
+  const auto driver = emulated_driver();
+  driver->deviceGetUuid = {};
+  CHECK_FALSE(initialize_driver(*driver, nullptr).devices.at(0).uuid.has_value());
+}
+
+TEST_CASE("a driver that reports no device, or fails, says so with its own error") {
+  const EmulatedLibrary empty;
+  CHECK(empty.initialize(with_setting("DEVICES", "0")) == cu::kErrorNoDevice);
+  const auto driver = emulated_driver(with_faults("cuDeviceGetName@1=999"));
+  const auto error = error_of([&] { initialize_driver(*driver, nullptr); });
+  CHECK(error.code() == "CUDA_ERROR_UNKNOWN");
+  CHECK(error.call() == "cuDeviceGetName");
+}
+
+TEST_CASE("NVML tells the driver's version, the link and the clocks, by PCI bus id") {
+  const Nvml nvml(PINBENCH_FAKE_NVML_PATH);
+  CHECK(nvml.driver_version() == "580.00.00");
+  const auto device = nvml.device_by_pci_bus_id("0000:1b:00.0");
+  REQUIRE(device != nullptr);
+  const auto link = nvml.read_link(device);
+  CHECK(link.generation == 5u);
+  CHECK(link.width == 16u);
+  CHECK(link.max_generation == 5u);
+  CHECK(link.max_width == 16u);
+  CHECK(link.sm_clock_mhz == 1980u);
+  CHECK(link.memory_clock_mhz == 3201u);
+}
+
+TEST_CASE("a device that NVML does not know has no link") {
+  const Nvml nvml(PINBENCH_FAKE_NVML_PATH);
+  CHECK(nvml.device_by_pci_bus_id("eeee:00:00.0") == nullptr);
+  const auto facts = initialize_driver(*emulated_driver(), &nvml);
+  CHECK(facts.driver_version == "580.00.00");
+  CHECK_FALSE(facts.devices.at(0).link.has_value());
+}
+
+TEST_CASE("a field that NVML does not tell stays empty") {
+  const Nvml nvml(PINBENCH_FAKE_NVML_PATH);
+  const auto link = nvml.read_link(nullptr);
+  CHECK_FALSE(link.generation.has_value());
+  CHECK_FALSE(link.max_width.has_value());
+  CHECK_FALSE(link.sm_clock_mhz.has_value());
+}
+
+TEST_CASE("a missing NVML, or a library that is none, is one kind of error with the reason") {
+  const auto missing = error_of([] { Nvml{"libpinbench-no-such.so.1"}; });
+  CHECK(missing.code() == "NVML_UNAVAILABLE");
+  CHECK(std::string(missing.what()).find("libpinbench-no-such.so.1") != std::string::npos);
+  const auto other = error_of([] { Nvml{"libm.so.6"}; });
+  CHECK(other.code() == "NVML_UNAVAILABLE");
+  CHECK(std::string(other.what()) == "libm.so.6 is no NVML library");
+}
+
+}  // namespace pinbench::test

@@ -1,0 +1,108 @@
+// Opening libraries, and resolving the driver API in them.
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+// A file of its own in the system's folder for such, gone afterwards.
+class TemporaryFile {
+ public:
+  TemporaryFile(const std::string& name, std::string_view content)
+      : path_(std::filesystem::temp_directory_path() / (name + "." + std::to_string(getpid()))) {
+    std::ofstream(path_, std::ios::binary) << content;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// The emulated driver with the last character of a symbol's name changed wherever it stands.
+std::string library_lacking(std::string_view symbol) {
+  std::ifstream file(PINBENCH_EMULATED_PATH, std::ios::binary);
+  std::string content{std::istreambuf_iterator<char>(file), {}};
+  std::size_t renamed = 0;
+  for (auto at = content.find(symbol); at != std::string::npos; at = content.find(symbol, at + 1)) {
+    content[at + symbol.size() - 1] = '#';
+    ++renamed;
+  }
+  REQUIRE(renamed > 0);
+  return content;
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a library that is not there is told apart from one that does not load") {
+  const auto absent = (std::filesystem::temp_directory_path() / "pinbench-no-such-library.so.1").string();
+  for (const std::string& path : {absent, std::string("libpinbench-no-such.so.1")}) {
+    const auto error = error_of([&] { SharedLibrary{path}; });
+    CHECK(error.code() == "LIBRARY_NOT_FOUND");
+    CHECK(contains(error.what(), path));
+    CHECK_FALSE(error.cuda_result().has_value());
+    CHECK(error.call().empty());
+    CHECK_FALSE(error.sticky());
+  }
+}
+
+TEST_CASE("a file that is no library is unusable, with the linker's reason") {
+  const TemporaryFile text("pinbench-text", "this is no library\n");
+  const TemporaryFile empty("pinbench-empty", "");
+  for (const auto* file : {&text, &empty}) {
+    const auto error = error_of([&] { CudaDriver::open(file->path()); });
+    CHECK(error.code() == "LIBRARY_UNUSABLE");
+    CHECK(contains(error.what(), file->path()));
+  }
+  const auto folder = error_of([] { CudaDriver::open(std::filesystem::temp_directory_path().string()); });
+  CHECK(folder.code() == "LIBRARY_UNUSABLE");
+}
+
+TEST_CASE("a symbol that is not there is null") {
+  const SharedLibrary library("libm.so.6");
+  CHECK(library.symbol("cos") != nullptr);
+  CHECK(library.symbol("cuInit") == nullptr);
+  CHECK(library.function<double (*)(double)>("cos")(0.0) == 1.0);
+}
+
+TEST_CASE("a library of something else is no CUDA driver") {
+  const auto error = error_of([] { CudaDriver::open("libm.so.6"); });
+  CHECK(error.code() == "NOT_A_CUDA_DRIVER");
+  CHECK(contains(error.what(), "libm.so.6"));
+  CHECK(contains(error.what(), "cuGetErrorName and "));
+  CHECK(contains(error.what(), " more"));
+}
+
+TEST_CASE("a driver that lacks one required entry point is refused by its name") {
+  const TemporaryFile file("pinbench-required", library_lacking("cuMemHostRegister_v2"));
+  const auto error = error_of([&] { CudaDriver::open(file.path()); });
+  CHECK(error.code() == "NOT_A_CUDA_DRIVER");
+  CHECK(contains(error.what(), "it lacks cuMemHostRegister_v2"));
+  CHECK_FALSE(contains(error.what(), " more"));
+}
+
+TEST_CASE("a driver that lacks optional entry points loads, and says which") {
+  const TemporaryFile file("pinbench-optional", library_lacking("cuStreamWaitValue32_v2"));
+  const auto driver = CudaDriver::open(file.path());
+  CHECK(driver->missing_symbols() == std::vector<std::string>{"cuStreamWaitValue32_v2"});
+  CHECK_FALSE(driver->streamWaitValue32);
+  CHECK(driver->launchKernel);
+}
+
+TEST_CASE("the emulated driver has every entry point, and its own kernel image") {
+  const auto driver = CudaDriver::open(PINBENCH_EMULATED_PATH);
+  CHECK(driver->missing_symbols().empty());
+  CHECK(driver->emulated_image() != nullptr);
+}
+
+}  // namespace pinbench::test

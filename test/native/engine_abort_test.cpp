@@ -1,0 +1,128 @@
+// Interrupting a session from another thread.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kSize = 64 * kKiB;
+
+// More than any machine gets through while a test runs.
+constexpr std::size_t kEndless = 1'000'000;
+
+struct Case {
+  CopyMemory memory;
+  Direction direction;
+  bool event_timer;
+  bool latency;
+};
+
+constexpr Case kCases[] = {
+    {CopyMemory::kPinned, Direction::kHostToDevice, false, false},
+    {CopyMemory::kPinned, Direction::kDeviceToHost, false, true},
+    {CopyMemory::kPinned, Direction::kBidirectional, false, false},
+    {CopyMemory::kPageable, Direction::kDeviceToHost, false, false},
+    {CopyMemory::kPageable, Direction::kBidirectional, false, false},
+    {CopyMemory::kStaged, Direction::kHostToDevice, false, false},
+    {CopyMemory::kStaged, Direction::kBidirectional, false, false},
+    {CopyMemory::kMapped, Direction::kHostToDevice, false, false},
+    {CopyMemory::kDevice, Direction::kDeviceToDevice, false, false},
+    {CopyMemory::kPinned, Direction::kDeviceToHost, true, false},
+    {CopyMemory::kPinned, Direction::kBidirectional, true, true},
+};
+
+// Aborts the session a little later.
+class Aborter {
+ public:
+  explicit Aborter(Session& session)
+      : thread_([&session] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(15));
+          session.abort();
+        }) {}
+  ~Aborter() { thread_.join(); }
+  Aborter(const Aborter&) = delete;
+  Aborter& operator=(const Aborter&) = delete;
+
+ private:
+  std::thread thread_;
+};
+
+void check_aborted(const MeasureResult& result) {
+  CHECK(result.aborted);
+  CHECK(result.columns.empty());
+  CHECK(result.checked_bytes == 0);
+  CHECK(result.mismatches.empty());
+}
+
+}  // namespace
+
+TEST_CASE("a measurement without end is aborted: it has no samples, since none was verified") {
+  for (const auto& each : kCases) {
+    CAPTURE(static_cast<int>(each.memory));
+    CAPTURE(static_cast<int>(each.direction));
+    CAPTURE(each.event_timer);
+    TestSession session;
+    session.reserve(each.memory, geometry_of(6, 1, 8 * kSize));
+    auto request = request_for(each.direction, each.memory, kSize, 3);
+    request.event_timer = each.event_timer;
+    request.latency = each.latency;
+    request.copies_per_sample = each.latency ? 1 : 4;
+    request.samples = kEndless;
+    const Aborter aborter(session);
+    check_aborted(session.measure(request));
+  }
+}
+
+TEST_CASE("one sample that never ends is aborted between its copies") {
+  TestSession session;
+  session.reserve(CopyMemory::kPinned, geometry_of(4, 1, 8 * kSize));
+  for (const auto direction : {Direction::kHostToDevice, Direction::kBidirectional}) {
+    auto request = request_for(direction, CopyMemory::kPinned, kSize, 2);
+    request.samples = 1;
+    request.copies_per_sample = 1000 * kEndless;
+    const Aborter aborter(session);
+    check_aborted(session.measure(request));
+  }
+}
+
+TEST_CASE("a warm-up that never ends is aborted, while the link is to be read too") {
+  for (const bool read_link : {false, true}) {
+    TestSession session;
+    session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 8 * kSize));
+    auto request = request_for(Direction::kDeviceToHost, CopyMemory::kPinned, kSize, 2);
+    request.warmup_copies = 1000 * kEndless;
+    request.read_link = read_link;
+    const Aborter aborter(session);
+    check_aborted(session.measure(request));
+  }
+}
+
+TEST_CASE("after an abort every call ends at once") {
+  TestSession session;
+  const auto geometry = geometry_of(2, 1, 8 * kSize);
+  session.reserve(CopyMemory::kPinned, geometry);
+  session.abort();
+  check_aborted(session.measure(request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize, 2)));
+  const auto code_of = [](const auto& call) { return error_of(call).code(); };
+  CHECK(code_of([&] { session.reserve_host(HostMemoryKind::kPageable, geometry); }) == "ABORTED");
+  CHECK(code_of([&] { session.reserve_host(HostMemoryKind::kRegistered, geometry); }) == "ABORTED");
+  CHECK(code_of([&] { session.reserve_device(geometry, false); }) == "ABORTED");
+  CHECK(code_of([&] { session.measure_pinning(HostMemoryKind::kPinned, kMiB); }) == "ABORTED");
+}
+
+TEST_CASE("an abort while data is compared leaves nothing that looks verified") {
+  // Comparing reads back at a thousandth of the usual rate, while copies to the device are as fast as ever.
+  TestSession session(driver_without_kernels(with_faults("slow-d2h=1000")));
+  session.reserve(CopyMemory::kPinned, geometry_of(1, 1, kMiB));
+  auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kMiB);
+  request.buffers = request.samples = request.copies_per_sample = 1;
+  const Aborter aborter(session);
+  const auto result = session.measure(request);
+  // On a machine so slow that the copy itself was hit this holds as well.
+  check_aborted(result);
+}
+
+}  // namespace pinbench::test

@@ -1,0 +1,134 @@
+// The samples that a measurement returns, by mode and direction.
+#include <algorithm>
+
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kSize = 16 * kKiB;
+
+TestSession& with_pinned_memory(TestSession& session) {
+  session.reserve(CopyMemory::kPinned, geometry_of(6, 1, 128 * kKiB));
+  return session;
+}
+
+bool all_at_least(const std::vector<double>& values, double least) {
+  return std::all_of(values.begin(), values.end(), [least](double value) { return value >= least; });
+}
+
+void check_column(const SampleColumns& column, Direction direction, std::size_t samples) {
+  CHECK(column.direction == direction);
+  CHECK(column.start_ns.size() == samples);
+  CHECK(column.duration_ns.size() == samples);
+  CHECK(all_at_least(column.start_ns, 0));
+  // Not "more than 0": an event's time has its own resolution.
+  CHECK(all_at_least(column.duration_ns, 0));
+}
+
+}  // namespace
+
+TEST_CASE("throughput: a sample is all workers together, one column a direction") {
+  TestSession session;
+  with_pinned_memory(session);
+  for (const bool event_timer : {false, true}) {
+    for (const std::size_t workers : {1, 3}) {
+      auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize, workers);
+      request.event_timer = event_timer;
+      request.samples = 5;
+      const auto one_way = session.measure(request);
+      REQUIRE(one_way.columns.size() == 1);
+      check_column(one_way.columns[0], Direction::kHostToDevice, 5);
+
+      request.direction = Direction::kBidirectional;
+      const auto both = session.measure(request);
+      REQUIRE(both.columns.size() == 2);
+      check_column(both.columns[0], Direction::kHostToDevice, 5);
+      check_column(both.columns[1], Direction::kDeviceToHost, 5);
+    }
+  }
+}
+
+TEST_CASE("latency: a sample a copy and worker, in the order of the samples") {
+  TestSession session;
+  with_pinned_memory(session);
+  for (const bool event_timer : {false, true}) {
+    auto request = request_for(Direction::kDeviceToHost, CopyMemory::kPinned, kSize, 3);
+    request.latency = true;
+    request.event_timer = event_timer;
+    request.copies_per_sample = 1;
+    request.samples = 7;
+    const auto one_way = session.measure(request);
+    REQUIRE(one_way.columns.size() == 1);
+    check_column(one_way.columns[0], Direction::kDeviceToHost, 7 * 3);
+    // A sample begins once all workers are through with the one before.
+    for (std::size_t i = 3; i < one_way.columns[0].start_ns.size(); ++i)
+      CHECK(one_way.columns[0].start_ns[i] >= one_way.columns[0].start_ns[i / 3 * 3 - 3]);
+
+    request.direction = Direction::kBidirectional;
+    const auto both = session.measure(request);
+    REQUIRE(both.columns.size() == 2);
+    for (const auto& column : both.columns) check_column(column, column.direction, 7 * 3);
+  }
+}
+
+TEST_CASE("samples of one cell follow each other, from the session's zero on") {
+  TestSession session;
+  with_pinned_memory(session);
+  auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize, 2);
+  request.samples = 6;
+  double previous_end_ns = 0;
+  for (int call = 0; call < 2; ++call) {
+    const auto column = session.measure(request).columns.at(0);
+    for (std::size_t i = 0; i < column.start_ns.size(); ++i) {
+      CHECK(column.start_ns[i] >= previous_end_ns);
+      CHECK(column.duration_ns[i] > 0);
+      previous_end_ns = column.start_ns[i] + column.duration_ns[i];
+    }
+  }
+}
+
+TEST_CASE("a copy that takes long is seen to take long, by either timer") {
+  TestSession session(with_faults("slow-h2d=1000"));
+  session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 256 * kKiB));
+  for (const bool event_timer : {false, true}) {
+    auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 256 * kKiB);
+    request.buffers = request.samples = 1;
+    request.copies_per_sample = 2;
+    request.event_timer = event_timer;
+    // 512 KiB at a thousandth of 200 GB/s, which no host exceeds.
+    CHECK(session.measure(request).columns.at(0).duration_ns.at(0) >= 2.6e6);
+  }
+}
+
+TEST_CASE("what surrounds the samples is timed apart from them") {
+  TestSession session;
+  with_pinned_memory(session);
+  auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize);
+  const auto verified = session.measure(request);
+  CHECK(verified.prepare_ns > 0);
+  CHECK(verified.verify_ns > 0);
+  request.verify = false;
+  const auto unverified = session.measure(request);
+  CHECK(unverified.checked_bytes == 0);
+  CHECK(unverified.mismatches.empty());
+  CHECK(unverified.columns.at(0).duration_ns.size() == request.samples);
+}
+
+TEST_CASE("the link is read during the warm-up when that is asked for") {
+  const auto nvml = std::make_shared<Nvml>(PINBENCH_FAKE_NVML_PATH);
+  Session session(emulated_driver(), nvml, session_options());
+  const auto geometry = geometry_of(4, 1, 128 * kKiB);
+  session.reserve_host(HostMemoryKind::kPageable, geometry);
+  session.reserve_device(geometry, false);
+  auto request = request_for(Direction::kBidirectional, CopyMemory::kPageable, kSize, 2);
+  CHECK_FALSE(session.measure(request).link.has_value());
+  request.read_link = true;
+  const auto result = session.measure(request);
+  check_clean(result, 4 * 6 * kSize);
+  // NVML knows no emulated device, so that every field is empty.
+  REQUIRE(result.link.has_value());
+  CHECK_FALSE(result.link->generation.has_value());
+}
+
+}  // namespace pinbench::test

@@ -1,0 +1,129 @@
+// Every kind of copy that a cell can ask for, measured and verified.
+#include <array>
+
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr CopyMemory kHostMemories[] = {CopyMemory::kPageable,      CopyMemory::kStaged,
+                                        CopyMemory::kPinned,        CopyMemory::kRegistered,
+                                        CopyMemory::kWriteCombined, CopyMemory::kMapped};
+
+constexpr Direction kHostDirections[] = {Direction::kHostToDevice, Direction::kDeviceToHost,
+                                         Direction::kBidirectional};
+
+// Two workers, or two a direction; every buffer of every worker is written and so compared.
+std::size_t checked_bytes(const MeasureRequest& request) {
+  return request.threads() * request.buffers * request.size_bytes;
+}
+
+void check_every_direction(TestSession& session, CopyMemory memory, std::size_t size_bytes) {
+  for (const auto direction : kHostDirections) {
+    for (const bool event_timer : {false, true}) {
+      if (event_timer && is_host_driven(memory)) continue;
+      auto request = request_for(direction, memory, size_bytes, 2);
+      request.event_timer = event_timer;
+      CAPTURE(static_cast<int>(memory));
+      CAPTURE(static_cast<int>(direction));
+      CAPTURE(size_bytes);
+      CAPTURE(event_timer);
+      check_clean(session.measure(request), checked_bytes(request));
+      // And again: the last call has left every source whole.
+      check_clean(session.measure(request), checked_bytes(request));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every kind of memory, in every direction, by both timers") {
+  TestSession session;
+  for (const auto memory : kHostMemories) {
+    session.reserve(memory, geometry_of(4, 2, 384 * kKiB));
+    check_every_direction(session, memory, 128 * kKiB);
+  }
+}
+
+TEST_CASE("the same where there are no kernels to fill and compare with") {
+  TestSession session(driver_without_kernels());
+  for (const auto memory : kHostMemories) {
+    if (memory == CopyMemory::kMapped) continue;
+    session.reserve(memory, geometry_of(4, 2, 384 * kKiB));
+    check_every_direction(session, memory, 128 * kKiB);
+  }
+}
+
+TEST_CASE("any size can be copied, multiple of a word, a vector, a ring's slot or not") {
+  TestSession with_kernels;
+  TestSession without_kernels(driver_without_kernels());
+  for (auto* session : {&with_kernels, &without_kernels}) {
+    for (const auto memory : kHostMemories) {
+      if (memory == CopyMemory::kMapped && session == &without_kernels) continue;
+      session->reserve(memory, geometry_of(4, 2, 128 * kKiB));
+      for (const std::size_t size : {1, 8, 13, 511, 513, 4097, 16 * 1024 + 24, 40001})
+        check_every_direction(*session, memory, size);
+    }
+  }
+}
+
+TEST_CASE("a copy within the device, by both timers, with kernels and without") {
+  for (const auto& driver : {emulated_driver(), driver_without_kernels()}) {
+    TestSession session(driver);
+    session.reserve(CopyMemory::kDevice, geometry_of(2, 2, 128 * kKiB));
+    for (const std::size_t size : {13, 4096, 40001}) {
+      for (const bool event_timer : {false, true}) {
+        auto request = request_for(Direction::kDeviceToDevice, CopyMemory::kDevice, size, 2);
+        request.event_timer = event_timer;
+        check_clean(session.measure(request), checked_bytes(request));
+      }
+    }
+  }
+}
+
+TEST_CASE("mapped memory needs kernels") {
+  TestSession session(driver_without_kernels());
+  session.reserve(CopyMemory::kMapped, geometry_of(1, 1, 64 * kKiB));
+  const auto request = request_for(Direction::kHostToDevice, CopyMemory::kMapped, 4 * kKiB);
+  CHECK(error_of([&] { session.measure(request); }).code() == "NO_KERNELS");
+}
+
+TEST_CASE("events are read by the older entry point where the newer is missing") {
+  const auto driver = emulated_driver();
+  driver->eventElapsedTimeV2 = {};
+  TestSession session(driver);
+  session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 64 * kKiB));
+  auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB, 2);
+  request.event_timer = true;
+  check_clean(session.measure(request), checked_bytes(request));
+}
+
+TEST_CASE("memory larger than what is compared at once is compared whole") {
+  TestSession session(driver_without_kernels());
+  session.reserve(CopyMemory::kWriteCombined, geometry_of(1, 1, 34 * kMiB));
+  for (const auto direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
+    auto request = request_for(direction, CopyMemory::kWriteCombined, 34 * kMiB - 3);
+    request.buffers = request.samples = request.copies_per_sample = 1;
+    check_clean(session.measure(request), 34 * kMiB - 3);
+  }
+}
+
+TEST_CASE("all kinds of memory of one session take turns") {
+  TestSession session;
+  const auto geometry = geometry_of(4, 1, 64 * kKiB);
+  session.reserve_device(geometry, true);
+  session.reserve_staging(4, kSmallRing);
+  for (const auto memory : kHostMemories) session.reserve_host(host_kind(memory), geometry);
+  for (int round = 0; round < 2; ++round) {
+    for (const auto memory : kHostMemories) {
+      for (const auto direction : kHostDirections) {
+        const auto request = request_for(direction, memory, 5000, 2);
+        check_clean(session.measure(request), checked_bytes(request));
+      }
+    }
+    const auto within = request_for(Direction::kDeviceToDevice, CopyMemory::kDevice, 5000, 2);
+    check_clean(session.measure(within), checked_bytes(within));
+  }
+}
+
+}  // namespace pinbench::test

@@ -1,0 +1,121 @@
+// Driver calls that fail while copies run: the error names the call, nobody is left waiting, and unless the
+// context is lost the session goes on.
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kSize = 16 * kKiB;
+constexpr std::size_t kWorkers = 4;
+const ArenaGeometry kArena = geometry_of(2 * kWorkers, 1, 128 * kKiB);
+
+struct Case {
+  CopyMemory memory;
+  Direction direction;
+  bool event_timer;
+  const char* call;
+};
+
+constexpr Case kCases[] = {
+    {CopyMemory::kPinned, Direction::kHostToDevice, false, "cuMemcpyHtoDAsync_v2"},
+    {CopyMemory::kPinned, Direction::kDeviceToHost, false, "cuMemcpyDtoHAsync_v2"},
+    {CopyMemory::kPinned, Direction::kBidirectional, false, "cuMemcpyDtoHAsync_v2"},
+    {CopyMemory::kPageable, Direction::kHostToDevice, false, "cuMemcpyHtoDAsync_v2"},
+    {CopyMemory::kPageable, Direction::kBidirectional, false, "cuMemcpyDtoHAsync_v2"},
+    {CopyMemory::kStaged, Direction::kHostToDevice, false, "cuMemcpyHtoDAsync_v2"},
+    {CopyMemory::kStaged, Direction::kDeviceToHost, false, "cuEventSynchronize"},
+    {CopyMemory::kStaged, Direction::kBidirectional, false, "cuEventRecord"},
+    {CopyMemory::kMapped, Direction::kDeviceToHost, false, "cuMemHostGetDevicePointer_v2"},
+    {CopyMemory::kDevice, Direction::kDeviceToDevice, false, "cuMemcpyDtoDAsync_v2"},
+    {CopyMemory::kPinned, Direction::kHostToDevice, true, "cuMemcpyHtoDAsync_v2"},
+    {CopyMemory::kPinned, Direction::kDeviceToHost, true, "cuStreamWaitValue32_v2"},
+    {CopyMemory::kPinned, Direction::kHostToDevice, true, "cuEventElapsedTime_v2"},
+    {CopyMemory::kPinned, Direction::kBidirectional, true, "cuEventSynchronize"},
+};
+
+MeasureRequest request_of(const Case& of) {
+  auto request = request_for(of.direction, of.memory, kSize, kWorkers);
+  request.event_timer = of.event_timer;
+  return request;
+}
+
+std::string nth_call_fails(const char* call, int nth, cu::Result result) {
+  return std::string(call) + "@" + std::to_string(nth) + "=" + std::to_string(result);
+}
+
+}  // namespace
+
+TEST_CASE("a call that fails in one worker of four releases the others, and the next measurement is clean") {
+  for (const auto& each : kCases) {
+    // In the warm-up or the first sample; and in the midst of the samples.
+    for (const int nth : {2, 11}) {
+      CAPTURE(static_cast<int>(each.memory));
+      CAPTURE(static_cast<int>(each.direction));
+      CAPTURE(each.event_timer);
+      CAPTURE(each.call);
+      CAPTURE(nth);
+      TestSession session(with_faults(nth_call_fails(each.call, nth, cu::kErrorInvalidValue)));
+      session.reserve(each.memory, kArena);
+      const auto request = request_of(each);
+      const auto error = error_of([&] { session.measure(request); });
+      CHECK(error.code() == "CUDA_ERROR_INVALID_VALUE");
+      CHECK(error.cuda_result() == cu::kErrorInvalidValue);
+      CHECK(error.call() == each.call);
+      CHECK(error.location().find(".cpp:") != std::string::npos);
+      CHECK_FALSE(error.sticky());
+      check_clean(session.measure(request), request.threads() * request.buffers * kSize);
+    }
+  }
+}
+
+TEST_CASE("a failure without verification leaves the next measurement clean too") {
+  TestSession session(with_faults(nth_call_fails("cuMemcpyDtoHAsync_v2", 11, cu::kErrorInvalidValue)));
+  session.reserve(CopyMemory::kPinned, kArena);
+  auto request = request_for(Direction::kDeviceToHost, CopyMemory::kPinned, kSize, kWorkers);
+  request.verify = false;
+  CHECK(error_of([&] { session.measure(request); }).call() == "cuMemcpyDtoHAsync_v2");
+  request.verify = true;
+  check_clean(session.measure(request), request.threads() * request.buffers * kSize);
+}
+
+TEST_CASE("a failure while verifying is an error, not a mismatch") {
+  for (const auto& driver : {emulated_driver(with_faults("cuLaunchKernel@17=1")),
+                             driver_without_kernels(with_faults("cuMemcpyDtoHAsync_v2@2=1"))}) {
+    TestSession session(driver);
+    session.reserve(CopyMemory::kPinned, geometry_of(4, 4, 128 * kKiB));
+    const auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize, kWorkers);
+    const auto error = error_of([&] { session.measure(request); });
+    CHECK(error.code() == "CUDA_ERROR_INVALID_VALUE");
+    CHECK(error.location().starts_with(driver->launchKernel ? "kernels.cpp:" : "checker_device.cpp:"));
+    check_clean(session.measure(request), request.threads() * request.buffers * kSize);
+  }
+}
+
+TEST_CASE("after a sticky error every call fails with it, and the session can still be closed") {
+  for (const auto& each : kCases) {
+    CAPTURE(each.call);
+    CAPTURE(each.event_timer);
+    TestSession session(with_faults(nth_call_fails(each.call, 11, cu::kErrorIllegalAddress)));
+    session.reserve(each.memory, kArena);
+    const auto request = request_of(each);
+    const auto is_lost = [](const Error& error) {
+      return error.code() == "CUDA_ERROR_ILLEGAL_ADDRESS" && error.sticky();
+    };
+    CHECK(is_lost(error_of([&] { session.measure(request); })));
+    CHECK(is_lost(error_of([&] { session.measure(request); })));
+    CHECK(is_lost(error_of([&] { session.reserve_device(kArena, false); })));
+    CHECK(is_lost(error_of([&] { session.memory_info(); })));
+    CHECK(is_lost(error_of([&] { session.measure_first_copy_ns(); })));
+  }
+}
+
+TEST_CASE("a kernel that fails loses the context") {
+  TestSession session(with_faults("cuLaunchKernel@12=719"));
+  session.reserve(CopyMemory::kMapped, kArena);
+  const auto request = request_for(Direction::kHostToDevice, CopyMemory::kMapped, kSize, kWorkers);
+  const auto error = error_of([&] { session.measure(request); });
+  CHECK(error.code() == "CUDA_ERROR_LAUNCH_FAILED");
+  CHECK(error.sticky());
+}
+
+}  // namespace pinbench::test

@@ -1,0 +1,166 @@
+// Reserving the memory of a session's cells.
+#include <algorithm>
+#include <thread>
+
+#include "engine/pattern.hpp"
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr HostMemoryKind kKinds[] = {HostMemoryKind::kPageable, HostMemoryKind::kPinned,
+                                     HostMemoryKind::kRegistered, HostMemoryKind::kWriteCombined};
+
+}  // namespace
+
+TEST_CASE("every kind of host memory holds the pattern of its place when it is reserved") {
+  DeviceContext context(emulated_driver(), 0, session_options().placement);
+  constexpr std::uint64_t kSeed = 5;
+  const ArenaGeometry geometry{{2, 1}, 96 * kKiB};
+  for (const auto kind : kKinds) {
+    CAPTURE(static_cast<int>(kind));
+    std::optional<HostArena> arena(std::in_place, context, kind, geometry, kSeed);
+    CHECK(arena->kind() == kind);
+    CHECK(arena->report().bytes == 3 * 96 * kKiB);
+    for (const auto& range : whole_arena(geometry)) {
+      const auto bytes = arena->bytes(range);
+      CHECK(reinterpret_cast<std::uintptr_t>(bytes.data()) % 4096 == 0);
+      CHECK(verify_pattern(bytes, pattern_base(kSeed, range.worker, range.chunk)).mismatchedWords == 0);
+    }
+    context.on_device_thread([&] { arena.reset(); });
+  }
+}
+
+TEST_CASE("the coverage by huge pages is reported where the system decides on it") {
+  TestSession session;
+  const auto geometry = geometry_of(1, 1, 5 * kMiB);
+  for (const auto kind : kKinds) {
+    const auto report = session.reserve_host(kind, geometry);
+    const bool is_mapped_by_us = kind == HostMemoryKind::kPageable || kind == HostMemoryKind::kRegistered;
+    CHECK(report.huge_page_bytes.has_value() == is_mapped_by_us);
+    CHECK(report.huge_page_bytes.value_or(0) <= report.bytes);
+    CHECK(report.allocate_ns > 0);
+    CHECK(report.fill_ns > 0);
+  }
+}
+
+TEST_CASE("a registered block is aligned to huge pages, whatever its size") {
+  DeviceContext context(emulated_driver(), 0, session_options().placement);
+  for (const std::size_t bytes : {std::size_t{1}, 4 * kKiB, 2 * kMiB, 3 * kMiB + 5}) {
+    std::optional<HostBlock> block = HostBlock::allocate(context, HostMemoryKind::kRegistered, bytes);
+    CHECK(reinterpret_cast<std::uintptr_t>(block->bytes().data()) % (2 * kMiB) == 0);
+    CHECK(block->bytes().size() == bytes);
+    block->bytes().back() = std::byte{1};
+    context.on_device_thread([&] { block.reset(); });
+  }
+}
+
+TEST_CASE("a smaller geometry is served by what is there, a larger one replaces it") {
+  TestSession session;
+  const auto kind = HostMemoryKind::kPinned;
+  CHECK(session.reserve_host(kind, geometry_of(2, 2, 64 * kKiB)).bytes == 4 * 64 * kKiB);
+  CHECK(session.reserve_host(kind, geometry_of(1, 2, 64 * kKiB)).bytes == 4 * 64 * kKiB);
+  CHECK(session.reserve_host(kind, geometry_of(3, 2, 64 * kKiB)).bytes == 6 * 64 * kKiB);
+  CHECK(session.reserve_host(kind, geometry_of(1, 1, 128 * kKiB)).bytes == 128 * kKiB);
+}
+
+TEST_CASE("device memory is taken once a reservation, twice with a destination, and given back") {
+  TestSession session;
+  const auto free_at_first = session.memory_info().free_bytes;
+  CHECK(session.reserve_device(geometry_of(2, 1, kMiB), false).bytes == 2 * kMiB);
+  CHECK(session.memory_info().free_bytes == free_at_first - 2 * kMiB);
+  CHECK(session.reserve_device(geometry_of(2, 1, kMiB), true).bytes == 4 * kMiB);
+  CHECK(session.memory_info().free_bytes == free_at_first - 4 * kMiB);
+  CHECK(session.reserve_device(geometry_of(1, 1, kMiB), false).bytes == kMiB);
+  CHECK(session.memory_info().free_bytes == free_at_first - kMiB);
+  CHECK(session.memory_info().total_bytes > free_at_first);
+}
+
+TEST_CASE("staging rings are one block for all workers, and can be reserved anew") {
+  TestSession session;
+  CHECK(session.reserve_staging(2, {3, 64 * kKiB}).bytes == 2 * 3 * 64 * kKiB);
+  CHECK(session.reserve_staging(4, {2, 4 * kKiB}).bytes == 4 * 2 * 4 * kKiB);
+}
+
+TEST_CASE("memory of several kinds can be reserved at the same time") {
+  TestSession session;
+  const auto geometry = geometry_of(2, 2, 256 * kKiB);
+  std::vector<std::thread> threads;
+  for (const auto kind : kKinds) threads.emplace_back([&, kind] { session.reserve_host(kind, geometry); });
+  session.reserve_device(geometry, false);
+  for (auto& thread : threads) thread.join();
+  for (const auto memory :
+       {CopyMemory::kPageable, CopyMemory::kPinned, CopyMemory::kRegistered, CopyMemory::kWriteCombined}) {
+    check_clean(session.measure(request_for(Direction::kHostToDevice, memory, 4 * kKiB, 2)), 12 * 4 * kKiB);
+  }
+}
+
+TEST_CASE("device memory that is not there fails its reservation, and takes nothing") {
+  TestSession session(with_setting("MEMORY", "8MiB"));
+  const auto free_at_first = session.memory_info().free_bytes;
+  const auto wanted = [](std::size_t chunks) { return geometry_of(1, chunks, 2 * kMiB); };
+  for (const bool with_destination : {false, true}) {
+    const auto error =
+        error_of([&] { session.reserve_device(wanted(with_destination ? 2 : 5), with_destination); });
+    CHECK(error.code() == "CUDA_ERROR_OUT_OF_MEMORY");
+    CHECK(error.call() == "cuMemAlloc_v2");
+    CHECK_FALSE(error.sticky());
+    CHECK(session.memory_info().free_bytes == free_at_first);
+  }
+  CHECK(session.reserve_device(wanted(3), false).bytes == 6 * kMiB);
+}
+
+TEST_CASE("a limit on pinned memory fails the reservation, and takes nothing") {
+  TestSession session(with_setting("PINNED_LIMIT", "1MiB"));
+  const auto too_much = geometry_of(1, 3, 512 * kKiB);
+  const auto call_that_fails = [&](HostMemoryKind kind) {
+    const auto error = error_of([&] { session.reserve_host(kind, too_much); });
+    CHECK(error.code() == "CUDA_ERROR_OUT_OF_MEMORY");
+    CHECK_FALSE(error.sticky());
+    return error.call();
+  };
+  CHECK(call_that_fails(HostMemoryKind::kPinned) == "cuMemHostAlloc");
+  CHECK(call_that_fails(HostMemoryKind::kWriteCombined) == "cuMemHostAlloc");
+  CHECK(call_that_fails(HostMemoryKind::kRegistered) == "cuMemHostRegister_v2");
+  CHECK(error_of([&] { session.reserve_staging(1, {3, 512 * kKiB}); }).call() == "cuMemHostRegister_v2");
+  CHECK(error_of([&] { session.measure_pinning(HostMemoryKind::kRegistered, 2 * kMiB); }).call() ==
+        "cuMemHostRegister_v2");
+
+  CHECK(session.reserve_host(HostMemoryKind::kPageable, too_much).bytes == too_much.bytes());
+  CHECK(session.reserve_host(HostMemoryKind::kPinned, geometry_of(1, 1, 512 * kKiB)).bytes == 512 * kKiB);
+}
+
+TEST_CASE("memory that the system does not have is an error of its own") {
+  TestSession session;
+  constexpr std::size_t kFarTooMuch = std::size_t{1} << 46;
+  for (const auto kind : {HostMemoryKind::kPageable, HostMemoryKind::kRegistered}) {
+    CHECK(error_of([&] { session.reserve_host(kind, geometry_of(1, 4, kFarTooMuch)); }).code() ==
+          "OUT_OF_HOST_MEMORY");
+  }
+}
+
+TEST_CASE("streams and events that cannot be made fail their call, and are made by the next") {
+  // The first stream is the checker's; each of the two workers has five events.
+  for (const char* fault :
+       {"cuStreamCreate@2=2", "cuStreamCreate@3=2", "cuEventCreate@4=2", "cuEventCreate@10=2"}) {
+    CAPTURE(fault);
+    TestSession session(with_faults(fault));
+    session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 64 * kKiB));
+    const auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB, 2);
+    CHECK(error_of([&] { session.measure(request); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
+    check_clean(session.measure(request), 12 * 4 * kKiB);
+  }
+}
+
+TEST_CASE("a ring whose events cannot be made is not used") {
+  TestSession session(with_faults("cuEventCreate@13=2"));
+  session.reserve_device(geometry_of(2, 1, 64 * kKiB), false);
+  session.reserve_host(HostMemoryKind::kPageable, geometry_of(2, 1, 64 * kKiB));
+  CHECK(error_of([&] { session.reserve_staging(2, kSmallRing); }).call() == "cuEventCreate");
+  const auto request = request_for(Direction::kHostToDevice, CopyMemory::kStaged, 4 * kKiB, 2);
+  CHECK(error_of([&] { session.measure(request); }).code() == "NOT_RESERVED");
+  session.reserve_staging(2, kSmallRing);
+  check_clean(session.measure(request), 12 * 4 * kKiB);
+}
+
+}  // namespace pinbench::test
