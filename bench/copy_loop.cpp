@@ -1,9 +1,9 @@
-// The bare copy loop that pinbench is compared with: one stream, one buffer that is reused, the plain calls
-// of the CUDA driver API and nothing around them. It shares no code with pinbench but the declarations of
-// that API.
+// The bare copy loop that pinbench is compared with: one stream, a buffer that is reused (or a few in turn),
+// the plain calls of the CUDA driver API and nothing around them. It shares no code with pinbench but the
+// declarations of that API.
 //
 //   copy_loop --library libcuda.so.1 --direction h2d --memory pinned --timer wall --size 1048576 --copies 32
-//             --samples 10 [--warmup 32]
+//             --samples 10 [--warmup 32] [--buffers 1]
 //
 // prints one line, {"durationNs":[...]}: a number a sample, for all its copies together. With --serve it
 // answers each line of standard input that holds such options, and keeps the context and the last buffers, so
@@ -51,6 +51,9 @@ struct Options {
   std::uint64_t copies = 0;
   std::uint64_t samples = 0;
   std::uint64_t warmup = 1;
+  std::uint64_t buffers = 1;
+
+  std::size_t buffer_bytes() const { return size * buffers; }
 };
 
 std::uint64_t positive_number(const std::string& name, const std::string& text) {
@@ -93,6 +96,8 @@ Options parse_options(const std::vector<std::string>& words) {
       options.samples = positive_number(name, value);
     } else if (name == "--warmup") {
       options.warmup = positive_number(name, value);
+    } else if (name == "--buffers") {
+      options.buffers = positive_number(name, value);
     } else {
       throw UsageError("unknown option " + name);
     }
@@ -170,7 +175,8 @@ class Machine {
   cu::Stream stream_ = nullptr;
 };
 
-// One host buffer, written to so that its pages exist, and its counterpart on the device.
+// The host buffers, one after the other and written to so that their pages exist, and their counterpart on
+// the device.
 class Buffers {
  public:
   // Delegates, so that the destructor gives back the first half where the second cannot be had.
@@ -195,9 +201,9 @@ class Buffers {
   }
 
   bool match(const Options& options) const {
-    return options.size == kind_.size && options.pinned == kind_.pinned;
+    return options.buffer_bytes() == kind_.size && options.pinned == kind_.pinned;
   }
-  void* host() const { return host_; }
+  char* host() const { return static_cast<char*>(host_); }
   cu::DevicePtr device() const { return device_; }
 
  private:
@@ -229,12 +235,17 @@ class Loop {
 
  private:
   void enqueue(std::uint64_t copies) {
-    void* const host = buffers_.host();
+    char* const host = buffers_.host();
     const cu::DevicePtr device = buffers_.device();
-    if (options_.to_device) {
-      for (std::uint64_t i = 0; i < copies; ++i) CHECK(memcpyHtoDAsync(device, host, options_.size, stream_));
-    } else {
-      for (std::uint64_t i = 0; i < copies; ++i) CHECK(memcpyDtoHAsync(host, device, options_.size, stream_));
+    const std::size_t size = options_.size;
+    const std::size_t end = options_.buffer_bytes();
+    for (std::uint64_t i = 0; i < copies; ++i) {
+      if (options_.to_device) {
+        CHECK(memcpyHtoDAsync(device + next_, host + next_, size, stream_));
+      } else {
+        CHECK(memcpyDtoHAsync(host + next_, device + next_, size, stream_));
+      }
+      next_ = next_ + size == end ? 0 : next_ + size;
     }
   }
 
@@ -258,6 +269,7 @@ class Loop {
   cu::Stream stream_;
   const Buffers& buffers_;
   const Options& options_;
+  std::size_t next_ = 0;  // offset of the next buffer
 };
 
 // A flag in pinned memory that a stream can wait on. Each hold waits for a number one higher than the last.
@@ -349,7 +361,7 @@ class Server {
     }
     if (!buffers_ || !buffers_->match(options)) {
       buffers_.reset();
-      buffers_.emplace(machine_->driver(), options.size, options.pinned);
+      buffers_.emplace(machine_->driver(), options.buffer_bytes(), options.pinned);
     }
     return to_json(Loop(*machine_, *buffers_, options).run());
   }

@@ -17,10 +17,10 @@ export class CopyLoop {
   }
 
   /** Durations in ns, one a sample of `copies` copies. */
-  async measure({ direction, memory, timer, sizeBytes, copies, samples, warmup }) {
+  async measure({ direction, memory, timer, sizeBytes, copies, samples, warmup, buffers }) {
     this.#child.stdin.write(
       `--library ${this.library} --direction ${direction} --memory ${memory} --timer ${timer} --size ${sizeBytes} ` +
-        `--copies ${copies} --samples ${samples} --warmup ${warmup}\n`,
+        `--copies ${copies} --samples ${samples} --warmup ${warmup} --buffers ${buffers}\n`,
     );
     const { value, done } = await this.#lines.next();
     if (done) throw new Error("the copy loop ended early");

@@ -42,11 +42,11 @@ HostBlock HostBlock::allocate(DeviceContext& context, HostMemoryKind kind, std::
   return block;
 }
 
-// Page-aligned, so that every kind's buffers sit alike; otherwise malloc as a program would call it.
+// As a program would call it, so that it is aligned as a program's buffers are: a large block lies 16 bytes
+// into a page, and page-aligned ones are copied up to a fifth faster by the driver's own staging.
 void HostBlock::allocate_pageable(std::size_t bytes) {
-  void* data = nullptr;
-  if (posix_memalign(&data, kPageBytes, bytes) != 0) throw out_of_host_memory(bytes);
-  data_ = static_cast<std::byte*>(data);
+  data_ = static_cast<std::byte*>(std::malloc(bytes));
+  if (data_ == nullptr) throw out_of_host_memory(bytes);
   size_ = bytes;
 }
 
@@ -64,8 +64,7 @@ void HostBlock::allocate_by_driver(DeviceContext& context, std::size_t bytes) {
 void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
   const std::size_t rounded = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
   mapping_bytes_ = rounded + kHugePageBytes;
-  void* mapping = mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* mapping = mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) throw out_of_host_memory(bytes);
   mapping_ = mapping;
   const auto address = reinterpret_cast<std::uintptr_t>(mapping);

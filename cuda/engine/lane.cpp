@@ -2,18 +2,25 @@
 
 namespace pinbench {
 
+namespace {
+
+// All of a lane but its ring; it may be half made.
+void destroy(const CudaDriver& cuda, const Lane& lane) {
+  for (const auto event : {lane.origin, lane.start, lane.end, lane.refill[0], lane.refill[1]}) {
+    if (event != nullptr) cuda.eventDestroy(event);
+  }
+  if (lane.stream != nullptr) cuda.streamDestroy(lane.stream);
+}
+
+}  // namespace
+
 Lanes::~Lanes() {
   const auto& cuda = context_.cuda();
   destroy_rings();
   for (const auto stream : {upload_, download_}) {
     if (stream != nullptr) cuda.streamDestroy(stream);
   }
-  for (const auto& lane : lanes_) {
-    for (const auto event : {lane->origin, lane->start, lane->end, lane->refill[0], lane->refill[1]}) {
-      if (event != nullptr) cuda.eventDestroy(event);
-    }
-    if (lane->stream != nullptr) cuda.streamDestroy(lane->stream);
-  }
+  for (const auto& lane : lanes_) destroy(cuda, *lane);
 }
 
 void Lanes::ensure(std::size_t workers) {
@@ -21,11 +28,17 @@ void Lanes::ensure(std::size_t workers) {
   const auto& cuda = context_.cuda();
   context_.on_device_thread([&] {
     while (lanes_.size() < workers) {
-      auto& lane = *lanes_.emplace_back(std::make_unique<Lane>());
-      cuda.check(cuda.streamCreate(&lane.stream, cu::kStreamNonBlocking));
-      for (auto* event : {&lane.origin, &lane.start, &lane.end})
-        cuda.check(cuda.eventCreate(event, cu::kEventDefault));
-      for (auto& event : lane.refill) cuda.check(cuda.eventCreate(&event, cu::kEventDisableTiming));
+      auto lane = std::make_unique<Lane>();
+      try {
+        cuda.check(cuda.streamCreate(&lane->stream, cu::kStreamNonBlocking));
+        for (auto* event : {&lane->origin, &lane->start, &lane->end})
+          cuda.check(cuda.eventCreate(event, cu::kEventDefault));
+        for (auto& event : lane->refill) cuda.check(cuda.eventCreate(&event, cu::kEventDisableTiming));
+      } catch (...) {
+        destroy(cuda, *lane);
+        throw;
+      }
+      lanes_.push_back(std::move(lane));
     }
   });
 }

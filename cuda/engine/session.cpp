@@ -66,21 +66,31 @@ ArenaReport Session::reserve_host(HostMemoryKind kind, const ArenaGeometry& geom
 
 ArenaReport Session::reserve_device(const ArenaGeometry& geometry, bool with_destination) {
   const std::lock_guard lock(mutex_);
-  context_.on_device_thread([this] {
-    device_arena_.reset();
-    device_destination_.reset();
-  });
+  release_device();
   ArenaReport report;
   const auto begin_ns = now_ns();
-  device_arena_.emplace(context_, geometry);
-  if (with_destination) device_destination_.emplace(context_, geometry);
-  const auto allocated_ns = now_ns();
-  checker_->fill(*device_arena_);
-  context_.abort().throw_if_set();
+  auto allocated_ns = begin_ns;
+  try {
+    device_arena_.emplace(context_, geometry);
+    if (with_destination) device_destination_.emplace(context_, geometry);
+    allocated_ns = now_ns();
+    checker_->fill(*device_arena_);
+    context_.abort().throw_if_set();
+  } catch (...) {
+    release_device();  // an arena without its pattern must not be measured with
+    throw;
+  }
   report.bytes = geometry.bytes() * (with_destination ? 2 : 1);
   report.allocate_ns = static_cast<double>(allocated_ns - begin_ns);
   report.fill_ns = static_cast<double>(now_ns() - allocated_ns);
   return report;
+}
+
+void Session::release_device() {
+  context_.on_device_thread([this] {
+    device_arena_.reset();
+    device_destination_.reset();
+  });
 }
 
 ArenaReport Session::reserve_staging(std::size_t workers, const StagingShape& shape) {

@@ -59,6 +59,7 @@ class Session {
  private:
   struct Arenas;
 
+  void release_device();
   void validate(const MeasureRequest& request, const Arenas& arenas) const;
   Arenas arenas_for(const MeasureRequest& request) const;
   std::vector<std::vector<BufferPair>> buffers_for(const MeasureRequest& request, const Arenas& arenas) const;

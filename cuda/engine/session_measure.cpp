@@ -185,6 +185,13 @@ MeasureResult Session::measure(const MeasureRequest& request) {
   const auto verify_begin_ns = now_ns();
   if (request.verify) verify_destinations(request, arenas, result);
   result.verify_ns = static_cast<double>(now_ns() - verify_begin_ns);
+  if (request.verify && context_.abort().is_set()) {
+    // The comparison may have ended early.
+    result.aborted = true;
+    result.checked_bytes = 0;
+    result.mismatches.clear();
+    return result;
+  }
   result.columns = timing.columns();
   for (auto& columns : result.columns) {
     for (auto& start_ns : columns.start_ns) start_ns -= opening_.opened_at_ns;

@@ -19,7 +19,7 @@ void Team::run(std::size_t size, const std::function<void(std::size_t)>& job) {
 }
 
 void Team::start(std::size_t size, const std::function<void(std::size_t)>& job) {
-  one_job_at_a_time_.lock();
+  std::unique_lock turn(one_job_at_a_time_);
   {
     const std::lock_guard lock(mutex_);
     while (threads_.size() < size)
@@ -30,6 +30,7 @@ void Team::start(std::size_t size, const std::function<void(std::size_t)>& job) 
     first_error_ = nullptr;
     ++generation_;
   }
+  turn.release();  // wait() ends it
   job_posted_.notify_all();
 }
 
@@ -71,7 +72,7 @@ void Team::thread_main(std::size_t index, std::size_t seen_generation) {
     }
     {
       const std::lock_guard lock(mutex_);
-      if (error && !first_error_) first_error_ = error;
+      if (error && !first_error_) first_error_ = std::move(error);
       if (--running_ == 0) job_done_.notify_all();
     }
   }

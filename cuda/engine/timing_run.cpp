@@ -36,7 +36,8 @@ TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lane
       buffers_(buffers),
       barrier_(request.threads()),
       windows_(request.threads(), std::vector<Window>(request.samples)),
-      released_ns_(request.samples) {}
+      released_ns_(request.samples),
+      link_read_(!request.read_link) {}
 
 Direction TimingRun::direction_of(std::size_t worker) const {
   if (!is_bidirectional()) return request_.direction;
@@ -60,6 +61,7 @@ void TimingRun::run_worker(std::size_t index) {
     completed_.fetch_add(1);
   } catch (...) {
     cancel();
+    drain(lanes_[index]);
     throw;
   }
 }
@@ -68,6 +70,15 @@ void TimingRun::cancel() {
   barrier_.cancel();
   link_read_.store(true);
   if (hold_ != nullptr) hold_->release_all();
+}
+
+// After a failure: what was enqueued before it may neither stay on a held stream, which the next
+// measurement's reset would hold again, nor write to buffers while they are put in order. Errors here only
+// repeat the first.
+void TimingRun::drain(const Lane& lane) {
+  for (const auto stream : {lane.stream, lane.ring.upload, lane.ring.download}) {
+    if (stream != nullptr) cuda_.streamSynchronize(stream);
+  }
 }
 
 // Goes backwards from the last buffer, so that the first samples find theirs as cold as they were.

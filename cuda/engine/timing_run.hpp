@@ -44,6 +44,7 @@ class TimingRun {
   void keep_other_direction_loaded(Worker& worker, std::size_t sample);
   void watch_hold();
   void cancel();
+  void drain(const Lane& lane);
   bool is_stopping() const { return barrier_.is_cancelled() || context_.abort().is_set(); }
   bool is_bidirectional() const { return request_.direction == Direction::kBidirectional; }
   Direction direction_of(std::size_t worker) const;
@@ -60,7 +61,7 @@ class TimingRun {
   std::vector<std::vector<Window>> windows_;  // by worker, then sample
   std::vector<double> released_ns_;           // event timer: when a sample's hold was released
   std::atomic<std::size_t> warming_{0};       // workers that are warming up
-  std::atomic<bool> link_read_{false};
+  std::atomic<bool> link_read_;               // or not asked for
   // Windows closed over all samples: of the only direction or host to device, and of device to host.
   std::atomic<std::size_t> closed_[2] = {0, 0};
   std::atomic<std::size_t> completed_{0};  // workers that took all their samples

@@ -2,6 +2,8 @@ import { type ProgressState, progressLine } from "../report/progress.js";
 
 /** Redrawing more often would only flicker. */
 const redrawMs = 100;
+/** Where the terminal does not tell its width, which it may say is 0. */
+const usualColumns = 80;
 const clearLine = "\r\u001b[2K";
 
 /** The live line on stderr; nothing at all where stderr is no terminal. */
@@ -17,7 +19,7 @@ export class ProgressLine {
     const nowMs = performance.now();
     if (!this.#isLive || nowMs - this.#drawnMs < redrawMs) return;
     this.#drawnMs = nowMs;
-    process.stderr.write(clearLine + progressLine(state(), (process.stderr.columns ?? 80) - 1));
+    process.stderr.write(clearLine + progressLine(state(), (process.stderr.columns || usualColumns) - 1));
   }
 
   clear(): void {

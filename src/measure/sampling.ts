@@ -1,4 +1,4 @@
-import type { Mode, Timer } from "../native/contract.js";
+import type { Cache, Mode, Timer } from "../native/contract.js";
 
 /** Below 6 samples there is no 95 % interval of a median. */
 export const minSamplesPerCell = 6;
@@ -32,9 +32,15 @@ export function copiesPerSample(cell: { mode: Mode; timer: Timer }, copyNs: numb
   return Math.min(most, Math.max(1, Math.ceil(sampleNs / copyNs)));
 }
 
-/** Copies and their size for the warm-up of a visit. */
-export function warmup(sizeBytes: number, copyNs: number): { warmupCopies: number; warmupBytes: number } {
-  const warmupBytes = Math.min(sizeBytes, maxWarmupBytes);
+/**
+ * Copies and their size for the warm-up of a visit. A warm cell's go over the whole of its buffer, which must be in
+ * the cache before it is timed.
+ */
+export function warmup(
+  { sizeBytes, cache }: { sizeBytes: number; cache: Cache },
+  copyNs: number,
+): { warmupCopies: number; warmupBytes: number } {
+  const warmupBytes = cache === "warm" ? sizeBytes : Math.min(sizeBytes, maxWarmupBytes);
   const oneNs = (copyNs * warmupBytes) / sizeBytes;
   return { warmupCopies: Math.min(maxWarmupCopies, Math.max(1, Math.ceil(warmupNs / oneNs))), warmupBytes };
 }

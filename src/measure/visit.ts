@@ -53,7 +53,7 @@ export async function visit(
     timer: cell.timer,
     buffers: cell.buffersPerWorker,
     firstBuffer: progress.nextBuffer,
-    ...warmup(cell.sizeBytes, progress.copyNs),
+    ...warmup(cell, progress.copyNs),
     copiesPerSample: progress.copiesPerSample,
     samples: options.samples,
     verify: options.verify,

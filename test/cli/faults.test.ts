@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { faults, measureSmall, runSmall } from "../helpers/run-cli.js";
+import { copyFaults, measureSmall, runSmall } from "../helpers/run-cli.js";
 
 const twoKinds = ["--memory", "pageable,pinned"];
 
@@ -12,8 +12,18 @@ function outcomes({ cells }: ResultDocument): Record<string, string | null> {
 }
 
 describe("data that came back wrong", () => {
-  // One copy a sample, so that no later copy hides a wrong one.
-  const everyCopy = [...twoKinds, "--mode", "latency"];
+  // Single copies through more buffers than there are copies in a round, so that no later copy hides a wrong one.
+  const everyCopy = [
+    ...twoKinds,
+    "--mode",
+    "latency",
+    "--samples",
+    "300",
+    "--sizes",
+    "256KiB",
+    "--llc",
+    "16MiB",
+  ];
 
   it.each([
     ["corrupt-h2d", "h2d"],
@@ -26,7 +36,7 @@ describe("data that came back wrong", () => {
     const direction = wrong === "h2d" ? "h2d,d2h" : "d2h";
     const { exitCode, document } = await measureSmall(
       [...everyCopy, "--direction", direction],
-      faults(fault, 500),
+      copyFaults(fault),
     );
     expect(exitCode).toBe(4);
     expect(document.run.status).toBe("complete");
@@ -36,7 +46,7 @@ describe("data that came back wrong", () => {
     });
     for (const cell of document.cells) {
       if (cell.direction === right) {
-        expect(cell.stats[0]?.samples, cell.id).toBe(6);
+        expect(cell.stats[0]?.samples, cell.id).toBe(300);
         expect(cell.verification?.mismatches, cell.id).toEqual([]);
       } else {
         expect(cell.stats, cell.id).toEqual([]);
@@ -46,17 +56,17 @@ describe("data that came back wrong", () => {
   });
 
   it("is the loudest thing there is", async () => {
-    const { stdout, stderr } = await runSmall(everyCopy, { env: faults("corrupt-h2d", 500) });
+    const { stdout, stderr } = await runSmall(everyCopy, { env: copyFaults("corrupt-h2d") });
     expect(stderr).toMatch(
       /^pinbench: DATA CAME BACK WRONG in d0\/h2d\/pageable\/.*: do not trust this machine's copies/,
     );
-    expect(stdout).toMatch(/64 KiB +1 +MISMATCH +MISMATCH\n/);
-    expect(stdout).toContain("MISMATCH: data came back wrong in d0/h2d/pinned/65536/w1/latency/wall/cold");
+    expect(stdout).toMatch(/256 KiB +1 +MISMATCH +MISMATCH\n/);
+    expect(stdout).toContain("MISMATCH: data came back wrong in d0/h2d/pinned/262144/w1/latency/wall/cold");
     expect(stdout).toMatch(/=> DATA CAME BACK WRONG in 2 of 4 cells/);
   });
 
   it("goes unseen with --no-verify", async () => {
-    const { exitCode, document } = await measureSmall([...everyCopy, "--no-verify"], faults("drop-h2d", 500));
+    const { exitCode, document } = await measureSmall([...everyCopy, "--no-verify"], copyFaults("drop-h2d"));
     expect(exitCode).toBe(0);
     expect(document.cells.every(({ verification }) => verification === null)).toBe(true);
   });

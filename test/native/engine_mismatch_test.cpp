@@ -65,7 +65,7 @@ std::string fault(const char* what, const Case& of, std::size_t copy) {
 TEST_CASE("one wrong byte is found and named by its word") {
   for (const auto& each : kCases) {
     CAPTURE(static_cast<int>(each.memory));
-    CAPTURE(each.name);
+    CAPTURE(std::string(each.name));
     TestSession session(with_faults(fault("corrupt", each, 5)));
     session.reserve(each.memory, kArena);
     check_found_once(session, one_sample_of_each(each.direction, each.memory), place_of(3) + kMiddle, 8);
@@ -75,7 +75,7 @@ TEST_CASE("one wrong byte is found and named by its word") {
 TEST_CASE("a copy that was not done is found whole, for its destination was poisoned") {
   for (const auto& each : kCases) {
     CAPTURE(static_cast<int>(each.memory));
-    CAPTURE(each.name);
+    CAPTURE(std::string(each.name));
     TestSession session(with_faults(fault("drop", each, 4)));
     session.reserve(each.memory, kArena);
     check_found_once(session, one_sample_of_each(each.direction, each.memory), place_of(2), kSize);

@@ -61,7 +61,7 @@ TEST_CASE("a placement that the system refuses is an error, never ignored") {
   options.placement.cpus = {8191};
   CHECK(error_of([&] { Session(emulated_driver(), nullptr, options); }).code() == "PLACEMENT_REFUSED");
   options = session_options();
-  for (const int node : {-1, 1023, 4096}) {
+  for (const int node : {-1, 1024}) {
     options.placement.numa_node = node;
     CHECK(error_of([&] { Session(emulated_driver(), nullptr, options); }).code() == "PLACEMENT_REFUSED");
   }

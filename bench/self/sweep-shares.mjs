@@ -1,0 +1,105 @@
+// Where the time of a default sweep goes: samples, native calls around them, and TypeScript.
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { hostRecord } from "../../dist/host/host-record.js";
+import { planFacts } from "../../dist/measure/plan-facts.js";
+import { runPlan } from "../../dist/measure/run.js";
+import { openBackend } from "../../dist/native/backend.js";
+import { loadAddon } from "../../dist/native/load.js";
+import { plan } from "../../dist/plan/plan.js";
+
+const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
+
+export async function sweepShares(backendName, flags) {
+  return [wholeProcess(backendName, flags), await typescriptShare(backendName)];
+}
+
+/** Samples of one cell never overlap those of another, so their durations add up to the time spent in samples. */
+function wholeProcess(backendName, flags) {
+  const started = performance.now();
+  const child = spawnSync(
+    process.execPath,
+    [cli, "run", "--json", "--quiet", "--backend", backendName, ...flags],
+    {
+      encoding: "utf8",
+      maxBuffer: 1 << 28,
+    },
+  );
+  const wallMs = performance.now() - started;
+  if (child.status !== 0) throw new Error(`pinbench run ended with ${child.status}: ${child.stderr}`);
+  const { cells } = JSON.parse(child.stdout);
+  const sampleMs = cells.reduce((sum, { samples }) => sum + sampleTimeMs(samples), 0);
+  const value = 1 - sampleMs / wallMs;
+  return {
+    name: "time outside samples / wall time of a sweep",
+    value,
+    bound: "at most 0.4",
+    reached: value <= 0.4,
+    from: `${cells.length} cells: ${(sampleMs / 1000).toFixed(2)} s of ${(wallMs / 1000).toFixed(2)} s in samples`,
+  };
+}
+
+/** Both directions of a bidir cell run at once: the longer of a pair counts. */
+function sampleTimeMs(samples) {
+  const [first] = samples;
+  const longest = first?.durationNs.map((_, i) =>
+    Math.max(...samples.map(({ durationNs }) => durationNs[i])),
+  );
+  return (longest ?? []).reduce((sum, ns) => sum + ns / 1e6, 0);
+}
+
+/** From the first to the last native call of the rounds, what passed outside of them: deciding, statistics, waiting. */
+async function typescriptShare(backendName) {
+  const loaded = loadAddon();
+  const backend = await openBackend(backendName, loaded);
+  const host = {
+    ...hostRecord(),
+    lastLevelCacheBytes: 1 << 20,
+    lastLevelCacheSource: "small, for this benchmark",
+  };
+  const { build } = loaded.addon;
+  const planned = plan(
+    { sizesBytes: [4096, 16384, 65536, 262144], workers: [1, 2], budgetNs: 0 },
+    planFacts(backend, build, host, [0]),
+  );
+  const clock = { nativeMs: 0, firstMs: 0, lastMs: 0 };
+  const identity = {
+    id: "bench",
+    startedAt: new Date(),
+    argv: [],
+    version: "0",
+    build,
+    host,
+    backend: { ...backend, driver: timedDriver(backend.driver, clock) },
+    plan: planned,
+  };
+  const hooks = { onActivity: () => {}, onCell: () => {}, onRound: async () => {} };
+  await runPlan(identity, { numa: "local" }, hooks, new AbortController().signal);
+  const value = (clock.lastMs - clock.firstMs - clock.nativeMs) / planned.cells.length;
+  return {
+    name: "TypeScript's share, ms a cell",
+    value,
+    bound: "at most 1",
+    reached: value <= 1,
+    from: `${planned.cells.length} cells, 6 samples in 3 rounds each`,
+  };
+}
+
+function timedDriver(driver, clock) {
+  return {
+    initialize: () => driver.initialize(),
+    openSession: async (options) => {
+      const session = await driver.openSession(options);
+      const measure = session.measure;
+      session.measure = async (request) => {
+        const started = performance.now();
+        clock.firstMs ||= started;
+        const result = await measure(request);
+        clock.lastMs = performance.now();
+        clock.nativeMs += clock.lastMs - started;
+        return result;
+      };
+      return session;
+    },
+  };
+}

@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { CellProgress } from "../../src/measure/cell-progress.js";
+import { measureInRounds } from "../../src/measure/rounds.js";
+import { copiesPerSample } from "../../src/measure/sampling.js";
+import { FakeSession, MiB, nativeError, progressOf, stopTheClock } from "./support.js";
+
+beforeEach(stopTheClock);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+interface Asked {
+  samples?: number;
+  precision?: number;
+  budgetNs?: number;
+  signal?: AbortSignal;
+}
+
+function measure(session: FakeSession, cells: CellProgress[], asked: Asked = {}): Promise<number> {
+  const { samples = null, precision = 0.01, budgetNs = 0 } = asked;
+  const stopping = { precision, budgetNs, samplesPerCell: samples };
+  const hooks = { onCell: () => undefined, onRound: async () => undefined };
+  const signal = asked.signal ?? new AbortController().signal;
+  return measureInRounds(session, cells, { stopping, verify: true }, budgetNs, hooks, signal);
+}
+
+const twoCells = () => [progressOf({ memory: "pageable" }), progressOf({ memory: "pinned" })];
+
+/** Rates that no number of samples narrows down: every second copy takes twice as long. */
+const unsteady = () => new FakeSession((_, sample) => (sample % 2 === 0 ? 100_000 : 200_000));
+
+describe("the order of measuring", () => {
+  it("is round by round, cell by cell", async () => {
+    const session = new FakeSession();
+    expect(await measure(session, twoCells(), { samples: 6 })).toBe(3);
+    expect(session.visits.map(({ memory, samples }) => `${memory} ${samples}`)).toEqual(
+      Array(3).fill(["pageable 2", "pinned 2"]).flat(),
+    );
+  });
+
+  it("begins with a calibration that is neither counted nor verified", async () => {
+    const session = new FakeSession();
+    const [cell] = [progressOf()];
+    await measure(session, [cell], { samples: 6 });
+    expect(session.requests.filter(({ verify }) => !verify)).toHaveLength(1);
+    const copies = copiesPerSample(cell.cell, 100_000);
+    expect(session.visits[0]).toMatchObject({
+      copiesPerSample: copies,
+      samples: 2,
+      buffers: 8,
+      sizeBytes: MiB,
+    });
+    expect(cell.samples[0]).toMatchObject({ bytesPerSample: copies * MiB, round: [0, 0, 1, 1, 2, 2] });
+  });
+
+  it("goes on in the rotation of buffers where the last visit stopped", async () => {
+    const session = new FakeSession();
+    const cell = progressOf({ buffersPerWorker: 32 });
+    await measure(session, [cell], { samples: 6 });
+    const perVisit = 2 * cell.copiesPerSample;
+    expect(session.visits.map(({ firstBuffer }) => firstBuffer)).toEqual([
+      0,
+      perVisit % 32,
+      (2 * perVisit) % 32,
+    ]);
+  });
+
+  it("reads the link until it has been read", async () => {
+    const session = new FakeSession();
+    const link = {
+      generation: 5,
+      width: 16,
+      maxGeneration: 5,
+      maxWidth: 16,
+      smClockMHz: null,
+      memoryClockMHz: null,
+    };
+    session.beforeMeasure = ({ readLink }) => ({ link: readLink && session.visits.length > 1 ? link : null });
+    const cell = progressOf();
+    await measure(session, [cell], { samples: 6 });
+    expect(session.visits.map(({ readLink }) => readLink)).toEqual([true, true, false]);
+    expect(cell.linkLimitGBps).toBeCloseTo(63, 0);
+    expect(cell.stats[0]?.linkShare).toBeGreaterThan(0);
+  });
+
+  it("skips the cells that are skipped", async () => {
+    const session = new FakeSession();
+    await measure(session, [progressOf({ skipReason: "no reason" })], { samples: 6 });
+    expect(session.requests).toEqual([]);
+  });
+});
+
+describe("when a cell has been measured enough", () => {
+  it("is after 6 samples where its interval is narrow enough", async () => {
+    const session = new FakeSession();
+    const cell = progressOf();
+    await measure(session, [cell], { budgetNs: 1e12 });
+    expect(cell).toMatchObject({ outcome: "converged", taken: 6, halfWidth: 0 });
+  });
+
+  it("is when the budget is spent where it is not, but never before the least samples", async () => {
+    const cells = [progressOf(), progressOf()];
+    await measure(unsteady(), [cells[0]!], { budgetNs: 0 });
+    expect(cells[0]).toMatchObject({ isOpen: true, taken: 6 });
+    const session = unsteady();
+    await measure(session, [cells[1]!], { budgetNs: 1e9 });
+    expect(cells[1]!.taken).toBeGreaterThan(20);
+    const measuredNs = cells[1]!.samples[0]!.durationNs.reduce((sum, ns) => sum + ns, 0);
+    expect(measuredNs).toBeLessThanOrEqual(1e9);
+    expect(cells[1]!.isOpen).toBe(true);
+  });
+
+  it("is after the count asked for, narrow or not", async () => {
+    const cell = progressOf();
+    expect(await measure(unsteady(), [cell], { samples: 7, budgetNs: 1e12 })).toBe(3);
+    expect(cell.taken).toBe(7);
+  });
+
+  it("is after that count of each worker in latency mode", async () => {
+    const session = new FakeSession();
+    const cell = progressOf({ mode: "latency", workers: 4 });
+    await measure(session, [cell], { samples: 6 });
+    expect(session.visits.map(({ samples }) => samples)).toEqual([2, 2, 2]);
+    expect(cell.samples[0]?.durationNs).toHaveLength(24);
+    expect(cell.samples[0]?.bytesPerSample).toBe(MiB);
+  });
+
+  it("leaves the budget to the other cells", async () => {
+    const session = new FakeSession(({ memory }, sample) =>
+      memory === "pageable" && sample % 2 === 1 ? 200_000 : 100_000,
+    );
+    const cells = twoCells();
+    await measure(session, cells, { budgetNs: 1e9 });
+    expect(cells.map(({ outcome }) => outcome)).toEqual([null, "converged"]);
+    expect(cells[0]!.taken).toBeGreaterThan(cells[1]!.taken);
+  });
+
+  it("takes the wider of a bidir cell's intervals", async () => {
+    const cell = progressOf({ direction: "bidir" });
+    await measure(new FakeSession(), [cell], { budgetNs: 1e12 });
+    expect(cell.samples.map(({ direction, durationNs }) => [direction, durationNs.length])).toEqual([
+      ["h2d", 6],
+      ["d2h", 6],
+    ]);
+    expect(cell.stats).toHaveLength(3);
+    expect(cell.outcome).toBe("converged");
+  });
+});
+
+describe("what goes wrong", () => {
+  it("fails its cell alone", async () => {
+    const session = new FakeSession();
+    session.beforeMeasure = ({ memory }) => {
+      if (memory === "pageable") throw nativeError("CUDA_ERROR_UNKNOWN");
+      return {};
+    };
+    const cells = twoCells();
+    await measure(session, cells, { samples: 6 });
+    expect(cells[0]).toMatchObject({ outcome: "failed", taken: 0, error: { code: "CUDA_ERROR_UNKNOWN" } });
+    expect(cells[1]).toMatchObject({ taken: 6, error: null });
+  });
+
+  it("ends all measuring where the context is lost, in the middle of a round", async () => {
+    const session = new FakeSession();
+    const cells = [...twoCells(), progressOf({ memory: "registered" })];
+    session.beforeMeasure = ({ memory, verify }) => {
+      if (memory === "pinned" && verify) throw nativeError("CUDA_ERROR_ILLEGAL_ADDRESS", true);
+      return {};
+    };
+    await measure(session, cells, { samples: 6 });
+    expect(cells.map(({ outcome }) => outcome)).toEqual(["skipped", "failed", "skipped"]);
+    expect(session.requests.at(-1)?.memory).toBe("pinned");
+    expect(cells[2]?.skipReason).toContain("CUDA_ERROR_ILLEGAL_ADDRESS in d0/h2d/pinned/");
+  });
+
+  it("is wrong data: the cell is closed, and that visit's samples are not kept", async () => {
+    const session = new FakeSession();
+    const mismatch = { direction: "h2d", worker: 0, offsetBytes: 8, mismatchedBytes: 8 } as const;
+    session.beforeMeasure = () =>
+      session.visits.length === 2 ? { verification: { checkedBytes: 64, mismatches: [mismatch] } } : {};
+    const cell = progressOf();
+    await measure(session, [cell], { samples: 6 });
+    expect(cell).toMatchObject({ outcome: "mismatch", taken: 2, mismatches: [mismatch] });
+    expect(session.visits).toHaveLength(2);
+  });
+});
+
+describe("an abort", () => {
+  it("ends it within the call that is running, whose samples are dropped unverified", async () => {
+    const controller = new AbortController();
+    const session = new FakeSession();
+    session.beforeMeasure = () => {
+      if (session.visits.length < 4) return {};
+      controller.abort();
+      return { aborted: true };
+    };
+    const cells = twoCells();
+    expect(await measure(session, cells, { samples: 6, signal: controller.signal })).toBe(1);
+    expect(cells.map(({ taken, outcome }) => [taken, outcome])).toEqual([
+      [4, null],
+      [2, null],
+    ]);
+  });
+
+  it("is no failure of the cell whose call it rejects", async () => {
+    const controller = new AbortController();
+    const session = new FakeSession();
+    session.beforeMeasure = () => {
+      controller.abort();
+      throw nativeError("ABORTED");
+    };
+    const cells = twoCells();
+    await measure(session, cells, { samples: 6, signal: controller.signal });
+    expect(cells.map(({ outcome }) => outcome)).toEqual([null, null]);
+    expect(session.requests).toHaveLength(1);
+  });
+});

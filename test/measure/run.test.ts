@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { runPlan } from "../../src/measure/run.js";
+import type { Backend } from "../../src/native/backend.js";
+import type { NativeSession } from "../../src/native/contract.js";
+import { plan } from "../../src/plan/plan.js";
+import type { PlanRequest } from "../../src/plan/request.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { buildHost } from "../helpers/result-document.js";
+import { schemaErrors } from "../helpers/schema-errors.js";
+import { facts } from "../plan/support.js";
+import { deviceFacts, FakeSession, MiB, nativeError, stopTheClock } from "./support.js";
+
+beforeEach(stopTheClock);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const devices = [0, 1].map((ordinal) => ({ ...deviceFacts, ordinal, freeMemoryBytes: null }));
+const small: PlanRequest = {
+  sizesBytes: [MiB],
+  workers: [1],
+  memory: ["pageable", "mapped"],
+  directions: ["h2d"],
+  caches: ["warm"],
+  samplesPerCell: 6,
+};
+
+/** Runs the small plan on devices whose sessions `open` gives. */
+async function runOn(
+  open: (device: number) => NativeSession,
+  options: { selected?: number[]; signal?: AbortSignal } = {},
+): Promise<ResultDocument> {
+  const backend: Backend = {
+    name: "cuda",
+    library: "libcuda.so.1",
+    driver: {
+      initialize: async () => backend.facts,
+      openSession: async ({ device }) => open(device),
+    },
+    facts: {
+      emulated: false,
+      cudaVersion: 12090,
+      driverVersion: "575.1",
+      missingSymbols: [],
+      nvmlError: null,
+      initNs: 5,
+      devices,
+    },
+    fallbackReason: null,
+  };
+  const identity = {
+    id: "run",
+    startedAt: new Date(),
+    argv: [],
+    version: "0.1.0",
+    build: { compiler: "g++", kernels: true, sanitizer: null },
+    host: buildHost(),
+    backend,
+    plan: plan(small, facts({ devices, selectedDevices: options.selected ?? [0] })),
+  };
+  const hooks = { onActivity: () => undefined, onCell: () => undefined, onRound: async () => undefined };
+  const signal = options.signal ?? new AbortController().signal;
+  const document = await runPlan(identity, { numa: "local" }, hooks, signal);
+  expect(schemaErrors(document)).toBeNull();
+  return document;
+}
+
+const outcomesOf = ({ cells }: ResultDocument) => cells.map(({ outcome }) => outcome);
+
+describe("runPlan", () => {
+  it("gives a complete document, and closes the session", async () => {
+    const session = new FakeSession();
+    const document = await runOn(() => session);
+    expect(document.run).toMatchObject({ status: "complete", error: null });
+    expect(document.cudaVersion).toBe("12.9");
+    expect(outcomesOf(document)).toEqual(["converged", "converged"]);
+    expect(document.plan.rounds).toBe(3);
+    expect(document.coldStart).toMatchObject([{ device: 0, initNs: 5, contextNs: 1e6, firstCopyNs: 1000 }]);
+    expect(session.isClosed).toBe(true);
+  });
+
+  it("measures devices one after the other", async () => {
+    const sessions: FakeSession[] = [];
+    const document = await runOn(
+      () => {
+        expect(sessions.every(({ isClosed }) => isClosed)).toBe(true);
+        sessions.push(new FakeSession());
+        return sessions.at(-1)!;
+      },
+      { selected: [0, 1] },
+    );
+    expect(sessions).toHaveLength(2);
+    expect(document.cells.map(({ device }) => device)).toEqual([0, 0, 1, 1]);
+  });
+
+  it("skips what only the opened context shows to be off", async () => {
+    const session = new FakeSession();
+    Object.assign(session.opening, { kernelsOff: "the driver is too old for the kernels" });
+    const document = await runOn(() => session);
+    expect(outcomesOf(document)).toEqual(["converged", "skipped"]);
+    expect(document.cells[1]?.skipReason).toBe("the driver is too old for the kernels");
+  });
+
+  it("fails the cells whose memory cannot be had, and those alone", async () => {
+    const session = new FakeSession();
+    session.reserveHost = (async (kind: string) => {
+      if (kind === "pinned") throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+      return { bytes: MiB, allocateNs: 0, fillNs: 0, hugePageBytes: null };
+    }) as FakeSession["reserveHost"];
+    const document = await runOn(() => session);
+    expect(document.run.status).toBe("complete");
+    expect(outcomesOf(document)).toEqual(["converged", "failed"]);
+  });
+
+  it("has failed where a device cannot be opened; its cells have no outcome, other devices are measured", async () => {
+    const document = await runOn(
+      (device) => {
+        if (device === 0) throw nativeError("CUDA_ERROR_DEVICE_UNAVAILABLE");
+        return new FakeSession();
+      },
+      { selected: [0, 1] },
+    );
+    expect(document.run).toMatchObject({
+      status: "failed",
+      error: { code: "CUDA_ERROR_DEVICE_UNAVAILABLE" },
+    });
+    expect(outcomesOf(document)).toEqual([null, null, "converged", "converged"]);
+  });
+
+  it("has failed where an error is the process' own, which ends it", async () => {
+    const opened: number[] = [];
+    const document = await runOn(
+      (device) => {
+        opened.push(device);
+        throw nativeError("CUDA_ERROR_ILLEGAL_ADDRESS", true);
+      },
+      { selected: [0, 1] },
+    );
+    expect(document.run.status).toBe("failed");
+    expect(opened).toEqual([0]);
+  });
+
+  it("is aborted with what it has, and tells the session", async () => {
+    const controller = new AbortController();
+    const session = new FakeSession();
+    session.beforeMeasure = () => {
+      if (session.visits.length === 3) controller.abort();
+      return { aborted: session.isAborted };
+    };
+    const document = await runOn(() => session, { selected: [0, 1], signal: controller.signal });
+    expect(session).toMatchObject({ isAborted: true, isClosed: true });
+    expect(document.run.status).toBe("aborted");
+    expect(document.cells.map(({ outcome, stats }) => [outcome, stats[0]?.samples])).toEqual([
+      [null, 2],
+      [null, 2],
+      [null, undefined],
+      [null, undefined],
+    ]);
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import {
+  calibrationCopies,
+  copiesPerSample,
+  extraSamples,
+  leastSamples,
+  samplesOfRound,
+  warmup,
+} from "../../src/measure/sampling.js";
+import { KiB, MiB } from "./support.js";
+
+const wall = { mode: "throughput", timer: "wall" } as const;
+const event = { ...wall, timer: "event" } as const;
+
+describe("copiesPerSample", () => {
+  it.each([
+    ["as many as last 5 ms", wall, 100_000, 50],
+    ["one of a copy that is longer", wall, 6e6, 1],
+    ["never more than 4096", wall, 10, 4096],
+    ["128 on a held stream", event, 10, 128],
+    ["one in latency mode", { ...wall, mode: "latency" } as const, 10, 1],
+  ])("is %s", (_, cell, copyNs, copies) => {
+    expect(copiesPerSample(cell, copyNs)).toBe(copies);
+  });
+});
+
+describe("warmup", () => {
+  it.each([
+    [
+      "the cell's own copies for 300 us",
+      64 * KiB,
+      "cold",
+      10_000,
+      { warmupCopies: 30, warmupBytes: 64 * KiB },
+    ],
+    ["64 copies at most", KiB, "cold", 1000, { warmupCopies: 64, warmupBytes: KiB }],
+    [
+      "4 MiB of a larger copy, at least once",
+      256 * MiB,
+      "cold",
+      50e6,
+      { warmupCopies: 1, warmupBytes: 4 * MiB },
+    ],
+    ["the whole buffer of a warm cell", 256 * MiB, "warm", 50e6, { warmupCopies: 1, warmupBytes: 256 * MiB }],
+  ] as const)("is %s", (_, sizeBytes, cache, copyNs, expected) => {
+    expect(warmup({ sizeBytes, cache }, copyNs)).toEqual(expected);
+  });
+});
+
+describe("calibrationCopies", () => {
+  it.each([
+    [KiB, 32],
+    [MiB, 4],
+    [64 * MiB, 1],
+  ])("of %i bytes are %i: 4 MiB or 32 copies", (sizeBytes, copies) => {
+    expect(calibrationCopies({ mode: "throughput", sizeBytes })).toBe(copies);
+    expect(calibrationCopies({ mode: "latency", sizeBytes })).toBe(1);
+  });
+});
+
+describe("samples", () => {
+  it("are at least 6 a cell, as an interval needs, and 50 copies for each in latency mode", () => {
+    expect([leastSamples("throughput", null), leastSamples("latency", null)]).toEqual([6, 300]);
+    expect([extraSamples("throughput", null), extraSamples("latency", null)]).toEqual([4, 200]);
+  });
+
+  it("are as many as was asked for, and none more", () => {
+    expect([leastSamples("throughput", 10), leastSamples("latency", 10)]).toEqual([10, 10]);
+    expect([extraSamples("throughput", 10), extraSamples("latency", 10)]).toEqual([0, 0]);
+  });
+
+  it("are spread over three rounds", () => {
+    const rounds: number[] = [];
+    for (let missing = 10; missing > 0; missing -= rounds.at(-1)!) rounds.push(samplesOfRound(10, missing));
+    expect(rounds).toEqual([4, 4, 2]);
+  });
+});

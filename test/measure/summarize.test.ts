@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { summarize } from "../../src/measure/summarize.js";
+import type { CellSamples } from "../../src/results/schema.js";
+
+function samplesOf(durationNs: number[], direction: CellSamples["direction"] = "h2d"): CellSamples {
+  return { direction, bytesPerSample: 1000, durationNs, startNs: durationNs, round: durationNs.map(() => 0) };
+}
+
+const throughput = { direction: "h2d", mode: "throughput" } as const;
+const sevenSamples = [100, 125, 200, 250, 400, 500, 1000];
+
+describe("summarize", () => {
+  it("gives GB/s: bytes over nanoseconds, sample by sample", () => {
+    const [stats] = summarize(throughput, [samplesOf([100, 200, 1000])], null);
+    expect(stats?.bandwidthGBps).toEqual({ median: 5, min: 1, max: 10, low: null, high: null });
+    expect(stats).toMatchObject({ direction: "h2d", samples: 3, latencyUs: null, linkShare: null });
+  });
+
+  it("has an interval from 6 samples on, and says how wide it is", () => {
+    const [stats] = summarize(throughput, [samplesOf(sevenSamples)], null);
+    // The order statistics 1 and 7 cover the median of 7 samples with 98.4 %, those within with 87.5 %.
+    expect(stats?.bandwidthGBps).toEqual({ median: 4, min: 1, max: 10, low: 1, high: 10 });
+    expect(stats?.relativeHalfWidth).toBe((10 - 1) / 2 / 4);
+    expect(summarize(throughput, [samplesOf([100, 100])], null)[0]?.relativeHalfWidth).toBeNull();
+  });
+
+  it("gives the share of the link's limit by the median", () => {
+    const [stats] = summarize(throughput, [samplesOf([100, 200, 1000])], 20);
+    expect(stats?.linkShare).toBe(0.25);
+  });
+
+  it("gives microseconds with their tail in latency mode", () => {
+    const cell = { direction: "h2d", mode: "latency" } as const;
+    const durationNs = Array.from({ length: 101 }, (_, i) => 1000 + 10 * i);
+    const [stats] = summarize(cell, [samplesOf(durationNs)], null);
+    expect(stats?.latencyUs).toMatchObject({ median: 1.5, min: 1, max: 2, p90: 1.9, p99: 1.99 });
+  });
+
+  it("sums the directions of a bidir cell sample by sample, and gives the sum no share of one link", () => {
+    const cell = { direction: "bidir", mode: "throughput" } as const;
+    const stats = summarize(cell, [samplesOf([100, 200, 500]), samplesOf([1000, 500, 200], "d2h")], 20);
+    expect(stats.map(({ direction }) => direction)).toEqual(["h2d", "d2h", "sum"]);
+    expect(stats.map(({ linkShare }) => linkShare)).toEqual([0.25, 0.1, null]);
+    // 10 + 1, 5 + 2 and 2 + 5
+    expect(stats[2]?.bandwidthGBps).toMatchObject({ median: 7, min: 7, max: 11 });
+  });
+
+  it("counts the bytes read and the bytes written of a d2d cell, which no link carries", () => {
+    const cell = { direction: "d2d", mode: "throughput" } as const;
+    const [stats] = summarize(cell, [samplesOf([100], "d2d")], 20);
+    expect(stats).toMatchObject({ bandwidthGBps: { median: 20 }, linkShare: null });
+  });
+
+  it("has nothing to say of no samples", () => {
+    expect(() => summarize(throughput, [samplesOf([])], null)).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,147 @@
+import { vi } from "vitest";
+import { CellProgress } from "../../src/measure/cell-progress.js";
+import type {
+  ArenaReport,
+  DeviceFacts,
+  MeasureRequest,
+  MeasureResult,
+  NativeError,
+  NativeSession,
+  PinningCost,
+  SampleColumns,
+  SessionOpening,
+} from "../../src/native/contract.js";
+import { type Cell, cellId } from "../../src/plan/cell.js";
+import type { PlannedCell } from "../../src/plan/planned-cells.js";
+
+export const KiB = 1024;
+export const MiB = 1024 * KiB;
+
+export const deviceFacts: DeviceFacts = {
+  ordinal: 0,
+  name: "a device",
+  uuid: null,
+  pciBusId: "0000:06:00.0",
+  totalMemoryBytes: 1024 * MiB,
+  computeCapability: "9.0",
+  multiprocessors: 1,
+  l2CacheBytes: MiB,
+  copyEngines: 2,
+  integrated: false,
+  canMapHostMemory: true,
+  link: null,
+};
+
+export function plannedCell(part: Partial<PlannedCell> = {}): PlannedCell {
+  const cell: Cell = {
+    device: 0,
+    direction: "h2d",
+    memory: "pinned",
+    sizeBytes: MiB,
+    workers: 1,
+    mode: "throughput",
+    timer: "wall",
+    cache: "cold",
+    ...part,
+  };
+  return { buffersPerWorker: 8, skipReason: null, ...cell, id: cellId(cell), ...part };
+}
+
+export function progressOf(part: Partial<PlannedCell> = {}): CellProgress {
+  return new CellProgress(plannedCell(part), deviceFacts);
+}
+
+export function nativeError(code: string, sticky = false): NativeError {
+  const details = { code, cudaResult: null, call: null, location: "a.cpp:1", sticky };
+  return Object.assign(new Error(`it failed with ${code}`), details);
+}
+
+/** Time stands still but for what a FakeSession's copies take. */
+export function stopTheClock(): void {
+  vi.useFakeTimers({ toFake: ["performance"] });
+}
+
+/** What a copy takes in ns, by the request and the number of the sample; or what the whole call gives. */
+type Copies = (request: MeasureRequest, sample: number) => number;
+
+/** A session whose copies take what a test says, by a clock that stopTheClock() has stopped. */
+export class FakeSession implements NativeSession {
+  readonly opening: SessionOpening = {
+    contextNs: 1e6,
+    kernelsOff: null,
+    eventTimerOff: null,
+    syncMode: "spin",
+    openedAtNs: 0,
+  };
+  readonly requests: MeasureRequest[] = [];
+  /** Called before each measurement; may throw, or change its result. */
+  beforeMeasure: (request: MeasureRequest) => Partial<MeasureResult> = () => ({});
+  pinningCost: (kind: "pinned" | "registered", sizeBytes: number) => PinningCost = () => {
+    throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+  };
+  isAborted = false;
+  isClosed = false;
+  readonly #copies: Copies;
+
+  constructor(copies: Copies = () => 100_000) {
+    this.#copies = copies;
+  }
+
+  /** The visits alone: what was measured to be counted. */
+  get visits(): MeasureRequest[] {
+    return this.requests.filter((request) => request.verify);
+  }
+
+  async measure(request: MeasureRequest): Promise<MeasureResult> {
+    this.requests.push(request);
+    const changes = this.beforeMeasure(request);
+    const directions =
+      request.direction === "bidir" ? (["h2d", "d2h"] as const) : ([request.direction] as const);
+    const columns = directions.map((direction) => this.#column(request, direction));
+    const totalNs = columns[0]!.durationNs.reduce((sum, ns) => sum + ns, 0);
+    vi.advanceTimersByTime(totalNs / 1e6);
+    return {
+      columns,
+      verification: { checkedBytes: request.verify ? request.sizeBytes : 0, mismatches: [] },
+      link: null,
+      aborted: this.isAborted,
+      prepareNs: 0,
+      verifyNs: 0,
+      ...changes,
+    };
+  }
+
+  #column(request: MeasureRequest, direction: SampleColumns["direction"]): SampleColumns {
+    const entries = request.samples * (request.mode === "latency" ? request.workers : 1);
+    const durationNs = Float64Array.from(
+      { length: entries },
+      (_, sample) => request.copiesPerSample * this.#copies(request, sample),
+    );
+    return { direction, startNs: new Float64Array(entries), durationNs };
+  }
+
+  async reserveHost(): Promise<ArenaReport> {
+    return { bytes: MiB, allocateNs: 0, fillNs: 0, hugePageBytes: null };
+  }
+  async reserveDevice(): Promise<ArenaReport> {
+    return this.reserveHost();
+  }
+  async reserveStaging(): Promise<ArenaReport> {
+    return this.reserveHost();
+  }
+  async measurePinning(kind: "pinned" | "registered", sizeBytes: number): Promise<PinningCost> {
+    return this.pinningCost(kind, sizeBytes);
+  }
+  async measureFirstCopy(): Promise<{ durationNs: number }> {
+    return { durationNs: 1000 };
+  }
+  memoryInfo() {
+    return { freeBytes: 512 * MiB, totalBytes: 1024 * MiB };
+  }
+  abort(): void {
+    this.isAborted = true;
+  }
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+}

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import type { PinbenchError } from "../../src/errors.js";
+import { type BackendChoice, openBackend } from "../../src/native/backend.js";
+import type { DriverFacts, NativeAddon } from "../../src/native/contract.js";
+import { deviceFacts, nativeError } from "../measure/support.js";
+
+const emulatedLibraryPath = "build/libpinbench_emulated.so";
+const cudaFacts: DriverFacts = {
+  emulated: false,
+  cudaVersion: 13000,
+  driverVersion: "580.1",
+  missingSymbols: [],
+  nvmlError: null,
+  initNs: 1,
+  devices: [deviceFacts],
+};
+
+/** What opening libcuda and then cuInit come to; opening the emulated driver always works. */
+interface Machine {
+  open?: string;
+  initialize?: string;
+  devices?: DriverFacts["devices"];
+}
+
+function openOn(machine: Machine, choice: BackendChoice, environment: NodeJS.ProcessEnv = {}) {
+  const opened: { driver: string; nvml: string | null }[] = [];
+  const addon: NativeAddon = {
+    build: { compiler: "g++", kernels: true, sanitizer: null },
+    openDriver(paths) {
+      opened.push(paths);
+      const isEmulated = paths.driver === emulatedLibraryPath;
+      if (!isEmulated && machine.open) throw nativeError(machine.open);
+      return {
+        async initialize() {
+          if (isEmulated) return { ...cudaFacts, emulated: true };
+          if (machine.initialize) throw nativeError(machine.initialize);
+          return { ...cudaFacts, devices: machine.devices ?? cudaFacts.devices };
+        },
+        openSession: () => Promise.reject(new Error("not needed")),
+      };
+    },
+  };
+  return { opened, backend: openBackend(choice, { addon, emulatedLibraryPath }, environment) };
+}
+
+async function failureOf(backend: Promise<unknown>): Promise<PinbenchError> {
+  return backend.then(
+    () => {
+      throw new Error("it opened");
+    },
+    (error: PinbenchError) => error,
+  );
+}
+
+describe("--backend auto", () => {
+  it("takes the GPU", async () => {
+    const { backend, opened } = openOn({}, "auto");
+    expect(await backend).toMatchObject({ name: "cuda", library: "libcuda.so.1", fallbackReason: null });
+    expect(opened).toEqual([{ driver: "libcuda.so.1", nvml: "libnvidia-ml.so.1" }]);
+  });
+
+  it.each([
+    ["there is no driver library", { open: "LIBRARY_NOT_FOUND" }, /no driver library libcuda\.so\.1/],
+    ["the driver says that there is no device", { initialize: "CUDA_ERROR_NO_DEVICE" }, /reports no device/],
+    ["the driver lists none", { devices: [] }, /reports no device/],
+  ])("takes the emulated device where %s, and knows why", async (_, machine, reason) => {
+    const backend = await openOn(machine, "auto").backend;
+    expect(backend).toMatchObject({ name: "emulated", library: emulatedLibraryPath });
+    expect(backend.fallbackReason).toMatch(reason);
+  });
+
+  it.each([
+    ["does not load", { open: "LIBRARY_UNUSABLE" }, /PINBENCH_CUDA_LIBRARY/],
+    ["is no CUDA driver", { open: "NOT_A_CUDA_DRIVER" }, /update NVIDIA's driver/],
+    ["does not match its kernel module", { initialize: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" }, /reboot/],
+    ["fails otherwise", { initialize: "CUDA_ERROR_UNKNOWN" }, /nvidia-smi/],
+  ])("never falls back where a driver is there and %s", async (_, machine, hint) => {
+    const { backend, opened } = openOn(machine, "auto");
+    expect(await failureOf(backend)).toMatchObject({
+      kind: "unavailable",
+      exitCode: 3,
+      message: expect.stringContaining("The driver cannot be used: it failed with"),
+      hint: expect.stringMatching(hint),
+    });
+    expect(opened).toHaveLength(1);
+  });
+
+  it("opens the library that PINBENCH_CUDA_LIBRARY names, and insists on it", async () => {
+    const environment = { PINBENCH_CUDA_LIBRARY: "another.so" };
+    expect((await openOn({}, "auto", environment).backend).library).toBe("another.so");
+    expect(await failureOf(openOn({ open: "LIBRARY_NOT_FOUND" }, "auto", environment).backend)).toMatchObject(
+      {
+        kind: "unavailable",
+        message: expect.stringContaining("another.so"),
+      },
+    );
+  });
+});
+
+describe("--backend cuda", () => {
+  it("is an error where there is no GPU", async () => {
+    const { backend } = openOn({ open: "LIBRARY_NOT_FOUND" }, "cuda");
+    expect(await failureOf(backend)).toMatchObject({
+      kind: "unavailable",
+      hint: expect.stringContaining("--backend emulated"),
+    });
+  });
+});
+
+describe("--backend emulated", () => {
+  it("leaves the GPU alone, and NVML too", async () => {
+    const { backend, opened } = openOn({}, "emulated");
+    expect(await backend).toMatchObject({ name: "emulated", fallbackReason: null });
+    expect(opened).toEqual([{ driver: emulatedLibraryPath, nvml: null }]);
+  });
+
+  it.each([
+    ["CUDA_ERROR_INVALID_VALUE", /PINBENCH_EMULATED_/],
+    ["LIBRARY_NOT_FOUND", /npm run build/],
+  ])("says what to do about %s", async (code, hint) => {
+    const addon: NativeAddon = {
+      build: { compiler: "g++", kernels: true, sanitizer: null },
+      openDriver() {
+        throw nativeError(code);
+      },
+    };
+    const backend = openBackend("emulated", { addon, emulatedLibraryPath }, {});
+    expect(await failureOf(backend)).toMatchObject({
+      kind: "unavailable",
+      message: expect.stringContaining("The emulated device cannot be used"),
+      hint: expect.stringMatching(hint),
+    });
+  });
+});
