@@ -16,14 +16,15 @@ const sizesBytes = [
   256 * MiB,
   512 * MiB,
 ];
-const turns = 7;
 const samplesPerTurn = 6;
 const sampleBytes = { pinned: 256 * MiB, pageable: 64 * MiB };
 
 /**
- * Both sides take turns through the same few buffers, which stay in the cache: where a single small buffer happens to lie in
- * memory changes its rate by some percent, and neither process can choose.
+ * Both sides go through a few buffers that stay in the cache, and both do so in several places of memory: where a buffer
+ * happens to lie changes its rate by some percent, which neither process chooses. A place of pinbench's is a session
+ * with memory of its own, one of the loop's a process.
  */
+const placements = 8;
 const warmBuffers = (sizeBytes) => Math.min(64, Math.max(1, Math.floor((16 * MiB) / sizeBytes)));
 
 /** Small copies are a few microseconds each, of which the engine's own bookkeeping is a share. */
@@ -34,30 +35,37 @@ function copiesOf(memory, timer, sizeBytes) {
   return timer === "event" ? Math.min(128, wanted) : wanted;
 }
 
-export async function againstLoop({ session, host, backend }) {
-  const loop = new CopyLoop(backend.library);
+export async function againstLoop({ openAnother, host, backend }) {
+  const places = [];
+  for (let i = 0; i < placements; ++i) {
+    places.push({ session: await openAnother(), loop: new CopyLoop(backend.library) });
+  }
   const coldBytes = 2 * host.lastLevelCacheBytes;
   const chunkBytes = 512 * MiB;
-  const geometry = { chunksOfWorker: [Math.max(2, Math.ceil(coldBytes / chunkBytes))], chunkBytes };
-  await session.reserveDevice(geometry, 1);
+  const geometryOf = (place) => ({
+    chunksOfWorker: [place === 0 ? Math.max(2, Math.ceil(coldBytes / chunkBytes)) : 1],
+    chunkBytes,
+  });
+  for (const [place, { session }] of places.entries()) await session.reserveDevice(geometryOf(place), 1);
   const rows = [];
   for (const memory of ["pinned", "pageable"]) {
-    await session.reserveHost(memory, geometry);
+    for (const [place, { session }] of places.entries()) await session.reserveHost(memory, geometryOf(place));
     for (const timer of memory === "pinned" ? ["wall", "event"] : ["wall"]) {
       for (const direction of ["h2d", "d2h"]) {
         for (const sizeBytes of sizesBytes) {
-          rows.push(await compare({ session, loop, coldBytes, memory, timer, direction, sizeBytes }));
+          rows.push(await compare({ places, coldBytes, memory, timer, direction, sizeBytes }));
         }
       }
     }
   }
-  await loop.close();
+  for (const { session, loop } of places) await Promise.all([session.close(), loop.close()]);
   print(rows);
   return rows;
 }
 
-async function compare({ session, loop, coldBytes, memory, timer, direction, sizeBytes }) {
+async function compare({ places, coldBytes, memory, timer, direction, sizeBytes }) {
   const copies = copiesOf(memory, timer, sizeBytes);
+  const buffers = warmBuffers(sizeBytes);
   const warm = {
     direction,
     memory,
@@ -65,16 +73,14 @@ async function compare({ session, loop, coldBytes, memory, timer, direction, siz
     sizeBytes,
     copiesPerSample: copies,
     samples: samplesPerTurn,
-    buffers: warmBuffers(sizeBytes),
-    warmupCopies: 64,
+    buffers,
+    warmupCopies: sizeBytes >= MiB ? 2 * buffers : buffers,
     warmupBytes: sizeBytes,
   };
-  if (sizeBytes >= MiB) warm.warmupCopies = 2 * warm.buffers;
   const rate = (durationsNs) => (copies * sizeBytes) / median(durationsNs);
-  const ratios = [];
   const ours = [];
   const theirs = [];
-  for (let turn = 0; turn < turns; ++turn) {
+  for (const [turn, { session, loop }] of places.entries()) {
     // Who goes first alternates, so that neither always finds what the other left behind.
     const measureOurs = async () => ours.push(rate((await measure(session, warm))[0]));
     const measureTheirs = async () =>
@@ -82,35 +88,46 @@ async function compare({ session, loop, coldBytes, memory, timer, direction, siz
     if (turn % 2 === 0) await measureOurs();
     await measureTheirs();
     if (turn % 2 === 1) await measureOurs();
-    ratios.push(ours.at(-1) / theirs.at(-1));
   }
-  const buffers = Math.max(2, Math.ceil(coldBytes / Math.max(512, sizeBytes)));
+  const coldBuffers = Math.max(2, Math.ceil(coldBytes / Math.max(512, sizeBytes)));
   const cold = [];
   for (let visit = 0; visit < 3; ++visit) {
-    const firstBuffer = (visit * samplesPerTurn * copies) % buffers;
-    cold.push(rate((await measure(session, { ...warm, warmupCopies: 1, buffers, firstBuffer }))[0]));
+    const firstBuffer = (visit * samplesPerTurn * copies) % coldBuffers;
+    const fields = { ...warm, cache: "cold", warmupCopies: 1, buffers: coldBuffers, firstBuffer };
+    cold.push(rate((await measure(places[0].session, fields))[0]));
   }
-  const ratio = median(ours) / median(theirs);
+  const ratio = mean(ours) / mean(theirs);
   return {
     memory,
     timer,
     direction,
     sizeBytes,
     copiesPerSample: copies,
-    pinbenchGBps: median(ours),
-    loopGBps: median(theirs),
+    pinbenchGBps: mean(ours),
+    loopGBps: mean(theirs),
     ratio,
-    ratioOfTurns: ratios,
+    standardError: ratio * Math.hypot(relativeError(ours), relativeError(theirs)),
+    pinbenchByPlaceGBps: ours,
+    loopByPlaceGBps: theirs,
     coldGBps: median(cold),
     leastRatio: leastRatio(sizeBytes),
     reached: ratio >= leastRatio(sizeBytes),
   };
 }
 
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Standard error of the mean, relative to it. */
+function relativeError(values) {
+  const middle = mean(values);
+  const variance = values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1);
+  return Math.sqrt(variance / values.length) / middle;
+}
+
 function print(rows) {
   printTable(
-    "Against the bare copy loop (1 worker, warm: up to 64 buffers and 16 MiB; GB/s, medians of turns)",
-    ["memory", "timer", "direction", "KiB", "pinbench", "loop", "ratio", "bound", "", "cold"],
+    "Against the bare copy loop (1 worker, warm; GB/s, means over 8 places in memory)",
+    ["memory", "timer", "direction", "KiB", "pinbench", "loop", "ratio", "±", "bound", "", "cold"],
     rows.map((row) => [
       row.memory,
       row.timer,
@@ -119,6 +136,7 @@ function print(rows) {
       fixed(row.pinbenchGBps),
       fixed(row.loopGBps),
       ratioText(row.ratio),
+      fixed(row.standardError, 3),
       row.leastRatio,
       verdict(row.reached),
       fixed(row.coldGBps),

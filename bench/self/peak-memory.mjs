@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 const flags = [
   "--sizes",
-  "64KiB,64MiB",
+  "64KiB,256MiB",
   "--workers",
   "2",
   "--llc",
@@ -23,7 +23,7 @@ export async function peakMemory(backendName) {
     spawnSync(process.execPath, [...args, "--dry-run"], { encoding: "utf8" }).stdout,
   );
   const { document, peakBytes } = await watch(args);
-  // The emulated device's memory is this process's too; of a real driver's pinned pages the kernel counts none.
+  // The emulated device's memory is this process's too.
   const isEmulated = document.backend === "emulated";
   const estimatedBytes = estimate.hostBytes + (isEmulated ? estimate.deviceBytes : 0);
   const value = peakBytes / estimatedBytes;

@@ -103,6 +103,7 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
                                                              {"mapped", CopyMemory::kMapped},
                                                              {"device", CopyMemory::kDevice}};
   static const std::map<std::string, bool> modes = {{"throughput", false}, {"latency", true}};
+  static const std::map<std::string, bool> caches = {{"cold", false}, {"warm", true}};
   static const std::map<std::string, bool> timers = {{"wall", false}, {"event", true}};
   const auto object = read_object(value, "request");
   MeasureRequest request;
@@ -111,6 +112,7 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
   request.size_bytes = read_size(object, "sizeBytes");
   request.workers = read_size(object, "workers");
   request.latency = read_enum(object, "mode", modes);
+  request.warm = read_enum(object, "cache", caches);
   request.event_timer = read_enum(object, "timer", timers);
   request.buffers = read_size(object, "buffers");
   request.first_buffer = read_size(object, "firstBuffer");

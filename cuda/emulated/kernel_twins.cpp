@@ -33,7 +33,7 @@ void fill_pattern(std::byte* destination, std::size_t bytes, std::uint64_t base)
     std::memcpy(destination + i * kWordBytes, &word, kWordBytes);
   }
   const std::uint64_t last = base + words * kernels::kPatternStep;
-  std::memcpy(destination + words * kWordBytes, &last, bytes % kWordBytes);
+  if (bytes % kWordBytes != 0) std::memcpy(destination + words * kWordBytes, &last, bytes % kWordBytes);
 }
 
 void verify_pattern(const std::byte* source, std::size_t bytes, std::uint64_t base, VerifyResult& result) {
@@ -48,7 +48,8 @@ void verify_pattern(const std::byte* source, std::size_t bytes, std::uint64_t ba
     if (word != base + i * kernels::kPatternStep) mismatch_at(i);
   }
   const std::uint64_t last = base + words * kernels::kPatternStep;
-  if (std::memcmp(source + words * kWordBytes, &last, bytes % kWordBytes) != 0) mismatch_at(words);
+  const std::size_t tail = bytes % kWordBytes;
+  if (tail != 0 && std::memcmp(source + words * kWordBytes, &last, tail) != 0) mismatch_at(words);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "engine/checker.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "engine/pattern.hpp"
 
@@ -73,12 +74,19 @@ void Checker::fill(const DeviceArena& arena) {
   restore(arena, whole_arena(arena.geometry()));
 }
 
-void Checker::poison(const HostArena& arena, const std::vector<Range>& ranges) {
+void Checker::poison(const HostArena& arena, const std::vector<Range>& ranges, bool keep_warm) {
   const auto pieces = split_ranges(ranges, kHostPieceBytes);
-  context_.for_each_piece(pieces.size(), [&](std::size_t i) { pinbench::poison(arena.bytes(pieces[i])); });
+  context_.for_each_piece(pieces.size(), [&](std::size_t i) {
+    const auto piece = arena.bytes(pieces[i]);
+    if (keep_warm) {
+      std::memset(piece.data(), kPoisonByte, piece.size());
+    } else {
+      pinbench::poison(piece);
+    }
+  });
 }
 
-void Checker::poison(const DeviceArena& arena, const std::vector<Range>& ranges) {
+void Checker::poison(const DeviceArena& arena, const std::vector<Range>& ranges, bool /*keep_warm*/) {
   const auto& cuda = context_.cuda();
   context_.on_device_thread([&] {
     for (const auto& range : ranges) {

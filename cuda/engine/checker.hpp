@@ -31,8 +31,9 @@ class Checker {
 
   void fill(const DeviceArena& arena);
 
-  void poison(const HostArena& arena, const std::vector<Range>& ranges);
-  void poison(const DeviceArena& arena, const std::vector<Range>& ranges);
+  // `keep_warm` leaves host memory in the caches instead of passing them by.
+  void poison(const HostArena& arena, const std::vector<Range>& ranges, bool keep_warm);
+  void poison(const DeviceArena& arena, const std::vector<Range>& ranges, bool keep_warm);
 
   std::vector<Mismatch> verify(const HostArena& arena, const std::vector<Range>& ranges);
   std::vector<Mismatch> verify(const DeviceArena& arena, const std::vector<Range>& ranges);

@@ -42,8 +42,7 @@ HostBlock HostBlock::allocate(DeviceContext& context, HostMemoryKind kind, std::
   return block;
 }
 
-// As a program would call it, so that it is aligned as a program's buffers are: a large block lies 16 bytes
-// into a page, and page-aligned ones are copied up to a fifth faster by the driver's own staging.
+// As a program would call it, so that a large block lies 16 bytes into a page, as a program's does.
 void HostBlock::allocate_pageable(std::size_t bytes) {
   data_ = static_cast<std::byte*>(std::malloc(bytes));
   if (data_ == nullptr) throw out_of_host_memory(bytes);

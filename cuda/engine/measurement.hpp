@@ -18,6 +18,7 @@ struct MeasureRequest {
   std::size_t workers = 0;
   bool latency = false;
   bool event_timer = false;
+  bool warm = false;
   std::size_t buffers = 1;
   std::size_t first_buffer = 0;
   std::size_t warmup_copies = 1;

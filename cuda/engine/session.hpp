@@ -60,6 +60,7 @@ class Session {
   struct Arenas;
 
   void release_device();
+  LinkState read_link() const;
   void validate(const MeasureRequest& request, const Arenas& arenas) const;
   Arenas arenas_for(const MeasureRequest& request) const;
   std::vector<std::vector<BufferPair>> buffers_for(const MeasureRequest& request, const Arenas& arenas) const;

@@ -124,10 +124,9 @@ std::vector<std::vector<BufferPair>> Session::buffers_for(const MeasureRequest& 
 }
 
 void Session::poison_destinations(const MeasureRequest& request, const Arenas& arenas) {
-  arenas.for_each_destination(request,
-                              [this](const auto& arena, Direction, const std::vector<Range>& ranges) {
-                                checker_->poison(arena, ranges);
-                              });
+  arenas.for_each_destination(request, [&](const auto& arena, Direction, const std::vector<Range>& ranges) {
+    checker_->poison(arena, ranges, request.warm);
+  });
 }
 
 void Session::restore_destinations(const MeasureRequest& request, const Arenas& arenas) {
@@ -147,6 +146,10 @@ void Session::verify_destinations(const MeasureRequest& request, const Arenas& a
                               });
 }
 
+LinkState Session::read_link() const {
+  return nvml_device_ != nullptr ? nvml_->read_link(nvml_device_) : LinkState{};
+}
+
 MeasureResult Session::measure(const MeasureRequest& request) {
   const std::lock_guard lock(mutex_);
   const auto arenas = arenas_for(request);
@@ -160,17 +163,15 @@ MeasureResult Session::measure(const MeasureRequest& request) {
   lanes_->ensure(request.threads());
   if (hold_) hold_->reset();
   const auto buffers = buffers_for(request, arenas);
-  if (request.verify) poison_destinations(request, arenas);
-  result.prepare_ns = static_cast<double>(now_ns() - begin_ns);
-
   TimingRun timing(context_, request, *lanes_, hold_ ? &*hold_ : nullptr, kernels_ ? &*kernels_ : nullptr,
                    buffers);
-  const std::function<void(std::size_t)> job = [&timing](std::size_t worker) { timing.run_worker(worker); };
-  context_.team().start(request.threads(), job);
   try {
-    timing.supervise(
-        [this] { return nvml_device_ != nullptr ? nvml_->read_link(nvml_device_) : LinkState{}; },
-        result.link);
+    std::function<void()> read_link;
+    if (request.read_link) read_link = [&] { result.link = this->read_link(); };
+    timing.warm_up(read_link);
+    if (request.verify) poison_destinations(request, arenas);
+    result.prepare_ns = static_cast<double>(now_ns() - begin_ns);
+    timing.take_samples();
   } catch (const Error& error) {
     // The cell has failed; the next one must find its sources whole.
     if (request.verify && !error.sticky()) restore_destinations(request, arenas);

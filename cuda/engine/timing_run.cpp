@@ -19,8 +19,7 @@ struct TimingRun::Worker {
   Lane& lane;
   std::unique_ptr<Transfer> transfer;
   const std::vector<BufferPair>& buffers;
-  std::size_t next = 0;   // in the rotation
-  std::size_t extra = 0;  // likewise, for copies that only keep the link busy
+  std::size_t next = 0;  // in the rotation
 
   void issue_next() { transfer->issue(buffers[next++ % buffers.size()]); }
 };
@@ -36,34 +35,65 @@ TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lane
       buffers_(buffers),
       barrier_(request.threads()),
       windows_(request.threads(), std::vector<Window>(request.samples)),
-      released_ns_(request.samples),
-      link_read_(!request.read_link) {}
+      released_ns_(request.samples) {}
 
 Direction TimingRun::direction_of(std::size_t worker) const {
   if (!is_bidirectional()) return request_.direction;
   return worker < request_.workers ? Direction::kHostToDevice : Direction::kDeviceToHost;
 }
 
-void TimingRun::run_worker(std::size_t index) {
-  try {
-    auto& lane = lanes_[index];
-    Worker worker{
-        index, lane,
-        make_transfer(cuda_, lane, direction_of(index), request_.memory, request_.size_bytes, kernels_),
-        buffers_[index]};
-    warm_up(worker);
-    for (std::size_t sample = 0; sample < request_.samples; ++sample) {
-      if (!barrier_.arrive_and_wait() || !take_sample(worker, sample)) {
-        worker.transfer->finish();
-        return;
-      }
-    }
-    completed_.fetch_add(1);
-  } catch (...) {
-    cancel();
-    drain(lanes_[index]);
-    throw;
+void TimingRun::warm_up(const std::function<void()>& read_link) {
+  link_read_.store(!read_link);
+  run_workers([this](std::size_t index) { warm_up_worker(index); },
+              [&] {
+                if (!read_link) return;
+                while (warming_.load() < request_.threads() && !is_stopping()) std::this_thread::yield();
+                read_link();
+                link_read_.store(true);
+              });
+}
+
+void TimingRun::take_samples() {
+  run_workers([this](std::size_t index) { sample_worker(index); }, [] {});
+  if (hold_timed_out_) {
+    throw Error("EVENT_HOLD_TIMEOUT", "the held stream's queue filled up before all copies were enqueued");
   }
+}
+
+void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
+                            const std::function<void()>& meanwhile) {
+  const std::function<void(std::size_t)> guarded = [&](std::size_t index) {
+    try {
+      job(index);
+    } catch (...) {
+      cancel();
+      drain(lanes_[index]);
+      throw;
+    }
+  };
+  auto& team = context_.team();
+  team.start(request_.threads(), guarded);
+  meanwhile();
+  while (!team.wait_for(kSupervisePeriod)) {
+    if (context_.abort().is_set()) cancel();
+    watch_hold();
+  }
+  team.wait();
+}
+
+void TimingRun::sample_worker(std::size_t index) {
+  auto& lane = lanes_[index];
+  Worker worker{
+      index, lane,
+      make_transfer(cuda_, lane, direction_of(index), request_.memory, request_.size_bytes, kernels_),
+      buffers_[index]};
+  for (std::size_t sample = 0; sample < request_.samples; ++sample) {
+    if (!barrier_.arrive_and_wait() || !take_sample(worker, sample)) {
+      worker.transfer->finish();
+      return;
+    }
+  }
+  completed_.fetch_add(1);
 }
 
 void TimingRun::cancel() {
@@ -82,14 +112,15 @@ void TimingRun::drain(const Lane& lane) {
 }
 
 // Goes backwards from the last buffer, so that the first samples find theirs as cold as they were.
-void TimingRun::warm_up(Worker& worker) {
-  const auto transfer = make_transfer(cuda_, worker.lane, direction_of(worker.index), request_.memory,
+void TimingRun::warm_up_worker(std::size_t index) {
+  const auto transfer = make_transfer(cuda_, lanes_[index], direction_of(index), request_.memory,
                                       std::min(request_.warmup_bytes, request_.size_bytes), kernels_);
-  const std::size_t cycle = std::min(request_.warmup_copies, worker.buffers.size());
+  const auto& buffers = buffers_[index];
+  const std::size_t cycle = std::min(request_.warmup_copies, buffers.size());
   std::size_t copies = 0;
   warming_.fetch_add(1);
   while (!is_stopping() && (copies < request_.warmup_copies || !link_read_.load(std::memory_order_relaxed))) {
-    transfer->issue(worker.buffers[worker.buffers.size() - 1 - copies++ % cycle]);
+    transfer->issue(buffers[buffers.size() - 1 - copies++ % cycle]);
     if (copies % request_.warmup_copies == 0) transfer->finish();
   }
   transfer->finish();
@@ -165,30 +196,18 @@ void TimingRun::keep_other_direction_loaded(Worker& worker, std::size_t sample) 
   while (own.load() < all_closed && !is_stopping()) std::this_thread::yield();
   for (std::size_t turn = 0; other.load() < all_closed && !is_stopping(); ++turn) {
     for (std::size_t copy = 0; copy < refill_copies && other.load() < all_closed; ++copy) {
-      worker.transfer->issue(worker.buffers[worker.extra++ % worker.buffers.size()]);
+      // Always the same buffer: these copies could hide that a timed one to it was dropped, but to no other.
+      worker.transfer->issue(worker.buffers.front());
     }
-    if (is_host_driven(request_.memory)) continue;
+    if (is_host_driven(request_.memory)) {
+      // Small pageable copies return before they are made; unbounded, they would fill the driver's queues.
+      worker.transfer->finish();
+      continue;
+    }
     cuda_.check(cuda_.eventRecord(worker.lane.refill[turn % 2], worker.lane.stream));
     if (turn > 0) cuda_.check(cuda_.eventSynchronize(worker.lane.refill[(turn + 1) % 2]));
   }
   worker.transfer->finish();
-}
-
-void TimingRun::supervise(const std::function<LinkState()>& read_link, std::optional<LinkState>& link) {
-  auto& team = context_.team();
-  if (request_.read_link) {
-    while (warming_.load() < request_.threads() && !is_stopping()) std::this_thread::yield();
-    link = read_link();
-  }
-  link_read_.store(true);
-  while (!team.wait_for(kSupervisePeriod)) {
-    if (context_.abort().is_set()) cancel();
-    watch_hold();
-  }
-  team.wait();
-  if (hold_timed_out_) {
-    throw Error("EVENT_HOLD_TIMEOUT", "the held stream's queue filled up before all copies were enqueued");
-  }
 }
 
 void TimingRun::watch_hold() {

@@ -12,18 +12,19 @@
 namespace pinbench {
 
 // The timed part of a measurement: warm-up and samples of all workers, and nothing else. One object a
-// measurement. Workers run in run_worker(); the thread that started them calls supervise().
+// measurement, used twice: all workers run warm_up(), then all run take_samples(). Between the two the
+// destinations are poisoned, for a warm-up that wrote the right bytes would hide a copy that is dropped
+// later.
 class TimingRun {
  public:
   // `buffers[w]` is what worker w cycles through. `hold` is needed for the event timer alone.
   TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, StreamHold* hold,
             const Kernels* kernels, const std::vector<std::vector<BufferPair>>& buffers);
 
-  void run_worker(std::size_t worker);
-
-  // Waits for the workers; meanwhile reads the link under load, if asked to, and ends what hangs or was
-  // aborted. Rethrows a worker's error.
-  void supervise(const std::function<LinkState()>& read_link, std::optional<LinkState>& link);
+  // Both wait for the workers, end what hangs or was aborted, and rethrow a worker's error. The warm-up goes
+  // on until `read_link`, where it is not empty, has returned.
+  void warm_up(const std::function<void()>& read_link);
+  void take_samples();
 
   bool is_complete() const { return completed_ == request_.threads(); }
   std::vector<SampleColumns> columns() const;
@@ -36,7 +37,9 @@ class TimingRun {
   };
   struct Worker;
 
-  void warm_up(Worker& worker);
+  void run_workers(const std::function<void(std::size_t)>& job, const std::function<void()>& meanwhile);
+  void warm_up_worker(std::size_t index);
+  void sample_worker(std::size_t index);
   bool take_sample(Worker& worker, std::size_t sample);
   void take_wall_window(Worker& worker, Window& window);
   bool take_event_window(Worker& worker, std::size_t sample, Window& window);

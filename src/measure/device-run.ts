@@ -75,7 +75,10 @@ export async function measureDevice(
   } finally {
     signal.removeEventListener("abort", abort);
     hooks.onActivity(`closing device ${run.device.ordinal}`);
-    await session.close();
+    // Giving back gigabytes of pinned memory takes a while, which whoever interrupts need not wait for: the
+    // process ends when it is done.
+    const closing = session.close();
+    if (!signal.aborted) await closing;
     addReusesTo(run);
   }
 }

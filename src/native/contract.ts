@@ -153,7 +153,9 @@ export interface MeasureRequest {
   workers: number;
   mode: Mode;
   timer: Timer;
-  /** Length of each worker's rotation of buffers; 1 is a warm cell. */
+  /** A warm cell's buffers are left in the CPU's caches while they are made ready. */
+  cache: Cache;
+  /** Length of each worker's rotation of buffers; a warm cell's is 1. */
   buffers: number;
   /** Where in the rotation the first copy of this call starts. */
   firstBuffer: number;

@@ -30,7 +30,7 @@ function mismatchNote({ id, verification }: CellResult): Note {
   const where =
     first === undefined
       ? ""
-      : `: ${counted(mismatches.length, "buffer")}, the first ${directionName[first.direction]} of worker ` +
+      : `: ${counted(mismatches.length, "place")}, the first ${directionName[first.direction]} of worker ` +
         `${first.worker}, ${formatSize(first.mismatchedBytes)} wrong from byte ${first.offsetBytes} of its arena`;
   return { text: `MISMATCH: data came back wrong in ${id}${where}`, tone: "mismatch" };
 }

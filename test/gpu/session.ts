@@ -50,6 +50,7 @@ export function requestOf(
     workers: 1,
     mode: "throughput",
     timer: "wall",
+    cache: "cold",
     buffers: 2,
     firstBuffer: 0,
     warmupCopies: 1,

@@ -148,7 +148,8 @@ TEST_CASE("streams and events that cannot be made fail their call, and are made 
     CAPTURE(fault);
     TestSession session(with_faults(fault));
     session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 64 * kKiB));
-    const auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB, 2);
+    auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 4 * kKiB, 2);
+    request.event_timer = true;
     CHECK(error_of([&] { session.measure(request); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
     check_clean(session.measure(request), 12 * 4 * kKiB);
   }

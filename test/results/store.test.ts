@@ -16,6 +16,7 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { checkWritable, finalize, writePartial } from "../../src/results/store.js";
@@ -168,7 +169,9 @@ describe("finalize", () => {
     execFileSync("mkfifo", [pipe]);
     const reader = await open(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
     const writing = finalize(pipe, "0123456789".repeat(50_000));
-    await reader.read(Buffer.alloc(10), 0, 10).catch(() => undefined);
+    // Nothing comes until the writer has opened its end, which takes a reader.
+    const read = () => reader.read(Buffer.alloc(10), 0, 10).catch(() => ({ bytesRead: 0 }));
+    while ((await read()).bytesRead === 0) await sleep(1);
     await reader.close();
     await expect(writing).resolves.toBeUndefined();
   });
