@@ -41,15 +41,8 @@ export async function againstLoop({ openAnother, host, backend }) {
     places.push({ session: await openAnother(), loop: new CopyLoop(backend.library) });
   }
   const coldBytes = 2 * host.lastLevelCacheBytes;
-  const chunkBytes = 512 * MiB;
-  const geometryOf = (place) => ({
-    chunksOfWorker: [place === 0 ? Math.max(2, Math.ceil(coldBytes / chunkBytes)) : 1],
-    chunkBytes,
-  });
-  for (const [place, { session }] of places.entries()) await session.reserveDevice(geometryOf(place), 1);
   const rows = [];
   for (const memory of ["pinned", "pageable"]) {
-    for (const [place, { session }] of places.entries()) await session.reserveHost(memory, geometryOf(place));
     for (const timer of memory === "pinned" ? ["wall", "event"] : ["wall"]) {
       for (const direction of ["h2d", "d2h"]) {
         for (const sizeBytes of sizesBytes) {
@@ -81,6 +74,8 @@ async function compare({ places, coldBytes, memory, timer, direction, sizeBytes 
   const ours = [];
   const theirs = [];
   for (const [turn, { session, loop }] of places.entries()) {
+    // Fresh memory of just this size, as the loop takes it.
+    await reserve(session, memory, { chunksOfWorker: [1], chunkBytes: buffers * sizeBytes });
     // Who goes first alternates, so that neither always finds what the other left behind.
     const measureOurs = async () => ours.push(rate((await measure(session, warm))[0]));
     const measureTheirs = async () =>
@@ -90,6 +85,9 @@ async function compare({ places, coldBytes, memory, timer, direction, sizeBytes 
     if (turn % 2 === 1) await measureOurs();
   }
   const coldBuffers = Math.max(2, Math.ceil(coldBytes / Math.max(512, sizeBytes)));
+  const chunkBytes = Math.max(sizeBytes, 32 * MiB);
+  const chunks = Math.ceil((coldBuffers * Math.max(512, sizeBytes)) / chunkBytes);
+  await reserve(places[0].session, memory, { chunksOfWorker: [chunks], chunkBytes });
   const cold = [];
   for (let visit = 0; visit < 3; ++visit) {
     const firstBuffer = (visit * samplesPerTurn * copies) % coldBuffers;
@@ -113,6 +111,11 @@ async function compare({ places, coldBytes, memory, timer, direction, sizeBytes 
     leastRatio: leastRatio(sizeBytes),
     reached: ratio >= leastRatio(sizeBytes),
   };
+}
+
+async function reserve(session, memory, geometry) {
+  await session.reserveDevice(geometry, 1);
+  await session.reserveHost(memory, geometry);
 }
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

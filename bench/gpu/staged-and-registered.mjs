@@ -68,7 +68,7 @@ export async function registeredBuffer({ session }) {
   }
   rows.push({ way: "cuMemHostAlloc", ...(await session.measurePinning("pinned", 4 * GiB)) });
   printTable(
-    "A pinned buffer of 4 GiB (ms); bound for registered: 160",
+    "A pinned buffer of 4 GiB (ms); bound for registered: 160. The first one may get memory that a virtual machine's host must find first",
     ["way", "ready after", "freed in", "huge pages", ""],
     rows.map((row) => [
       row.way,
