@@ -2,7 +2,7 @@
 import { median } from "../../dist/stats/median.js";
 import { CopyLoop } from "../lib/copy-loop.mjs";
 import { KiB, MiB, measure } from "../lib/session.mjs";
-import { fixed, printTable, ratioText, verdict } from "../lib/table.mjs";
+import { fixed, printTable, ratioText } from "../lib/table.mjs";
 
 const sizesBytes = [
   4 * KiB,
@@ -26,6 +26,12 @@ const sampleBytes = { pinned: 256 * MiB, pageable: 64 * MiB };
  */
 const placements = 8;
 const warmBuffers = (sizeBytes) => Math.min(64, Math.max(1, Math.floor((16 * MiB) / sizeBytes)));
+
+/**
+ * A buffer that the CPU has just written is copied up to 6 % faster than the same buffer some thousand small copies
+ * later, when its lines have left the caches: both sides warm up until that has settled.
+ */
+const settlingCopies = (sizeBytes) => Math.max(2, Math.min(20_000, Math.floor((1024 * MiB) / sizeBytes)));
 
 /** Small copies are a few microseconds each, of which the engine's own bookkeeping is a share. */
 const leastRatio = (sizeBytes) => (sizeBytes < 64 * KiB ? 0.97 : 0.99);
@@ -67,7 +73,7 @@ async function compare({ places, coldBytes, memory, timer, direction, sizeBytes 
     copiesPerSample: copies,
     samples: samplesPerTurn,
     buffers,
-    warmupCopies: sizeBytes >= MiB ? 2 * buffers : buffers,
+    warmupCopies: settlingCopies(sizeBytes),
     warmupBytes: sizeBytes,
   };
   const rate = (durationsNs) => (copies * sizeBytes) / median(durationsNs);
@@ -109,7 +115,6 @@ async function compare({ places, coldBytes, memory, timer, direction, sizeBytes 
     loopByPlaceGBps: theirs,
     coldGBps: median(cold),
     leastRatio: leastRatio(sizeBytes),
-    reached: ratio >= leastRatio(sizeBytes),
   };
 }
 
@@ -127,6 +132,12 @@ function relativeError(values) {
   return Math.sqrt(variance / values.length) / middle;
 }
 
+/** Rates from pageable memory differ by some percent from place to place: what that leaves open is called so. */
+function verdictOf({ ratio, standardError, leastRatio: bound }) {
+  if (ratio >= bound) return "ok";
+  return ratio + 2 * standardError >= bound ? "within noise" : "BELOW";
+}
+
 function print(rows) {
   printTable(
     "Against the bare copy loop (1 worker, warm; GB/s, means over 8 places in memory)",
@@ -141,7 +152,7 @@ function print(rows) {
       ratioText(row.ratio),
       fixed(row.standardError, 3),
       row.leastRatio,
-      verdict(row.reached),
+      verdictOf(row),
       fixed(row.coldGBps),
     ]),
   );

@@ -8,7 +8,6 @@
 namespace pinbench {
 namespace {
 
-constexpr std::size_t kCacheLineBytes = 64;
 constexpr std::size_t kHostPieceBytes = std::size_t{4} << 20;
 constexpr std::size_t kScratchBytes = std::size_t{32} << 20;
 
@@ -94,17 +93,6 @@ void Checker::poison(const DeviceArena& arena, const std::vector<Range>& ranges,
       cuda.check(cuda.memsetD8Async(arena.address(range), kPoisonByte, range.bytes, stream_));
     }
     synchronize();
-  });
-}
-
-void Checker::bring_into_cache(const HostArena& arena, const std::vector<Range>& ranges) {
-  const auto pieces = split_ranges(ranges, kHostPieceBytes);
-  context_.for_each_piece(pieces.size(), [&](std::size_t i) {
-    const auto piece = arena.bytes(pieces[i]);
-    for (std::size_t offset = 0; offset < piece.size(); offset += kCacheLineBytes) {
-      auto& byte = *reinterpret_cast<volatile std::byte*>(&piece[offset]);
-      byte = byte;
-    }
   });
 }
 

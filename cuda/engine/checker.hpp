@@ -38,9 +38,6 @@ class Checker {
   std::vector<Mismatch> verify(const HostArena& arena, const std::vector<Range>& ranges);
   std::vector<Mismatch> verify(const DeviceArena& arena, const std::vector<Range>& ranges);
 
-  // Writes host memory's own content again, through the CPU's caches, so that it lies in them.
-  void bring_into_cache(const HostArena& arena, const std::vector<Range>& ranges);
-
   // Puts the pattern back after copies that were not verified.
   void restore(const HostArena& arena, const std::vector<Range>& ranges);
   void restore(const DeviceArena& arena, const std::vector<Range>& ranges);

@@ -65,7 +65,6 @@ class Session {
   Arenas arenas_for(const MeasureRequest& request) const;
   std::vector<std::vector<BufferPair>> buffers_for(const MeasureRequest& request, const Arenas& arenas) const;
   void poison_destinations(const MeasureRequest& request, const Arenas& arenas);
-  void bring_sources_into_cache(const MeasureRequest& request, const Arenas& arenas);
   void verify_destinations(const MeasureRequest& request, const Arenas& arenas, MeasureResult& result);
   void restore_destinations(const MeasureRequest& request, const Arenas& arenas);
 

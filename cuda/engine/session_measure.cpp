@@ -129,17 +129,6 @@ void Session::poison_destinations(const MeasureRequest& request, const Arenas& a
   });
 }
 
-// A warm source is one that the CPU has just written, as a loader has its batch; the device's reads do not
-// make it so.
-void Session::bring_sources_into_cache(const MeasureRequest& request, const Arenas& arenas) {
-  const bool is_source_on_host =
-      request.direction == Direction::kHostToDevice || request.direction == Direction::kBidirectional;
-  // Write-combined memory is never cached.
-  if (!is_source_on_host || request.memory == CopyMemory::kWriteCombined) return;
-  checker_->bring_into_cache(*arenas.host,
-                             touched_ranges(request, arenas.device->geometry(), 0, request.workers));
-}
-
 void Session::restore_destinations(const MeasureRequest& request, const Arenas& arenas) {
   arenas.for_each_destination(request,
                               [this](const auto& arena, Direction, const std::vector<Range>& ranges) {
@@ -181,7 +170,6 @@ MeasureResult Session::measure(const MeasureRequest& request) {
     if (request.read_link) read_link = [&] { result.link = this->read_link(); };
     timing.warm_up(read_link);
     if (request.verify) poison_destinations(request, arenas);
-    if (request.warm) bring_sources_into_cache(request, arenas);
     result.prepare_ns = static_cast<double>(now_ns() - begin_ns);
     timing.take_samples();
   } catch (const Error& error) {

@@ -153,7 +153,7 @@ export interface MeasureRequest {
   workers: number;
   mode: Mode;
   timer: Timer;
-  /** The host's buffers are in the CPU's caches (warm) or not (cold) when the samples begin. */
+  /** A warm cell's destinations are left in the CPU's caches while they are made ready. */
   cache: Cache;
   /** Length of each worker's rotation of buffers; a warm cell's is 1. */
   buffers: number;
