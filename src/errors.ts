@@ -21,7 +21,6 @@ const exitCodes = {
   unavailable: ExitCode.unavailable,
   unsupported: ExitCode.unavailable,
   measurement: ExitCode.measurement,
-  mismatch: ExitCode.measurement,
 } as const;
 
 export type ErrorKind = keyof typeof exitCodes;

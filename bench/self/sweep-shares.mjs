@@ -66,6 +66,7 @@ async function typescriptShare(backendName) {
   const identity = {
     id: "bench",
     startedAt: new Date(),
+    startedMs: performance.now(),
     argv: [],
     version: "0",
     build,

@@ -54,6 +54,7 @@ DeviceArena::DeviceArena(DeviceContext& context, const ArenaGeometry& geometry)
   context.on_device_thread([&] {
     try {
       for (std::size_t i = 0; i < geometry.total_chunks(); ++i) {
+        context.abort().throw_if_set();
         cu::DevicePtr pointer = 0;
         cuda_.check(cuda_.memAlloc(&pointer, geometry.chunk_bytes));
         pointers_.push_back(pointer);

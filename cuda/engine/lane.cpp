@@ -25,6 +25,8 @@ Lanes::~Lanes() {
 
 void Lanes::ensure(std::size_t workers) {
   if (lanes_.size() >= workers) return;
+  // A thread that cannot enter the context fails here, and not where others already wait for it.
+  context_.team().run(workers, [](std::size_t) {});
   const auto& cuda = context_.cuda();
   context_.on_device_thread([&] {
     while (lanes_.size() < workers) {

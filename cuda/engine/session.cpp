@@ -66,6 +66,7 @@ ArenaReport Session::reserve_host(HostMemoryKind kind, const ArenaGeometry& geom
 
 ArenaReport Session::reserve_device(const ArenaGeometry& geometry, bool with_destination) {
   const std::lock_guard lock(mutex_);
+  context_.abort().throw_if_set();
   release_device();
   ArenaReport report;
   const auto begin_ns = now_ns();

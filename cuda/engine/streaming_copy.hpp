@@ -2,16 +2,21 @@
 
 #include <emmintrin.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace pinbench {
 
 // memcpy whose stores pass the caches by: a destination that nobody reads soon costs no read for ownership,
-// and pushes nothing else out. `destination` begins at a 16-byte boundary.
+// and pushes nothing else out.
 inline void streaming_copy(std::byte* destination, const std::byte* source, std::size_t bytes) {
+  constexpr std::size_t kAlignment = sizeof(__m128i);  // of streaming stores
   constexpr std::size_t kStep = 64;
-  std::size_t done = 0;
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(destination) % kAlignment;
+  std::size_t done = misaligned == 0 ? 0 : std::min(kAlignment - misaligned, bytes);
+  std::memcpy(destination, source, done);
   for (; done + kStep <= bytes; done += kStep) {
     const auto* in = reinterpret_cast<const __m128i*>(source + done);
     auto* out = reinterpret_cast<__m128i*>(destination + done);

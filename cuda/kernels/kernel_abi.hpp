@@ -1,15 +1,16 @@
-// Names, parameters and arithmetic that the kernels (kernels.cu), their C++ twins (cuda/emulated/) and the engine
-// that launches them must agree on. Plain C++ without includes of CUDA, so that all three can include it.
+// Names, parameters and arithmetic that the kernels (kernels.cu), their C++ twins (cuda/emulated/) and the
+// engine that launches them must agree on. Plain C++ without includes of CUDA, so that all three can include
+// it.
 #pragma once
 
 #include <cstdint>
 
 namespace pinbench::kernels {
 
-// The test pattern is a Weyl sequence: 64-bit word i of a region is base + i * kPatternStep. No two words of a
-// region are equal, so a copy that was dropped, shifted or sent elsewhere shows; and it needs one addition a
-// word, so that filling and comparing run at memory speed. The step is 2^64 / golden ratio, made odd (Knuth,
-// The Art of Computer Programming, volume 3, section 6.4).
+// The test pattern is a Weyl sequence: 64-bit word i of a region is base + i * kPatternStep. No two words of
+// a region are equal, so a copy that was dropped, shifted or sent elsewhere shows; and it needs one addition
+// a word, so that filling and comparing run at memory speed. The step is 2^64 / golden ratio, made odd
+// (Knuth, The Art of Computer Programming, volume 3, section 6.4).
 inline constexpr std::uint64_t kPatternStep = 0x9E3779B97F4A7C15ull;
 
 // What a verifying kernel leaves behind; the engine sets it to {0, ~0} before the launch.

@@ -43,7 +43,7 @@ function readStamp() {
 
 /** Builds the parts whose inputs have changed since they were last built, or whose outputs are gone. */
 export async function ensureBuilt({ quiet = false } = {}) {
-  const hashes = await inputHashes();
+  const hashes = inputHashes();
   const stamp = readStamp();
   for (const { name, build, outputs } of parts) {
     if (stamp[name] === hashes[name] && outputs.every((file) => existsSync(inRoot(file)))) continue;

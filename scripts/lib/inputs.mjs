@@ -25,12 +25,12 @@ function hashOf(paths, extra = "") {
 }
 
 /** One hash for each part of the build: while it stays the same, that part is up to date. */
-export async function inputHashes() {
+export function inputHashes() {
   return {
     typescript: hashOf(["src", "tsconfig.json", "package-lock.json"]),
     native: hashOf(
       ["cuda", "bench/copy_loop.cpp", "CMakeLists.txt", "package-lock.json", "scripts/lib/native-build.mjs"],
-      (await nvccVersion()) ?? "no nvcc",
+      nvccVersion() ?? "no nvcc",
     ),
   };
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { findProgram, run, ScriptError, searchPath } from "./process.mjs";
 
@@ -16,12 +17,17 @@ export function requireToolchain() {
   }
 }
 
-/** What `nvcc --version` says, or null where there is none. Looks where CMakeLists.txt does. */
-export async function nvccVersion() {
+/**
+ * What `nvcc --version` says, or null where there is none. Looks where CMakeLists.txt does. One that does not work is
+ * no failure, since the build then leaves the kernels out; but it counts as another one than it is once repaired.
+ */
+export function nvccVersion() {
   const homes = [process.env.CUDA_HOME, process.env.CUDA_PATH].filter(Boolean);
   const folders = [...homes.map((home) => join(home, "bin")), ...searchPath(), "/usr/local/cuda/bin"];
   const nvcc = findProgram("nvcc", folders);
-  return nvcc === null ? null : run(nvcc, ["--version"], { capture: true });
+  if (nvcc === null) return null;
+  const { status, stdout } = spawnSync(nvcc, ["--version"], { encoding: "utf8" });
+  return status === 0 ? stdout : "nvcc does not work";
 }
 
 /** The file that g++ would link for `-l<name>`, such as libasan.so. */

@@ -1,21 +1,26 @@
 import type { RunHooks } from "../measure/run.js";
 import type { Plan } from "../plan/plan.js";
-import { type ReportFormat, renderReport } from "../report/formats.js";
+import { renderReport } from "../report/formats.js";
 import type { ProgressState } from "../report/progress.js";
 import { writePartial } from "../results/store.js";
 import { plainChalk } from "./colour.js";
+import type { Output } from "./deliver.js";
 import { ProgressLine } from "./progress-line.js";
 
 /** Rewriting every file after every round would take longer than a short round itself. */
 const partialEveryMs = 1000;
 
-/** Keeps the progress line alive and FILE.partial up to date while a plan runs. */
+/**
+ * Keeps the progress line alive and FILE.partial up to date while a plan runs. A FILE.partial that cannot be written is
+ * given up with a note: it must not cost the measurement.
+ */
 export function liveHooks(
   plan: Plan,
-  outputs: readonly { path: string; format: ReportFormat }[],
+  outputs: readonly Output[],
   options: { quiet: boolean },
 ): RunHooks & { clear(): void } {
   const line = new ProgressLine(options);
+  const partials = new Set(outputs);
   const startedMs = performance.now();
   let writtenMs = startedMs;
   const state = (now: Partial<ProgressState>): ProgressState => ({
@@ -41,11 +46,19 @@ export function liveHooks(
         }),
       ),
     onRound: async (document) => {
-      if (outputs.length === 0 || performance.now() - writtenMs < partialEveryMs) return;
+      if (partials.size === 0 || performance.now() - writtenMs < partialEveryMs) return;
       writtenMs = performance.now();
       const soFar = document();
-      for (const { path, format } of outputs) {
-        await writePartial(path, renderReport(soFar, format, plainChalk()));
+      for (const output of partials) {
+        try {
+          await writePartial(output.path, renderReport(soFar, output.format, plainChalk()));
+        } catch (error) {
+          partials.delete(output);
+          if (options.quiet) continue;
+          line.clear();
+          const reason = error instanceof Error ? error.message : String(error);
+          process.stderr.write(`pinbench: ${reason} The run goes on without it.\n`);
+        }
       }
     },
     clear: () => line.clear(),

@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 import { ExitCode } from "../errors.js";
 import { reportError } from "./report-error.js";
-import { surviveClosedPipe } from "./stdout.js";
+import { surviveStreamErrors, writeStdout } from "./stdout.js";
 
 /** Parses the arguments, runs the command, catches once and sets the exit code. */
 export async function main(argv: string[]): Promise<void> {
-  surviveClosedPipe();
-  if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
-    // Before anything is loaded: scripts ask this often.
-    process.stdout.write(`${packageVersion()}\n`);
-    return;
-  }
+  surviveStreamErrors();
   try {
+    if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
+      // Before anything else is loaded: scripts ask this often.
+      await writeStdout(`${packageVersion()}\n`);
+      return;
+    }
     const { createProgram } = await import("./program.js");
     process.exitCode = ExitCode.ok;
     await createProgram(packageVersion(), (code) => {

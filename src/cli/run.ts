@@ -8,12 +8,13 @@ import { runPlan } from "../measure/run.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { plan } from "../plan/plan.js";
-import { formatOfPath, type ReportFormat, renderReport } from "../report/formats.js";
+import { formatOfPath, type ReportFormat } from "../report/formats.js";
 import { jsonReport } from "../report/json.js";
 import { planReport } from "../report/plan.js";
 import type { HostRecord, ResultDocument } from "../results/schema.js";
-import { checkWritable, finalize } from "../results/store.js";
-import { plainChalk, stdoutChalk } from "./colour.js";
+import { checkWritable } from "../results/store.js";
+import { stdoutChalk } from "./colour.js";
+import { deliver } from "./deliver.js";
 import { Interruption } from "./interruption.js";
 import { liveHooks } from "./live-hooks.js";
 import { type RunFlags, toPlanRequest } from "./run-options.js";
@@ -22,13 +23,15 @@ import { writeStdout } from "./stdout.js";
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function run(flags: RunFlags, version: string): Promise<ExitCode> {
   const startedAt = new Date();
+  const startedMs = performance.now();
   const format = chooseFormat(flags);
   const outputs = flags.output.map((path) => ({ path, format: formatOfPath(path) }));
   const note = (text: string) => {
     if (!flags.quiet) process.stderr.write(`pinbench: ${text}\n`);
   };
 
-  if (!flags.dryRun) for (const { path } of outputs) await checkWritable(path);
+  if (flags.dryRun) refuseForDryRun(format, outputs);
+  for (const { path } of outputs) await checkWritable(path);
   const loaded = loadAddon();
   const backend = await openBackend(flags.backend, loaded);
   const host = { ...hostRecord(), ...statedCache(flags) };
@@ -54,6 +57,7 @@ export async function run(flags: RunFlags, version: string): Promise<ExitCode> {
   const identity: RunIdentity = {
     id: randomUUID(),
     startedAt,
+    startedMs,
     argv: process.argv.slice(2),
     version,
     build,
@@ -66,17 +70,11 @@ export async function run(flags: RunFlags, version: string): Promise<ExitCode> {
   const document = await runPlan(identity, { numa: flags.numa }, hooks, interruption.signal).finally(() =>
     hooks.clear(),
   );
-  for (const output of outputs) {
-    await finalize(output.path, renderReport(document, output.format, plainChalk()));
-  }
-  if (
-    format === "json" ||
-    document.cells.some(({ stats, outcome }) => stats.length > 0 || outcome !== null)
-  ) {
-    await writeStdout(renderReport(document, format, stdoutChalk(flags)));
-  }
-  interruption.dispose();
-  reportFailures(document);
+  const options = { format, chalk: stdoutChalk(flags), debug: flags.debug ?? false };
+  await deliver(document, outputs, options).finally(() => {
+    interruption.dispose();
+    reportFailures(document);
+  });
   return interruption.exitCode ?? exitCodeOf(document);
 }
 
@@ -92,6 +90,20 @@ function chooseFormat(flags: RunFlags): ReportFormat {
     });
   }
   return flags.json ? "json" : ((flags.format as ReportFormat | undefined) ?? "table");
+}
+
+/** A plan is no result: it has no rows for a spreadsheet, and a file of it would pass for one. */
+function refuseForDryRun(format: ReportFormat, outputs: readonly unknown[]): void {
+  if (format === "csv" || format === "markdown") {
+    throw new PinbenchError("usage", `--dry-run shows the plan as a table or as JSON, not as ${format}.`, {
+      hint: `Leave --format ${format} out, or write --json instead.`,
+    });
+  }
+  if (outputs.length > 0) {
+    throw new PinbenchError("usage", "--dry-run measures nothing that --output could keep.", {
+      hint: "Leave --output out; to keep the plan, redirect what --dry-run --json prints.",
+    });
+  }
 }
 
 /** What went wrong is said on stderr too: stdout may have gone to a file or a program. */

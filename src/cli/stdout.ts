@@ -1,18 +1,26 @@
+import { PinbenchError } from "../errors.js";
+import { cannotWrite } from "../results/output-error.js";
+import { writeToStream } from "../results/stream-target.js";
+
 /**
- * A reader that closes the pipe early (`pinbench run | head -1`) has what it wants: that is no failure, and there
- * is nobody left to tell.
+ * Keeps Node from ending the process with a stack when a stream cannot be written. A reader that closes the pipe early
+ * (`pinbench run | head -1`) has what it wants; what else is wrong with stdout, writeStdout reports.
  */
-export function surviveClosedPipe(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
-  }
+export function surviveStreamErrors(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
 
-/** Writes data to stdout and waits until it is handed over. */
+/**
+ * Writes data to stdout and waits until it is handed over. Rejects with an "output" PinbenchError. Goes past
+ * process.stdout, which takes a write that a full disk has cut short for a whole one.
+ */
 export async function writeStdout(text: string): Promise<void> {
-  await new Promise<void>((resolve) => {
-    process.stdout.write(text, () => resolve());
-  });
+  try {
+    await writeToStream("/dev/stdout", text);
+  } catch (cause) {
+    throw new PinbenchError("output", cannotWrite("stdout", cause).message, {
+      hint: "Redirect it to another place.",
+      cause,
+    });
+  }
 }

@@ -16,7 +16,6 @@ export class CellProgress {
   copyNs = 0;
   /** What the last visit took a sample, set-up and verification included. */
   visitNsPerSample = 0;
-  nextBuffer = 0;
   checkedBytes = 0;
   mismatches: NonNullable<CellResult["verification"]>["mismatches"] = [];
   outcome: Outcome | null = null;

@@ -1,9 +1,16 @@
-import type { NativeSession, PinningCost } from "../native/contract.js";
+import type { NativeError, NativeSession, PinningCost } from "../native/contract.js";
 import type { ColdStart } from "../results/schema.js";
 import type { CellProgress } from "./cell-progress.js";
 
 /** Sizes whose pinning cost is measured: it grows in proportion, so that a few tell all of a long sweep. */
 const mostSizes = 6;
+
+/** GB/s with its interval. */
+interface Rate {
+  median: number;
+  low: number;
+  high: number;
+}
 
 type PinningRecord = ColdStart["pinning"][number];
 
@@ -24,8 +31,8 @@ export async function measurePinning(
   const records: PinningRecord[] = [];
   for (const sizeBytes of sizesBytes) {
     if (signal.aborted) break;
-    const pinned = await session.measurePinning("pinned", sizeBytes).catch(() => null);
-    const registered = await session.measurePinning("registered", sizeBytes).catch(() => null);
+    const pinned = await session.measurePinning("pinned", sizeBytes).catch(nullIfRefused);
+    const registered = await session.measurePinning("registered", sizeBytes).catch(nullIfRefused);
     records.push({
       sizeBytes,
       pinned,
@@ -36,7 +43,16 @@ export async function measurePinning(
   return records;
 }
 
-/** Fills in after how many copies pinning has paid off, from the one-worker cells of the same size. */
+/** Memory that cannot be had leaves a gap; a lost context or an interruption ends more than this figure. */
+function nullIfRefused(error: NativeError): null {
+  if (error.sticky || error.code === "ABORTED") throw error;
+  return null;
+}
+
+/**
+ * Fills in after how many copies pinning has paid off, from the one-worker cells of the same size; null where they do
+ * not show for certain that pinned copies are the faster.
+ */
 export function addReuses(
   pinning: readonly PinningRecord[],
   cells: readonly CellProgress[],
@@ -45,25 +61,20 @@ export function addReuses(
     const { cheapest } = record.reuses;
     const cost = record[cheapest];
     const reuses = (direction: "h2d" | "d2h") => {
-      if (cost === null) return null;
-      const copyNs = (memory: string) => copyTimeNs(cells, memory, record.sizeBytes, direction);
-      return reusesToPayOff(
-        cost.allocateNs + cost.freeNs,
-        copyNs("pageable"),
-        copyNs("pinned") ?? copyNs("registered"),
-      );
+      const rate = (memory: string) => copyRate(cells, memory, record.sizeBytes, direction);
+      const pageable = rate("pageable");
+      const pinned = rate("pinned") ?? rate("registered");
+      // Where the intervals overlap, the difference of the medians may be noise, and the quotient anything.
+      if (cost === null || pageable === null || pinned === null || pinned.low <= pageable.high) return null;
+      const copyNs = ({ median }: Rate) => record.sizeBytes / median;
+      return reusesToPayOff(cost.allocateNs + cost.freeNs, copyNs(pageable), copyNs(pinned));
     };
     return { ...record, reuses: { cheapest, h2d: reuses("h2d"), d2h: reuses("d2h") } };
   });
 }
 
-/** Copies after which `costNs` has come back, by the time each saves; null where none is saved or known. */
-export function reusesToPayOff(
-  costNs: number,
-  pageableNs: number | null,
-  pinnedNs: number | null,
-): number | null {
-  if (pageableNs === null || pinnedNs === null || pinnedNs >= pageableNs) return null;
+/** Copies after which `costNs` has come back, by the time that each saves: a pinned copy is the shorter one. */
+export function reusesToPayOff(costNs: number, pageableNs: number, pinnedNs: number): number {
   return Math.ceil(costNs / (pageableNs - pinnedNs));
 }
 
@@ -75,21 +86,25 @@ function cheapestWay(pinned: PinningCost | null, registered: PinningCost | null)
     : "pinned";
 }
 
-function copyTimeNs(
+/** Null where it was not measured, has no interval, or the cell failed or its data came back wrong. */
+function copyRate(
   cells: readonly CellProgress[],
   memory: string,
   sizeBytes: number,
   direction: "h2d" | "d2h",
-): number | null {
+): Rate | null {
   const found = cells.find(
-    ({ cell, stats }) =>
+    ({ cell, outcome }) =>
       cell.memory === memory &&
       cell.sizeBytes === sizeBytes &&
       cell.direction === direction &&
       cell.workers === 1 &&
       cell.mode === "throughput" &&
       cell.timer === "wall" &&
-      stats.length > 0,
+      outcome !== "mismatch" &&
+      outcome !== "failed",
   );
-  return found === undefined ? null : sizeBytes / found.stats[0]!.bandwidthGBps.median;
+  const rate = found?.stats[0]?.bandwidthGBps;
+  if (rate === undefined || rate.low === null || rate.high === null) return null;
+  return { median: rate.median, low: rate.low, high: rate.high };
 }

@@ -1,3 +1,4 @@
+import { PinbenchError } from "../errors.js";
 import type {
   ArenaGeometry,
   ArenaKind,
@@ -10,6 +11,7 @@ import type {
 } from "../native/contract.js";
 import { arenaKind } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
+import { formatSizeRounded } from "../plan/units.js";
 import type { ColdStart } from "../results/schema.js";
 import { CellProgress } from "./cell-progress.js";
 import { addReuses, measurePinning, pinningSizes } from "./cold-start.js";
@@ -19,7 +21,7 @@ import { measureInRounds, type RoundHooks } from "./rounds.js";
 /** What is known of one device's part of a run, at any time of it. */
 export interface DeviceRun {
   readonly device: DeviceFacts;
-  readonly placement: Placement;
+  placement: Placement;
   readonly cells: CellProgress[];
   opening: SessionOpening | null;
   arenas: Partial<Record<ArenaKind, ArenaReport>>;
@@ -48,26 +50,28 @@ export async function measureDevice(
   plan: Plan,
   initNs: number,
   budgetNs: number,
+  isNodeExplicit: boolean,
   hooks: DeviceRunHooks,
   signal: AbortSignal,
 ): Promise<void> {
   if (signal.aborted) return;
   hooks.onActivity(`opening device ${run.device.ordinal}`);
   const { cpus, numaNode, threads } = run.placement;
-  const session = await driver.openSession({
-    device: run.device.ordinal,
-    cpus,
-    threads,
-    numaNode,
-    seed: plan.seed,
+  const open = (node: number | null) =>
+    driver.openSession({ device: run.device.ordinal, cpus, threads, numaNode: node, seed: plan.seed });
+  const session = await open(numaNode).catch((error: NativeError) => {
+    if (error.code !== "PLACEMENT_REFUSED" || numaNode === null) throw error;
+    return openWithoutNode(run, isNodeExplicit, error, open);
   });
   const abort = () => session.abort();
   signal.addEventListener("abort", abort, { once: true });
   if (signal.aborted) abort();
   try {
     run.opening = session.opening;
+    checkFreeMemory(run.device, session, plan);
     skipWhatIsOff(run, session.opening);
     await prepare(run, session, plan, initNs, hooks, signal);
+    if (signal.aborted) return;
     run.rounds = await measureInRounds(session, run.cells, plan, budgetNs, hooks, signal);
     if (!signal.aborted) closeCells(run);
   } catch (error) {
@@ -81,6 +85,36 @@ export async function measureDevice(
     if (!signal.aborted) await closing;
     addReusesTo(run);
   }
+}
+
+/** A container may forbid to choose a node. First touch by CPUs of that node does nearly as well, and is said. */
+async function openWithoutNode(
+  run: DeviceRun,
+  isNodeExplicit: boolean,
+  refusal: NativeError,
+  open: (node: null) => Promise<NativeSession>,
+): Promise<NativeSession> {
+  if (isNodeExplicit) {
+    throw new PinbenchError("unsupported", `--numa cannot be followed: ${refusal.message}.`, {
+      hint: "Containers need the capability SYS_NICE for it; --numa local does without.",
+      cause: refusal,
+    });
+  }
+  run.placement = { ...run.placement, numaNode: null };
+  for (const progress of run.cells) progress.warnings.push(refusal.message);
+  return open(null);
+}
+
+/** Other processes may hold memory of the device, which the plan could not know before it was opened. */
+function checkFreeMemory(device: DeviceFacts, session: NativeSession, plan: Plan): void {
+  const { freeBytes } = session.memoryInfo();
+  if (plan.estimate.deviceBytes <= freeBytes) return;
+  const need = formatSizeRounded(plan.estimate.deviceBytes, Math.ceil);
+  throw new PinbenchError(
+    "limit",
+    `The plan takes ${need} of the memory of device ${device.ordinal} (${device.name}), of which only ${formatSizeRounded(freeBytes, Math.floor)} are free.`,
+    { hint: "Ask for smaller sizes, fewer workers or --cache warm, or free the device." },
+  );
 }
 
 /** Only the opened context tells whether the driver loads the kernels. */
@@ -103,7 +137,9 @@ async function prepare(
   const { durationNs } = await session.measureFirstCopy();
   hooks.onActivity("timing allocations");
   const hostCells = run.cells.filter(({ isOpen, cell }) => isOpen && cell.memory !== "device");
-  const sizes = pinningSizes(hostCells.map(({ cell }) => cell.sizeBytes));
+  const sizes = pinningSizes(
+    hostCells.map(({ cell }) => cell.sizeBytes).filter((sizeBytes) => sizeBytes <= plan.maxPinnedBytes),
+  );
   const pinning = await measurePinning(session, sizes, signal);
   run.coldStart = {
     device: run.device.ordinal,
@@ -112,6 +148,7 @@ async function prepare(
     firstCopyNs: durationNs,
     pinning,
   };
+  if (signal.aborted) return;
   hooks.onActivity("allocating memory");
   await reserving(
     run,

@@ -13,6 +13,8 @@ import type { DeviceRun } from "./device-run.js";
 export interface RunIdentity {
   id: string;
   startedAt: Date;
+  /** The same moment on the steady clock (performance.now): a clock that is set back makes no run shorter. */
+  startedMs: number;
   argv: string[];
   version: string;
   build: BuildInfo;
@@ -51,7 +53,7 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
       id: identity.id,
       startedAt: identity.startedAt.toISOString(),
       finishedAt: isOver ? now.toISOString() : null,
-      wallNs: (now.getTime() - identity.startedAt.getTime()) * 1e6,
+      wallNs: (performance.now() - identity.startedMs) * 1e6,
       argv: identity.argv,
       status: state.status,
       error: state.error,
@@ -87,11 +89,11 @@ export function cudaVersionName(version: number): string {
 function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
   // Read in a cell's warm-up, with the copy engine at work; an idle GPU lowers its link.
   const loaded = cells.find(({ link }) => link?.generation != null);
-  const { canMapHostMemory: _, integrated: __, link, ...facts } = device;
+  const { canMapHostMemory: _, integrated: __, link: ___, ...facts } = device;
   return {
     ...facts,
     numaNode: numaNodeOfPciDevice(device.pciBusId),
-    link: orNull(loaded?.link ?? link),
+    link: orNull(loaded?.link ?? null),
     linkLimitGBps: loaded?.linkLimitGBps ?? null,
   };
 }

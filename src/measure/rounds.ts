@@ -1,7 +1,8 @@
 import type { NativeError, NativeSession } from "../native/contract.js";
 import type { Plan } from "../plan/plan.js";
+import { extraSamples, leastSamples, samplesOfRound } from "../plan/sampling.js";
 import type { CellProgress } from "./cell-progress.js";
-import { extraSamples, leastSamples, samplesOfRound } from "./sampling.js";
+import { Rotation } from "./rotation.js";
 import { calibrate, visit } from "./visit.js";
 
 export interface RoundHooks {
@@ -26,6 +27,7 @@ export async function measureInRounds(
 ): Promise<number> {
   const deadlineMs = performance.now() + budgetNs / 1e6;
   const { precision, samplesPerCell } = plan.stopping;
+  const rotation = new Rotation();
   for (let round = 0; ; ++round) {
     let visits = 0;
     for (const progress of orderOfVisits(cells, precision)) {
@@ -39,7 +41,7 @@ export async function measureInRounds(
 
       ++visits;
       hooks.onCell(progress, round);
-      await measureCell(session, progress, { samples, round, verify: plan.verify });
+      await measureCell(session, progress, rotation, { samples, round, verify: plan.verify });
       if (signal.aborted) return round;
       if (progress.error?.sticky) {
         skipOpenCells(cells, progress);
@@ -59,11 +61,12 @@ export async function measureInRounds(
 async function measureCell(
   session: NativeSession,
   progress: CellProgress,
+  rotation: Rotation,
   options: { samples: number; round: number; verify: boolean },
 ): Promise<void> {
   try {
     if (progress.copiesPerSample === 0 && !(await calibrate(session, progress))) return;
-    await visit(session, progress, options);
+    await visit(session, progress, rotation, options);
   } catch (error) {
     if ((error as NativeError).code !== "ABORTED") progress.fail(error as NativeError);
   }

@@ -1,3 +1,4 @@
+import { PinbenchError } from "../errors.js";
 import type { NativeError } from "../native/contract.js";
 import type { ErrorRecord, ResultDocument } from "../results/schema.js";
 import { type CellProgress, toErrorRecord } from "./cell-progress.js";
@@ -14,7 +15,8 @@ export interface RunHooks {
 
 /**
  * Carries out a plan, one device after the other, and returns the finished document: "complete", "aborted" when
- * `signal` was, or "failed" where a device could not be measured at all. Only a usage error (NUMA) rejects.
+ * `signal` was, or "failed" where a device could not be measured at all. What the user can put right
+ * (a NUMA node, too little free device memory) rejects as a PinbenchError.
  */
 export async function runPlan(
   identity: RunIdentity,
@@ -47,6 +49,7 @@ export async function runPlan(
         plan,
         backend.facts.initNs,
         budgetNs,
+        options.numa !== "local",
         {
           onActivity: hooks.onActivity,
           onCell: (progress, round) => hooks.onCell(progress, round, all),
@@ -58,6 +61,7 @@ export async function runPlan(
         signal,
       );
     } catch (error) {
+      if (error instanceof PinbenchError) throw error;
       failure ??= toErrorRecord(error as NativeError);
     }
     if (signal.aborted) return documentOf("aborted");

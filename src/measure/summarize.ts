@@ -5,8 +5,9 @@ import { quantile } from "../stats/quantile.js";
 import { relativeHalfWidth } from "../stats/relative-half-width.js";
 
 /**
- * The statistics of a cell's raw samples: one entry a direction, and for bidir their sum. GB/s is bytes over
- * nanoseconds. `linkLimitGBps` is null where the link is not known. Throws RangeError for no samples.
+ * The statistics of a cell's raw samples: one entry a direction, and for bidir throughput their sum. GB/s is
+ * bytes over nanoseconds. `linkLimitGBps` is null where the link is not known. In latency mode a rate is that of one
+ * worker's copy, so there it has neither a share of the link nor a sum. Throws RangeError for no samples.
  */
 export function summarize(
   cell: Pick<Cell, "direction" | "mode">,
@@ -17,10 +18,11 @@ export function summarize(
     // A device-to-device copy reads and writes every byte: both count, as memory bandwidth does.
     durationNs.map((ns) => (bytesPerSample * (cell.direction === "d2d" ? 2 : 1)) / ns),
   );
+  const isLatency = cell.mode === "latency";
   const stats = samples.map(({ direction, durationNs }, i) =>
-    statsOf(direction, rates[i]!, cell.mode === "latency" ? durationNs : null, linkLimitGBps),
+    statsOf(direction, rates[i]!, isLatency ? durationNs : null, isLatency ? null : linkLimitGBps),
   );
-  if (cell.direction === "bidir") {
+  if (cell.direction === "bidir" && !isLatency) {
     const [first, second] = rates as [number[], number[]];
     const sums = first.map((rate, i) => rate + second[i]!);
     // The link carries its limit each way, so the sum has no share of one limit.

@@ -1,6 +1,7 @@
 import type { NativeSession } from "../native/contract.js";
+import { calibrationCopies, copiesPerSample, warmup } from "../plan/sampling.js";
 import type { CellProgress } from "./cell-progress.js";
-import { calibrationCopies, copiesPerSample, warmup } from "./sampling.js";
+import type { Rotation } from "./rotation.js";
 
 /** What one copy moves at most while calibrating: enough to tell the rate, and over soon. */
 const calibrationBytes = 4 * 1024 * 1024;
@@ -41,10 +42,12 @@ export async function calibrate(session: NativeSession, progress: CellProgress):
 export async function visit(
   session: NativeSession,
   progress: CellProgress,
+  rotation: Rotation,
   options: { samples: number; round: number; verify: boolean },
 ): Promise<boolean> {
   const { cell } = progress;
   const startedNs = performance.now() * 1e6;
+  const firstBuffer = rotation.firstBuffer(cell);
   const result = await session.measure({
     direction: cell.direction,
     memory: cell.memory,
@@ -54,7 +57,7 @@ export async function visit(
     timer: cell.timer,
     cache: cell.cache,
     buffers: cell.buffersPerWorker,
-    firstBuffer: progress.nextBuffer,
+    firstBuffer,
     ...warmup(cell, progress.copyNs),
     copiesPerSample: progress.copiesPerSample,
     samples: options.samples,
@@ -62,8 +65,7 @@ export async function visit(
     readLink: progress.link === null,
   });
   if (result.aborted) return false;
-  progress.nextBuffer =
-    (progress.nextBuffer + options.samples * progress.copiesPerSample) % cell.buffersPerWorker;
+  rotation.advance(cell, firstBuffer, options.samples * progress.copiesPerSample);
   progress.add(result, options.round);
   progress.visitNsPerSample = (performance.now() * 1e6 - startedNs) / options.samples;
   return true;

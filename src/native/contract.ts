@@ -97,7 +97,7 @@ export interface NativeSession {
    * kinds may overlap: one is pinned while another is touched.
    */
   reserveHost(kind: ArenaKind, geometry: ArenaGeometry): Promise<ArenaReport>;
-  /** The same on the device: host and device arenas of one session have the same geometry. `copies` is 2 for d2d. */
+  /** The same on the device; all arenas of a session have one chunk size. `copies` is 2 for d2d. */
   reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<ArenaReport>;
   /** Rings of pinned slots for staged copies, one a worker. */
   reserveStaging(ring: { workers: number; slots: number; chunkBytes: number }): Promise<ArenaReport>;
@@ -140,7 +140,7 @@ export interface ArenaReport {
   bytes: number;
   /** Allocation, first touch and registration. */
   allocateNs: number;
-  /** Writing the test pattern (for pageable memory, whose first touch it is, part of allocateNs). */
+  /** Writing the test pattern; for pageable memory that is its first touch. */
   fillNs: number;
   /** Bytes backed by transparent huge pages; null where that does not apply or cannot be told. */
   hugePageBytes: number | null;
@@ -175,7 +175,7 @@ export interface MeasureResult {
   /** Total bytes compared and every buffer that was wrong (at most 8 are described). */
   verification: { checkedBytes: number; mismatches: Mismatch[] };
   link: LinkState | null;
-  /** True after abort(): the columns hold the samples that were complete by then. */
+  /** True after abort(): there are no columns then, for their data was not compared. */
   aborted: boolean;
   /** Outside the samples: poisoning and warming up, and verifying. */
   prepareNs: number;

@@ -25,7 +25,7 @@ export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedA
     throw new PinbenchError("unavailable", `The compiled module is missing: there is no ${path}.`, {
       hint: chosen
         ? "Point PINBENCH_ADDON at a pinbench.node, or unset it."
-        : "Run `npm run build` (it needs a C++ compiler and CMake).",
+        : "Run `npm run build` in the checkout (it needs g++, CMake and make).",
     });
   }
   return { addon: openAddon(path), emulatedLibraryPath: join(dirname(path), emulatedLibraryName) };

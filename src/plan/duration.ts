@@ -1,10 +1,8 @@
 import type { ArenaKind, Memory } from "../native/contract.js";
 import { arenaBytes, type PlannedArenas, threadCount } from "./geometry.js";
 import type { PlannedCell } from "./planned-cells.js";
+import { copiesPerSample, leastSamples, samplesOfRound, warmup } from "./sampling.js";
 import type { Settings } from "./settings.js";
-
-/** Every cell gets at least so many samples: below 6 there is no 95 % interval of a median. */
-export const minSamplesPerCell = 6;
 
 /*
  * The rates below are round figures of a PCIe 5.0 x16 machine, for an estimate and nothing else: no measurement
@@ -36,10 +34,10 @@ const copyGBps: Readonly<Record<Memory, number>> = {
 const emulatedGBps = 5;
 
 /** Reading back and comparing, all workers of a cell together. */
-const verifyGBps = 10;
+const verifyGBps = 50;
 
-/** A sample lasts at least about this long against the clock and the synchronisation; each call adds some more. */
-const sampleNs = 300e3;
+/** What a copy takes however small it is, and what a visit takes beside its copies. */
+const copyOverheadNs = 2e3;
 const callNs = 500e3;
 
 /** Estimated times of a run, both including set-up. */
@@ -56,9 +54,8 @@ export function estimateDuration(
   emulated: boolean,
 ): DurationEstimate {
   const { stopping, verify } = plan.settings;
-  const samples = stopping.samplesPerCell ?? minSamplesPerCell;
   let measuringNs = 0;
-  for (const cell of plan.cells) measuringNs += cellNs(cell, samples, verify, emulated);
+  for (const cell of plan.cells) measuringNs += cellNs(cell, stopping.samplesPerCell, verify, emulated);
   const setUpNs = plan.deviceCount * ((emulated ? 0 : contextNs) + allocationNs(plan.arenas));
   const budgetNs = stopping.samplesPerCell === null ? stopping.budgetNs : 0;
   return {
@@ -79,12 +76,17 @@ function allocationNs(arenas: PlannedArenas): number {
   return totalNs;
 }
 
-/** Warm-up (about one sample), samples, and verifying the buffers that they wrote. */
-function cellNs(cell: PlannedCell, samples: number, verify: boolean, emulated: boolean): number {
+/** All visits of the cell's first samples: warm-up, samples, and verifying the buffers that they wrote. */
+function cellNs(cell: PlannedCell, fixedSamples: number | null, verify: boolean, emulated: boolean): number {
   const bytesPerTurn = threadCount(cell) * cell.sizeBytes;
-  const turnNs = bytesPerTurn / (emulated ? emulatedGBps : copyGBps[cell.memory]);
-  const turnsPerSample = Math.max(1, Math.ceil(sampleNs / turnNs));
-  const copyingNs = (samples + 1) * turnsPerSample * turnNs;
-  const writtenBytes = Math.min(cell.buffersPerWorker, (samples + 1) * turnsPerSample) * bytesPerTurn;
-  return callNs + copyingNs + (verify ? writtenBytes / verifyGBps : 0);
+  const turnNs = copyOverheadNs + bytesPerTurn / (emulated ? emulatedGBps : copyGBps[cell.memory]);
+  const samples = leastSamples(cell.mode, fixedSamples);
+  const samplesPerVisit = samplesOfRound(samples, samples);
+  const visits = Math.ceil(samples / samplesPerVisit);
+  const turnsPerSample = copiesPerSample(cell, turnNs);
+  const { warmupCopies, warmupBytes } = warmup(cell, turnNs);
+  const warmupNs = (warmupCopies * turnNs * warmupBytes) / cell.sizeBytes;
+  const writtenBytes = Math.min(cell.buffersPerWorker, samplesPerVisit * turnsPerSample) * bytesPerTurn;
+  const visitNs = callNs + warmupNs + (verify ? writtenBytes / verifyGBps : 0);
+  return visits * visitNs + samples * turnsPerSample * turnNs;
 }

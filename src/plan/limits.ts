@@ -40,8 +40,13 @@ function oversizedCopy(sizesBytes: readonly number[], devices: readonly PlanDevi
   };
 }
 
+/** Most bytes to pin: as asked for, else a quarter of the memory available. */
+export function pinnedLimitBytes(facts: PlanFacts, asked: number | null): number {
+  return asked ?? Math.floor(facts.memoryAvailableBytes * pinnedShareOfAvailable);
+}
+
 function pinnedExcess(need: MemoryNeed, facts: PlanFacts, asked: number | null): Excess | null {
-  const limitBytes = asked ?? facts.memoryAvailableBytes * pinnedShareOfAvailable;
+  const limitBytes = pinnedLimitBytes(facts, asked);
   if (need.pinnedBytes <= limitBytes) return null;
   const origin =
     asked === null
@@ -69,7 +74,7 @@ function deviceExcess(need: MemoryNeed, devices: readonly PlanDevice[]): Excess 
     const freeBytes = device.freeMemoryBytes ?? device.totalMemoryBytes;
     if (need.deviceBytes <= freeBytes * deviceShareOfFree) continue;
     return {
-      reason: `it would take ${formatSizeRounded(need.deviceBytes, Math.ceil)} of the memory of ${nameOf(device)}, above 90 % of the ${formatSizeRounded(freeBytes, Math.floor)} free`,
+      reason: `it would take ${formatSizeRounded(need.deviceBytes, Math.ceil)} of the memory of ${nameOf(device)}, above 90 % of its ${formatSizeRounded(freeBytes, Math.floor)}`,
       hint: "Ask for smaller sizes, fewer workers or --cache warm.",
     };
   }

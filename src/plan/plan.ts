@@ -2,7 +2,7 @@ import { type ResolvedAxes, resolveAxes } from "./axes.js";
 import { type DurationEstimate, estimateDuration } from "./duration.js";
 import { type Draft, firstThatFits } from "./fit.js";
 import { type PlannedArenas, planArenas } from "./geometry.js";
-import { findExcess } from "./limits.js";
+import { findExcess, pinnedLimitBytes } from "./limits.js";
 import { type MemoryNeed, memoryNeed } from "./memory-need.js";
 import { combine, measurableCells, type PlannedCell } from "./planned-cells.js";
 import type { PresetName } from "./presets.js";
@@ -19,6 +19,8 @@ export interface Plan {
   arenas: PlannedArenas;
   /** Memory of one device's session (they follow one another); rough times of the whole run. */
   estimate: MemoryNeed & DurationEstimate;
+  /** Most bytes that any part of the run may pin. */
+  maxPinnedBytes: number;
   stopping: Stopping;
   staging: Settings["staging"];
   verify: boolean;
@@ -50,6 +52,7 @@ export function plan(request: PlanRequest, facts: PlanFacts): Plan {
       ...need,
       ...estimateDuration({ cells: measurable, arenas, settings, deviceCount }, facts.emulated),
     },
+    maxPinnedBytes: pinnedLimitBytes(facts, settings.maxPinnedBytes),
     stopping: settings.stopping,
     staging: settings.staging,
     verify: settings.verify,

@@ -26,7 +26,7 @@ export function coldStartReports({ coldStart, devices }: ResultDocument): ColdSt
       pinning: hasPinning ? pinningGrid(costs) : null,
       explanation: hasPinning
         ? "pays off after: copies of that size by one worker until pinning (the cheaper way, free included) has saved " +
-          `more than it cost, against pageable copies; ${sign.absent} where pinned is not faster or was not measured`
+          `more than it cost, against pageable copies; ${sign.absent} where pinned is not faster for certain or was not measured`
         : null,
     };
   });

@@ -1,4 +1,5 @@
 import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
+import { relativeHalfWidth } from "../stats/relative-half-width.js";
 import { isMeasured, statsOf } from "./wording.js";
 
 /** A median with its interval, in the unit of what was measured. */
@@ -40,21 +41,37 @@ export function latenciesOf(cells: readonly CellResult[], direction: "h2d" | "d2
   return observe(cells, direction, "latency", (cell) => statsOf(cell, direction)?.latencyUs ?? null);
 }
 
-export type Comparison = "above" | "below" | "overlapping";
+/** "open": the intervals overlap, but are too wide to call that equality. */
+export type Comparison = "above" | "below" | "equal" | "open";
 
-/** Whether one is larger than the other for certain: their intervals do not overlap. */
-export function compare(one: Estimate, other: Estimate): Comparison {
+/** The widest relative half-width whose overlap still counts as equal, however precise the run was to be. */
+const leastEqualWidth = 0.05;
+
+/** Up to which relative half-width overlapping intervals count as equal. */
+export function equalWidth(document: ResultDocument): number {
+  return Math.max(leastEqualWidth, document.plan.precision);
+}
+
+/** Larger or smaller for certain where the intervals do not overlap; equal where they do and both are narrow. */
+export function compare(one: Estimate, other: Estimate, equalWidth: number): Comparison {
   if (one.low > other.high) {
     return "above";
   }
-  return one.high < other.low ? "below" : "overlapping";
+  if (one.high < other.low) {
+    return "below";
+  }
+  return isNarrow(one, equalWidth) && isNarrow(other, equalWidth) ? "equal" : "open";
 }
 
-/** The fewest workers whose rate cannot be told from the best; null without observations. */
-export function leanestBest(observations: readonly Observation[]): Observation | null {
+function isNarrow(estimate: Estimate, equalWidth: number): boolean {
+  return (relativeHalfWidth(estimate, estimate.median) ?? Number.POSITIVE_INFINITY) <= equalWidth;
+}
+
+/** The fewest workers whose rate equals the best; null without observations. */
+export function leanestBest(observations: readonly Observation[], equalWidth: number): Observation | null {
   const best = fastest(observations);
   const asGood = observations.filter(
-    ({ estimate }) => best !== null && compare(estimate, best.estimate) === "overlapping",
+    (one) => best !== null && (one === best || compare(one.estimate, best.estimate, equalWidth) === "equal"),
   );
   return asGood.reduce<Observation | null>(
     (leanest, one) => (leanest === null || one.workers < leanest.workers ? one : leanest),

@@ -12,7 +12,11 @@ export interface Pair {
 }
 
 /** Both at each size that they share, ascending, with the fewest workers that they share over all sizes. */
-export function pairUp(ones: readonly Observation[], others: readonly Observation[]): Pair[] {
+export function pairUp(
+  ones: readonly Observation[],
+  others: readonly Observation[],
+  equalWidth: number,
+): Pair[] {
   const [workers] = shared(workersOf(ones), workersOf(others));
   return shared(sizesOf(ones), sizesOf(others)).flatMap((sizeBytes) => {
     const [one, other] = [ones, others].map((list) =>
@@ -29,7 +33,7 @@ export function pairUp(ones: readonly Observation[], others: readonly Observatio
         one: one.estimate,
         other: other.estimate,
         ratio,
-        verdict: compare(one.estimate, other.estimate),
+        verdict: compare(one.estimate, other.estimate, equalWidth),
       },
     ];
   });

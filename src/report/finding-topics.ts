@@ -15,13 +15,20 @@ import { type Pair, pairUp, ratioRange } from "./finding-pairs.js";
 import { formatGBps, formatMicroseconds, formatRatio, formatWholeShare } from "./format-number.js";
 import { counted, listed } from "./wording.js";
 
-/** A topic says in one clause what the cells show in one direction; null where they do not bear on it. */
-export type Topic = (cells: readonly CellResult[], direction: "h2d" | "d2h") => string | null;
+/**
+ * A topic says in one clause what the cells show in one direction; null where they do not bear on it. Overlapping
+ * intervals wider than `equalWidth` (relative half-width) show nothing, which is said where nothing else can be.
+ */
+export type Topic = (
+  cells: readonly CellResult[],
+  direction: "h2d" | "d2h",
+  equalWidth: number,
+) => string | null;
 
 /** Pinned against pageable by size, with the fewest workers that both were measured with. */
-export const pinnedAgainstPageable: Topic = (cells, direction) => {
+export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
   const rates = ratesOf(cells, direction, direction);
-  const pairs = pairUp(ofMemory(rates, "pinned"), ofMemory(rates, "pageable"));
+  const pairs = pairUp(ofMemory(rates, "pinned"), ofMemory(rates, "pageable"), equalWidth);
   if (pairs.length === 0) {
     return null;
   }
@@ -32,7 +39,7 @@ export const pinnedAgainstPageable: Topic = (cells, direction) => {
       some.map(({ sizeBytes }) => sizeBytes),
       allSizes,
     );
-  const [faster, slower, equal] = [where("above"), where("below"), where("overlapping")];
+  const [faster, slower, equal] = [where("above"), where("below"), where("equal")];
   const clauses = [
     faster.length > 0 ? `pinned is ${ratioRange(faster)} pageable ${sizes(faster)}` : null,
     slower.length > 0
@@ -41,16 +48,17 @@ export const pinnedAgainstPageable: Topic = (cells, direction) => {
     equal.length > 0
       ? `${faster.length + slower.length > 0 ? "it" : "pinned"} gains nothing ${sizes(equal)}`
       : null,
-  ];
+  ].filter((clause) => clause !== null);
   const workers =
     new Set(rates.map((rate) => rate.workers)).size > 1
       ? `, with ${counted(pairs[0]?.workers ?? 1, "worker")}`
       : "";
-  return listed(clauses.filter((clause) => clause !== null)) + workers;
+  const open = `at these intervals, pinned and pageable cannot be told apart ${sizes(pairs)}`;
+  return (clauses.length > 0 ? listed(clauses) : open) + workers;
 };
 
 /** What staging by several workers makes of pageable memory, at the largest size. */
-export const stagedAgainstPinned: Topic = (cells, direction) => {
+export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = ratesOf(cells, direction, direction);
   const staged = ofMemory(rates, "staged");
   const sizeBytes = shared(staged.map(bySize), ofMemory(rates, "pinned").map(bySize)).at(-1);
@@ -58,25 +66,36 @@ export const stagedAgainstPinned: Topic = (cells, direction) => {
     return null;
   }
   const atSize = rates.filter((rate) => rate.sizeBytes === sizeBytes);
-  const best = leanestBest(ofMemory(atSize, "staged"));
+  const best = leanestBest(ofMemory(atSize, "staged"), equalWidth);
   const pinned = fastest(ofMemory(atSize, "pinned"));
   const pageable = fastest(ofMemory(atSize, "pageable"));
   if (best === null || pinned === null) {
     return null;
   }
   const size = formatSize(sizeBytes);
-  if (pageable !== null && compare(best.estimate, pageable.estimate) !== "above") {
+  const againstPageable = pageable === null ? null : compare(best.estimate, pageable.estimate, equalWidth);
+  if (againstPageable === "below" || againstPageable === "equal") {
     return `staging gains nothing over the driver's own pageable copies at ${size}`;
+  }
+  if (againstPageable === "open") {
+    return `at these intervals, staging and the driver's own pageable copies cannot be told apart at ${size}`;
   }
   const workers = counted(best.workers, "staging worker");
   const verb = best.workers === 1 ? "reaches" : "reach";
-  return compare(best.estimate, pinned.estimate) === "overlapping"
-    ? `${workers} ${verb} the rate of pinned from pageable memory at ${size}`
-    : `${workers} ${verb} ${formatWholeShare(best.estimate.median / pinned.estimate.median)} of pinned from pageable memory at ${size}`;
+  switch (compare(best.estimate, pinned.estimate, equalWidth)) {
+    case "equal":
+      return `${workers} ${verb} the rate of pinned from pageable memory at ${size}`;
+    case "open":
+      return pageable === null
+        ? `at these intervals, staging and pinned cannot be told apart at ${size}`
+        : `${workers} ${verb} ${formatRatio(best.estimate.median / pageable.estimate.median)} the rate of the driver's own pageable copies at ${size}`;
+    default:
+      return `${workers} ${verb} ${formatWholeShare(best.estimate.median / pinned.estimate.median)} of pinned from pageable memory at ${size}`;
+  }
 };
 
 /** Whether more workers make pageable copies faster, at the largest size. */
-export const workersOnPageable: Topic = (cells, direction) => {
+export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
   const pageable = ofMemory(ratesOf(cells, direction, direction), "pageable");
   const sizeBytes = [...new Set(pageable.map(bySize))]
     .filter((size) => pageable.filter((rate) => rate.sizeBytes === size).length > 1)
@@ -85,54 +104,67 @@ export const workersOnPageable: Topic = (cells, direction) => {
   const [fewest, ...more] = pageable
     .filter((rate) => rate.sizeBytes === sizeBytes)
     .sort((a, b) => a.workers - b.workers);
-  const best = leanestBest(more);
+  const best = leanestBest(more, equalWidth);
   if (fewest === undefined || best === null || sizeBytes === undefined) {
     return null;
   }
   const size = formatSize(sizeBytes);
   const ratio = formatRatio(best.estimate.median / fewest.estimate.median);
-  switch (compare(best.estimate, fewest.estimate)) {
+  switch (compare(best.estimate, fewest.estimate, equalWidth)) {
     case "above":
       return `${counted(best.workers, "worker")} make pageable ${ratio} as fast as ${fewest.workers} at ${size}`;
-    case "overlapping":
+    case "equal":
       return `pageable does not get faster with workers at ${size}`;
+    case "open":
+      return `at these intervals, pageable with ${fewest.workers} and with ${counted(best.workers, "worker")} cannot be told apart at ${size}`;
     case "below":
       return `pageable gets slower with workers at ${size}: ${ratio} with ${best.workers}`;
   }
 };
 
 /** The other kinds of page-locked memory against pinned, at the largest size that each shares with it. */
-export const otherKindsAgainstPinned: Topic = (cells, direction) => {
+export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = ratesOf(cells, direction, direction);
+  const open: string[] = [];
   const clauses = (["registered", "write-combined", "mapped"] as const).flatMap((memory) => {
-    const pair = pairUp(ofMemory(rates, memory), ofMemory(rates, "pinned")).at(-1);
+    const pair = pairUp(ofMemory(rates, memory), ofMemory(rates, "pinned"), equalWidth).at(-1);
     if (pair === undefined) {
       return [];
     }
     const size = formatSize(pair.sizeBytes);
-    return pair.verdict === "overlapping"
+    if (pair.verdict === "open") {
+      open.push(`${memory} at ${size}`);
+      return [];
+    }
+    return pair.verdict === "equal"
       ? [`${memory} is as fast as pinned at ${size}`]
       : [`${memory} reaches ${formatWholeShare(pair.ratio)} of pinned at ${size}`];
   });
-  return clauses.length === 0 ? null : listed(clauses);
+  if (clauses.length > 0) {
+    return listed(clauses);
+  }
+  return open.length === 0 ? null : `at these intervals, ${listed(open)} cannot be told from pinned`;
 };
 
 /** Small copies, one at a time: pinned against pageable at the smallest size. */
-export const latencyByMemory: Topic = (cells, direction) => {
+export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
   const latencies = latenciesOf(cells, direction);
-  const [pair] = pairUp(ofMemory(latencies, "pinned"), ofMemory(latencies, "pageable"));
+  const [pair] = pairUp(ofMemory(latencies, "pinned"), ofMemory(latencies, "pageable"), equalWidth);
   if (pair === undefined) {
     return null;
   }
   const size = formatSize(pair.sizeBytes);
   const [pinned, pageable] = [pair.one, pair.other].map(({ median }) => `${formatMicroseconds(median)} µs`);
-  return pair.verdict === "overlapping"
+  if (pair.verdict === "open") {
+    return `at these intervals, a copy of ${size} from pinned and one from pageable memory cannot be told apart`;
+  }
+  return pair.verdict === "equal"
     ? `a copy of ${size} takes as long from pinned as from pageable memory`
     : `a copy of ${size} takes ${pinned} with pinned memory and ${pageable} with pageable`;
 };
 
 /** Both directions at once against each alone; it speaks of both, so it takes no direction. */
-export function bothDirections(cells: readonly CellResult[]): string | null {
+export function bothDirections(cells: readonly CellResult[], equalWidth: number): string | null {
   const alone = (["h2d", "d2h"] as const).map((direction) => ratesOf(cells, direction, direction));
   const together = fastest(ratesOf(cells, "bidir", "sum"));
   if (together === null) {
@@ -154,12 +186,11 @@ export function bothDirections(cells: readonly CellResult[]): string | null {
     high: h2d.estimate.high + d2h.estimate.high,
   };
   const { median } = together.estimate;
-  const measure =
-    compare(together.estimate, apart) === "overlapping"
-      ? "as much as"
-      : `${formatWholeShare(median / apart.median)} of`;
+  const verdict = compare(together.estimate, apart, equalWidth);
+  const measure = verdict === "equal" ? "as much as" : `${formatWholeShare(median / apart.median)} of`;
   return (
-    `both directions at once move ${formatGBps(median)} GB/s, ${measure} H2D and D2H alone together ` +
+    `both directions at once move ${formatGBps(median)} GB/s` +
+    `${verdict === "open" ? "" : `, ${measure} H2D and D2H alone together`} ` +
     `(${together.memory}, ${formatSize(together.sizeBytes)}, ${counted(together.workers, "worker")})`
   );
 }

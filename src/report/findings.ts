@@ -1,11 +1,12 @@
 import type { CellResult, ResultDocument } from "../results/schema.js";
-import { comparableCells } from "./finding-evidence.js";
+import { comparableCells, equalWidth } from "./finding-evidence.js";
 import {
   bothDirections,
   latencyByMemory,
   otherKindsAgainstPinned,
   pinnedAgainstPageable,
   stagedAgainstPinned,
+  type Topic,
   workersOnPageable,
 } from "./finding-topics.js";
 import type { Note } from "./grid.js";
@@ -16,7 +17,7 @@ const mostLines = 3;
 
 /**
  * The closing lines: what was found, computed from the cells. A difference is claimed only where the intervals do
- * not overlap, and figures of cells that failed or came back wrong are no evidence. Wrong data is said first.
+ * not overlap, equality only where they do and are narrow, and figures of cells that failed or came back wrong are no evidence. Wrong data is said first.
  */
 export function findings(document: ResultDocument): Note[] {
   const wrong = document.cells.filter(({ outcome }) => outcome === "mismatch").length;
@@ -34,14 +35,12 @@ export function findings(document: ResultDocument): Note[] {
 
 function comparisons(document: ResultDocument): Note[] {
   const cells = comparableCells(document);
+  const width = equalWidth(document);
+  const bothWays = (topic: Topic) => joinDirections(topic(cells, "h2d", width), topic(cells, "d2h", width));
   const lines = [
-    ...[pinnedAgainstPageable, stagedAgainstPinned, workersOnPageable].map((topic) =>
-      joinDirections(topic(cells, "h2d"), topic(cells, "d2h")),
-    ),
-    bothDirections(cells),
-    ...[latencyByMemory, otherKindsAgainstPinned].map((topic) =>
-      joinDirections(topic(cells, "h2d"), topic(cells, "d2h")),
-    ),
+    ...[pinnedAgainstPageable, stagedAgainstPinned, workersOnPageable].map(bothWays),
+    bothDirections(cells, width),
+    ...[latencyByMemory, otherKindsAgainstPinned].map(bothWays),
   ].filter((line) => line !== null);
   if (lines.length === 0) {
     const text = "no comparison was measured: it takes two memory kinds or two worker counts, with intervals";

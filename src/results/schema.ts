@@ -88,7 +88,7 @@ const coldStartSchema = z.object({
       registered: pinningCostSchema.nullable(),
       /**
        * Copies after which pinning (allocate and free of `cheapest`) has paid for itself against pageable
-       * copies of this size by one worker; null where either was not measured or pinned is not faster.
+       * copies of this size by one worker; null unless both were measured and pinned is faster for certain.
        */
       reuses: z.object({
         cheapest: z.enum(["pinned", "registered"]),
@@ -109,7 +109,7 @@ const distributionSchema = z.object({
 });
 
 const statsSchema = z.object({
-  /** "sum": both directions of a bidir cell together. */
+  /** "sum": both directions of a bidir cell together; throughput cells only. */
   direction: z.enum(["h2d", "d2h", "d2d", "sum"]),
   samples: count,
   bandwidthGBps: distributionSchema,
@@ -117,13 +117,13 @@ const statsSchema = z.object({
   relativeHalfWidth: z.number().nonnegative().nullable(),
   /** Latency cells only, microseconds a copy. */
   latencyUs: distributionSchema.extend({ p90: finite, p99: finite }).nullable(),
-  /** Median bandwidth over the link's limit; null where that is not known. */
+  /** Median bandwidth over the link's limit; null where that is not known, for d2d, the sum and latency cells. */
   linkShare: z.number().nonnegative().nullable(),
 });
 
 const samplesSchema = z.object({
   direction: directionMoved,
-  /** Bytes of one sample. */
+  /** Bytes of one sample, each counted once; for d2d the rate counts each twice, as it is read and written. */
   bytesPerSample: count,
   /** From the start of the device's session. */
   startNs: z.array(z.number().nonnegative()),

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { access, open, rename, rm } from "node:fs/promises";
+import { access, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PinbenchError } from "../errors.js";
-import { cannotWrite, unwritable } from "./output-error.js";
+import { cannotWrite, errorCode, unwritable } from "./output-error.js";
 import { resolveTarget } from "./output-target.js";
 import { writeToStream } from "./stream-target.js";
 
@@ -13,7 +13,7 @@ import { writeToStream } from "./stream-target.js";
  * all of this happens beside the file that it leads to, and the link stays. What is no regular file (a fifo,
  * /dev/stdout) is written to directly, once, at the end.
  *
- * Every function rejects with one PinbenchError (output) that names the path as it was given.
+ * Every function rejects with one PinbenchError (output) that names the path as it was given, or its FILE.partial.
  */
 
 const partialSuffix = ".partial";
@@ -35,6 +35,9 @@ export async function checkWritable(path: string): Promise<void> {
     if (target.existing !== null) {
       await access(target.path, constants.W_OK);
     }
+    if (await isFolder(target.path + partialSuffix)) {
+      throw unwritable(path, `${path}${partialSuffix} is needed during the run, and it is a folder`);
+    }
     // The folder must take a new file of the longest name that will be needed: only trying tells for certain.
     const probe = temporaryName(target.path + partialSuffix);
     await (await open(probe, "wx")).close();
@@ -44,7 +47,7 @@ export async function checkWritable(path: string): Promise<void> {
 
 /** Replaces FILE.partial by `text`. Does nothing where `path` is no regular file. */
 export async function writePartial(path: string, text: string): Promise<void> {
-  await reportingAs(path, async () => {
+  await reportingAs(path + partialSuffix, async () => {
     const target = await resolveTarget(path);
     if (target.kind === "file") {
       await replaceFile(target.path + partialSuffix, text, target.existing);
@@ -61,8 +64,20 @@ export async function finalize(path: string, text: string): Promise<void> {
       return;
     }
     await replaceFile(target.path, text, target.existing);
-    await rm(target.path + partialSuffix, { force: true });
+    await removePartial(target.path + partialSuffix);
   });
+}
+
+/** A folder of that name is none of ours, and FILE is written. */
+async function removePartial(path: string): Promise<void> {
+  await rm(path, { force: true }).catch((error: unknown) => {
+    if (errorCode(error) !== "ERR_FS_EISDIR") throw error;
+  });
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const info = await stat(path).catch(() => null);
+  return info?.isDirectory() ?? false;
 }
 
 async function replaceFile(path: string, text: string, existing: Stats | null): Promise<void> {

@@ -23,6 +23,9 @@ describe("a flag or value that makes no sense is wrong usage", () => {
     ["a word too many", ["run", "fast"], /too many arguments/],
     ["a flag without its value", ["run", "--sizes"], /'--sizes <list>' argument missing/],
     ["two formats", ["run", "--json", "--format", "csv"], /--json and --format csv contradict each other/],
+    ["a plan as CSV", ["run", "--dry-run", "--format", "csv"], /not as csv\. .*--json instead/],
+    ["a plan as Markdown", ["run", "--dry-run", "--format", "markdown"], /not as markdown\. .*--json/],
+    ["a plan in a file", ["run", "--dry-run", "--output", "a.json"], /Leave --output out; .*redirect/],
   ])("%s", async (_, args, sentence) => {
     expectRefusal(await runCli(args), 2, sentence);
   });
@@ -85,7 +88,7 @@ describe("a plan that needs more than there is names the limit", () => {
       {},
       /it would pin 2 MiB .* above the limit of 1 MiB \(--max-pinned\)/,
     ],
-    ["the device's memory", [], { PINBENCH_EMULATED_MEMORY: "1MiB" }, /above 90 % of the 1 MiB free/],
+    ["the device's memory", [], { PINBENCH_EMULATED_MEMORY: "1MiB" }, /above 90 % of its 1 MiB/],
   ] as [string, string[], Record<string, string>, RegExp][])("%s", async (_, args, env, sentence) => {
     expectRefusal(await runSmall(["--memory", "pinned", ...args], { env }), 2, sentence);
   });
@@ -95,11 +98,13 @@ describe("an output that cannot be written is found before anything is measured"
   it.each([
     ["none/result.json", /its folder does not exist/],
     ["folder.json", /it is a folder/],
+    ["kept.json", /kept\.json\.partial is needed during the run, and it is a folder/],
     ["file/result.json", /a part of its path is a file/],
     [`${"x".repeat(250)}.json`, /its name is too long/],
   ])("%s", async (path, reason) => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, "folder.json"));
+    mkdirSync(join(cwd, "kept.json.partial"));
     writeFileSync(join(cwd, "file"), "");
     const before = readdirSync(cwd);
     const long = ["--budget", "1h", "--output", "good.csv"];

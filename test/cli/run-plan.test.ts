@@ -1,8 +1,6 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
-import { runCli, runSmall, temporaryFolder } from "../helpers/run-cli.js";
+import { runCli } from "../helpers/run-cli.js";
 
 const MiB = 1024 * 1024;
 const dry = ["run", "--backend", "emulated", "--llc", "1MiB", "--dry-run"];
@@ -30,13 +28,6 @@ describe("pinbench run --dry-run", () => {
       / {2}Time +about .* to .* \(an estimate\)\n/,
     ];
     for (const line of lines) expect(stdout).toMatch(line);
-  });
-
-  it("writes no file", async () => {
-    const cwd = temporaryFolder();
-    const { exitCode } = await runSmall(["--dry-run", "--output", "a.json"], { cwd });
-    expect(exitCode).toBe(0);
-    expect(existsSync(join(cwd, "a.json"))).toBe(false);
   });
 
   it("names the cells as the results will", async () => {

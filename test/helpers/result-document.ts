@@ -284,7 +284,8 @@ function statsOf(cell: Cell, { GBps, latencyUs, relativeHalfWidth = 0.004 }: Cel
             p90: (latencyUs.median + latencyUs.p99) / 2,
             p99: latencyUs.p99,
           },
-    linkShare: direction === "d2d" ? null : rate / (deviceDefaults.linkLimitGBps ?? 1),
+    linkShare:
+      direction === "d2d" || latencyUs !== undefined ? null : rate / (deviceDefaults.linkLimitGBps ?? 1),
   }));
 }
 

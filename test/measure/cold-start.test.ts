@@ -9,10 +9,6 @@ describe("reusesToPayOff", () => {
     ["what pinning costs over what a copy saves, rounded up", 1000, 300, 100, 5],
     ["not a whole number of copies", 1001, 300, 100, 6],
     ["one copy that saves it all", 100, 300, 100, 1],
-    ["nothing where pinned is as fast", 1000, 100, 100, null],
-    ["nothing where pinned is slower", 1000, 100, 300, null],
-    ["nothing where pageable was not measured", 1000, null, 100, null],
-    ["nothing where pinned was not measured", 1000, 300, null, null],
   ])("is %s", (_, costNs, pageableNs, pinnedNs, copies) => {
     expect(reusesToPayOff(costNs, pageableNs, pinnedNs)).toBe(copies);
   });
@@ -74,12 +70,17 @@ describe("addReuses", () => {
     reuses: { cheapest: "pinned", h2d: null, d2h: null },
   } as const;
 
-  function measured(part: Parameters<typeof progressOf>[0], durationNs: number) {
+  /** Six samples, the fewest with an interval: it then reaches from the first to the last. */
+  const around = (ns: number, relative = 0) =>
+    [-1, -0.5, 0, 0, 0.5, 1].map((part) => ns * (1 + part * relative));
+
+  function measured(part: Parameters<typeof progressOf>[0], time: number | number[]) {
+    const durationNs = Float64Array.from(typeof time === "number" ? around(time) : time);
     const progress = progressOf(part);
     progress.copiesPerSample = 1;
     progress.add(
       {
-        columns: [{ direction: "h2d", startNs: Float64Array.of(0), durationNs: Float64Array.of(durationNs) }],
+        columns: [{ direction: "h2d", startNs: new Float64Array(durationNs.length), durationNs }],
         verification: { checkedBytes: 0, mismatches: [] },
         link: null,
         aborted: false,
@@ -105,5 +106,42 @@ describe("addReuses", () => {
   it("takes registered memory's copies where there are none of pinned", () => {
     const cells = [measured({ memory: "pageable" }, 300_000), measured({ memory: "registered" }, 200_000)];
     expect(addReuses([record], cells)[0]?.reuses.h2d).toBe(10);
+  });
+
+  describe("gives none", () => {
+    const pageable = () => measured({ memory: "pageable" }, 300_000);
+    const pinned = () => measured({ memory: "pinned" }, 100_000);
+    const reusesWith = (...cells: ReturnType<typeof measured>[]) => addReuses([record], cells)[0]?.reuses.h2d;
+
+    it("where one of the two was not measured", () => {
+      expect(reusesWith(pageable())).toBeNull();
+      expect(reusesWith(pinned())).toBeNull();
+      expect(reusesWith(progressOf({ memory: "pageable" }), pinned())).toBeNull();
+    });
+
+    it("where one has too few samples for an interval", () => {
+      expect(reusesWith(pageable(), measured({ memory: "pinned" }, [100_000]))).toBeNull();
+      expect(reusesWith(measured({ memory: "pageable" }, [300_000]), pinned())).toBeNull();
+    });
+
+    it("where pinned is as fast or slower", () => {
+      expect(reusesWith(pageable(), measured({ memory: "pinned" }, 300_000))).toBeNull();
+      expect(reusesWith(pageable(), measured({ memory: "pinned" }, 400_000))).toBeNull();
+    });
+
+    it("where the intervals overlap, however far the medians are apart", () => {
+      const wide = measured({ memory: "pageable" }, around(300_000, 0.7));
+      expect(reusesWith(wide, pinned())).toBeNull();
+      const narrower = measured({ memory: "pageable" }, around(300_000, 0.6));
+      expect(reusesWith(narrower, pinned())).toBe(5);
+    });
+
+    it.each(["failed", "mismatch"] as const)("where one of the two is a %s cell", (outcome) => {
+      for (const memory of ["pageable", "pinned"] as const) {
+        const cells = [pageable(), pinned()];
+        cells.find(({ cell }) => cell.memory === memory)!.outcome = outcome;
+        expect(reusesWith(...cells)).toBeNull();
+      }
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CellProgress } from "../../src/measure/cell-progress.js";
 import { measureInRounds } from "../../src/measure/rounds.js";
-import { copiesPerSample } from "../../src/measure/sampling.js";
+import { copiesPerSample } from "../../src/plan/sampling.js";
 import { FakeSession, MiB, nativeError, progressOf, stopTheClock } from "./support.js";
 
 beforeEach(stopTheClock);

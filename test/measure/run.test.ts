@@ -51,6 +51,7 @@ async function runOn(
   const identity = {
     id: "run",
     startedAt: new Date(),
+    startedMs: performance.now(),
     argv: [],
     version: "0.1.0",
     build: { compiler: "g++", kernels: true, sanitizer: null },

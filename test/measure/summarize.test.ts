@@ -36,6 +36,15 @@ describe("summarize", () => {
     expect(stats?.latencyUs).toMatchObject({ median: 1.5, min: 1, max: 2, p90: 1.9, p99: 1.99 });
   });
 
+  it("gives a latency cell neither a sum nor a share of the link: its rate is one worker's", () => {
+    const cell = { direction: "bidir", mode: "latency" } as const;
+    const stats = summarize(cell, [samplesOf(sevenSamples), samplesOf(sevenSamples, "d2h")], 20);
+    expect(stats.map(({ direction, linkShare }) => [direction, linkShare])).toEqual([
+      ["h2d", null],
+      ["d2h", null],
+    ]);
+  });
+
   it("sums the directions of a bidir cell sample by sample, and gives the sum no share of one link", () => {
     const cell = { direction: "bidir", mode: "throughput" } as const;
     const stats = summarize(cell, [samplesOf([100, 200, 500]), samplesOf([1000, 500, 200], "d2h")], 20);

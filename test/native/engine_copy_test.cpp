@@ -108,6 +108,22 @@ TEST_CASE("memory larger than what is compared at once is compared whole") {
   }
 }
 
+TEST_CASE("staging slots may have any size") {
+  for (const std::size_t chunk_bytes : {4096u, 5000u, 4097u, 9999u}) {
+    TestSession session;
+    const auto geometry = geometry_of(1, 1, 64 * kKiB);
+    session.reserve_device(geometry, false);
+    session.reserve_host(HostMemoryKind::kPageable, geometry);
+    session.reserve_staging(1, {3, chunk_bytes});
+    for (const auto direction : kHostDirections) {
+      if (direction == Direction::kBidirectional) continue;
+      auto request = request_for(direction, CopyMemory::kStaged, 30'001);
+      request.buffers = 2;
+      check_clean(session.measure(request), checked_bytes(request));
+    }
+  }
+}
+
 TEST_CASE("all kinds of memory of one session take turns") {
   TestSession session;
   const auto geometry = geometry_of(4, 1, 64 * kKiB);

@@ -248,7 +248,7 @@ describe("the limits", () => {
       what: "more device memory than 90 % of what is free",
       request: { sizesBytes: [GiB], workers: [4], memory: ["pageable"] },
       changes: { devices: [{ ...h200, freeMemoryBytes: 8 * GiB }] },
-      why: "it would take 8 GiB of the memory of device 0 (NVIDIA H200), above 90 % of the 8 GiB free",
+      why: "it would take 8 GiB of the memory of device 0 (NVIDIA H200), above 90 % of its 8 GiB",
     },
   ] as const)("reject $what", ({ request, changes, why }) => {
     const error = errorOf(() => planOf(request, changes));
@@ -322,11 +322,21 @@ describe("the estimate", () => {
   });
 
   it("of the duration lies between the first samples and the budget", () => {
-    const { estimate } = planOf({ budgetNs: 20e9 });
-    expect(estimate.leastDurationNs).toBeGreaterThan(0.35e9);
-    expect(estimate.leastDurationNs).toBeLessThan(10e9);
-    expect(estimate.durationNs).toBeGreaterThan(20e9);
-    expect(estimate.durationNs).toBeLessThan(25e9);
+    const { cells, estimate } = planOf({ budgetNs: 60e9 });
+    // Six samples of 5 ms a cell.
+    expect(estimate.leastDurationNs).toBeGreaterThan(cells.length * 6 * 5e6);
+    expect(estimate.leastDurationNs).toBeLessThan(60e9);
+    expect(estimate.durationNs).toBeGreaterThan(60e9);
+    expect(estimate.durationNs).toBeLessThan(65e9);
+  });
+
+  it("of the duration counts the 300 copies of a latency cell, each a sample", () => {
+    const leastNs = (mode: "throughput" | "latency", sizeBytes: number) =>
+      planOf({ sizesBytes: [sizeBytes], workers: [1], memory: ["pinned"], modes: [mode], verify: false })
+        .estimate.leastDurationNs;
+    // Large copies are one a sample in either mode, small ones a batch of 5 ms in throughput mode alone.
+    expect(leastNs("latency", 256 * MiB)).toBeGreaterThan(5 * leastNs("throughput", 256 * MiB));
+    expect(leastNs("latency", 64 * KiB)).toBeLessThan(leastNs("throughput", 64 * KiB));
   });
 
   it("of the duration with a fixed count of samples knows no budget", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { compare, leanestBest } from "../../src/report/finding-evidence.js";
 import { findings } from "../../src/report/findings.js";
 import type { CellResult } from "../../src/results/schema.js";
 import {
@@ -22,6 +23,27 @@ function pair(sizeBytes: number, pageable: number, pinned: number, part: CellPar
   ];
 }
 
+describe("compare", () => {
+  const around = (median: number, half: number) => ({ median, low: median - half, high: median + half });
+
+  it.each([
+    ["above where the intervals do not overlap, however wide", around(30, 10), around(10, 5), "above"],
+    ["below likewise", around(10, 5), around(30, 10), "below"],
+    ["equal where they do and both are narrow", around(10, 0.4), around(10.5, 0.4), "equal"],
+    ["open where the first is wide", around(10, 2), around(10, 0.1), "open"],
+    ["open where the second is wide", around(10, 0.1), around(10, 2), "open"],
+  ])("is %s", (_, one, other, verdict) => {
+    expect(compare(one, other, 0.05)).toBe(verdict);
+  });
+
+  it("does not take fewer workers for as good as the best where their interval is wide", () => {
+    const rate = (workers: number, median: number, half: number) =>
+      ({ memory: "staged", sizeBytes: MiB, workers, estimate: around(median, half) }) as const;
+    expect(leanestBest([rate(4, 40, 20), rate(8, 50, 1), rate(12, 50.5, 1)], 0.05)?.workers).toBe(8);
+    expect(leanestBest([rate(4, 40, 20), rate(8, 50, 20)], 0.05)?.workers).toBe(8);
+  });
+});
+
 const nothing = [
   "no comparison was measured: it takes two memory kinds or two worker counts, with intervals",
 ];
@@ -39,13 +61,29 @@ describe("pinned against pageable", () => {
     ]);
   });
 
-  it("claims nothing where the intervals overlap", () => {
-    expect(textOf(pair(MiB, 10, 11, { relativeHalfWidth: 0.06 }))).toEqual([
+  it("claims no gain where narrow intervals overlap, and nothing where wide ones do", () => {
+    expect(textOf(pair(MiB, 10, 10.8, { relativeHalfWidth: 0.045 }))).toEqual([
       "pinned gains nothing at 1 MiB (H2D)",
+    ]);
+    expect(textOf(pair(MiB, 10, 11, { relativeHalfWidth: 0.06 }))).toEqual([
+      "at these intervals, pinned and pageable cannot be told apart at 1 MiB (H2D)",
     ]);
     expect(textOf(pair(MiB, 10, 11, { relativeHalfWidth: 0.04 }))).toEqual([
       "pinned is 1.10× pageable at 1 MiB (H2D)",
     ]);
+  });
+
+  it("leaves out the sizes that show nothing where others do", () => {
+    const wide = { relativeHalfWidth: 0.69 };
+    expect(textOf([...pair(64 * KiB, 10, 12, wide), ...pair(MiB, 10, 30)])).toEqual([
+      "pinned is 3.0× pageable at 1 MiB (H2D)",
+    ]);
+  });
+
+  it("takes intervals for equal that are as wide as the run was asked for", () => {
+    const document = buildDocument({ cells: pair(MiB, 10, 11, { relativeHalfWidth: 0.09 }) });
+    const coarse = { ...document, plan: { ...document.plan, precision: 0.1 } };
+    expect(findings(coarse)[0]?.text).toBe("pinned gains nothing at 1 MiB (H2D)");
   });
 
   it("says where pinned is the slower", () => {
@@ -91,8 +129,34 @@ describe("staging", () => {
   });
 });
 
+describe("staging with wide intervals", () => {
+  const staged = buildCell({ memory: "staged", sizeBytes: 64 * MiB, GBps: 50, relativeHalfWidth: 0.3 });
+
+  it("is not told apart from what overlaps", () => {
+    expect(textOf([...pair(64 * MiB, 40, 55), staged])).toContain(
+      "at these intervals, staging and the driver's own pageable copies cannot be told apart at 64 MiB (H2D)",
+    );
+    expect(textOf([buildCell({ sizeBytes: 64 * MiB, GBps: 55 }), staged])).toContain(
+      "at these intervals, staging and pinned cannot be told apart at 64 MiB (H2D)",
+    );
+  });
+
+  it("is set against pageable where that alone can be said", () => {
+    expect(textOf([...pair(64 * MiB, 20, 55), staged])).toContain(
+      "1 staging worker reaches 2.5× the rate of the driver's own pageable copies at 64 MiB (H2D)",
+    );
+  });
+});
+
 describe("workers on pageable memory", () => {
-  const pageable = (workers: number, GBps: number) => buildCell({ memory: "pageable", workers, GBps });
+  const pageable = (workers: number, GBps: number, part: CellPart = {}) =>
+    buildCell({ ...part, memory: "pageable", workers, GBps });
+
+  it("do neither for certain where the intervals are wide", () => {
+    expect(textOf([pageable(1, 10), pageable(4, 11, { relativeHalfWidth: 0.5 })])).toEqual([
+      "at these intervals, pageable with 1 and with 4 workers cannot be told apart at 16 MiB (H2D)",
+    ]);
+  });
 
   it("make it faster, slower or neither", () => {
     expect(textOf([pageable(1, 10), pageable(4, 18)])).toEqual([
@@ -142,6 +206,28 @@ describe("other comparisons", () => {
     ];
     expect(textOf(cells)).toEqual([
       "registered is as fast as pinned at 16 MiB and mapped reaches 93 % of pinned at 16 MiB (H2D)",
+    ]);
+  });
+
+  it("claim neither equality nor difference where wide intervals overlap", () => {
+    const wide = { relativeHalfWidth: 0.4 };
+    const pinned = buildCell({ GBps: 55 });
+    const registered = buildCell({ memory: "registered", GBps: 50, ...wide });
+    expect(textOf([pinned, registered])).toEqual([
+      "at these intervals, registered at 16 MiB cannot be told from pinned (H2D)",
+    ]);
+    expect(textOf([pinned, registered, buildCell({ memory: "mapped", GBps: 51.5 })])).toEqual([
+      "mapped reaches 93 % of pinned at 16 MiB (H2D)",
+    ]);
+    const latencies = (["pageable", "pinned"] as const).map((memory) =>
+      buildCell({ memory, mode: "latency", GBps: 1, latencyUs: { median: 3, p99: 5 }, ...wide }),
+    );
+    expect(textOf(latencies)).toEqual([
+      "at these intervals, a copy of 16 MiB from pinned and one from pageable memory cannot be told apart (H2D)",
+    ]);
+    const bidir = buildCell({ direction: "bidir", GBps: { h2d: 50, d2h: 50, sum: 100 }, ...wide });
+    expect(textOf([bidir, pinned, buildCell({ direction: "d2h", GBps: 55 })])).toEqual([
+      "both directions at once move 100.0 GB/s (pinned, 16 MiB, 1 worker)",
     ]);
   });
 

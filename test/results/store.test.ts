@@ -49,6 +49,7 @@ describe("checkWritable", () => {
   it.each([
     ["a folder that is not there", "none/result.json", "its folder does not exist"],
     ["a folder in the file's place", "folder", "it is a folder"],
+    ["a folder in the place of its .partial", "kept.json", "kept.json.partial is needed.*it is a folder"],
     ["a file in a folder's place", "file/result.json", "a part of its path is a file"],
     ["a name that is too long", `${"x".repeat(250)}.json`, "its name is too long"],
     ["a name that only its .partial makes too long", `${"x".repeat(245)}.json`, "its name is too long"],
@@ -57,6 +58,7 @@ describe("checkWritable", () => {
     ["a name that ends as a folder's", "new/", "it is no file name"],
   ])("refuses %s", async (_, name, reason) => {
     await mkdir(inFolder("folder"));
+    await mkdir(inFolder("kept.json.partial"));
     await writeFile(inFolder("file"), "");
     await symlink("circle", inFolder("circle"));
     const before = await readdir(folder);
@@ -106,7 +108,10 @@ describe("writePartial", () => {
 
   it("leaves no temporary file when it fails", async () => {
     await mkdir(inFolder("result.json.partial"));
-    await expect(writePartial(inFolder("result.json"), "round 1")).rejects.toMatchObject({ kind: "output" });
+    await expect(writePartial(inFolder("result.json"), "round 1")).rejects.toMatchObject({
+      kind: "output",
+      message: expect.stringMatching(/result\.json\.partial: it is a folder\.$/),
+    });
     expect(await readdir(folder)).toEqual(["result.json.partial"]);
   });
 });
@@ -118,6 +123,13 @@ describe("finalize", () => {
     await finalize(inFolder("result.json"), "done");
     expect(await readdir(folder)).toEqual(["result.json"]);
     expect(await readFile(inFolder("result.json"), "utf8")).toBe("done");
+  });
+
+  it("leaves a folder in the place of FILE.partial alone", async () => {
+    await mkdir(inFolder("result.json.partial"));
+    await finalize(inFolder("result.json"), "done");
+    expect(await readFile(inFolder("result.json"), "utf8")).toBe("done");
+    expect((await readdir(folder)).sort()).toEqual(["result.json", "result.json.partial"]);
   });
 
   it("replaces rather than overwrites: who has FILE open keeps reading the old one", async () => {

@@ -6,7 +6,7 @@ import {
   leastSamples,
   samplesOfRound,
   warmup,
-} from "../../src/measure/sampling.js";
+} from "../../src/plan/sampling.js";
 import { KiB, MiB } from "./support.js";
 
 const wall = { mode: "throughput", timer: "wall" } as const;

@@ -1,7 +1,9 @@
 import type { Cache, Mode, Timer } from "../native/contract.js";
 
+/** How much of a cell is measured: what a run takes, and what its duration is estimated from. */
+
 /** Below 6 samples there is no 95 % interval of a median. */
-export const minSamplesPerCell = 6;
+const minSamplesPerCell = 6;
 
 /** The least a cell takes is spread over so many rounds, so that drift hits all cells alike. */
 const leastRounds = 3;

@@ -1,0 +1,26 @@
+import { arenaKind, strideBytes } from "../plan/geometry.js";
+import type { PlannedCell } from "../plan/planned-cells.js";
+
+/**
+ * Where in each arena the next visit starts. Cells of all sizes go on where the one before left off in the same memory:
+ * if each kept a place of its own, a cell would find in the cache what another one had just copied there.
+ */
+export class Rotation {
+  readonly #nextBytes = new Map<string, number>();
+
+  /** The buffer of the cell's own rotation with which it starts. */
+  firstBuffer(cell: PlannedCell): number {
+    const next = this.#nextBytes.get(arenaOf(cell)) ?? 0;
+    return Math.ceil(next / strideBytes(cell.sizeBytes)) % cell.buffersPerWorker;
+  }
+
+  /** To be told of every visit, with the copies that each worker made in it. */
+  advance(cell: PlannedCell, firstBuffer: number, copies: number): void {
+    const end = (firstBuffer + copies) % cell.buffersPerWorker;
+    this.#nextBytes.set(arenaOf(cell), end * strideBytes(cell.sizeBytes));
+  }
+}
+
+function arenaOf({ memory }: PlannedCell): string {
+  return memory === "device" ? "device" : arenaKind(memory);
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { Rotation } from "../../src/measure/rotation.js";
+import type { Memory } from "../../src/native/contract.js";
+import { cellId } from "../../src/plan/cell.js";
+import type { PlannedCell } from "../../src/plan/planned-cells.js";
+
+const KiB = 1024;
+
+function cell(memory: Memory, sizeBytes: number, buffersPerWorker: number): PlannedCell {
+  const parameters = {
+    device: 0,
+    direction: "h2d",
+    memory,
+    sizeBytes,
+    workers: 1,
+    mode: "throughput",
+    timer: "wall",
+    cache: "cold",
+  } as const;
+  return { ...parameters, id: cellId(parameters), buffersPerWorker, skipReason: null };
+}
+
+describe("Rotation", () => {
+  it("starts at the first buffer and goes on where the last visit ended", () => {
+    const rotation = new Rotation();
+    const small = cell("pinned", 4 * KiB, 100);
+    expect(rotation.firstBuffer(small)).toBe(0);
+    rotation.advance(small, 0, 30);
+    expect(rotation.firstBuffer(small)).toBe(30);
+    rotation.advance(small, 30, 90);
+    expect(rotation.firstBuffer(small)).toBe(20);
+  });
+
+  it("goes on in memory that no cell of another size has just copied", () => {
+    const rotation = new Rotation();
+    rotation.advance(cell("pinned", 4 * KiB, 100), 0, 30);
+    // 30 x 4 KiB end in the eighth buffer of 16 KiB.
+    expect(rotation.firstBuffer(cell("pinned", 16 * KiB, 25))).toBe(8);
+  });
+
+  it("is shared by the kinds that share an arena, and by no others", () => {
+    const rotation = new Rotation();
+    rotation.advance(cell("pageable", 4 * KiB, 100), 0, 7);
+    expect(rotation.firstBuffer(cell("staged", 4 * KiB, 100))).toBe(7);
+    expect(rotation.firstBuffer(cell("pinned", 4 * KiB, 100))).toBe(0);
+  });
+
+  it("stays within the cell's own rotation", () => {
+    const rotation = new Rotation();
+    rotation.advance(cell("pinned", 4 * KiB, 1000), 0, 900);
+    expect(rotation.firstBuffer(cell("pinned", 64 * KiB, 2))).toBe(1);
+    expect(rotation.firstBuffer(cell("pinned", 64 * KiB, 1))).toBe(0);
+  });
+});
