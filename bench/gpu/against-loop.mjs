@@ -1,7 +1,7 @@
 // pinbench's engine against the bare copy loop, in turns within one run: one worker, warm.
 import { median } from "../../dist/stats/median.js";
 import { CopyLoop } from "../lib/copy-loop.mjs";
-import { KiB, MiB, measure } from "../lib/session.mjs";
+import { GiB, KiB, MiB, measure } from "../lib/session.mjs";
 import { fixed, printTable, ratioText } from "../lib/table.mjs";
 
 const sizesBytes = [
@@ -31,7 +31,10 @@ const warmBuffers = (sizeBytes) => Math.min(64, Math.max(1, Math.floor((16 * MiB
  * A buffer that the CPU has just written is copied up to 6 % faster than the same buffer some thousand small copies
  * later, when its lines have left the caches: both sides warm up until that has settled.
  */
-const settlingCopies = (sizeBytes) => Math.max(2, Math.min(20_000, Math.floor((1024 * MiB) / sizeBytes)));
+function settlingCopies(memory, sizeBytes) {
+  const settlingBytes = memory === "pinned" && sizeBytes < MiB ? 4 * GiB : GiB;
+  return Math.max(2, Math.min(60_000, Math.floor(settlingBytes / sizeBytes)));
+}
 
 /** Small copies are a few microseconds each, of which the engine's own bookkeeping is a share. */
 const leastRatio = (sizeBytes) => (sizeBytes < 64 * KiB ? 0.97 : 0.99);
@@ -73,7 +76,7 @@ async function compare({ places, coldBytes, memory, timer, direction, sizeBytes 
     copiesPerSample: copies,
     samples: samplesPerTurn,
     buffers,
-    warmupCopies: settlingCopies(sizeBytes),
+    warmupCopies: settlingCopies(memory, sizeBytes),
     warmupBytes: sizeBytes,
   };
   const rate = (durationsNs) => (copies * sizeBytes) / median(durationsNs);
