@@ -81,7 +81,7 @@ export class CellProgress {
     this.error = toErrorRecord(error);
   }
 
-  skip(reason: string): void {
+  markSkipped(reason: string): void {
     this.outcome = "skipped";
     this.skipReason = reason;
   }

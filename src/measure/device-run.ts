@@ -120,8 +120,8 @@ function checkFreeMemory(device: DeviceFacts, session: NativeSession, plan: Plan
 /** Only the opened context tells whether the driver loads the kernels. */
 function skipWhatIsOff(run: DeviceRun, { kernelsOff, eventTimerOff }: SessionOpening): void {
   for (const progress of run.cells.filter(({ isOpen }) => isOpen)) {
-    if (kernelsOff !== null && progress.cell.memory === "mapped") progress.skip(kernelsOff);
-    if (eventTimerOff !== null && progress.cell.timer === "event") progress.skip(eventTimerOff);
+    if (kernelsOff !== null && progress.cell.memory === "mapped") progress.markSkipped(kernelsOff);
+    if (eventTimerOff !== null && progress.cell.timer === "event") progress.markSkipped(eventTimerOff);
   }
 }
 

@@ -86,5 +86,5 @@ function orderOfVisits(cells: readonly CellProgress[], precision: number): CellP
 
 function skipOpenCells(cells: readonly CellProgress[], failed: CellProgress): void {
   const reason = `the context was lost with ${failed.error?.code} in ${failed.cell.id}`;
-  for (const progress of cells) if (progress.isOpen) progress.skip(reason);
+  for (const progress of cells) if (progress.isOpen) progress.markSkipped(reason);
 }

@@ -1,9 +1,10 @@
+import { memories as memoryOrder } from "../plan/choices.js";
 import { formatDuration, formatSize } from "../plan/units.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { sign } from "./cell-figure.js";
 import { formatPrecision } from "./format-number.js";
 import type { Note, Tone } from "./grid.js";
-import { counted, directionName, listed, memoryOrder } from "./wording.js";
+import { counted, directionName, listed } from "./wording.js";
 
 /** What stands below the tables: wrong data first, then failures, then what each sign means, each reason once. */
 export function cellNotes(document: ResultDocument): Note[] {

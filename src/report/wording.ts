@@ -5,19 +5,6 @@ import type { CellResult, CellStats } from "../results/schema.js";
 
 export const unitsNote = "GB/s is decimal (1e9 bytes), sizes are binary (1 KiB = 1024 bytes)";
 
-/** Memory kinds in the order of their columns. */
-export const memoryOrder = [
-  "pageable",
-  "staged",
-  "pinned",
-  "registered",
-  "write-combined",
-  "mapped",
-  "device",
-] as const satisfies readonly Cell["memory"][];
-
-export const directionOrder = ["h2d", "d2h", "bidir", "d2d"] as const satisfies readonly Cell["direction"][];
-
 export const directionTitle: Readonly<Record<Cell["direction"], string>> = {
   h2d: "Host to device (H2D)",
   d2h: "Device to host (D2H)",
