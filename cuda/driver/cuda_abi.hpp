@@ -106,8 +106,7 @@ inline constexpr unsigned kStreamWaitValueGeq = 0x00;
   X(eventSynchronize, "cuEventSynchronize", (cu::Event))                                              \
   X(eventElapsedTime, "cuEventElapsedTime", (float*, cu::Event, cu::Event))
 
-// PINBENCH_CU_OPTIONAL: absent in an old driver; what needs
-// them is switched off.
+// PINBENCH_CU_OPTIONAL: absent in an old driver; what needs them is switched off.
 #define PINBENCH_CU_OPTIONAL_FUNCTIONS(X)                                                                    \
   X(deviceGetUuid, "cuDeviceGetUuid_v2", (cu::Uuid*, cu::Device))                                            \
   X(eventElapsedTimeV2, "cuEventElapsedTime_v2", (float*, cu::Event, cu::Event))                             \
