@@ -101,8 +101,12 @@ export function copyFaults(name: string): Record<string, string> {
   return { PINBENCH_EMULATED_FAULTS: list.join(",") };
 }
 
-/** Nothing of the caller's own settings; PINBENCH_ADDON stays, which says what build is to be tested. */
+/**
+ * Nothing of the caller's own settings, nor that it is a CI system (chalk draws no colours in one that it does not
+ * know); PINBENCH_ADDON stays, which says what build is to be tested.
+ */
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  const foreign = /^(NO_COLOR|FORCE_COLOR|CLICOLOR.*|PINBENCH_(?!ADDON$).*)$/;
+  const foreign =
+    /^(NO_COLOR|FORCE_COLOR|CLICOLOR.*|COLORTERM|CI|CI_.*|GITHUB_.*|GITLAB_.*|TEAMCITY_VERSION|TF_BUILD|TRAVIS|CIRCLECI|APPVEYOR|BUILDKITE|DRONE|PINBENCH_(?!ADDON$).*)$/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
 }
