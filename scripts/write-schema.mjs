@@ -1,7 +1,15 @@
-// Writes schema/result-v1.json from the compiled zod schema. Run `npm run build` (or tsc) before.
+// Writes schema/*.json from the compiled zod schemas. Run `npm run build` (or tsc) before.
 import { mkdir, writeFile } from "node:fs/promises";
+import { configJsonSchema } from "../dist/cli/config-json-schema.js";
 import { resultJsonSchema } from "../dist/results/json-schema.js";
+
+const schemas = {
+  "result-v1.json": resultJsonSchema(),
+  "config-v1.json": configJsonSchema(),
+};
 
 const folder = new URL("../schema/", import.meta.url);
 await mkdir(folder, { recursive: true });
-await writeFile(new URL("result-v1.json", folder), `${JSON.stringify(resultJsonSchema(), null, 2)}\n`);
+for (const [name, schema] of Object.entries(schemas)) {
+  await writeFile(new URL(name, folder), `${JSON.stringify(schema, null, 2)}\n`);
+}

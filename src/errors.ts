@@ -21,6 +21,7 @@ const exitCodes = {
   unavailable: ExitCode.unavailable,
   unsupported: ExitCode.unavailable,
   measurement: ExitCode.measurement,
+  notComparable: ExitCode.notComparable,
 } as const;
 
 export type ErrorKind = keyof typeof exitCodes;

@@ -9,7 +9,7 @@ const source = fileURLToPath(new URL("../src", import.meta.url));
 const layers = [
   ["cli"],
   ["report", "measure"],
-  ["native", "host"],
+  ["regress", "native", "host"],
   ["results", "plan"],
   ["stats", "errors.ts"],
 ];

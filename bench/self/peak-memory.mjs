@@ -1,7 +1,7 @@
 // The memory a run really takes against what its plan says beforehand.
-import { spawn, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { watchProcess } from "../lib/watch-process.mjs";
 
 const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 const flags = [
@@ -22,7 +22,9 @@ export async function peakMemory(backendName) {
   const { estimate } = JSON.parse(
     spawnSync(process.execPath, [...args, "--dry-run"], { encoding: "utf8" }).stdout,
   );
-  const { document, peakBytes } = await watch(args);
+  const { exitCode, stdout, peakBytes } = await watchProcess(process.execPath, args);
+  if (exitCode !== 0) throw new Error(`pinbench run ended with ${exitCode}`);
+  const document = JSON.parse(stdout);
   // The emulated device's memory is this process's too.
   const isEmulated = document.backend === "emulated";
   const estimatedBytes = estimate.hostBytes + (isEmulated ? estimate.deviceBytes : 0);
@@ -34,28 +36,4 @@ export async function peakMemory(backendName) {
     reached: value >= 0.8 && value <= 1.25,
     from: `${(peakBytes / 2 ** 20).toFixed(0)} MiB and ${(estimatedBytes / 2 ** 20).toFixed(0)} MiB`,
   };
-}
-
-/** Peak of the resident set (VmHWM), read until the process ends. */
-async function watch(args) {
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const chunks = [];
-  child.stdout.on("data", (chunk) => chunks.push(chunk));
-  let peakBytes = 0;
-  const reader = setInterval(() => {
-    const match = /VmHWM:\s+(\d+) kB/.exec(readStatus(child.pid));
-    if (match) peakBytes = Math.max(peakBytes, Number(match[1]) * 1024);
-  }, 5);
-  const status = await new Promise((resolve) => child.on("close", resolve));
-  clearInterval(reader);
-  if (status !== 0) throw new Error(`pinbench run ended with ${status}`);
-  return { document: JSON.parse(Buffer.concat(chunks).toString("utf8")), peakBytes };
-}
-
-function readStatus(pid) {
-  try {
-    return readFileSync(`/proc/${pid}/status`, "utf8");
-  } catch {
-    return "";
-  }
 }

@@ -2,24 +2,38 @@ import { ExitCode } from "../errors.js";
 
 const exitCodes = { SIGINT: ExitCode.interrupted, SIGTERM: ExitCode.terminated } as const;
 
+/** How long a driver call in flight may hold a process that nobody waits for any more. */
+const orphanMs = 2000;
+
 /**
  * Turns the first SIGINT or SIGTERM into an abort, which leaves time to write what was measured. The second one
  * ends the process at once, as if nobody had listened: a driver call in flight must not hold it.
+ *
+ * A process that was started with an IPC channel (as measureInFreshProcess() does) is aborted when the channel closes
+ * as well: whoever started it asks for that, or is gone, SIGKILL included. It counts as no signal, because Ctrl-C
+ * reaches both processes and must not come to be the second.
  */
 export class Interruption {
   readonly #controller = new AbortController();
   #exitCode: ExitCode | null = null;
+  #wasSignalled = false;
+  #end: NodeJS.Timeout | undefined;
 
   constructor() {
     process.on("SIGINT", this.#onSignal);
     process.on("SIGTERM", this.#onSignal);
+    process.on("disconnect", this.#onDisconnect);
+    // Listening alone would keep the process running.
+    process.channel?.unref();
+    // Undefined without a channel, false where it has closed already.
+    if (process.connected === false) this.#onDisconnect();
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** 130 or 143 after a signal; null before. */
+  /** 130 or 143 after an interruption; null before. */
   get exitCode(): ExitCode | null {
     return this.#exitCode;
   }
@@ -27,15 +41,27 @@ export class Interruption {
   dispose(): void {
     process.off("SIGINT", this.#onSignal);
     process.off("SIGTERM", this.#onSignal);
+    process.off("disconnect", this.#onDisconnect);
+    clearTimeout(this.#end);
   }
 
   readonly #onSignal = (name: NodeJS.Signals): void => {
-    if (this.#exitCode !== null) {
+    if (this.#wasSignalled) {
       this.dispose();
       process.kill(process.pid, name);
       return;
     }
-    this.#exitCode = exitCodes[name as keyof typeof exitCodes];
-    this.#controller.abort();
+    this.#wasSignalled = true;
+    this.#abort(exitCodes[name as keyof typeof exitCodes]);
   };
+
+  readonly #onDisconnect = (): void => {
+    this.#abort(ExitCode.interrupted);
+    this.#end = setTimeout(() => process.kill(process.pid, "SIGKILL"), orphanMs).unref();
+  };
+
+  #abort(exitCode: ExitCode): void {
+    this.#exitCode ??= exitCode;
+    this.#controller.abort();
+  }
 }

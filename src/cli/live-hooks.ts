@@ -1,11 +1,15 @@
 import type { RunHooks } from "../measure/run.js";
 import type { Plan } from "../plan/plan.js";
-import { renderReport } from "../report/formats.js";
-import type { ProgressState } from "../report/progress.js";
+import { type ReportFormat, renderReport } from "../report/formats.js";
+import { type ProgressState, progressLine } from "../report/progress.js";
 import { writePartial } from "../results/store.js";
 import { plainChalk } from "./colour.js";
-import type { Output } from "./deliver.js";
 import { ProgressLine } from "./progress-line.js";
+
+export interface Output {
+  path: string;
+  format: ReportFormat;
+}
 
 /** Rewriting every file after every round would take longer than a short round itself. */
 const partialEveryMs = 1000;
@@ -35,15 +39,18 @@ export function liveHooks(
     ...now,
   });
   return {
-    onActivity: (activity) => line.update(() => state({ activity })),
+    onActivity: (activity) => line.update((columns) => progressLine(state({ activity }), columns)),
     onCell: (progress, round, all) =>
-      line.update(() =>
-        state({
-          round: round + 1,
-          convergedCells: all.filter(({ outcome }) => outcome === "converged").length,
-          cell: progress.cell,
-          bandwidthGBps: progress.stats.at(-1)?.bandwidthGBps.median ?? null,
-        }),
+      line.update((columns) =>
+        progressLine(
+          state({
+            round: round + 1,
+            convergedCells: all.filter(({ outcome }) => outcome === "converged").length,
+            cell: progress.cell,
+            bandwidthGBps: progress.stats.at(-1)?.bandwidthGBps.median ?? null,
+          }),
+          columns,
+        ),
       ),
     onRound: async (document) => {
       if (partials.size === 0 || performance.now() - writtenMs < partialEveryMs) return;

@@ -1,5 +1,9 @@
 import { Command } from "commander";
+import { addBaselineCommand } from "./baseline-command.js";
+import { addCheckCommand } from "./check-command.js";
+import { addCompareCommand } from "./compare-command.js";
 import { addDevicesCommand } from "./devices-command.js";
+import { addImportCommand } from "./import-command.js";
 import { addRunCommand } from "./run-command.js";
 
 /** The command line. Commands load what they need when they run, so that help and errors are quick. */
@@ -15,10 +19,14 @@ export function createProgram(version: string, setExitCode: (code: number) => vo
       "after",
       `
 Exit codes:
-  0 done · 2 wrong usage or configuration · 3 no such backend or device · 4 a measurement failed or data came
-  back wrong · 130 interrupted · 143 terminated`,
+  0 done · 1 something got slower · 2 wrong usage or configuration · 3 no such backend or device · 4 a measurement
+  failed or data came back wrong · 5 not comparable · 6 inconclusive, under --strict · 130 interrupted · 143 terminated`,
     );
   addRunCommand(program, version, setExitCode);
+  addCheckCommand(program, version, setExitCode);
+  addBaselineCommand(program, setExitCode);
+  addCompareCommand(program, version, setExitCode);
   addDevicesCommand(program, version);
+  addImportCommand(program, version);
   return program;
 }

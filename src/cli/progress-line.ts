@@ -1,5 +1,3 @@
-import { type ProgressState, progressLine } from "../report/progress.js";
-
 /** Redrawing more often would only flicker. */
 const redrawMs = 100;
 /** Where the terminal does not tell its width, which it may say is 0. */
@@ -15,11 +13,12 @@ export class ProgressLine {
     this.#isLive = process.stderr.isTTY === true && !options.quiet;
   }
 
-  update(state: () => ProgressState): void {
+  /** `text` makes a line of at most so many columns. */
+  update(text: (columns: number) => string): void {
     const nowMs = performance.now();
     if (!this.#isLive || nowMs - this.#drawnMs < redrawMs) return;
     this.#drawnMs = nowMs;
-    process.stderr.write(clearLine + progressLine(state(), (process.stderr.columns || usualColumns) - 1));
+    process.stderr.write(clearLine + text((process.stderr.columns || usualColumns) - 1));
   }
 
   clear(): void {

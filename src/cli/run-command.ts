@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addRunOptions, type RunFlags } from "./run-options.js";
+import { addRunOptions, type RunFlags, withConfigured } from "./run-options.js";
 
 export function addRunCommand(program: Command, version: string, setExitCode: (code: number) => void): void {
   const command = program
@@ -15,8 +15,10 @@ Examples:
   pinbench run --mode latency --sizes 4KiB            microseconds a copy
   pinbench run --json --output result.json            for programs, and kept`,
     );
-  addRunOptions(command).action(async (flags: RunFlags) => {
+  addRunOptions(command).action(async (given: RunFlags) => {
+    const { loadConfig } = await import("./config.js");
     const { run } = await import("./run.js");
-    setExitCode(await run(flags, version));
+    const config = await loadConfig(given);
+    setExitCode(await run(withConfigured(command, config.plan), version, config));
   });
 }

@@ -1,27 +1,26 @@
 import { randomUUID } from "node:crypto";
 import { ExitCode, PinbenchError } from "../errors.js";
-import { hostRecord } from "../host/host-record.js";
 import type { RunIdentity } from "../measure/document.js";
-import { choosePlacement } from "../measure/placement.js";
-import { planFacts } from "../measure/plan-facts.js";
 import { runPlan } from "../measure/run.js";
-import { openBackend } from "../native/backend.js";
-import { loadAddon } from "../native/load.js";
-import { plan } from "../plan/plan.js";
-import { formatOfPath, type ReportFormat } from "../report/formats.js";
+import { formatOfPath, type ReportFormat, renderReport } from "../report/formats.js";
 import { jsonReport } from "../report/json.js";
 import { planReport } from "../report/plan.js";
-import type { HostRecord, ResultDocument } from "../results/schema.js";
+import type { ResultDocument } from "../results/schema.js";
 import { checkWritable } from "../results/store.js";
-import { stdoutChalk } from "./colour.js";
+import { plainChalk, stdoutChalk } from "./colour.js";
+import { configNote, type LoadedConfig } from "./config.js";
 import { deliver } from "./deliver.js";
 import { Interruption } from "./interruption.js";
 import { liveHooks } from "./live-hooks.js";
-import { type RunFlags, toPlanRequest } from "./run-options.js";
+import { preparePlan } from "./prepare-plan.js";
+import type { RunFlags } from "./run-options.js";
 import { writeStdout } from "./stdout.js";
 
-/** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
-export async function run(flags: RunFlags, version: string): Promise<ExitCode> {
+/**
+ * `pinbench run`: everything from the flags, which already hold what `config` says, to the files. Returns the exit
+ * code; throws PinbenchError.
+ */
+export async function run(flags: RunFlags, version: string, config: LoadedConfig): Promise<ExitCode> {
   const startedAt = new Date();
   const startedMs = performance.now();
   const format = chooseFormat(flags);
@@ -32,26 +31,17 @@ export async function run(flags: RunFlags, version: string): Promise<ExitCode> {
 
   if (flags.dryRun) refuseForDryRun(format, outputs);
   for (const { path } of outputs) await checkWritable(path);
-  const loaded = loadAddon();
-  const backend = await openBackend(flags.backend, loaded);
-  const host = { ...hostRecord(), ...statedCache(flags) };
-  const { build } = loaded.addon;
-  const planned = plan(toPlanRequest(flags), planFacts(backend, build, host, flags.device));
-  const selected = backend.facts.devices.filter(({ ordinal }) =>
-    planned.cells.some((cell) => cell.device === ordinal),
-  );
-  // Found now, like all that is wrong with a request: an error is the only line on stderr.
-  for (const { pciBusId } of selected) choosePlacement(pciBusId, flags.numa);
+  // Finds all that is wrong with a request before anything is said: an error is the only line on stderr.
+  const { plan, backend, build, host, devices } = await preparePlan(flags, config);
+  if (config.path !== null) note(configNote(config.path));
   if (backend.fallbackReason !== null) {
     note(
       `${backend.fallbackReason}: ${flags.dryRun ? "planning for" : "measuring"} the emulated device instead.`,
     );
   }
-  for (const text of planned.notes) note(text);
+  for (const text of plan.notes) note(text);
   if (flags.dryRun) {
-    await writeStdout(
-      format === "json" ? jsonReport(planned) : planReport(planned, selected, stdoutChalk(flags)),
-    );
+    await writeStdout(format === "json" ? jsonReport(plan) : planReport(plan, devices, stdoutChalk(flags)));
     return ExitCode.ok;
   }
   const identity: RunIdentity = {
@@ -63,24 +53,28 @@ export async function run(flags: RunFlags, version: string): Promise<ExitCode> {
     build,
     host,
     backend,
-    plan: planned,
+    plan,
   };
   const interruption = new Interruption();
-  const hooks = liveHooks(planned, outputs, { quiet: flags.quiet ?? false });
+  const hooks = liveHooks(plan, outputs, { quiet: flags.quiet ?? false });
   const document = await runPlan(identity, { numa: flags.numa }, hooks, interruption.signal).finally(() =>
     hooks.clear(),
   );
-  const options = { format, chalk: stdoutChalk(flags), debug: flags.debug ?? false };
-  await deliver(document, outputs, options).finally(() => {
+  const delivery = {
+    stdout:
+      format === "json" || isWorthShowing(document)
+        ? () => renderReport(document, format, stdoutChalk(flags))
+        : null,
+    files: outputs.map(({ path, format }) => ({
+      path,
+      text: () => renderReport(document, format, plainChalk()),
+    })),
+  };
+  await deliver(delivery, { debug: flags.debug ?? false }).finally(() => {
     interruption.dispose();
     reportFailures(document);
   });
   return interruption.exitCode ?? exitCodeOf(document);
-}
-
-/** A cold pool that is sized by a wrong cache is either not cold or needlessly large. */
-function statedCache({ llc }: RunFlags): Partial<HostRecord> {
-  return llc === undefined ? {} : { lastLevelCacheBytes: llc, lastLevelCacheSource: "--llc" };
 }
 
 function chooseFormat(flags: RunFlags): ReportFormat {
@@ -104,6 +98,11 @@ function refuseForDryRun(format: ReportFormat, outputs: readonly unknown[]): voi
       hint: "Leave --output out; to keep the plan, redirect what --dry-run --json prints.",
     });
   }
+}
+
+/** Tables for people are left out where a signal came before the first figure. */
+function isWorthShowing({ cells }: ResultDocument): boolean {
+  return cells.some(({ stats, outcome }) => stats.length > 0 || outcome !== null);
 }
 
 /** What went wrong is said on stderr too: stdout may have gone to a file or a program. */

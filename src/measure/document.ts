@@ -8,6 +8,7 @@ import { noticeOf } from "../results/notice.js";
 import type { CellResult, DeviceRecord, ErrorRecord, HostRecord, ResultDocument } from "../results/schema.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { DeviceRun } from "./device-run.js";
+import type { NumaChoice } from "./placement.js";
 
 /** What stays the same from the first to the last document of a run. */
 export interface RunIdentity {
@@ -26,6 +27,7 @@ export interface RunIdentity {
 export interface RunState {
   status: ResultDocument["run"]["status"];
   error: ErrorRecord | null;
+  numa: NumaChoice;
   devices: readonly DeviceRun[];
 }
 
@@ -69,6 +71,7 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
       verify: plan.verify,
       seed: plan.seed,
       staging: plan.staging,
+      numa: state.numa,
       cells: plan.cells.length,
       rounds: Math.max(0, ...state.devices.map(({ rounds }) => rounds)),
       estimatedHostBytes: plan.estimate.hostBytes,

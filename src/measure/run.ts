@@ -33,7 +33,7 @@ export async function runPlan(
   const documentOf = (
     status: ResultDocument["run"]["status"],
     error: ResultDocument["run"]["error"] = null,
-  ) => buildDocument(identity, { status, error, devices });
+  ) => buildDocument(identity, { status, error, numa: options.numa, devices });
 
   // A device that fails leaves the others to be measured, unless the error is the process' own.
   let failure: ErrorRecord | null = null;

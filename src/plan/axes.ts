@@ -1,5 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import type { Cache, Direction, Memory, Mode, Timer } from "../native/contract.js";
+import { beyondCpus, checkSize, checkWorkers, describeCpus, selectDevices, turnsNote } from "./bounds.js";
 import { caches, inOrder, modes, timers } from "./choices.js";
 import { type PresetName, presets } from "./presets.js";
 import type { PlanDevice, PlanFacts, PlanRequest } from "./request.js";
@@ -40,7 +41,7 @@ export function resolveAxes(request: PlanRequest, facts: PlanFacts): ResolvedAxe
   const presetFills = [request.sizesBytes, request.workers, request.memory, request.directions].some(open);
   return {
     axes: {
-      devices: selectDevices(facts),
+      devices: selectDevices(facts, facts.selectedDevices),
       ...resolveRoutes(request, preset),
       sizesBytes: ascending(request.sizesBytes ?? preset.sizesBytes),
       workers: resolveWorkers(request.workers ?? null, preset.workers, facts.cpusUsable, notes),
@@ -55,20 +56,6 @@ export function resolveAxes(request: PlanRequest, facts: PlanFacts): ResolvedAxe
   };
 }
 
-function selectDevices(facts: PlanFacts): PlanDevice[] {
-  const ordinals = facts.devices.map((device) => device.ordinal);
-  const missing = facts.selectedDevices.find((ordinal) => !ordinals.includes(ordinal));
-  if (missing !== undefined) {
-    const there = ordinals.length === 0 ? "no device" : `only ${ordinals.join(", ")}`;
-    throw new PinbenchError("unavailable", `There is no device ${missing}: the driver reports ${there}.`, {
-      hint: "`pinbench devices` lists them.",
-    });
-  }
-  const selected = facts.devices.filter((device) => facts.selectedDevices.includes(device.ordinal));
-  if (selected.length === 0) throw new PinbenchError("unavailable", "There is no device to measure.");
-  return selected;
-}
-
 /** Worker counts of the preset stay within the usable CPUs; those asked for are taken, with a warning. */
 function resolveWorkers(
   asked: readonly number[] | null,
@@ -77,14 +64,13 @@ function resolveWorkers(
   notes: string[],
 ): number[] {
   const workers = ascending(asked ?? ofPreset);
-  const tooMany = workers.filter((count) => count > Math.max(1, cpusUsable));
+  const tooMany = beyondCpus(workers, cpusUsable);
   if (tooMany.length === 0) return workers;
-  const cpus = cpusUsable === 1 ? "only 1 CPU is usable" : `only ${cpusUsable} CPUs are usable`;
   if (asked !== null) {
-    notes.push(`${tooMany.join(", ")} workers: ${cpus}, so they take turns and their figures suffer.`);
+    notes.push(turnsNote(tooMany, cpusUsable));
     return workers;
   }
-  notes.push(`Left out ${tooMany.join(", ")} workers: ${cpus}.`);
+  notes.push(`Left out ${tooMany.join(", ")} workers: ${describeCpus(cpusUsable)}.`);
   return workers.filter((count) => !tooMany.includes(count));
 }
 
@@ -92,28 +78,10 @@ function ascending(values: readonly number[]): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
-/** Most threads of one team. */
-const maxWorkers = 1024;
-
 /** Throws a usage error for a size that is none, a count of workers that is none, and an axis without a value. */
 function checkAxes(request: PlanRequest): void {
-  for (const sizeBytes of request.sizesBytes ?? []) {
-    if (!(Number.isSafeInteger(sizeBytes) && sizeBytes >= 1)) {
-      throw new PinbenchError(
-        "usage",
-        `A size cannot be ${sizeBytes}: it is a whole number of bytes from 1 up.`,
-      );
-    }
-  }
-  for (const workers of request.workers ?? []) {
-    if (!(Number.isInteger(workers) && workers >= 1 && workers <= maxWorkers)) {
-      throw new PinbenchError(
-        "usage",
-        `A cell cannot have ${workers} workers: it has from 1 to ${maxWorkers} threads a direction.`,
-        { hint: "More workers than CPUs seldom gain anything; try 1,2,4." },
-      );
-    }
-  }
+  request.sizesBytes?.forEach(checkSize);
+  request.workers?.forEach(checkWorkers);
   const { sizesBytes, workers, memory, modes, timers, caches } = request;
   const axes = { sizes: sizesBytes, workers, memory, directions: request.directions, modes, timers, caches };
   for (const [name, values] of Object.entries(axes)) {

@@ -1,4 +1,6 @@
+import { PinbenchError } from "../errors.js";
 import type { Cache, Direction, Memory, Mode, Timer } from "../native/contract.js";
+import { caches, directions, memories, modes, timers } from "./choices.js";
 
 /** One thing to measure. Its id names all of its parameters, for it is what a baseline joins on. */
 export interface Cell {
@@ -26,4 +28,35 @@ export function cellId(cell: Cell): string {
     cell.timer,
     cell.cache,
   ].join("/");
+}
+
+const oneOf = (values: readonly string[]) => `(${values.join("|")})`;
+// Without leading zeros: a cell has one id. More digits are no number that could be told from its neighbours.
+const number = "(0|[1-9]\\d{0,15})";
+const idForm = new RegExp(
+  `^d${number}/${oneOf(directions)}/${oneOf(memories)}/${number}/w${number}/${oneOf(modes)}/${oneOf(timers)}/${oneOf(caches)}$`,
+);
+
+/**
+ * The cell that cellId() gave this id. Throws a usage error for any other text; whether the numbers make sense is for
+ * the plan to say.
+ */
+export function parseCellId(text: string): Cell {
+  const match = idForm.exec(text);
+  if (match === null) {
+    throw new PinbenchError("usage", `"${text}" is not a cell id.`, {
+      hint: "Write for example d0/h2d/pinned/16777216/w4/throughput/wall/cold; the cells of a JSON result have theirs.",
+    });
+  }
+  const [, device, direction, memory, sizeBytes, workers, mode, timer, cache] = match;
+  return {
+    device: Number(device),
+    direction: direction as Direction,
+    memory: memory as Memory,
+    sizeBytes: Number(sizeBytes),
+    workers: Number(workers),
+    mode: mode as Mode,
+    timer: timer as Timer,
+    cache: cache as Cache,
+  };
 }

@@ -37,9 +37,11 @@ export function firstThatFits<D extends Draft>(
       lastExcess = draft.excess;
     }
   }
-  throw new PinbenchError("limit", `The plan does not fit this machine: ${lastExcess.reason}.`, {
-    hint: lastExcess.hint,
-  });
+  throw doesNotFit(lastExcess);
+}
+
+export function doesNotFit({ reason, hint }: Excess): PinbenchError {
+  return new PinbenchError("limit", `The plan does not fit this machine: ${reason}.`, { hint });
 }
 
 /** The list itself, then each time without its last entry, down to the first entry alone. */

@@ -1,17 +1,18 @@
-import { type ResolvedAxes, resolveAxes } from "./axes.js";
+import { resolveAxes } from "./axes.js";
+import { listCells } from "./cell-list.js";
 import { type DurationEstimate, estimateDuration } from "./duration.js";
-import { type Draft, firstThatFits } from "./fit.js";
+import { type Draft, doesNotFit, firstThatFits } from "./fit.js";
 import { type PlannedArenas, planArenas } from "./geometry.js";
 import { findExcess, pinnedLimitBytes } from "./limits.js";
 import { type MemoryNeed, memoryNeed } from "./memory-need.js";
 import { combine, measurableCells, type PlannedCell } from "./planned-cells.js";
 import type { PresetName } from "./presets.js";
-import type { PlanFacts, PlanRequest } from "./request.js";
+import type { PlanDevice, PlanFacts, PlanRequest } from "./request.js";
 import { resolveSettings, type Settings, type Stopping } from "./settings.js";
 
 /** What a run will do, decided before it touches the device. */
 export interface Plan {
-  /** The preset that filled in what the request left open; null where it left nothing open. */
+  /** The preset that filled in what the request left open; null where it left nothing open or listed its cells. */
   preset: PresetName | null;
   /** In the order of measuring; those with a `skipReason` are only listed. */
   cells: PlannedCell[];
@@ -36,21 +37,18 @@ export interface Plan {
  */
 export function plan(request: PlanRequest, facts: PlanFacts): Plan {
   const settings = resolveSettings(request);
-  const resolved = resolveAxes(request, facts);
-  const notes = [...resolved.notes];
-  const { cells, measurable, arenas, need } = firstThatFits(
-    resolved,
-    drafting(resolved, settings, facts),
-    notes,
-  );
-  const deviceCount = resolved.axes.devices.length;
+  const { preset, devices, notes, draft } = choose(request, settings, facts);
+  const { cells, measurable, arenas, need } = draft;
   return {
-    preset: resolved.preset,
+    preset,
     cells,
     arenas,
     estimate: {
       ...need,
-      ...estimateDuration({ cells: measurable, arenas, settings, deviceCount }, facts.emulated),
+      ...estimateDuration(
+        { cells: measurable, arenas, settings, deviceCount: devices.length },
+        facts.emulated,
+      ),
     },
     maxPinnedBytes: pinnedLimitBytes(facts, settings.maxPinnedBytes),
     stopping: settings.stopping,
@@ -68,13 +66,43 @@ interface PlanDraft extends Draft {
   need: MemoryNeed;
 }
 
-function drafting({ axes }: ResolvedAxes, settings: Settings, facts: PlanFacts) {
-  return (sizesBytes: readonly number[], workers: readonly number[]): PlanDraft => {
-    const cells = combine({ ...axes, sizesBytes, workers }, facts);
-    const measurable = measurableCells(cells);
-    const arenas = planArenas(measurable, settings.staging);
-    const need = memoryNeed(arenas);
-    const excess = findExcess({ sizesBytes, devices: axes.devices, need }, facts, settings.maxPinnedBytes);
-    return { cells, measurable, arenas, need, excess };
-  };
+interface Choice {
+  preset: PresetName | null;
+  devices: readonly PlanDevice[];
+  notes: string[];
+  draft: PlanDraft;
+}
+
+/** The cells, from the list or the axes. A list is taken as it is or not at all. */
+function choose(request: PlanRequest, settings: Settings, facts: PlanFacts): Choice {
+  if (request.cells != null) {
+    const { devices, cells, notes } = listCells(request.cells, facts);
+    const draft = draftOf(cells, devices, settings, facts);
+    if (draft.excess !== null) throw doesNotFit(draft.excess);
+    return { preset: null, devices, notes, draft };
+  }
+  const resolved = resolveAxes(request, facts);
+  const { axes, preset } = resolved;
+  const notes = [...resolved.notes];
+  const draft = firstThatFits(
+    resolved,
+    (sizesBytes, workers) =>
+      draftOf(combine({ ...axes, sizesBytes, workers }, facts), axes.devices, settings, facts),
+    notes,
+  );
+  return { preset, devices: axes.devices, notes, draft };
+}
+
+function draftOf(
+  cells: PlannedCell[],
+  devices: readonly PlanDevice[],
+  settings: Settings,
+  facts: PlanFacts,
+): PlanDraft {
+  const measurable = measurableCells(cells);
+  const arenas = planArenas(measurable, settings.staging);
+  const need = memoryNeed(arenas);
+  const sizesBytes = cells.map((cell) => cell.sizeBytes);
+  const excess = findExcess({ sizesBytes, devices, need }, facts, settings.maxPinnedBytes);
+  return { cells, measurable, arenas, need, excess };
 }

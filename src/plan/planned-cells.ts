@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
-import type { Memory, Timer } from "../native/contract.js";
 import type { Axes } from "./axes.js";
+import { checkCellCount } from "./bounds.js";
 import { type Cell, cellId } from "./cell.js";
 import { rotationLength } from "./geometry.js";
 import type { PlanDevice, PlanFacts } from "./request.js";
@@ -14,8 +14,6 @@ export interface PlannedCell extends Cell {
   skipReason: string | null;
 }
 
-const maxCells = 20_000;
-
 /**
  * Every combination of the axes, device by device and table by table (direction, mode, timer, cache). Within a
  * table the memory kinds of one size and worker count stand side by side: a round measures in this order, so what
@@ -23,7 +21,7 @@ const maxCells = 20_000;
  * Throws a usage error above 20 000 cells.
  */
 export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
-  checkCellCount(axes);
+  checkCellCount(cellCount(axes), "Ask for fewer sizes, worker counts or memory kinds.");
   const cells: PlannedCell[] = [];
   for (const device of axes.devices)
     for (const direction of axes.directions)
@@ -34,28 +32,25 @@ export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
               for (const workers of axes.workers)
                 for (const memory of axes.memory) {
                   if ((direction === "d2d") !== (memory === "device")) continue;
-                  const cell = {
-                    device: device.ordinal,
-                    direction,
-                    memory,
-                    sizeBytes,
-                    workers,
-                    mode,
-                    timer,
-                    cache,
-                  };
-                  const cacheBytes = direction === "d2d" ? device.l2CacheBytes : facts.lastLevelCacheBytes;
-                  cells.push({
-                    ...cell,
-                    id: cellId(cell),
-                    buffersPerWorker: rotationLength(cell, cacheBytes),
-                    skipReason: skipReason(memory, timer, device, facts),
-                  });
+                  const cell = { direction, memory, sizeBytes, workers, mode, timer, cache };
+                  cells.push(plannedCell({ device: device.ordinal, ...cell }, device, facts));
                 }
   return cells;
 }
 
-function checkCellCount({
+/** What becomes of one cell on its device. */
+export function plannedCell(cell: Cell, device: PlanDevice, facts: PlanFacts): PlannedCell {
+  const cacheBytes = cell.direction === "d2d" ? device.l2CacheBytes : facts.lastLevelCacheBytes;
+  return {
+    ...cell,
+    id: cellId(cell),
+    buffersPerWorker: rotationLength(cell, cacheBytes),
+    skipReason: skipReason(cell, device, facts),
+  };
+}
+
+/** How many combine() gives, without making them: a slip in the flags may mean billions. */
+function cellCount({
   devices,
   directions,
   memory,
@@ -64,25 +59,16 @@ function checkCellCount({
   modes,
   timers,
   caches,
-}: Axes): void {
+}: Axes): number {
   const d2d = directions.includes("d2d") ? 1 : 0;
   const hostMemories = memory.filter((kind) => kind !== "device").length;
   const routes = (directions.length - d2d) * hostMemories + d2d;
   const perRoute = sizesBytes.length * workers.length * modes.length * timers.length * caches.length;
-  const count = devices.length * routes * perRoute;
-  if (count > maxCells) {
-    throw new PinbenchError(
-      "usage",
-      `The plan has ${count} cells, more than the ${maxCells} that one run measures.`,
-      {
-        hint: "Ask for fewer sizes, worker counts or memory kinds.",
-      },
-    );
-  }
+  return devices.length * routes * perRoute;
 }
 
 /** A device or build that cannot do something skips the cells that need it, and says why. */
-function skipReason(memory: Memory, timer: Timer, device: PlanDevice, facts: PlanFacts): string | null {
+function skipReason({ memory, timer }: Cell, device: PlanDevice, facts: PlanFacts): string | null {
   if (timer === "event") {
     if (memory === "pageable" || memory === "staged") {
       return `the event timer sees the device alone, and the host takes part in ${memory} copies`;

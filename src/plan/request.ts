@@ -1,4 +1,5 @@
 import type { Cache, DeviceFacts, Direction, Memory, Mode, Timer } from "../native/contract.js";
+import type { Cell } from "./cell.js";
 import type { PresetName } from "./presets.js";
 
 /**
@@ -15,6 +16,8 @@ export interface PlanRequest {
   modes?: readonly Mode[] | null | undefined;
   timers?: readonly Timer[] | null | undefined;
   caches?: readonly Cache[] | null | undefined;
+  /** Exactly these, in the plan's own order; axes and selected devices then have no say. */
+  cells?: readonly Cell[] | null | undefined;
   /** Relative half-width of the median's interval at which a cell has converged; 0.01 where absent. */
   precision?: number | null | undefined;
   /** Measuring time of the whole sweep; the preset's where absent (8 s, but for quick). */
@@ -41,7 +44,7 @@ export type PlanDevice = Pick<
 export interface PlanFacts {
   /** Every device of the driver. */
   devices: readonly PlanDevice[];
-  /** Ordinals of those to measure. */
+  /** Ordinals of those to measure, unless the request lists its cells. */
   selectedDevices: readonly number[];
   /** CPUs of the affinity mask within the cgroup's quota. */
   cpusUsable: number;

@@ -7,7 +7,7 @@ import { throughputGrid } from "./throughput-grid.js";
 
 /** The tables of a result: one a device, direction, mode, timer and cache state. */
 export function cellGrids(document: ResultDocument): Grid[] {
-  return groupCells(document).map((group) => builderOf(group)(group, document.plan.precision));
+  return groupCells(document).map((group) => builderOf(group)(group, document.plan?.precision ?? 0));
 }
 
 function builderOf({ direction, mode }: CellGroup): (group: CellGroup, precision: number) => Grid {

@@ -20,7 +20,7 @@ export function cellNotes(document: ResultDocument): Note[] {
       "plain",
     ),
     ...byReason(cells, ({ warnings }) => warnings, "warning", "warning"),
-    ...document.plan.notes.map((text): Note => ({ text: `note: ${text}`, tone: "plain" })),
+    ...(document.plan?.notes ?? []).map((text): Note => ({ text: `note: ${text}`, tone: "plain" })),
     tally(document),
   ];
 }
@@ -51,7 +51,12 @@ function withoutFullStop(sentence: string): string {
 function signNotes({ cells, plan }: ResultDocument): Note[] {
   const measured = cells.filter(({ stats }) => stats.length > 0);
   const notes: Note[] = [];
-  if (measured.some(({ outcome }) => outcome === "budget")) {
+  if (plan === null && measured.some(({ outcome }) => outcome === "budget")) {
+    notes.push({
+      text: `${sign.notConverged} not converged: nothing says how precise it is`,
+      tone: "warning",
+    });
+  } else if (plan !== null && measured.some(({ outcome }) => outcome === "budget")) {
     const spent =
       plan.samplesPerCell === null
         ? `when the budget of ${formatDuration(plan.budgetNs)} was spent`
@@ -111,12 +116,13 @@ const outcomeName: Readonly<Record<NonNullable<CellResult["outcome"]>, string>> 
 function tally({ cells, run, plan }: ResultDocument): Note {
   const counts = outcomeOrder.flatMap((outcome) => {
     const count = cells.filter((cell) => cell.outcome === outcome).length;
-    const target = outcome === "converged" ? ` to ${formatPrecision(plan.precision)}` : "";
+    const target = outcome === "converged" && plan !== null ? ` to ${formatPrecision(plan.precision)}` : "";
     const name = outcome === null ? "not finished" : outcomeName[outcome];
     return count === 0 ? [] : [`${count} ${name}${target}`];
   });
+  const time = run.wallNs === null ? "" : ` in ${formatDuration(run.wallNs)}`;
   return {
-    text: `${counted(cells.length, "cell")} in ${formatDuration(run.wallNs)}: ${counts.join(", ")}`,
+    text: `${counted(cells.length, "cell")}${time}: ${counts.join(", ")}`,
     tone: "muted",
   };
 }

@@ -49,7 +49,7 @@ const leastEqualWidth = 0.05;
 
 /** Up to which relative half-width overlapping intervals count as equal. */
 export function equalWidth(document: ResultDocument): number {
-  return Math.max(leastEqualWidth, document.plan.precision);
+  return Math.max(leastEqualWidth, document.plan?.precision ?? 0);
 }
 
 /** Larger or smaller for certain where the intervals do not overlap; equal where they do and both are narrow. */

@@ -50,7 +50,26 @@ export function formatHalfWidth(relativeHalfWidth: number): string {
 
 /** A precision that was asked for, as it was given: "±1 %", "±0.5 %". */
 export function formatPrecision(precision: number): string {
-  return `±${Number((precision * 100).toPrecision(3))} %`;
+  return `±${formatSetting(precision)}`;
+}
+
+/** A share that was asked for, as it was given: 0.03 is "3 %", 0.005 is "0.5 %". */
+export function formatSetting(share: number): string {
+  return `${Number((share * 100).toPrecision(3))} %`;
+}
+
+/** A relative change, rounded down or up as a signed number: "−9.8 %", "+3.2 %", "0.0 %". */
+export function formatChange(change: number, towards: "down" | "up"): string {
+  const percent = Math.abs(change) * 100;
+  const awayFromZero = change < 0 === (towards === "down");
+  const shown = awayFromZero ? roundUp(percent, 1) : roundDown(percent, 1);
+  const sign = Number(shown) === 0 ? "" : change < 0 ? "−" : "+";
+  return `${sign}${shown} %`;
+}
+
+/** How far an interval reaches from its figure, in the figure's unit and without it. */
+export function formatMargin(margin: number): string {
+  return roundUp(margin, decimalsOf(margin));
 }
 
 /** Three significant digits, but a tenth up to 1000. */

@@ -1,8 +1,7 @@
-import { extname } from "node:path";
 import type { ChalkInstance } from "chalk";
-import { PinbenchError } from "../errors.js";
 import type { ResultDocument } from "../results/schema.js";
 import { csvReport } from "./csv.js";
+import { formatByExtension } from "./format-by-extension.js";
 import { jsonReport } from "./json.js";
 import { markdownReport } from "./markdown.js";
 import { tableReport } from "./table.js";
@@ -33,19 +32,7 @@ export function renderReport(document: ResultDocument, format: ReportFormat, cha
   }
 }
 
-/** The format that an `--output` path asks for by its extension, in any case. Throws a usage error for others. */
+/** The format that an `--output` path asks for by its extension. Throws a usage error for others. */
 export function formatOfPath(path: string): ReportFormat {
-  const extension = extname(path).toLowerCase();
-  const format = formatOfExtension.get(extension);
-  if (format !== undefined) {
-    return format;
-  }
-  // /dev/stdout and what a shell's >(…) gives have no extension to tell by.
-  if (extension === "" && /^\/(?:dev|proc)\//.test(path)) {
-    return "json";
-  }
-  const found = extension === "" ? "has no extension" : `has the extension ${extension}`;
-  throw new PinbenchError("usage", `${path || '""'} ${found}, which names no format.`, {
-    hint: `Use one of ${[...formatOfExtension.keys()].join(", ")}.`,
-  });
+  return formatByExtension(path, formatOfExtension, "json");
 }

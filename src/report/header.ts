@@ -1,8 +1,9 @@
 import { formatSizeRounded } from "../plan/units.js";
 import { emulatedNotice } from "../results/notice.js";
-import type { CellResult, DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
+import type { DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
 import { roundDown } from "./format-number.js";
 import type { Note } from "./grid.js";
+import { cacheOf, timingOf } from "./header-method.js";
 import { counted, listed, unitsNote } from "./wording.js";
 
 /** A line of the header, as in bandwidthTest's: what it was that was measured, and how. */
@@ -12,8 +13,9 @@ export interface Fact {
 }
 
 export function headerFacts(document: ResultDocument): Fact[] {
-  const { devices } = document;
+  const { devices, importedFrom } = document;
   return [
+    ...(importedFrom == null ? [] : [{ label: "Measured by", value: describeImport(importedFrom) }]),
     ...devices.flatMap((device) => deviceFacts(device, document)),
     { label: "Driver", value: driverOf(document) },
     { label: "Host", value: hostOf(document) },
@@ -21,7 +23,7 @@ export function headerFacts(document: ResultDocument): Fact[] {
       ? []
       : [
           { label: "Cache", value: cacheOf(document.cells) },
-          { label: "Timing", value: timingOf(document.cells) },
+          { label: "Timing", value: timingOf(document) },
         ]),
     { label: "Units", value: unitsNote },
   ];
@@ -47,6 +49,10 @@ export function headerAlerts({ backend, notice, run }: ResultDocument): Note[] {
   return alerts;
 }
 
+function describeImport({ tool, version, file }: NonNullable<ResultDocument["importedFrom"]>): string {
+  return `another tool: imported from ${tool} ${version ?? "(version not known)"}, file ${file}`;
+}
+
 function deviceFacts(device: DeviceRecord, { devices, backend }: ResultDocument): Fact[] {
   const suffix = devices.length > 1 ? ` ${device.ordinal}` : "";
   return [
@@ -56,8 +62,9 @@ function deviceFacts(device: DeviceRecord, { devices, backend }: ResultDocument)
 }
 
 function describeDevice({ name, totalMemoryBytes, pciBusId, numaNode }: DeviceRecord): string {
-  const parts = [name, formatSizeRounded(totalMemoryBytes), pciBusId];
-  return [...parts, numaNode === null ? "NUMA node not known" : `NUMA node ${numaNode}`].join(", ");
+  const memory = totalMemoryBytes === null ? "memory not known" : formatSizeRounded(totalMemoryBytes);
+  const node = numaNode === null ? "NUMA node not known" : `NUMA node ${numaNode}`;
+  return [name, memory, pciBusId ?? "PCI bus id not known", node].join(", ");
 }
 
 function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocument["backend"]): string {
@@ -89,12 +96,16 @@ function describeGeneration(generation: number | null, width: number | null): st
 function driverOf({ backend, driverVersion, cudaVersion, tool }: ResultDocument): string {
   const driver =
     backend === "emulated" ? "pinbench's emulated driver" : (driverVersion ?? "version not known");
-  return `${driver}, CUDA ${cudaVersion}${tool.kernels ? "" : "; this build has no kernels"}`;
+  const kernels = tool.kernels === false ? "; this build has no kernels" : "";
+  return `${driver}, CUDA ${cudaVersion ?? "version not known"}${kernels}`;
 }
 
 function hostOf({ host, cells }: ResultDocument): string {
+  if (host === null) {
+    return "not known";
+  }
   const quota = host.cpuQuota === null ? "" : ` (quota ${host.cpuQuota})`;
-  const nodes = new Set(cells.map(({ placement }) => placement.numaNode));
+  const nodes = new Set(cells.map(({ placement }) => placement?.numaNode));
   const [node] = nodes;
   const placed = nodes.size === 1 && node != null ? `, buffers on node ${node}` : "";
   const guest = [host.virtualization, host.container].filter((name) => name !== null);
@@ -104,41 +115,4 @@ function hostOf({ host, cells }: ResultDocument): string {
     `${counted(host.numaNodes, "NUMA node")}${placed}`,
     ...(guest.length === 0 ? [] : [`in ${listed(guest)}`]),
   ].join(", ");
-}
-
-function cacheOf(cells: readonly CellResult[]): string {
-  const states = new Set(cells.map(({ cache }) => cache));
-  const descriptions: string[] = [];
-  if (states.has("cold")) {
-    descriptions.push(describeColdPool(cells.filter(({ cache }) => cache === "cold")));
-  }
-  if (states.has("warm")) {
-    descriptions.push("warm: each worker copies one buffer again and again");
-  }
-  return descriptions.join("; ");
-}
-
-function describeColdPool(cells: readonly CellResult[]): string {
-  const pools = cells.map(({ cachePool }) => cachePool.totalBytes).filter((bytes) => bytes > 0);
-  const [pool] = cells.map(({ cachePool }) => cachePool);
-  if (pools.length === 0 || pool === undefined) {
-    return "cold: buffers are rotated";
-  }
-  const least = formatSizeRounded(Math.min(...pools));
-  const most = formatSizeRounded(Math.max(...pools));
-  const span = least === most ? least : `${least} to ${most}`;
-  const cache = `${formatSizeRounded(pool.lastLevelCacheBytes)}, from ${pool.lastLevelCacheSource}`;
-  return `cold: buffers rotated through ${span} (last-level cache ${cache})`;
-}
-
-function timingOf(cells: readonly CellResult[]): string {
-  const timers = new Set(cells.map(({ timer }) => timer));
-  const methods: string[] = [];
-  if (timers.has("wall")) {
-    methods.push("wall clock, from release to last completion");
-  }
-  if (timers.has("event")) {
-    methods.push("events, on the copy engine alone");
-  }
-  return `${methods.join("; ")}; medians, ± half a 95 % stopping interval`;
 }

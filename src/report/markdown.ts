@@ -57,7 +57,7 @@ function cellText({ text, note, tone }: Figure): string {
   return tone === "failure" || tone === "mismatch" ? `**${shown}**` : shown;
 }
 
-function listItem({ text, tone }: Note): string {
+export function listItem({ text, tone }: Note): string {
   return tone === "failure" || tone === "mismatch"
     ? `- **${escapeMarkdown(text)}**`
     : `- ${escapeMarkdown(text)}`;
@@ -68,7 +68,7 @@ function tableRow(cells: readonly string[]): string {
 }
 
 /** What Markdown would take for its own: markup, a list within a list, a line break that ends a table's row. */
-function escapeMarkdown(text: string): string {
+export function escapeMarkdown(text: string): string {
   return text
     .replaceAll(/[\\`*_|<>[\]]/g, "\\$&")
     .replace(/^[-+](?= )/, "\\$&")

@@ -4,7 +4,10 @@ import type { HostRecord, ResultDocument } from "./schema.js";
 export type FingerprintParts = Pick<
   ResultDocument,
   "backend" | "devices" | "driverVersion" | "cudaVersion" | "host"
-> & { pinbenchVersion: string };
+> & {
+  /** Null where another tool measured. */
+  pinbenchVersion: string | null;
+};
 
 /**
  * What two results must share to be compared, one string a fact; null where the fact is not known. It names no
@@ -19,14 +22,14 @@ export function fingerprint(parts: FingerprintParts): Record<string, string | nu
     driver: parts.driverVersion,
     cuda: parts.cudaVersion,
     linkUnderLoad: distinct(devices.map(({ link }) => describeLink(link?.generation, link?.width))),
-    cpu: host.cpuModel,
-    usableCpus: describeCpus(host),
-    numaNodes: String(host.numaNodes),
-    kernel: host.kernel,
-    transparentHugePages: host.transparentHugePages,
-    governor: host.governor,
-    virtualization: host.virtualization,
-    container: host.container,
+    cpu: host?.cpuModel ?? null,
+    usableCpus: host === null ? null : describeCpus(host),
+    numaNodes: host === null ? null : String(host.numaNodes),
+    kernel: host?.kernel ?? null,
+    transparentHugePages: host?.transparentHugePages ?? null,
+    governor: host?.governor ?? null,
+    virtualization: host?.virtualization ?? null,
+    container: host?.container ?? null,
     pinbench: parts.pinbenchVersion,
   };
 }

@@ -2,7 +2,8 @@ import { z } from "zod";
 
 /**
  * The result document, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates decimal GB/s; what is not
- * known is null. schema/result-v1.json is generated from here (`npm run schema`).
+ * known is null: much of it where `importedFrom` is set. schema/result-v1.json is generated from here
+ * (`npm run schema`).
  */
 
 const count = z.number().int().nonnegative();
@@ -55,12 +56,12 @@ const deviceSchema = z.object({
   ordinal: count,
   name: z.string(),
   uuid: z.string().nullable(),
-  pciBusId: z.string(),
-  totalMemoryBytes: count,
-  computeCapability: z.string(),
-  multiprocessors: count,
-  l2CacheBytes: count,
-  copyEngines: count,
+  pciBusId: z.string().nullable(),
+  totalMemoryBytes: count.nullable(),
+  computeCapability: z.string().nullable(),
+  multiprocessors: count.nullable(),
+  l2CacheBytes: count.nullable(),
+  copyEngines: count.nullable(),
   numaNode: count.nullable(),
   /** Read under load in the first cells; null where NVML does not tell. */
   link: linkSchema.nullable(),
@@ -152,20 +153,24 @@ export const cellResultSchema = z.object({
   timer: z.enum(["wall", "event"]),
   cache: z.enum(["cold", "warm"]),
   workerKind: z.literal("thread"),
-  placement: z.object({ numaNode: count.nullable(), cpus: z.array(count) }),
-  pages: z.object({
-    /** "base" 4 KiB pages as malloc or the driver gives them, "huge" where huge pages were asked for. */
-    kind: z.enum(["base", "huge", "device"]),
-    arenaBytes: count,
-    hugePageBytes: count.nullable(),
-  }),
-  cachePool: z.object({
-    buffersPerWorker: count,
-    totalBytes: count,
-    lastLevelCacheBytes: count,
-    lastLevelCacheSource: z.string(),
-  }),
-  syncMode: z.literal("spin"),
+  placement: z.object({ numaNode: count.nullable(), cpus: z.array(count) }).nullable(),
+  pages: z
+    .object({
+      /** "base" 4 KiB pages as malloc or the driver gives them, "huge" where huge pages were asked for. */
+      kind: z.enum(["base", "huge", "device"]),
+      arenaBytes: count,
+      hugePageBytes: count.nullable(),
+    })
+    .nullable(),
+  cachePool: z
+    .object({
+      buffersPerWorker: count,
+      totalBytes: count,
+      lastLevelCacheBytes: count,
+      lastLevelCacheSource: z.string(),
+    })
+    .nullable(),
+  syncMode: z.literal("spin").nullable(),
   /** 0 until the cell has been calibrated. */
   copiesPerSample: count,
   samples: z.array(samplesSchema),
@@ -185,14 +190,16 @@ export const resultSchema = z.object({
   tool: z.object({
     name: z.literal("pinbench"),
     version: z.string(),
-    compiler: z.string(),
-    kernels: z.boolean(),
+    compiler: z.string().nullable(),
+    kernels: z.boolean().nullable(),
   }),
+  /** Set where another tool measured: it, its version, and the name of the file that pinbench read. */
+  importedFrom: z.object({ tool: z.string(), version: z.string().nullable(), file: z.string() }).nullish(),
   run: z.object({
     id: z.string(),
     startedAt: z.iso.datetime(),
     finishedAt: z.iso.datetime().nullable(),
-    wallNs: nanoseconds,
+    wallNs: nanoseconds.nullable(),
     argv: z.array(z.string()),
     status: z.enum(["running", "complete", "aborted", "failed"]),
     error: errorSchema.nullable(),
@@ -201,28 +208,33 @@ export const resultSchema = z.object({
   /** Set for the emulated device: its figures are no GPU's. */
   notice: z.string().nullable(),
   driverVersion: z.string().nullable(),
-  cudaVersion: z.string(),
-  host: hostSchema,
+  cudaVersion: z.string().nullable(),
+  host: hostSchema.nullable(),
   devices: z.array(deviceSchema),
   /** What two results must share to be compared, one string a fact. */
   fingerprint: z.record(z.string(), z.string().nullable()),
-  plan: z.object({
-    preset: z.enum(["quick", "default", "shmoo"]).nullable(),
-    precision: z.number().positive(),
-    budgetNs: nanoseconds,
-    /** A fixed count of samples a cell; null where precision and budget decide. */
-    samplesPerCell: count.nullable(),
-    verify: z.boolean(),
-    seed: count,
-    staging: z.object({ chunkBytes: count, slots: count }),
-    cells: count,
-    rounds: count,
-    estimatedHostBytes: count,
-    estimatedPinnedBytes: count,
-    estimatedDeviceBytes: count,
-    /** What the preset left out on this machine, and why. */
-    notes: z.array(z.string()),
-  }),
+  /** What pinbench was to measure. */
+  plan: z
+    .object({
+      preset: z.enum(["quick", "default", "shmoo"]).nullable(),
+      precision: z.number().positive(),
+      budgetNs: nanoseconds,
+      /** A fixed count of samples a cell; null where precision and budget decide. */
+      samplesPerCell: count.nullable(),
+      verify: z.boolean(),
+      seed: count,
+      staging: z.object({ chunkBytes: count, slots: count }),
+      /** Where workers ran: "local" to each device, or the node that --numa named. Absent in older results. */
+      numa: z.union([z.literal("local"), count]).nullish(),
+      cells: count,
+      rounds: count,
+      estimatedHostBytes: count,
+      estimatedPinnedBytes: count,
+      estimatedDeviceBytes: count,
+      /** What the preset left out on this machine, and why. */
+      notes: z.array(z.string()),
+    })
+    .nullable(),
   coldStart: z.array(coldStartSchema),
   cells: z.array(cellResultSchema),
 });

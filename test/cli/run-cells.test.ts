@@ -50,8 +50,8 @@ describe("every memory kind in every direction", () => {
       kind: "huge",
       hugePageBytes: expect.any(Number),
     });
-    expect(cellOf(document, { direction: "h2d", memory: "pinned" }).pages.kind).toBe("base");
-    expect(cellOf(document, { direction: "d2d" }).pages.kind).toBe("device");
+    expect(cellOf(document, { direction: "h2d", memory: "pinned" }).pages?.kind).toBe("base");
+    expect(cellOf(document, { direction: "d2d" }).pages?.kind).toBe("device");
   });
 
   it("is accompanied by what the device costs once", () => {
@@ -123,7 +123,7 @@ describe("modes and timers", () => {
 describe("samples", () => {
   it("are taken in interleaved rounds, which the document records", async () => {
     const { document } = await measureSmall(["--memory", "pageable,pinned"]);
-    expect(document.plan.rounds).toBe(3);
+    expect(document.plan?.rounds).toBe(3);
     const samples = document.cells.flatMap((cell) => cell.samples);
     for (const { round } of samples) expect(round).toEqual([0, 0, 1, 1, 2, 2]);
     const startsOf = (wanted: number) =>
@@ -134,7 +134,7 @@ describe("samples", () => {
 
   it("are as many as --samples says, and convergence plays no part", async () => {
     const { document } = await measureSmall([...kind, "--samples", "10"]);
-    expect(document.plan.samplesPerCell).toBe(10);
+    expect(document.plan?.samplesPerCell).toBe(10);
     expect(document.cells[0]?.stats[0]?.samples).toBe(10);
   });
 
@@ -171,8 +171,8 @@ describe("the cache state", () => {
 
   it("is warm where one buffer is used again and again", async () => {
     const { document } = await measureSmall([...kind, "--cache", "cold,warm"]);
-    expect(cellOf(document, { cache: "warm" }).cachePool.buffersPerWorker).toBe(1);
-    expect(cellOf(document, { cache: "cold" }).cachePool.buffersPerWorker).toBe(32);
+    expect(cellOf(document, { cache: "warm" }).cachePool?.buffersPerWorker).toBe(1);
+    expect(cellOf(document, { cache: "cold" }).cachePool?.buffersPerWorker).toBe(32);
   });
 });
 
@@ -183,15 +183,15 @@ describe("what is recorded of how it was measured", () => {
     expect(document.plan).toMatchObject({ seed: 7, staging: { chunkBytes: 16384, slots: 4 }, verify: true });
     for (const { placement, outcome } of document.cells) {
       expect(outcome).not.toBe("failed");
-      expect(placement.numaNode).toBe(0);
-      expect(placement.cpus.length).toBeGreaterThan(0);
+      expect(placement?.numaNode).toBe(0);
+      expect(placement?.cpus.length).toBeGreaterThan(0);
     }
   });
 
   it("is that nothing was verified with --no-verify", async () => {
     const { exitCode, document } = await measureSmall([...kind, "--no-verify"]);
     expect(exitCode).toBe(0);
-    expect(document.plan.verify).toBe(false);
+    expect(document.plan?.verify).toBe(false);
     expect(document.cells[0]?.verification).toBeNull();
   });
 

@@ -75,7 +75,7 @@ describe("runPlan", () => {
     expect(document.run).toMatchObject({ status: "complete", error: null });
     expect(document.cudaVersion).toBe("12.9");
     expect(outcomesOf(document)).toEqual(["converged", "converged"]);
-    expect(document.plan.rounds).toBe(3);
+    expect(document.plan?.rounds).toBe(3);
     expect(document.coldStart).toMatchObject([{ device: 0, initNs: 5, contextNs: 1e6, firstCopyNs: 1000 }]);
     expect(session.isClosed).toBe(true);
   });

@@ -1,10 +1,11 @@
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { type DevicesReport, devicesReport } from "../../src/report/devices.js";
+import { type DeviceEntry, type DevicesReport, devicesReport } from "../../src/report/devices.js";
 import { emulatedNotice } from "../../src/results/notice.js";
+import type { DeviceRecord } from "../../src/results/schema.js";
 import { buildDevice, buildHost, GiB } from "../helpers/result-document.js";
 
-const { numaNode, linkLimitGBps, ...facts } = buildDevice();
+const { numaNode, linkLimitGBps, ...facts } = buildDevice() as DeviceRecord & DeviceEntry;
 
 const report: DevicesReport = {
   backend: "cuda",

@@ -82,7 +82,7 @@ describe("pinned against pageable", () => {
 
   it("takes intervals for equal that are as wide as the run was asked for", () => {
     const document = buildDocument({ cells: pair(MiB, 10, 11, { relativeHalfWidth: 0.09 }) });
-    const coarse = { ...document, plan: { ...document.plan, precision: 0.1 } };
+    const coarse = { ...document, plan: { ...document.plan!, precision: 0.1 } };
     expect(findings(coarse)[0]?.text).toBe("pinned gains nothing at 1 MiB (H2D)");
   });
 

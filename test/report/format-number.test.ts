@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import {
+  formatChange,
   formatGBps,
   formatHalfWidth,
+  formatMargin,
   formatMicroseconds,
   formatPrecision,
   formatRatio,
+  formatSetting,
   formatShare,
   formatWholeShare,
 } from "../../src/report/format-number.js";
@@ -57,5 +60,25 @@ describe("numbers for people", () => {
   it("rounds intervals up and shows a precision as it was given", () => {
     expect([0.0101, 0.021, 0.123].map(formatHalfWidth)).toEqual(["±1.1 %", "±2.1 %", "±13 %"]);
     expect([0.01, 0.005, 0.1].map(formatPrecision)).toEqual(["±1 %", "±0.5 %", "±10 %"]);
+  });
+
+  it.each([
+    [-0.0983, "down", "−9.9 %"],
+    [-0.0983, "up", "−9.8 %"],
+    [0.0327, "down", "+3.2 %"],
+    [0.0327, "up", "+3.3 %"],
+    [-0.098, "down", "−9.8 %"],
+    [0.902 / 1 - 1, "down", "−9.8 %"],
+    [-0.0001, "up", "0.0 %"],
+    [-0.0001, "down", "−0.1 %"],
+    [0, "up", "0.0 %"],
+    [-1, "down", "−100.0 %"],
+  ] as const)("shows a change of %f, rounded %s, as %s with a real minus sign", (change, towards, shown) => {
+    expect(formatChange(change, towards)).toBe(shown);
+  });
+
+  it("rounds how far an interval reaches up, and shows a setting as it was given", () => {
+    expect([0.1661, 749.01, 0].map(formatMargin)).toEqual(["0.17", "749.1", "0.00"]);
+    expect([0.03, 0.005, 0.1].map(formatSetting)).toEqual(["3 %", "0.5 %", "10 %"]);
   });
 });

@@ -1,0 +1,70 @@
+// `pinbench check` on simulated processes: the rule itself is the one that the command uses.
+import { compare, findSuspects } from "../../dist/regress/compare.js";
+import { defaultSignificance } from "../../dist/regress/rule.js";
+import { defaultThresholds } from "../../dist/regress/thresholds.js";
+import { noisyCells } from "./noise-model.mjs";
+
+const rule = {
+  significance: defaultSignificance,
+  thresholds: defaultThresholds,
+  allowMismatch: false,
+  strict: false,
+};
+
+/** Indices of the cells that a check calls slower; `fresh` are the processes of its confirmation. */
+export function slowerByCheck({ baseline, first, fresh }) {
+  const request = requestOf("check", baseline, first);
+  const suspects = findSuspects(request);
+  if (suspects.length === 0) return [];
+  const wanted = new Set(suspects);
+  return slowerIn(compare({ ...request, suspects, fresh: runsOf(fresh, ({ id }) => wanted.has(id)) }).cells);
+}
+
+/** The same by `compare`, which measures nothing again. */
+export function slowerByCompare(baseline, candidate) {
+  return slowerIn(compare(requestOf("compare", baseline, candidate)).cells);
+}
+
+function requestOf(command, baseline, candidate) {
+  return {
+    version: "simulation",
+    command,
+    baseline: { path: null, runs: runsOf(baseline) },
+    candidate: { path: null, runs: runsOf(candidate) },
+    fresh: [],
+    suspects: [],
+    rule,
+  };
+}
+
+function slowerIn(cells) {
+  return cells
+    .filter(({ verdict }) => verdict === "slower")
+    .map(({ id }) => noisyCells.findIndex(({ cell }) => cell.id === id));
+}
+
+function runsOf(session, isWanted = () => true) {
+  return session.map((logMedians) => ({
+    path: null,
+    startedAt: "2026-01-01T00:00:00.000Z",
+    status: "complete",
+    importedFrom: null,
+    backend: "cuda",
+    pinbenchVersion: "simulation",
+    deviceNames: [],
+    fingerprint: {},
+    settings: null,
+    lastLevelCacheBytes: null,
+    cells: noisyCells.flatMap(({ cell }, i) =>
+      isWanted(cell)
+        ? [
+            {
+              cell,
+              figures: [{ moved: cell.direction, unit: "GB/s", value: Math.exp(logMedians[i]) }],
+              absence: null,
+            },
+          ]
+        : [],
+    ),
+  }));
+}

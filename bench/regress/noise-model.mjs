@@ -1,0 +1,68 @@
+// Noise like that recorded on a GPU: results/nvidia-h200/noise.json, the medians of 60 cells in 45 processes that
+// ran one after the other.
+import { readFileSync } from "node:fs";
+import { median } from "../../dist/stats/median.js";
+
+const recording = JSON.parse(
+  readFileSync(new URL("../../results/nvidia-h200/noise.json", import.meta.url), "utf8"),
+);
+
+/**
+ * Logarithms of each cell's medians, taken apart: the offset that the cells of a memory kind share in a process (their
+ * median), and what is each cell's own.
+ */
+function takeApart(cells) {
+  const centred = cells.map(({ mediansGBps }) => centre(mediansGBps.map(Math.log)));
+  const offsets = {};
+  for (const memory of new Set(cells.map((cell) => cell.memory))) {
+    const rows = centred.filter((_, i) => cells[i].memory === memory);
+    offsets[memory] = centre(rows[0].map((_, process) => median(rows.map((row) => row[process]))));
+  }
+  return cells.map((cell, i) => ({
+    cell: {
+      id: cell.id,
+      device: 0,
+      direction: cell.direction,
+      memory: cell.memory,
+      sizeBytes: cell.sizeBytes,
+      workers: cell.workers,
+      mode: "throughput",
+      timer: "wall",
+      cache: "cold",
+    },
+    centre: median(cell.mediansGBps.map(Math.log)),
+    offsets: offsets[cell.memory],
+    own: centre(centred[i].map((value, process) => value - offsets[cell.memory][process])),
+  }));
+}
+
+function centre(values) {
+  const middle = median(values);
+  return values.map((value) => value - middle);
+}
+
+export const noisyCells = takeApart(recording.cells);
+export const processes = recording.processes;
+
+/**
+ * A session of `count` processes that follow one another: [process][cell], logarithms of medians. The offsets are a
+ * stretch of the recording, so that their drift and correlation are as recorded (at its end it runs backwards);
+ * the cells' own parts are drawn one by one, heavy tails included, or with `keepOrder` come from the same stretch as
+ * well, so that each cell wanders by itself as it did in the recording. All of it is `scale` times as large.
+ */
+export function simulateSession(count, scale, random, { keepOrder = false } = {}) {
+  const first = Math.floor(random() * processes);
+  return Array.from({ length: count }, (_, step) => {
+    const at = reflect(first + step, processes);
+    return noisyCells.map(({ centre, offsets, own }) => {
+      const ownAt = keepOrder ? at : Math.floor(random() * processes);
+      return centre + scale * (offsets[at] + own[ownAt]);
+    });
+  });
+}
+
+/** 0, 1, … n - 1, n - 1, … 1, 0, 0, 1, … */
+function reflect(index, length) {
+  const position = index % (2 * length);
+  return position < length ? position : 2 * length - 1 - position;
+}

@@ -1,0 +1,43 @@
+// `node bench/regress/recorded-spread.mjs [FILE]`: what src/regress/recorded-spread.ts, and offsetCorrelation in
+// src/regress/noise.ts, must say, from the recorded runs.
+import { readFileSync } from "node:fs";
+
+const recorded = new URL("../../results/nvidia-h200/noise.json", import.meta.url);
+const { cells, processes } = JSON.parse(readFileSync(process.argv[2] ?? recorded, "utf8"));
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const squares = (values) => values.reduce((sum, value) => sum + (value - mean(values)) ** 2, 0);
+const variance = (values) => squares(values) / (values.length - 1);
+const median = (values) => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+};
+
+const logsOf = (memory) =>
+  cells.filter((cell) => cell.memory === memory).map((cell) => cell.mediansGBps.map(Math.log));
+
+/** Of the scaled inverse chi-square distribution whose coefficient of variation the cells' variances have. */
+function spread(logs) {
+  const variances = logs.map(variance);
+  const degreesOfFreedom = 4 + (2 * mean(variances) ** 2) / variance(variances);
+  return { variance: mean(variances), degreesOfFreedom };
+}
+
+/** Of the offsets that all cells share in a process: the median over the cells of each one's distance to its own. */
+function lagOneCorrelation(logs) {
+  const residuals = logs.map((values) => values.map((value) => value - median(values)));
+  const offsets = Array.from({ length: processes }, (_, p) => median(residuals.map((row) => row[p])));
+  const distances = offsets.map((value) => value - mean(offsets));
+  const products = distances.slice(1).reduce((sum, value, p) => sum + value * distances[p], 0);
+  return products / squares(offsets);
+}
+
+for (const memory of new Set(cells.map((cell) => cell.memory))) {
+  const logs = logsOf(memory);
+  const { variance: ofOne, degreesOfFreedom } = spread(logs);
+  console.log(
+    `${memory}: { variance: ${ofOne.toExponential(2)}, degreesOfFreedom: ${degreesOfFreedom.toFixed(1)} },`,
+    `offsets' lag-1 correlation ${lagOneCorrelation(logs).toFixed(2)}`,
+  );
+}

@@ -1,0 +1,30 @@
+import type { ExitCode } from "../errors.js";
+import { compare } from "../regress/compare.js";
+import { readResultSet } from "../regress/result-set.js";
+import { type ComparisonFlags, ruleOf } from "./comparison-options.js";
+import { configNote, loadConfig } from "./config.js";
+import { comparisonOutputs, deliverComparison } from "./deliver-comparison.js";
+
+/** `pinbench compare`: returns the exit code; throws PinbenchError. */
+export async function compareFiles(
+  baseline: string,
+  candidate: string,
+  flags: ComparisonFlags,
+  version: string,
+): Promise<ExitCode> {
+  const config = await loadConfig(flags);
+  const outputs = await comparisonOutputs(flags);
+  const comparison = compare({
+    version,
+    command: "compare",
+    baseline: await readResultSet(baseline, "baseline"),
+    candidate: await readResultSet(candidate, "candidate"),
+    fresh: [],
+    suspects: [],
+    rule: ruleOf(flags, config),
+  });
+  if (config.path !== null && !flags.quiet) {
+    process.stderr.write(`pinbench: ${configNote(config.path)}\n`);
+  }
+  return deliverComparison(comparison, outputs, flags);
+}

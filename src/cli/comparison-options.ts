@@ -1,0 +1,73 @@
+import { type Command, Option } from "commander";
+import { PinbenchError } from "../errors.js";
+import { defaultSignificance, type Rule } from "../regress/rule.js";
+import { mergeThresholds, parseThresholdFlag, type Thresholds } from "../regress/thresholds.js";
+import type { ComparisonFormat } from "../report/comparison/formats.js";
+import type { LoadedConfig } from "./config.js";
+import { collect } from "./option-values.js";
+
+/** The flags that `compare` and `check` share, parsed. */
+export interface ComparisonFlags {
+  threshold: Partial<Thresholds>[];
+  significance?: number;
+  strict?: boolean;
+  allowMismatch?: boolean;
+  format?: ComparisonFormat;
+  json?: boolean;
+  output: string[];
+  config?: string | false;
+  quiet?: boolean;
+  color: boolean;
+  debug?: boolean;
+}
+
+const formats = ["table", "json", "markdown", "junit", "github", "bmf", "benchmark-action"] as const;
+
+export function addComparisonOptions(command: Command): Command {
+  return command
+    .option(
+      "--threshold <rule>",
+      "drop that counts: 5%, pageable=10%, d2h=6% or d0/h2d/*=8% (repeatable)",
+      (text: string, previous: Partial<Thresholds>[]) => [...previous, parseThresholdFlag(text)],
+      [],
+    )
+    .option("--significance <level>", "chance of any false alarm (0.003)", parseSignificance)
+    .option("--strict", "exit with 6 where a cell is inconclusive or missing")
+    .option("--no-strict", "let those pass, whatever the configuration says")
+    .option("--allow-mismatch", "compare although GPU or link width differ")
+    .addOption(new Option("--format <name>", "what to print").choices(formats))
+    .option("--json", "short for --format json")
+    .option("--output <file>", "also write a file; .json .md .txt .xml (JUnit) (repeatable)", collect, [])
+    .option("--config <file>", "read this configuration instead of the nearest pinbench.config.json")
+    .option("--no-config", "read no configuration")
+    .option("--quiet", "no progress and no notes on stderr")
+    .option("--no-color", "no colours")
+    .option("--debug", "show where an error came from");
+}
+
+/** By what to judge: flags win over the configuration. */
+export function ruleOf(flags: ComparisonFlags, config: LoadedConfig): Rule {
+  return {
+    significance: flags.significance ?? config.significance ?? defaultSignificance,
+    thresholds: mergeThresholds(config.thresholds, ...flags.threshold),
+    allowMismatch: flags.allowMismatch ?? false,
+    strict: flags.strict ?? config.strict ?? false,
+  };
+}
+
+export function comparisonFormat(flags: ComparisonFlags): ComparisonFormat {
+  if (flags.json && flags.format !== undefined && flags.format !== "json") {
+    throw new PinbenchError("usage", `--json and --format ${flags.format} contradict each other.`, {
+      hint: "Leave one of them out; --output FILE writes a second format.",
+    });
+  }
+  return flags.json ? "json" : (flags.format ?? "table");
+}
+
+function parseSignificance(text: string): number {
+  const level = Number(text);
+  if (text.trim() !== "" && level > 0 && level <= 0.5) return level;
+  throw new PinbenchError("usage", `"${text}" is not a significance: that lies above 0 and up to 0.5.`, {
+    hint: "Write for example --significance 0.01.",
+  });
+}

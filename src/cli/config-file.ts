@@ -1,0 +1,109 @@
+import { existsSync } from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { PinbenchError } from "../errors.js";
+import { readTextFile } from "../results/read-text.js";
+
+/** A configuration as it was read, not yet checked. */
+export interface ConfigFile {
+  /** Absolute. */
+  path: string;
+  /** Where in the file it stands: at the top, or in package.json below this key. */
+  key: "pinbench" | null;
+  value: unknown;
+}
+
+const configName = "pinbench.config.json";
+const packageName = "package.json";
+
+/**
+ * The nearest pinbench.config.json, or package.json with the key pinbench, from `folder` upwards to the home folder
+ * or the root; null without one. Files are read as JSON, never run. Throws a usage error.
+ */
+export async function findConfigFile(folder: string): Promise<ConfigFile | null> {
+  // Loaded here, so that only commands that search pay for it.
+  const { lilconfig } = await import("lilconfig");
+  const parse = (path: string, text: string) =>
+    basename(path) === packageName ? parsePackage(text, shownPath(path)) : parseJson(text, shownPath(path));
+  const { search } = lilconfig("pinbench", {
+    searchPlaces: [configName, packageName],
+    packageProp: "pinbench",
+    loaders: { ".json": parse },
+    ignoreEmptySearchPlaces: false,
+    cache: false,
+  });
+  const found = await search(folder).catch(async (error: unknown) => {
+    if (!(error instanceof PinbenchError)) await sayWhatCannotBeRead(folder);
+    throw error;
+  });
+  if (found === null) return null;
+  if (found.isEmpty) throw empty(shownPath(found.filepath));
+  const key = basename(found.filepath) === packageName ? "pinbench" : null;
+  return { path: found.filepath, key, value: found.config };
+}
+
+/** The file that `--config` names: JSON whatever its name, but for package.json, whose key pinbench is taken. */
+export async function readConfigFile(given: string, folder: string | null): Promise<ConfigFile> {
+  const path = folder === null ? given : resolve(folder, given);
+  const name = shownPath(path);
+  const text = await readTextFile(name);
+  if (text.trim() === "") throw empty(name);
+  const value = parseJson(text, name);
+  if (basename(path) !== packageName) return { path, key: null, value };
+  if (isObject(value) && "pinbench" in value) return { path, key: "pinbench", value: value.pinbench };
+  throw new PinbenchError("usage", `${name} has no key "pinbench".`, {
+    hint: `Add it, or name a ${configName}.`,
+  });
+}
+
+/** As messages call it: from the working directory where it is below that, else in full. */
+export function shownPath(path: string): string {
+  const folder = workingDirectory();
+  const short = folder === null ? path : relative(folder, path);
+  return short.startsWith("..") ? path : short;
+}
+
+/** Null where it was removed: pinbench measures there all the same. */
+export function workingDirectory(): string | null {
+  try {
+    return process.cwd();
+  } catch {
+    return null;
+  }
+}
+
+function parseJson(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch (cause) {
+    // The engine quotes the text around the fault, line breaks included.
+    const reason = (cause as SyntaxError).message.replaceAll(/\s+/g, " ");
+    throw new PinbenchError("usage", `${name} is not JSON (${reason}).`, { cause });
+  }
+}
+
+/** A package.json that does not speak of pinbench is no business of ours, broken or not. */
+function parsePackage(text: string, name: string): unknown {
+  if (!text.includes('"pinbench"')) return {};
+  const value = parseJson(text, name);
+  return isObject(value) ? value : {};
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Goes where a search went that failed, since the system names the file for some of its errors only. */
+async function sayWhatCannotBeRead(folder: string): Promise<void> {
+  for (let above = resolve(folder); ; above = dirname(above)) {
+    for (const path of [join(above, configName), join(above, packageName)]) {
+      if (existsSync(path)) await readTextFile(shownPath(path));
+    }
+    if (above === dirname(above)) return;
+  }
+}
+
+function empty(name: string): PinbenchError {
+  return new PinbenchError("usage", `${name} is empty.`, {
+    hint: "Write at least {} into it, or leave it out with --no-config.",
+  });
+}

@@ -1,0 +1,85 @@
+import { formatSize } from "../plan/units.js";
+import type { Difference } from "./comparison.js";
+import type { RunFigures } from "./figures.js";
+
+/** What of the fingerprint is shown under which name, in this order. */
+const factNames: Readonly<Record<string, string>> = {
+  backend: "backend",
+  gpu: "GPU",
+  gpuCount: "number of GPUs",
+  linkUnderLoad: "link under load",
+  driver: "driver",
+  cuda: "CUDA",
+  cpu: "CPU",
+  usableCpus: "usable CPUs",
+  numaNodes: "NUMA nodes",
+  kernel: "kernel",
+  transparentHugePages: "transparent huge pages",
+  governor: "CPU governor",
+  virtualization: "virtualization",
+  container: "container",
+  pinbench: "pinbench",
+};
+
+/**
+ * What differs between two sets of runs. Another backend, another GPU and another link width make them not
+ * comparable; all else (a driver, a kernel, a link of a lower generation) is what one wants to compare. A fact that
+ * either side does not know is left out.
+ */
+export function findDifferences(
+  baseline: readonly RunFigures[],
+  candidate: readonly RunFigures[],
+): Difference[] {
+  const facts = Object.entries(factNames).map(([key, fact]) =>
+    difference(
+      fact,
+      baseline.map((run) => run.fingerprint[key] ?? null),
+      candidate.map((run) => run.fingerprint[key] ?? null),
+      blocking[key] ?? null,
+    ),
+  );
+  const settings = settingNames.map(([fact, read]) =>
+    difference(fact, baseline.map(read), candidate.map(read), null),
+  );
+  return [...facts, ...settings].filter((found) => found !== null);
+}
+
+/** Facts across which nothing can be compared, each with the part of it that counts. */
+const blocking: Readonly<Record<string, (value: string) => string>> = {
+  backend: (value) => value,
+  gpu: (value) => value,
+  // "gen5 x16": a lower generation is a regression to be found, a narrower link another slot.
+  linkUnderLoad: (value) => value.replaceAll(/gen\d+ /g, ""),
+};
+
+const settingNames: readonly (readonly [string, (run: RunFigures) => string | null])[] = [
+  [
+    "staging ring",
+    ({ settings }) =>
+      settings && `${settings.staging.slots} slots of ${formatSize(settings.staging.chunkBytes)}`,
+  ],
+  ["NUMA placement", ({ settings }) => settings && String(settings.numa)],
+  ["last-level cache", ({ lastLevelCacheBytes: bytes }) => (bytes === null ? null : formatSize(bytes))],
+];
+
+function difference(
+  fact: string,
+  baselineValues: readonly (string | null)[],
+  candidateValues: readonly (string | null)[],
+  blocks: ((value: string) => string) | null,
+): Difference | null {
+  const baseline = distinct(baselineValues);
+  const candidate = distinct(candidateValues);
+  if (baseline === null || candidate === null) return null;
+  const shown = { fact, baseline: baseline.join(" and "), candidate: candidate.join(" and ") };
+  if (shown.baseline === shown.candidate && (blocks === null || baseline.length === 1)) return null;
+  // Also where one side is a mixture of machines in itself.
+  const kinds = new Set([...baseline, ...candidate].map((value) => blocks?.(value)));
+  return { ...shown, blocks: blocks !== null && kinds.size > 1 };
+}
+
+/** The values that are known, once each; null where none is. */
+function distinct(values: readonly (string | null)[]): string[] | null {
+  const known = [...new Set(values.filter((value) => value !== null))].sort();
+  return known.length === 0 ? null : known;
+}

@@ -1,0 +1,98 @@
+import { type RepeatSettings, repeatSettings } from "../results/repeat-settings.js";
+import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
+
+/** A run as a comparison sees it: a figure a cell, without the samples, of which a folder of runs has millions. */
+export interface RunFigures {
+  /** Null where it was measured just now. */
+  path: string | null;
+  startedAt: string;
+  status: ResultDocument["run"]["status"];
+  /** The tool that measured it, where that was not pinbench. */
+  importedFrom: string | null;
+  backend: ResultDocument["backend"];
+  pinbenchVersion: string;
+  deviceNames: string[];
+  fingerprint: ResultDocument["fingerprint"];
+  settings: RepeatSettings | null;
+  /** Of the cells that are not measured on the device alone; null where it is not known. */
+  lastLevelCacheBytes: number | null;
+  cells: CellFigures[];
+}
+
+export type CellParameters = Pick<
+  CellResult,
+  "id" | "device" | "direction" | "memory" | "sizeBytes" | "workers" | "mode" | "timer" | "cache"
+>;
+
+export interface CellFigures {
+  cell: CellParameters;
+  /** Medians of this run's samples; none where the cell has no figure. */
+  figures: CellFigure[];
+  /** Why it has none. */
+  absence: Absence | null;
+}
+
+export interface CellFigure {
+  moved: CellStats["direction"];
+  unit: "GB/s" | "us";
+  value: number;
+}
+
+export interface Absence {
+  /** A failure is one of the machine; what was skipped or interrupted is not. */
+  isFailure: boolean;
+  reason: string;
+}
+
+/** What a comparison needs of a result. `path` is what messages call it; null where it was measured just now. */
+export function runFigures(document: ResultDocument, path: string | null): RunFigures {
+  return {
+    path,
+    startedAt: document.run.startedAt,
+    status: document.run.status,
+    importedFrom: document.importedFrom?.tool ?? null,
+    backend: document.backend,
+    pinbenchVersion: document.tool.version,
+    deviceNames: document.devices.map(({ name }) => name),
+    fingerprint: document.fingerprint,
+    settings: repeatSettings(document),
+    lastLevelCacheBytes: document.host?.lastLevelCacheBytes ?? null,
+    cells: document.cells.map(cellFigures),
+  };
+}
+
+function cellFigures(cell: CellResult): CellFigures {
+  const { id, device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
+  const absence = absenceOf(cell);
+  return {
+    cell: { id, device, direction, memory, sizeBytes, workers, mode, timer, cache },
+    figures: absence === null ? figuresOf(cell) : [],
+    absence,
+  };
+}
+
+function absenceOf({ outcome, error, skipReason }: CellResult): Absence | null {
+  switch (outcome) {
+    case "converged":
+    case "budget":
+      return null;
+    case "mismatch":
+      return { isFailure: true, reason: "the data came back wrong" };
+    case "failed":
+      return { isFailure: true, reason: `it failed: ${error?.message ?? "no reason is known"}` };
+    case "skipped":
+      return { isFailure: false, reason: `it was skipped: ${skipReason ?? "no reason is known"}` };
+    case null:
+      return { isFailure: false, reason: "its run ended before it was measured" };
+  }
+}
+
+/** One figure a cell: of bidir throughput the sum, in latency mode one a direction. */
+function figuresOf({ stats, mode }: CellResult): CellFigure[] {
+  const sum = stats.filter(({ direction }) => direction === "sum");
+  return (sum.length > 0 ? sum : stats).map(({ direction, bandwidthGBps, latencyUs }) =>
+    mode === "latency" && latencyUs !== null
+      ? { moved: direction, unit: "us", value: latencyUs.median }
+      : { moved: direction, unit: "GB/s", value: bandwidthGBps.median },
+  );
+}

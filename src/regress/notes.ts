@@ -1,0 +1,52 @@
+import type { ComparisonRequest, ResultSet } from "./compare.js";
+import type { CellComparison } from "./comparison.js";
+import type { RunFigures } from "./figures.js";
+import type { Series } from "./series.js";
+
+/** What a reader must know besides the verdicts, a sentence each. */
+export function comparisonNotes(
+  { baseline, candidate, fresh, command }: ComparisonRequest,
+  series: readonly Series[],
+  cells: readonly CellComparison[],
+): string[] {
+  const runs = [...baseline.runs, ...candidate.runs, ...fresh];
+  return [
+    ...unfinished(runs),
+    ...imported(baseline, candidate),
+    ...spreadSource(cells),
+    ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower")
+      ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
+      : []),
+    ...failures(series),
+  ];
+}
+
+function unfinished(runs: readonly RunFigures[]): string[] {
+  return runs
+    .filter(({ status }) => status !== "complete")
+    .map(({ path, status }) => `${path ?? "a run"} is ${status}: only its finished cells are compared`);
+}
+
+function imported(...sets: readonly ResultSet[]): string[] {
+  const tools = new Set(sets.flatMap(({ runs }) => runs.map(({ importedFrom }) => importedFrom)));
+  return [...tools]
+    .filter((tool) => tool !== null)
+    .map(
+      (tool) => `a side was imported from ${tool}: what it does not record of its machine is not compared`,
+    );
+}
+
+function spreadSource(cells: readonly CellComparison[]): string[] {
+  const recorded = cells.filter(({ spread }) => spread?.source === "recorded");
+  if (recorded.length === 0) return [];
+  const kinds = [...new Set(recorded.map(({ memory }) => memory))].join(", ");
+  return [
+    `one run on each side says nothing of the spread between runs: that of ${kinds} is taken from runs recorded on an NVIDIA H200; several runs on each side say more`,
+  ];
+}
+
+function failures(series: readonly Series[]): string[] {
+  const failed = series.filter(({ absence }) => absence?.isFailure);
+  const reasons = new Set(failed.map(({ cell, absence }) => `${cell.id}: ${absence?.reason}`));
+  return [...reasons];
+}

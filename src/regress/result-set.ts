@@ -1,0 +1,35 @@
+import { stat } from "node:fs/promises";
+import { PinbenchError } from "../errors.js";
+import { errorCode } from "../results/output-error.js";
+import { parseResult } from "../results/parse.js";
+import { readTextFile } from "../results/read-text.js";
+import { listRuns } from "../results/run-folder.js";
+import type { ResultSet } from "./compare.js";
+import { type RunFigures, runFigures } from "./figures.js";
+
+/**
+ * The runs of a result file, or of a folder of them, in the order in which they were measured. One file is held in
+ * memory at a time. Throws a usage error that names the file, and "notComparable" for a baseline that is not there.
+ */
+export async function readResultSet(path: string, role: "baseline" | "candidate"): Promise<ResultSet> {
+  const paths = (await isFolder(path, role)) ? await listRuns(path) : [path];
+  const runs: RunFigures[] = [];
+  for (const file of paths) runs.push(runFigures(parseResult(await readTextFile(file), file), file));
+  runs.sort((a, b) => a.startedAt.localeCompare(b.startedAt));
+  return { path, runs };
+}
+
+async function isFolder(path: string, role: "baseline" | "candidate"): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (cause) {
+    if (errorCode(cause) === "ENOENT" && role === "baseline") {
+      throw new PinbenchError("notComparable", `there is no baseline ${path}.`, {
+        hint: `Make one with \`pinbench baseline ${path}\`.`,
+        cause,
+      });
+    }
+    // What else is wrong with the path, reading it says.
+    return false;
+  }
+}

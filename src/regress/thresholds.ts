@@ -1,0 +1,91 @@
+import { PinbenchError } from "../errors.js";
+import { directions, memories } from "../plan/choices.js";
+
+/**
+ * The drop that counts as one, relative to the baseline (0.05 is 5 %); and the floors below which a change never
+ * counts, whatever its share.
+ */
+export interface Thresholds {
+  default: number;
+  /** By kind of memory. */
+  memory: Record<string, number>;
+  /** By direction. */
+  direction: Record<string, number>;
+  /** By a pattern of cell ids, in the order in which they are tried. */
+  cells: readonly { pattern: string; threshold: number }[];
+  /** For throughput, in decimal GB/s. */
+  floorGBps: number;
+  /** For latency, in microseconds a copy. */
+  floorUs: number;
+}
+
+/** What of a cell decides on its threshold. */
+export interface ThresholdCell {
+  id: string;
+  memory: string;
+  direction: string;
+}
+
+export const defaultThresholds: Thresholds = {
+  default: 0.05,
+  memory: {},
+  direction: {},
+  cells: [],
+  floorGBps: 0.05,
+  floorUs: 0.2,
+};
+
+/** The first pattern that matches the cell; without one what its memory, else its direction, else all cells have. */
+export function thresholdOf(thresholds: Thresholds, { id, memory, direction }: ThresholdCell): number {
+  const matching = thresholds.cells.find(({ pattern }) => matchesPattern(id, pattern));
+  return (
+    matching?.threshold ?? thresholds.memory[memory] ?? thresholds.direction[direction] ?? thresholds.default
+  );
+}
+
+/** Whether a whole id is like the pattern, in which `*` stands for any characters, slashes and none at all too. */
+export function matchesPattern(id: string, pattern: string): boolean {
+  const literals = pattern.split(/\*+/).map((text) => text.replaceAll(/[\\^$.|?+()[\]{}]/g, "\\$&"));
+  return new RegExp(`^${literals.join(".*")}$`, "s").test(id);
+}
+
+/** Later parts win over earlier ones and over `base`; patterns of cells, all kept, are tried in the order of parts. */
+export function mergeThresholds(base: Thresholds, ...parts: readonly Partial<Thresholds>[]): Thresholds {
+  return {
+    ...Object.assign({}, base, ...parts),
+    memory: Object.assign({}, base.memory, ...parts.map(({ memory }) => memory)),
+    direction: Object.assign({}, base.direction, ...parts.map(({ direction }) => direction)),
+    cells: [...parts.flatMap(({ cells }) => cells ?? []), ...base.cells],
+  };
+}
+
+/** The share meant by "5%" or "0.05". Throws a usage error for what is not above 0 and below 1. */
+export function parseThreshold(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text.trim());
+  const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === "%" ? 100 : 1);
+  if (share > 0 && share < 1) return share;
+  throw new PinbenchError("usage", `"${text}" is not a threshold, a share above 0 % and below 100 %.`, {
+    hint: "Write for example 5% or 0.05.",
+  });
+}
+
+/**
+ * One `--threshold`: "5%" for all cells, "pageable=10%" for a kind of memory, "d2h=6%" for a direction, or
+ * "d0/h2d/*=8%" for a pattern of cells. Throws a usage error.
+ */
+export function parseThresholdFlag(text: string): Partial<Thresholds> {
+  const separator = text.lastIndexOf("=");
+  if (separator < 0) return { default: parseThreshold(text) };
+  const name = text.slice(0, separator).trim();
+  const threshold = parseThreshold(text.slice(separator + 1));
+  if (isOneOf(memories, name)) return { memory: { [name]: threshold } };
+  if (isOneOf(directions, name)) return { direction: { [name]: threshold } };
+  if (/[/*]/.test(name)) return { cells: [{ pattern: name, threshold }] };
+  throw new PinbenchError("usage", `"${name}" is no memory kind, no direction and no pattern of cells.`, {
+    hint: `Choose from ${[...memories, ...directions].join(", ")}, or write a pattern such as d0/h2d/*.`,
+  });
+}
+
+function isOneOf(choices: readonly string[], name: string): boolean {
+  return choices.includes(name);
+}

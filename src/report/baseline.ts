@@ -1,0 +1,56 @@
+import type { ChalkInstance } from "chalk";
+import type { Sensitivity } from "../regress/sensitivity.js";
+import { roundUp } from "./format-number.js";
+import { type Column, figure } from "./grid.js";
+import { terminalGrid } from "./terminal-grid.js";
+import { counted } from "./wording.js";
+
+export interface BaselineReport {
+  path: string;
+  runs: number;
+  cells: number;
+  notice: string | null;
+  checkRuns: number;
+  /** Null where one run says nothing of it. */
+  sensitivity: Sensitivity | null;
+}
+
+const columns: readonly Column[] = [
+  { head: ["memory"], align: "left" },
+  { head: ["cells"], align: "right" },
+  { head: ["spread", "typical"], align: "right" },
+  { head: ["", "largest"], align: "right" },
+  { head: ["drop found", "typical"], align: "right" },
+  { head: ["", "largest"], align: "right" },
+];
+
+/** What a new baseline is good for, by kind of memory. */
+export function baselineReport(report: BaselineReport, chalk: ChalkInstance): string {
+  const { path, runs, cells, notice, checkRuns, sensitivity } = report;
+  const lines = [
+    ...(notice === null ? [] : [chalk.bold(`! ${notice}`)]),
+    `${path} holds ${counted(runs, "run")} of ${counted(cells, "cell")}.`,
+  ];
+  if (sensitivity === null) {
+    lines.push(
+      "One run says nothing of the spread between runs: --runs 10 makes a baseline to check against.",
+    );
+  } else {
+    const percent = (share: number) => figure(`${roundUp(share * 100, share < 0.1 ? 1 : 0)} %`);
+    const rows = sensitivity.kinds.map((kind) => [
+      figure(kind.name),
+      figure(String(kind.cells)),
+      percent(kind.typicalDeviation),
+      percent(kind.largestDeviation),
+      percent(kind.typicalDrop),
+      percent(kind.largestDrop),
+    ]);
+    lines.push(
+      "",
+      ...terminalGrid({ caption: "", columns, rows }, chalk).map((line) => `  ${line}`),
+      "",
+      `Spread is the standard deviation between runs. A drop of the size given is found 19 times out of 20 by a check of ${counted(checkRuns, "run")}, and as many to confirm.`,
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}

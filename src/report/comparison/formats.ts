@@ -1,0 +1,60 @@
+import type { ChalkInstance } from "chalk";
+import type { Comparison } from "../../regress/comparison.js";
+import { formatByExtension } from "../format-by-extension.js";
+import { jsonReport } from "../json.js";
+import { benchmarkActionReport } from "./benchmark-action.js";
+import { bmfReport } from "./bmf.js";
+import { githubReport } from "./github.js";
+import { junitReport } from "./junit.js";
+import { comparisonMarkdown } from "./markdown.js";
+import { comparisonTable } from "./table.js";
+
+/** Values of `--format` for `compare` and `check`. */
+export const comparisonFormats = [
+  "table",
+  "json",
+  "markdown",
+  "junit",
+  "github",
+  "bmf",
+  "benchmark-action",
+] as const;
+
+export type ComparisonFormat = (typeof comparisonFormats)[number];
+
+/** Three of the formats are JSON: .json is pinbench's own. */
+const formatOfExtension: ReadonlyMap<string, ComparisonFormat> = new Map([
+  [".json", "json"],
+  [".md", "markdown"],
+  [".txt", "table"],
+  [".xml", "junit"],
+]);
+
+/** The whole text of a comparison. Only the table has colours: those of the chalk instance. */
+export function renderComparison(
+  comparison: Comparison,
+  format: ComparisonFormat,
+  chalk: ChalkInstance,
+): string {
+  switch (format) {
+    case "table":
+      return comparisonTable(comparison, chalk);
+    case "json":
+      return jsonReport(comparison);
+    case "markdown":
+      return comparisonMarkdown(comparison);
+    case "junit":
+      return junitReport(comparison);
+    case "github":
+      return githubReport(comparison);
+    case "bmf":
+      return bmfReport(comparison);
+    case "benchmark-action":
+      return benchmarkActionReport(comparison);
+  }
+}
+
+/** The format that an `--output` path asks for by its extension. Throws a usage error for others. */
+export function comparisonFormatOfPath(path: string): ComparisonFormat {
+  return formatByExtension(path, formatOfExtension, "json");
+}

@@ -1,0 +1,92 @@
+import type { Comparison, ComparisonOutcome, Verdict } from "../../regress/comparison.js";
+import type { Tone } from "../grid.js";
+import { counted, listed } from "../wording.js";
+import { cellName, describeChange, slowerCells } from "./cell-text.js";
+
+/** The terms in which every output speaks of verdicts and of the outcome. */
+
+/** What a verdict says; also the order in which verdicts are named, what needs attention first. */
+export const verdictMeaning: Readonly<Record<Verdict, string>> = {
+  slower: "shown to be slower, by the cell's threshold or more",
+  missing: "in the baseline, without a figure in the candidate",
+  inconclusive: "that it is slower could be neither shown nor ruled out",
+  "not comparable": "measured under conditions that differ",
+  same: "not slower by the cell's threshold",
+  faster: "shown to be faster, by the cell's threshold or more",
+  new: "in the candidate alone",
+};
+
+const verdictOrder = Object.keys(verdictMeaning) as Verdict[];
+
+export const verdictTone: Readonly<Record<Verdict, Tone>> = {
+  slower: "failure",
+  missing: "warning",
+  inconclusive: "warning",
+  "not comparable": "warning",
+  same: "muted",
+  faster: "plain",
+  new: "plain",
+};
+
+export const outcomeTone: Readonly<Record<ComparisonOutcome, Tone>> = {
+  pass: "plain",
+  regression: "failure",
+  failed: "failure",
+  "not comparable": "failure",
+  inconclusive: "warning",
+};
+
+export function describeVerdict(verdict: Verdict): string {
+  return `${verdict}: ${verdictMeaning[verdict]}`;
+}
+
+/** The verdicts that at least one cell has. */
+export function presentVerdicts({ cells }: Comparison): Verdict[] {
+  return verdictOrder.filter((verdict) => cells.some((cell) => cell.verdict === verdict));
+}
+
+/** The outcome in one sentence with its numbers, without a full stop. */
+export function describeOutcome(comparison: Comparison): string {
+  switch (comparison.outcome) {
+    case "pass":
+    case "regression":
+      return describeCells(comparison);
+    case "failed":
+      return `a measurement failed; ${describeCells(comparison)}`;
+    case "inconclusive":
+      return `not decided, as --strict demands; ${describeCells(comparison)}`;
+    case "not comparable":
+      return `not comparable: ${describeObstacle(comparison)}`;
+  }
+}
+
+function describeCells(comparison: Comparison): string {
+  const { cells } = comparison;
+  if (cells.length === 0) {
+    return "no cell was compared";
+  }
+  const slower = slowerCells(cells);
+  const [worst] = slower;
+  if (worst === undefined) {
+    return `no cell is slower: ${tally(comparison)}`;
+  }
+  const verb = slower.length === 1 ? "is slower:" : "are slower, most of all";
+  const share = `${slower.length} of ${counted(cells.length, "cell")}`;
+  return `${share} ${verb} ${cellName(worst)} ${describeChange(worst)}`;
+}
+
+function describeObstacle(comparison: Comparison): string {
+  const facts = comparison.differences.filter(({ blocks }) => blocks).map(({ fact }) => fact);
+  if (facts.length > 0) {
+    return `${listed(facts)} ${facts.length === 1 ? "differs" : "differ"}`;
+  }
+  return comparison.cells.length === 0 ? "no cell was compared" : tally(comparison);
+}
+
+/** "57 same, 3 inconclusive". */
+function tally({ counts }: Comparison): string {
+  return verdictOrder
+    .filter((verdict) => counts[verdict] > 0)
+    .map((verdict) => `${counts[verdict]} ${verdict}`)
+    .join(", ");
+}

@@ -1,0 +1,26 @@
+import { extname } from "node:path";
+import { PinbenchError } from "../errors.js";
+
+/**
+ * The format that an `--output` path asks for by its extension, in any case; `formats` has the extensions in lower
+ * case, with their dot. Throws a usage error for others.
+ */
+export function formatByExtension<Format>(
+  path: string,
+  formats: ReadonlyMap<string, Format>,
+  formatOfStreams: Format,
+): Format {
+  const extension = extname(path).toLowerCase();
+  const format = formats.get(extension);
+  if (format !== undefined) {
+    return format;
+  }
+  // /dev/stdout and what a shell's >(…) gives have no extension to tell by.
+  if (extension === "" && /^\/(?:dev|proc)\//.test(path)) {
+    return formatOfStreams;
+  }
+  const found = extension === "" ? "has no extension" : `has the extension ${extension}`;
+  throw new PinbenchError("usage", `${path || '""'} ${found}, which names no format.`, {
+    hint: `Use one of ${[...formats.keys()].join(", ")}.`,
+  });
+}

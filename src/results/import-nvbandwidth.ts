@@ -1,0 +1,150 @@
+import { distribution } from "../stats/distribution.js";
+import { fingerprint } from "./fingerprint.js";
+import {
+  bufferSizeOf,
+  cudaVersionOf,
+  devicesOf,
+  mayHaveHugePages,
+  nvbandwidthVersion,
+} from "./nvbandwidth-facts.js";
+import { parseNvbandwidth } from "./nvbandwidth-json.js";
+import { type LeftOut, type NvbandwidthFigure, readFigures } from "./nvbandwidth-tests.js";
+import type { CellResult, ResultDocument } from "./schema.js";
+
+const hugePagesUnknown = "nvbandwidth does not record whether -H gave host memory huge pages";
+
+/** What names a cell, and is compared. */
+export type CellParameters = Pick<
+  CellResult,
+  "device" | "direction" | "memory" | "sizeBytes" | "workers" | "mode" | "timer" | "cache"
+>;
+
+export interface ImportOptions {
+  /** What messages call the file, a path as a rule. */
+  path: string;
+  /** Its name without a folder, for the document. */
+  fileName: string;
+  /** When it was measured; as nvbandwidth records none, the date of the file. */
+  measuredAt: Date;
+  /** nvbandwidth's -b in bytes; null for its default. */
+  bufferSizeBytes: number | null;
+  runId: string;
+  pinbenchVersion: string;
+  /** cellId of src/plan, which stands beside this layer: the ids are what a comparison joins on. */
+  cellId: (cell: CellParameters) => string;
+}
+
+export interface Imported {
+  document: ResultDocument;
+  bufferSizeBytes: number;
+  /** The buffer size is the default of nvbandwidth's version, recorded and stated nowhere. */
+  isBufferSizeAssumed: boolean;
+  leftOut: LeftOut[];
+}
+
+/**
+ * A result document of what nvbandwidth measured. All that it does not record is null; a cell has one sample, derived
+ * from the figure that was published. Throws one PinbenchError (usage) for a file that cannot be used.
+ */
+export function importNvbandwidth(text: string, options: ImportOptions): Imported {
+  const result = parseNvbandwidth(text, options.path);
+  const { figures, leftOut, gpuCount } = readFigures(result, options.path);
+  const size = bufferSizeOf(result, options.bufferSizeBytes, options.path);
+  const doubtsOf = ({ memory }: NvbandwidthFigure) => [
+    "one figure that nvbandwidth published: the sample is derived from it, and has no interval",
+    ...(size.isAssumed ? ["the size is nvbandwidth's default: its file does not record what it was"] : []),
+    ...(memory === "device"
+      ? ["the rate is twice the published one, which counts a byte read and written once"]
+      : []),
+    ...(memory === "pinned" && mayHaveHugePages(result) ? [hugePagesUnknown] : []),
+  ];
+  const cells = figures.map((figure) => cellOf(figure, size.bytes, doubtsOf(figure), options.cellId));
+  const devices = devicesOf(result);
+  const shared = {
+    backend: "cuda" as const,
+    driverVersion: result["Driver Version"] ?? null,
+    cudaVersion: cudaVersionOf(result),
+    devices,
+    host: null,
+  };
+  const document: ResultDocument = {
+    schemaVersion: 1,
+    tool: { name: "pinbench", version: options.pinbenchVersion, compiler: null, kernels: null },
+    importedFrom: { tool: "nvbandwidth", version: nvbandwidthVersion(result), file: options.fileName },
+    run: {
+      id: options.runId,
+      startedAt: options.measuredAt.toISOString(),
+      finishedAt: null,
+      wallNs: null,
+      argv: [],
+      status: "complete",
+      error: null,
+    },
+    ...shared,
+    notice: null,
+    fingerprint: {
+      ...fingerprint({ ...shared, pinbenchVersion: null }),
+      // Without a list of GPUs the matrix still has a column for each.
+      gpuCount: String(devices.length || gpuCount),
+    },
+    plan: null,
+    coldStart: [],
+    cells,
+  };
+  return { document, bufferSizeBytes: size.bytes, isBufferSizeAssumed: size.isAssumed, leftOut };
+}
+
+function cellOf(
+  { direction, memory, device, publishedGBps }: NvbandwidthFigure,
+  sizeBytes: number,
+  warnings: string[],
+  cellId: ImportOptions["cellId"],
+): CellResult {
+  const parameters = {
+    device,
+    direction,
+    memory,
+    sizeBytes,
+    workers: 1,
+    mode: "throughput",
+    timer: "event",
+    cache: "warm",
+  } as const;
+  const ofDevice = direction === "d2d";
+  return {
+    id: cellId(parameters),
+    ...parameters,
+    workerKind: "thread",
+    placement: null,
+    pages: null,
+    cachePool: null,
+    syncMode: null,
+    copiesPerSample: 1,
+    samples: [
+      {
+        direction,
+        bytesPerSample: sizeBytes,
+        startNs: [0],
+        durationNs: [sizeBytes / publishedGBps],
+        round: [0],
+      },
+    ],
+    stats: [
+      {
+        direction,
+        samples: 1,
+        bandwidthGBps: distribution([ofDevice ? 2 * publishedGBps : publishedGBps]),
+        relativeHalfWidth: null,
+        latencyUs: null,
+        linkShare: null,
+      },
+    ],
+    link: null,
+    verification: null,
+    // As a cell whose samples were too few for an interval.
+    outcome: "budget",
+    skipReason: null,
+    error: null,
+    warnings,
+  };
+}

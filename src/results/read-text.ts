@@ -1,0 +1,73 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { PinbenchError } from "../errors.js";
+import { errorCode } from "./output-error.js";
+
+/** The largest of our own results is a few MiB; what is far beyond is another file. 128 MiB. */
+const defaultLimitBytes = 128 * 1024 ** 2;
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  ENOTDIR: "a part of its path is a file, not a folder",
+  EISDIR: "it is a folder",
+  EACCES: "permission denied",
+  EPERM: "the operation is not permitted",
+  ELOOP: "its symbolic links lead in a circle",
+  ENAMETOOLONG: "its name is too long",
+};
+
+const chooseAnother = "Give the path of a file that can be read.";
+
+/**
+ * All of a text file as UTF-8, without a byte order mark. A fifo, /dev/stdin and what a shell's <(…) gives are read to
+ * their end. Rejects with one PinbenchError (usage) that names the path as it was given; nothing above `limitBytes`
+ * is ever held in memory.
+ */
+export async function readTextFile(path: string, limitBytes = defaultLimitBytes): Promise<string> {
+  if (path === "") throw unreadable('""', "it is no file name");
+  try {
+    const handle = await open(path, "r");
+    try {
+      const info = await handle.stat();
+      if (info.isDirectory()) throw unreadable(path, "it is a folder");
+      if (info.size > limitBytes) throw tooLarge(path, `it has ${describeMiB(info.size)}`, limitBytes);
+      // A byte order mark is no part of the text, and JSON.parse would stumble over it.
+      return new TextDecoder().decode(await readAll(handle, path, limitBytes));
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw error instanceof PinbenchError ? error : cannotRead(path, error);
+  }
+}
+
+/** In chunks: a stream tells no size, and a file may grow while it is read. */
+async function readAll(handle: FileHandle, path: string, limitBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(64 * 1024), 0, 64 * 1024, null);
+    if (bytesRead === 0) return Buffer.concat(chunks, total);
+    total += bytesRead;
+    if (total > limitBytes) throw tooLarge(path, "it is larger", limitBytes);
+    chunks.push(buffer.subarray(0, bytesRead));
+  }
+}
+
+function tooLarge(path: string, found: string, limitBytes: number): PinbenchError {
+  return unreadable(path, `${found}, and ${describeMiB(limitBytes)} is the most that is read`);
+}
+
+function cannotRead(path: string, cause: unknown): PinbenchError {
+  const code = errorCode(cause);
+  const reason = (code && reasons[code]) ?? code ?? String(cause);
+  return unreadable(path, reason, cause);
+}
+
+function unreadable(path: string, reason: string, cause?: unknown): PinbenchError {
+  return new PinbenchError("usage", `cannot read ${path}: ${reason}.`, { hint: chooseAnother, cause });
+}
+
+/** Rounded up to tenths, so that a size just above a limit never reads like the limit; small ones in bytes. */
+function describeMiB(bytes: number): string {
+  return bytes < 1024 ** 2 ? `${bytes} bytes` : `${Math.ceil((bytes / 1024 ** 2) * 10) / 10} MiB`;
+}

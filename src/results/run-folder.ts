@@ -1,0 +1,113 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { PinbenchError } from "../errors.js";
+import { cannotWrite, errorCode } from "./output-error.js";
+import { readTextFile } from "./read-text.js";
+import { checkWritable, finalize } from "./store.js";
+
+/**
+ * A folder of runs, the form of a baseline. Those that pinbench writes have a list of their runs (baseline.json), which
+ * is replaced whole: whatever happens while a new baseline is written, the list names either all of the old runs or
+ * all of the new ones. A folder without a list (files that somebody put together) holds what its *.json files hold.
+ */
+
+const listName = "baseline.json";
+
+const listSchema = z.object({
+  schemaVersion: z.literal(1),
+  kind: z.literal("baseline"),
+  /** Names of files in this folder. */
+  runs: z.array(z.string().regex(/^[^/]+$/)).min(1),
+});
+
+/** Paths of the runs in a folder, sorted by name. Throws a usage error where there is none. */
+export async function listRuns(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch((cause: unknown) => {
+    throw new PinbenchError("usage", `cannot read ${folder}: ${errorCode(cause) ?? String(cause)}.`, {
+      cause,
+    });
+  });
+  const runs = names.includes(listName)
+    ? await readList(join(folder, listName))
+    : names.filter((name) => name.endsWith(".json") && !name.startsWith(".")).sort();
+  if (runs.length === 0) {
+    throw new PinbenchError("usage", `${folder} is a folder without a result in it.`, {
+      hint: "Give a file or folder that `pinbench run --output` or `pinbench baseline` wrote.",
+    });
+  }
+  return runs.map((name) => join(folder, name));
+}
+
+/** Finds out before measuring whether `replaceRuns` will be able to write. Rejects with an "output" PinbenchError. */
+export async function checkReplaceable(path: string): Promise<void> {
+  const info = await orReport(path, stat(path));
+  if (!info.isDirectory()) {
+    throw new PinbenchError(
+      "output",
+      `${path} is one result, and an updated baseline is a folder of several.`,
+      {
+        hint: "Make one with `pinbench baseline FOLDER`, and check against that.",
+      },
+    );
+  }
+  await checkWritable(join(path, listName));
+}
+
+/**
+ * Makes `texts` (result documents as JSON) the runs of a folder, in place of those that it has. A crash leaves the old
+ * baseline whole, with stray files beside it at most. Rejects with an "output" PinbenchError.
+ */
+export async function replaceRuns(folder: string, texts: readonly string[]): Promise<void> {
+  const existed = await orReport(
+    folder,
+    mkdir(folder, { recursive: true }).then((made) => made === undefined),
+  );
+  const old = existed ? await namesOfOldRuns(folder) : [];
+  // Without a list the folder would hold old and new files alike while it is being written.
+  if (old.length > 0) await writeList(folder, old);
+  const stamp = randomBytes(4).toString("hex");
+  const names = texts.map((_, i) => `run-${stamp}-${String(i + 1).padStart(2, "0")}.json`);
+  try {
+    for (const [i, name] of names.entries()) await finalize(join(folder, name), texts[i]!);
+    await writeList(folder, names);
+  } catch (error) {
+    for (const name of names) await rm(join(folder, name), { force: true });
+    if (!existed) await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+  // The new baseline stands: an old run that cannot be removed does no harm.
+  for (const name of old) await rm(join(folder, name), { force: true }).catch(() => undefined);
+}
+
+async function namesOfOldRuns(folder: string): Promise<string[]> {
+  const names = await readdir(folder);
+  if (names.includes(listName)) return readList(join(folder, listName));
+  return names.filter((name) => name.endsWith(".json") && !name.startsWith("."));
+}
+
+async function readList(path: string): Promise<string[]> {
+  const text = await readTextFile(path);
+  try {
+    return listSchema.parse(JSON.parse(text)).runs;
+  } catch (cause) {
+    throw new PinbenchError("usage", `${path} is no list of a baseline's runs.`, {
+      hint: "Remove it to take every .json file of its folder as a run.",
+      cause,
+    });
+  }
+}
+
+async function writeList(folder: string, runs: readonly string[]): Promise<void> {
+  const list: z.infer<typeof listSchema> = { schemaVersion: 1, kind: "baseline", runs: [...runs] };
+  await finalize(join(folder, listName), `${JSON.stringify(list, null, 2)}\n`);
+}
+
+async function orReport<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw cannotWrite(path, error);
+  }
+}

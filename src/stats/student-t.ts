@@ -1,0 +1,66 @@
+import { logGamma } from "./gamma.js";
+
+/**
+ * P(T > t) for Student's t with `degreesOfFreedom` > 0 (which need not be whole): half the regularised incomplete
+ * beta function at df / (df + t²) (Abramowitz and Stegun, 26.7.1).
+ */
+export function studentTail(t: number, degreesOfFreedom: number): number {
+  if (!(degreesOfFreedom > 0) || Number.isNaN(t)) throw new RangeError("no such t distribution");
+  if (t < 0) return 1 - studentTail(-t, degreesOfFreedom);
+  const x = degreesOfFreedom / (degreesOfFreedom + t * t);
+  // 1 - x, without the cancellation for small t.
+  const y = (t * t) / (degreesOfFreedom + t * t);
+  return 0.5 * incompleteBeta(x, y, degreesOfFreedom / 2, 0.5);
+}
+
+/** The t that `degreesOfFreedom` exceed with probability `tail`, 0 < tail <= 1/2: 12.706 for 0.025 and 1. */
+export function studentQuantile(tail: number, degreesOfFreedom: number): number {
+  if (!(tail > 0 && tail <= 0.5)) throw new RangeError("a tail lies above 0 and up to 1/2");
+  let low = 0;
+  let high = 1;
+  while (studentTail(high, degreesOfFreedom) > tail) {
+    low = high;
+    high *= 2;
+  }
+  while (high - low > 1e-12 * high) {
+    const middle = (low + high) / 2;
+    if (studentTail(middle, degreesOfFreedom) > tail) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+/** I_x(a, b), given both x and y = 1 - x. */
+function incompleteBeta(x: number, y: number, a: number, b: number): number {
+  if (x <= 0) return 0;
+  if (y <= 0) return 1;
+  const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log(y));
+  // The fraction converges quickly on this side of the mean only; on the other, I_x(a, b) = 1 - I_y(b, a).
+  return x < (a + 1) / (a + b + 2)
+    ? (front * betaFraction(x, a, b)) / a
+    : 1 - (front * betaFraction(y, b, a)) / b;
+}
+
+/**
+ * The continued fraction of the incomplete beta function (Abramowitz and Stegun, 26.5.8) by Lentz's method as in
+ * Press et al., "Numerical Recipes", section 6.4.
+ */
+function betaFraction(x: number, a: number, b: number): number {
+  const tiny = 1e-300;
+  const apart = (value: number) => (Math.abs(value) < tiny ? tiny : value);
+  let c = 1;
+  let d = 1 / apart(1 - ((a + b) * x) / (a + 1));
+  let product = d;
+  for (let m = 1; m <= 10_000; ++m) {
+    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / apart(1 + even * d);
+    c = apart(1 + even / c);
+    product *= d * c;
+    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / apart(1 + odd * d);
+    c = apart(1 + odd / c);
+    product *= d * c;
+    if (Math.abs(d * c - 1) < 1e-15) break;
+  }
+  return product;
+}

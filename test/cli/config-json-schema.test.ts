@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { configJsonSchema } from "../../src/cli/config-json-schema.js";
+import { configSchema } from "../../src/cli/config-schema.js";
+
+describe("schema/config-v1.json", () => {
+  const shipped = JSON.parse(readFileSync(new URL("../../schema/config-v1.json", import.meta.url), "utf8"));
+  const validate = new Ajv2020({ allowUnionTypes: true }).compile(shipped);
+  const example = /^```json\n([\s\S]*?)^```$/m.exec(
+    readFileSync(new URL("../../README.md", import.meta.url), "utf8").split("## Configuration")[1] ?? "",
+  );
+
+  it("is what the zod schema says; `npm run schema` writes it", () => {
+    expect(shipped).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
+  });
+
+  it("accepts README.md's example, and so does pinbench", () => {
+    const config = JSON.parse(example?.[1] ?? "");
+    expect(validate(config) ? [] : validate.errors).toEqual([]);
+    expect(configSchema.safeParse(config).error).toBeUndefined();
+  });
+
+  it.each([
+    [{ plan: { size: "1MiB" } }],
+    [{ plan: { memory: ["shared"] } }],
+    [{ thresholds: { memory: { shared: "5%" } } }],
+    [{ runs: 0 }],
+    [{ strict: "yes" }],
+    [[]],
+  ])("rejects %j", (config) => {
+    expect(validate(config)).toBe(false);
+  });
+});

@@ -1,0 +1,148 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "../../src/cli/config.js";
+import { knownKeys } from "../../src/cli/config-schema.js";
+import { defaultThresholds } from "../../src/regress/thresholds.js";
+import { configFile, folderOf } from "../helpers/config.js";
+import { runCli } from "../helpers/run-cli.js";
+
+const configured = (config: unknown) => loadConfig({}, folderOf({ [configFile]: config }));
+
+describe("values are written as on the command line", () => {
+  it("and come out as the flags' own parsers give them", async () => {
+    const { plan } = await configured({
+      plan: {
+        preset: "quick",
+        device: "0,1",
+        backend: "cuda",
+        sizes: "1KiB..4KiB*2,6KB",
+        workers: "2,1",
+        memory: "pinned,pageable",
+        direction: "d2h",
+        mode: "latency",
+        timer: "wall,event",
+        cache: "warm",
+        precision: "2%",
+        budget: "500ms",
+        samples: "30",
+        stagingChunk: "1MiB",
+        stagingSlots: "4",
+        verify: false,
+        seed: "7",
+        maxPinned: "1GiB",
+        llc: "32MiB",
+        numa: "1",
+      },
+    });
+    expect(plan).toEqual({
+      preset: "quick",
+      device: [0, 1],
+      backend: "cuda",
+      sizes: [1024, 2048, 4096, 6000],
+      workers: [1, 2],
+      memory: ["pageable", "pinned"],
+      direction: ["d2h"],
+      mode: ["latency"],
+      timer: ["wall", "event"],
+      cache: ["warm"],
+      precision: 0.02,
+      budget: 500e6,
+      samples: 30,
+      stagingChunk: 1024 ** 2,
+      stagingSlots: 4,
+      verify: false,
+      seed: 7,
+      maxPinned: 1024 ** 3,
+      llc: 32 * 1024 ** 2,
+      numa: 1,
+    });
+  });
+
+  it("or as arrays and numbers", async () => {
+    const { plan } = await configured({
+      plan: {
+        device: [0, 1],
+        sizes: ["64KiB", 4096, "1MiB..4MiB*2"],
+        workers: [4, 1],
+        memory: ["pinned", "pageable"],
+        precision: 0.02,
+        samples: 30,
+        seed: 7,
+        numa: 0,
+      },
+    });
+    expect(plan).toEqual({
+      device: [0, 1],
+      sizes: [4096, 65536, 1024 ** 2, 2 * 1024 ** 2, 4 * 1024 ** 2],
+      workers: [1, 4],
+      memory: ["pageable", "pinned"],
+      precision: 0.02,
+      samples: 30,
+      seed: 7,
+      numa: 0,
+    });
+  });
+
+  it("under the flags' own names", async () => {
+    const { stdout } = await runCli(["run", "--help"]);
+    for (const key of knownKeys.plan!) {
+      const flag = key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+      expect(stdout).toMatch(new RegExp(`^ {2}--${flag}\\b`, "m"));
+    }
+  });
+});
+
+describe("what is for comparing", () => {
+  it("has shares, patterns in their order, and a path from the file's folder", async () => {
+    const folder = folderOf({
+      [`ci/${configFile}`]: {
+        baseline: "baselines/h200.json",
+        runs: 5,
+        thresholds: {
+          default: "4%",
+          memory: { pageable: "10%" },
+          direction: { d2h: 0.06 },
+          cells: { "d0/h2d/pageable/*": "15%", "*": 0.5 },
+          floorGBps: 0.1,
+        },
+        significance: 0.01,
+        strict: false,
+      },
+    });
+    expect(await loadConfig({}, join(folder, "ci"))).toEqual({
+      path: join(folder, "ci", configFile),
+      plan: {},
+      baseline: join(folder, "ci/baselines/h200.json"),
+      runs: 5,
+      thresholds: {
+        default: 0.04,
+        memory: { pageable: 0.1 },
+        direction: { d2h: 0.06 },
+        cells: [
+          { pattern: "d0/h2d/pageable/*", threshold: 0.15 },
+          { pattern: "*", threshold: 0.5 },
+        ],
+        floorGBps: 0.1,
+        floorUs: defaultThresholds.floorUs,
+      },
+      significance: 0.01,
+      strict: false,
+    });
+  });
+
+  it("is open where the configFile, or every configFile, leaves it open", async () => {
+    const open = {
+      plan: {},
+      baseline: null,
+      runs: null,
+      thresholds: defaultThresholds,
+      significance: null,
+      strict: null,
+    };
+    expect(await configured({})).toEqual({ ...open, path: expect.any(String) });
+    expect(await loadConfig({ config: false }, folderOf({ [configFile]: { runs: 3 } }))).toEqual({
+      ...open,
+      path: null,
+    });
+  });
+});

@@ -1,0 +1,88 @@
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { parseResult } from "../../src/results/parse.js";
+import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+
+const fixture = fileURLToPath(new URL("../fixtures/nvbandwidth-0.8.json", import.meta.url));
+
+const importing = (...args: string[]) => runCli(["import", "nvbandwidth", ...args]);
+
+/** A copy of nvbandwidth's file, last changed when it was measured. */
+function measuredFile(): string {
+  const path = join(temporaryFolder(), "old.json");
+  copyFileSync(fixture, path);
+  utimesSync(path, new Date("2026-03-04T05:06:07Z"), new Date("2026-03-04T05:06:07Z"));
+  return path;
+}
+
+describe("pinbench import nvbandwidth", () => {
+  it("prints a result document, and on stderr what it took for granted and left out", async () => {
+    const { exitCode, stdout, stderr } = await importing(measuredFile());
+    expect(exitCode).toBe(0);
+    expect(parseResult(stdout)).toMatchObject({
+      importedFrom: { tool: "nvbandwidth", version: "0.8", file: "old.json" },
+      run: { startedAt: "2026-03-04T05:06:07.000Z" },
+      cells: [{ direction: "h2d" }, { direction: "d2h" }, { direction: "d2d" }],
+    });
+    const [time, size, left, ...rest] = stderr.trimEnd().split("\n");
+    expect(time).toMatch(/^pinbench: .*the file's own, 2026-03-04T05:06:07\.000Z/);
+    expect(size).toMatch(/^pinbench: the buffer size is taken to be 512 MiB, .*--buffer-size/);
+    expect(left).toMatch(
+      /^pinbench: left out: .*host_to_device_memcpy_sm, device_to_host_memcpy_sm \(.*mapped.*\)/,
+    );
+    expect(rest).toEqual([]);
+  });
+
+  it("writes a file with --output, and takes the buffer size from --buffer-size", async () => {
+    const path = measuredFile();
+    const output = join(path, "../new.json");
+    const finished = await importing(path, "--output", output, "--buffer-size", "1GiB", "--quiet");
+    expect(finished).toMatchObject({ exitCode: 0, stdout: "", stderr: "" });
+    expect(parseResult(readFileSync(output, "utf8")).cells[0]?.id).toBe(
+      "d0/h2d/pinned/1073741824/w1/throughput/event/warm",
+    );
+  });
+
+  it("reads what is piped into it", async () => {
+    const path = join(temporaryFolder(), "fifo");
+    execFileSync("mkfifo", [path]);
+    const finished = importing(path, "--quiet");
+    writeFileSync(path, readFileSync(fixture));
+    expect(parseResult((await finished).stdout).cells).toHaveLength(3);
+  });
+
+  it.each<[string, (folder: string) => string[], string]>([
+    ["a file that is not there", (folder) => [join(folder, "none.json")], "there is no such file"],
+    ["a folder", (folder) => [folder], "it is a folder"],
+    ["a file that is no JSON", (folder) => [join(folder, "bad.json")], "is not JSON"],
+    ["a size without a unit that is clear", () => [fixture, "--buffer-size", "512M"], "1024s or 1000s"],
+    ["another format", (folder) => [fixture, "--output", join(folder, "new.csv")], "an import writes JSON"],
+    [
+      "a folder to write to",
+      (folder) => [fixture, "--output", join(folder, "no/new.json")],
+      "does not exist",
+    ],
+    [
+      "to overwrite what it reads",
+      (folder) => [join(folder, "bad.json"), "--output", join(folder, "bad.json")],
+      "overwritten",
+    ],
+    ["no file", () => [], "missing required argument"],
+  ])("refuses %s, in one sentence, and writes nothing", async (_, argsIn, message) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "bad.json"), "{");
+    const args = argsIn(folder);
+    const { exitCode, stdout, stderr } = await importing(
+      ...args,
+      ...(args.includes("--output") ? [] : ["--output", join(folder, "new.json")]),
+    );
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(/^pinbench: [^\n]+\n$/);
+    expect(stderr).toContain(message);
+    expect(readdirSync(folder)).toEqual(["bad.json"]);
+    expect(readFileSync(join(folder, "bad.json"), "utf8")).toBe("{");
+  });
+});

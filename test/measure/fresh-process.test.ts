@@ -1,0 +1,253 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { PinbenchError } from "../../src/errors.js";
+import { measureInFreshProcess } from "../../src/measure/fresh-process.js";
+import { repeatFlags } from "../../src/measure/repeat-flags.js";
+import { type RepeatSettings, repeatSettings } from "../../src/results/repeat-settings.js";
+import { copyFaults, pinbench, temporaryFolder } from "../helpers/run-cli.js";
+
+const cell = "d0/h2d/pinned/4096/w1/throughput/wall/cold";
+const other = "d0/d2h/pageable/65536/w2/latency/wall/warm";
+
+const settings: RepeatSettings = {
+  backend: "emulated",
+  precision: 0.02,
+  budgetNs: 8e9,
+  samplesPerCell: 6,
+  staging: { chunkBytes: 65_536, slots: 4 },
+  verify: true,
+  seed: 7,
+  lastLevelCacheBytes: 1024 ** 2,
+  numa: "local",
+  maxPinnedBytes: null,
+};
+
+/** Never converges, and would take an hour. */
+const endless: RepeatSettings = { ...settings, samplesPerCell: null, precision: 1e-7, budgetNs: 3600e9 };
+
+interface Options {
+  entry?: string;
+  signal?: AbortSignal;
+}
+
+function measure(ids: readonly string[], changes: Partial<RepeatSettings> = {}, options: Options = {}) {
+  const signal = new AbortController().signal;
+  return measureInFreshProcess(ids, { ...settings, ...changes }, { entry: pinbench, signal, ...options });
+}
+
+async function errorOf(measuring: Promise<unknown>): Promise<PinbenchError> {
+  const error = await measuring.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof PinbenchError) return error;
+  throw error ?? new Error("nothing was thrown");
+}
+
+/** A program in pinbench's place. */
+function program(text: string): string {
+  const path = join(temporaryFolder(), "program.mjs");
+  writeFileSync(path, text);
+  return path;
+}
+
+/** pinbench itself, which writes its process id to `file` as soon as it measures. */
+function tellingPinbench(): { entry: string; file: string } {
+  const entry = program(`
+    import { writeFileSync } from "node:fs";
+    const asked = setInterval(() => {
+      if (process.listenerCount("SIGINT") === 0) return;
+      clearInterval(asked);
+      writeFileSync(new URL("pid", import.meta.url), String(process.pid));
+    }, 5);
+    asked.unref();
+    process.argv[1] = ${JSON.stringify(pinbench)};
+    await import(${JSON.stringify(pathToFileURL(pinbench).href)});
+  `);
+  return { entry, file: join(entry, "../pid") };
+}
+
+async function pidIn(file: string): Promise<number> {
+  await vi.waitFor(() => expect(existsSync(file) && readFileSync(file, "utf8")).toBeTruthy(), 10_000);
+  return Number(readFileSync(file, "utf8"));
+}
+
+/** A process that has ended stays in the list until it is reaped, which for an orphan may take a while. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+describe("measuring in a fresh process", () => {
+  it("gives the document of these cells, in another process each time", async () => {
+    const [first, second] = [await measure([other, cell]), await measure([other, cell])];
+    for (const document of [first, second]) {
+      expect(document.run.status).toBe("complete");
+      expect(document.cells.map(({ id }) => id)).toEqual([cell, other]);
+    }
+    expect(first.run.id).not.toBe(second.run.id);
+  });
+
+  it.each([
+    { verify: true },
+    { verify: false, samplesPerCell: null, budgetNs: 1e6, precision: 0.1234567890123456, seed: 0 },
+  ])("measures as it was told: %o", async (changes) => {
+    expect(repeatSettings(await measure([cell], changes))).toEqual({ ...settings, ...changes });
+  });
+
+  it("heeds a limit of pinned memory, which no document holds", async () => {
+    const error = await errorOf(measure([cell], { maxPinnedBytes: 4096 }));
+    expect(error.message).toMatch(/above the limit of 4 KiB \(--max-pinned\)/);
+  });
+
+  it("hands over more cells than an argument holds", async () => {
+    const entry = program(`
+      import { readFileSync } from "node:fs";
+      const ids = readFileSync(0, "utf8").trim().split("\\n");
+      process.stderr.write("pinbench: " + new Set(ids).size);
+    `);
+    const ids = Array.from({ length: 20_000 }, (_, i) => cell.replace("4096", `${i + 1}`));
+    expect((await errorOf(measure(ids, {}, { entry }))).message).toBe("20000");
+  });
+
+  it("leaves it to the caller what to make of cells that failed", async () => {
+    vi.stubEnv("PINBENCH_EMULATED_FAULTS", copyFaults("drop-h2d").PINBENCH_EMULATED_FAULTS);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    // Single copies through more buffers than there are copies, so that no later one hides a wrong one.
+    const single = "d0/h2d/pinned/262144/w1/latency/wall/cold";
+    const document = await measure([single], { samplesPerCell: 50, lastLevelCacheBytes: 16 * 1024 ** 2 });
+    expect(document.run.status).toBe("complete");
+    expect(document.cells[0]?.outcome).toBe("mismatch");
+  });
+});
+
+describe("the flags of a repetition", () => {
+  it("write every figure so that the flags' parsers read the same", () => {
+    const flags = repeatFlags({ ...settings, precision: 1e-7, numa: 1, maxPinnedBytes: 2 ** 40 });
+    expect(flags.join(" ")).toBe(
+      "--backend emulated --precision 0.0000001 --budget 8000000000ns --samples 6 --staging-chunk 65536B " +
+        "--staging-slots 4 --verify --seed 7 --llc 1048576B --numa 1 --max-pinned 1099511627776B",
+    );
+  });
+});
+
+describe("a process without a document", () => {
+  it.each([
+    ["usage", ["d0/h2d"], /^"d0\/h2d" is not a cell id\. Write for example d0/],
+    ["usage", [], /^The list of cells is empty\.$/],
+    ["unavailable", [cell.replace("d0", "d7")], /^There is no device 7: the driver reports only 0\./],
+  ] as const)("is an error in its own words: %s of %j", async (kind, ids, message) => {
+    const error = await errorOf(measure(ids));
+    expect(error.kind).toBe(kind);
+    expect(error.message).toMatch(message);
+  });
+
+  it.each([
+    ["throw new Error('no such thing')", "measurement", /Error: no such thing/],
+    [
+      "process.stderr.write('noise\\npinbench: It broke. Mend it.\\n'); process.exitCode = 4",
+      "measurement",
+      /^It broke\. Mend it\.$/,
+    ],
+    ["process.exitCode = 7", "measurement", /^A measuring process ended with exit code 7 and no output\.$/],
+    ["", "measurement", /^A measuring process ended with exit code 0 and no output\.$/],
+    ["console.log('{}')", "measurement", /^what a measuring process printed is JSON, but no pinbench result/],
+    [
+      "process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)",
+      "measurement",
+      /was killed \(SIGSEGV\)/,
+    ],
+  ])("is one whatever it did: %s", async (text, kind, message) => {
+    // Its ids are more than a pipe holds, and it reads none of them.
+    const error = await errorOf(measure(Array(20_000).fill(cell), {}, { entry: program(text) }));
+    expect(error.kind).toBe(kind);
+    expect(error.message).toMatch(message);
+  });
+
+  it("that was killed points to the memory", async () => {
+    const { entry, file } = tellingPinbench();
+    const measuring = errorOf(measure([cell], endless, { entry }));
+    process.kill(await pidIn(file), "SIGKILL");
+    const { message, hint } = await measuring;
+    expect(message).toBe("A measuring process was killed (SIGKILL).");
+    expect(hint).toMatch(/ran out of memory/);
+  });
+});
+
+describe("an abort", () => {
+  it("ends the process with the document of what was measured", async () => {
+    const { entry, file } = tellingPinbench();
+    const controller = new AbortController();
+    const measuring = measure([cell, other], endless, { entry, signal: controller.signal });
+    const pid = await pidIn(file);
+    const abortedMs = performance.now();
+    controller.abort();
+    expect((await measuring).run.status).toBe("aborted");
+    expect(performance.now() - abortedMs).toBeLessThan(2000);
+    expect(isRunning(pid)).toBe(false);
+  });
+
+  it.each(["before", "after"])("still does where Ctrl-C reached the process %s it", async (order) => {
+    const { entry, file } = tellingPinbench();
+    const controller = new AbortController();
+    const measuring = measure([cell, other], endless, { entry, signal: controller.signal });
+    const pid = await pidIn(file);
+    if (order === "before") process.kill(pid, "SIGINT");
+    controller.abort();
+    if (order === "after") process.kill(pid, "SIGINT");
+    expect((await measuring).run.status).toBe("aborted");
+  });
+
+  it("before the process measures ends it as well", async () => {
+    const controller = new AbortController();
+    const startedMs = performance.now();
+    const measuring = measure([cell], endless, { signal: controller.signal });
+    controller.abort();
+    expect((await measuring).run.status).toBe("aborted");
+    expect(performance.now() - startedMs).toBeLessThan(4000);
+  });
+
+  it("before it is started starts none", async () => {
+    const file = join(temporaryFolder(), "started");
+    const entry = program(`import fs from "node:fs"; fs.writeFileSync(${JSON.stringify(file)}, "");`);
+    const error = await errorOf(measure([cell], {}, { entry, signal: AbortSignal.abort() }));
+    expect(error.message).toBe("Measuring was interrupted before there was a result.");
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it("kills a process that goes on for 5 s more", async () => {
+    const entry = program("setInterval(() => {}, 1000); process.on('SIGINT', () => {});");
+    const controller = new AbortController();
+    const measuring = errorOf(measure([cell], {}, { entry, signal: controller.signal }));
+    await sleep(300);
+    controller.abort();
+    expect((await measuring).message).toBe("Measuring was interrupted before there was a result.");
+  });
+});
+
+it("leaves no process behind when its own is killed", async () => {
+  const { entry, file } = tellingPinbench();
+  const fresh = new URL("../../dist/measure/fresh-process.js", import.meta.url).href;
+  const parent = spawn(process.execPath, [
+    program(`
+      import { measureInFreshProcess } from ${JSON.stringify(fresh)};
+      const signal = new AbortController().signal;
+      const options = { entry: ${JSON.stringify(entry)}, signal };
+      await measureInFreshProcess(${JSON.stringify([cell, other])}, ${JSON.stringify(endless)}, options);
+    `),
+  ]);
+  const pid = await pidIn(file);
+  onTestFinished(() => {
+    if (isRunning(pid)) process.kill(pid, "SIGKILL");
+  });
+  expect(isRunning(pid)).toBe(true);
+  parent.kill("SIGKILL");
+  await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 1500, interval: 20 });
+});

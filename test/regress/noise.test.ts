@@ -1,0 +1,147 @@
+import { mean, sampleVariance } from "simple-statistics";
+import { describe, expect, it } from "vitest";
+import { estimateNoise, type NoisyCell, offsetCorrelation } from "../../src/regress/noise.js";
+import { fitVariancePrior, moderate } from "../../src/stats/variance-prior.js";
+import { seeded } from "../stats/seeded.js";
+
+/** Cells of independent normal noise, whose groups lie at speeds of their own. */
+function noisy(
+  memory: string,
+  deviations: readonly number[],
+  lengths: readonly number[],
+  seed = 1,
+): NoisyCell[] {
+  const { normals } = seeded(seed);
+  return deviations.map((deviation, c) => ({
+    memory,
+    groups: lengths.map((length, g) => normals(length).map((z) => c + g / 4 + deviation * z)),
+  }));
+}
+
+const recorded = { pinned: { variance: 4e-6, degreesOfFreedom: 5 } };
+const single = (memory: string): NoisyCell => ({ memory, groups: [[4], [4.1], []] });
+const variancesOf = (cells: readonly NoisyCell[]) =>
+  estimateNoise(cells, null).map((noise) => noise!.variance);
+
+describe("the noise of a cell in a kind with others", () => {
+  const deviations = [0.01, 0.012, 0.009, 0.03, 0.011, 0.01];
+  const cells = noisy("pinned", deviations, [20, 10]);
+  // Pooled within the groups; no sample here is so far out that it is winsorized.
+  const own = cells.map(({ groups }) => ({
+    variance:
+      (19 * sampleVariance(groups[0]! as number[]) + 9 * sampleVariance(groups[1]! as number[])) / 28 / 0.995,
+    degreesOfFreedom: 28,
+  }));
+  const prior = fitVariancePrior(own)!;
+
+  it("is its own spread within the groups, moderated by that of its kind", () => {
+    estimateNoise(cells, null).forEach((noise, i) => {
+      const expected = moderate(own[i]!, prior);
+      expect(noise!.variance / expected.variance).toBeCloseTo(1, 1);
+      expect(noise!.degreesOfFreedom / expected.degreesOfFreedom).toBeCloseTo(1, 1);
+      expect(noise!.source).toBe("these runs");
+    });
+  });
+
+  it("lies between its own and its kind's", () => {
+    variancesOf(cells).forEach((variance, i) => {
+      const [low, high] = [own[i]!.variance, prior.variance].sort((a, b) => a - b);
+      expect(variance).toBeGreaterThan(low! * 0.97);
+      expect(variance).toBeLessThan(high! * 1.03);
+    });
+  });
+
+  it("does not depend on other kinds, and is in the order of the cells", () => {
+    const loud = noisy("pageable", [0.1, 0.2, 0.3, 0.1, 0.2, 0.1], [20, 10], 2);
+    const mixed = cells.flatMap((cell, i) => [cell, loud[i]!]);
+    const variances = variancesOf(mixed);
+    expect(variances.filter((_, i) => i % 2 === 0)).toEqual(variancesOf(cells));
+    expect(variances.filter((_, i) => i % 2 === 1)).toEqual(variancesOf(loud));
+  });
+
+  it("is not the distance between the groups", () => {
+    const apart = cells.map(({ memory, groups }) => ({
+      memory,
+      groups: [groups[0]!, groups[1]!.map((x) => x + 3)],
+    }));
+    variancesOf(apart).forEach((variance, i) => {
+      expect(variance / variancesOf(cells)[i]!).toBeCloseTo(1, 9);
+    });
+  });
+
+  it("is not driven by one process that was an outlier", () => {
+    const [first, ...others] = cells;
+    const spoilt = {
+      ...first!,
+      groups: [[...first!.groups[0]!.slice(1), first!.groups[0]![0]! - 1], first!.groups[1]!],
+    };
+    expect(variancesOf([spoilt, ...others])[0]! / variancesOf(cells)[0]!).toBeLessThan(1.5);
+  });
+
+  it("is that of its kind where the cell was measured once, though nothing was recorded", () => {
+    const [noise] = estimateNoise([{ memory: "pinned", groups: [[4], [4.1]] }, ...cells], null);
+    expect(noise).toMatchObject({ source: "these runs" });
+    expect(noise!.variance / prior.variance).toBeCloseTo(1, 1);
+  });
+
+  it("is never below that of 0.01 %", () => {
+    const constant = Array.from({ length: 5 }, () => ({ memory: "pinned", groups: [[4, 4, 4, 4]] }));
+    for (const variance of variancesOf(constant)) {
+      expect(variance).toBeGreaterThanOrEqual(1e-8);
+      expect(variance).toBeLessThan(2e-8);
+    }
+    expect(variancesOf(constant.slice(1, 2))).toEqual([1e-8]);
+  });
+});
+
+describe("the noise of cells whose runs say nothing of it", () => {
+  it("is the recorded one of their kind", () => {
+    const [noise] = estimateNoise([single("pinned")], recorded);
+    expect(noise).toMatchObject({ ...recorded.pinned, source: "recorded" });
+  });
+
+  it("is not known of kinds that were not recorded, or where nothing is to be fallen back on", () => {
+    expect(estimateNoise([single("mapped"), single("pinned")], recorded)[0]).toBeNull();
+    expect(estimateNoise([single("pinned")], null)).toEqual([null]);
+    expect(estimateNoise([], recorded)).toEqual([]);
+  });
+
+  it("takes in what few cells say, by degrees of freedom", () => {
+    const [cell] = noisy("pinned", [0.01], [10]);
+    const own = { variance: sampleVariance(cell!.groups[0]! as number[]) / 0.995, degreesOfFreedom: 9 };
+    const [noise] = estimateNoise([cell!], recorded);
+    expect(noise!.variance / moderate(own, recorded.pinned).variance).toBeCloseTo(1, 1);
+    expect(noise).toMatchObject({ degreesOfFreedom: 14, source: "these runs" });
+    expect(estimateNoise([cell!], null)[0]).toMatchObject({ degreesOfFreedom: 9, source: "these runs" });
+  });
+});
+
+describe("the offsets that the cells of a kind share in a process", () => {
+  // A mean of many values of lag-1 correlation r has (1 + r) / (1 - r) times the variance of independent ones.
+  const excess = (2 * offsetCorrelation) / (1 - offsetCorrelation);
+  const cells = noisy("pageable", Array(10).fill(0.01), [40], 3);
+  const shifts = seeded(4)
+    .normals(40)
+    .map((z) => 0.02 * z);
+  const shifted = cells.map(({ memory, groups }) => ({
+    memory,
+    groups: groups.map((group) => group.map((value, p) => value + shifts[p]!)),
+  }));
+  const offsets = (all: readonly NoisyCell[]) =>
+    estimateNoise(all, null).map((noise) => noise!.offsetVariance);
+
+  it("add their variance, as much as it counts by their correlation", () => {
+    expect(mean(offsets(shifted)) / (sampleVariance(shifts) * excess)).toBeCloseTo(1, 0);
+    expect(mean(offsets(shifted))).toBeGreaterThan(10 * mean(offsets(cells)));
+  });
+
+  it("are not more than all of a cell's noise, which they are taken for where there are too few cells", () => {
+    for (const { variance, offsetVariance } of estimateNoise(shifted.slice(0, 2), null).map(
+      (noise) => noise!,
+    )) {
+      expect(offsetVariance).toBeCloseTo(variance * excess, 12);
+    }
+    const [noise] = estimateNoise([single("pinned")], recorded);
+    expect(noise!.offsetVariance).toBeCloseTo(recorded.pinned.variance * excess, 12);
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import type { Comparison } from "../../../src/regress/comparison.js";
+import { githubReport, githubStepSummary } from "../../../src/report/comparison/github.js";
+import { comparisonMarkdown } from "../../../src/report/comparison/markdown.js";
+import { emulatedNotice } from "../../../src/results/notice.js";
+import {
+  buildCellComparisons,
+  buildComparison,
+  buildInconclusive,
+  buildMissing,
+  buildSlower,
+  type ComparisonPart,
+  oddText,
+} from "../../helpers/comparison.js";
+
+const commandsOf = (part: ComparisonPart) => githubReport(buildComparison(part)).trimEnd().split("\n");
+
+describe("workflow commands", () => {
+  it("are one notice of the outcome where all is well", () => {
+    expect(commandsOf({})).toEqual(["::notice title=pinbench check::no cell is slower: 1 same"]);
+  });
+
+  it("are an error for each slower cell, the worst first", () => {
+    const cells = [buildSlower(), ...buildCellComparisons(2), buildSlower({ workers: 4, change: -0.2 })];
+    const errors = commandsOf({ outcome: "regression", cells }).filter((line) => line.startsWith("::error"));
+    expect(errors).toHaveLength(2);
+    expect(errors[0]).toContain("::error title=pinbench%3A slower::d0/d2h/pinned/16777216/w4/");
+    expect(errors[1]).toContain(
+      "::d0/d2h/pinned/16777216/w1/throughput/wall/cold, 61.3 GB/s before, 55.3 GB/s now: " +
+        "−9.9 %25 (−10.2 to −9.5 %25); confirmed by 5 fresh processes%0AThe drop exceeds",
+    );
+  });
+
+  it("are one warning for all cells of a verdict that leaves them undecided", () => {
+    const inconclusive = Array.from({ length: 7 }, (_, index) => buildInconclusive({ workers: index + 1 }));
+    const warnings = commandsOf({ cells: [...inconclusive, buildMissing()] }).filter((line) =>
+      line.startsWith("::warning"),
+    );
+    expect(warnings).toHaveLength(2);
+    expect(warnings[0]).toMatch(
+      /^::warning title=pinbench%3A missing::1 of 8 cells: .*%0Ad0\/h2d\/registered/,
+    );
+    expect(warnings[1]).toMatch(/^::warning title=pinbench%3A inconclusive::7 of 8 cells: .*%0Aand 2 more$/);
+  });
+
+  it.each<[Comparison["outcome"], string]>([
+    ["failed", "a measurement failed"],
+    ["not comparable", "not comparable"],
+    ["inconclusive", "not decided"],
+  ])("are an error of the outcome where it is %s, for no cell has one", (outcome, said) => {
+    const [first] = commandsOf({ outcome, notes: ["out of memory"] });
+    expect(first).toMatch(new RegExp(`^::error title=pinbench check::${said}.*%0Aout of memory$`));
+  });
+
+  it("say of the emulated device what it is", () => {
+    expect(commandsOf({ backend: "emulated" })[0]).toBe(`::notice title=pinbench::${emulatedNotice}`);
+  });
+
+  it("hold one line each, whatever the ids hold", () => {
+    const cells = [buildSlower({ id: oddText, reason: oddText })];
+    const lines = commandsOf({ outcome: "regression", cells, notes: [oddText] });
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toContain("`e` %250A ");
+    expect(lines[1]).toContain("%0D%0Af,g:h");
+    expect(lines[1]).not.toContain("\r");
+  });
+});
+
+it("gives the Markdown report for the summary of the step", () => {
+  const comparison = buildComparison({ outcome: "regression", cells: [buildSlower()] });
+  expect(githubStepSummary(comparison)).toBe(comparisonMarkdown(comparison));
+});

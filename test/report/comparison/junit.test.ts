@@ -1,0 +1,129 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { validateXML } from "xmllint-wasm";
+import { junitReport } from "../../../src/report/comparison/junit.js";
+import { emulatedNotice } from "../../../src/results/notice.js";
+import {
+  buildCellComparison,
+  buildCellComparisons,
+  buildComparison,
+  buildInconclusive,
+  buildMissing,
+  buildMixedCells,
+  buildNew,
+  buildSlower,
+  type ComparisonPart,
+  oddText,
+} from "../../helpers/comparison.js";
+
+/** The schema of Jenkins' xunit plugin, unchanged. */
+const schema = readFileSync(new URL("junit-10.xsd", import.meta.url), "utf8");
+
+const render = (part: ComparisonPart) => junitReport(buildComparison(part));
+
+/** The element of the test whose name begins so. */
+function testNamed(xml: string, name: string): string {
+  const test = xml.split("<testcase ").find((one) => one.includes(` name="${name}`));
+  return test?.split("</testcase>")[0] ?? "";
+}
+
+const notComparable = {
+  outcome: "not comparable",
+  cells: buildCellComparisons(2, { change: null, verdict: "not comparable", reason: "The driver differs." }),
+  differences: [{ fact: "driver", baseline: "580", candidate: "590", blocks: true }],
+} as const satisfies ComparisonPart;
+
+describe("the schema", () => {
+  const odd = { id: oddText, memory: oddText, reason: oddText };
+
+  it.each<[string, ComparisonPart]>([
+    ["a pass", {}],
+    ["every verdict", { outcome: "regression", cells: [...buildMixedCells(), ...notComparable.cells] }],
+    ["what is not comparable", notComparable],
+    ["a failure", { outcome: "failed", cells: [buildMissing()], notes: ["out of memory"] }],
+    ["strictness", { outcome: "inconclusive", cells: [buildInconclusive()], rule: { strict: true } }],
+    ["the emulated device", { backend: "emulated" }],
+    ["no cells", { cells: [] }],
+    ["no intervals", { cells: buildCellComparisons(3, { margin: null }) }],
+    [
+      "quotes, markup and control characters",
+      { outcome: "regression", cells: [buildCellComparison(odd), buildSlower(odd)], notes: [oddText] },
+    ],
+  ])("is kept by %s", async (_, part) => {
+    const result = await validateXML({
+      xml: { fileName: "report.xml", contents: render(part) },
+      schema: { fileName: "junit-10.xsd", contents: schema },
+    });
+    expect(result.errors).toEqual([]);
+    expect(result.valid).toBe(true);
+  });
+
+  it("would notice a report that breaks it", async () => {
+    const broken = render({}).replace(' classname="pinbench" name="comparison"', "");
+    expect((await validateXML({ xml: broken, schema })).valid).toBe(false);
+  });
+});
+
+describe("tests", () => {
+  it("are one a cell, and one for the comparison as a whole", () => {
+    const xml = render({ cells: buildCellComparisons(3) });
+    expect(xml.match(/<testcase /g)).toHaveLength(4);
+    expect(testNamed(xml, "comparison")).toContain("<system-out>no cell is slower: 3 same</system-out>");
+    expect(xml).toContain('<testcase classname="pinbench.d0.h2d.pinned" name="d0/h2d/pinned/16777216/w1/');
+  });
+
+  it("fail for a cell that is slower, with its figures", () => {
+    const failed = testNamed(render({ outcome: "regression", cells: [buildSlower()] }), "d0/d2h");
+    expect(failed).toContain(
+      '<failure type="slower" message="61.3 GB/s before, 55.3 GB/s now: −9.9 % (−10.2 to −9.5 %); ' +
+        'confirmed by 5 fresh processes">',
+    );
+    expect(failed).toContain("The drop exceeds the threshold");
+  });
+
+  it("are skipped for an inconclusive cell, but fail where strictness was asked for", () => {
+    const cells = [buildInconclusive()];
+    expect(testNamed(render({ cells }), "d0/h2d")).toContain('<skipped type="inconclusive"');
+    expect(testNamed(render({ cells, rule: { strict: true } }), "d0/h2d")).toContain(
+      '<failure type="inconclusive"',
+    );
+  });
+
+  it("are skipped for a cell that the candidate lacks, but in error where a measurement failed", () => {
+    const cells = [buildMissing()];
+    expect(testNamed(render({ cells }), "d0/h2d")).toContain('<skipped type="missing"');
+    const failed = render({ cells, outcome: "failed" });
+    expect(testNamed(failed, "d0/h2d")).toContain('<error type="missing"');
+    expect(testNamed(failed, "comparison")).toContain('<error type="failed"');
+  });
+
+  it("pass for a new cell, and say that it is new", () => {
+    expect(testNamed(render({ cells: [buildNew()] }), "d0/h2d")).toMatch(/>\s*<system-out>new: /);
+  });
+
+  it("fail as a whole where the results are not comparable", () => {
+    const xml = render(notComparable);
+    expect(testNamed(xml, "comparison")).toContain(
+      '<failure type="not comparable" message="not comparable: driver differs">',
+    );
+    expect(xml.match(/<skipped /g)).toHaveLength(2);
+    expect(xml).toContain('tests="3" failures="1" errors="0" time="0" skipped="2"');
+  });
+
+  it("are counted", () => {
+    const xml = render({ outcome: "failed", cells: buildMixedCells() });
+    expect(xml).toContain('<testsuites name="pinbench check" tests="7" failures="1" errors="2" time="0">');
+  });
+});
+
+it("says of the emulated device what it is, as a property and in its output", () => {
+  const xml = render({ backend: "emulated" });
+  const notice = emulatedNotice;
+  expect(xml).toContain(`<property name="pinbench.notice" value="${notice}"/>`);
+  expect(testNamed(xml, "comparison")).toContain(notice);
+});
+
+it("keeps line breaks in attributes and replaces what XML cannot hold", () => {
+  const xml = render({ cells: [buildCellComparison({ id: "a\nb\t\u0000\u001b\ud800" })] });
+  expect(xml).toContain('name="a&#10;b&#9;\ufffd\ufffd\ufffd"');
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { comparisonSchema, verdicts } from "../../../src/regress/comparison.js";
+import { describeOutcome, describeVerdict } from "../../../src/report/comparison/outcome.js";
+import {
+  buildCellComparison,
+  buildCellComparisons,
+  buildComparison,
+  buildInconclusive,
+  buildMissing,
+  buildMixedCells,
+  buildSlower,
+  type ComparisonPart,
+} from "../../helpers/comparison.js";
+
+const outcomeOf = (part: ComparisonPart) => describeOutcome(buildComparison(part));
+const same = (count: number) => buildCellComparisons(count);
+
+it("is tested with comparisons that the schema takes", () => {
+  for (const part of [{}, { cells: buildMixedCells() }, { backend: "emulated" as const, cells: [] }]) {
+    expect(comparisonSchema.parse(buildComparison(part))).toEqual(buildComparison(part));
+  }
+});
+
+describe("the outcome in one sentence", () => {
+  it("counts what the cells are where none is slower", () => {
+    expect(outcomeOf({ cells: [...same(57), buildInconclusive(), buildMissing()] })).toBe(
+      "no cell is slower: 1 missing, 1 inconclusive, 57 same",
+    );
+  });
+
+  it("names the slower cell, its change, and who confirmed it", () => {
+    expect(outcomeOf({ outcome: "regression", cells: [...same(59), buildSlower()] })).toBe(
+      "1 of 60 cells is slower: d0/d2h/pinned/16777216/w1/throughput/wall/cold −9.9 % (−10.2 to −9.5 %); " +
+        "confirmed by 5 fresh processes",
+    );
+    expect(outcomeOf({ outcome: "regression", cells: [buildSlower({ confirmedBy: 1 })] })).toMatch(
+      /^1 of 1 cell is slower: .*; confirmed by 1 fresh process$/,
+    );
+  });
+
+  it("names of several the one that lost most, throughput and latency alike", () => {
+    const slowLatency = buildSlower({ mode: "latency", sizeBytes: 4096, baseline: 3.5, change: 0.3 });
+    const cells = [buildSlower(), slowLatency, buildSlower({ workers: 4, change: -0.2 })];
+    expect(outcomeOf({ outcome: "regression", cells })).toContain(
+      "3 of 3 cells are slower, most of all d0/d2h/pinned/4096/w1/latency/wall/cold +30.0 % (+29.7 to +30.3 %)",
+    );
+  });
+
+  it("says that no interval is known where none is", () => {
+    expect(outcomeOf({ outcome: "regression", cells: [buildSlower({ margin: null })] })).toContain(
+      "−9.9 % (no interval known)",
+    );
+  });
+
+  it("says what prevents a comparison", () => {
+    const differ = (fact: string, blocks = true) => ({ fact, baseline: "a", candidate: "b", blocks });
+    const outcome = "not comparable" as const;
+    expect(outcomeOf({ outcome, differences: [differ("driver"), differ("kernel", false)] })).toBe(
+      "not comparable: driver differs",
+    );
+    expect(outcomeOf({ outcome, differences: [differ("driver"), differ("link under load")] })).toBe(
+      "not comparable: driver and link under load differ",
+    );
+    expect(outcomeOf({ outcome, cells: [buildCellComparison({ verdict: "not comparable" })] })).toBe(
+      "not comparable: 1 not comparable",
+    );
+    expect(outcomeOf({ outcome, cells: [] })).toBe("not comparable: no cell was compared");
+  });
+
+  it("says what failed or stayed open before it says what the cells are", () => {
+    expect(outcomeOf({ outcome: "failed", cells: [...same(2), buildMissing()] })).toBe(
+      "a measurement failed; no cell is slower: 1 missing, 2 same",
+    );
+    expect(outcomeOf({ outcome: "inconclusive", cells: [buildInconclusive()] })).toBe(
+      "not decided, as --strict demands; no cell is slower: 1 inconclusive",
+    );
+  });
+
+  it("does not take no cell for a pass in so many words", () => {
+    expect(outcomeOf({ cells: [] })).toBe("no cell was compared");
+  });
+});
+
+it("each verdict has a meaning of its own", () => {
+  expect(new Set(verdicts.map(describeVerdict)).size).toBe(verdicts.length);
+});

@@ -1,0 +1,135 @@
+import { stripVTControlCharacters } from "node:util";
+import { Chalk } from "chalk";
+import { describe, expect, it } from "vitest";
+import { comparisonTable } from "../../../src/report/comparison/table.js";
+import { emulatedNotice } from "../../../src/results/notice.js";
+import {
+  buildCellComparison,
+  buildCellComparisons,
+  buildComparison,
+  buildInconclusive,
+  buildMixedCells,
+  buildSlower,
+  type ComparisonPart,
+} from "../../helpers/comparison.js";
+
+const render = (part: ComparisonPart, level: 0 | 1 = 0) =>
+  comparisonTable(buildComparison(part), new Chalk({ level }));
+
+const columnsOf = (text: string, ...parts: string[]) =>
+  text
+    .split("\n")
+    .find((line) => parts.every((part) => line.includes(part)))
+    ?.trim()
+    .split(/\s{2,}/);
+
+describe("the header", () => {
+  const driver = { fact: "driver", baseline: "580.1", candidate: null, blocks: true };
+
+  it("says what is compared with what, and by which rule", () => {
+    const text = render({ confirmation: { runs: 5, suspects: ["a", "b"] } });
+    expect(text.split("\n")[0]).toBe("pinbench 0.1.0 check");
+    expect(columnsOf(text, "Baseline ")?.[1]).toBe("baseline.json, 5 runs, from 2026-11-20T10:00:00.000Z");
+    expect(columnsOf(text, "Candidate ")?.[1]).toContain("measured now, 3 runs");
+    expect(columnsOf(text, "Device ")?.[1]).toBe("NVIDIA H200");
+    expect(columnsOf(text, "Rule ")?.[1]).toBe(
+      "threshold 3 %, floor 0.05 GB/s and 0.1 µs, significance 1 % over all cells",
+    );
+    expect(columnsOf(text, "Confirmed ")?.[1]).toBe("2 suspects measured again by 5 fresh processes");
+  });
+
+  it("says in what the two differ, and when that was overruled", () => {
+    expect(columnsOf(render({ differences: [driver] }), "Differs")?.[1]).toBe(
+      "driver: 580.1 before, not known now (not comparable)",
+    );
+    const overruled = render({ differences: [driver], rule: { allowMismatch: true } });
+    expect(overruled.split("\n")[1]).toBe("! not alike in driver, compared all the same (--allow-mismatch)");
+    expect(overruled).not.toContain("not comparable");
+  });
+
+  it("announces the emulated device above every figure", () => {
+    expect(render({ backend: "emulated" }).split("\n")[1]).toBe(`! ${emulatedNotice}`);
+  });
+});
+
+describe("the cells", () => {
+  const text = render({ outcome: "regression", cells: buildMixedCells() });
+
+  it("have a row each with both figures, the change with its interval, and the verdict", () => {
+    expect(columnsOf(text, "cell ")).toEqual(["cell", "baseline", "candidate", "change", "verdict"]);
+    expect(columnsOf(text, "d0/d2h/", "61.3")).toEqual([
+      "d0/d2h/pinned/16777216/w1/throughput/wall/cold",
+      "61.3",
+      "55.3",
+      "−9.9 % (−10.2 to −9.5 %)",
+      "slower",
+    ]);
+    expect(columnsOf(text, "registered")?.slice(1)).toEqual(["55.4", "-", "-", "missing"]);
+    expect(columnsOf(text, "mapped")?.slice(1)).toEqual(["-", "-", "-", "new"]);
+  });
+
+  it("keep their order", () => {
+    const cells = buildCellComparisons(40).toReversed();
+    const ids = render({ cells })
+      .split("\n")
+      .flatMap((line) => line.match(/d0\/\S+/) ?? []);
+    expect(ids).toEqual(cells.map(({ id }) => id));
+  });
+
+  it("are apart by unit, and less is faster for latency", () => {
+    const latency = buildCellComparison({ mode: "latency", baseline: 3.501, change: 0.0712 });
+    const both = render({ cells: [latency, buildCellComparison()] });
+    expect(both).toContain("Throughput in GB/s, more is faster\n");
+    expect(both).toContain("Latency in µs, less is faster\n");
+    expect(columnsOf(both, "/latency/")?.slice(1, 4)).toEqual(["3.51", "3.76", "+7.2 % (+6.8 to +7.5 %)"]);
+  });
+
+  it("of both directions at once are told apart in latency mode", () => {
+    const moved = (direction: "h2d" | "d2h") =>
+      buildCellComparison({ direction: "bidir", mode: "latency", moved: direction });
+    const twice = render({ cells: [moved("h2d"), moved("d2h")] });
+    expect(twice).toMatch(/latency\/wall\/cold \(H2D\) .*\n.*latency\/wall\/cold \(D2H\) /);
+  });
+
+  it("never show NaN, and say where no interval is known", () => {
+    const unknown = render({ cells: [buildCellComparison({ margin: null })] });
+    expect(columnsOf(unknown, "d0/h2d")?.[3]).toBe("0.0 % ±?");
+    expect(unknown).toContain("±? no interval");
+    const invalid = buildCellComparison({ baseline: Number.NaN, change: Number.NaN, margin: Number.NaN });
+    expect(render({ cells: [invalid] })).not.toContain("NaN");
+  });
+});
+
+describe("below the cells", () => {
+  it("each reason stands once, without those of cells with which nothing is wrong", () => {
+    const inconclusive = [1, 2, 3].map((workers) => buildInconclusive({ workers }));
+    const text = render({ cells: [...buildCellComparisons(2), ...inconclusive, buildSlower()] });
+    expect(text).toContain("inconclusive: The interval reaches over the threshold (3 cells)\n");
+    expect(text.replaceAll(/\n +/g, " ")).toContain(
+      "slower: The drop exceeds the threshold of 3 % and the noise between processes (d0/d2h/pinned/",
+    );
+    expect(text).not.toContain("within the threshold");
+  });
+
+  it("the notes come next, and the outcome is the last", () => {
+    const text = render({ notes: ["the spread is that of these runs."] });
+    expect(text).toMatch(/ {2}note: the spread is that of these runs\.\n\n=> no cell is slower: 1 same\n$/);
+    expect(render({ cells: [] })).toMatch(/\n\n=> no cell was compared\n$/);
+  });
+});
+
+describe("colours", () => {
+  const part = { outcome: "regression" as const, cells: buildMixedCells() };
+
+  it("change nothing but the escape codes, and are absent at level 0", () => {
+    expect(render(part)).not.toContain("\u001b");
+    expect(stripVTControlCharacters(render(part, 1))).toBe(render(part));
+  });
+
+  it("make the slower red and leave the same in the background", () => {
+    const text = render(part, 1);
+    expect(text).toContain("\u001b[31mslower\u001b[39m");
+    expect(text).toContain("\u001b[2msame\u001b[22m");
+    expect(text).toContain("\u001b[31m=> 1 of 6 cells is slower");
+  });
+});

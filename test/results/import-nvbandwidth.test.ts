@@ -1,0 +1,323 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { PinbenchError } from "../../src/errors.js";
+import { cellId } from "../../src/plan/cell.js";
+import { csvReport } from "../../src/report/csv.js";
+import { markdownReport } from "../../src/report/markdown.js";
+import { fingerprint } from "../../src/results/fingerprint.js";
+import { type Imported, importNvbandwidth } from "../../src/results/import-nvbandwidth.js";
+import { parseResult } from "../../src/results/parse.js";
+import { buildDevice, buildHost, MiB } from "../helpers/result-document.js";
+import { schemaErrors } from "../helpers/schema-errors.js";
+
+/*
+ * The fixtures have the layout of json_output.cpp of nvbandwidth 0.8, and of its first version, which lists no GPUs.
+ * The rates of 0.8 are an H200's, but for all_to_host and device_local_copy, which are made up, as are those of 0.5.
+ */
+const fixture = (version: string) =>
+  readFileSync(new URL(`../fixtures/nvbandwidth-${version}.json`, import.meta.url), "utf8");
+
+// biome-ignore lint/suspicious/noExplicitAny: tests put anything there that a file may hold.
+type Root = Record<string, any>;
+
+/** nvbandwidth 0.8's file, changed. */
+function changed(change: (root: Root) => void): string {
+  const value = JSON.parse(fixture("0.8")) as { nvbandwidth: Root };
+  change(value.nvbandwidth);
+  return JSON.stringify(value);
+}
+
+function imported(text: string, bufferSizeBytes: number | null = null): Imported {
+  return importNvbandwidth(text, {
+    path: "old/old.json",
+    fileName: "old.json",
+    measuredAt: new Date("2026-11-20T10:00:00Z"),
+    bufferSizeBytes,
+    runId: "an-import",
+    pinbenchVersion: "0.1.0",
+    cellId,
+  });
+}
+
+function failure(text: string, bufferSizeBytes: number | null = null): string {
+  try {
+    imported(text, bufferSizeBytes);
+  } catch (error) {
+    if (!(error instanceof PinbenchError)) throw error;
+    expect(error).toMatchObject({ kind: "usage", exitCode: 2 });
+    expect(error.message).toMatch(/^old\/old\.json [^\n]+\.$/);
+    expect(error.hint).toMatch(/\.$/);
+    return error.message;
+  }
+  throw new Error("it was imported");
+}
+
+const idsOf = ({ document }: Imported) => document.cells.map(({ id }) => id);
+
+describe("what is imported from nvbandwidth", () => {
+  const result = imported(fixture("0.8"));
+  const { document } = result;
+
+  it("is a valid result document", () => {
+    expect(parseResult(JSON.stringify(document))).toEqual(document);
+    expect(schemaErrors(document)).toBeNull();
+  });
+
+  it("has the copy engine's pinned copies and the copy within the device, under the ids of pinbench's own", () => {
+    expect(idsOf(result)).toEqual([
+      "d0/h2d/pinned/536870912/w1/throughput/event/warm",
+      "d0/d2h/pinned/536870912/w1/throughput/event/warm",
+      "d0/d2d/device/536870912/w1/throughput/event/warm",
+    ]);
+  });
+
+  it("has the published figure, one sample derived from it, and no interval", () => {
+    const [cell] = document.cells;
+    expect(cell?.stats).toEqual([
+      {
+        direction: "h2d",
+        samples: 1,
+        bandwidthGBps: { median: 55.4138, min: 55.4138, max: 55.4138, low: null, high: null },
+        relativeHalfWidth: null,
+        latencyUs: null,
+        linkShare: null,
+      },
+    ]);
+    const [samples] = cell?.samples ?? [];
+    expect(samples?.durationNs).toHaveLength(1);
+    expect(samples!.bytesPerSample / samples!.durationNs[0]!).toBeCloseTo(55.4138, 9);
+    expect(cell?.warnings).toContainEqual(expect.stringContaining("published"));
+  });
+
+  it("counts a byte within the device as read and as written, which nvbandwidth does not", () => {
+    const local = document.cells.find(({ direction }) => direction === "d2d");
+    expect(local?.stats[0]?.bandwidthGBps.median).toBe(2 * 1987.25);
+    const [samples] = local?.samples ?? [];
+    expect(samples!.bytesPerSample / samples!.durationNs[0]!).toBeCloseTo(1987.25, 9);
+    expect(local?.warnings).toContainEqual(expect.stringContaining("twice"));
+  });
+
+  it("says where it comes from, and knows nothing that the file does not tell", () => {
+    expect(document).toMatchObject({
+      importedFrom: { tool: "nvbandwidth", version: "0.8", file: "old.json" },
+      tool: { name: "pinbench", version: "0.1.0", compiler: null, kernels: null },
+      run: {
+        startedAt: "2026-11-20T10:00:00.000Z",
+        finishedAt: null,
+        wallNs: null,
+        argv: [],
+        status: "complete",
+      },
+      driverVersion: "580.159.04",
+      cudaVersion: "13.0",
+      host: null,
+      plan: null,
+      devices: [
+        { ordinal: 0, name: "NVIDIA H200", pciBusId: "0000:00:06", uuid: null, totalMemoryBytes: null },
+      ],
+    });
+    expect(document.cells[0]).toMatchObject({
+      placement: null,
+      pages: null,
+      cachePool: null,
+      syncMode: null,
+      verification: null,
+      link: null,
+    });
+  });
+
+  it("has the fingerprint's facts by the names and in the words of a run's own, null where they are not known", () => {
+    const own = fingerprint({
+      backend: "cuda",
+      devices: [buildDevice()],
+      driverVersion: "580.159.04",
+      cudaVersion: "13.0",
+      host: buildHost(),
+      pinbenchVersion: "0.1.0",
+    });
+    const known = ["backend", "gpu", "gpuCount", "driver", "cuda"];
+    const expected = Object.entries(own).map(([key, value]) => [key, known.includes(key) ? value : null]);
+    expect(document.fingerprint).toEqual(Object.fromEntries(expected));
+  });
+
+  it("leaves out what pinbench has no cell for, each with its reason", () => {
+    expect(Object.fromEntries(result.leftOut.map(({ what, reason }) => [what, reason]))).toEqual({
+      host_to_device_bidirectional_memcpy_ce: expect.stringContaining("one direction's rate"),
+      device_to_device_memcpy_read_ce: expect.stringContaining("between GPUs"),
+      all_to_host_memcpy_ce: expect.stringContaining("several GPUs"),
+      host_to_device_memcpy_sm: expect.stringContaining("mapped"),
+      device_to_host_memcpy_sm: expect.stringContaining("mapped"),
+      host_device_latency_sm: expect.stringContaining("latencies"),
+    });
+  });
+
+  it("can be shown, which says that another tool measured it", () => {
+    const report = markdownReport(document);
+    expect(report).toContain("imported from nvbandwidth 0.8, file old.json");
+    expect(report).toContain("**Device:** NVIDIA H200, memory not known, 0000:00:06, NUMA node not known");
+    expect(report).toContain("**Host:** not known");
+    expect(report).toContain("one published figure a cell");
+    expect(report).toContain("nothing says how precise it is");
+    expect(report).not.toMatch(/undefined|NaN|null|interval was still wider/);
+    expect(csvReport(document).split("\n")[1]).toContain(",NVIDIA H200,h2d,h2d,pinned,536870912,");
+  });
+});
+
+describe("several GPUs", () => {
+  it("are columns; one that was not run is left out", () => {
+    const result = imported(fixture("0.5"));
+    expect(idsOf(result)).toEqual([
+      "d0/h2d/pinned/67108864/w1/throughput/event/warm",
+      "d1/h2d/pinned/67108864/w1/throughput/event/warm",
+      "d0/d2h/pinned/67108864/w1/throughput/event/warm",
+    ]);
+    expect(result.leftOut).toEqual([
+      { what: "device_to_host_memcpy_ce of GPU 1", reason: expect.stringContaining("N/A") },
+    ]);
+  });
+
+  it("are counted, though versions without a list do not name them", () => {
+    const { document } = imported(fixture("0.5"));
+    expect(document.devices).toEqual([]);
+    expect(document.fingerprint).toMatchObject({ gpu: null, gpuCount: "2" });
+  });
+
+  it.each([
+    ["without a bus id or a host", "3: NVIDIA L40S", { ordinal: 3, name: "NVIDIA L40S", pciBusId: null }],
+    [
+      "in a PCI domain of their own",
+      "1: NVIDIA GB200 (00000008:06:0A): (node-2)",
+      { ordinal: 1, name: "NVIDIA GB200", pciBusId: "0008:06:0a" },
+    ],
+    [
+      "with brackets in the name",
+      "0: GRID (x) (00000000:00:06)",
+      { ordinal: 0, name: "GRID (x)", pciBusId: "0000:00:06" },
+    ],
+  ])("are named %s", (_, entry, device) => {
+    const { document } = imported(changed((root) => Object.assign(root, { "GPU Device list": [entry] })));
+    expect(document.devices).toEqual([expect.objectContaining(device)]);
+  });
+
+  it("are not named at all where one is listed in another way", () => {
+    const list = ["Process 0 (node-1): device 0: NVIDIA GB200 (00000008:06:00)"];
+    const { document } = imported(changed((root) => Object.assign(root, { "GPU Device list": list })));
+    expect(document.devices).toEqual([]);
+  });
+});
+
+describe("the buffer size", () => {
+  const smaller =
+    "NOTE: You have chosen a buffer size that is smaller than the default buffer size. It is suggested";
+  const warned = changed((root) => Object.assign(root, { warning: smaller }));
+  const ofVersion = (version: string | undefined) => changed((root) => Object.assign(root, { version }));
+
+  it.each([
+    ["v0.5", 64],
+    ["v0.6", 64],
+    ["v0.7", 512],
+    ["0.10", 512],
+  ])("is by default that of %s: %i MiB", (version, mebibytes) => {
+    const { document, ...size } = imported(ofVersion(version));
+    expect(size).toMatchObject({ bufferSizeBytes: mebibytes * MiB, isBufferSizeAssumed: true });
+    expect(document.cells[0]).toMatchObject({
+      sizeBytes: mebibytes * MiB,
+      warnings: expect.arrayContaining([expect.stringContaining("default")]),
+    });
+  });
+
+  it("is what was stated", () => {
+    const { document, ...size } = imported(warned, 32 * MiB);
+    expect(size).toMatchObject({ bufferSizeBytes: 32 * MiB, isBufferSizeAssumed: false });
+    expect(document.cells[0]?.id).toBe("d0/h2d/pinned/33554432/w1/throughput/event/warm");
+    expect(document.cells[0]?.warnings.join()).not.toContain("default");
+  });
+
+  it("must be stated where the file warns that it was not the default, or tells no version", () => {
+    expect(failure(warned)).toContain("smaller than the default");
+    expect(failure(changed((root) => Object.assign(root, { warning: [smaller, "other"] })))).toContain(
+      "smaller",
+    );
+    expect(failure(ofVersion(undefined))).toContain("neither a buffer size nor nvbandwidth's version");
+  });
+
+  it("is one that nvbandwidth can have run with", () => {
+    expect(failure(fixture("0.8"), 1000)).toContain("whole number of MiB");
+    expect(failure(warned, 512 * MiB)).toContain("below 512 MiB");
+  });
+});
+
+it("says of versions that can use huge pages that they may have", () => {
+  const [pinned, , local] = imported(changed((root) => Object.assign(root, { version: "v0.10" }))).document
+    .cells;
+  expect(pinned?.warnings).toContainEqual(expect.stringContaining("huge pages"));
+  expect(local?.warnings.join()).not.toContain("huge pages");
+  expect(imported(fixture("0.8")).document.cells[0]?.warnings.join()).not.toContain("huge pages");
+});
+
+describe("a file that cannot be used", () => {
+  const cell = (value: unknown) =>
+    changed(({ testcases }) => Object.assign(testcases[0], { bandwidth_matrix: [[value]] }));
+  const h2d = { name: "host_to_device_memcpy_ce" };
+
+  it.each<[string, string, string]>([
+    ["is empty", " \n", "is empty"],
+    ["is cut off", fixture("0.8").slice(0, 300), "is not JSON"],
+    ["is the plain text output", "nvbandwidth Version: v0.8\nBuilt from Git version: v0.8", "is not JSON"],
+    ["is other JSON", '{"results": []}', 'no "nvbandwidth" object'],
+    ["is a list", "[]", 'no "nvbandwidth" object'],
+    ["is pinbench's own", '{"schemaVersion": 1}', "is a pinbench result already"],
+    ["has tests that are none", '{"nvbandwidth": {"testcases": [1]}}', "at nvbandwidth.testcases.0"],
+    ["has no tests", '{"nvbandwidth": {"version": "v0.8"}}', "no tests at all"],
+    [
+      "failed as a whole",
+      changed((root) => Object.assign(root, { error: "CUDA\n999." })),
+      "nvbandwidth failed: CUDA 999.",
+    ],
+    [
+      "has no test with a counterpart",
+      changed((root) => Object.assign(root, { testcases: root.testcases.slice(2, 8) })),
+      "none of its tests has a cell",
+    ],
+    [
+      "ran nothing",
+      changed((root) => Object.assign(root, { testcases: [{ ...h2d, status: "Waived" }] })),
+      "no figure to import",
+    ],
+    [
+      "has a failed test, which nvbandwidth lists twice",
+      changed(({ testcases }) =>
+        testcases.splice(0, 1, { ...h2d, status: "Running" }, { ...h2d, status: "Error" }),
+      ),
+      'host_to_device_memcpy_ce did not succeed (status "Error")',
+    ],
+    [
+      "has a test that never ended",
+      changed(({ testcases }) => testcases.splice(0, 1, { ...h2d, status: "Running", error: "a mismatch" })),
+      '(status "Running"): a mismatch',
+    ],
+    [
+      "has a test twice",
+      changed(({ testcases }) => testcases.push(testcases[0])),
+      "host_to_device_memcpy_ce twice",
+    ],
+    [
+      "has no matrix",
+      changed(({ testcases }) => delete testcases[0].bandwidth_matrix),
+      "no bandwidth_matrix",
+    ],
+    [
+      "has more rows than hosts",
+      changed(({ testcases }) => testcases[0].bandwidth_matrix.push(["1"])),
+      "no bandwidth_matrix of one row",
+    ],
+    ["has a negative rate", cell("-1"), '"-1" for host_to_device_memcpy_ce of GPU 0'],
+    ["has a rate of zero", cell("0"), "no rate"],
+    ["has a rate that is no number", cell("nan"), '"nan"'],
+    ["has an infinite rate", cell("1e999"), '"1e999"'],
+    ["has an empty rate", cell(""), '""'],
+    ["has null for a rate", cell(null), "null"],
+  ])("%s", (_, text, message) => {
+    expect(failure(text)).toContain(message);
+  });
+});
