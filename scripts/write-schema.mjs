@@ -1,11 +1,13 @@
 // Writes schema/*.json from the compiled zod schemas. Run `npm run build` (or tsc) before.
 import { mkdir, writeFile } from "node:fs/promises";
 import { configJsonSchema } from "../dist/cli/config-json-schema.js";
+import { comparisonJsonSchema } from "../dist/regress/json-schema.js";
 import { resultJsonSchema } from "../dist/results/json-schema.js";
 
 const schemas = {
   "result-v1.json": resultJsonSchema(),
   "config-v1.json": configJsonSchema(),
+  "comparison-v1.json": comparisonJsonSchema(),
 };
 
 const folder = new URL("../schema/", import.meta.url);

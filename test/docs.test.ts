@@ -1,35 +1,124 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
-import { pinbench, start, temporaryFolder } from "./helpers/run-cli.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { verdicts } from "../src/regress/comparison.js";
+import { pinbench, runCli, start, temporaryFolder } from "./helpers/run-cli.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const documents = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
 const textOf = (document: string) => readFileSync(join(root, document), "utf8");
 
-/** The command lines of a document's ```sh blocks. */
-function commandsOf(document: string): string[] {
-  const blocks = [...textOf(document).matchAll(/^```sh\n([\s\S]*?)^```$/gm)];
-  return blocks.flatMap(([, block]) => (block ?? "").split("\n").filter((line) => line !== ""));
+function blocksOf(document: string, language: string): string[] {
+  const fences = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm");
+  return [...textOf(document).matchAll(fences)].map(([, block]) => block ?? "");
 }
 
-const commands = [...new Set(documents.flatMap(commandsOf))];
+const linesOf = (text: string) => text.split("\n").filter((line) => line !== "");
+
+interface Step {
+  run?: string;
+  uses?: string;
+}
+
+/** A job of GitHub Actions has steps, one of GitLab CI a script. */
+interface Job {
+  steps?: Step[];
+  script?: string[];
+}
+
+const workflows = documents.flatMap((document) => blocksOf(document, "yaml"));
+
+function jobsOf(workflow: string): Job[] {
+  const { jobs, ...rest } = parse(workflow) as { jobs?: Record<string, Job> } & Record<string, Job>;
+  return Object.values(jobs ?? rest);
+}
+
+function scriptsOf({ steps = [], script = [] }: Job): string[] {
+  return [...steps.flatMap(({ run }) => run ?? []), ...script].flatMap(linesOf);
+}
+
+const commands = [
+  ...new Set([
+    ...documents.flatMap((document) => blocksOf(document, "sh").flatMap(linesOf)),
+    // A workflow that is no YAML has a test below to say so.
+    ...workflows.flatMap((workflow) => {
+      try {
+        return jobsOf(workflow).flatMap(scriptsOf);
+      } catch {
+        return [];
+      }
+    }),
+  ]),
+];
 const ofPinbench = commands.filter((line) => /^(\w+=\S+ )*(npx )?pinbench /.test(line));
 
-/** Last flags win: whatever sizes the document shows, no page is touched that need not be. */
-const quickly = "--backend emulated --llc 1MiB --budget 200ms --sizes 64KiB --quiet";
+/**
+ * Last flags win: whatever sizes the document shows, no page is touched that need not be. No noise is as large as the
+ * threshold, which is tried after the patterns of a line but before all else that it says.
+ */
+const quickSweep = "--backend emulated --llc 1MiB --sizes 64KiB --quiet";
+const quickly: Readonly<Record<string, string>> = {
+  run: `${quickSweep} --budget 200ms`,
+  baseline: `${quickSweep} --workers 1 --memory pinned,pageable --runs 2 --budget 100ms`,
+  check: "--runs 2 --budget 100ms --threshold '*=90%' --quiet",
+  compare: "--threshold '*=90%' --quiet",
+  import: "--quiet",
+  devices: "--backend emulated",
+};
+
+const subcommandOf = (line: string) => /\bpinbench (\w+)/.exec(line)?.[1] ?? "";
+
+const filesOf = (line: string) => [...line.matchAll(/ --output (\S+)/g)].map(([, path]) => path!);
 
 describe("every command that the documents show works", () => {
+  /** What the commands name and do not make, made once. */
+  let material: string;
+
+  beforeAll(async () => {
+    material = mkdtempSync(join(tmpdir(), "pinbench-docs-"));
+    const inMaterial = (name: string) => join(material, name);
+    const made = await runCli(["baseline", "baseline", ...quickly.baseline!.split(" ")], { cwd: material });
+    expect(made).toMatchObject({ exitCode: 0, stderr: "" });
+    for (const name of ["before", "after", "runs"]) {
+      cpSync(inMaterial("baseline"), inMaterial(name), { recursive: true });
+    }
+    const [first, second] = readdirSync(inMaterial("baseline")).filter((name) => name.startsWith("run-"));
+    cpSync(join(material, "baseline", first!), inMaterial("before.json"));
+    cpSync(join(material, "baseline", second!), inMaterial("after.json"));
+    cpSync(join(root, "test/fixtures/nvbandwidth-0.8.json"), inMaterial("nvbandwidth.json"));
+    const imported = await runCli(["import", "nvbandwidth", "nvbandwidth.json", "--output", "old.json"], {
+      cwd: material,
+    });
+    expect(imported.exitCode).toBe(0);
+    cpSync(inMaterial("old.json"), inMaterial("new.json"));
+  }, 60_000);
+
+  afterAll(() => rmSync(material, { recursive: true, force: true }));
+
+  /** A folder with all that a line may name, but for what it says that it makes. */
+  function folderFor(line: string): string {
+    const folder = temporaryFolder();
+    cpSync(material, folder, { recursive: true });
+    const made = [...line.matchAll(/ (?:pinbench baseline|--keep|--output) (\S+)/g)].map(([, path]) => path!);
+    for (const path of made) rmSync(join(folder, path), { recursive: true, force: true });
+    return folder;
+  }
+
   it.each(ofPinbench)("%s", async (line) => {
     const command = line.replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"');
-    const flags = / run\b/.test(line) ? quickly : "--backend emulated";
-    const { exitCode, stdout, stderr } = await start("bash", ["-c", `${command} ${flags}`], {
-      cwd: temporaryFolder(),
+    const subcommand = subcommandOf(line);
+    expect(Object.keys(quickly)).toContain(subcommand);
+    const cwd = folderFor(line);
+    const { exitCode, stdout, stderr } = await start("bash", ["-c", `${command} ${quickly[subcommand]}`], {
+      cwd,
       env: { NODE: process.execPath, PINBENCH: pinbench },
     }).finished;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).not.toBe("");
+    if (subcommand !== "import") expect(stdout).not.toBe("");
+    for (const path of filesOf(line)) expect(existsSync(join(cwd, path)), path).toBe(true);
   });
 
   it("runs scripts that there are", () => {
@@ -47,6 +136,24 @@ describe("every command that the documents show works", () => {
   });
 });
 
+describe("the workflows", () => {
+  it("are there", () => {
+    expect(workflows.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it.each(workflows)("are YAML, run a check, and pin actions to a major version (%#)", (workflow) => {
+    const jobs = jobsOf(workflow);
+    expect(jobs.flatMap(scriptsOf).map(subcommandOf)).toContain("check");
+    for (const { uses } of jobs.flatMap(({ steps = [] }) => steps)) {
+      if (uses !== undefined) expect(uses).toMatch(/^actions\/[\w-]+@v\d+$/);
+    }
+  });
+
+  it.each(workflows)("install pinbench before they run it (%#)", (workflow) => {
+    for (const [first] of jobsOf(workflow).map(scriptsOf)) expect(first).toBe("npm ci");
+  });
+});
+
 describe("the documents", () => {
   it.each(documents)("%s leads to files that there are", (document) => {
     const links = [...textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => path!);
@@ -55,11 +162,42 @@ describe("the documents", () => {
     }
   });
 
-  it("name every flag of the help in README.md", async () => {
-    const help = await start(process.execPath, [pinbench, "run", "--help"]).finished;
-    const flags = [...help.stdout.matchAll(/^ {2}(--[\w-]+)/gm)].map(([, flag]) => flag!);
-    expect(flags.length).toBeGreaterThan(20);
-    for (const flag of flags) expect(textOf("README.md")).toContain(`\`${flag}\``);
+  it.each(documents)("%s leads to headings that there are", (document) => {
+    const links = [...textOf(document).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
+    for (const [, path, anchor] of links) {
+      const target = path === "" ? document : join(dirname(document), path!);
+      const headings = [...textOf(target).matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+        heading!
+          .toLowerCase()
+          .replaceAll(/[^\w\- ]/g, "")
+          .replaceAll(" ", "-"),
+      );
+      expect(headings, `${target}#${anchor}`).toContain(anchor);
+    }
+  });
+
+  it.each([
+    ["run", 20],
+    ["baseline", 20],
+    ["check", 20],
+    ["compare", 10],
+    ["import nvbandwidth", 2],
+  ])("name every flag of the help of %s", async (command, least) => {
+    const { stdout } = await runCli([...command.split(" "), "--help"]);
+    const flags = [...stdout.matchAll(/^ {2}(--[\w-]+)/gm)].map(([, flag]) => flag!);
+    expect(flags.length).toBeGreaterThan(least);
+    const text = command === "run" ? textOf("README.md") : textOf("README.md") + textOf("docs/ci.md");
+    for (const flag of flags) expect(text).toMatch(new RegExp(`\`${flag}\``));
+  });
+
+  it("name every verdict and every format of a comparison in README.md", async () => {
+    const { stdout } = await runCli(["compare", "--help"]);
+    const choices = /--format.*?choices: ([^)]*)\)/s.exec(stdout)?.[1] ?? "";
+    const formats = [...choices.matchAll(/"([\w-]+)"/g)].map(([, format]) => format);
+    expect(formats.length).toBeGreaterThan(5);
+    for (const format of formats) expect(textOf("README.md")).toContain(`\`${format}\``);
+    const table = textOf("README.md").split("| verdict |")[1]?.split("\n\n")[0] ?? "";
+    for (const verdict of verdicts) expect(table).toMatch(new RegExp(`^\\| (.*, )?${verdict}\\b`, "m"));
   });
 
   it("name every exit code of the help in README.md", async () => {

@@ -6,6 +6,7 @@ import { findDifferences } from "../regress/differences.js";
 import { type RunFigures, runFigures } from "../regress/figures.js";
 import { readResultSet } from "../regress/result-set.js";
 import { jsonReport } from "../report/json.js";
+import { counted } from "../report/wording.js";
 import { defaultSettings, type RepeatSettings } from "../results/repeat-settings.js";
 import { checkReplaceable, replaceRuns } from "../results/run-folder.js";
 import { type ComparisonFlags, ruleOf } from "./comparison-options.js";
@@ -157,10 +158,13 @@ async function update(
   { accept }: CheckFlags,
 ): Promise<string> {
   if (outcome === "failed") return `${path} was not updated: a measurement failed.`;
-  if (outcome !== "pass" && outcome !== "inconclusive" && !accept) {
-    const why = outcome === "regression" ? "a regression stands" : "the machine is another one";
-    return `${path} was not updated: ${why}, and --accept was not given.`;
+  // Measuring has ended with the first run.
+  if (outcome === "not comparable") {
+    return `${path} was not updated: the machine is another one, and --allow-mismatch was not given.`;
+  }
+  if (outcome === "regression" && !accept) {
+    return `${path} was not updated: a regression stands, and --accept was not given.`;
   }
   await replaceRuns(path, texts);
-  return `${path} now holds these ${texts.length} runs.`;
+  return `${path} now holds the ${counted(texts.length, "run")} of this check.`;
 }

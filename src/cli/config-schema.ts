@@ -64,7 +64,7 @@ const thresholdsSchema = section({
 
 const path = { error: "must be a path" };
 const count = { error: "must be a whole number from 1 up" };
-const chance = { error: "must be a number above 0 and below 1" };
+const chance = { error: "must be a number above 0 and up to 0.5" };
 
 export const configSchema = section({
   $schema: z.string({ error: "must be text" }).describe("For editors; pinbench ignores it.").exactOptional(),
@@ -77,13 +77,13 @@ export const configSchema = section({
   runs: z
     .int(count)
     .min(1, count)
-    .describe("How many times to measure, each in a process of its own.")
+    .describe("Fresh processes that pinbench check measures with, and as many to confirm.")
     .exactOptional(),
   thresholds: thresholdsSchema.exactOptional(),
   significance: z
     .number(chance)
     .gt(0, chance)
-    .lt(1, chance)
+    .max(0.5, chance)
     .describe("The chance, over all cells, that a drop is called one where there is none.")
     .exactOptional(),
   strict: trueOrFalse("Whether what cannot be decided fails.").exactOptional(),

@@ -5,6 +5,9 @@ const exitCodes = { SIGINT: ExitCode.interrupted, SIGTERM: ExitCode.terminated }
 /** How long a driver call in flight may hold a process that nobody waits for any more. */
 const orphanMs = 2000;
 
+/** One Ctrl-C can come twice: from the terminal, and passed on by npm, which gets it as well. */
+const sameSignalMs = 250;
+
 /**
  * Turns the first SIGINT or SIGTERM into an abort, which leaves time to write what was measured. The second one
  * ends the process at once, as if nobody had listened: a driver call in flight must not hold it.
@@ -16,7 +19,7 @@ const orphanMs = 2000;
 export class Interruption {
   readonly #controller = new AbortController();
   #exitCode: ExitCode | null = null;
-  #wasSignalled = false;
+  #signalledMs: number | null = null;
   #end: NodeJS.Timeout | undefined;
 
   constructor() {
@@ -46,12 +49,13 @@ export class Interruption {
   }
 
   readonly #onSignal = (name: NodeJS.Signals): void => {
-    if (this.#wasSignalled) {
+    if (this.#signalledMs !== null) {
+      if (performance.now() - this.#signalledMs < sameSignalMs) return;
       this.dispose();
       process.kill(process.pid, name);
       return;
     }
-    this.#wasSignalled = true;
+    this.#signalledMs = performance.now();
     this.#abort(exitCodes[name as keyof typeof exitCodes]);
   };
 

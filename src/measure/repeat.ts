@@ -23,7 +23,11 @@ export async function repeatInFreshProcesses(
 ): Promise<void> {
   for (let run = 0; run < runs && !signal.aborted; ++run) {
     onStart(run);
-    const document = await measureInFreshProcess(cellIds, settings, { entry, signal });
-    if (signal.aborted || onResult(document, run) === "stop") return;
+    const document = await measureInFreshProcess(cellIds, settings, { entry, signal }).catch((error) => {
+      // One that was cut short before it had anything to tell is dropped like any other.
+      if (signal.aborted) return null;
+      throw error;
+    });
+    if (document === null || signal.aborted || onResult(document, run) === "stop") return;
   }
 }

@@ -42,7 +42,9 @@ export function gatherEvidence(series: readonly Series[], isGpu: boolean): (Evid
   const evidence = new Map(
     comparable.map((one, i) => {
       const own = noise[i]!;
-      return [one, evidenceOf(one, hasFewRuns(one) ? widened(own, withOutliers.get(kindOf(one))!) : own)];
+      const kind = kindOf(one);
+      const known = hasFewRuns(one) ? widened(own, withOutliers.get(kind)!, recorded?.[kind]) : own;
+      return [one, evidenceOf(one, known)];
     }),
   );
   return series.map((one) => evidence.get(one) ?? null);
@@ -63,9 +65,14 @@ function hasFewRuns({ baseline, first, fresh }: Series): boolean {
 }
 
 /** Noise for a side whose only runs may be outliers. */
-function widened(noise: CellNoise | null, withOutliers: VarianceEstimate | null): CellNoise | null {
+function widened(
+  noise: CellNoise | null,
+  withOutliers: VarianceEstimate | null,
+  recorded: VarianceEstimate | undefined,
+): CellNoise | null {
   if (noise === null || withOutliers === null) return null;
-  return withOutliers.variance > noise.variance ? { ...noise, ...withOutliers } : noise;
+  if (withOutliers.variance <= noise.variance) return noise;
+  return { ...noise, ...withOutliers, source: withOutliers === recorded ? "recorded" : "these runs" };
 }
 
 /** The figure, in the series' unit, of a mean log speed. */

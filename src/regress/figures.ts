@@ -57,13 +57,13 @@ export function runFigures(document: ResultDocument, path: string | null): RunFi
     fingerprint: document.fingerprint,
     settings: repeatSettings(document),
     lastLevelCacheBytes: document.host?.lastLevelCacheBytes ?? null,
-    cells: document.cells.map(cellFigures),
+    cells: document.cells.map((cell) => cellFigures(cell, document.run)),
   };
 }
 
-function cellFigures(cell: CellResult): CellFigures {
+function cellFigures(cell: CellResult, run: ResultDocument["run"]): CellFigures {
   const { id, device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
-  const absence = absenceOf(cell);
+  const absence = absenceOf(cell, run);
   return {
     cell: { id, device, direction, memory, sizeBytes, workers, mode, timer, cache },
     figures: absence === null ? figuresOf(cell) : [],
@@ -71,7 +71,10 @@ function cellFigures(cell: CellResult): CellFigures {
   };
 }
 
-function absenceOf({ outcome, error, skipReason }: CellResult): Absence | null {
+function absenceOf(
+  { outcome, error, skipReason }: CellResult,
+  run: Pick<ResultDocument["run"], "status" | "error">,
+): Absence | null {
   switch (outcome) {
     case "converged":
     case "budget":
@@ -83,6 +86,10 @@ function absenceOf({ outcome, error, skipReason }: CellResult): Absence | null {
     case "skipped":
       return { isFailure: false, reason: `it was skipped: ${skipReason ?? "no reason is known"}` };
     case null:
+      // A device that could not be opened has no cell to blame, and must not pass for one that was left out.
+      if (run.status === "failed") {
+        return { isFailure: true, reason: `its run failed: ${run.error?.message ?? "no reason is known"}` };
+      }
       return { isFailure: false, reason: "its run ended before it was measured" };
   }
 }

@@ -41,7 +41,7 @@ function spreadSource(cells: readonly CellComparison[]): string[] {
   if (recorded.length === 0) return [];
   const kinds = [...new Set(recorded.map(({ memory }) => memory))].join(", ");
   return [
-    `one run on each side says nothing of the spread between runs: that of ${kinds} is taken from runs recorded on an NVIDIA H200; several runs on each side say more`,
+    `a side of one or two runs says too little of the spread between runs: that of ${kinds} is taken from runs recorded on an NVIDIA H200; several runs on each side say more`,
   ];
 }
 

@@ -53,7 +53,8 @@ export function judge(
   if (all === null) {
     return {
       verdict: "inconclusive",
-      reason: "one run on each side says nothing of the spread between runs, and none is recorded for it",
+      reason:
+        "a side of one or two runs says too little of the spread between runs, and none is recorded for it",
     };
   }
   const percent = `${+(bounds.threshold * 100).toPrecision(3)} %`;

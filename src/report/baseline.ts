@@ -3,7 +3,9 @@ import type { Sensitivity } from "../regress/sensitivity.js";
 import { roundUp } from "./format-number.js";
 import { type Column, figure } from "./grid.js";
 import { terminalGrid } from "./terminal-grid.js";
+import { textWidth } from "./terminal-text.js";
 import { counted } from "./wording.js";
+import { wrap } from "./wrap.js";
 
 export interface BaselineReport {
   path: string;
@@ -49,7 +51,10 @@ export function baselineReport(report: BaselineReport, chalk: ChalkInstance): st
       "",
       ...terminalGrid({ caption: "", columns, rows }, chalk).map((line) => `  ${line}`),
       "",
-      `Spread is the standard deviation between runs. A drop of the size given is found 19 times out of 20 by a check of ${counted(checkRuns, "run")}, and as many to confirm.`,
+      ...wrap(
+        `Spread is the standard deviation between runs. A drop of the size given is found 19 times out of 20, at the thresholds in force, by a check of ${counted(checkRuns, "run")} with as many to confirm.`,
+        textWidth,
+      ),
     );
   }
   return `${lines.join("\n")}\n`;

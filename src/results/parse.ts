@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import { type ResultDocument, resultSchema } from "./schema.js";
+import { type CellResult, type ResultDocument, resultSchema } from "./schema.js";
 
 const knownVersion = 1;
 const rerunHint = "Give a file that `pinbench run --output FILE.json` wrote.";
@@ -48,20 +48,40 @@ function checkVersion(value: unknown, name: string): void {
   }
 }
 
-/** What the shape cannot say: ids are unique, and the columns of a cell's samples are equally long. */
-function checkCells(document: ResultDocument, name: string): void {
+/** What the shape cannot say: ids are unique, and a cell's figures are those of its samples. */
+function checkCells({ cells }: ResultDocument, name: string): void {
   const ids = new Set<string>();
-  for (const { id, samples } of document.cells) {
-    if (ids.has(id)) {
-      throw unusable(`${name} has the cell ${id} twice.`);
+  for (const cell of cells) {
+    if (ids.has(cell.id)) {
+      throw unusable(`${name} has the cell ${cell.id} twice.`);
     }
-    ids.add(id);
-    for (const { direction, startNs, durationNs, round } of samples) {
-      if (startNs.length !== durationNs.length || round.length !== durationNs.length) {
-        throw unusable(`${name} has ${direction} samples of unequal columns in the cell ${id}.`);
-      }
+    ids.add(cell.id);
+    const fault = faultOf(cell);
+    if (fault !== null) {
+      throw unusable(`${name} has ${fault} the cell ${cell.id}.`);
     }
   }
+}
+
+/** What a cell has or lacks, as in "no samples of"; null for nothing. */
+function faultOf({ outcome, samples, stats }: CellResult): string | null {
+  const ragged = samples.find(
+    ({ startNs, durationNs, round }) =>
+      startNs.length !== durationNs.length || round.length !== durationNs.length,
+  );
+  if (ragged !== undefined) return `${ragged.direction} samples of unequal columns in`;
+  const isFinished = outcome === "converged" || outcome === "budget";
+  if (isFinished && !samples.some(({ durationNs }) => durationNs.length > 0)) return "no samples of";
+  if (isFinished && stats.length === 0) return "samples but no figures of";
+  for (const { direction, bandwidthGBps, latencyUs } of stats) {
+    // A sum is of samples of both directions, and has none of its own.
+    const own = samples.find((one) => one.direction === direction)?.durationNs ?? [];
+    if (direction !== "sum" && own.length === 0) return `${direction} figures without samples in`;
+    if (!(bandwidthGBps.median > 0 && (latencyUs?.median ?? 1) > 0)) {
+      return `${direction} figures that are not above 0 in`;
+    }
+  }
+  return null;
 }
 
 /** `["cells", 3, "samples"]` is written `cells[3].samples`. */

@@ -5,6 +5,8 @@ import { errorCode } from "./output-error.js";
 /** The largest of our own results is a few MiB; what is far beyond is another file. 128 MiB. */
 const defaultLimitBytes = 128 * 1024 ** 2;
 
+const chunkBytes = 64 * 1024;
+
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   ENOTDIR: "a part of its path is a file, not a folder",
@@ -31,7 +33,7 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
       if (info.isDirectory()) throw unreadable(path, "it is a folder");
       if (info.size > limitBytes) throw tooLarge(path, `it has ${describeMiB(info.size)}`, limitBytes);
       // A byte order mark is no part of the text, and JSON.parse would stumble over it.
-      return new TextDecoder().decode(await readAll(handle, path, limitBytes));
+      return new TextDecoder().decode(await readAll(handle, path, info.size, limitBytes));
     } finally {
       await handle.close();
     }
@@ -41,15 +43,21 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
 }
 
 /** In chunks: a stream tells no size, and a file may grow while it is read. */
-async function readAll(handle: FileHandle, path: string, limitBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+async function readAll(
+  handle: FileHandle,
+  path: string,
+  sizeBytes: number,
+  limitBytes: number,
+): Promise<Buffer> {
+  // Of a file whose size is known as a whole, and a byte more, which tells its end.
+  let buffer = Buffer.allocUnsafe(Math.max(chunkBytes, sizeBytes + 1));
   let total = 0;
   for (;;) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(64 * 1024), 0, 64 * 1024, null);
-    if (bytesRead === 0) return Buffer.concat(chunks, total);
+    if (total === buffer.length) buffer = Buffer.concat([buffer], 2 * buffer.length);
+    const { bytesRead } = await handle.read(buffer, total, buffer.length - total, null);
+    if (bytesRead === 0) return buffer.subarray(0, total);
     total += bytesRead;
     if (total > limitBytes) throw tooLarge(path, "it is larger", limitBytes);
-    chunks.push(buffer.subarray(0, bytesRead));
   }
 }
 

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
+import { makeFolder, removeEmptyFolders } from "./make-folder.js";
 import { cannotWrite, errorCode } from "./output-error.js";
 import { readTextFile } from "./read-text.js";
 import { checkWritable, finalize } from "./store.js";
@@ -60,11 +61,8 @@ export async function checkReplaceable(path: string): Promise<void> {
  * baseline whole, with stray files beside it at most. Rejects with an "output" PinbenchError.
  */
 export async function replaceRuns(folder: string, texts: readonly string[]): Promise<void> {
-  const existed = await orReport(
-    folder,
-    mkdir(folder, { recursive: true }).then((made) => made === undefined),
-  );
-  const old = existed ? await namesOfOldRuns(folder) : [];
+  const made = await orReport(folder, makeFolder(folder));
+  const old = await namesOfOldRuns(folder);
   // Without a list the folder would hold old and new files alike while it is being written.
   if (old.length > 0) await writeList(folder, old);
   const stamp = randomBytes(4).toString("hex");
@@ -74,7 +72,7 @@ export async function replaceRuns(folder: string, texts: readonly string[]): Pro
     await writeList(folder, names);
   } catch (error) {
     for (const name of names) await rm(join(folder, name), { force: true });
-    if (!existed) await rm(folder, { recursive: true, force: true });
+    await removeEmptyFolders(made);
     throw error;
   }
   // The new baseline stands: an old run that cannot be removed does no harm.

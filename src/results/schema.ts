@@ -20,6 +20,28 @@ export const errorSchema = z.object({
   sticky: z.boolean(),
 });
 
+/**
+ * A column of samples: what z.array(z.number()) would accept, without its copy of every array. A folder of runs has
+ * millions of samples.
+ */
+function column(
+  what: string,
+  items: Record<string, unknown>,
+  isValid: (value: number) => boolean,
+): z.ZodType<number[]> {
+  const schema = z.unknown().check((context) => {
+    const { value } = context;
+    const index = Array.isArray(value)
+      ? value.findIndex((item) => !(typeof item === "number" && Number.isFinite(item) && isValid(item)))
+      : null;
+    if (index === -1) return;
+    const path = index === null ? [] : [index];
+    const message = index === null ? "it is no list of numbers" : `it is not ${what}`;
+    context.issues.push({ code: "custom", input: value, path, message });
+  });
+  return schema.meta({ type: "array", items }) as unknown as z.ZodType<number[]>;
+}
+
 const linkSchema = z.object({
   generation: count.nullable(),
   width: count.nullable(),
@@ -127,10 +149,14 @@ const samplesSchema = z.object({
   /** Bytes of one sample, each counted once; for d2d the rate counts each twice, as it is read and written. */
   bytesPerSample: count,
   /** From the start of the device's session. */
-  startNs: z.array(z.number().nonnegative()),
-  durationNs: z.array(z.number().positive()),
+  startNs: column("a number from 0 up", { type: "number", minimum: 0 }, (value) => value >= 0),
+  durationNs: column("a number above 0", { type: "number", exclusiveMinimum: 0 }, (value) => value > 0),
   /** The round in which it was measured, from 0. */
-  round: z.array(count),
+  round: column(
+    "a whole number from 0 up",
+    { type: "integer", minimum: 0 },
+    (value) => Number.isSafeInteger(value) && value >= 0,
+  ),
 });
 
 const mismatchSchema = z.object({

@@ -7,7 +7,7 @@ export interface VarianceEstimate {
 }
 
 /** Above this the prior is as good as certain; kept finite, so that sums of degrees of freedom stay so. */
-const mostDegreesOfFreedom = 1e6;
+const mostDegreesOfFreedom = 1e4;
 
 /**
  * The scaled inverse chi-square distribution that the true variances of similar things come from, fitted to their

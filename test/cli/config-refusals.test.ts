@@ -87,7 +87,7 @@ describe("a key or value that makes no sense is named, and what is allowed", () 
     [{ baseline: "" }, "baseline must be a path."],
     [{ runs: 0 }, "runs must be a whole number from 1 up."],
     [{ runs: "5" }, "runs must be a whole number from 1 up."],
-    [{ significance: 1 }, "significance must be a number above 0 and below 1."],
+    [{ significance: 1 }, "significance must be a number above 0 and up to 0.5."],
     [
       { thresholds: { default: "100%" } },
       'thresholds.default is wrong: "100%" is not a threshold, a share above 0 % and below 100 %. Write for example 5% or 0.05.',

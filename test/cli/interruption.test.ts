@@ -94,3 +94,16 @@ it("a second SIGINT ends it at once, whatever the driver is doing", async () => 
   expect({ signal, stdout }).toEqual({ signal: "SIGINT", stdout: "" });
   expect(readdirSync(cwd)).toEqual([]);
 });
+
+it("a Ctrl-C that comes twice, from the terminal and from npm, is one", async () => {
+  const { child, finished } = startCli(
+    small("--memory", "pinned", "--budget", "20s", "--precision", "0.001%", "--json"),
+  );
+  await sleep(1500);
+  child.kill("SIGINT");
+  await sleep(20);
+  child.kill("SIGINT");
+  const { exitCode, stdout } = await finished;
+  expect(exitCode).toBe(130);
+  expect(parseResult(stdout).run.status).toBe("aborted");
+});

@@ -176,6 +176,7 @@ export function buildDocument(part: DocumentPart = {}): ResultDocument {
   return {
     schemaVersion: 1,
     tool: { name: "pinbench", version: "0.1.0", compiler: "gcc 12.2.0", kernels: true, ...part.tool },
+    ...(part.importedFrom == null ? {} : { importedFrom: part.importedFrom }),
     run: {
       id: "01JD3Z6H7R9Q",
       startedAt: "2026-11-20T10:00:00.000Z",

@@ -34,11 +34,14 @@ export interface Started {
 interface SpawnOptions {
   env?: Record<string, string>;
   cwd?: string;
+  /** With a process group of its own, as a shell at a terminal gives each command. */
+  detached?: boolean;
 }
 
 export function start(command: string, args: readonly string[], options: SpawnOptions = {}): Started {
   const child = spawn(command, args, {
     cwd: options.cwd ?? tmpdir(),
+    detached: options.detached ?? false,
     env: { ...cleanEnvironment(), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });

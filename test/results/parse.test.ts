@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { parseResult } from "../../src/results/parse.js";
-import { buildCell, buildDocument } from "../helpers/result-document.js";
+import type { CellResult, CellSamples } from "../../src/results/schema.js";
+import { buildCell, buildDocument, buildSkipped, type CellPart } from "../helpers/result-document.js";
 
 function failureOf(text: string): PinbenchError {
   try {
@@ -71,7 +72,7 @@ describe("parseResult", () => {
       "durationNs[0]",
     );
 
-    const twice = buildDocument({ cells: [buildCell(), buildCell()] });
+    const twice = buildDocument({ cells: [buildCell({ GBps: 1 }), buildCell({ GBps: 2 })] });
     expect(failureOf(JSON.stringify(twice)).message).toContain("has the cell d0/h2d/pinned/16777216/w1");
 
     const ragged = buildCell({ GBps: 1 });
@@ -80,4 +81,62 @@ describe("parseResult", () => {
       "unequal columns",
     );
   });
+
+  describe("a finished cell has figures of its samples", () => {
+    const of = (part: CellPart, change: (cell: CellResult) => void = () => undefined) => {
+      const cell = buildCell(part);
+      change(cell);
+      return JSON.stringify(buildDocument({ cells: [cell] }));
+    };
+
+    it.each([
+      ["without any samples", of({}), "has no samples of"],
+      ["whose budget ended, too", of({ result: { outcome: "budget" } }), "has no samples of"],
+      [
+        "with empty columns",
+        of({ GBps: 1 }, ({ samples: [one] }) =>
+          Object.assign(one!, { startNs: [], durationNs: [], round: [] }),
+        ),
+        "has no samples of",
+      ],
+      ["without figures", of({ GBps: 1, result: { stats: [] } }), "has samples but no figures of"],
+      [
+        "with a direction that has none",
+        of({ direction: "bidir", GBps: { h2d: 1, d2h: 1, sum: 2 } }, ({ samples }) => samples.pop()),
+        "has d2h figures without samples in",
+      ],
+      ["of 0 GB/s", of({ GBps: 1 }, (cell) => setMedian(cell, 0)), "has h2d figures that are not above 0 in"],
+      ["below 0", of({ GBps: 1 }, (cell) => setMedian(cell, -5)), "has h2d figures that are not above 0 in"],
+      [
+        "whose latency is 0",
+        of({ mode: "latency", GBps: 1, latencyUs: { median: 0, p99: 1 } }),
+        "has h2d figures that are not above 0 in",
+      ],
+    ])("one %s is rejected", (_, text, message) => {
+      expect(failureOf(text).message).toMatch(new RegExp(`^old\\.json ${message} the cell d0/`));
+    });
+
+    it.each([
+      [
+        "a sum, which has no samples of its own",
+        of({ direction: "bidir", GBps: { h2d: 1, d2h: 1, sum: 2 } }),
+      ],
+      ["one sample, as imported results have", of({ GBps: 1 }, ({ samples: [one] }) => keepOne(one!))],
+      [
+        "none where it was skipped",
+        JSON.stringify(buildDocument({ cells: [buildSkipped({}, "no kernels")] })),
+      ],
+      ["none where its run was interrupted", of({ result: { outcome: null } })],
+    ])("%s will do", (_, text) => {
+      expect(() => parseResult(text)).not.toThrow();
+    });
+  });
 });
+
+function setMedian({ stats }: CellResult, median: number): void {
+  stats[0]!.bandwidthGBps.median = median;
+}
+
+function keepOne(samples: CellSamples): void {
+  for (const column of [samples.startNs, samples.durationNs, samples.round]) column.length = 1;
+}

@@ -66,7 +66,8 @@ function cellResult(cell: CellComparison, { outcome, rule }: Comparison): Result
       return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
     case "missing":
       // Left out of the candidate on purpose unless the measurement failed.
-      return { kind: outcome === "failed" ? "error" : "skipped", type: verdict, message: reason };
+      if (outcome === "failed") return { kind: "error", type: verdict, message: reason };
+      return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
     case "not comparable":
       return { kind: "skipped", type: verdict, message: reason };
     case "same":

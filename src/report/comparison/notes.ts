@@ -1,4 +1,4 @@
-import type { CellComparison, Comparison } from "../../regress/comparison.js";
+import type { CellComparison, Comparison, Verdict } from "../../regress/comparison.js";
 import { sign } from "../cell-figure.js";
 import type { Note } from "../grid.js";
 import { counted } from "../wording.js";
@@ -24,16 +24,16 @@ export function comparisonNotes(comparison: Comparison): Note[] {
   ];
 }
 
-/** In one note: who knows the verdicts passes it over. */
+/** What the verdicts mean for which no reason is listed, in one note: who knows them passes it over. */
 function legend(comparison: Comparison): Note[] {
-  const meanings = presentVerdicts(comparison).map(describeVerdict);
+  const meanings = presentVerdicts(comparison).filter(needsNoReason).map(describeVerdict);
   return meanings.length === 0 ? [] : [{ text: meanings.join("; "), tone: "muted" }];
 }
 
 /** Each reason once, with the cell or the number of cells that it holds for; none where nothing is wrong. */
 function verdictReasons(comparison: Comparison): Note[] {
   return presentVerdicts(comparison)
-    .filter((verdict) => verdict !== "same" && verdict !== "faster" && verdict !== "new")
+    .filter((verdict) => !needsNoReason(verdict))
     .flatMap((verdict) => {
       const affected = new Map<string, CellComparison[]>();
       for (const cell of comparison.cells) {
@@ -48,6 +48,10 @@ function verdictReasons(comparison: Comparison): Note[] {
         return { text: `${verdict}: ${reason.replace(/\.$/, "")} (${whom})`, tone: verdictTone[verdict] };
       });
     });
+}
+
+function needsNoReason(verdict: Verdict): boolean {
+  return verdict === "same" || verdict === "faster" || verdict === "new";
 }
 
 function hasNoInterval(cell: CellComparison): boolean {

@@ -1,0 +1,100 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
+import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+
+const onOtherGpu = (document: ResultDocument): ResultDocument => ({
+  ...document,
+  fingerprint: { ...document.fingerprint, gpu: "NVIDIA L4", kernel: "2.4.0" },
+});
+
+describe("another machine than the baseline's", () => {
+  it("is told after one run, is exit code 5 and no new baseline", async () => {
+    const baseline = await baselineAt(certainly.slower, onOtherGpu);
+    const before = filesIn(baseline);
+    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--accept"]);
+    expect(exitCode).toBe(5);
+    expect(stderr).toBe(
+      `pinbench: ${baseline} was not updated: the machine is another one, and --allow-mismatch was not given.\n`,
+    );
+    expect(comparison).toMatchObject({
+      outcome: "not comparable",
+      candidate: { runs: 1 },
+      counts: { "not comparable": 2 },
+      differences: [
+        { fact: "GPU", baseline: "NVIDIA L4", blocks: true },
+        { fact: "kernel", baseline: "2.4.0", blocks: false },
+      ],
+    });
+    expect(filesIn(baseline)).toEqual(before);
+  });
+
+  it("is compared all the same with --allow-mismatch", async () => {
+    const baseline = await baselineAt(certainly.slower, onOtherGpu);
+    const { exitCode, comparison } = await checkJson(baseline, ["--allow-mismatch"]);
+    expect(exitCode).toBe(1);
+    expect(comparison).toMatchObject({
+      outcome: "regression",
+      candidate: { runs: 3 },
+      counts: { slower: 2 },
+    });
+  });
+});
+
+describe("what is wrong with a request is said before anything is measured", () => {
+  it("about the baseline", async () => {
+    const cwd = temporaryFolder();
+    expectSentence(
+      await runCli(["check"], { cwd }),
+      2,
+      /there is no baseline to check against\. Name it with --baseline PATH, or as "baseline" in the configuration\./,
+    );
+    expectSentence(
+      await runCli(["check", "--baseline", "none"], { cwd }),
+      5,
+      /there is no baseline none\. Make one with `pinbench baseline none`\./,
+    );
+    expectSentence(
+      await runCli(["check", "--baseline", "none", "--accept"], { cwd }),
+      2,
+      /--accept says that --update may write a slower baseline\. Give --update as well\./,
+    );
+  });
+
+  it("about where to write", async () => {
+    const baseline = await baselineAt(certainly.slower);
+    const before = filesIn(baseline);
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "file"), "");
+    const refusal = async (...args: string[]) => runCli(["check", "--baseline", baseline, ...args], { cwd });
+    expectSentence(
+      await refusal("--keep", baseline),
+      2,
+      /baseline is there already and is not empty\. Choose a new folder for --keep/,
+    );
+    expectSentence(
+      await refusal("--keep", "file/runs"),
+      2,
+      /cannot write file\/runs: a part of its path is a file/,
+    );
+    expectSentence(await refusal("--keep", "/proc/runs"), 2, /cannot write \/proc\/runs: /);
+    expectSentence(await refusal("--output", "a.csv"), 2, /a\.csv has the extension \.csv/);
+    expectSentence(await refusal("--runs", "0"), 2, /"0" is not a number of runs/);
+    const single = join(baseline, Object.keys(before).find((name) => name.startsWith("run-"))!);
+    expectSentence(
+      await runCli(["check", "--baseline", single, "--update"], { cwd }),
+      2,
+      /is one result, and an updated baseline is a folder of several\. Make one with `pinbench baseline FOLDER`/,
+    );
+    expect(filesIn(baseline)).toEqual(before);
+    expect(readdirSync(cwd)).toEqual(["file"]);
+  });
+
+  it("in the words of the process that was to measure", async () => {
+    const baseline = await baselineAt(certainly.slower);
+    const finished = await runCli(["check", "--baseline", baseline, "--numa", "999"]);
+    expectSentence(finished, 2, /This machine has no NUMA node 999\./);
+  });
+});

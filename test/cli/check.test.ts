@@ -1,0 +1,142 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseResult } from "../../src/results/parse.js";
+import { repeatSettings } from "../../src/results/repeat-settings.js";
+import { listRuns } from "../../src/results/run-folder.js";
+import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
+import { configFile, folderOf } from "../helpers/config.js";
+import { copyFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
+
+const documentsIn = async (folder: string) =>
+  (await listRuns(folder)).map((path) => parseResult(readFileSync(path, "utf8"), path));
+const ids = ["h2d", "d2h"].map((direction) => `d0/${direction}/pinned/65536/w1/throughput/wall/cold`);
+
+describe("a machine that got slower", () => {
+  it("is a regression: the suspects are measured again, and what they confirm is exit code 1", async () => {
+    const baseline = await baselineAt(certainly.slower);
+    const before = filesIn(baseline);
+    const junit = join(temporaryFolder(), "x.xml");
+    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--output", junit]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
+    expect(comparison).toMatchObject({
+      command: "check",
+      backend: "emulated",
+      outcome: "regression",
+      baseline: { path: baseline, runs: 5 },
+      candidate: { path: null, runs: 3 },
+      confirmation: { runs: 3, suspects: ids },
+    });
+    for (const cell of comparison.cells) {
+      expect(cell).toMatchObject({ verdict: "slower", candidate: { runs: 6 }, confirmation: { runs: 3 } });
+      expect(cell.candidate!.change).toBeLessThan(-0.9);
+    }
+    expect(readFileSync(junit, "utf8")).toMatch(/<testsuites name="pinbench check" tests="3" failures="2"/);
+    expect(filesIn(baseline)).toEqual(before);
+  });
+
+  it("is no new baseline by --update alone, but by --update --accept", async () => {
+    const baseline = await baselineAt(certainly.slower);
+    const before = filesIn(baseline);
+    const refused = await checkJson(baseline, ["--update"]);
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toBe(
+      `pinbench: ${baseline} was not updated: a regression stands, and --accept was not given.\n`,
+    );
+    expect(filesIn(baseline)).toEqual(before);
+
+    const accepted = await checkJson(baseline, ["--update", "--accept"]);
+    expect(accepted.comparison.outcome).toBe("regression");
+    expect(accepted.stderr).toBe(`pinbench: ${baseline} now holds the 3 runs of this check.\n`);
+    expect((await documentsIn(baseline)).map(({ cells }) => cells.map(({ id }) => id))).toEqual([
+      ids,
+      ids,
+      ids,
+    ]);
+    expect(Object.keys(filesIn(baseline))).toHaveLength(4);
+  });
+
+  it("is marked on GitHub, in the log and in the step's summary", async () => {
+    const summary = join(temporaryFolder(), "summary.md");
+    writeFileSync(summary, "before\n");
+    const baseline = await baselineAt(certainly.slower);
+    const args = ["check", "--baseline", baseline, "--runs", "3", "--format", "github"];
+    const { exitCode, stdout } = await runCli(args, { env: { GITHUB_STEP_SUMMARY: summary } });
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^::error title=pinbench%3A slower::d0\/h2d\/.*confirmed by 3 fresh processes/m);
+    expect(readFileSync(summary, "utf8")).toMatch(/^before\n## pinbench check: 2 of 2 cells are slower/);
+  });
+});
+
+describe("a machine that is not slower", () => {
+  it("passes; --update makes it the new baseline, and --keep leaves its runs in a folder", async () => {
+    const baseline = await baselineAt(certainly.faster);
+    const keep = join(temporaryFolder(), "kept/runs");
+    const { exitCode, stderr, comparison } = await checkJson(baseline, [
+      "--update",
+      "--keep",
+      keep,
+      "--strict",
+    ]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: `pinbench: ${baseline} now holds the 3 runs of this check.\n`,
+    });
+    expect(comparison).toMatchObject({ outcome: "pass", confirmation: null, counts: { faster: 2 } });
+    const documents = await documentsIn(keep);
+    expect(documents).toHaveLength(3);
+    expect(await documentsIn(baseline)).toEqual(documents);
+    expect(new Set(documents.map(({ run }) => run.id)).size).toBe(3);
+  });
+
+  it("is measured as the baseline was, but for the flags given", async () => {
+    const baseline = await baselineAt(certainly.faster);
+    const [original] = await documentsIn(baseline);
+    const settings = repeatSettings(original!);
+    const keep = join(temporaryFolder(), "runs");
+    await checkJson(baseline, ["--runs", "1", "--keep", keep]);
+    expect((await documentsIn(keep)).map(repeatSettings)).toEqual([settings]);
+
+    const other = join(temporaryFolder(), "runs");
+    const flags = "--runs 1 --samples 7 --no-verify --seed 9".split(" ");
+    await checkJson(baseline, ["--keep", other, ...flags]);
+    expect((await documentsIn(other)).map(repeatSettings)).toEqual([
+      { ...settings, samplesPerCell: 7, verify: false, seed: 9 },
+    ]);
+  });
+
+  it("may be said in the configuration: against what, how often and how strictly", async () => {
+    const cwd = folderOf({ [configFile]: { baseline: "main", runs: 1, strict: true } });
+    const baseline = await baselineAt(certainly.faster);
+    const { exitCode, stderr } = await runCli(["check", "--baseline", baseline, "--quiet"], { cwd });
+    // One run says too little, and that is what --strict is for.
+    expect({ exitCode, stderr }).toEqual({ exitCode: 6, stderr: "" });
+    const missing = await runCli(["check"], { cwd });
+    expectSentence(
+      missing,
+      5,
+      /there is no baseline \S+\/main\. Make one with `pinbench baseline \S+main`\./,
+    );
+  });
+});
+
+describe("a measurement that fails", () => {
+  it.each([
+    [
+      "a device that cannot be opened",
+      { PINBENCH_EMULATED_FAULTS: "cuDevicePrimaryCtxRetain@1=2" },
+      "its run failed: ",
+    ],
+    ["a cell that fails", { PINBENCH_EMULATED_FAULTS: "cuMemcpyDtoHAsync_v2@1=999" }, "it failed: "],
+    ["data that comes back wrong", copyFaults("drop-h2d"), "the data came back wrong"],
+  ])("%s is exit code 4, and no new baseline even with --accept", async (_, env, reason) => {
+    const baseline = await baselineAt(certainly.faster);
+    const before = filesIn(baseline);
+    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--accept"], env);
+    expect(exitCode).toBe(4);
+    expect(stderr).toBe(`pinbench: ${baseline} was not updated: a measurement failed.\n`);
+    expect(comparison.outcome).toBe("failed");
+    expect(comparison.notes.join("\n")).toContain(reason);
+    expect(filesIn(baseline)).toEqual(before);
+  });
+});

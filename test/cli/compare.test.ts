@@ -1,0 +1,116 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { comparisonSchema } from "../../src/regress/comparison.js";
+import { sidesCells as cells, sides, writeRuns } from "../helpers/baseline-folder.js";
+import { buildCell, buildDevice, buildFailed } from "../helpers/result-document.js";
+import { runCli } from "../helpers/run-cli.js";
+import { buildRuns } from "../helpers/runs.js";
+
+const compare = (cwd: string, ...args: string[]) => runCli(["compare", "before", "after", ...args], { cwd });
+async function comparisonOf(cwd: string, ...args: string[]) {
+  const finished = await compare(cwd, "--json", ...args);
+  return { ...finished, comparison: comparisonSchema.parse(JSON.parse(finished.stdout)) };
+}
+const slower = { speed: 0.9 };
+const otherGpu = { devices: [buildDevice({ name: "NVIDIA L4" })] };
+
+describe("the exit code of pinbench compare", () => {
+  const missing = { cells: cells.slice(0, 1) };
+  const failing = { document: {}, cells };
+
+  it.each([
+    [0, "nothing is slower", {}, []],
+    [0, "something is faster", { speed: 1.2 }, []],
+    [1, "something is slower", slower, []],
+    [5, "the GPU is another one", { document: otherGpu }, []],
+    [1, "it is, and that is allowed", { document: otherGpu, ...slower }, ["--allow-mismatch"]],
+    [
+      5,
+      "the backend is another one, whatever is allowed",
+      { document: { backend: "emulated" } },
+      ["--allow-mismatch"],
+    ],
+    [0, "a cell is missing", missing, []],
+    [6, "a cell is missing, with --strict", missing, ["--strict"]],
+    [0, "all cells are decided, with --strict", failing, ["--strict"]],
+  ] as const)("is %i where %s", async (code, _, after, args) => {
+    const { exitCode, stdout, stderr } = await compare(sides(after), ...args);
+    expect({ exitCode, stderr }).toEqual({ exitCode: code, stderr: "" });
+    expect(stdout).toMatch(/^pinbench \S+ compare\n/);
+  });
+
+  it("is 4 where a measurement failed", async () => {
+    const cwd = sides({});
+    const [run] = buildRuns({ cells: [cells[0]], count: 1 });
+    const failed = buildFailed(cells[1], "CUDA", "out of memory");
+    writeRuns(join(cwd, "after"), [{ ...run!, cells: [buildCell(cells[0]), failed] }]);
+    const { exitCode, stdout } = await compare(cwd);
+    expect(exitCode).toBe(4);
+    expect(stdout).toContain(`note: ${failed.id}: it failed: out of memory`);
+    expect(stdout).toContain("=> a measurement failed; no cell is slower");
+  });
+
+  it("is 5 where there is no baseline, or no cell in common", async () => {
+    const cwd = sides({ cells: [{ GBps: 50, workers: 2 }] });
+    expect(await runCli(["compare", "none", "after"], { cwd })).toMatchObject({
+      exitCode: 5,
+      stderr: "pinbench: there is no baseline none. Make one with `pinbench baseline none`.\n",
+    });
+    const { exitCode, stdout, stderr } = await compare(cwd);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: "" });
+    expect(stderr).toMatch(/^pinbench: before and after have no measured cell in common \(.*\)\. .*\n$/);
+  });
+});
+
+describe("what pinbench compare prints", () => {
+  it("is a table: a row a cell, with its figures, its change and the verdict", async () => {
+    const cwd = sides({ ...slower, cells: cells.slice(0, 1), document: { driverVersion: "590.1" } });
+    const { stdout } = await compare(cwd);
+    expect(stdout).toMatch(/Baseline +before, 5 runs, from 2026-/);
+    expect(stdout).toMatch(/Differs +driver: 580\.159\.04 before, 590\.1 now\n/);
+    expect(stdout).toMatch(
+      /pinned\S+ +(50\.\d|49\.\d) +(45|44\.9|45\.1) .*−(9\.\d|10(\.\d)?) % +\(.* to .* %\) +slower\n/,
+    );
+    expect(stdout).toMatch(/pageable\S+ +(9\.9\d|10\.0|10) +- +- +missing\n/);
+    expect(stdout).toMatch(/=> 1 of 2 cells is slower: d0\/h2d\/pinned\//);
+  });
+
+  it("is a document of its own schema with --json", async () => {
+    const { exitCode, comparison } = await comparisonOf(sides(slower));
+    expect(exitCode).toBe(1);
+    expect(comparison).toMatchObject({
+      command: "compare",
+      outcome: "regression",
+      baseline: { path: "before", runs: 5 },
+      candidate: { path: "after", runs: 5 },
+      confirmation: null,
+      counts: { slower: 2 },
+    });
+  });
+
+  it("goes to files as well, in the format of their names", async () => {
+    const cwd = sides(slower);
+    const names = ["a.json", "a.md", "a.txt", "a.xml"];
+    const { exitCode, stdout } = await compare(cwd, ...names.flatMap((name) => ["--output", name]));
+    expect(exitCode).toBe(1);
+    const [json, markdown, table, junit] = names.map((name) => readFileSync(join(cwd, name), "utf8"));
+    expect(comparisonSchema.parse(JSON.parse(json!)).counts.slower).toBe(2);
+    expect(markdown).toMatch(/^## pinbench compare: 2 of 2 cells are slower/);
+    expect(table).toBe(stdout);
+    expect(junit).toMatch(/^<\?xml .*\n<testsuites [^>]*tests="3" failures="2" errors="0"/);
+  });
+
+  it("goes to GitHub's step summary too, after what other steps wrote there", async () => {
+    const cwd = sides(slower);
+    const summary = join(cwd, "summary.md");
+    writeFileSync(summary, "before\n");
+    const env = { GITHUB_STEP_SUMMARY: summary };
+    const run = (format: string) => runCli(["compare", "before", "after", "--format", format], { cwd, env });
+    expect((await run("github")).stdout).toMatch(/^::error title=pinbench%3A slower::/m);
+    expect(readFileSync(summary, "utf8")).toMatch(/^before\n## pinbench compare: 2 of 2 cells are slower/);
+    const written = readFileSync(summary, "utf8");
+    await run("markdown");
+    expect(readFileSync(summary, "utf8")).toBe(written);
+  });
+});

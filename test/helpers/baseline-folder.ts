@@ -1,0 +1,81 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { type Comparison, comparisonSchema } from "../../src/regress/comparison.js";
+import { replaceRuns } from "../../src/results/run-folder.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { type Finished, measureSmall, runCli, temporaryFolder } from "./run-cli.js";
+import { buildRuns, documentAtSpeed, type RunsPart } from "./runs.js";
+
+/** Speeds, relative to what the machine does, that no noise makes up for: a check against them has one verdict. */
+export const certainly = { slower: 1000, faster: 0.001 } as const;
+
+/** Of the small sweep: a cell a direction. */
+const twoCells = ["--memory", "pinned"];
+
+/**
+ * A baseline of five runs, which hardly differ, from this machine's emulated device, as if it had been `speed` times
+ * as fast. `change` is made to each of its documents.
+ */
+export async function baselineAt(
+  speed: number,
+  change: (document: ResultDocument) => ResultDocument = (document) => document,
+): Promise<string> {
+  const { document } = await measureSmall(twoCells);
+  const folder = join(temporaryFolder(), "baseline");
+  const runs = [1, 1.001, 0.999, 1.002, 0.998].map((noise) =>
+    change(documentAtSpeed(document, speed * noise)),
+  );
+  await replaceRuns(
+    folder,
+    runs.map((run) => JSON.stringify(run)),
+  );
+  return folder;
+}
+
+/** All of a folder's files, to tell whether any was touched. */
+export function filesIn(folder: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]),
+  );
+}
+
+/** Writes documents, or any text, as a.json, b.json and so on. */
+export function writeRuns(folder: string, runs: readonly (ResultDocument | string)[]): string[] {
+  return runs.map((run, i) => {
+    const path = join(folder, `${String.fromCharCode(97 + i)}.json`);
+    writeFileSync(path, typeof run === "string" ? run : JSON.stringify(run));
+    return path;
+  });
+}
+
+/** `pinbench check` of three runs, with its comparison as JSON. */
+export async function checkJson(
+  baseline: string,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<Finished & { comparison: Comparison }> {
+  const finished = await runCli(["check", "--baseline", baseline, "--runs", "3", "--json", ...args], { env });
+  return { ...finished, comparison: comparisonSchema.parse(JSON.parse(finished.stdout)) };
+}
+
+/** One sentence (and what to do about it) on one line of stderr, nothing else anywhere. */
+export function expectSentence({ exitCode, stdout, stderr }: Finished, code: number, sentence: RegExp): void {
+  expect(stderr).toMatch(sentence);
+  expect(stderr).toMatch(/^pinbench: [^\n]+[.?]\n$/);
+  expect(stderr).not.toMatch(/\bat [^\n]*:\d+:\d+/);
+  expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: "" });
+}
+
+/** Of the runs of sides(). */
+export const sidesCells = [{ GBps: 50 }, { GBps: 10, memory: "pageable" }] as const;
+
+/** A folder with the runs of a machine in before/ and of the candidate in after/. */
+export function sides(after: RunsPart, before: RunsPart = {}): string {
+  const cwd = temporaryFolder();
+  for (const [name, part] of Object.entries({ before, after: { seed: 2, ...after } })) {
+    mkdirSync(join(cwd, name));
+    writeRuns(join(cwd, name), buildRuns({ cells: sidesCells, ...part }));
+  }
+  return cwd;
+}

@@ -1,0 +1,107 @@
+import { type ComparisonRequest, compare, type ResultSet } from "../../src/regress/compare.js";
+import type { Comparison } from "../../src/regress/comparison.js";
+import { runFigures } from "../../src/regress/figures.js";
+import type { Rule } from "../../src/regress/rule.js";
+import { defaultThresholds } from "../../src/regress/thresholds.js";
+import type { CellResult, Distribution, ResultDocument } from "../../src/results/schema.js";
+import { seeded } from "../stats/seeded.js";
+import {
+  buildCell,
+  buildDocument,
+  buildEmulatedDocument,
+  type CellPart,
+  type DocumentPart,
+} from "./result-document.js";
+
+/** Builds several runs of one machine, and compares them. */
+
+export interface RunsPart {
+  /** What every run measures; the figures given are those of the machine. */
+  cells?: readonly CellPart[];
+  count?: number;
+  /** Standard deviation of a run's figure, relative to it, independent for each cell. */
+  deviation?: number;
+  /** Every speed times this: of all runs, or of one after the other. */
+  speed?: number | readonly number[];
+  seed?: number;
+  document?: DocumentPart;
+}
+
+/** One after the other, a minute apart. The same part gives the same runs. */
+export function buildRuns(part: RunsPart = {}): ResultDocument[] {
+  const { cells = [{ GBps: 50 }], deviation = 0.002, speed = 1, document = {} } = part;
+  const count = part.count ?? (typeof speed === "number" ? 5 : speed.length);
+  const build = document.backend === "emulated" ? buildEmulatedDocument : buildDocument;
+  const { normal } = seeded(part.seed ?? 1);
+  return Array.from({ length: count }, (_, run) => {
+    const of = typeof speed === "number" ? speed : speed[run]!;
+    return build({
+      ...document,
+      run: { id: `run-${run}`, startedAt: `2026-11-20T10:${10 + run}:00.000Z`, ...document.run },
+      cells: cells.map((cell) => atSpeed(buildCell(cell), of * Math.exp(deviation * normal()))),
+    });
+  });
+}
+
+/** The same document from a machine that is so many times as fast: its samples and its figures. */
+export function documentAtSpeed(document: ResultDocument, factor: number): ResultDocument {
+  return { ...document, cells: document.cells.map((cell) => atSpeed(cell, factor)) };
+}
+
+function atSpeed(cell: CellResult, factor: number): CellResult {
+  const times = <D extends Distribution>(distribution: D, by: number): D => {
+    const scaled = Object.entries(distribution).map(([key, value]) => [
+      key,
+      value === null ? null : value * by,
+    ]);
+    return Object.fromEntries(scaled);
+  };
+  return {
+    ...cell,
+    samples: cell.samples.map((one) => ({ ...one, durationNs: one.durationNs.map((ns) => ns / factor) })),
+    stats: cell.stats.map((one) => ({
+      ...one,
+      bandwidthGBps: times(one.bandwidthGBps, factor),
+      latencyUs: one.latencyUs && times(one.latencyUs, 1 / factor),
+      linkShare: one.linkShare && one.linkShare * factor,
+    })),
+  };
+}
+
+export function resultSet(documents: readonly ResultDocument[], path: string | null = null): ResultSet {
+  return { path, runs: documents.map((document, i) => runFigures(document, path && `${path}/${i}.json`)) };
+}
+
+export const usualRule: Rule = {
+  significance: 0.003,
+  thresholds: defaultThresholds,
+  allowMismatch: false,
+  strict: false,
+};
+
+export interface ComparedPart {
+  command?: Comparison["command"];
+  /** Runs that measured the suspects again. */
+  fresh?: readonly ResultDocument[];
+  rule?: Partial<Rule>;
+}
+
+export function comparisonRequest(
+  baseline: readonly ResultDocument[],
+  candidate: readonly ResultDocument[],
+  { command = "compare", fresh = [], rule = {} }: ComparedPart = {},
+): ComparisonRequest {
+  return {
+    version: "0.1.0",
+    command,
+    baseline: resultSet(baseline, "before"),
+    candidate: resultSet(candidate, command === "check" ? null : "after"),
+    fresh: resultSet(fresh).runs,
+    suspects: [...new Set(fresh.flatMap(({ cells }) => cells.map(({ id }) => id)))],
+    rule: { ...usualRule, ...rule },
+  };
+}
+
+export function compareRuns(...args: Parameters<typeof comparisonRequest>): Comparison {
+  return compare(comparisonRequest(...args));
+}

@@ -1,0 +1,71 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { repeatInFreshProcesses } from "../../src/measure/repeat.js";
+import { defaultSettings } from "../../src/results/repeat-settings.js";
+import { buildDocument } from "../helpers/result-document.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+
+/** A program in pinbench's place, which gives a result after it has done this. */
+function program(before: string): string {
+  const folder = temporaryFolder();
+  const path = join(folder, "program.mjs");
+  writeFileSync(join(folder, "result.json"), JSON.stringify(buildDocument()));
+  writeFileSync(
+    path,
+    `import { readFileSync } from "node:fs";
+    ${before};
+    process.stdout.write(readFileSync(new URL("result.json", import.meta.url)));`,
+  );
+  return path;
+}
+
+/** Runs that were started, and those that brought a result. */
+async function repeat(
+  entry: string,
+  runs: number,
+  onResult = (_: number) => undefined as "stop" | undefined,
+) {
+  const controller = new AbortController();
+  const [started, brought]: number[][] = [[], []];
+  const repeating = repeatInFreshProcesses(
+    { cellIds: ["a"], settings: defaultSettings, runs, entry },
+    (_, run) => {
+      brought!.push(run);
+      return onResult(run);
+    },
+    (run) => {
+      started!.push(run);
+      if (run === 1) setTimeout(() => controller.abort(), 300);
+    },
+    controller.signal,
+  );
+  await repeating;
+  return { started, brought };
+}
+
+describe("measuring in several fresh processes", () => {
+  it("hands over each result as it comes, until it is told to stop", async () => {
+    const entry = program("");
+    expect(await repeat(entry, 1)).toEqual({ started: [0], brought: [0] });
+    expect(await repeat(entry, 5, () => "stop")).toEqual({ started: [0], brought: [0] });
+  });
+
+  const untilAborted = "await new Promise((resolve) => process.on('disconnect', resolve))";
+  const onlyLater = (text: string) =>
+    `import { existsSync, writeFileSync as write } from "node:fs";
+    const mark = new URL("mark", import.meta.url);
+    if (existsSync(mark)) { ${text} } else write(mark, "")`;
+
+  it.each([
+    ["its result", onlyLater(untilAborted)],
+    ["nothing to tell", onlyLater(`${untilAborted}; process.exit(2)`)],
+  ])("ends when it is interrupted, and drops the run that had %s", async (_, before) => {
+    expect(await repeat(program(before), 5)).toEqual({ started: [0, 1], brought: [0] });
+  });
+
+  it("rejects with what a process said that brought no result", async () => {
+    const entry = program('process.stderr.write("pinbench: no such cell.\\n"); process.exit(2)');
+    await expect(repeat(entry, 5)).rejects.toMatchObject({ kind: "usage", message: "no such cell." });
+  });
+});

@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import { comparisonSchema } from "../../src/regress/comparison.js";
+import { defaultThresholds } from "../../src/regress/thresholds.js";
+import { KiB } from "../helpers/result-document.js";
+import { buildRuns, compareRuns, type RunsPart } from "../helpers/runs.js";
+
+/** The one cell of a comparison: `part` describes both sides, whose noise is not the same. */
+function verdictOn(part: RunsPart, candidate: RunsPart, options?: Parameters<typeof compareRuns>[2]) {
+  const comparison = compareRuns(buildRuns(part), buildRuns({ ...part, seed: 2, ...candidate }), options);
+  expect(comparison.cells).toHaveLength(1);
+  return comparison.cells[0]!;
+}
+
+describe("the verdict on a cell of 50 GB/s, with 0.2 % of noise between five runs on each side", () => {
+  it.each([
+    [1, "same", "a drop of 5 % lies outside the interval"],
+    [0.97, "same", "a drop of 5 % lies outside the interval"],
+    [0.9, "slower", "slower by more than 5 %, beyond the spread between runs"],
+    [1.03, "same", "a drop of 5 % lies outside the interval"],
+    [1.1, "faster", "faster by more than 5 %, beyond the spread between runs"],
+  ])("at %f times the speed is %s", (speed, verdict, reason) => {
+    const cell = verdictOn({}, { speed });
+    expect(cell).toMatchObject({ verdict, reason, unit: "GB/s", moved: "h2d", threshold: 0.05 });
+    expect(cell.baseline?.figure).toBeCloseTo(50, 0);
+    expect(cell.candidate?.change).toBeCloseTo(speed - 1, 2);
+    expect(cell.candidate?.low).toBeLessThan(cell.candidate!.change!);
+    expect(cell.candidate?.high).toBeGreaterThan(cell.candidate!.change!);
+    expect(cell.spread?.source).toBe("these runs");
+  });
+
+  it("is inconclusive where the noise is larger than the threshold", () => {
+    const emulated = { document: { backend: "emulated" }, deviation: 0.08 } as const;
+    expect(verdictOn(emulated, { speed: 0.95 })).toMatchObject({
+      verdict: "inconclusive",
+      reason: "the spread between runs neither shows nor excludes a drop of 5 %",
+    });
+  });
+
+  it("is missing, or new, where one side alone has it", () => {
+    const [shared, other] = [{ GBps: 50 }, { GBps: 50, workers: 2 }];
+    const [both, one] = [buildRuns({ cells: [shared, other] }), buildRuns({ cells: [shared] })];
+    expect(compareRuns(both, one).cells[1]).toMatchObject({
+      verdict: "missing",
+      reason: "the candidate did not measure it",
+      candidate: null,
+    });
+    expect(compareRuns(one, both).cells[1]).toMatchObject({
+      verdict: "new",
+      reason: "the baseline does not have it",
+      baseline: null,
+      candidate: { runs: 5, change: null, low: null, high: null },
+    });
+    expect(compareRuns(one, both).counts).toMatchObject({ same: 1, new: 1, missing: 0 });
+  });
+});
+
+describe("what is compared", () => {
+  const latency = { mode: "latency", sizeBytes: 4 * KiB } as const;
+
+  it("is the time of a copy in latency mode, where less is faster", () => {
+    const cells = [{ ...latency, GBps: 0.4, latencyUs: { median: 10, p99: 14 } }];
+    const slower = verdictOn({ cells }, { speed: 0.8 });
+    expect(slower).toMatchObject({ verdict: "slower", unit: "us" });
+    expect(slower.baseline?.figure).toBeCloseTo(10, 0);
+    expect(slower.candidate?.change).toBeCloseTo(0.25, 1);
+    expect(slower.candidate?.low).toBeGreaterThan(0);
+    const faster = verdictOn({ cells }, { speed: 1.25 });
+    expect(faster.verdict).toBe("faster");
+    expect(faster.candidate?.change).toBeCloseTo(-0.2, 1);
+  });
+
+  it("is the sum of both directions, in latency mode each one", () => {
+    const bidir = { direction: "bidir", GBps: { h2d: 40, d2h: 42, sum: 80 } } as const;
+    const cell = verdictOn({ cells: [bidir] }, {});
+    expect(cell.moved).toBe("sum");
+    expect(cell.baseline?.figure).toBeCloseTo(80, 0);
+
+    const each = { ...latency, ...bidir, GBps: { h2d: 1, d2h: 1 }, latencyUs: { median: 8, p99: 9 } };
+    const runs = buildRuns({ cells: [each] });
+    expect(compareRuns(runs, runs).cells.map(({ moved, unit }) => `${moved} ${unit}`)).toEqual([
+      "h2d us",
+      "d2h us",
+    ]);
+  });
+});
+
+describe("how much counts", () => {
+  it.each([
+    ["0.05 GB/s", { GBps: 0.3 }],
+    ["0.2 µs", { mode: "latency", GBps: 4, latencyUs: { median: 1, p99: 2 } } as const],
+  ])("never less than the floor of %s, whatever the share", (floor, cell) => {
+    expect(verdictOn({ cells: [cell] }, { speed: 0.9 })).toMatchObject({
+      verdict: "same",
+      reason: `the difference is below the floor of ${floor}`,
+    });
+    const thresholds = { ...defaultThresholds, floorGBps: 0, floorUs: 0 };
+    expect(verdictOn({ cells: [cell] }, { speed: 0.9 }, { rule: { thresholds } }).verdict).toBe("slower");
+  });
+
+  it("is each cell's own threshold", () => {
+    const cells = [{ GBps: 50 }, { GBps: 50, direction: "d2h" }] as const;
+    const thresholds = { ...defaultThresholds, direction: { d2h: 0.2 } };
+    const runs = [buildRuns({ cells }), buildRuns({ cells, speed: 0.88, seed: 2 })] as const;
+    const compared = compareRuns(...runs, { rule: { thresholds } });
+    expect(compared.cells).toMatchObject([
+      { verdict: "slower", threshold: 0.05 },
+      { verdict: "same", threshold: 0.2 },
+    ]);
+    expect(compared.outcome).toBe("regression");
+  });
+});
+
+describe("one run against one", () => {
+  const single = { count: 1, deviation: 0 };
+
+  it("takes the spread that was recorded on a GPU, and says so", () => {
+    const comparison = compareRuns(buildRuns(single), buildRuns({ ...single, speed: 0.8 }));
+    expect(comparison.cells[0]).toMatchObject({ verdict: "slower", spread: { source: "recorded" } });
+    expect(comparison.notes).toContainEqual(
+      expect.stringMatching(/^a side of one or two runs says too little .*that of pinned is taken from runs/),
+    );
+    expect(comparisonSchema.parse(comparison)).toEqual(comparison);
+  });
+
+  it.each([
+    ["of an emulated device", { document: { backend: "emulated" } } as const],
+    ["of memory that was not recorded", { cells: [{ memory: "mapped", GBps: 50 }] } as const],
+  ])("%s is inconclusive, for none is known", (_, part) => {
+    expect(verdictOn({ ...single, ...part }, { speed: 0.2 })).toMatchObject({
+      verdict: "inconclusive",
+      reason: expect.stringMatching(/^a side of one or two runs says too little .* none is recorded for it$/),
+      candidate: { low: null, high: null, pValue: null },
+      spread: null,
+    });
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import { blocks } from "../../src/regress/compare.js";
+import { findDifferences } from "../../src/regress/differences.js";
+import { buildDevice, type DocumentPart, GiB, MiB } from "../helpers/result-document.js";
+import { buildRuns, resultSet } from "../helpers/runs.js";
+
+const runsOf = (document: DocumentPart, count = 2) => resultSet(buildRuns({ document, count })).runs;
+const differencesOf = (before: DocumentPart, after: DocumentPart) =>
+  findDifferences(runsOf(before), runsOf(after));
+const [gen5x16, gen4x16, gen5x8] = [
+  [5, 16],
+  [4, 16],
+  [5, 8],
+].map(([generation, width]) => {
+  const link = { ...buildDevice().link!, generation: generation!, width: width! };
+  return { devices: [buildDevice({ link })] };
+});
+const otherGpu = { devices: [buildDevice({ name: "NVIDIA L4" })] };
+
+it("equal machines differ in nothing", () => {
+  expect(differencesOf({}, {})).toEqual([]);
+  // Neither a host name nor a GPU's own number is a fact of the kind of machine.
+  const twin = { host: { hostname: "node-2" }, devices: [buildDevice({ uuid: "GPU-2" })] };
+  expect(differencesOf({}, twin)).toEqual([]);
+});
+
+describe("what is shown, for it may be why figures differ", () => {
+  it.each([
+    ["driver", { driverVersion: "580.1" }, "580.159.04", "580.1"],
+    ["CUDA", { cudaVersion: "13.1" }, "13.0", "13.1"],
+    ["kernel", { host: { kernel: "6.8.0" } }, "6.1.0-28-amd64", "6.8.0"],
+    ["usable CPUs", { host: { cpuQuota: 2 } }, "16", "16, quota 2"],
+    ["transparent huge pages", { host: { transparentHugePages: "always" } }, "madvise", "always"],
+    ["number of GPUs", { devices: [buildDevice(), buildDevice({ ordinal: 1 })] }, "1", "2"],
+    ["link under load", gen4x16!, "gen5 x16", "gen4 x16"],
+    [
+      "staging ring",
+      { plan: { staging: { chunkBytes: MiB, slots: 4 } } },
+      "3 slots of 2 MiB",
+      "4 slots of 1 MiB",
+    ],
+    ["NUMA placement", { plan: { numa: 1 } }, "local", "1"],
+    ["last-level cache", { host: { lastLevelCacheBytes: GiB } }, "105 MiB", "1 GiB"],
+  ])("%s", (fact, part, baseline, candidate) => {
+    expect(differencesOf({}, part)).toEqual([{ fact, baseline, candidate, blocks: false }]);
+    expect(differencesOf(part, part)).toEqual([]);
+  });
+
+  it("also where the runs of one side differ", () => {
+    const mixed = [...runsOf({}), ...runsOf({ driverVersion: "580.1" })];
+    expect(findDifferences(runsOf({}), mixed)).toEqual([
+      { fact: "driver", baseline: "580.159.04", candidate: "580.1 and 580.159.04", blocks: false },
+    ]);
+    expect(findDifferences(mixed, mixed)).toEqual([]);
+  });
+
+  it("but not what one side does not know, as an imported result", () => {
+    expect(differencesOf({ driverVersion: null }, {})).toEqual([]);
+    const facts = differencesOf({}, { host: { governor: "performance" } });
+    expect(facts).toEqual([]);
+  });
+});
+
+describe("what makes two results not comparable", () => {
+  it.each([
+    ["GPU", {}, otherGpu, "NVIDIA H200", "NVIDIA L4"],
+    ["link under load", gen5x16!, gen5x8!, "gen5 x16", "gen5 x8"],
+  ])("is another %s, unless that is allowed", (fact, before, after, baseline, candidate) => {
+    const differences = differencesOf(before, after);
+    expect(differences).toEqual([{ fact, baseline, candidate, blocks: true }]);
+    expect(blocks(differences, { allowMismatch: false })).toBe(true);
+    expect(blocks(differences, { allowMismatch: true })).toBe(false);
+  });
+
+  it("is another backend, always", () => {
+    const differences = differencesOf({}, { backend: "emulated" });
+    expect(differences).toContainEqual({
+      fact: "backend",
+      baseline: "cuda",
+      candidate: "emulated",
+      blocks: true,
+    });
+    expect(blocks(differences, { allowMismatch: true })).toBe(true);
+  });
+
+  it("is a side that mixes machines, even against itself", () => {
+    const mixed = [...runsOf({}), ...runsOf(otherGpu)];
+    const both = "NVIDIA H200 and NVIDIA L4";
+    expect(findDifferences(mixed, mixed)).toEqual([
+      { fact: "GPU", baseline: both, candidate: both, blocks: true },
+    ]);
+  });
+});

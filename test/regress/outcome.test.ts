@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import { PinbenchError } from "../../src/errors.js";
+import {
+  buildCell,
+  buildDevice,
+  buildDocument,
+  buildFailed,
+  buildMismatch,
+  buildSkipped,
+} from "../helpers/result-document.js";
+import { buildRuns, compareRuns } from "../helpers/runs.js";
+
+const cells = [{ GBps: 50 }, { GBps: 50, direction: "d2h" }] as const;
+const baseline = buildRuns({ cells });
+const candidate = buildRuns({ cells, seed: 2 });
+const error = { code: "CUDA", message: "the device was lost", call: null, location: null, sticky: true };
+/** The candidate, with another document as its last run. */
+const withLast = (document: Parameters<typeof buildDocument>[0]) => [
+  ...candidate.slice(1),
+  buildDocument({ run: { startedAt: "2026-11-20T10:30:00.000Z", ...document?.run }, ...document }),
+];
+
+describe("a measurement that failed", () => {
+  it.each([
+    ["a failed cell", buildFailed({}, "CUDA", "out of memory"), "it failed: out of memory"],
+    ["data that came back wrong", buildMismatch({ GBps: 50 }), "the data came back wrong"],
+  ])("%s fails the whole, even in one run of several", (_, cell, reason) => {
+    const broken = withLast({ cells: [cell, buildCell(cells[1])] });
+    const comparison = compareRuns(baseline, broken);
+    expect(comparison.outcome).toBe("failed");
+    expect(comparison.notes).toContain(`${cell.id}: ${reason}`);
+    expect(compareRuns(baseline, broken.slice(-1)).cells[0]).toMatchObject({ verdict: "missing", reason });
+  });
+
+  it("is also a run that failed before it had measured anything", () => {
+    const unfinished = cells.map((cell) =>
+      buildCell({ direction: "h2d", ...cell, result: { outcome: null, samples: [], stats: [] } }),
+    );
+    const broken = withLast({ run: { status: "failed", error }, cells: unfinished });
+    expect(compareRuns(baseline, broken.slice(-1))).toMatchObject({
+      outcome: "failed",
+      counts: { missing: 2 },
+      cells: [{ reason: "its run failed: the device was lost" }, {}],
+    });
+    expect(compareRuns(baseline, broken).outcome).toBe("failed");
+    const aborted = withLast({ run: { status: "aborted" }, cells: unfinished });
+    expect(compareRuns(baseline, aborted)).toMatchObject({ outcome: "pass", counts: { same: 2 } });
+  });
+
+  it("is none in the baseline, nor what was skipped", () => {
+    const failed = buildDocument({ cells: [buildFailed({}, "CUDA", "out of memory"), buildCell(cells[1])] });
+    expect(compareRuns([...baseline, failed], candidate)).toMatchObject({
+      outcome: "pass",
+      counts: { same: 2 },
+    });
+    const skipped = withLast({ cells: [buildSkipped({}, "no kernels"), buildCell(cells[1])] }).slice(-1);
+    expect(compareRuns(baseline, skipped)).toMatchObject({
+      outcome: "pass",
+      cells: [{ verdict: "missing", reason: "it was skipped: no kernels" }, {}],
+    });
+  });
+});
+
+describe("another machine", () => {
+  const other = buildRuns({ cells, speed: 0.5, document: { devices: [buildDevice({ name: "NVIDIA L4" })] } });
+
+  it("is not comparable, whatever the figures", () => {
+    expect(compareRuns(baseline, other)).toMatchObject({
+      outcome: "not comparable",
+      cells: [
+        { verdict: "not comparable", reason: "the two sides were measured on different machines" },
+        { verdict: "not comparable" },
+      ],
+    });
+  });
+
+  it("is compared all the same where that is wanted", () => {
+    const rule = { allowMismatch: true };
+    expect(compareRuns(baseline, other, { rule })).toMatchObject({
+      outcome: "regression",
+      rule,
+      counts: { slower: 2 },
+    });
+  });
+
+  it("is never one that is emulated", () => {
+    const emulated = buildRuns({ cells, document: { backend: "emulated" } });
+    const rule = { allowMismatch: true };
+    expect(compareRuns(baseline, emulated, { rule }).outcome).toBe("not comparable");
+  });
+
+  it("and no cell in common is an error, which names one of each side", () => {
+    const strangers = buildRuns({ cells: [{ GBps: 50, workers: 3 }] });
+    expect(() => compareRuns(baseline, strangers)).toThrow(PinbenchError);
+    expect(() => compareRuns(baseline, strangers)).toThrow(
+      /^before and after have no measured cell in common \(d0\/h2d\/pinned\/16777216\/w1\S+ against d0\/h2d\/pinned\/16777216\/w3\S+, for example\)\.$/,
+    );
+  });
+});
+
+describe("what is not decided", () => {
+  const noisy = { document: { backend: "emulated" }, deviation: 0.08, cells } as const;
+
+  it.each([
+    ["inconclusive", buildRuns(noisy), buildRuns({ ...noisy, speed: 0.95, seed: 2 })],
+    ["missing", baseline, buildRuns({ cells: cells.slice(0, 1), seed: 2 })],
+  ])("passes where cells are %s, but not when strict", (verdict, before, after) => {
+    const comparison = compareRuns(before, after);
+    expect(comparison.cells.map((cell) => cell.verdict)).toContain(verdict);
+    expect(comparison.outcome).toBe("pass");
+    expect(compareRuns(before, after, { rule: { strict: true } }).outcome).toBe("inconclusive");
+  });
+
+  it("is less than a regression, which is less than a failure", () => {
+    const rule = { strict: true };
+    const half = buildRuns({ cells: cells.slice(0, 1), speed: 0.8, seed: 2 });
+    expect(compareRuns(baseline, half, { rule }).outcome).toBe("regression");
+    const failing = half.map((run) => ({
+      ...run,
+      cells: [...run.cells, buildFailed({ direction: "d2h" }, "CUDA", "lost")],
+    }));
+    expect(compareRuns(baseline, failing, { rule }).outcome).toBe("failed");
+  });
+});
+
+it("runs that are not whole, and those of another tool, are named", () => {
+  const run = { status: "running" } as const;
+  const importedFrom = { tool: "nvbandwidth", version: "0.8", file: "a.json" };
+  const { notes } = compareRuns(
+    baseline,
+    buildRuns({ cells, seed: 2, document: { run, importedFrom } }).slice(0, 1),
+  );
+  expect(notes.slice(0, 2)).toEqual([
+    "after/0.json is running: only its finished cells are compared",
+    "a side was imported from nvbandwidth: what it does not record of its machine is not compared",
+  ]);
+});

@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readResultSet } from "../../src/regress/result-set.js";
+import { replaceRuns } from "../../src/results/run-folder.js";
+import { folderOf } from "../helpers/config.js";
+import { buildRuns, resultSet } from "../helpers/runs.js";
+
+const [first, second, third] = buildRuns({ count: 3 });
+
+describe("reading the runs of a side", () => {
+  it("takes a file for one run", async () => {
+    const file = join(folderOf({ "a.json": first }), "a.json");
+    const { path, runs } = await readResultSet(file, "baseline");
+    expect(path).toBe(file);
+    expect(runs).toEqual([{ ...resultSet([first!]).runs[0], path: file }]);
+  });
+
+  it("takes every result of a folder, in the order in which they were measured", async () => {
+    const folder = folderOf({ "a.json": third, "b.json": first, "c.json": second, "notes.txt": "" });
+    const { runs } = await readResultSet(folder, "candidate");
+    expect(runs.map(({ path }) => path)).toEqual(["b", "c", "a"].map((name) => join(folder, `${name}.json`)));
+    expect(runs.map(({ startedAt }) => startedAt)).toEqual(
+      [first, second, third].map((document) => document!.run.startedAt),
+    );
+  });
+
+  it("takes what a baseline's list names, and nothing else", async () => {
+    const folder = join(folderOf({}), "baseline");
+    await replaceRuns(
+      folder,
+      [first, second].map((document) => JSON.stringify(document)),
+    );
+    writeFileSync(join(folder, "stray.json"), "no result");
+    expect((await readResultSet(folder, "baseline")).runs).toHaveLength(2);
+  });
+});
+
+describe("a side that cannot be read", () => {
+  it("is not comparable where there is no baseline, and wrong usage where there is no candidate", async () => {
+    const path = join(folderOf({}), "none.json");
+    await expect(readResultSet(path, "baseline")).rejects.toMatchObject({
+      kind: "notComparable",
+      message: `there is no baseline ${path}.`,
+      hint: `Make one with \`pinbench baseline ${path}\`.`,
+    });
+    await expect(readResultSet(path, "candidate")).rejects.toMatchObject({
+      kind: "usage",
+      message: `cannot read ${path}: there is no such file.`,
+    });
+  });
+
+  it("names the file of a folder that is at fault", async () => {
+    const folder = folderOf({ "a.json": first, "b.json": '{"schemaVersion": 9}' });
+    await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
+      kind: "usage",
+      message: `${join(folder, "b.json")} has schemaVersion 9, and this pinbench reads version 1.`,
+    });
+  });
+
+  it("is a folder without a result, or with another folder of that name", async () => {
+    const folder = folderOf({ "notes.txt": "" });
+    await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
+      kind: "usage",
+      message: `${folder} is a folder without a result in it.`,
+    });
+    mkdirSync(join(folder, "a.json"));
+    await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
+      message: `cannot read ${join(folder, "a.json")}: it is a folder.`,
+    });
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { sensitivityOf } from "../../src/regress/sensitivity.js";
+import type { CellPart } from "../helpers/result-document.js";
+import { buildRuns, compareRuns, type RunsPart, resultSet, usualRule } from "../helpers/runs.js";
+
+const pinned = [1, 2, 4, 8, 16].map((workers): CellPart => ({ workers, GBps: 50 }));
+const sensitivity = (part: RunsPart, checkRuns = 5) =>
+  sensitivityOf(resultSet(buildRuns({ cells: pinned, count: 10, ...part })).runs, checkRuns, usualRule);
+const drop = (...args: Parameters<typeof sensitivity>) => sensitivity(...args)!.kinds[0]!.typicalDrop;
+
+describe("what a baseline is good for", () => {
+  it("is told for each kind of memory, latency apart", () => {
+    const cells = [
+      ...pinned,
+      { memory: "pageable", GBps: 10 },
+      { mode: "latency", GBps: 1, latencyUs: { median: 8, p99: 9 } },
+    ] as const;
+    expect(sensitivity({ cells })!.kinds.map(({ name, cells: count }) => [name, count])).toEqual([
+      ["pinned", 5],
+      ["pageable", 1],
+      ["pinned latency", 1],
+    ]);
+  });
+
+  it("begins with the spread between its runs", () => {
+    const [kind] = sensitivity({ deviation: 0.01, count: 40 })!.kinds;
+    expect(kind!.typicalDeviation).toBeCloseTo(0.01, 2);
+    expect(kind!.largestDeviation).toBeGreaterThanOrEqual(kind!.typicalDeviation);
+    expect(kind!.largestDrop).toBeGreaterThanOrEqual(kind!.typicalDrop);
+  });
+
+  it("is little more than the threshold where there is hardly any noise, and more with more noise", () => {
+    expect(drop({ deviation: 0.0001 })).toBeGreaterThan(0.05);
+    expect(drop({ deviation: 0.0001 })).toBeLessThan(0.052);
+    expect(drop({ deviation: 0.01 })).toBeGreaterThan(drop({ deviation: 0.005 }));
+    expect(drop({ deviation: 0.3 })).toBeLessThan(1);
+  });
+
+  it("gets better with more runs of either side", () => {
+    const noisy = { deviation: 0.02 };
+    expect(drop({ ...noisy, count: 40 })).toBeLessThan(drop({ ...noisy, count: 10 }));
+    expect(drop(noisy, 20)).toBeLessThan(drop(noisy, 5));
+  });
+
+  it("is a drop that check does find", () => {
+    const baseline = { cells: pinned, count: 10, deviation: 0.01 };
+    const [kind] = sensitivity(baseline)!.kinds;
+    const found = Array.from({ length: 20 }, (_, i) => {
+      const slow = (seed: number) => buildRuns({ ...baseline, count: 5, speed: 1 - kind!.largestDrop, seed });
+      const before = buildRuns({ ...baseline, seed: 100 + i });
+      const comparison = compareRuns(before, slow(200 + i), { command: "check", fresh: slow(300 + i) });
+      return comparison.counts.slower;
+    });
+    expect(found.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(0.95 * 20 * pinned.length);
+  });
+
+  it("is not known from one run", () => {
+    expect(sensitivity({ count: 1 })).toBeNull();
+    expect(sensitivityOf([], 5, usualRule)).toBeNull();
+  });
+});

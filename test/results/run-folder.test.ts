@@ -1,0 +1,142 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { checkReplaceable, listRuns, replaceRuns } from "../../src/results/run-folder.js";
+import * as store from "../../src/results/store.js";
+import { folderOf } from "../helpers/config.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+
+vi.mock("../../src/results/store.js", { spy: true });
+afterEach(() => {
+  vi.resetAllMocks();
+});
+
+/** The texts of a folder's runs, as a reader finds them. */
+const textsIn = async (folder: string) =>
+  (await listRuns(folder)).map((path) => readFileSync(path, "utf8")).sort();
+const namesIn = async (folder: string) => (await listRuns(folder)).map((path) => basename(path));
+const newFolder = () => join(temporaryFolder(), "sub/baseline");
+
+describe("a folder of runs", () => {
+  it("is made with a list of its runs, in their order", async () => {
+    const folder = newFolder();
+    await replaceRuns(folder, ["one", "two", "three"]);
+    expect((await listRuns(folder)).map((path) => readFileSync(path, "utf8"))).toEqual([
+      "one",
+      "two",
+      "three",
+    ]);
+    const list = JSON.parse(readFileSync(join(folder, "baseline.json"), "utf8"));
+    expect(list).toEqual({ schemaVersion: 1, kind: "baseline", runs: await namesIn(folder) });
+    expect(readdirSync(folder).sort()).toEqual(["baseline.json", ...list.runs].sort());
+  });
+
+  it("has new runs in place of the old ones, and leaves what it does not know", async () => {
+    const folder = newFolder();
+    await replaceRuns(folder, ["one", "two"]);
+    writeFileSync(join(folder, "stray.json"), "stray");
+    await replaceRuns(folder, ["three"]);
+    expect(await textsIn(folder)).toEqual(["three"]);
+    expect(readdirSync(folder)).toHaveLength(3);
+    expect(readFileSync(join(folder, "stray.json"), "utf8")).toBe("stray");
+  });
+
+  it("may be one that somebody put together, without a list", async () => {
+    const folder = folderOf({ "b.json": "two", "a.json": "one", ".hidden.json": "", "notes.txt": "" });
+    expect(await namesIn(folder)).toEqual(["a.json", "b.json"]);
+    await replaceRuns(folder, ["three"]);
+    expect(await textsIn(folder)).toEqual(["three"]);
+    expect(readdirSync(folder).filter((name) => /^[ab]\.json$/.test(name))).toEqual([]);
+    expect(readdirSync(folder)).toEqual(expect.arrayContaining([".hidden.json", "notes.txt"]));
+  });
+
+  it.each([
+    ["is not JSON", "{"],
+    ["names none", '{"schemaVersion": 1, "kind": "baseline", "runs": []}'],
+    ["is of another version", '{"schemaVersion": 2, "kind": "baseline", "runs": ["a.json"]}'],
+    ["leads out of the folder", '{"schemaVersion": 1, "kind": "baseline", "runs": ["../a.json"]}'],
+  ])("whose list %s is refused, and not replaced", async (_, list) => {
+    const folder = folderOf({ "baseline.json": list, "a.json": "one" });
+    const refusal = { kind: "usage", message: `${folder}/baseline.json is no list of a baseline's runs.` };
+    await expect(listRuns(folder)).rejects.toMatchObject(refusal);
+    await expect(replaceRuns(folder, ["two"])).rejects.toMatchObject(refusal);
+    expect(readdirSync(folder).sort()).toEqual(["a.json", "baseline.json"]);
+  });
+});
+
+describe("a failure while a new baseline is written", () => {
+  /** The disk is full when the nth file is written; as a crash there would, but with the cleaning up. */
+  function failAt(nth: number): void {
+    let written = 0;
+    vi.mocked(store.finalize).mockImplementation(async (path, text) => {
+      if (++written === nth) throw new Error("the disk is full");
+      writeFileSync(path, text);
+    });
+  }
+
+  // Two new runs, and the list of them.
+  it.each([1, 2, 3])("leaves the old one whole, and nothing else: at file %i", async (nth) => {
+    const folder = newFolder();
+    await replaceRuns(folder, ["one", "two"]);
+    const before = readdirSync(folder);
+    // The first is the list of the old runs, which there is already.
+    failAt(nth + 1);
+    await expect(replaceRuns(folder, ["three", "four"])).rejects.toThrow("the disk is full");
+    expect(await textsIn(folder)).toEqual(["one", "two"]);
+    expect(readdirSync(folder)).toEqual(before);
+  });
+
+  it.each([1, 2, 3, 4])("also where the old one had no list: at file %i", async (nth) => {
+    const folder = folderOf({ "a.json": "one", "b.json": "two" });
+    failAt(nth);
+    await expect(replaceRuns(folder, ["three", "four"])).rejects.toThrow("the disk is full");
+    expect(await textsIn(folder)).toEqual(["one", "two"]);
+  });
+
+  it.each([1, 2, 3])("leaves no folder that was not there: at file %i", async (nth) => {
+    const parent = temporaryFolder();
+    failAt(nth);
+    await expect(replaceRuns(join(parent, "new/sub"), ["one", "two"])).rejects.toThrow("the disk is full");
+    expect(readdirSync(parent)).toEqual([]);
+  });
+
+  it.each([0, 1, 2, 3])("never shows old and new runs together: seen after %i files", async (nth) => {
+    const folder = folderOf({ "a.json": "one", "b.json": "two" });
+    const seen: string[][] = [];
+    vi.mocked(store.finalize).mockImplementation(async (path, text) => {
+      writeFileSync(path, text);
+      seen.push(await textsIn(folder));
+    });
+    await replaceRuns(folder, ["three", "four"]);
+    expect(seen[nth]).toEqual(nth < 3 ? ["one", "two"] : ["four", "three"]);
+  });
+});
+
+describe("whether it can be replaced is known before anything is measured", () => {
+  it("a folder that can", async () => {
+    const folder = folderOf({ "a.json": "one" });
+    await checkReplaceable(folder);
+    expect(readdirSync(folder)).toEqual(["a.json"]);
+  });
+
+  it("one result, which is no folder", async () => {
+    const file = join(folderOf({ "a.json": "one" }), "a.json");
+    await expect(checkReplaceable(file)).rejects.toMatchObject({
+      kind: "output",
+      message: `${file} is one result, and an updated baseline is a folder of several.`,
+    });
+  });
+
+  it("a list that cannot be written", async () => {
+    const folder = folderOf({ "baseline.json/a": "" });
+    await expect(checkReplaceable(folder)).rejects.toMatchObject({ kind: "output" });
+    await expect(checkReplaceable("/proc/self")).rejects.toMatchObject({ kind: "output" });
+  });
+
+  it.runIf(process.getuid?.() !== 0)("a folder that is read-only", async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, "kept"), { mode: 0o555 });
+    await expect(checkReplaceable(join(folder, "kept"))).rejects.toMatchObject({ kind: "output" });
+    chmodSync(join(folder, "kept"), 0o755);
+  });
+});
