@@ -1,13 +1,13 @@
 import { ExitCode, PinbenchError } from "../errors.js";
 import { repeatInFreshProcesses } from "../measure/repeat.js";
 import { runFigures } from "../regress/figures.js";
-import { defaultSignificance } from "../regress/rule.js";
+import { defaultSignificance, usualCheckRuns } from "../regress/rule.js";
 import { sensitivityOf } from "../regress/sensitivity.js";
 import { baselineReport } from "../report/baseline.js";
 import { jsonReport } from "../report/json.js";
 import { noticeOf } from "../results/notice.js";
 import type { RepeatSettings } from "../results/repeat-settings.js";
-import { replaceRuns } from "../results/run-folder.js";
+import { createRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
 import { stdoutChalk } from "./colour.js";
 import { configNote, type LoadedConfig } from "./config.js";
@@ -24,7 +24,6 @@ export interface BaselineFlags extends RunFlags {
 }
 
 const usualRuns = 10;
-const usualCheckRuns = 5;
 
 /** `pinbench baseline`: returns the exit code; throws PinbenchError. All runs are kept, or none. */
 export async function makeBaseline(
@@ -35,7 +34,7 @@ export async function makeBaseline(
   const note = (text: string) => {
     if (!flags.quiet) process.stderr.write(`pinbench: ${text}\n`);
   };
-  await checkNewFolder(folder, "the baseline");
+  await checkNewFolder(folder);
   const prepared = await preparePlan(flags, config);
   if (config.path !== null) note(configNote(config.path));
   if (prepared.backend.fallbackReason !== null) {
@@ -65,7 +64,7 @@ export async function makeBaseline(
       note(`interrupted after ${documents.length} of ${runs} runs: no baseline was written.`);
       return interruption.exitCode;
     }
-    await replaceRuns(folder, documents.map(jsonReport));
+    await createRuns(folder, documents.map(jsonReport));
   } finally {
     line.clear();
     interruption.dispose();

@@ -1,19 +1,18 @@
 import { ExitCode, PinbenchError } from "../errors.js";
-import { repeatInFreshProcesses } from "../measure/repeat.js";
-import { blocks, type ComparisonRequest, compare, findSuspects, type ResultSet } from "../regress/compare.js";
+import type { ResultSet } from "../regress/compare.js";
 import type { Comparison } from "../regress/comparison.js";
-import { findDifferences } from "../regress/differences.js";
-import { type RunFigures, runFigures } from "../regress/figures.js";
 import { readResultSet } from "../regress/result-set.js";
-import { jsonReport } from "../report/json.js";
+import { usualCheckRuns } from "../regress/rule.js";
 import { counted } from "../report/wording.js";
-import { defaultSettings, type RepeatSettings } from "../results/repeat-settings.js";
-import { checkReplaceable, replaceRuns } from "../results/run-folder.js";
+import type { RepeatSettings } from "../results/repeat-settings.js";
+import { checkReplaceable, createRuns, replaceRuns } from "../results/run-folder.js";
+import { checkPlan } from "./check-plan.js";
+import { CheckSession } from "./check-session.js";
 import { type ComparisonFlags, ruleOf } from "./comparison-options.js";
 import { configNote, loadConfig } from "./config.js";
 import { comparisonOutputs, deliverComparison } from "./deliver-comparison.js";
-import { entry } from "./entry.js";
 import { Interruption } from "./interruption.js";
+import { keepInputs } from "./keep-inputs.js";
 import { ProgressLine } from "./progress-line.js";
 import { checkNewFolder } from "./run-folders.js";
 
@@ -25,146 +24,101 @@ export interface CheckFlags extends ComparisonFlags {
   keep?: string;
 }
 
-const usualRuns = 5;
-
-/** `pinbench check`: returns the exit code; throws PinbenchError. `override` puts what flags say over the settings of the baseline. */
+/**
+ * `pinbench check`: returns the exit code; throws PinbenchError. `override` puts what flags say over the settings of the
+ * baseline.
+ */
 export async function check(
   flags: CheckFlags,
   override: (settings: RepeatSettings) => RepeatSettings,
   version: string,
 ): Promise<ExitCode> {
   const config = await loadConfig(flags);
-  const path = flags.baseline ?? config.baseline;
-  if (path === null) {
-    throw new PinbenchError("usage", "there is no baseline to check against.", {
-      hint: 'Name it with --baseline PATH, or as "baseline" in the configuration.',
-    });
-  }
-  if (flags.accept && !flags.update) {
-    throw new PinbenchError("usage", "--accept says that --update may write a slower baseline.", {
-      hint: "Give --update as well.",
-    });
-  }
+  const path = baselinePath(flags, config.baseline);
   const note = (text: string) => {
     if (!flags.quiet) process.stderr.write(`pinbench: ${text}\n`);
   };
-  const outputs = await comparisonOutputs(flags);
+  const outputs = await comparisonOutputs(flags, [path]);
   const baseline = await readResultSet(path, "baseline");
   if (flags.update) await checkReplaceable(path);
-  if (flags.keep !== undefined) await checkNewFolder(flags.keep, "--keep");
+  if (flags.keep !== undefined) {
+    await keepInputs([flags.keep], [path]);
+    await checkNewFolder(flags.keep);
+  }
+  const plan = await checkPlan(baseline, override, flags.runs ?? config.runs ?? usualCheckRuns);
   if (config.path !== null) note(configNote(config.path));
 
   const interruption = new Interruption();
   const line = new ProgressLine({ quiet: flags.quiet ?? false });
+  const session = new CheckSession(plan, interruption.signal, (text) =>
+    line.update((columns) => text.slice(0, columns)),
+  );
   try {
-    const session = new CheckSession(baseline, override(settingsOf(baseline)), line, interruption.signal);
-    const runs = flags.runs ?? config.runs ?? usualRuns;
     const request = {
       version,
       command: "check",
-      baseline,
       rule: ruleOf(flags, config),
       suspects: [],
       fresh: [],
     } as const;
-    const comparison = await session.check(request, runs);
+    const comparison = await session.run(request);
     line.clear();
     if (comparison === null) {
       note("interrupted: nothing was compared, and the baseline is as it was.");
       return interruption.exitCode ?? ExitCode.interrupted;
     }
-    if (flags.keep !== undefined) await replaceRuns(flags.keep, session.texts);
     const exitCode = await deliverComparison(comparison, outputs, flags);
-    if (flags.update) note(await update(path, session.texts, comparison, flags));
-    return exitCode;
+    if (!flags.update) return exitCode;
+    const obstacle = whyNotUpdate(comparison, flags);
+    if (obstacle !== null) {
+      note(`${path} was not updated: ${obstacle}.`);
+      return exitCode;
+    }
+    await update(baseline, path, session.texts, note);
+    // What was accepted is no failure any more.
+    return flags.accept ? ExitCode.ok : exitCode;
   } finally {
     line.clear();
     interruption.dispose();
+    // Also what was measured before it was interrupted or failed: it cannot be had again.
+    if (flags.keep !== undefined && session.texts.length > 0) await createRuns(flags.keep, session.texts);
   }
 }
 
-/** The measuring part: first processes, then fresh ones for what looks slower. */
-class CheckSession {
-  /** The documents of the first processes, as JSON: what --update and --keep write. */
-  readonly texts: string[] = [];
-
-  constructor(
-    readonly baseline: ResultSet,
-    readonly settings: RepeatSettings,
-    readonly line: ProgressLine,
-    readonly signal: AbortSignal,
-  ) {}
-
-  /** Null when it was interrupted. */
-  async check(request: Omit<ComparisonRequest, "candidate">, runs: number): Promise<Comparison | null> {
-    const cellIds = measuredIds(this.baseline);
-    const first: RunFigures[] = [];
-    await repeatInFreshProcesses(
-      { cellIds, settings: this.settings, runs, entry },
-      (document) => {
-        this.texts.push(jsonReport(document));
-        first.push(runFigures(document, null));
-        // The machine will not become another one by measuring on.
-        return blocks(findDifferences(this.baseline.runs, first), request.rule) ? "stop" : undefined;
-      },
-      (run) => this.#show(`run ${run + 1} of ${runs}, ${cellIds.length} cells`),
-      this.signal,
-    );
-    if (this.signal.aborted) return null;
-    const measured = { ...request, candidate: { path: null, runs: first } };
-    if (blocks(findDifferences(this.baseline.runs, first), request.rule)) return compare(measured);
-    const suspects = findSuspects(measured);
-    const fresh = await this.#confirm(suspects, cellIds.length, runs);
-    return this.signal.aborted ? null : compare({ ...measured, fresh, suspects });
+function baselinePath(flags: CheckFlags, configured: string | null): string {
+  if (flags.accept && !flags.update) {
+    throw new PinbenchError("usage", "--accept says that --update may write a slower baseline.", {
+      hint: "Give --update as well.",
+    });
   }
-
-  async #confirm(suspects: readonly string[], allCells: number, runs: number): Promise<RunFigures[]> {
-    const fresh: RunFigures[] = [];
-    if (suspects.length === 0) return fresh;
-    // As much time a cell as before.
-    const budgetNs = (this.settings.budgetNs * suspects.length) / allCells;
-    await repeatInFreshProcesses(
-      { cellIds: suspects, settings: { ...this.settings, budgetNs }, runs, entry },
-      (document) => {
-        fresh.push(runFigures(document, null));
-        return undefined;
-      },
-      (run) => this.#show(`measuring ${suspects.length} suspect cells again, run ${run + 1} of ${runs}`),
-      this.signal,
-    );
-    return fresh;
-  }
-
-  #show(text: string): void {
-    this.line.update((columns) => text.slice(0, columns));
-  }
+  const path = flags.baseline ?? configured;
+  if (path !== null) return path;
+  throw new PinbenchError("usage", "there is no baseline to check against.", {
+    hint: 'Name it with --baseline PATH, or as "baseline" in the configuration.',
+  });
 }
 
-/** Cells of which the baseline has a figure. */
-function measuredIds({ runs }: ResultSet): string[] {
-  const cells = runs.flatMap((run) => run.cells.filter(({ figures }) => figures.length > 0));
-  return [...new Set(cells.map(({ cell }) => cell.id))];
+/** Why a baseline must not be replaced after this comparison; null where it may. */
+function whyNotUpdate({ outcome, counts }: Comparison, { accept }: CheckFlags): string | null {
+  if (outcome === "failed") return "a measurement failed";
+  // Measuring has ended with the first run.
+  if (outcome === "not comparable") return "the machine is another one, and --allow-mismatch was not given";
+  if (accept) return null;
+  if (outcome === "regression") return "a regression stands, and --accept was not given";
+  if (outcome === "inconclusive") return "it is inconclusive, and --accept was not given";
+  if (counts.missing > 0) return "cells are missing, and --accept was not given";
+  return null;
 }
 
-function settingsOf({ runs }: ResultSet): RepeatSettings {
-  return runs.find(({ settings }) => settings !== null)?.settings ?? defaultSettings;
-}
-
-/** Writes the new baseline where it may, and says what became of it. */
 async function update(
+  baseline: ResultSet,
   path: string,
   texts: readonly string[],
-  { outcome }: Comparison,
-  { accept }: CheckFlags,
-): Promise<string> {
-  if (outcome === "failed") return `${path} was not updated: a measurement failed.`;
-  // Measuring has ended with the first run.
-  if (outcome === "not comparable") {
-    return `${path} was not updated: the machine is another one, and --allow-mismatch was not given.`;
-  }
-  if (outcome === "regression" && !accept) {
-    return `${path} was not updated: a regression stands, and --accept was not given.`;
-  }
-  await replaceRuns(path, texts);
-  return `${path} now holds the ${counted(texts.length, "run")} of this check.`;
+  note: (text: string) => void,
+): Promise<void> {
+  const oldPaths = baseline.runs.flatMap((run) => (run.path === null ? [] : [run.path]));
+  await replaceRuns(path, oldPaths, texts);
+  note(
+    `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(oldPaths.length, "run")}.`,
+  );
 }

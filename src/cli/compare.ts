@@ -13,7 +13,7 @@ export async function compareFiles(
   version: string,
 ): Promise<ExitCode> {
   const config = await loadConfig(flags);
-  const outputs = await comparisonOutputs(flags);
+  const outputs = await comparisonOutputs(flags, [baseline, candidate]);
   const comparison = compare({
     version,
     command: "compare",

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { PinbenchError } from "../errors.js";
 import { defaultSignificance, type Rule } from "../regress/rule.js";
 import { mergeThresholds, parseThresholdFlag, type Thresholds } from "../regress/thresholds.js";
-import type { ComparisonFormat } from "../report/comparison/formats.js";
+import { type ComparisonFormat, comparisonFormats } from "../report/comparison/format-names.js";
 import type { LoadedConfig } from "./config.js";
 import { collect } from "./option-values.js";
 
@@ -21,8 +21,6 @@ export interface ComparisonFlags {
   debug?: boolean;
 }
 
-const formats = ["table", "json", "markdown", "junit", "github", "bmf", "benchmark-action"] as const;
-
 export function addComparisonOptions(command: Command): Command {
   return command
     .option(
@@ -35,7 +33,7 @@ export function addComparisonOptions(command: Command): Command {
     .option("--strict", "exit with 6 where a cell is inconclusive or missing")
     .option("--no-strict", "let those pass, whatever the configuration says")
     .option("--allow-mismatch", "compare although GPU or link width differ")
-    .addOption(new Option("--format <name>", "what to print").choices(formats))
+    .addOption(new Option("--format <name>", "what to print").choices(comparisonFormats))
     .option("--json", "short for --format json")
     .option("--output <file>", "also write a file; .json .md .txt .xml (JUnit) (repeatable)", collect, [])
     .option("--config <file>", "read this configuration instead of the nearest pinbench.config.json")
@@ -49,10 +47,16 @@ export function addComparisonOptions(command: Command): Command {
 export function ruleOf(flags: ComparisonFlags, config: LoadedConfig): Rule {
   return {
     significance: flags.significance ?? config.significance ?? defaultSignificance,
-    thresholds: mergeThresholds(config.thresholds, ...flags.threshold),
+    thresholds: mergeThresholds(configuredThresholds(flags, config), ...flags.threshold),
     allowMismatch: flags.allowMismatch ?? false,
     strict: flags.strict ?? config.strict ?? false,
   };
+}
+
+/** A flag for all cells wins over all that the configuration says of some of them. */
+function configuredThresholds(flags: ComparisonFlags, { thresholds }: LoadedConfig): Thresholds {
+  const isForAll = flags.threshold.some((part) => part.default !== undefined);
+  return isForAll ? { ...thresholds, memory: {}, direction: {}, cells: [] } : thresholds;
 }
 
 export function comparisonFormat(flags: ComparisonFlags): ComparisonFormat {

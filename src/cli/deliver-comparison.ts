@@ -1,17 +1,15 @@
 import { appendFile } from "node:fs/promises";
 import { ExitCode } from "../errors.js";
 import type { Comparison } from "../regress/comparison.js";
-import {
-  type ComparisonFormat,
-  comparisonFormatOfPath,
-  renderComparison,
-} from "../report/comparison/formats.js";
+import type { ComparisonFormat } from "../report/comparison/format-names.js";
+import { comparisonFormatOfPath, renderComparison } from "../report/comparison/formats.js";
 import { githubStepSummary } from "../report/comparison/github.js";
 import { cannotWrite } from "../results/output-error.js";
 import { checkWritable } from "../results/store.js";
 import { plainChalk, stdoutChalk } from "./colour.js";
 import { type ComparisonFlags, comparisonFormat } from "./comparison-options.js";
 import { deliver } from "./deliver.js";
+import { keepInputs } from "./keep-inputs.js";
 
 /** Where a comparison is to go, checked before anything is measured. */
 export interface ComparisonOutputs {
@@ -19,9 +17,14 @@ export interface ComparisonOutputs {
   files: { path: string; format: ComparisonFormat }[];
 }
 
-export async function comparisonOutputs(flags: ComparisonFlags): Promise<ComparisonOutputs> {
+/** `inputs` are what the command reads, which no output may be. */
+export async function comparisonOutputs(
+  flags: ComparisonFlags,
+  inputs: readonly string[],
+): Promise<ComparisonOutputs> {
   const format = comparisonFormat(flags);
   const files = flags.output.map((path) => ({ path, format: comparisonFormatOfPath(path) }));
+  await keepInputs(flags.output, inputs);
   for (const { path } of files) await checkWritable(path);
   return { format, files };
 }
@@ -38,9 +41,9 @@ export async function deliverComparison(
       path,
       text: () => renderComparison(comparison, format, plainChalk()),
     })),
+    besides: format === "github" ? [() => writeStepSummary(comparison)] : [],
   };
   await deliver(delivery, { debug: flags.debug ?? false });
-  if (format === "github") await writeStepSummary(comparison);
   return exitCodes[comparison.outcome];
 }
 

@@ -7,18 +7,24 @@ export interface Delivery {
   /** Null where stdout is to stay empty. */
   stdout: (() => string) | null;
   files: readonly { path: string; text: () => string }[];
+  /** What else is to be written, in its own way. */
+  besides?: readonly (() => Promise<void>)[];
 }
 
 /**
  * Hands everything over: stdout first, then every file, whatever became of the others, since a measurement cannot be
  * had again. Then throws the first error, having reported the rest.
  */
-export async function deliver({ stdout, files }: Delivery, options: { debug: boolean }): Promise<void> {
+export async function deliver(
+  { stdout, files, besides = [] }: Delivery,
+  options: { debug: boolean },
+): Promise<void> {
   const errors: unknown[] = [];
   const attempt = (work: () => Promise<void>) => work().catch((error: unknown) => errors.push(error));
 
   if (stdout !== null) await attempt(async () => writeStdout(stdout()));
   for (const { path, text } of files) await attempt(async () => finalize(path, text()));
+  for (const write of besides) await attempt(write);
   for (const error of errors.slice(1)) reportError(error, options);
   if (errors.length > 0) throw errors[0];
 }

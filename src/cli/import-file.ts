@@ -9,6 +9,7 @@ import { jsonReport } from "../report/json.js";
 import { type Imported, importNvbandwidth } from "../results/import-nvbandwidth.js";
 import { readTextFile } from "../results/read-text.js";
 import { checkWritable, finalize } from "../results/store.js";
+import { keepInputs } from "./keep-inputs.js";
 import { writeStdout } from "./stdout.js";
 
 interface ImportFlags {
@@ -46,12 +47,7 @@ async function checkOutput(output: string, path: string): Promise<void> {
       hint: "Choose a name that ends in .json.",
     });
   }
-  const [from, to] = await Promise.all([path, output].map((one) => stat(one).catch(() => null)));
-  if (from?.isFile() && to?.isFile() && from.ino === to.ino && from.dev === to.dev) {
-    throw new PinbenchError("usage", `${output} is the file to import, and it would be overwritten.`, {
-      hint: "Choose another path for --output.",
-    });
-  }
+  await keepInputs([output], [path]);
   await checkWritable(output);
 }
 

@@ -102,11 +102,13 @@ export function withGivenSettings(command: Command, settings: RepeatSettings): R
   const flags = command.opts<PlanFlags>();
   const given = <Key extends keyof PlanFlags>(name: Key) =>
     command.getOptionValueSource(name) === "cli" ? flags[name] : undefined;
+  // Both say when a cell has been measured enough, which a fixed count of samples would leave without effect.
+  const until = given("precision") ?? given("budget");
   return {
     ...settings,
     precision: given("precision") ?? settings.precision,
     budgetNs: given("budget") ?? settings.budgetNs,
-    samplesPerCell: given("samples") ?? settings.samplesPerCell,
+    samplesPerCell: given("samples") ?? (until === undefined ? settings.samplesPerCell : null),
     staging: {
       chunkBytes: given("stagingChunk") ?? settings.staging.chunkBytes,
       slots: given("stagingSlots") ?? settings.staging.slots,

@@ -2,13 +2,7 @@ import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/notice.js";
 import { holm } from "../stats/holm.js";
 import { compareCell } from "./compare-cell.js";
-import {
-  type CellComparison,
-  type Comparison,
-  type ComparisonOutcome,
-  type Difference,
-  verdicts,
-} from "./comparison.js";
+import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
 import { findDifferences } from "./differences.js";
 import { gatherEvidence } from "./evidence.js";
 import type { RunFigures } from "./figures.js";
@@ -41,10 +35,10 @@ export interface ComparisonRequest {
  */
 export function compare(request: ComparisonRequest): Comparison {
   const { baseline, candidate, fresh, rule, command } = request;
-  const differences = findDifferences(baseline.runs, candidate.runs);
-  const isBlocked = blocks(differences, rule);
-  const series = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
-  checkCommon(series, baseline, candidate);
+  const differences = findDifferences(baseline.runs, candidate.runs, rule);
+  const isBlocked = differences.some(({ blocks }) => blocks);
+  const { series, failures } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+  if (!isBlocked) checkCommon(series, baseline, candidate);
   const evidence = gatherEvidence(series, isGpu(baseline));
   const adjusted = {
     slower: adjustedBy(evidence.map((one) => one?.all?.pSlower ?? null)),
@@ -86,25 +80,20 @@ export function compare(request: ComparisonRequest): Comparison {
     confirmation: fresh.length === 0 ? null : { runs: fresh.length, suspects: [...request.suspects] },
     cells,
     counts: countVerdicts(cells),
-    notes: comparisonNotes(request, series, cells),
-    outcome: outcomeOf(cells, series, isBlocked, rule),
+    notes: comparisonNotes(request, failures, cells),
+    outcome: outcomeOf(cells, failures, isBlocked, rule),
   };
 }
 
 /** Ids of the cells that look slow enough to be measured again. */
 export function findSuspects({ baseline, candidate, rule }: ComparisonRequest): string[] {
-  const series = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh: [] });
+  const { series } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh: [] });
   const evidence = gatherEvidence(series, isGpu(baseline));
   const suspects = series.filter((one, i) => {
     const found = evidence[i];
     return found != null && isSuspect(one, found, boundsOf(one, rule.thresholds));
   });
   return [...new Set(suspects.map(({ cell }) => cell.id))];
-}
-
-/** Whether what differs forbids a comparison. Results of two backends are never comparable. */
-export function blocks(differences: readonly Difference[], rule: Pick<Rule, "allowMismatch">): boolean {
-  return differences.some((one) => one.blocks && (one.fact === "backend" || !rule.allowMismatch));
 }
 
 function isGpu({ runs }: ResultSet): boolean {
@@ -159,12 +148,12 @@ function countVerdicts(cells: readonly CellComparison[]): Comparison["counts"] {
 
 function outcomeOf(
   cells: readonly CellComparison[],
-  series: readonly Series[],
+  failures: readonly string[],
   isBlocked: boolean,
   { strict }: Rule,
 ): ComparisonOutcome {
   if (isBlocked) return "not comparable";
-  if (series.some(({ absence }) => absence?.isFailure)) return "failed";
+  if (failures.length > 0) return "failed";
   if (cells.some(({ verdict }) => verdict === "slower")) return "regression";
   const isOpen = cells.some(({ verdict }) => verdict === "inconclusive" || verdict === "missing");
   return strict && isOpen ? "inconclusive" : "pass";

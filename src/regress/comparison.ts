@@ -37,7 +37,7 @@ const cellComparisonSchema = z.object({
   id: z.string(),
   device: count,
   direction: z.enum(["h2d", "d2h", "bidir", "d2d"]),
-  /** What of the cell is compared: its own direction; of bidir cells "sum", in latency mode each direction. */
+  /** What of the cell is compared: its own direction; of bidir cells each direction, and of their throughput "sum". */
   moved: z.enum(["h2d", "d2h", "d2d", "sum"]),
   memory: z.string(),
   sizeBytes: count,
@@ -85,8 +85,10 @@ const differenceSchema = z.object({
   fact: z.string(),
   baseline: z.string().nullable(),
   candidate: z.string().nullable(),
-  /** Results that differ in this are not comparable (unless --allow-mismatch). */
+  /** Results that differ in this are not comparable. */
   blocks: z.boolean(),
+  /** They were not, but for --allow-mismatch. */
+  isOverruled: z.boolean(),
 });
 
 export const outcomes = ["pass", "regression", "failed", "not comparable", "inconclusive"] as const;

@@ -1,4 +1,5 @@
-import { formatSize } from "../plan/units.js";
+import { formatDuration, formatSize } from "../plan/units.js";
+import type { RepeatSettings } from "../results/repeat-settings.js";
 import type { Difference } from "./comparison.js";
 import type { RunFigures } from "./figures.js";
 
@@ -29,6 +30,7 @@ const factNames: Readonly<Record<string, string>> = {
 export function findDifferences(
   baseline: readonly RunFigures[],
   candidate: readonly RunFigures[],
+  { allowMismatch }: { allowMismatch: boolean },
 ): Difference[] {
   const facts = Object.entries(factNames).map(([key, fact]) =>
     difference(
@@ -41,7 +43,12 @@ export function findDifferences(
   const settings = settingNames.map(([fact, read]) =>
     difference(fact, baseline.map(read), candidate.map(read), null),
   );
-  return [...facts, ...settings].filter((found) => found !== null);
+  return [...facts, ...settings]
+    .filter((found) => found !== null)
+    .map((found) => {
+      const isOverruled = found.blocks && allowMismatch && found.fact !== factNames.backend;
+      return { ...found, blocks: found.blocks && !isOverruled, isOverruled };
+    });
 }
 
 /** Facts across which nothing can be compared, each with the part of it that counts. */
@@ -49,7 +56,7 @@ const blocking: Readonly<Record<string, (value: string) => string>> = {
   backend: (value) => value,
   gpu: (value) => value,
   // "gen5 x16": a lower generation is a regression to be found, a narrower link another slot.
-  linkUnderLoad: (value) => value.replaceAll(/gen\d+ /g, ""),
+  linkUnderLoad: (value) => [...new Set(value.replaceAll(/gen\d+ /g, "").split(", "))].join(", "),
 };
 
 const settingNames: readonly (readonly [string, (run: RunFigures) => string | null])[] = [
@@ -58,16 +65,25 @@ const settingNames: readonly (readonly [string, (run: RunFigures) => string | nu
     ({ settings }) =>
       settings && `${settings.staging.slots} slots of ${formatSize(settings.staging.chunkBytes)}`,
   ],
+  ["measuring", ({ settings }) => settings && describeMeasuring(settings)],
   ["NUMA placement", ({ settings }) => settings && String(settings.numa)],
   ["last-level cache", ({ lastLevelCacheBytes: bytes }) => (bytes === null ? null : formatSize(bytes))],
 ];
+
+function describeMeasuring({ samplesPerCell, precision, budgetNs, verify }: RepeatSettings): string {
+  const until =
+    samplesPerCell === null
+      ? `to ±${+(precision * 100).toPrecision(3)} % within ${formatDuration(budgetNs)}`
+      : `${samplesPerCell} samples a cell`;
+  return verify ? until : `${until}, not verified`;
+}
 
 function difference(
   fact: string,
   baselineValues: readonly (string | null)[],
   candidateValues: readonly (string | null)[],
   blocks: ((value: string) => string) | null,
-): Difference | null {
+): Omit<Difference, "isOverruled"> | null {
   const baseline = distinct(baselineValues);
   const candidate = distinct(candidateValues);
   if (baseline === null || candidate === null) return null;

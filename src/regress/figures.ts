@@ -3,6 +3,8 @@ import type { CellResult, CellStats, ResultDocument } from "../results/schema.js
 
 /** A run as a comparison sees it: a figure a cell, without the samples, of which a folder of runs has millions. */
 export interface RunFigures {
+  /** Of the run, to tell a copy of it from another one. */
+  id: string;
   /** Null where it was measured just now. */
   path: string | null;
   startedAt: string;
@@ -47,6 +49,7 @@ export interface Absence {
 /** What a comparison needs of a result. `path` is what messages call it; null where it was measured just now. */
 export function runFigures(document: ResultDocument, path: string | null): RunFigures {
   return {
+    id: document.run.id,
     path,
     startedAt: document.run.startedAt,
     status: document.run.status,
@@ -94,12 +97,10 @@ function absenceOf(
   }
 }
 
-/** One figure a cell: of bidir throughput the sum, in latency mode one a direction. */
+/** One figure a cell; of bidir cells one a direction, and for throughput their sum. */
 function figuresOf({ stats, mode }: CellResult): CellFigure[] {
-  const sum = stats.filter(({ direction }) => direction === "sum");
-  return (sum.length > 0 ? sum : stats).map(({ direction, bandwidthGBps, latencyUs }) =>
-    mode === "latency" && latencyUs !== null
-      ? { moved: direction, unit: "us", value: latencyUs.median }
-      : { moved: direction, unit: "GB/s", value: bandwidthGBps.median },
-  );
+  return stats.flatMap(({ direction, bandwidthGBps, latencyUs }): CellFigure[] => {
+    if (mode === "throughput") return [{ moved: direction, unit: "GB/s", value: bandwidthGBps.median }];
+    return latencyUs === null ? [] : [{ moved: direction, unit: "us", value: latencyUs.median }];
+  });
 }

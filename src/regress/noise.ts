@@ -85,7 +85,10 @@ function noiseOfKind(cells: readonly Groups[], recorded: VarianceEstimate | null
   });
 }
 
-/** Each estimate after its prior: that of its kind's cells where there are enough of them, else the recorded one. */
+/**
+ * Each estimate after the prior of its kind, where there are cells enough to fit one. The recorded spread is for cells
+ * without an estimate alone: another machine's must not pull at what these runs say of themselves.
+ */
 function withPrior(
   estimates: readonly (VarianceEstimate | null)[],
   recorded: VarianceEstimate | null,
@@ -96,9 +99,9 @@ function withPrior(
       variance: Math.max(leastVariance, variance),
       degreesOfFreedom,
     }));
-  const prior = known.length >= fewestForPrior ? fitVariancePrior(known) : recorded;
+  const prior = known.length >= fewestForPrior ? fitVariancePrior(known) : null;
   return estimates.map((estimate) => {
-    if (estimate === null) return prior ?? null;
+    if (estimate === null) return prior ?? recorded;
     return prior === null ? estimate : moderate(estimate, prior);
   });
 }

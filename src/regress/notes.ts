@@ -1,12 +1,11 @@
 import type { ComparisonRequest, ResultSet } from "./compare.js";
 import type { CellComparison } from "./comparison.js";
 import type { RunFigures } from "./figures.js";
-import type { Series } from "./series.js";
 
 /** What a reader must know besides the verdicts, a sentence each. */
 export function comparisonNotes(
   { baseline, candidate, fresh, command }: ComparisonRequest,
-  series: readonly Series[],
+  failures: readonly string[],
   cells: readonly CellComparison[],
 ): string[] {
   const runs = [...baseline.runs, ...candidate.runs, ...fresh];
@@ -17,7 +16,7 @@ export function comparisonNotes(
     ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower")
       ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
       : []),
-    ...failures(series),
+    ...failures,
   ];
 }
 
@@ -43,10 +42,4 @@ function spreadSource(cells: readonly CellComparison[]): string[] {
   return [
     `a side of one or two runs says too little of the spread between runs: that of ${kinds} is taken from runs recorded on an NVIDIA H200; several runs on each side say more`,
   ];
-}
-
-function failures(series: readonly Series[]): string[] {
-  const failed = series.filter(({ absence }) => absence?.isFailure);
-  const reasons = new Set(failed.map(({ cell, absence }) => `${cell.id}: ${absence?.reason}`));
-  return [...reasons];
 }

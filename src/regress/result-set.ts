@@ -15,8 +15,22 @@ export async function readResultSet(path: string, role: "baseline" | "candidate"
   const paths = (await isFolder(path, role)) ? await listRuns(path) : [path];
   const runs: RunFigures[] = [];
   for (const file of paths) runs.push(runFigures(parseResult(await readTextFile(file), file), file));
+  refuseCopies(runs);
   runs.sort((a, b) => a.startedAt.localeCompare(b.startedAt));
   return { path, runs };
+}
+
+/** A copy of a run would count as another process, and make the spread between them look smaller than it is. */
+function refuseCopies(runs: readonly RunFigures[]): void {
+  const paths = new Map<string, string | null>();
+  for (const { id, path } of runs) {
+    if (paths.has(id)) {
+      throw new PinbenchError("usage", `${path} is the same run as ${paths.get(id)}.`, {
+        hint: "Remove one of them: a folder holds runs that were measured one by one.",
+      });
+    }
+    paths.set(id, path);
+  }
 }
 
 async function isFolder(path: string, role: "baseline" | "candidate"): Promise<boolean> {

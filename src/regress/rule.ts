@@ -11,3 +11,6 @@ export interface Rule {
 
 /** Chosen by `npm run bench:regress`: with it less than 1 % of comparisons of equals raise a false alarm. */
 export const defaultSignificance = 0.003;
+
+/** Fresh processes that a check measures with. */
+export const usualCheckRuns = 5;

@@ -35,7 +35,7 @@ export function sensitivityOf(
   checkRuns: number,
   { thresholds, significance }: Pick<Rule, "thresholds" | "significance">,
 ): Sensitivity | null {
-  const series = joinRuns({ baseline: runs, first: [], fresh: [] });
+  const { series } = joinRuns({ baseline: runs, first: [], fresh: [] });
   const names = series.map(kindOf);
   const noise = estimateNoise(
     series.map((one, i) => ({ memory: names[i]!, groups: [logSpeeds(one, one.baseline)] })),

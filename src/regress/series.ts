@@ -14,18 +14,25 @@ export interface Series {
   absence: Absence | null;
 }
 
+export interface JoinedRuns {
+  series: Series[];
+  /** What failed in the candidate, whether or not the baseline has that cell: ids with reasons. */
+  failures: string[];
+}
+
 type Group = "baseline" | "first" | "fresh";
 
 /** Joins runs by the ids of their cells, in the order in which these first appear. */
-export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): Series[] {
+export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): JoinedRuns {
   const joined = new Map<string, Series>();
   const absences = new Map<string, Absence>();
   for (const group of ["baseline", "first", "fresh"] as const) {
     for (const { cells } of runs[group]) {
       for (const { cell, figures, absence } of cells) {
-        if (absence !== null && group !== "baseline") absences.set(cell.id, absence);
+        const isNews = absence !== null && group !== "baseline" && !absences.get(cell.id)?.isFailure;
+        if (isNews) absences.set(cell.id, absence);
         for (const { moved, unit, value } of figures) {
-          const key = `${cell.id} ${moved}`;
+          const key = `${cell.id} ${moved} ${unit}`;
           let series = joined.get(key);
           if (series === undefined) {
             series = { cell, moved, unit, baseline: [], first: [], fresh: [], absence: null };
@@ -36,8 +43,11 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
       }
     }
   }
-  return [...joined.values()].map((series) => ({
-    ...series,
-    absence: absences.get(series.cell.id) ?? null,
-  }));
+  return {
+    series: [...joined.values()].map((series) => ({
+      ...series,
+      absence: absences.get(series.cell.id) ?? null,
+    })),
+    failures: [...absences].flatMap(([id, { isFailure, reason }]) => (isFailure ? [`${id}: ${reason}`] : [])),
+  };
 }

@@ -32,9 +32,8 @@ export function isSuspect(series: Series, evidence: Evidence, bounds: Bounds): b
   const { all } = evidence;
   return (
     all !== null &&
-    -all.change > suspicion.shareOfThreshold * logDrop(bounds) &&
-    all.pSlower < suspicion.level &&
-    exceedsFloor(series, evidence, bounds.floor * suspicion.shareOfThreshold)
+    -all.change > suspicion.shareOfThreshold * countingDrop(series, evidence, bounds) &&
+    all.pSlower < suspicion.level
   );
 }
 
@@ -58,11 +57,10 @@ export function judge(
     };
   }
   const percent = `${+(bounds.threshold * 100).toPrecision(3)} %`;
-  const drop = logDrop(bounds);
+  const drop = countingDrop(series, evidence, bounds);
+  const counts =
+    drop > logDrop(bounds) ? `the floor of ${floorText(series, bounds)}` : `a drop of ${percent}`;
   if (-all.change > drop && adjusted.slower < significance) {
-    if (!exceedsFloor(series, evidence, bounds.floor)) {
-      return { verdict: "same", reason: `the difference is below the floor of ${floorText(series, bounds)}` };
-    }
     const unconfirmed =
       whyNotMostRuns(series, evidence, drop) ?? (needsConfirmation ? whyNotConfirmed(evidence, drop) : null);
     if (unconfirmed === null) {
@@ -74,11 +72,11 @@ export function judge(
     return { verdict: "faster", reason: `faster by more than ${percent}, beyond the spread between runs` };
   }
   if (all.low > -drop) {
-    return { verdict: "same", reason: `a drop of ${percent} lies outside the interval` };
+    return { verdict: "same", reason: `${counts} lies outside the interval` };
   }
   return {
     verdict: "inconclusive",
-    reason: `the spread between runs neither shows nor excludes a drop of ${percent}`,
+    reason: `the spread between runs neither shows nor excludes ${counts}`,
   };
 }
 
@@ -102,8 +100,12 @@ function logDrop({ threshold }: Bounds): number {
   return -Math.log1p(-threshold);
 }
 
-function exceedsFloor(series: Series, { baseline, candidate }: Evidence, floor: number): boolean {
-  return Math.abs(figureOf(series, baseline) - figureOf(series, candidate)) >= floor;
+/** The drop in logarithms that counts: the threshold's, or the floor's where that is more. */
+function countingDrop(series: Series, { baseline }: Evidence, bounds: Bounds): number {
+  const share = bounds.floor / figureOf(series, baseline);
+  // A rate can fall by all of itself at most; below the floor nothing counts then.
+  const atFloor = series.unit === "us" ? Math.log1p(share) : share < 1 ? -Math.log1p(-share) : Infinity;
+  return Math.max(logDrop(bounds), atFloor);
 }
 
 function floorText({ unit }: Series, { floor }: Bounds): string {

@@ -15,7 +15,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENXIO: "nothing reads from it",
 };
 
-const chooseAnother = "Choose another path for --output.";
+const chooseAnother = "Choose another path to write to.";
 
 /** One sentence on why `path` cannot be written, from an error of the file system. */
 export function cannotWrite(path: string, cause: unknown): PinbenchError {

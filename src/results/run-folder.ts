@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import { makeFolder, removeEmptyFolders } from "./make-folder.js";
@@ -20,16 +20,21 @@ const listSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("baseline"),
   /** Names of files in this folder. */
-  runs: z.array(z.string().regex(/^[^/]+$/)).min(1),
+  runs: z
+    .array(z.string().regex(/^[^/]*\.json$/))
+    .min(1)
+    .refine((names) => new Set(names).size === names.length),
 });
 
 /** Paths of the runs in a folder, sorted by name. Throws a usage error where there is none. */
 export async function listRuns(folder: string): Promise<string[]> {
-  const names = await readdir(folder).catch((cause: unknown) => {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
     throw new PinbenchError("usage", `cannot read ${folder}: ${errorCode(cause) ?? String(cause)}.`, {
       cause,
     });
   });
+  // A fifo would be waited for without end.
+  const names = entries.filter((entry) => entry.isFile() || entry.isSymbolicLink()).map(({ name }) => name);
   const runs = names.includes(listName)
     ? await readList(join(folder, listName))
     : names.filter((name) => name.endsWith(".json") && !name.startsWith(".")).sort();
@@ -57,14 +62,38 @@ export async function checkReplaceable(path: string): Promise<void> {
 }
 
 /**
- * Makes `texts` (result documents as JSON) the runs of a folder, in place of those that it has. A crash leaves the old
- * baseline whole, with stray files beside it at most. Rejects with an "output" PinbenchError.
+ * Makes `texts` (result documents as JSON) the runs of a folder that is empty or not there yet. Rejects with an "output"
+ * PinbenchError, having left nothing, where it is not: somebody else may have come to use it meanwhile.
  */
-export async function replaceRuns(folder: string, texts: readonly string[]): Promise<void> {
+export async function createRuns(folder: string, texts: readonly string[]): Promise<void> {
   const made = await orReport(folder, makeFolder(folder));
-  const old = await namesOfOldRuns(folder);
+  const names = await orReport(folder, readdir(folder));
+  if (names.length > 0) throw notEmpty(folder);
+  await writeRuns(folder, texts).catch(async (error: unknown) => {
+    await removeEmptyFolders(made);
+    throw error;
+  });
+}
+
+/**
+ * Makes `texts` the runs of a folder in place of `oldPaths`, the runs that were read from it; no other file is touched.
+ * A crash leaves the old baseline whole, with stray files beside it at most. Rejects with an "output" PinbenchError.
+ */
+export async function replaceRuns(
+  folder: string,
+  oldPaths: readonly string[],
+  texts: readonly string[],
+): Promise<void> {
+  const old = oldPaths.map((path) => basename(path));
   // Without a list the folder would hold old and new files alike while it is being written.
-  if (old.length > 0) await writeList(folder, old);
+  await writeList(folder, old);
+  await writeRuns(folder, texts);
+  // The new baseline stands: an old run that cannot be removed does no harm.
+  for (const name of old) await rm(join(folder, name), { force: true }).catch(() => undefined);
+}
+
+/** New files and then the list that names them; none of them where that fails. */
+async function writeRuns(folder: string, texts: readonly string[]): Promise<void> {
   const stamp = randomBytes(4).toString("hex");
   const names = texts.map((_, i) => `run-${stamp}-${String(i + 1).padStart(2, "0")}.json`);
   try {
@@ -72,17 +101,14 @@ export async function replaceRuns(folder: string, texts: readonly string[]): Pro
     await writeList(folder, names);
   } catch (error) {
     for (const name of names) await rm(join(folder, name), { force: true });
-    await removeEmptyFolders(made);
     throw error;
   }
-  // The new baseline stands: an old run that cannot be removed does no harm.
-  for (const name of old) await rm(join(folder, name), { force: true }).catch(() => undefined);
 }
 
-async function namesOfOldRuns(folder: string): Promise<string[]> {
-  const names = await readdir(folder);
-  if (names.includes(listName)) return readList(join(folder, listName));
-  return names.filter((name) => name.endsWith(".json") && !name.startsWith("."));
+export function notEmpty(folder: string): PinbenchError {
+  return new PinbenchError("output", `${folder} is there already and is not empty.`, {
+    hint: `Choose a new folder; \`pinbench check --baseline ${folder} --update\` replaces a baseline.`,
+  });
 }
 
 async function readList(path: string): Promise<string[]> {

@@ -9,6 +9,8 @@ import { z } from "zod";
 const count = z.number().int().nonnegative();
 const nanoseconds = z.number().nonnegative();
 const finite = z.number();
+/** A name that is printed as it is: control characters would act on a terminal. */
+const printable = z.string().regex(/^\P{Cc}*$/u, "it holds control characters");
 
 const directionMoved = z.enum(["h2d", "d2h", "d2d"]);
 
@@ -76,7 +78,7 @@ const hostSchema = z.object({
 
 const deviceSchema = z.object({
   ordinal: count,
-  name: z.string(),
+  name: printable,
   uuid: z.string().nullable(),
   pciBusId: z.string().nullable(),
   totalMemoryBytes: count.nullable(),
@@ -169,7 +171,7 @@ const mismatchSchema = z.object({
 export const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
 
 export const cellResultSchema = z.object({
-  id: z.string(),
+  id: printable,
   device: count,
   direction: z.enum(["h2d", "d2h", "bidir", "d2d"]),
   memory: z.enum(["pageable", "staged", "pinned", "registered", "write-combined", "mapped", "device"]),
@@ -238,7 +240,7 @@ export const resultSchema = z.object({
   host: hostSchema.nullable(),
   devices: z.array(deviceSchema),
   /** What two results must share to be compared, one string a fact. */
-  fingerprint: z.record(z.string(), z.string().nullable()),
+  fingerprint: z.record(z.string(), printable.nullable()),
   /** What pinbench was to measure. */
   plan: z
     .object({

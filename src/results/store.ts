@@ -3,7 +3,7 @@ import { constants, type Stats } from "node:fs";
 import { access, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { PinbenchError } from "../errors.js";
-import { cannotWrite, errorCode, unwritable } from "./output-error.js";
+import { cannotWrite, unwritable } from "./output-error.js";
 import { resolveTarget } from "./output-target.js";
 import { writeToStream } from "./stream-target.js";
 
@@ -68,11 +68,9 @@ export async function finalize(path: string, text: string): Promise<void> {
   });
 }
 
-/** A folder of that name is none of ours, and FILE is written. */
+/** FILE is written: what stays beside it (a folder of that name is none of ours) is no failure. */
 async function removePartial(path: string): Promise<void> {
-  await rm(path, { force: true }).catch((error: unknown) => {
-    if (errorCode(error) !== "ERR_FS_EISDIR") throw error;
-  });
+  await rm(path, { force: true }).catch(() => undefined);
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -28,9 +28,15 @@ export function robustVariance(groups: readonly (readonly number[])[]): Variance
     return group.map((value) => Math.abs(value - centre));
   });
   const count = deviations.length;
+  const middle = median(deviations);
+  if (middle === 0) {
+    // Half of the samples are ties: that they are equal says nothing of the others.
+    const squares = deviations.reduce((sum, deviation) => sum + deviation ** 2, 0);
+    return { variance: squares / (count - usable.length), degreesOfFreedom: count - usable.length };
+  }
   const correction = count / (count - 0.8 * usable.length);
   return {
-    variance: (median(deviations) * deviationsPerMad * correction) ** 2,
+    variance: (middle * deviationsPerMad * correction) ** 2,
     degreesOfFreedom: (count - usable.length) * madEfficiency,
   };
 }

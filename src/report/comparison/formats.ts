@@ -4,23 +4,11 @@ import { formatByExtension } from "../format-by-extension.js";
 import { jsonReport } from "../json.js";
 import { benchmarkActionReport } from "./benchmark-action.js";
 import { bmfReport } from "./bmf.js";
+import type { ComparisonFormat } from "./format-names.js";
 import { githubReport } from "./github.js";
 import { junitReport } from "./junit.js";
 import { comparisonMarkdown } from "./markdown.js";
 import { comparisonTable } from "./table.js";
-
-/** Values of `--format` for `compare` and `check`. */
-export const comparisonFormats = [
-  "table",
-  "json",
-  "markdown",
-  "junit",
-  "github",
-  "bmf",
-  "benchmark-action",
-] as const;
-
-export type ComparisonFormat = (typeof comparisonFormats)[number];
 
 /** Three of the formats are JSON: .json is pinbench's own. */
 const formatOfExtension: ReadonlyMap<string, ComparisonFormat> = new Map([
