@@ -32,14 +32,15 @@ export async function runCheck(baseline, flags) {
 /** Copies to the device until it is stopped. */
 export function startCompetingCopy(backend) {
   const flags =
-    "run --sizes 64MiB --memory pinned --direction h2d --workers 1 --budget 10m --precision 0.0001%";
+    "run --sizes 64MiB --memory pinned --direction h2d --workers 1 --budget 10min --precision 0.0001%";
   const args = [cli, ...flags.split(" "), "--backend", backend, "--no-config", "--quiet", "--json"];
   const child = spawn(process.execPath, args, { stdio: "ignore" });
   const ended = new Promise((resolve) => child.on("close", resolve));
   return {
-    stop() {
+    async stop() {
+      if (child.exitCode !== null) throw new Error(`the competing copy ended with ${child.exitCode}`);
       child.kill("SIGINT");
-      return ended;
+      await ended;
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { CheckFlags } from "./check.js";
 import { addComparisonOptions } from "./comparison-options.js";
-import { parseRuns } from "./option-values.js";
+import { parseRuns, parseWait } from "./option-values.js";
 import { addMeasuringOptions, withGivenSettings } from "./run-options.js";
 
 export function addCheckCommand(
@@ -14,6 +14,7 @@ export function addCheckCommand(
     .description("measure a baseline's cells again, and exit with 1 where the machine got slower")
     .option("--baseline <path>", "what `pinbench baseline` made, or a result of `pinbench run --output`")
     .option("--runs <count>", "fresh processes to measure with (5), and as many to confirm", parseRuns)
+    .option("--confirm-after <time>", "wait before confirming, on a shared machine (0s)", parseWait)
     .option("--update", "write a new baseline, unless a regression stands")
     .option("--accept", "with --update: write it although a regression stands")
     .option("--keep <folder>", "keep the runs in a new folder")

@@ -13,7 +13,7 @@ import type { CheckPlan } from "./check-session.js";
 export async function checkPlan(
   baseline: ResultSet,
   override: (settings: RepeatSettings) => RepeatSettings,
-  runs: number,
+  timing: Pick<CheckPlan, "runs" | "confirmAfterNs">,
 ): Promise<CheckPlan> {
   const { path } = baseline;
   const measured = baseline.runs.flatMap((run) => run.cells.filter(({ figures }) => figures.length > 0));
@@ -28,7 +28,7 @@ export async function checkPlan(
     baseline.runs.find(({ settings }) => settings !== null)?.settings ?? defaultSettings,
   );
   await checkBackend(settings.backend, path);
-  return { baseline, cellIds, settings, runs };
+  return { baseline, cellIds, settings, ...timing };
 }
 
 function checkId(id: string, path: string | null): void {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { repeatInFreshProcesses } from "../measure/repeat.js";
 import { type ComparisonRequest, compare, findSuspects, type ResultSet } from "../regress/compare.js";
 import type { Comparison } from "../regress/comparison.js";
@@ -14,6 +15,8 @@ export interface CheckPlan {
   settings: RepeatSettings;
   /** First processes, and as many to confirm. */
   runs: number;
+  /** How long to wait before these, for what disturbs the machine to pass. */
+  confirmAfterNs: number;
 }
 
 /** The measuring part of a check: first processes, then fresh ones for what looks slower. */
@@ -56,9 +59,12 @@ export class CheckSession {
   }
 
   async #confirm(suspects: readonly string[]): Promise<RunFigures[]> {
-    const { cellIds, settings, runs } = this.#plan;
+    const { cellIds, settings, runs, confirmAfterNs } = this.#plan;
     const fresh: RunFigures[] = [];
     if (suspects.length === 0) return fresh;
+    this.#onProgress(`waiting to measure ${counted(suspects.length, "suspect")} again`);
+    // An abort ends the waiting, and then measures nothing.
+    await sleep(confirmAfterNs / 1e6, undefined, { signal: this.#signal }).catch(() => undefined);
     // As much time a cell as before.
     const budgetNs = (settings.budgetNs * suspects.length) / cellIds.length;
     await repeatInFreshProcesses(

@@ -14,11 +14,13 @@ import { comparisonOutputs, deliverComparison } from "./deliver-comparison.js";
 import { Interruption } from "./interruption.js";
 import { keepInputs } from "./keep-inputs.js";
 import { ProgressLine } from "./progress-line.js";
+import { reportError } from "./report-error.js";
 import { checkNewFolder } from "./run-folders.js";
 
 export interface CheckFlags extends ComparisonFlags {
   baseline?: string;
   runs?: number;
+  confirmAfter?: number;
   update?: boolean;
   accept?: boolean;
   keep?: string;
@@ -45,7 +47,10 @@ export async function check(
     await keepInputs([flags.keep], [path]);
     await checkNewFolder(flags.keep);
   }
-  const plan = await checkPlan(baseline, override, flags.runs ?? config.runs ?? usualCheckRuns);
+  const plan = await checkPlan(baseline, override, {
+    runs: flags.runs ?? config.runs ?? usualCheckRuns,
+    confirmAfterNs: flags.confirmAfter ?? 0,
+  });
   if (config.path !== null) note(configNote(config.path));
 
   const interruption = new Interruption();
@@ -80,9 +85,17 @@ export async function check(
   } finally {
     line.clear();
     interruption.dispose();
-    // Also what was measured before it was interrupted or failed: it cannot be had again.
-    if (flags.keep !== undefined && session.texts.length > 0) await createRuns(flags.keep, session.texts);
+    await keepRuns(session.texts, flags);
   }
+}
+
+/**
+ * Also what was measured before it was interrupted or failed: it cannot be had again. Runs that cannot be kept are
+ * reported, and hide neither the verdict nor what else went wrong.
+ */
+async function keepRuns(texts: readonly string[], { keep, debug }: CheckFlags): Promise<void> {
+  if (keep === undefined || texts.length === 0) return;
+  await createRuns(keep, texts).catch((error: unknown) => reportError(error, { debug: debug ?? false }));
 }
 
 function baselinePath(flags: CheckFlags, configured: string | null): string {

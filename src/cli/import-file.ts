@@ -20,8 +20,8 @@ interface ImportFlags {
 
 /** `pinbench import nvbandwidth FILE`: reads, writes one document, says on stderr what it is not. */
 export async function importFile(path: string, flags: ImportFlags, version: string): Promise<void> {
-  if (flags.output !== undefined) await checkOutput(flags.output, path);
   const text = await readTextFile(path);
+  if (flags.output !== undefined) await checkOutput(flags.output, path);
   const { mtime } = await stat(path);
   const imported = importNvbandwidth(text, {
     path,
@@ -40,7 +40,7 @@ export async function importFile(path: string, flags: ImportFlags, version: stri
   }
 }
 
-/** Found before anything is read: what cannot be written, is no JSON, or is the only copy of the old baseline. */
+/** Found before anything is imported: what cannot be written, is no JSON, or is the only copy of the old baseline. */
 async function checkOutput(output: string, path: string): Promise<void> {
   if (formatOfPath(output) !== "json") {
     throw new PinbenchError("usage", `${output} names another format, and an import writes JSON.`, {

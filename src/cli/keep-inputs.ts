@@ -1,4 +1,4 @@
-import { realpath } from "node:fs/promises";
+import { readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { PinbenchError } from "../errors.js";
 
@@ -7,7 +7,7 @@ import { PinbenchError } from "../errors.js";
  * a run the next time. Rejects with an "output" PinbenchError.
  */
 export async function keepInputs(outputs: readonly string[], inputs: readonly string[]): Promise<void> {
-  const kept = await Promise.all(inputs.map(real));
+  const kept = await Promise.all(inputs.map((input) => real(input)));
   for (const output of outputs) {
     const path = await real(output);
     const index = kept.findIndex((input) => path === input || path.startsWith(input + sep));
@@ -19,11 +19,17 @@ export async function keepInputs(outputs: readonly string[], inputs: readonly st
   }
 }
 
-/** Without symbolic links, as far as the path leads to something. */
-async function real(path: string): Promise<string> {
-  return realpath(path).catch(async () => {
-    const absolute = resolve(path);
-    const folder = await realpath(dirname(absolute)).catch(() => dirname(absolute));
-    return join(folder, basename(absolute));
+const mostLinks = 40;
+
+/** Without symbolic links, also through one whose target is not there, and in folders that are still to be made. */
+async function real(path: string, linksLeft = mostLinks): Promise<string> {
+  const absolute = resolve(path);
+  const parent = dirname(absolute);
+  return realpath(absolute).catch(async () => {
+    if (parent === absolute) return absolute;
+    const folder = await real(parent, linksLeft);
+    const inFolder = join(folder, basename(absolute));
+    const target = linksLeft === 0 ? null : await readlink(inFolder).catch(() => null);
+    return target === null ? inFolder : real(resolve(folder, target), linksLeft - 1);
   });
 }

@@ -2,6 +2,7 @@ import { PinbenchError } from "../errors.js";
 import type { NumaChoice } from "../measure/placement.js";
 import type { BackendChoice } from "../native/backend.js";
 import { parseChoices } from "../plan/choices.js";
+import { parseDuration } from "../plan/units.js";
 
 /** What a value means that only the command line and its configuration know, as text. All throw usage errors. */
 
@@ -50,4 +51,13 @@ export function parseRuns(text: string): number {
     "usage",
     `"${text}" is not a number of runs: that is a whole number from 1 to ${mostRuns}.`,
   );
+}
+
+const mostWaitNs = 24 * 3600e9;
+
+/** Nanoseconds to wait, a day at most. */
+export function parseWait(text: string): number {
+  const waitNs = parseDuration(text);
+  if (waitNs <= mostWaitNs) return waitNs;
+  throw new PinbenchError("usage", `"${text}" is too long to wait: a day is the most.`);
 }

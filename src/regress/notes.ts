@@ -4,7 +4,7 @@ import type { RunFigures } from "./figures.js";
 
 /** What a reader must know besides the verdicts, a sentence each. */
 export function comparisonNotes(
-  { baseline, candidate, fresh, command }: ComparisonRequest,
+  { baseline, candidate, fresh, command, suspects }: ComparisonRequest,
   failures: readonly string[],
   cells: readonly CellComparison[],
 ): string[] {
@@ -13,10 +13,32 @@ export function comparisonNotes(
     ...unfinished(runs),
     ...imported(baseline, candidate),
     ...spreadSource(cells),
+    ...commonCauses(suspects, cells),
     ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower")
       ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
       : []),
     ...failures,
+  ];
+}
+
+/** Fewer suspects of a kind say nothing of a common cause. */
+const fewestSuspects = 3;
+
+/**
+ * Most cells of a kind that look slower together have a cause in common, which may be a passing one: on a shared H200
+ * all of pageable and staged memory was slower for three minutes (results/README.md), and pinned memory was not.
+ */
+function commonCauses(suspects: readonly string[], cells: readonly CellComparison[]): string[] {
+  const kinds = [...new Set(cells.map(({ memory }) => memory))].flatMap((memory) => {
+    const ofKind = cells.filter((cell) => cell.memory === memory);
+    const slow = ofKind.filter(({ id }) => suspects.includes(id)).length;
+    return slow >= fewestSuspects && slow >= ofKind.length / 2
+      ? [`${slow} of ${ofKind.length} ${memory}`]
+      : [];
+  });
+  if (kinds.length === 0) return [];
+  return [
+    `${kinds.join(" and ")} cells looked slower at the same time: another program or virtual machine that uses the host's memory does that for a while; --confirm-after 5min tells what passes from what stays`,
   ];
 }
 

@@ -68,7 +68,7 @@ export function judge(
     }
     return { verdict: "inconclusive", reason: unconfirmed };
   }
-  if (all.change > Math.log1p(bounds.threshold) && adjusted.faster < significance) {
+  if (all.change > countingGain(series, evidence, bounds) && adjusted.faster < significance) {
     return { verdict: "faster", reason: `faster by more than ${percent}, beyond the spread between runs` };
   }
   if (all.low > -drop) {
@@ -106,6 +106,14 @@ function countingDrop(series: Series, { baseline }: Evidence, bounds: Bounds): n
   // A rate can fall by all of itself at most; below the floor nothing counts then.
   const atFloor = series.unit === "us" ? Math.log1p(share) : share < 1 ? -Math.log1p(-share) : Infinity;
   return Math.max(logDrop(bounds), atFloor);
+}
+
+/** The gain in logarithms that counts. */
+function countingGain(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
+  const share = floor / figureOf(series, baseline);
+  // A latency can fall by all of itself at most.
+  const atFloor = series.unit !== "us" ? Math.log1p(share) : share < 1 ? -Math.log1p(-share) : Infinity;
+  return Math.max(Math.log1p(threshold), atFloor);
 }
 
 function floorText({ unit }: Series, { floor }: Bounds): string {

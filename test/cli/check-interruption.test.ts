@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { listRuns } from "../../src/results/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, filesIn } from "../helpers/baseline-folder.js";
 import { type Started, startCli, temporaryFolder } from "../helpers/run-cli.js";
@@ -20,19 +22,18 @@ function startEndless(...args: Parameters<typeof startCli>): Started {
 /** A seed that no other process has, to find those by that an interrupted one may leave behind. */
 let nextSeed = 1_000_000 + (process.pid % 100_000) * 1000;
 
-/** Processes of this seed that measure, by their arguments; one that has ended has none. */
+/** The ids of the processes of this seed that measure, known by their arguments; one that has ended has none. */
 function measuring(seed: number): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
+    .filter((name) => {
       try {
-        return [readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0")];
+        const args = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0");
+        return args.includes("run") && args.includes(`${seed}`);
       } catch {
-        return [];
+        return false;
       }
-    })
-    .filter((args) => args.includes("run") && args.includes(`${seed}`))
-    .map((args) => args.join(" "));
+    });
 }
 
 const untilMeasuring = (seed: number) =>
@@ -72,6 +73,25 @@ describe("an interrupted check", () => {
       expect(readdirSync(cwd)).toEqual([]);
     },
   );
+
+  it("leaves with --keep the runs that were whole", async () => {
+    const baseline = await baselineAt(certainly.slower, (document) => ({
+      ...document,
+      plan: { ...document.plan!, samplesPerCell: null, budgetNs: 200e6, precision: 1e-7 },
+    }));
+    const cwd = temporaryFolder();
+    const seed = nextSeed++;
+    const args = ["check", "--baseline", baseline, "--seed", `${seed}`, "--runs", "1000", "--keep", "kept"];
+    const started = startEndless(args, { cwd });
+    await untilMeasuring(seed);
+    const [first] = measuring(seed);
+    await vi.waitFor(() => expect(measuring(seed).filter((id) => id !== first)).toHaveLength(1), {
+      timeout: 20_000,
+      interval: 20,
+    });
+    expect((await interrupt(started, seed, "SIGINT")).exitCode).toBe(130);
+    expect(await listRuns(join(cwd, "kept"))).not.toEqual([]);
+  });
 
   it("that is killed leaves no process either, and the baseline", async () => {
     const baseline = await baselineAt(certainly.slower, endless);

@@ -1,7 +1,7 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ResultDocument } from "../../src/results/schema.js";
+import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { runCli, temporaryFolder } from "../helpers/run-cli.js";
 
@@ -9,6 +9,14 @@ const onOtherGpu = (document: ResultDocument): ResultDocument => ({
   ...document,
   fingerprint: { ...document.fingerprint, gpu: "NVIDIA L4", kernel: "2.4.0" },
 });
+
+/** The first cell of each document, and no other, so changed. */
+const withCells =
+  (part: Partial<CellResult>) =>
+  (document: ResultDocument): ResultDocument => ({
+    ...document,
+    cells: document.cells.slice(0, 1).map((cell) => ({ ...cell, ...part })),
+  });
 
 describe("another machine than the baseline's", () => {
   it("is told after one run, is exit code 5 and no new baseline", async () => {
@@ -37,6 +45,7 @@ describe("another machine than the baseline's", () => {
     expect(exitCode).toBe(1);
     expect(comparison).toMatchObject({
       outcome: "regression",
+      differences: [{ fact: "GPU", blocks: false, isOverruled: true }, { fact: "kernel" }],
       candidate: { runs: 3 },
       counts: { slower: 2 },
     });
@@ -72,7 +81,12 @@ describe("what is wrong with a request is said before anything is measured", () 
     expectSentence(
       await refusal("--keep", baseline),
       2,
-      /baseline is there already and is not empty\. Choose a new folder for --keep/,
+      /baseline is what is read, and writing to it would spoil that\. Choose another path/,
+    );
+    expectSentence(
+      await refusal("--keep", "."),
+      2,
+      /\. is there already and is not empty\. Choose a new folder/,
     );
     expectSentence(
       await refusal("--keep", "file/runs"),
@@ -90,6 +104,35 @@ describe("what is wrong with a request is said before anything is measured", () 
     );
     expect(filesIn(baseline)).toEqual(before);
     expect(readdirSync(cwd)).toEqual(["file"]);
+  });
+
+  it("about a baseline that cannot be measured here, and names it", async () => {
+    const refusal = async (change: (document: ResultDocument) => ResultDocument, env = {}) => {
+      const cwd = temporaryFolder();
+      cpSync(await baselineAt(certainly.slower, change), join(cwd, "main"), { recursive: true });
+      return runCli(["check", "--baseline", "main"], { cwd, env });
+    };
+    const unmeasured: Partial<CellResult> = {
+      outcome: "skipped",
+      skipReason: "no room",
+      samples: [],
+      stats: [],
+    };
+    expectSentence(
+      await refusal(withCells(unmeasured)),
+      5,
+      /: main has no cell with a figure to check against\. Make a baseline with `pinbench baseline`\./,
+    );
+    expectSentence(
+      await refusal(withCells({ id: "d0/up/pinned" })),
+      2,
+      /: main has the cell "d0\/up\/pinned", which is no cell's id\. Make a baseline with/,
+    );
+    expectSentence(
+      await refusal((document) => ({ ...document, backend: "cuda" }), { PINBENCH_CUDA_LIBRARY: "/none.so" }),
+      3,
+      /\/none\.so.* main was measured on a GPU: check it on a machine that has one\./,
+    );
   });
 
   it("in the words of the process that was to measure", async () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import { repeatSettings } from "../../src/results/repeat-settings.js";
 import { listRuns } from "../../src/results/run-folder.js";
+import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { copyFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
@@ -11,6 +12,13 @@ import { copyFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
 const documentsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => parseResult(readFileSync(path, "utf8"), path));
 const ids = ["h2d", "d2h"].map((direction) => `d0/${direction}/pinned/65536/w1/throughput/wall/cold`);
+
+/** With a cell that a check has to leave out: no device sees what the host does. */
+const withSkipped = (document: ResultDocument): ResultDocument => {
+  const [cell] = document.cells as [CellResult];
+  const id = "d0/h2d/pageable/65536/w1/throughput/event/cold";
+  return { ...document, cells: [...document.cells, { ...cell, id, memory: "pageable", timer: "event" }] };
+};
 
 describe("a machine that got slower", () => {
   it("is a regression: the suspects are measured again, and what they confirm is exit code 1", async () => {
@@ -47,13 +55,34 @@ describe("a machine that got slower", () => {
 
     const accepted = await checkJson(baseline, ["--update", "--accept"]);
     expect(accepted.comparison.outcome).toBe("regression");
-    expect(accepted.stderr).toBe(`pinbench: ${baseline} now holds the 3 runs of this check.\n`);
+    expect(accepted).toMatchObject({
+      exitCode: 0,
+      stderr: `pinbench: ${baseline} now holds the 3 runs of this check, in place of 5 runs.\n`,
+    });
     expect((await documentsIn(baseline)).map(({ cells }) => cells.map(({ id }) => id))).toEqual([
       ids,
       ids,
       ids,
     ]);
     expect(Object.keys(filesIn(baseline))).toHaveLength(4);
+  });
+
+  it.each([
+    ["cells are missing", [], 0],
+    ["it is inconclusive", ["--strict"], 6],
+  ])("nor where %s", async (obstacle, flags, code) => {
+    const baseline = await baselineAt(certainly.faster, withSkipped);
+    const before = filesIn(baseline);
+    const args = ["--update", ...flags];
+    const refused = await checkJson(baseline, args);
+    expect(refused).toMatchObject({
+      exitCode: code,
+      stderr: `pinbench: ${baseline} was not updated: ${obstacle}, and --accept was not given.\n`,
+    });
+    expect(filesIn(baseline)).toEqual(before);
+    const accepted = await checkJson(baseline, [...args, "--accept"]);
+    expect(accepted.exitCode).toBe(0);
+    expect(filesIn(baseline)).not.toEqual(before);
   });
 
   it("is marked on GitHub, in the log and in the step's summary", async () => {
@@ -80,7 +109,7 @@ describe("a machine that is not slower", () => {
     ]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 0,
-      stderr: `pinbench: ${baseline} now holds the 3 runs of this check.\n`,
+      stderr: `pinbench: ${baseline} now holds the 3 runs of this check, in place of 5 runs.\n`,
     });
     expect(comparison).toMatchObject({ outcome: "pass", confirmation: null, counts: { faster: 2 } });
     const documents = await documentsIn(keep);
@@ -103,6 +132,19 @@ describe("a machine that is not slower", () => {
     expect((await documentsIn(other)).map(repeatSettings)).toEqual([
       { ...settings, samplesPerCell: 7, verify: false, seed: 9 },
     ]);
+  });
+
+  it("is measured until precision or budget say so, where a flag names one and the baseline had samples", async () => {
+    const baseline = await baselineAt(certainly.faster);
+    for (const [flag, value, expected] of [
+      ["--precision", "50%", { precision: 0.5 }],
+      ["--budget", "100ms", { budgetNs: 100e6 }],
+    ] as const) {
+      const keep = join(temporaryFolder(), "runs");
+      await checkJson(baseline, ["--runs", "1", "--keep", keep, flag, value]);
+      const [settings] = (await documentsIn(keep)).map(repeatSettings);
+      expect(settings).toMatchObject({ samplesPerCell: null, ...expected });
+    }
   });
 
   it("may be said in the configuration: against what, how often and how strictly", async () => {
@@ -132,8 +174,11 @@ describe("a measurement that fails", () => {
   ])("%s is exit code 4, and no new baseline even with --accept", async (_, env, reason) => {
     const baseline = await baselineAt(certainly.faster);
     const before = filesIn(baseline);
-    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--accept"], env);
+    const keep = join(temporaryFolder(), "runs");
+    const flags = ["--update", "--accept", "--keep", keep];
+    const { exitCode, stderr, comparison } = await checkJson(baseline, flags, env);
     expect(exitCode).toBe(4);
+    expect(await documentsIn(keep)).not.toEqual([]);
     expect(stderr).toBe(`pinbench: ${baseline} was not updated: a measurement failed.\n`);
     expect(comparison.outcome).toBe("failed");
     expect(comparison.notes.join("\n")).toContain(reason);

@@ -84,7 +84,7 @@ describe("a file that is no result", () => {
     expectSentence(await runCli(["compare", "a.json", "b.json"], { cwd }), 2, sentence);
   });
 
-  it("is a folder without results, or with a bad one", async () => {
+  it("is a folder without results, with a bad one, or with one twice", async () => {
     const cwd = temporaryFolder();
     writeRuns(cwd, [good!]);
     mkdirSync(join(cwd, "b.json"));
@@ -92,11 +92,12 @@ describe("a file that is no result", () => {
     expectSentence(await runCli(args, { cwd }), 2, /b\.json is a folder without a result in it\./);
     writeRuns(join(cwd, "b.json"), [good!, "{"]);
     expectSentence(await runCli(args, { cwd }), 2, /b\.json\/b\.json is not JSON/);
-    mkdirSync(join(cwd, "c/d.json"), { recursive: true });
+    mkdirSync(join(cwd, "c"));
+    writeRuns(join(cwd, "c"), [good!, good!]);
     expectSentence(
       await runCli(["compare", "a.json", "c"], { cwd }),
       2,
-      /cannot read c\/d\.json: it is a folder\./,
+      /c\/b\.json is the same run as c\/a\.json\. Remove one of them/,
     );
   });
 

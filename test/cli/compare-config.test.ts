@@ -36,4 +36,7 @@ it("obeys a configuration, says so, and lets flags win", async () => {
     ...{ cells: ["slower", "same"], significance: 0.002, threshold: 0.05, strict: false, stderr: "" },
   });
   expect((await verdicts("--no-config")).cells).toEqual(["slower", "slower"]);
+  // A threshold for all cells wins over those of some, one for others does not.
+  expect((await verdicts("--threshold", "30%")).cells).toEqual(["same", "same"]);
+  expect((await verdicts("--threshold", "h2d=30%")).cells).toEqual(["same", "slower"]);
 });

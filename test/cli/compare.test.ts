@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { comparisonSchema } from "../../src/regress/comparison.js";
 import { sidesCells as cells, sides, writeRuns } from "../helpers/baseline-folder.js";
-import { buildCell, buildDevice, buildFailed } from "../helpers/result-document.js";
+import { buildCell, buildDevice, buildFailed, buildMismatch } from "../helpers/result-document.js";
 import { runCli } from "../helpers/run-cli.js";
 import { buildRuns } from "../helpers/runs.js";
 
@@ -49,6 +49,16 @@ describe("the exit code of pinbench compare", () => {
     expect(exitCode).toBe(4);
     expect(stdout).toContain(`note: ${failed.id}: it failed: out of memory`);
     expect(stdout).toContain("=> a measurement failed; no cell is slower");
+  });
+
+  it("is 4 also where the data of a cell came back wrong that the baseline lacks", async () => {
+    const cwd = sides({});
+    const [run] = buildRuns({ cells, count: 1 });
+    const mismatch = buildMismatch({ workers: 7, GBps: 50 });
+    writeRuns(join(cwd, "after"), [{ ...run!, cells: [...run!.cells, mismatch] }]);
+    const { exitCode, stdout } = await compare(cwd);
+    expect(exitCode).toBe(4);
+    expect(stdout).toContain(`note: ${mismatch.id}: the data came back wrong`);
   });
 
   it("is 5 where there is no baseline, or no cell in common", async () => {

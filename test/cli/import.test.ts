@@ -68,7 +68,7 @@ describe("pinbench import nvbandwidth", () => {
     [
       "to overwrite what it reads",
       (folder) => [join(folder, "bad.json"), "--output", join(folder, "bad.json")],
-      "overwritten",
+      "is what is read",
     ],
     ["no file", () => [], "missing required argument"],
   ])("refuses %s, in one sentence, and writes nothing", async (_, argsIn, message) => {

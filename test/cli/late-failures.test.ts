@@ -49,7 +49,7 @@ describe("a file that cannot be written at the end", () => {
     expect(readdirSync(cwd).sort()).toEqual(["a.csv", "b.json"]);
     expect(readFileSync(join(cwd, "b.json"), "utf8")).toBe(stdout);
     const failure = (path: string) =>
-      `pinbench: cannot write ${path}: the disk is full. Choose another path for --output.`;
+      `pinbench: cannot write ${path}: the disk is full. Choose another path to write to.`;
     expect(stderr.trim().split("\n").sort()).toEqual([outputs[0]!, outputs[2]!].map(failure).sort());
   });
 });

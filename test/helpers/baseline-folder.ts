@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { type Comparison, comparisonSchema } from "../../src/regress/comparison.js";
-import { replaceRuns } from "../../src/results/run-folder.js";
+import { createRuns } from "../../src/results/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { type Finished, measureSmall, runCli, temporaryFolder } from "./run-cli.js";
 import { buildRuns, documentAtSpeed, type RunsPart } from "./runs.js";
@@ -23,10 +23,10 @@ export async function baselineAt(
 ): Promise<string> {
   const { document } = await measureSmall(twoCells);
   const folder = join(temporaryFolder(), "baseline");
-  const runs = [1, 1.001, 0.999, 1.002, 0.998].map((noise) =>
-    change(documentAtSpeed(document, speed * noise)),
+  const runs = [1, 1.001, 0.999, 1.002, 0.998].map((noise, run) =>
+    change({ ...documentAtSpeed(document, speed * noise), run: { ...document.run, id: `run-${run}` } }),
   );
-  await replaceRuns(
+  await createRuns(
     folder,
     runs.map((run) => JSON.stringify(run)),
   );

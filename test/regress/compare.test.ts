@@ -69,11 +69,15 @@ describe("what is compared", () => {
     expect(faster.candidate?.change).toBeCloseTo(-0.2, 1);
   });
 
-  it("is the sum of both directions, in latency mode each one", () => {
-    const bidir = { direction: "bidir", GBps: { h2d: 40, d2h: 42, sum: 80 } } as const;
-    const cell = verdictOn({ cells: [bidir] }, {});
-    expect(cell.moved).toBe("sum");
-    expect(cell.baseline?.figure).toBeCloseTo(80, 0);
+  it("is each of both directions and, of throughput, their sum", () => {
+    const bidir = { direction: "bidir", GBps: { h2d: 40, d2h: 40, sum: 80 } } as const;
+    const lopsided = { ...bidir, GBps: { h2d: 30, d2h: 50, sum: 80 } };
+    const { cells } = compareRuns(buildRuns({ cells: [bidir] }), buildRuns({ cells: [lopsided], seed: 2 }));
+    expect(cells.map(({ moved, unit, verdict }) => `${moved} ${unit} ${verdict}`)).toEqual([
+      "h2d GB/s slower",
+      "d2h GB/s faster",
+      "sum GB/s same",
+    ]);
 
     const each = { ...latency, ...bidir, GBps: { h2d: 1, d2h: 1 }, latencyUs: { median: 8, p99: 9 } };
     const runs = buildRuns({ cells: [each] });
@@ -91,10 +95,24 @@ describe("how much counts", () => {
   ])("never less than the floor of %s, whatever the share", (floor, cell) => {
     expect(verdictOn({ cells: [cell] }, { speed: 0.9 })).toMatchObject({
       verdict: "same",
-      reason: `the difference is below the floor of ${floor}`,
+      reason: `the floor of ${floor} lies outside the interval`,
     });
     const thresholds = { ...defaultThresholds, floorGBps: 0, floorUs: 0 };
     expect(verdictOn({ cells: [cell] }, { speed: 0.9 }, { rule: { thresholds } }).verdict).toBe("slower");
+  });
+
+  it("is the floor for a cell so slow that its noise lies within it", () => {
+    const noisy = { document: { backend: "emulated" }, deviation: 0.05 } as const;
+    const verdict = (GBps: number) => verdictOn({ ...noisy, cells: [{ GBps }] }, { speed: 0.97 }).verdict;
+    expect([50, 0.2, 0.04].map(verdict)).toEqual(["inconclusive", "same", "same"]);
+  });
+
+  it("is inconclusive where the noise is larger than the floor too", () => {
+    const noisy = { document: { backend: "emulated" }, deviation: 0.2, cells: [{ GBps: 0.3 }] } as const;
+    expect(verdictOn(noisy, { speed: 0.9 })).toMatchObject({
+      verdict: "inconclusive",
+      reason: "the spread between runs neither shows nor excludes the floor of 0.05 GB/s",
+    });
   });
 
   it("is each cell's own threshold", () => {

@@ -106,14 +106,16 @@ describe("the noise of cells whose runs say nothing of it", () => {
     expect(estimateNoise([], recorded)).toEqual([]);
   });
 
-  it("takes in what few cells say, by degrees of freedom", () => {
-    const [cell] = noisy("pinned", [0.01], [10]);
-    const own = { variance: sampleVariance(cell!.groups[0]! as number[]) / 0.995, degreesOfFreedom: 9 };
-    const [noise] = estimateNoise([cell!], recorded);
-    expect(noise!.variance / moderate(own, recorded.pinned).variance).toBeCloseTo(1, 1);
-    expect(noise).toMatchObject({ degreesOfFreedom: 14, source: "these runs" });
-    expect(estimateNoise([cell!], null)[0]).toMatchObject({ degreesOfFreedom: 9, source: "these runs" });
-  });
+  it.each([1, 2, 3])(
+    "is not mixed into what is known of %i cells, but stands in for what is not",
+    (count) => {
+      const cells = noisy("pinned", Array(count).fill(0.01), [10]);
+      const noise = estimateNoise([...cells, single("pinned")], recorded);
+      expect(noise.slice(0, count)).toEqual(estimateNoise(cells, null));
+      expect(noise[0]).toMatchObject({ degreesOfFreedom: 9, source: "these runs" });
+      expect(noise[count]).toMatchObject({ ...recorded.pinned, source: "recorded" });
+    },
+  );
 });
 
 describe("the offsets that the cells of a kind share in a process", () => {

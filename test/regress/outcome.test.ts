@@ -47,6 +47,23 @@ describe("a measurement that failed", () => {
     expect(compareRuns(baseline, aborted)).toMatchObject({ outcome: "pass", counts: { same: 2 } });
   });
 
+  it.each([
+    ["lacks the cell", []],
+    ["has it as failed", [buildFailed({ workers: 2 }, "CUDA", "lost")]],
+  ])("is also one where the baseline %s", (_, ofBaseline) => {
+    const failed = buildFailed({ workers: 2 }, "CUDA", "lost");
+    for (const [cell, reason] of [
+      [failed, "it failed: lost"],
+      [buildMismatch({ workers: 2, GBps: 50 }), "the data came back wrong"],
+    ] as const) {
+      const before = baseline.map((run) => ({ ...run, cells: [...run.cells, ...ofBaseline] }));
+      const after = candidate.map((run) => ({ ...run, cells: [...run.cells, cell] }));
+      const comparison = compareRuns(before, after);
+      expect(comparison).toMatchObject({ outcome: "failed", counts: { same: 2, new: 0, missing: 0 } });
+      expect(comparison.notes).toEqual([`${cell.id}: ${reason}`]);
+    }
+  });
+
   it("is none in the baseline, nor what was skipped", () => {
     const failed = buildDocument({ cells: [buildFailed({}, "CUDA", "out of memory"), buildCell(cells[1])] });
     expect(compareRuns([...baseline, failed], candidate)).toMatchObject({

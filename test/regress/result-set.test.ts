@@ -1,8 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readResultSet } from "../../src/regress/result-set.js";
-import { replaceRuns } from "../../src/results/run-folder.js";
+import { createRuns } from "../../src/results/run-folder.js";
 import { folderOf } from "../helpers/config.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";
 
@@ -27,7 +28,7 @@ describe("reading the runs of a side", () => {
 
   it("takes what a baseline's list names, and nothing else", async () => {
     const folder = join(folderOf({}), "baseline");
-    await replaceRuns(
+    await createRuns(
       folder,
       [first, second].map((document) => JSON.stringify(document)),
     );
@@ -58,15 +59,21 @@ describe("a side that cannot be read", () => {
     });
   });
 
-  it("is a folder without a result, or with another folder of that name", async () => {
+  it("names both where a run is there twice, for it would count as two", async () => {
+    const folder = folderOf({ "a.json": first, "b.json": second, "c.json": first });
+    await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
+      kind: "usage",
+      message: `${join(folder, "c.json")} is the same run as ${join(folder, "a.json")}.`,
+    });
+  });
+
+  it("is a folder without a result, though a folder or a pipe have the name of one", async () => {
     const folder = folderOf({ "notes.txt": "" });
+    mkdirSync(join(folder, "a.json"));
+    execFileSync("mkfifo", [join(folder, "b.json")]);
     await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
       kind: "usage",
       message: `${folder} is a folder without a result in it.`,
-    });
-    mkdirSync(join(folder, "a.json"));
-    await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
-      message: `cannot read ${join(folder, "a.json")}: it is a folder.`,
     });
   });
 });

@@ -10,7 +10,7 @@ const pageable = { GBps: 10, memory: "pageable" } as const;
 
 describe("runs are joined by the ids of their cells", () => {
   it("into a series each, with a figure a process in the order in which they ran", () => {
-    const series = joinRuns({
+    const { series } = joinRuns({
       baseline: runs({ ...exact, cells: [pinned, pageable], speed: [1, 1.1] }),
       first: runs({ ...exact, cells: [pageable, pinned], speed: [1.2, 1.3] }),
       fresh: runs({ ...exact, cells: [pinned], speed: [1.4] }),
@@ -24,7 +24,7 @@ describe("runs are joined by the ids of their cells", () => {
   });
 
   it("with new cells after those of the baseline", () => {
-    const series = joinRuns({
+    const { series } = joinRuns({
       baseline: runs({ cells: [pinned] }),
       first: runs({ cells: [pageable, pinned] }),
       fresh: [],
@@ -35,13 +35,15 @@ describe("runs are joined by the ids of their cells", () => {
     ]);
   });
 
-  it("a series for the sum of a bidir cell, for each direction of its latency", () => {
+  it("a series for each direction of a bidir cell, and for the sum of its throughput", () => {
     const cells = [
       { direction: "bidir", GBps: { h2d: 40, d2h: 42, sum: 80 } },
       { direction: "bidir", mode: "latency", GBps: { h2d: 1, d2h: 1 }, latencyUs: { median: 8, p99: 9 } },
     ] as const;
-    const series = joinRuns({ baseline: runs({ ...exact, cells, count: 1 }), first: [], fresh: [] });
+    const { series } = joinRuns({ baseline: runs({ ...exact, cells, count: 1 }), first: [], fresh: [] });
     expect(series.map(({ moved, unit, baseline }) => [moved, unit, ...baseline])).toEqual([
+      ["h2d", "GB/s", 40],
+      ["d2h", "GB/s", 42],
       ["sum", "GB/s", 80],
       ["h2d", "us", 8],
       ["d2h", "us", 8],
@@ -56,30 +58,36 @@ describe("why a figure is absent", () => {
     return resultSet([{ ...document!, cells: [cell, ...document!.cells] }]).runs;
   };
   const failed = lacking(buildFailed({}, "CUDA", "out of memory"));
+  const skipped = lacking(buildSkipped({}, "no kernels"));
 
   it.each([
     ["failed", failed, true, "it failed: out of memory"],
-    ["skipped", lacking(buildSkipped({}, "no kernels")), false, "it was skipped: no kernels"],
+    ["skipped", skipped, false, "it was skipped: no kernels"],
   ])("is that it %s, in whatever process of the candidate", (_, some, isFailure, reason) => {
-    const [pinnedSeries, pageableSeries] = joinRuns({
-      baseline: whole,
-      first: [...whole, ...some],
-      fresh: [],
-    });
+    const { series, failures } = joinRuns({ baseline: whole, first: [...whole, ...some], fresh: [] });
+    const [pinnedSeries, pageableSeries] = series;
+    expect(failures).toEqual(isFailure ? [`${pinnedSeries!.cell.id}: ${reason}`] : []);
     expect(pinnedSeries).toMatchObject({ absence: { isFailure, reason } });
     expect(pinnedSeries!.first).toHaveLength(5);
     expect(pageableSeries!.absence).toBeNull();
-    const again = joinRuns({ baseline: whole, first: whole, fresh: some });
+    const { series: again } = joinRuns({ baseline: whole, first: whole, fresh: some });
     expect(again[0]).toMatchObject({ absence: { isFailure, reason }, fresh: [] });
   });
 
   it("does not matter in the baseline", () => {
-    const [series] = joinRuns({ baseline: [...failed, ...whole], first: whole, fresh: [] });
-    expect(series!.absence).toBeNull();
+    const { series, failures } = joinRuns({ baseline: [...failed, ...whole], first: whole, fresh: [] });
+    expect(series[0]!.absence).toBeNull();
+    expect(failures).toEqual([]);
   });
 
   it("is no series of its own where neither side has a figure", () => {
-    const series = joinRuns({ baseline: failed, first: failed, fresh: [] });
+    const { series, failures } = joinRuns({ baseline: failed, first: failed, fresh: [] });
     expect(series.map(({ cell }) => cell.memory)).toEqual(["pageable"]);
+    expect(failures).toEqual([`${failed[0]!.cells[0]!.cell.id}: it failed: out of memory`]);
+  });
+
+  it("stays a failure, whatever the processes after it say", () => {
+    const { failures } = joinRuns({ baseline: whole, first: [...failed, ...skipped], fresh: skipped });
+    expect(failures).toEqual([expect.stringMatching(/: it failed: out of memory$/)]);
   });
 });

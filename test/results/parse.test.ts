@@ -2,7 +2,13 @@ import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { CellResult, CellSamples } from "../../src/results/schema.js";
-import { buildCell, buildDocument, buildSkipped, type CellPart } from "../helpers/result-document.js";
+import {
+  buildCell,
+  buildDevice,
+  buildDocument,
+  buildSkipped,
+  type CellPart,
+} from "../helpers/result-document.js";
 
 function failureOf(text: string): PinbenchError {
   try {
@@ -52,6 +58,15 @@ describe("parseResult", () => {
     expect(failure.kind).toBe("usage");
     expect(failure.message).not.toContain("\n");
     expect(failure.hint).not.toBeNull();
+  });
+
+  it.each<[string, Parameters<typeof buildDocument>[0]]>([
+    ["cells[0].id", { cells: [{ ...buildCell({ GBps: 55 }), id: "d0/\u001b[31m" }] }],
+    ["devices[0].name", { devices: [buildDevice({ name: "NVIDIA\nH200" })] }],
+    ["fingerprint.kernel", { fingerprint: { kernel: "6.1\u009b" } }],
+  ])("refuses control characters in %s, which would act on a terminal", (path, part) => {
+    const { message } = failureOf(JSON.stringify(buildDocument(part)));
+    expect(message).toBe(`old.json is not a valid pinbench result at ${path}: it holds control characters.`);
   });
 
   it("names the first path that is wrong", () => {

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { checkReplaceable, listRuns, replaceRuns } from "../../src/results/run-folder.js";
+import { checkReplaceable, createRuns, listRuns, replaceRuns } from "../../src/results/run-folder.js";
 import * as store from "../../src/results/store.js";
 import { folderOf } from "../helpers/config.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
@@ -15,12 +15,15 @@ afterEach(() => {
 const textsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => readFileSync(path, "utf8")).sort();
 const namesIn = async (folder: string) => (await listRuns(folder)).map((path) => basename(path));
+/** Replaces all runs of a folder, as they are read. */
+const replaceAll = async (folder: string, texts: readonly string[]) =>
+  replaceRuns(folder, await listRuns(folder), texts);
 const newFolder = () => join(temporaryFolder(), "sub/baseline");
 
 describe("a folder of runs", () => {
   it("is made with a list of its runs, in their order", async () => {
     const folder = newFolder();
-    await replaceRuns(folder, ["one", "two", "three"]);
+    await createRuns(folder, ["one", "two", "three"]);
     expect((await listRuns(folder)).map((path) => readFileSync(path, "utf8"))).toEqual([
       "one",
       "two",
@@ -33,18 +36,38 @@ describe("a folder of runs", () => {
 
   it("has new runs in place of the old ones, and leaves what it does not know", async () => {
     const folder = newFolder();
-    await replaceRuns(folder, ["one", "two"]);
+    await createRuns(folder, ["one", "two"]);
     writeFileSync(join(folder, "stray.json"), "stray");
-    await replaceRuns(folder, ["three"]);
+    await replaceAll(folder, ["three"]);
     expect(await textsIn(folder)).toEqual(["three"]);
     expect(readdirSync(folder)).toHaveLength(3);
     expect(readFileSync(join(folder, "stray.json"), "utf8")).toBe("stray");
   });
 
+  it("has new runs in place of those that were read, and of no others", async () => {
+    const folder = folderOf({ "a.json": "one", "b.json": "two" });
+    const read = await listRuns(folder);
+    writeFileSync(join(folder, "c.json"), "come meanwhile");
+    await replaceRuns(folder, read, ["three"]);
+    expect(await textsIn(folder)).toEqual(["three"]);
+    expect(readdirSync(folder).filter((name) => /^[abc]\.json$/.test(name))).toEqual(["c.json"]);
+    expect(readFileSync(join(folder, "c.json"), "utf8")).toBe("come meanwhile");
+  });
+
+  it("is not made where somebody else has come to use the folder", async () => {
+    const folder = folderOf({ "a.json": "one" });
+    await expect(createRuns(folder, ["two"])).rejects.toMatchObject({
+      kind: "output",
+      message: `${folder} is there already and is not empty.`,
+    });
+    expect(await textsIn(folder)).toEqual(["one"]);
+    expect(readdirSync(folder)).toEqual(["a.json"]);
+  });
+
   it("may be one that somebody put together, without a list", async () => {
     const folder = folderOf({ "b.json": "two", "a.json": "one", ".hidden.json": "", "notes.txt": "" });
     expect(await namesIn(folder)).toEqual(["a.json", "b.json"]);
-    await replaceRuns(folder, ["three"]);
+    await replaceAll(folder, ["three"]);
     expect(await textsIn(folder)).toEqual(["three"]);
     expect(readdirSync(folder).filter((name) => /^[ab]\.json$/.test(name))).toEqual([]);
     expect(readdirSync(folder)).toEqual(expect.arrayContaining([".hidden.json", "notes.txt"]));
@@ -55,12 +78,12 @@ describe("a folder of runs", () => {
     ["names none", '{"schemaVersion": 1, "kind": "baseline", "runs": []}'],
     ["is of another version", '{"schemaVersion": 2, "kind": "baseline", "runs": ["a.json"]}'],
     ["leads out of the folder", '{"schemaVersion": 1, "kind": "baseline", "runs": ["../a.json"]}'],
-  ])("whose list %s is refused, and not replaced", async (_, list) => {
+    ["names one twice", '{"schemaVersion": 1, "kind": "baseline", "runs": ["a.json", "a.json"]}'],
+    ["names what is no result", '{"schemaVersion": 1, "kind": "baseline", "runs": ["notes.txt"]}'],
+  ])("whose list %s is refused", async (_, list) => {
     const folder = folderOf({ "baseline.json": list, "a.json": "one" });
     const refusal = { kind: "usage", message: `${folder}/baseline.json is no list of a baseline's runs.` };
     await expect(listRuns(folder)).rejects.toMatchObject(refusal);
-    await expect(replaceRuns(folder, ["two"])).rejects.toMatchObject(refusal);
-    expect(readdirSync(folder).sort()).toEqual(["a.json", "baseline.json"]);
   });
 });
 
@@ -77,11 +100,11 @@ describe("a failure while a new baseline is written", () => {
   // Two new runs, and the list of them.
   it.each([1, 2, 3])("leaves the old one whole, and nothing else: at file %i", async (nth) => {
     const folder = newFolder();
-    await replaceRuns(folder, ["one", "two"]);
+    await createRuns(folder, ["one", "two"]);
     const before = readdirSync(folder);
     // The first is the list of the old runs, which there is already.
     failAt(nth + 1);
-    await expect(replaceRuns(folder, ["three", "four"])).rejects.toThrow("the disk is full");
+    await expect(replaceAll(folder, ["three", "four"])).rejects.toThrow("the disk is full");
     expect(await textsIn(folder)).toEqual(["one", "two"]);
     expect(readdirSync(folder)).toEqual(before);
   });
@@ -89,14 +112,14 @@ describe("a failure while a new baseline is written", () => {
   it.each([1, 2, 3, 4])("also where the old one had no list: at file %i", async (nth) => {
     const folder = folderOf({ "a.json": "one", "b.json": "two" });
     failAt(nth);
-    await expect(replaceRuns(folder, ["three", "four"])).rejects.toThrow("the disk is full");
+    await expect(replaceAll(folder, ["three", "four"])).rejects.toThrow("the disk is full");
     expect(await textsIn(folder)).toEqual(["one", "two"]);
   });
 
   it.each([1, 2, 3])("leaves no folder that was not there: at file %i", async (nth) => {
     const parent = temporaryFolder();
     failAt(nth);
-    await expect(replaceRuns(join(parent, "new/sub"), ["one", "two"])).rejects.toThrow("the disk is full");
+    await expect(createRuns(join(parent, "new/sub"), ["one", "two"])).rejects.toThrow("the disk is full");
     expect(readdirSync(parent)).toEqual([]);
   });
 
@@ -107,7 +130,7 @@ describe("a failure while a new baseline is written", () => {
       writeFileSync(path, text);
       seen.push(await textsIn(folder));
     });
-    await replaceRuns(folder, ["three", "four"]);
+    await replaceAll(folder, ["three", "four"]);
     expect(seen[nth]).toEqual(nth < 3 ? ["one", "two"] : ["four", "three"]);
   });
 });

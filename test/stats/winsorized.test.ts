@@ -70,6 +70,13 @@ describe("robustVariance", () => {
     expect(withOutliers(1e9)).toBeLessThan(9);
   });
 
+  it("is the plain variance where more than half of the samples are equal, which says nothing of the others", () => {
+    const ties = [5, 5, 5, 5, 5, 5, 7, 2];
+    const squares = ties.reduce((sum, value) => sum + (value - 5) ** 2, 0);
+    expect(robustVariance([ties])).toEqual({ variance: squares / 7, degreesOfFreedom: 7 });
+    expect(robustVariance([[5, 5, 5]])).toEqual({ variance: 0, degreesOfFreedom: 2 });
+  });
+
   it("leaves out groups of one sample, and is null without others", () => {
     expect(robustVariance([[5], samples, []])).toEqual(robustVariance([samples]));
     expect(robustVariance([[5], [7], []])).toBeNull();

@@ -30,7 +30,7 @@ function testNamed(xml: string, name: string): string {
 const notComparable = {
   outcome: "not comparable",
   cells: buildCellComparisons(2, { change: null, verdict: "not comparable", reason: "The driver differs." }),
-  differences: [{ fact: "driver", baseline: "580", candidate: "590", blocks: true }],
+  differences: [{ fact: "driver", baseline: "580", candidate: "590", blocks: true, isOverruled: false }],
 } as const satisfies ComparisonPart;
 
 describe("the schema", () => {
@@ -89,9 +89,12 @@ describe("tests", () => {
     );
   });
 
-  it("are skipped for a cell that the candidate lacks, but in error where a measurement failed", () => {
+  it("are skipped for a cell that the candidate lacks, but fail where that is strict or comes of a failure", () => {
     const cells = [buildMissing()];
     expect(testNamed(render({ cells }), "d0/h2d")).toContain('<skipped type="missing"');
+    expect(testNamed(render({ cells, rule: { strict: true } }), "d0/h2d")).toContain(
+      '<failure type="missing"',
+    );
     const failed = render({ cells, outcome: "failed" });
     expect(testNamed(failed, "d0/h2d")).toContain('<error type="missing"');
     expect(testNamed(failed, "comparison")).toContain('<error type="failed"');

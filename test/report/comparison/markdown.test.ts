@@ -14,7 +14,9 @@ describe("Markdown", () => {
     buildComparison({
       outcome: "regression",
       cells: [...buildCellComparisons(3), buildSlower()],
-      differences: [{ fact: "driver", baseline: "580.1", candidate: "590.2", blocks: false }],
+      differences: [
+        { fact: "driver", baseline: "580.1", candidate: "590.2", blocks: false, isOverruled: false },
+      ],
       notes: ["the spread is that of these runs"],
     }),
   );

@@ -53,7 +53,9 @@ describe("the outcome in one sentence", () => {
   });
 
   it("says what prevents a comparison", () => {
-    const differ = (fact: string, blocks = true) => ({ fact, baseline: "a", candidate: "b", blocks });
+    const differ = (fact: string, blocks = true) => ({
+      ...{ fact, baseline: "a", candidate: "b", blocks, isOverruled: false },
+    });
     const outcome = "not comparable" as const;
     expect(outcomeOf({ outcome, differences: [differ("driver"), differ("kernel", false)] })).toBe(
       "not comparable: driver differs",

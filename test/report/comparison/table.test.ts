@@ -24,7 +24,7 @@ const columnsOf = (text: string, ...parts: string[]) =>
     .split(/\s{2,}/);
 
 describe("the header", () => {
-  const driver = { fact: "driver", baseline: "580.1", candidate: null, blocks: true };
+  const driver = { fact: "driver", baseline: "580.1", candidate: null, blocks: true, isOverruled: false };
 
   it("says what is compared with what, and by which rule", () => {
     const text = render({ confirmation: { runs: 5, suspects: ["a", "b"] } });
@@ -42,9 +42,20 @@ describe("the header", () => {
     expect(columnsOf(render({ differences: [driver] }), "Differs")?.[1]).toBe(
       "driver: 580.1 before, not known now (not comparable)",
     );
-    const overruled = render({ differences: [driver], rule: { allowMismatch: true } });
+    const overruled = render({ differences: [{ ...driver, blocks: false, isOverruled: true }] });
     expect(overruled.split("\n")[1]).toBe("! not alike in driver, compared all the same (--allow-mismatch)");
     expect(overruled).not.toContain("not comparable");
+  });
+
+  it("names the thresholds that cells have besides the usual one", () => {
+    const ruleOf = (...thresholds: number[]) => {
+      const cells = thresholds.map((threshold) => buildCellComparison({ threshold }));
+      return columnsOf(render({ cells }), "Rule ")?.[1];
+    };
+    expect(ruleOf(0.03, 0.15, 0.03, 0.1, 0.15)).toMatch(
+      /^threshold 3 %, of some cells 10 % and 15 %, floor /,
+    );
+    expect(ruleOf(0.15)).toMatch(/^threshold 15 %, floor /);
   });
 
   it("announces the emulated device above every figure", () => {
@@ -109,6 +120,12 @@ describe("below the cells", () => {
       "slower: The drop exceeds the threshold of 3 % and the noise between processes (d0/d2h/pinned/",
     );
     expect(text).not.toContain("within the threshold");
+  });
+
+  it("a verdict is explained where no reason is given for it", () => {
+    const text = render({ cells: buildMixedCells() }).replaceAll(/\n +/g, " ");
+    expect(text).toMatch(/ same: not slower by [^;]*; faster: shown [^;]*; new: in the candidate alone\b/);
+    expect(text).not.toContain("missing: in the baseline");
   });
 
   it("the notes come next, and the outcome is the last", () => {

@@ -1,0 +1,72 @@
+import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { baselineAt, certainly, expectSentence, filesIn, sides } from "../helpers/baseline-folder.js";
+import { folderOf } from "../helpers/config.js";
+import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+
+describe("an output is never what a command reads", () => {
+  it.each([
+    ["before", "before is what is read"],
+    ["before/a.json", "before/a.json lies in before, which is read"],
+    ["before/new.json", "before/new.json lies in before, which is read"],
+    ["after/sub/../a.json", "after/sub/../a.json lies in after, which is read"],
+    ["link.json", "link.json lies in before, which is read"],
+    ["nowhere.json", "nowhere.json lies in before, which is read"],
+    ["folder/b.xml", "folder/b.xml lies in before, which is read"],
+  ])("compare --output %s", async (path, sentence) => {
+    const cwd = sides({});
+    mkdirSync(join(cwd, "after/sub"));
+    symlinkSync("before/a.json", join(cwd, "link.json"));
+    symlinkSync("before/none.json", join(cwd, "nowhere.json"));
+    symlinkSync("before", join(cwd, "folder"));
+    const before = filesIn(join(cwd, "before"));
+    const args = ["compare", "before", "after", "--output", "good.json", "--output", path];
+    // That a folder's name has no extension of a format is found first.
+    const refusal = path === "before" ? /before has no extension/ : new RegExp(`: ${sentence}, and writing`);
+    expectSentence(await runCli(args, { cwd }), 2, refusal);
+    expect(filesIn(join(cwd, "before"))).toEqual(before);
+  });
+
+  it("a single file, by whatever name", async () => {
+    const cwd = sides({});
+    symlinkSync("before/a.json", join(cwd, "link.json"));
+    const text = readFileSync(join(cwd, "before/a.json"), "utf8");
+    for (const [input, output] of [
+      ["before/a.json", "before/a.json"],
+      ["before/a.json", "link.json"],
+      ["link.json", "before/a.json"],
+    ] as const) {
+      const args = ["compare", input, "after/b.json", "--output", output];
+      expectSentence(await runCli(args, { cwd }), 2, new RegExp(`: ${output} is what is read, and writing`));
+    }
+    expect(readFileSync(join(cwd, "before/a.json"), "utf8")).toBe(text);
+    // Beside it is no part of it.
+    const args = ["compare", "before/a.json", "after/b.json", "--output", "before/new.json"];
+    expect((await runCli(args, { cwd })).stderr).toBe("");
+  });
+
+  it("nor the runs that a check keeps", async () => {
+    const baseline = await baselineAt(certainly.faster);
+    const before = filesIn(baseline);
+    const cwd = temporaryFolder();
+    symlinkSync(baseline, join(cwd, "main"));
+    for (const [flag, path] of [
+      ["--output", "main/run.json"],
+      ["--keep", "main/kept"],
+      ["--keep", "main/kept/deeper"],
+      ["--keep", join(baseline, "kept/deeper")],
+    ] as const) {
+      const finished = await runCli(["check", "--baseline", "main", flag, path], { cwd });
+      expectSentence(finished, 2, new RegExp(`: ${path} lies in main, which is read, and writing`));
+    }
+    expect(filesIn(baseline)).toEqual(before);
+  });
+
+  it("nor the file that is imported", async () => {
+    const cwd = folderOf({ "a.json": "{}" });
+    const args = ["import", "nvbandwidth", "a.json", "--output", "./a.json"];
+    expectSentence(await runCli(args, { cwd }), 2, /: \.\/a\.json is what is read, and writing/);
+    expect(readFileSync(join(cwd, "a.json"), "utf8")).toBe("{}");
+  });
+});
