@@ -41,7 +41,7 @@ export function gatherEvidence(series: readonly Series[], isGpu: boolean): (Evid
   );
   const evidence = new Map(
     comparable.map((one, i) => {
-      const own = noise[i]!;
+      const own = noise[i] ?? null;
       const kind = kindOf(one);
       const known = hasFewRuns(one) ? widened(own, withOutliers.get(kind)!, recorded?.[kind]) : own;
       return [one, evidenceOf(one, known)];

@@ -64,12 +64,12 @@ export function judge(
     const unconfirmed =
       whyNotMostRuns(series, evidence, drop) ?? (needsConfirmation ? whyNotConfirmed(evidence, drop) : null);
     if (unconfirmed === null) {
-      return { verdict: "slower", reason: `slower by more than ${percent}, beyond the spread between runs` };
+      return { verdict: "slower", reason: `by more than ${percent}, beyond the spread between runs` };
     }
     return { verdict: "inconclusive", reason: unconfirmed };
   }
   if (all.change > countingGain(series, evidence, bounds) && adjusted.faster < significance) {
-    return { verdict: "faster", reason: `faster by more than ${percent}, beyond the spread between runs` };
+    return { verdict: "faster", reason: `by more than ${percent}, beyond the spread between runs` };
   }
   if (all.low > -drop) {
     return { verdict: "same", reason: `${counts} lies outside the interval` };

@@ -15,9 +15,9 @@ describe("the verdict on a cell of 50 GB/s, with 0.2 % of noise between five run
   it.each([
     [1, "same", "a drop of 5 % lies outside the interval"],
     [0.97, "same", "a drop of 5 % lies outside the interval"],
-    [0.9, "slower", "slower by more than 5 %, beyond the spread between runs"],
+    [0.9, "slower", "by more than 5 %, beyond the spread between runs"],
     [1.03, "same", "a drop of 5 % lies outside the interval"],
-    [1.1, "faster", "faster by more than 5 %, beyond the spread between runs"],
+    [1.1, "faster", "by more than 5 %, beyond the spread between runs"],
   ])("at %f times the speed is %s", (speed, verdict, reason) => {
     const cell = verdictOn({}, { speed });
     expect(cell).toMatchObject({ verdict, reason, unit: "GB/s", moved: "h2d", threshold: 0.05 });
