@@ -59,15 +59,6 @@ function configuredThresholds(flags: ComparisonFlags, { thresholds }: LoadedConf
   return isForAll ? { ...thresholds, memory: {}, direction: {}, cells: [] } : thresholds;
 }
 
-export function comparisonFormat(flags: ComparisonFlags): ComparisonFormat {
-  if (flags.json && flags.format !== undefined && flags.format !== "json") {
-    throw new PinbenchError("usage", `--json and --format ${flags.format} contradict each other.`, {
-      hint: "Leave one of them out; --output FILE writes a second format.",
-    });
-  }
-  return flags.json ? "json" : (flags.format ?? "table");
-}
-
 function parseSignificance(text: string): number {
   const level = Number(text);
   if (text.trim() !== "" && level > 0 && level <= 0.5) return level;

@@ -7,9 +7,10 @@ import { githubStepSummary } from "../report/comparison/github.js";
 import { cannotWrite } from "../results/output-error.js";
 import { checkWritable } from "../results/store.js";
 import { plainChalk, stdoutChalk } from "./colour.js";
-import { type ComparisonFlags, comparisonFormat } from "./comparison-options.js";
+import type { ComparisonFlags } from "./comparison-options.js";
 import { deliver } from "./deliver.js";
 import { keepInputs } from "./keep-inputs.js";
+import { chosenFormat } from "./option-values.js";
 
 /** Where a comparison is to go, checked before anything is measured. */
 export interface ComparisonOutputs {
@@ -22,7 +23,7 @@ export async function comparisonOutputs(
   flags: ComparisonFlags,
   inputs: readonly string[],
 ): Promise<ComparisonOutputs> {
-  const format = comparisonFormat(flags);
+  const format = chosenFormat(flags) ?? "table";
   const files = flags.output.map((path) => ({ path, format: comparisonFormatOfPath(path) }));
   await keepInputs(flags.output, inputs);
   for (const { path } of files) await checkWritable(path);

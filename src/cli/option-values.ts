@@ -61,3 +61,16 @@ export function parseWait(text: string): number {
   if (waitNs <= mostWaitNs) return waitNs;
   throw new PinbenchError("usage", `"${text}" is too long to wait: a day is the most.`);
 }
+
+/** What `--json` and `--format` ask for together. Throws a usage error where they contradict each other. */
+export function chosenFormat<Format extends string>(flags: {
+  json?: boolean;
+  format?: Format;
+}): Format | "json" | null {
+  if (flags.json && flags.format !== undefined && flags.format !== "json") {
+    throw new PinbenchError("usage", `--json and --format ${flags.format} contradict each other.`, {
+      hint: "Leave one of them out; --output FILE writes a second format.",
+    });
+  }
+  return flags.json ? "json" : (flags.format ?? null);
+}

@@ -8,6 +8,7 @@ import { type PresetName, presetNames } from "../plan/presets.js";
 import type { PlanRequest } from "../plan/request.js";
 import { parseSizes } from "../plan/sizes.js";
 import { parseCounts, parseDuration, parsePercent, parseSize } from "../plan/units.js";
+import type { ReportFormat } from "../report/formats.js";
 import type { RepeatSettings } from "../results/repeat-settings.js";
 import { cellParameters } from "./cells-option.js";
 import { backendChoices, choicesOf, collect, parseDevices, parseNuma, parseWhole } from "./option-values.js";
@@ -43,7 +44,7 @@ export interface RunFlags extends PlanFlags {
   /** A file, or false for none at all; absent where it is to be searched for. */
   config?: string | false;
   dryRun?: boolean;
-  format?: string;
+  format?: ReportFormat;
   json?: boolean;
   output: string[];
   quiet?: boolean;

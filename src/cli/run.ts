@@ -12,6 +12,7 @@ import { configNote, type LoadedConfig } from "./config.js";
 import { deliver } from "./deliver.js";
 import { Interruption } from "./interruption.js";
 import { liveHooks } from "./live-hooks.js";
+import { chosenFormat } from "./option-values.js";
 import { preparePlan } from "./prepare-plan.js";
 import type { RunFlags } from "./run-options.js";
 import { writeStdout } from "./stdout.js";
@@ -23,7 +24,7 @@ import { writeStdout } from "./stdout.js";
 export async function run(flags: RunFlags, version: string, config: LoadedConfig): Promise<ExitCode> {
   const startedAt = new Date();
   const startedMs = performance.now();
-  const format = chooseFormat(flags);
+  const format = chosenFormat(flags) ?? "table";
   const outputs = flags.output.map((path) => ({ path, format: formatOfPath(path) }));
   const note = (text: string) => {
     if (!flags.quiet) process.stderr.write(`pinbench: ${text}\n`);
@@ -75,15 +76,6 @@ export async function run(flags: RunFlags, version: string, config: LoadedConfig
     reportFailures(document);
   });
   return interruption.exitCode ?? exitCodeOf(document);
-}
-
-function chooseFormat(flags: RunFlags): ReportFormat {
-  if (flags.json && flags.format !== undefined && flags.format !== "json") {
-    throw new PinbenchError("usage", `--json and --format ${flags.format} contradict each other.`, {
-      hint: "Leave one of them out; --output FILE writes a second format.",
-    });
-  }
-  return flags.json ? "json" : ((flags.format as ReportFormat | undefined) ?? "table");
 }
 
 /** A plan is no result: it has no rows for a spreadsheet, and a file of it would pass for one. */

@@ -1,3 +1,4 @@
+import { squaresAboutMean } from "../stats/mean.js";
 import { median } from "../stats/median.js";
 import { fitVariancePrior, moderate, type VarianceEstimate } from "../stats/variance-prior.js";
 import { robustVariance, winsorizedMoments } from "../stats/winsorized.js";
@@ -133,8 +134,7 @@ function offsetVarianceOf(cells: readonly Groups[]): number | null {
       return group.map((value) => value - centre);
     });
     const offsets = Array.from({ length }, (_, p) => median(residuals.map((row) => row[p]!)));
-    const mean = offsets.reduce((sum, value) => sum + value, 0) / length;
-    squares += offsets.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+    squares += squaresAboutMean(offsets);
     degreesOfFreedom += length - 1;
   }
   return degreesOfFreedom === 0 ? null : squares / degreesOfFreedom;

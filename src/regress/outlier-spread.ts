@@ -1,3 +1,4 @@
+import { mean, squaresAboutMean } from "../stats/mean.js";
 import type { VarianceEstimate } from "../stats/variance-prior.js";
 
 /** Runs below which a side has no robust centre: one outlier of one or two runs is that side's figure. */
@@ -32,13 +33,6 @@ function pooledVariance(groups: readonly (readonly number[])[]): VarianceEstimat
   const usable = groups.filter(({ length }) => length > 1);
   const degreesOfFreedom = usable.reduce((sum, { length }) => sum + length - 1, 0);
   if (degreesOfFreedom === 0) return null;
-  const squares = usable.reduce((sum, group) => {
-    const centre = mean(group);
-    return sum + group.reduce((inner, value) => inner + (value - centre) ** 2, 0);
-  }, 0);
+  const squares = usable.reduce((sum, group) => sum + squaresAboutMean(group), 0);
   return { variance: squares / degreesOfFreedom, degreesOfFreedom };
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

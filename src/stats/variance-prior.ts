@@ -1,4 +1,5 @@
 import { digamma, trigamma, trigammaInverse } from "./gamma.js";
+import { mean, squaresAboutMean } from "./mean.js";
 
 /** What is known of a variance: its size, and with how many degrees of freedom. */
 export interface VarianceEstimate {
@@ -22,13 +23,13 @@ export function fitVariancePrior(estimates: readonly VarianceEstimate[]): Varian
   const e = usable.map(
     ({ variance, degreesOfFreedom: d }) => Math.log(variance) - digamma(d / 2) + Math.log(d / 2),
   );
-  const mean = average(e);
-  const scatter = e.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (e.length - 1);
-  const excess = scatter - average(usable.map(({ degreesOfFreedom: d }) => trigamma(d / 2)));
+  const centre = mean(e);
+  const scatter = squaresAboutMean(e) / (e.length - 1);
+  const excess = scatter - mean(usable.map(({ degreesOfFreedom: d }) => trigamma(d / 2)));
   // No more scatter than estimates of one and the same variance have.
-  if (!(excess > 0)) return { variance: Math.exp(mean), degreesOfFreedom: mostDegreesOfFreedom };
+  if (!(excess > 0)) return { variance: Math.exp(centre), degreesOfFreedom: mostDegreesOfFreedom };
   const degreesOfFreedom = Math.min(mostDegreesOfFreedom, 2 * trigammaInverse(excess));
-  const variance = Math.exp(mean + digamma(degreesOfFreedom / 2) - Math.log(degreesOfFreedom / 2));
+  const variance = Math.exp(centre + digamma(degreesOfFreedom / 2) - Math.log(degreesOfFreedom / 2));
   return { variance, degreesOfFreedom };
 }
 
@@ -40,8 +41,4 @@ export function moderate(own: VarianceEstimate, prior: VarianceEstimate): Varian
       (own.degreesOfFreedom * own.variance + prior.degreesOfFreedom * prior.variance) / degreesOfFreedom,
     degreesOfFreedom,
   };
-}
-
-function average(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,3 +1,4 @@
+import { mean, squaresAboutMean } from "./mean.js";
 import { median } from "./median.js";
 import type { VarianceEstimate } from "./variance-prior.js";
 
@@ -56,7 +57,5 @@ export function winsorizedMoments(samples: readonly number[], variance: number):
   const centre = median(samples);
   const most = reach * Math.sqrt(variance);
   const near = samples.map((value) => Math.max(centre - most, Math.min(centre + most, value)));
-  const mean = near.reduce((sum, value) => sum + value, 0) / near.length;
-  const squares = near.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return { mean, sumOfSquares: squares / keptVariance };
+  return { mean: mean(near), sumOfSquares: squaresAboutMean(near) / keptVariance };
 }
