@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type ErrorKind, ExitCode, PinbenchError } from "../errors.js";
 import { parseResult } from "../results/parse.js";
 import type { RepeatSettings } from "../results/repeat-settings.js";
@@ -41,12 +42,20 @@ export async function measureInFreshProcess(
   };
   signal.addEventListener("abort", abort, { once: true });
   try {
-    return documentOf(await finish(child, cellIds), signal.aborted);
+    const finished = await finish(child, cellIds);
+    // A Ctrl-C reaches both processes, and the end of that one may be seen before this one's own signal.
+    if (wasInterrupted(finished)) {
+      await sleep(ownSignalMs, undefined, { signal }).catch(() => undefined);
+    }
+    return documentOf(finished, signal.aborted);
   } finally {
     signal.removeEventListener("abort", abort);
     clearTimeout(force);
   }
 }
+
+/** How long after the end of an interrupted process its signal may take to be seen here. */
+const ownSignalMs = 500;
 
 interface Finished {
   /** Null for a process that a signal ended. */
@@ -81,6 +90,11 @@ const withDocument: readonly (number | null)[] = [
   ExitCode.interrupted,
   ExitCode.terminated,
 ];
+
+function wasInterrupted({ exitCode, signal }: Finished): boolean {
+  if (signal === "SIGINT" || signal === "SIGTERM") return true;
+  return exitCode === ExitCode.interrupted || exitCode === ExitCode.terminated;
+}
 
 function documentOf(finished: Finished, wasAborted: boolean): ResultDocument {
   const { exitCode, stdout } = finished;
