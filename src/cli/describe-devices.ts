@@ -1,10 +1,10 @@
 import { hostRecord } from "../host/host-record.js";
 import { numaNodeOfPciDevice } from "../host/numa.js";
-import { cudaVersionName } from "../measure/document.js";
 import { eventTimerOff, kernelsOff } from "../measure/plan-facts.js";
 import { type BackendChoice, openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import type { DevicesReport } from "../report/devices.js";
+import { cudaVersionName } from "../results/cuda-version.js";
 import { linkLimitGBps } from "../results/link.js";
 import { noticeOf } from "../results/notice.js";
 

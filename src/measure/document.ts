@@ -3,6 +3,7 @@ import type { Backend } from "../native/backend.js";
 import type { BuildInfo, LinkState } from "../native/contract.js";
 import { arenaKind } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
+import { cudaVersionName } from "../results/cuda-version.js";
 import { fingerprint } from "../results/fingerprint.js";
 import { noticeOf } from "../results/notice.js";
 import type { CellResult, DeviceRecord, ErrorRecord, HostRecord, ResultDocument } from "../results/schema.js";
@@ -82,11 +83,6 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
     coldStart: state.devices.flatMap(({ coldStart }) => (coldStart === null ? [] : [coldStart])),
     cells: state.devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host))),
   };
-}
-
-/** cuDriverGetVersion's 13000 is CUDA 13.0. */
-export function cudaVersionName(version: number): string {
-  return `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
 }
 
 function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {

@@ -1,3 +1,4 @@
+import { cudaVersionName } from "./cuda-version.js";
 import { type NvbandwidthResult, unusable } from "./nvbandwidth-json.js";
 import type { DeviceRecord } from "./schema.js";
 
@@ -17,7 +18,7 @@ export function nvbandwidthVersion({ version }: NvbandwidthResult): string | nul
 /** cuDriverGetVersion's 13000 is CUDA 13.0. */
 export function cudaVersionOf(result: NvbandwidthResult): string | null {
   const version = result["CUDA Runtime Version"];
-  return version === undefined ? null : `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
+  return version === undefined ? null : cudaVersionName(version);
 }
 
 /**
