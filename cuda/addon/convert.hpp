@@ -13,13 +13,16 @@ SessionOptions read_session_options(const Napi::Value& value);
 HostMemoryKind read_arena_kind(const Napi::Value& value);
 ArenaGeometry read_geometry(const Napi::Value& value);
 MeasureRequest read_measure_request(const Napi::Value& value);
+LoaderOptions read_loader_options(const Napi::Value& value);
 std::size_t read_size(const Napi::Object& object, const char* field);
 std::string read_string(const Napi::Object& object, const char* field);
+double read_number(const Napi::Object& object, const char* field);
 
 Napi::Value write_link(Napi::Env env, const std::optional<LinkState>& link);
 Napi::Object write_opening(Napi::Env env, const SessionOpening& opening);
 Napi::Object write_arena_report(Napi::Env env, const ArenaReport& report);
 Napi::Object write_measure_result(Napi::Env env, const MeasureResult& result);
+Napi::Object write_arrivals(Napi::Env env, const LoaderArrivals& arrivals);
 Napi::Object write_pinning_cost(Napi::Env env, const PinningCost& cost);
 Napi::Object write_device(Napi::Env env, const DeviceFacts& device);
 

@@ -39,6 +39,21 @@ Enum read_enum(const Napi::Object& object, const char* field, const std::map<std
   return found->second;
 }
 
+std::vector<std::string> read_string_array(const Napi::Object& object, const char* field) {
+  const Napi::Value value = object.Get(field);
+  if (!value.IsArray()) reject(object.Env(), field, "an array of strings");
+  const auto array = value.As<Napi::Array>();
+  std::vector<std::string> strings;
+  strings.reserve(array.Length());
+  for (std::uint32_t i = 0; i < array.Length(); ++i) {
+    const Napi::HandleScope scope(object.Env());  // there may be a million
+    const Napi::Value string = array.Get(i);
+    if (!string.IsString()) reject(object.Env(), field, "an array of strings");
+    strings.push_back(string.As<Napi::String>().Utf8Value());
+  }
+  return strings;
+}
+
 }  // namespace
 
 std::size_t read_size(const Napi::Object& object, const char* field) {
@@ -55,6 +70,13 @@ std::string read_string(const Napi::Object& object, const char* field) {
   const Napi::Value value = object.Get(field);
   if (!value.IsString()) reject(object.Env(), field, "a string");
   return value.As<Napi::String>().Utf8Value();
+}
+
+double read_number(const Napi::Object& object, const char* field) {
+  const Napi::Value value = object.Get(field);
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
+  if (!(number >= 0 && std::isfinite(number))) reject(object.Env(), field, "a number that is not negative");
+  return number;
 }
 
 SessionOptions read_session_options(const Napi::Value& value) {
@@ -123,6 +145,28 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
   request.verify = read_bool(object, "verify");
   request.read_link = read_bool(object, "readLink");
   return request;
+}
+
+LoaderOptions read_loader_options(const Napi::Value& value) {
+  const auto object = read_object(value, "options");
+  LoaderOptions options;
+  options.workers = read_size(object, "workers");
+  options.pin_memory = read_bool(object, "pinMemory");
+  options.prefetch_factor = read_size(object, "prefetchFactor");
+  options.non_blocking = read_bool(object, "nonBlocking");
+  options.batch_samples = read_size(object, "batchSamples");
+  options.sample_bytes = read_size(object, "sampleBytes");
+  options.sample_cost_ns = read_size(object, "sampleCostNs");
+  options.files = read_string_array(object, "files");
+  const Napi::Value step = object.Get("step");
+  if (step.IsNull()) return options;
+  const auto step_object = read_object(step, "step");
+  if (step_object.Has("durationNs")) {
+    options.step_duration_ns = read_size(step_object, "durationNs");
+  } else {
+    options.step_multiply_adds_per_byte = read_number(step_object, "multiplyAddsPerByte");
+  }
+  return options;
 }
 
 }  // namespace pinbench::addon

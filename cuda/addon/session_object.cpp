@@ -4,6 +4,7 @@
 
 #include "addon/async_task.hpp"
 #include "addon/convert.hpp"
+#include "addon/loader_object.hpp"
 #include "driver/error.hpp"
 
 namespace pinbench::addon {
@@ -89,6 +90,15 @@ Napi::Value measure_first_copy(Handle& handle, const Napi::CallbackInfo& info) {
       });
 }
 
+Napi::Value open_loader(Handle& handle, const Napi::CallbackInfo& info) {
+  const auto session = handle.get(info.Env());
+  return AsyncTask<std::shared_ptr<Loader>>::run(
+      info.Env(), [session, options = read_loader_options(info[0])] { return session->open_loader(options); },
+      [session](Napi::Env env, std::shared_ptr<Loader>& loader) {
+        return make_loader_object(env, session, std::move(loader));
+      });
+}
+
 Napi::Value memory_info(Handle& handle, const Napi::CallbackInfo& info) {
   const auto env = info.Env();
   try {
@@ -133,6 +143,7 @@ Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session
   define(object, "measurePinning", handle, measure_pinning);
   define(object, "measureFirstCopy", handle, measure_first_copy);
   define(object, "memoryInfo", handle, memory_info);
+  define(object, "openLoader", handle, open_loader);
   define(object, "abort", handle, abort_session);
   define(object, "close", handle, close);
   return object;

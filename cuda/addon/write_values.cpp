@@ -93,6 +93,17 @@ Napi::Object write_measure_result(Napi::Env env, const MeasureResult& result) {
   return object;
 }
 
+Napi::Object write_arrivals(Napi::Env env, const LoaderArrivals& arrivals) {
+  auto object = Napi::Object::New(env);
+  object.Set("arrivalsNs", write_doubles(env, arrivals.arrivals_ns));
+  object.Set("waitNs", write_number(env, arrivals.wait_ns));
+  object.Set("copyNs", write_number(env, arrivals.copy_ns));
+  object.Set("sharedMemoryBytes", write_number(env, arrivals.shared_memory_bytes));
+  object.Set("pinnedBytes", write_number(env, arrivals.pinned_bytes));
+  object.Set("fileBytes", write_number(env, arrivals.file_bytes));
+  return object;
+}
+
 Napi::Object write_pinning_cost(Napi::Env env, const PinningCost& cost) {
   auto object = Napi::Object::New(env);
   object.Set("allocateNs", write_number(env, cost.allocate_ns));

@@ -1,7 +1,9 @@
 #include "emulated/kernel_twins.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "emulated/copy.hpp"
 #include "kernels/kernel_abi.hpp"
@@ -16,8 +18,13 @@ struct Description {
   std::size_t parameters;
 };
 
-constexpr Description kDescriptions[kKernelCount] = {
-    {kernels::kZeroCopy, 3}, {kernels::kFillPattern, 3}, {kernels::kVerifyPattern, 4}};
+constexpr Description kDescriptions[kKernelCount] = {{kernels::kZeroCopy, 3},
+                                                     {kernels::kFillPattern, 3},
+                                                     {kernels::kVerifyPattern, 4},
+                                                     {kernels::kComputeStep, 3}};
+
+// What the emulated device computes in a nanosecond: 20 TFLOPS, as the GPUs of many a workstation.
+constexpr double kMultiplyAddsPerNs = 10'000;
 
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
 
@@ -52,6 +59,13 @@ void verify_pattern(const std::byte* source, std::size_t bytes, std::uint64_t ba
   if (tail != 0 && std::memcmp(source + words * kWordBytes, &last, tail) != 0) mismatch_at(words);
 }
 
+// Takes its time, but none of the CPU's: the workers that a step stands beside need that.
+void compute_step(std::uint64_t duration_ns, std::uint64_t multiply_adds) {
+  const double computing_ns = static_cast<double>(multiply_adds) / kMultiplyAddsPerNs;
+  std::this_thread::sleep_for(
+      std::chrono::duration<double, std::nano>(std::max(static_cast<double>(duration_ns), computing_ns)));
+}
+
 }  // namespace
 
 std::optional<Kernel> find_kernel(std::string_view name) {
@@ -76,6 +90,13 @@ cu::Result run_zero_copy(const KernelParameters& parameters, const CopyFault& fa
 
 cu::Result run_kernel(Kernel kernel, const KernelParameters& parameters, const ReachableCheck& is_reachable) {
   if (kernel == Kernel::kZeroCopy) return run_zero_copy(parameters, CopyFault(), is_reachable);
+
+  if (kernel == Kernel::kComputeStep) {
+    const auto [duration_ns, multiply_adds, sink, unused] = parameters;
+    if (!is_reachable(sink, sizeof(float))) return cu::kErrorIllegalAddress;
+    compute_step(duration_ns, multiply_adds);
+    return cu::kSuccess;
+  }
 
   const auto [region, bytes, base, result_address] = parameters;
   if (bytes > 0 && !is_reachable(region, bytes)) return cu::kErrorIllegalAddress;

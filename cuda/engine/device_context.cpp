@@ -16,12 +16,8 @@ DeviceContext::DeviceContext(std::shared_ptr<const CudaDriver> driver, int ordin
   const auto begin_ns = now_ns();
   driver_->check(driver_->primaryContextRetain(&context_, device_));
   creation_ns_ = static_cast<double>(now_ns() - begin_ns);
-  const auto enter = [this] {
-    place_this_thread(placement_);
-    driver_->check(driver_->contextSetCurrent(context_));
-  };
-  team_ = std::make_unique<Team>(enter);
-  device_thread_ = std::make_unique<Team>(enter);
+  team_ = std::make_unique<Team>([this] { enter(); });
+  device_thread_ = std::make_unique<Team>([this] { enter(); });
 }
 
 DeviceContext::~DeviceContext() {
@@ -30,6 +26,11 @@ DeviceContext::~DeviceContext() {
   device_thread_.reset();
   // Whatever the release returns, there is nobody left to tell.
   driver_->primaryContextRelease(device_);
+}
+
+void DeviceContext::enter() const {
+  place_this_thread(placement_);
+  driver_->check(driver_->contextSetCurrent(context_));
 }
 
 void DeviceContext::on_device_thread(const std::function<void()>& job) {

@@ -27,6 +27,9 @@ class DeviceContext {
   Team& team() { return *team_; }
   AbortFlag& abort() { return abort_; }
 
+  // Places the calling thread, one that was started for this, and makes the context current in it.
+  void enter() const;
+
   // Runs on a thread of its own that is no worker, and waits: memory can be pinned while workers touch
   // theirs.
   void on_device_thread(const std::function<void()>& job);

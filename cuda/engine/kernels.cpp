@@ -13,6 +13,8 @@ namespace {
 constexpr unsigned kBlockThreads = 512;
 constexpr unsigned kBlocksPerMultiprocessor = 4;
 constexpr std::uint64_t kBytesPerThread = 16;
+// 1024 threads: what every GPU's multiprocessor holds at once, so that no block of a step waits for another.
+constexpr unsigned kStepBlocksPerMultiprocessor = 2;
 
 // A driver of ours brings its own image; a real one takes the fatbin that this build embeds, if any.
 const void* image_for(const CudaDriver& cuda) {
@@ -46,6 +48,7 @@ std::optional<Kernels> Kernels::load(DeviceContext& context, std::string& reason
       kernels.zero_copy_ = kernels.find(kernels::kZeroCopy);
       kernels.fill_pattern_ = kernels.find(kernels::kFillPattern);
       kernels.verify_pattern_ = kernels.find(kernels::kVerifyPattern);
+      kernels.compute_step_ = kernels.find(kernels::kComputeStep);
       loaded.emplace(std::move(kernels));
     } catch (const Error& error) {
       if (error.sticky()) throw;
@@ -61,7 +64,8 @@ Kernels::Kernels(Kernels&& other) noexcept
       multiprocessors_(other.multiprocessors_),
       zero_copy_(other.zero_copy_),
       fill_pattern_(other.fill_pattern_),
-      verify_pattern_(other.verify_pattern_) {}
+      verify_pattern_(other.verify_pattern_),
+      compute_step_(other.compute_step_) {}
 
 Kernels::~Kernels() {
   if (module_ != nullptr) cuda_->moduleUnload(module_);
@@ -97,6 +101,13 @@ void Kernels::verify_pattern(cu::Stream stream, cu::DevicePtr source, std::uint6
                              cu::DevicePtr result) const {
   void* parameters[] = {&source, &bytes, &base, &result};
   launch(verify_pattern_, stream, bytes, parameters);
+}
+
+void Kernels::compute_step(cu::Stream stream, std::uint64_t duration_ns, std::uint64_t multiply_adds,
+                           cu::DevicePtr sink) const {
+  void* parameters[] = {&duration_ns, &multiply_adds, &sink};
+  cuda_->check(cuda_->launchKernel(compute_step_, multiprocessors_ * kStepBlocksPerMultiprocessor, 1, 1,
+                                   kBlockThreads, 1, 1, 0, stream, parameters, nullptr));
 }
 
 }  // namespace pinbench

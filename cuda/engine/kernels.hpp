@@ -26,6 +26,9 @@ class Kernels {
   // `result` is the device address of a kernels::VerifyResult, set to {0, ~0} before.
   void verify_pattern(cu::Stream stream, cu::DevicePtr source, std::uint64_t bytes, std::uint64_t base,
                       cu::DevicePtr result) const;
+  // Takes at least `duration_ns` and does at least `multiply_adds` in all; `sink` is a float's address.
+  void compute_step(cu::Stream stream, std::uint64_t duration_ns, std::uint64_t multiply_adds,
+                    cu::DevicePtr sink) const;
 
  private:
   Kernels(const CudaDriver& cuda, cu::Module module, unsigned multiprocessors)
@@ -39,6 +42,7 @@ class Kernels {
   cu::Function zero_copy_ = nullptr;
   cu::Function fill_pattern_ = nullptr;
   cu::Function verify_pattern_ = nullptr;
+  cu::Function compute_step_ = nullptr;
 };
 
 }  // namespace pinbench

@@ -139,6 +139,21 @@ double Session::measure_first_copy_ns() {
   return duration_ns;
 }
 
+std::shared_ptr<Loader> Session::open_loader(const LoaderOptions& options) {
+  const std::lock_guard lock(mutex_);
+  context_.abort().throw_if_set();
+  if (const auto open = loader_.lock(); open != nullptr && !open->is_closed()) {
+    throw Error("LOADER_OPEN", "the session's loader has not been closed");
+  }
+  if (options.sample_cost_ns > 0 && !burner_) {
+    context_.on_device_thread([this] { burner_ = CpuBurner::calibrate(); });
+  }
+  const auto loader =
+      std::make_shared<Loader>(context_, kernels_ ? &*kernels_ : nullptr, burner_, options_.seed, options);
+  loader_ = loader;
+  return loader;
+}
+
 MemoryInfo Session::memory_info() {
   const std::lock_guard lock(mutex_);
   MemoryInfo info;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/lane.hpp"
+#include "engine/loader.hpp"
 #include "engine/measurement.hpp"
 #include "engine/stream_hold.hpp"
 
@@ -54,6 +55,8 @@ class Session {
   PinningCost measure_pinning(HostMemoryKind kind, std::size_t size_bytes);
   double measure_first_copy_ns();
   MemoryInfo memory_info();
+  // At most one is open at a time (LOADER_OPEN), and nothing else may be measured meanwhile.
+  std::shared_ptr<Loader> open_loader(const LoaderOptions& options);
   void abort() { context_.abort().set(); }
 
  private:
@@ -81,6 +84,8 @@ class Session {
   std::map<HostMemoryKind, HostArena> host_arenas_;
   std::optional<DeviceArena> device_arena_;
   std::optional<DeviceArena> device_destination_;  // device to device only
+  std::optional<CpuBurner> burner_;                // calibrated once, so that all loaders do the same work
+  std::weak_ptr<Loader> loader_;
 };
 
 }  // namespace pinbench

@@ -23,9 +23,14 @@ struct VerifyResult {
 //   zero_copy       dst, src, bytes          copies between mapped host memory and device memory
 //   fill_pattern    dst, bytes, base         writes the pattern (a tail of less than 8 bytes included)
 //   verify_pattern  src, bytes, base, result compares with it; result is a device pointer to a VerifyResult
+//   compute_step    duration_ns, multiply_adds, sink
+//                   keeps the multiprocessors busy: each thread until it has done its share of so many
+//                   single-precision multiply-adds and so long has passed since it began; sink is the address
+//                   of a float, which stays as it is
 // Pointers are 16-byte aligned.
 inline constexpr const char* kZeroCopy = "pinbench_zero_copy";
 inline constexpr const char* kFillPattern = "pinbench_fill_pattern";
 inline constexpr const char* kVerifyPattern = "pinbench_verify_pattern";
+inline constexpr const char* kComputeStep = "pinbench_compute_step";
 
 }  // namespace pinbench::kernels

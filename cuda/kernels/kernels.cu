@@ -1,6 +1,6 @@
 // The kernels of kernel_abi.hpp. Each walks its region in strides of the whole grid, 16 bytes a thread, so
 // that a warp's accesses are contiguous and any grid will do; what is left of the last 16 bytes goes byte by
-// byte.
+// byte. The step of a training loop computes alone.
 
 #include "kernels/kernel_abi.hpp"
 
@@ -26,6 +26,12 @@ __device__ Word thread_count() {
 
 __device__ unsigned char pattern_byte(Word base, Word offset) {
   return static_cast<unsigned char>((base + offset / 8 * kStep) >> (offset % 8 * 8));
+}
+
+__device__ Word global_time_ns() {
+  Word time;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+  return time;
 }
 
 }  // namespace
@@ -101,4 +107,29 @@ extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
     atomicAdd(reinterpret_cast<Word*>(&result->mismatchedWords), mismatches);
     atomicMin(reinterpret_cast<Word*>(&result->firstMismatchWord), first);
   }
+}
+
+extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
+    pinbench_compute_step(Word duration_ns, Word multiply_adds, float* sink) {
+  // Independent chains, so that no multiply-add waits for the one before; about a microsecond between two
+  // looks at the clock.
+  constexpr int kChains = 8;
+  constexpr int kTurns = 32;
+  const Word begin_ns = global_time_ns();
+  const Word share = (multiply_adds + thread_count() - 1) / thread_count();
+  float chains[kChains];
+#pragma unroll
+  for (int k = 0; k < kChains; ++k) chains[k] = static_cast<float>(thread_index() + k);
+  for (Word done = 0; done < share || global_time_ns() - begin_ns < duration_ns; done += kChains * kTurns) {
+#pragma unroll
+    for (int turn = 0; turn < kTurns; ++turn) {
+#pragma unroll
+      for (int k = 0; k < kChains; ++k) chains[k] = fmaf(chains[k], 0.999f, 0.001f);
+    }
+  }
+  float sum = 0;
+#pragma unroll
+  for (int k = 0; k < kChains; ++k) sum += chains[k];
+  // Never so, which the compiler does not know.
+  if (sum < 0) *sink = sum;
 }

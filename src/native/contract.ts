@@ -107,6 +107,11 @@ export interface NativeSession {
   /** One copy of 4 KiB from pinned memory, the first of the session if called before any other: its duration. */
   measureFirstCopy(): Promise<{ durationNs: number }>;
   memoryInfo(): { freeBytes: number; totalBytes: number };
+  /**
+   * Starts a model of a training job's loader; nothing else may be measured until it is closed. Rejects with
+   * `INVALID_REQUEST`, `NO_KERNELS` (for a step), `LOADER_OPEN`, `TOO_MANY_THREADS`, or the driver's error.
+   */
+  openLoader(options: LoaderOptions): Promise<NativeLoader>;
   /** Makes the call that is running, and every later one, end as soon as the driver call in flight returns. */
   abort(): void;
   close(): Promise<void>;
@@ -207,6 +212,60 @@ export interface PinningCost {
   allocateNs: number;
   freeNs: number;
   hugePageBytes: number | null;
+}
+
+/**
+ * A loader of the shape of torch's DataLoader, with threads in place of processes: each worker makes whole batches into
+ * memory of its own (a fresh memfd a batch), hands them over in order to the consuming thread (which maps that memory
+ * anew), by way of a pinning thread where `pinMemory` is set; the consumer copies each to the device and, where there
+ * is a step, lets it run before it takes the next.
+ */
+export interface LoaderOptions {
+  /** 0: the consuming thread makes the batches itself. */
+  workers: number;
+  pinMemory: boolean;
+  /** Batches that each worker may have made or be making ahead of the consumer, at least 1; unused with 0 workers. */
+  prefetchFactor: number;
+  /** Does not wait for a pinned batch's copy before it takes the next batch; at most one is then under way. */
+  nonBlocking: boolean;
+  batchSamples: number;
+  /** Bytes that a sample takes in its batch. */
+  sampleBytes: number;
+  /** CPU time that making a sample takes, spent computing; 0 for none beyond writing the sample. */
+  sampleCostNs: number;
+  /** Files of which each sample reads one from end to end, in an order that `seed` shuffles anew each round; or none. */
+  files: string[];
+  /** The training step beside the loader, on the device's compute units; null for none. */
+  step: LoaderStep | null;
+}
+
+/** So long, or so many multiply-adds (two operations each) for each byte of the batch. */
+export type LoaderStep = { durationNs: number } | { multiplyAddsPerByte: number };
+
+export interface NativeLoader {
+  /** The step as it takes with nothing beside it; null without one. */
+  readonly stepNs: number | null;
+  /**
+   * The batches that have arrived on the device since the last call: waits for at least one, then returns what there
+   * is; none after `waitNs` without any, and at once after an abort or close(). Rejects with what made a thread fail
+   * (`FILE_UNREADABLE`, `TOO_MANY_FILES`, `OUT_OF_SHARED_MEMORY`, `OUT_OF_HOST_MEMORY`, a CUDA error, …).
+   */
+  arrivals(waitNs: number): Promise<LoaderArrivals>;
+  /** Stops and joins all threads, gives back all memory. */
+  close(): Promise<void>;
+}
+
+export interface LoaderArrivals {
+  /** From the moment that openLoader() started the workers; ascending. */
+  arrivalsNs: Float64Array;
+  /** Sums since the start: the consumer's waiting for batches, and for copies. */
+  waitNs: number;
+  copyNs: number;
+  /** Most memory that batches have held so far, in memfds and pinned (in buffers of a power of two, as torch's are). */
+  sharedMemoryBytes: number;
+  pinnedBytes: number;
+  /** Bytes of files read. */
+  fileBytes: number;
 }
 
 /** What every failing call throws or rejects with. */

@@ -135,6 +135,10 @@ export class FakeSession implements NativeSession {
   async measureFirstCopy(): Promise<{ durationNs: number }> {
     return { durationNs: 1000 };
   }
+  openLoader(): Promise<never> {
+    return Promise.reject(new Error("a run opens no loader"));
+  }
+
   memoryInfo() {
     return { freeBytes: 512 * MiB, totalBytes: 1024 * MiB };
   }

@@ -1,0 +1,124 @@
+#include "engine/loader.hpp"
+
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "driver/error.hpp"
+#include "engine/clock.hpp"
+
+namespace pinbench {
+
+Loader::Loader(DeviceContext& context, const Kernels* kernels, const std::optional<CpuBurner>& burner,
+               std::uint64_t seed, LoaderOptions options)
+    : context_(context),
+      options_((validate(options), std::move(options))),
+      pool_(context, options_.batch_bytes()),
+      recipe_(options_, burner, seed),
+      flow_(options_, context.abort()) {
+  try {
+    context_.on_device_thread([&] {
+      device_.emplace(context_, kernels, options_);
+      step_ns_ = device_->measure_step_ns();
+    });
+    start_threads();
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+Loader::~Loader() {
+  close();
+}
+
+LoaderArrivals Loader::arrivals(std::chrono::nanoseconds patience) {
+  auto entries = log_.take(patience);
+  return {.arrivals_ns = std::move(entries.arrivals_ns),
+          .wait_ns = entries.wait_ns,
+          .copy_ns = entries.copy_ns,
+          .shared_memory_bytes = shared_memory_.most(),
+          .pinned_bytes = pool_.bytes(),
+          .file_bytes = recipe_.file_bytes.load(std::memory_order_relaxed)};
+}
+
+void Loader::close() {
+  const std::lock_guard lock(closing_);
+  if (closed_) return;
+  stop(nullptr);
+  for (auto& thread : threads_) thread.join();
+  flow_.discard();
+  try {
+    context_.on_device_thread([this] {
+      device_.reset();
+      pool_.free_all();
+    });
+  } catch (...) {
+    // The context is lost; the driver frees what is left when the process ends.
+  }
+  closed_ = true;
+}
+
+void Loader::start_threads() {
+  const auto start_ns = now_ns();
+  start_thread([this, start_ns] {
+    LoaderConsumer consumer({options_, context_.abort(), flow_, log_, *device_, pool_, recipe_}, start_ns);
+    consumer.run();
+    stop(nullptr);
+  });
+  if (options_.workers == 0) return;
+  if (options_.pin_memory) start_thread([this] { run_pinning(); });
+  for (std::size_t worker = 0; worker < options_.workers; ++worker) {
+    start_thread([this, worker] { run_worker(worker); });
+  }
+}
+
+void Loader::start_thread(std::function<void()> job) {
+  try {
+    threads_.emplace_back([this, job = std::move(job)] {
+      try {
+        context_.enter();
+        job();
+      } catch (...) {
+        stop(std::current_exception());
+      }
+    });
+  } catch (const std::system_error& error) {
+    throw Error("TOO_MANY_THREADS", "the system starts no more threads after " +
+                                        std::to_string(threads_.size()) + ": " + error.code().message());
+  }
+}
+
+void Loader::run_worker(std::size_t worker) {
+  SampleMaker maker(recipe_, flow_.stopped());
+  for (std::uint64_t index = worker; flow_.wait_for_leave(index); index += options_.workers) {
+    LoadedBatch batch;
+    batch.index = index;
+    batch.file = SharedFile(options_.batch_bytes(), shared_memory_);
+    {
+      const auto mapping = batch.file.map();
+      if (!maker.make_batch(index, mapping.memory(), nullptr)) return;
+    }
+    flow_.put_made(std::move(batch));
+  }
+}
+
+void Loader::run_pinning() {
+  while (auto made = flow_.take_made()) {
+    LoadedBatch batch;
+    batch.index = made->index;
+    batch.pinned = pool_.lease();
+    made->mapping = made->file.map();
+    const auto memory = made->mapping.memory();
+    std::memcpy(batch.pinned->bytes().data(), memory.data(), memory.size());
+    made.reset();  // the shared memory goes before the batch is handed on, as torch's does
+    flow_.put_ready(std::move(batch));
+  }
+}
+
+void Loader::stop(std::exception_ptr failure) {
+  log_.end(std::move(failure));
+  flow_.stop();
+}
+
+}  // namespace pinbench

@@ -1,0 +1,120 @@
+#include "engine/loader_consumer.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "engine/clock.hpp"
+
+namespace pinbench {
+namespace {
+
+// Adds the time that it lives to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::int64_t& sum_ns) : sum_ns_(sum_ns), begin_ns_(now_ns()) {}
+  ~Stopwatch() { sum_ns_ += now_ns() - begin_ns_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  std::int64_t& sum_ns_;
+  const std::int64_t begin_ns_;
+};
+
+// How soon an abort is seen where nothing happens.
+constexpr std::chrono::milliseconds kPatience{10};
+
+}  // namespace
+
+void LoaderConsumer::run() {
+  const bool overlaps = parts_.options.non_blocking && parts_.options.pin_memory;
+  for (std::uint64_t index = 0; auto batch = take(index); ++index) {
+    if (overlaps) {
+      copy_overlapping(std::move(*batch));
+    } else {
+      copy(std::move(*batch));
+    }
+  }
+  parts_.device.drain();  // before what it copies from goes
+}
+
+std::optional<LoadedBatch> LoaderConsumer::take(std::uint64_t index) {
+  return parts_.options.workers == 0 ? make(index) : take_from_workers(index);
+}
+
+std::optional<LoadedBatch> LoaderConsumer::take_from_workers(std::uint64_t index) {
+  if (under_way_) {
+    // What is there already overlaps with the copy under way; else there is time to see that copy's end.
+    auto batch = parts_.flow.take_ready(index, std::chrono::milliseconds(0));
+    if (batch) return batch;
+    finish_copy_under_way();
+  }
+  const Stopwatch waiting(wait_ns_);
+  while (!parts_.flow.stopped()) {
+    auto batch = parts_.flow.take_ready(index, kPatience);
+    if (batch) return batch;
+  }
+  return std::nullopt;
+}
+
+// As torch does without workers: all in this thread, in ordinary memory, then copied to pinned memory.
+std::optional<LoadedBatch> LoaderConsumer::make(std::uint64_t index) {
+  const auto begin_ns = now_ns();
+  const auto copied_before_ns = copy_ns_;
+  const auto between = [this] {
+    if (parts_.abort.is_set()) parts_.flow.stop();
+    if (under_way_ && parts_.device.is_copied()) finish_copy_under_way();
+  };
+  LoadedBatch batch;
+  batch.index = index;
+  batch.ordinary = OrdinaryMemory(parts_.options.batch_bytes());
+  if (!maker_.make_batch(index, batch.ordinary.memory(), between)) return std::nullopt;
+  if (parts_.options.pin_memory) {
+    batch.pinned = parts_.pool.lease();
+    const auto made = batch.ordinary.memory();
+    std::memcpy(batch.pinned->bytes().data(), made.data(), made.size());
+    batch.ordinary = {};
+  }
+  wait_ns_ += now_ns() - begin_ns - (copy_ns_ - copied_before_ns);
+  return batch;
+}
+
+void LoaderConsumer::copy(LoadedBatch batch) {
+  {
+    const Stopwatch copying(copy_ns_);
+    if (batch.pinned) {
+      parts_.device.begin_copy(batch.index, batch.pinned->bytes());
+    } else if (parts_.options.workers == 0) {
+      parts_.device.begin_copy(batch.index, batch.ordinary.memory());
+    } else {
+      batch.mapping = batch.file.map();
+      parts_.device.begin_copy(batch.index, batch.mapping.memory());
+    }
+    parts_.device.wait_for_copy(batch.index);
+  }
+  parts_.log.add(static_cast<double>(now_ns() - start_ns_), static_cast<double>(wait_ns_),
+                 static_cast<double>(copy_ns_));
+  parts_.device.begin_step();
+}
+
+void LoaderConsumer::copy_overlapping(LoadedBatch batch) {
+  {
+    const Stopwatch copying(copy_ns_);
+    parts_.device.begin_copy(batch.index, batch.pinned->bytes());
+  }
+  if (under_way_) finish_copy_under_way();
+  under_way_ = std::move(batch);
+}
+
+void LoaderConsumer::finish_copy_under_way() {
+  {
+    const Stopwatch copying(copy_ns_);
+    parts_.device.wait_for_copy(under_way_->index);
+  }
+  parts_.log.add(static_cast<double>(now_ns() - start_ns_), static_cast<double>(wait_ns_),
+                 static_cast<double>(copy_ns_));
+  under_way_.reset();
+  parts_.device.begin_step();
+}
+
+}  // namespace pinbench

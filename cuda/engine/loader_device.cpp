@@ -1,0 +1,121 @@
+#include "engine/loader_device.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "driver/error.hpp"
+#include "engine/clock.hpp"
+
+namespace pinbench {
+
+LoaderDevice::LoaderDevice(DeviceContext& context, const Kernels* kernels, const LoaderOptions& options)
+    : context_(context),
+      cuda_(context.cuda()),
+      kernels_(kernels),
+      batch_bytes_(options.batch_bytes()),
+      has_step_(options.has_step()),
+      step_duration_ns_(options.step_duration_ns),
+      step_multiply_adds_(static_cast<std::uint64_t>(static_cast<double>(batch_bytes_) *
+                                                     options.step_multiply_adds_per_byte)) {
+  if (has_step_ && kernels_ == nullptr) {
+    throw Error("NO_KERNELS", "a training step is done by a kernel, and none is loaded");
+  }
+  try {
+    create();
+  } catch (...) {
+    destroy();
+    throw;
+  }
+}
+
+LoaderDevice::~LoaderDevice() {
+  destroy();
+}
+
+void LoaderDevice::create() {
+  for (auto* stream : {&copy_stream_, &step_stream_})
+    cuda_.check(cuda_.streamCreate(stream, cu::kStreamNonBlocking));
+  for (auto& event : copied_) cuda_.check(cuda_.eventCreate(&event, cu::kEventDisableTiming));
+  for (auto* event : {&step_begun_, &step_done_}) cuda_.check(cuda_.eventCreate(event, cu::kEventDefault));
+  // The step's kernel may write a word, and memory is given out in larger pieces anyway.
+  const std::size_t bytes = std::max(batch_bytes_, sizeof(float));
+  for (auto& buffer : buffers_) cuda_.check(cuda_.memAlloc(&buffer, bytes));
+}
+
+// Failures are not reported: after a sticky error every call fails, and the process ends soon after.
+void LoaderDevice::destroy() noexcept {
+  for (const auto buffer : buffers_) {
+    if (buffer != 0) cuda_.memFree(buffer);
+  }
+  for (const auto event : {copied_[0], copied_[1], step_begun_, step_done_}) {
+    if (event != nullptr) cuda_.eventDestroy(event);
+  }
+  for (const auto stream : {copy_stream_, step_stream_}) {
+    if (stream != nullptr) cuda_.streamDestroy(stream);
+  }
+}
+
+std::optional<double> LoaderDevice::measure_step_ns() {
+  if (!has_step_) return std::nullopt;
+  constexpr std::int64_t kWarmUpNs = 50'000'000;  // in which the device's clock rises
+  constexpr std::int64_t kMostNs = 1'000'000'000;
+  constexpr std::size_t kLeastSteps = 4;
+  constexpr std::size_t kMostSteps = 500;
+  std::vector<double> durations_ns;
+  const auto begin_ns = now_ns();
+  std::int64_t elapsed_ns = 0;
+  do {
+    context_.abort().throw_if_set();
+    durations_ns.push_back(time_step_ns());
+    elapsed_ns = now_ns() - begin_ns;
+  } while (elapsed_ns < (durations_ns.size() < kLeastSteps ? kMostNs : kWarmUpNs) &&
+           durations_ns.size() < kMostSteps);
+  // The median of the later half.
+  const auto later = durations_ns.begin() + static_cast<std::ptrdiff_t>(durations_ns.size() / 2);
+  const auto middle = later + (durations_ns.end() - later) / 2;
+  std::nth_element(later, middle, durations_ns.end());
+  return *middle;
+}
+
+double LoaderDevice::time_step_ns() {
+  cuda_.check(cuda_.eventRecord(step_begun_, step_stream_));
+  launch_step();
+  cuda_.check(cuda_.eventRecord(step_done_, step_stream_));
+  cuda_.check(cuda_.eventSynchronize(step_done_));
+  return static_cast<double>(cuda_.elapsed_ms(step_begun_, step_done_)) * 1e6;
+}
+
+void LoaderDevice::launch_step() {
+  kernels_->compute_step(step_stream_, step_duration_ns_, step_multiply_adds_, buffers_[0]);
+}
+
+void LoaderDevice::begin_copy(std::uint64_t batch, std::span<const std::byte> memory) {
+  cuda_.check(cuda_.memcpyHtoDAsync(buffers_[batch % kBuffers], memory.data(), batch_bytes_, copy_stream_));
+  cuda_.check(cuda_.eventRecord(copied_[batch % kEvents], copy_stream_));
+}
+
+void LoaderDevice::wait_for_copy(std::uint64_t batch) {
+  cuda_.check(cuda_.eventSynchronize(copied_[batch % kEvents]));
+}
+
+bool LoaderDevice::is_copied() const {
+  const auto outcome = cuda_.streamQuery(copy_stream_);
+  if (outcome.result == cu::kErrorNotReady) return false;
+  cuda_.check(outcome);
+  return true;
+}
+
+// An event that was never recorded counts as reached: the first step waits for none.
+void LoaderDevice::begin_step() {
+  if (!has_step_) return;
+  cuda_.check(cuda_.eventSynchronize(step_done_));
+  launch_step();
+  cuda_.check(cuda_.eventRecord(step_done_, step_stream_));
+}
+
+void LoaderDevice::drain() {
+  cuda_.check(cuda_.streamSynchronize(copy_stream_));
+  cuda_.check(cuda_.streamSynchronize(step_stream_));
+}
+
+}  // namespace pinbench

@@ -1,0 +1,139 @@
+#include "engine/loader_sample.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "driver/error.hpp"
+
+namespace pinbench {
+namespace {
+
+// A read takes at most so much, so that huge files do not keep a thread from stopping.
+constexpr std::size_t kReadBytes = std::size_t{16} << 20;
+
+Error unreadable(const std::string& path, const char* why) {
+  return Error("FILE_UNREADABLE", path + " cannot be read: " + why);
+}
+
+class OpenFile {
+ public:
+  // Not blocking: what looked like a file may be a pipe by now.
+  explicit OpenFile(const std::string& path)
+      : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (descriptor_ >= 0) return;
+    const int error = errno;
+    if (error == EMFILE || error == ENFILE) {
+      throw Error("TOO_MANY_FILES", path_ + " cannot be opened: " + std::strerror(error));
+    }
+    throw unreadable(path_, std::strerror(error));
+  }
+  ~OpenFile() { close(descriptor_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  std::size_t size() const {
+    struct stat status {};
+    if (fstat(descriptor_, &status) != 0) throw unreadable(path_, std::strerror(errno));
+    if (!S_ISREG(status.st_mode)) throw unreadable(path_, "it is not a regular file");
+    return static_cast<std::size_t>(status.st_size);
+  }
+
+  // 0 at the end.
+  std::size_t read_into(std::byte* memory, std::size_t bytes) const {
+    for (;;) {
+      const ssize_t count = read(descriptor_, memory, std::min(bytes, kReadBytes));
+      if (count >= 0) return static_cast<std::size_t>(count);
+      if (errno != EINTR) throw unreadable(path_, std::strerror(errno));
+    }
+  }
+
+ private:
+  const std::string& path_;
+  const int descriptor_;
+};
+
+// Words of which no two in a row are equal, as fast as memory takes them.
+void fill(std::span<std::byte> memory, std::uint64_t state) {
+  constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15ull;
+  const std::size_t words = memory.size() / sizeof state;
+  for (std::size_t i = 0; i < words; ++i, state += kStep) {
+    std::memcpy(memory.data() + i * sizeof state, &state, sizeof state);
+  }
+  std::memcpy(memory.data() + words * sizeof state, &state, memory.size() % sizeof state);
+}
+
+// Doubles what is there already, so that tiny files cost no call a byte.
+void fill_repeating(std::span<std::byte> memory, std::span<const std::byte> content) {
+  std::size_t filled = std::min(content.size(), memory.size());
+  std::memcpy(memory.data(), content.data(), filled);
+  while (filled < memory.size()) {
+    const std::size_t bytes = std::min(filled, memory.size() - filled);
+    std::memcpy(memory.data() + filled, memory.data(), bytes);
+    filled += bytes;
+  }
+}
+
+}  // namespace
+
+SampleRecipe::SampleRecipe(const LoaderOptions& loader_options, const std::optional<CpuBurner>& cpu_burner,
+                           std::uint64_t session_seed)
+    : options(loader_options),
+      burner(cpu_burner),
+      seed(session_seed),
+      order(options.files.empty() ? std::nullopt
+                                  : std::optional<ShuffledOrder>(std::in_place, options.files.size(), seed)) {
+}
+
+bool SampleMaker::make_batch(std::uint64_t batch, std::span<std::byte> memory,
+                             const std::function<void()>& between) {
+  const std::size_t sample_bytes = recipe_.options.sample_bytes;
+  for (std::size_t i = 0; i < recipe_.options.batch_samples; ++i) {
+    if (between) between();
+    make_sample(batch * recipe_.options.batch_samples + i, memory.subspan(i * sample_bytes, sample_bytes));
+    if (stop_.load(std::memory_order_relaxed)) return false;
+  }
+  return true;
+}
+
+void SampleMaker::make_sample(std::uint64_t sample, std::span<std::byte> memory) {
+  std::span<const std::byte> content;
+  if (recipe_.order) content = read_whole(recipe_.options.files[(*recipe_.order)[sample]]);
+  std::uint64_t state = mix_bits(recipe_.seed ^ sample);
+  if (recipe_.burner) state = recipe_.burner->burn(recipe_.options.sample_cost_ns, state, stop_);
+  if (stop_.load(std::memory_order_relaxed)) return;
+  if (content.empty()) {
+    fill(memory, state);
+  } else {
+    fill_repeating(memory, content);
+  }
+}
+
+std::span<const std::byte> SampleMaker::read_whole(const std::string& path) {
+  const OpenFile file(path);
+  // One byte more than it has, so that the end shows without growing.
+  grow_scratch(file.size() + 1);
+  std::size_t held = 0;
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (held == scratch_bytes_) grow_scratch(2 * scratch_bytes_);
+    const std::size_t count = file.read_into(scratch_.get() + held, scratch_bytes_ - held);
+    if (count == 0) break;
+    held += count;
+  }
+  recipe_.file_bytes.fetch_add(held, std::memory_order_relaxed);
+  return {scratch_.get(), held};
+}
+
+void SampleMaker::grow_scratch(std::size_t bytes) {
+  if (bytes <= scratch_bytes_) return;
+  auto larger = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  if (scratch_bytes_ > 0) std::memcpy(larger.get(), scratch_.get(), scratch_bytes_);
+  scratch_ = std::move(larger);
+  scratch_bytes_ = bytes;
+}
+
+}  // namespace pinbench

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openBackend } from "../../src/native/backend.js";
+import type { LoaderOptions, NativeDriver, NativeLoader, NativeSession } from "../../src/native/contract.js";
+import { loadAddon } from "../../src/native/load.js";
+
+let driver: NativeDriver;
+let session: NativeSession;
+beforeAll(async () => {
+  ({ driver } = await openBackend("emulated", loadAddon()));
+  session = await openSession();
+});
+afterAll(() => session.close());
+
+const openSession = () => driver.openSession({ device: 0, cpus: [], threads: 2, numaNode: null, seed: 1 });
+
+const options: LoaderOptions = {
+  workers: 2,
+  pinMemory: true,
+  prefetchFactor: 2,
+  nonBlocking: true,
+  batchSamples: 4,
+  sampleBytes: 10_000,
+  sampleCostNs: 10_000,
+  files: [],
+  step: null,
+};
+
+async function take(loader: NativeLoader, batches: number): Promise<number[]> {
+  const arrivalsNs: number[] = [];
+  while (arrivalsNs.length < batches) arrivalsNs.push(...(await loader.arrivals(20e9)).arrivalsNs);
+  return arrivalsNs;
+}
+
+describe("openLoader", () => {
+  it("hands over arrivals, sums and memory as plain numbers", async () => {
+    const loader = await session.openLoader(options);
+    expect(loader.stepNs).toBeNull();
+    const arrivalsNs = await take(loader, 5);
+    expect(arrivalsNs).toEqual([...arrivalsNs].sort((a, b) => a - b));
+    const { arrivalsNs: news, ...sums } = await loader.arrivals(20e9);
+    expect(news).toBeInstanceOf(Float64Array);
+    expect(sums).toEqual({
+      waitNs: expect.any(Number),
+      copyNs: expect.any(Number),
+      sharedMemoryBytes: expect.any(Number),
+      pinnedBytes: expect.any(Number),
+      fileBytes: 0,
+    });
+    expect(sums.sharedMemoryBytes).toBeGreaterThanOrEqual(40_000);
+    expect(sums.pinnedBytes).toBeGreaterThanOrEqual(40_000);
+    await loader.close();
+  });
+
+  it.each([{ durationNs: 2e6 }, { multiplyAddsPerByte: 2e10 / 40_000 }])(
+    "times the step %o",
+    async (step) => {
+      const loader = await session.openLoader({ ...options, step });
+      expect(loader.stepNs).toBeGreaterThan(1.9e6);
+      await take(loader, 3);
+      await loader.close();
+    },
+  );
+
+  it("rejects with a typed error what a worker fails with", async () => {
+    const files = ["/there/is/no/such/file"];
+    const loader = await session.openLoader({ ...options, files });
+    await expect(take(loader, 1)).rejects.toMatchObject({
+      code: "FILE_UNREADABLE",
+      message: "/there/is/no/such/file cannot be read: No such file or directory",
+      cudaResult: null,
+      sticky: false,
+    });
+    await loader.close();
+  });
+
+  it("ends a call that waits when it is closed, and may be closed twice", async () => {
+    const loader = await session.openLoader({ ...options, sampleCostNs: 60e9 });
+    const waiting = loader.arrivals(60e9);
+    await loader.close();
+    expect((await waiting).arrivalsNs).toHaveLength(0);
+    await loader.close();
+  });
+
+  it("has one loader at a time", async () => {
+    const loader = await session.openLoader(options);
+    await expect(session.openLoader(options)).rejects.toMatchObject({ code: "LOADER_OPEN" });
+    await loader.close();
+    await (await session.openLoader(options)).close();
+  });
+
+  it("outlives the session's closing, and ends with its abort", async () => {
+    const other = await openSession();
+    const loader = await other.openLoader(options);
+    await take(loader, 1);
+    other.abort();
+    await other.close();
+    while ((await loader.arrivals(60e9)).arrivalsNs.length > 0);
+    await loader.close();
+  });
+
+  it.each([
+    [{ workers: -1 }, "workers must be a whole number"],
+    [{ pinMemory: 1 }, "pinMemory must be a boolean"],
+    [{ files: "a" }, "files must be an array of strings"],
+    [{ files: [1] }, "files must be an array of strings"],
+    [{ step: {} }, "multiplyAddsPerByte must be a number"],
+    [{ step: undefined }, "step must be an object"],
+  ])("names the field that is wrong in %o", (change, message) => {
+    expect(() => session.openLoader({ ...options, ...change } as LoaderOptions)).toThrow(message);
+  });
+
+  it("refuses what no loader can be made of", async () => {
+    await expect(session.openLoader({ ...options, batchSamples: 0 })).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+    });
+    const loader = await session.openLoader(options);
+    expect(() => loader.arrivals(-1)).toThrow("waitNs must be");
+    await loader.close();
+  });
+});

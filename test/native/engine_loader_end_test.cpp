@@ -1,0 +1,165 @@
+// How loaders end: failures, aborts, closing.
+#include <sys/resource.h>
+
+#include <thread>
+
+#include "engine/clock.hpp"
+#include "engine_loader.hpp"
+
+namespace pinbench::test {
+namespace {
+
+std::size_t open_files() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count;
+}
+
+std::string code_of(Loader& loader) {
+  return error_of([&] {
+           while (true) loader.arrivals(seconds(20));
+         })
+      .code();
+}
+
+}  // namespace
+
+TEST_CASE("a step needs kernels") {
+  TestSession session(driver_without_kernels());
+  auto options = loader_options(1);
+  options.step_duration_ns = 1000;
+  CHECK(error_of([&] { session.open_loader(options); }).code() == "NO_KERNELS");
+  options.step_duration_ns = 0;
+  take(*session.open_loader(options), 1);
+}
+
+TEST_CASE("a file that cannot be read ends the loader, and the message names it") {
+  TestSession session;
+  const Folder folder;
+  for (const std::size_t workers : {0ul, 3ul}) {
+    auto options = loader_options(workers, true);
+    options.files = {folder.add("a", "abc"), folder.path("missing")};
+    const auto loader = session.open_loader(options);
+    const auto error = error_of([&] {
+      while (true) loader->arrivals(seconds(20));
+    });
+    CHECK(error.code() == "FILE_UNREADABLE");
+    CHECK(std::string(error.what()).find(folder.path("missing") + " cannot be read: No such file") == 0);
+    CHECK_FALSE(error.sticky());
+    loader->close();
+    options.files = {folder.path("")};
+    const auto other = session.open_loader(options);
+    CHECK(code_of(*other) == "FILE_UNREADABLE");
+    other->close();
+  }
+}
+
+TEST_CASE("descriptors that run out are an error of its own, and none is lost") {
+  TestSession session;
+  take(*session.open_loader(loader_options(1)), 1);  // what libraries open once is open now
+  const std::size_t before = open_files();
+  rlimit old_limit{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &old_limit) == 0);
+  auto options = loader_options(2);
+  options.prefetch_factor = 64;
+  options.step_duration_ns = 50'000'000;
+  const auto loader = session.open_loader(options);
+  const rlimit tight{before + 10, old_limit.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &tight) == 0);
+  const auto code = code_of(*loader);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &old_limit) == 0);
+  CHECK(code == "TOO_MANY_FILES");
+  loader->close();
+  CHECK(open_files() == before);
+}
+
+TEST_CASE("the driver's failures end the loader, wherever they occur") {
+  struct Case {
+    const char* faults;
+    const char* code;
+    bool sticky;
+  };
+  constexpr Case kCases[] = {{"cuMemHostAlloc@2=2", "CUDA_ERROR_OUT_OF_MEMORY", false},
+                             {"cuMemcpyHtoDAsync_v2@3=1", "CUDA_ERROR_INVALID_VALUE", false},
+                             {"cuMemcpyHtoDAsync_v2@3=700", "CUDA_ERROR_ILLEGAL_ADDRESS", true},
+                             {"cuEventSynchronize@12=719", "CUDA_ERROR_LAUNCH_FAILED", true}};
+  for (const auto& each : kCases) {
+    for (const std::size_t workers : {0ul, 2ul}) {
+      CAPTURE(each.faults);
+      CAPTURE(workers);
+      TestSession session(with_faults(each.faults));
+      auto options = loader_options(workers, true);
+      options.non_blocking = true;
+      options.step_duration_ns = 20'000'000;
+      const auto error = error_of([&] {
+        const auto loader = session.open_loader(options);
+        while (true) loader->arrivals(seconds(20));
+      });
+      CHECK(error.code() == each.code);
+      CHECK(error.sticky() == each.sticky);
+    }
+  }
+  TestSession session(with_faults("cuMemAlloc_v2@3=2"));
+  CHECK(error_of([&] { session.open_loader(loader_options(1)); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
+  take(*session.open_loader(loader_options(1)), 1);
+}
+
+TEST_CASE("closing and aborting end a loader at any point of it") {
+  for (const bool abort : {false, true}) {
+    TestSession session;
+    for (const std::size_t workers : {0ul, 3ul}) {
+      if (abort && workers > 0) continue;  // an abort ends the session
+      auto options = loader_options(workers, true);
+      options.non_blocking = true;
+      options.sample_cost_ns = 20'000'000;
+      const auto loader = session.open_loader(options);
+      std::thread stopper([&] {
+        std::this_thread::sleep_for(milliseconds(30));
+        if (abort) {
+          session.abort();
+        } else {
+          loader->close();
+        }
+      });
+      // Ends with what there is, long before a minute is over.
+      const auto begin_ns = now_ns();
+      while (!loader->arrivals(seconds(60)).arrivals_ns.empty()) {
+      }
+      CHECK(now_ns() - begin_ns < 30'000'000'000);
+      CHECK(loader->arrivals(seconds(60)).arrivals_ns.empty());
+      stopper.join();
+      loader->close();
+      loader->close();
+    }
+  }
+}
+
+TEST_CASE("an abort ends workers that wait, and keeps loaders from opening") {
+  TestSession session;
+  auto options = loader_options(3, true);
+  const auto loader = session.open_loader(options);
+  take(*loader, 3);
+  session.abort();
+  while (!loader->arrivals(seconds(60)).arrivals_ns.empty()) {
+  }
+  CHECK(error_of([&] { session.open_loader(options); }).code() == "ABORTED");
+}
+
+TEST_CASE("what no loader can be made of is refused") {
+  TestSession session;
+  const auto check_refused = [&](const auto& change) {
+    auto options = loader_options(2);
+    change(options);
+    CHECK(error_of([&] { session.open_loader(options); }).code() == "INVALID_REQUEST");
+  };
+  check_refused([](LoaderOptions& options) { options.workers = 100'000; });
+  check_refused([](LoaderOptions& options) { options.prefetch_factor = 0; });
+  check_refused([](LoaderOptions& options) { options.prefetch_factor = ~std::size_t{0}; });
+  check_refused([](LoaderOptions& options) { options.batch_samples = 0; });
+  check_refused([](LoaderOptions& options) { options.sample_bytes = 0; });
+  check_refused([](LoaderOptions& options) { options.sample_bytes = ~std::size_t{0} / 4; });
+  check_refused([](LoaderOptions& options) { options.step_duration_ns = ~std::uint64_t{0}; });
+  check_refused([](LoaderOptions& options) { options.step_multiply_adds_per_byte = 1e17; });
+}
+
+}  // namespace pinbench::test

@@ -1,0 +1,65 @@
+// What a loader's batches are made of.
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include "engine_loader.hpp"
+
+namespace pinbench::test {
+namespace {
+
+TEST_CASE("every round has each file once, in an order of its own that the seed decides") {
+  for (const std::size_t count : {1ul, 2ul, 3ul, 4ul, 5ul, 16ul, 17ul, 100ul, 1000ul}) {
+    const ShuffledOrder order(count, 42);
+    for (const std::uint64_t round : {0ul, 1ul, 7ul}) {
+      std::set<std::size_t> seen;
+      for (std::uint64_t n = round * count; n < (round + 1) * count; ++n) seen.insert(order[n]);
+      CHECK(seen.size() == count);
+      CHECK(*seen.rbegin() == count - 1);
+    }
+  }
+  const auto first = [](const ShuffledOrder& order, std::uint64_t from) {
+    std::vector<std::size_t> numbers;
+    for (std::uint64_t n = from; n < from + 20; ++n) numbers.push_back(order[n]);
+    return numbers;
+  };
+  const ShuffledOrder order(1000, 42);
+  CHECK(first(order, 0) == first(ShuffledOrder(1000, 42), 0));
+  CHECK(first(order, 0) != first(order, 1000));
+  CHECK(first(order, 0) != first(ShuffledOrder(1000, 43), 0));
+}
+
+TEST_CASE("a batch's memory holds the samples: the files' bytes repeated and cut, or what changes") {
+  const Folder folder;
+  auto options = loader_options(1);
+  options.sample_bytes = 10;
+  options.files = {folder.add("a", "abc")};
+  const std::optional<CpuBurner> no_burner;
+  const std::atomic<bool> stop{false};
+  std::vector<std::byte> memory(options.batch_bytes());
+  SampleRecipe recipe(options, no_burner, 1);
+  SampleMaker maker(recipe, stop);
+  int between = 0;
+  REQUIRE(maker.make_batch(0, memory, [&] { ++between; }));
+  CHECK(between == 4);
+  const std::string text(reinterpret_cast<const char*>(memory.data()), memory.size());
+  CHECK(text == "abcabcabcaabcabcabcaabcabcabcaabcabcabca");
+
+  options.files = {folder.add("b", "a file longer than a sample")};
+  SampleMaker cutting(recipe, stop);
+  REQUIRE(cutting.make_batch(0, memory, nullptr));
+  CHECK(std::equal(memory.begin(), memory.begin() + 10, memory.begin() + 10));
+  CHECK(static_cast<char>(memory[9]) == 'n');
+
+  options.files.clear();
+  SampleRecipe generated(options, no_burner, 1);
+  SampleMaker generating(generated, stop);
+  REQUIRE(generating.make_batch(0, memory, nullptr));
+  CHECK_FALSE(std::equal(memory.begin(), memory.begin() + 10, memory.begin() + 10));
+  const auto before = memory;
+  REQUIRE(generating.make_batch(1, memory, nullptr));
+  CHECK(memory != before);
+}
+
+}  // namespace
+}  // namespace pinbench::test

@@ -1,0 +1,100 @@
+// The model of a training job's loader. Nothing here asserts a speed: only orders and amounts.
+#include "engine_loader.hpp"
+
+#include <algorithm>
+
+namespace pinbench::test {
+namespace {
+
+void check_ascending(const LoaderArrivals& arrivals) {
+  CHECK(arrivals.arrivals_ns.front() > 0);
+  CHECK(std::is_sorted(arrivals.arrivals_ns.begin(), arrivals.arrivals_ns.end()));
+}
+
+}  // namespace
+
+TEST_CASE("batches arrive, with workers and without, pinned and not, waiting for copies and not") {
+  TestSession session;
+  for (const std::size_t workers : {0ul, 1ul, 3ul}) {
+    for (const bool pin_memory : {false, true}) {
+      for (const bool non_blocking : {false, true}) {
+        CAPTURE(workers);
+        CAPTURE(pin_memory);
+        CAPTURE(non_blocking);
+        auto options = loader_options(workers, pin_memory);
+        options.non_blocking = non_blocking;
+        const auto loader = session.open_loader(options);
+        CHECK_FALSE(loader->step_ns().has_value());
+        const auto arrivals = take(*loader, 20);
+        check_ascending(arrivals);
+        CHECK(arrivals.wait_ns >= 0);
+        CHECK(arrivals.copy_ns > 0);
+        CHECK((arrivals.shared_memory_bytes > 0) == (workers > 0));
+        CHECK((arrivals.pinned_bytes > 0) == pin_memory);
+        CHECK(arrivals.file_bytes == 0);
+        loader->close();
+      }
+    }
+  }
+}
+
+TEST_CASE("no more batches are held than the workers may make ahead, one being taken and one pinned") {
+  TestSession session;
+  for (const bool pin_memory : {false, true}) {
+    auto options = loader_options(2, pin_memory);
+    options.prefetch_factor = 3;
+    options.step_duration_ns = 5'000'000;  // a consumer that is slow
+    const auto loader = session.open_loader(options);
+    const auto arrivals = take(*loader, 12);
+    CHECK(arrivals.shared_memory_bytes <= 7 * options.batch_bytes());
+    CHECK(arrivals.pinned_bytes <= (pin_memory ? 8 * options.batch_bytes() : 0));
+    loader->close();
+  }
+}
+
+TEST_CASE("the step is timed alone, and batches come no faster than steps") {
+  TestSession session;
+  auto options = loader_options(1, true);
+  options.non_blocking = true;
+  SUBCASE("of a duration") {
+    options.step_duration_ns = 4'000'000;
+  }
+  SUBCASE("of so many multiply-adds") {
+    options.step_multiply_adds_per_byte = 4e10 / (64 * kKiB);
+  }
+  const auto loader = session.open_loader(options);
+  REQUIRE(loader->step_ns().has_value());
+  CHECK(*loader->step_ns() >= 3.99e6);
+  const auto arrivals = take(*loader, 12).arrivals_ns;
+  CHECK(arrivals[11] - arrivals[3] >= 7 * 3.9e6);  // 3 may still be on their way before the first step ends
+  loader->close();
+}
+
+TEST_CASE("samples cost CPU time, files are read from end to end") {
+  TestSession session;
+  const Folder folder;
+  for (const std::size_t workers : {0ul, 2ul}) {
+    auto options = loader_options(workers);
+    options.sample_cost_ns = 300'000;
+    options.files = {folder.add("small", "abc"), folder.add("large", std::string(50'000, 'x')),
+                     folder.add("empty", "")};
+    const auto loader = session.open_loader(options);
+    const auto arrivals = take(*loader, 6);
+    check_ascending(arrivals);
+    CHECK(arrivals.file_bytes >= 8 * 50'003);  // 24 samples are 8 rounds of all three
+    loader->close();
+  }
+}
+
+TEST_CASE("a session has one loader at a time, which waits for batches no longer than asked") {
+  TestSession session;
+  auto options = loader_options(1);
+  options.sample_cost_ns = 200'000'000;
+  const auto loader = session.open_loader(options);
+  CHECK(loader->arrivals(milliseconds(1)).arrivals_ns.empty());
+  CHECK(error_of([&] { session.open_loader(options); }).code() == "LOADER_OPEN");
+  loader->close();
+  session.open_loader(options);
+}
+
+}  // namespace pinbench::test
