@@ -115,6 +115,7 @@ await main(async () => {
     binaries.push("build/Release/copy_loop");
     writeLauncher(join(folder, "bench-gpu"), 'exec "$here/runtime/node" "$here/bench/gpu.mjs" "$@"');
     writeLauncher(join(folder, "bench-check"), 'exec "$here/runtime/node" "$here/bench/check.mjs" "$@"');
+    writeLauncher(join(folder, "bench-tune"), 'exec "$here/runtime/node" "$here/bench/tune.mjs" "$@"');
     writeLauncher(
       join(folder, "test-gpu"),
       'cd "$here" && exec runtime/node node_modules/vitest/vitest.mjs run --config vitest.gpu.config.ts "$@"',

@@ -8,7 +8,7 @@ const source = fileURLToPath(new URL("../src", import.meta.url));
 /** docs/architecture.md's layers, top to bottom: a folder may import from lower lines and its own. */
 const layers = [
   ["cli"],
-  ["report", "measure"],
+  ["report", "measure", "tune"],
   ["regress", "native", "host"],
   ["results", "plan"],
   ["stats", "errors.ts"],

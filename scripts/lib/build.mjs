@@ -1,10 +1,14 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { inputHashes } from "./inputs.mjs";
 import { buildAddon } from "./native-build.mjs";
 import { run } from "./process.mjs";
 import { inRoot, root } from "./project.mjs";
 
 const stampFile = "build/stamp.json";
+
+/** The program that the user's Python runs goes beside what starts it; tsc leaves it where it is. */
+const pythonFolder = "tune/torch/probe";
 
 /** Compiles into a new folder and swaps it in, so that dist never holds files whose source is gone. */
 async function buildTypeScript({ quiet }) {
@@ -13,6 +17,10 @@ async function buildTypeScript({ quiet }) {
   await run(inRoot("node_modules/.bin/tsc"), ["-p", "tsconfig.json", "--outDir", fresh], {
     cwd: root,
     quiet,
+  });
+  cpSync(inRoot("src", pythonFolder), join(fresh, pythonFolder), {
+    recursive: true,
+    filter: (path) => !path.endsWith("__pycache__"),
   });
   rmSync(inRoot("dist"), { recursive: true, force: true });
   renameSync(fresh, inRoot("dist"));
@@ -25,7 +33,11 @@ async function buildNative({ quiet }) {
 }
 
 const parts = [
-  { name: "typescript", build: buildTypeScript, outputs: ["dist/cli/main.js"] },
+  {
+    name: "typescript",
+    build: buildTypeScript,
+    outputs: ["dist/cli/main.js", `dist/${pythonFolder}/main.py`],
+  },
   {
     name: "native",
     build: buildNative,

@@ -5,6 +5,7 @@ import { addCompareCommand } from "./compare-command.js";
 import { addDevicesCommand } from "./devices-command.js";
 import { addImportCommand } from "./import-command.js";
 import { addRunCommand } from "./run-command.js";
+import { addTuneCommand } from "./tune-command.js";
 
 /** The command line. Commands load what they need when they run, so that help and errors are quick. */
 export function createProgram(version: string, setExitCode: (code: number) => void): Command {
@@ -26,6 +27,7 @@ Exit codes:
   addCheckCommand(program, version, setExitCode);
   addBaselineCommand(program, setExitCode);
   addCompareCommand(program, version, setExitCode);
+  addTuneCommand(program, version, setExitCode);
   addDevicesCommand(program, version);
   addImportCommand(program, version);
   return program;

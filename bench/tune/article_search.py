@@ -1,0 +1,88 @@
+"""The search for num_workers and pin_memory that articles recommend, written anew as a baseline for `pinbench tune`.
+
+It tries num_workers 0, 4, 8 ... 2 * cores until one is not faster, then up to three less and three more than the best,
+first with pin_memory False and then True, and picks the fastest pair. A setting's figure is the wall time of a new
+DataLoader's `epochs` passes of `batches` batches: the start and the end of the workers are in it, a copy to the GPU is
+not. As there, no refinement follows where no setting was slower, and a tie goes to pinned memory.
+
+    python3 article_search.py --target bench/tune/datasets.py:cheap_sample --batch-size 64
+"""
+
+import argparse
+import importlib.util
+import json
+import multiprocessing
+import os
+import sys
+import time
+
+from torch.utils.data import DataLoader
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--target", required=True, help="FILE.py:FUNCTION that makes the Dataset")
+    parser.add_argument("--kwargs", type=json.loads, default={}, help="its keyword arguments, as JSON")
+    parser.add_argument("--batch-size", type=int, required=True)
+    parser.add_argument("--batches", type=int, default=15)
+    parser.add_argument("--epochs", type=int, default=4)
+    options = parser.parse_args()
+    dataset = load_target(options.target)(**options.kwargs)
+
+    def seconds_of(num_workers, pin_memory):
+        # A new loader per setting, workers that start with every epoch, and shuffling: all as in the articles.
+        started = time.perf_counter()
+        loader = DataLoader(
+            dataset, batch_size=options.batch_size, shuffle=True, num_workers=num_workers, pin_memory=pin_memory
+        )
+        for _ in range(options.epochs):
+            # One batch at least is fetched, and none beyond the last: the articles' loops fetch one more and drop it.
+            for number, _ in enumerate(loader, 1):
+                if number >= options.batches:
+                    break
+        return time.perf_counter() - started
+
+    started = time.perf_counter()
+    picks, evaluations = search(seconds_of, multiprocessing.cpu_count())
+    took = time.perf_counter() - started
+    print(json.dumps({"picks": picks, "evaluations": evaluations, "took_s": round(took, 3)}))
+
+
+def search(seconds_of, cores):
+    evaluations = []
+    best = {}
+    for pin_memory in (False, True):
+
+        def is_faster(num_workers):
+            seconds = seconds_of(num_workers, pin_memory)
+            evaluations.append({"num_workers": num_workers, "pin_memory": pin_memory, "seconds": round(seconds, 4)})
+            if pin_memory in best and best[pin_memory][0] <= seconds:
+                return False
+            best[pin_memory] = (seconds, num_workers)
+            return True
+
+        for num_workers in range(0, 2 * cores + 1, 4):
+            if not is_faster(num_workers):
+                coarse = best[pin_memory][1]
+                for neighbour in (*range(max(0, coarse - 3), coarse), *range(coarse + 1, coarse + 4)):
+                    is_faster(neighbour)
+                break
+    pin_memory = best[True][0] <= best[False][0]
+    return {"num_workers": best[pin_memory][1], "pin_memory": pin_memory}, evaluations
+
+
+def load_target(target):
+    """The function behind FILE.py:FUNCTION. Its module stays importable under its name, so that samples can be
+    pickled for workers that are not forked."""
+    path, _, name = target.rpartition(":")
+    module_name = os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+import type { Score } from "./objective.js";
+import { batchesInFlight, type LoaderSetting } from "./setting.js";
+
+/** A setting and all that is known of its rate. */
+export interface Measured {
+  setting: LoaderSetting;
+  score: Score;
+}
+
+/** The one with the highest rate; null of none. */
+export function fastest<M extends Measured>(measured: readonly M[]): M | null {
+  return measured.reduce<M | null>(
+    (best, one) => (best === null || one.score.batchesPerSecond > best.score.batchesPerSecond ? one : best),
+    null,
+  );
+}
+
+/** Negative where `a` costs less than `b`: fewer workers, then less memory for batches in flight and for pinning. */
+export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
+  const memory = (setting: LoaderSetting) => batchesInFlight(setting) * (setting.pinMemory ? 2 : 1);
+  return a.numWorkers - b.numWorkers || memory(a) - memory(b);
+}
+
+/**
+ * The cheapest setting that reaches the fastest one's rate within `tolerance`: its interval must reach there, and so
+ * must its rate itself, as an interval that is wide for want of batches recommends nothing.
+ */
+export function cheapestWithin<M extends Measured>(measured: readonly M[], tolerance: number): M | null {
+  const best = fastest(measured);
+  if (best === null) return null;
+  const needed = (1 - tolerance) * best.score.batchesPerSecond;
+  const good = measured.filter(({ score }) => score.batchesPerSecond >= needed);
+  return good.reduce(
+    (cheapest, one) => (compareCost(one.setting, cheapest.setting) < 0 ? one : cheapest),
+    best,
+  );
+}

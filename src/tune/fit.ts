@@ -1,0 +1,67 @@
+import { formatSizeRounded } from "../plan/units.js";
+import type { MachineLimits } from "./machine.js";
+import type { ProbeFacts } from "./probe.js";
+import { batchesInFlight, type LoaderSetting } from "./setting.js";
+
+/** What a setting takes of the machine, as far as it is known. */
+export interface SettingNeed {
+  sharedMemoryBytes: number;
+  memoryBytes: number;
+  files: number;
+}
+
+/** Pipes and queues of each worker in the training process. */
+const filesPerWorker = 8;
+
+/** A batch that is taken is given back only after the next one has come: two more than are in flight. */
+const batchesBeyondFlight = 2;
+
+/** `workerPrivateBytes` is what a worker was seen to hold for itself in an earlier trial; 0 before there was one. */
+export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerPrivateBytes: number): SettingNeed {
+  const { numWorkers, pinMemory } = setting;
+  const batches = batchesInFlight(setting) + batchesBeyondFlight;
+  const sharedMemoryBytes = numWorkers === 0 ? 0 : batches * facts.batch.bytes;
+  const pinnedBytes = pinMemory ? batches * facts.batch.bytes : 0;
+  return {
+    sharedMemoryBytes,
+    memoryBytes: sharedMemoryBytes + pinnedBytes + numWorkers * workerPrivateBytes,
+    files: numWorkers === 0 ? 0 : numWorkers * filesPerWorker + batches * facts.filesPerBatch,
+  };
+}
+
+/**
+ * Why a setting does not fit on this machine beside those of the other ranks, in words that follow "skipped: "; null
+ * where it does.
+ */
+export function misfit(
+  setting: LoaderSetting,
+  facts: ProbeFacts,
+  { limits, maxWorkers }: { limits: MachineLimits; maxWorkers: number },
+  workerPrivateBytes: number,
+): string | null {
+  if (setting.numWorkers > maxWorkers) {
+    return `${setting.numWorkers} workers are more than the ${maxWorkers} that ${cpuReason(limits)}`;
+  }
+  const need = needOf(setting, facts, workerPrivateBytes);
+  const { ranks } = limits;
+  const share = ranks === 1 ? "" : ` for each of ${ranks} ranks`;
+  if (limits.sharedMemoryBytes !== null && need.sharedMemoryBytes * ranks > limits.sharedMemoryBytes) {
+    return `batches in flight need ${up(need.sharedMemoryBytes)} of /dev/shm${share}, and ${down(limits.sharedMemoryBytes)} are free`;
+  }
+  if (need.memoryBytes * ranks > limits.memoryAvailableBytes) {
+    return `it needs ${up(need.memoryBytes)} of memory${share}, and ${down(limits.memoryAvailableBytes)} are available`;
+  }
+  if (facts.fileLimit !== null && need.files + (facts.filesInUse ?? 0) > facts.fileLimit) {
+    return `it needs about ${need.files} file descriptors beside ${facts.filesInUse ?? 0} in use, and the limit is ${facts.fileLimit} (ulimit -n)`;
+  }
+  return null;
+}
+
+/** What limits the workers, as in "16 that the CPUs allow". */
+export function cpuReason({ usableCpus, cpuQuota, ranks }: MachineLimits): string {
+  const cpus = `${usableCpus} CPUs${cpuQuota === null ? "" : ` (the cgroup's quota is ${cpuQuota})`}`;
+  return ranks === 1 ? `${cpus} allow` : `${cpus} allow each of ${ranks} ranks`;
+}
+
+const up = (bytes: number) => formatSizeRounded(bytes, Math.ceil);
+const down = (bytes: number) => formatSizeRounded(bytes, Math.floor);

@@ -1,0 +1,99 @@
+import type { Dirent } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { PinbenchError } from "../../errors.js";
+
+/** The files that samples are read from, one a sample. */
+export interface DataFolder {
+  path: string;
+  /** Sorted, whatever the file system's order. */
+  files: string[];
+  totalBytes: number;
+  meanBytes: number;
+  largestBytes: number;
+}
+
+const mostFiles = 1_000_000;
+/** Files whose sizes are asked for at once: a network's file system takes its time for each. */
+const atOnce = 64;
+
+/**
+ * The regular files of a folder and those below it. Names that begin with a dot are passed over, and so are links, which
+ * may lead anywhere. Throws a usage error where there is nothing to read, or not all of it can be.
+ */
+export async function listDataFolder(path: string, { limit = mostFiles } = {}): Promise<DataFolder> {
+  const files: string[] = [];
+  const folders = [path];
+  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+    for (const entry of await entriesOf(folder)) {
+      if (entry.name.startsWith(".")) continue;
+      const entryPath = join(folder, entry.name);
+      if (entry.isDirectory()) folders.push(entryPath);
+      else if (entry.isFile()) files.push(entryPath);
+    }
+    if (files.length > limit) throw tooMany(path, limit);
+  }
+  if (files.length === 0) {
+    throw new PinbenchError("usage", `There is no file to read in ${path}.`, {
+      hint: "Files whose names begin with a dot do not count, nor do links.",
+    });
+  }
+  files.sort();
+  const sizes = await sizesOf(files);
+  const totalBytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  if (totalBytes === 0) throw new PinbenchError("usage", `All files in ${path} are empty.`);
+  return {
+    path,
+    files,
+    totalBytes,
+    meanBytes: totalBytes / files.length,
+    largestBytes: sizes.reduce((most, bytes) => Math.max(most, bytes), 0),
+  };
+}
+
+/**
+ * Bytes of a sample in its batch where nobody says: as many as the mean file has. Decoding makes more of most files, but
+ * how much more only the data set knows.
+ */
+export function defaultSampleBytes({ meanBytes }: DataFolder): number {
+  return Math.max(1, Math.ceil(meanBytes));
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    throw unreadable(folder, error as NodeJS.ErrnoException);
+  }
+}
+
+async function sizesOf(files: readonly string[]): Promise<number[]> {
+  const sizes: number[] = [];
+  for (let first = 0; first < files.length; first += atOnce) {
+    const some = files.slice(first, first + atOnce).map(async (file) => {
+      try {
+        return (await lstat(file)).size;
+      } catch (error) {
+        throw unreadable(file, error as NodeJS.ErrnoException);
+      }
+    });
+    sizes.push(...(await Promise.all(some)));
+  }
+  return sizes;
+}
+
+function unreadable(path: string, error: NodeJS.ErrnoException): PinbenchError {
+  const reasons: Record<string, string> = {
+    ENOENT: `There is no ${path}.`,
+    ENOTDIR: `${path} is not a folder.`,
+    EACCES: `${path} cannot be read: permission denied.`,
+  };
+  const message = reasons[error.code ?? ""] ?? `${path} cannot be read: ${error.message}.`;
+  return new PinbenchError("usage", message, { cause: error });
+}
+
+function tooMany(path: string, limit: number): PinbenchError {
+  return new PinbenchError("usage", `There are more than ${limit} files in ${path}.`, {
+    hint: "Name one of its folders: a part of the files tells as much.",
+  });
+}

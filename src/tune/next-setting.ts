@@ -1,0 +1,158 @@
+import { type Curve, interpolated, upperBound } from "./branch.js";
+import { cheapestWithin, fastest, type Measured } from "./choose.js";
+import type { Score } from "./objective.js";
+import type { LoaderSetting } from "./setting.js";
+
+/** What the search knows when it decides what to try next. */
+export interface Knowledge {
+  /** With DataLoader's own prefetch_factor; index by pinMemory. */
+  curves: { unpinned: Curve; pinned: Curve };
+  /** All of those measured, the settings without workers too. */
+  measured: readonly Measured[];
+  /** Counts of workers that may be tried: at least 1, ascending. Null where pinning is of no use. */
+  workers: { unpinned: readonly number[]; pinned: readonly number[] | null };
+  /** What making a batch takes one worker, from the trial without workers; null where that is not known. */
+  makeNsPerBatch: number | null;
+  tolerance: number;
+}
+
+export interface Candidate {
+  workers: number;
+  pinMemory: boolean;
+}
+
+/**
+ * The next setting that is worth a trial; null where none can change the answer. First whatever might still beat the
+ * fastest by more than the tolerance, then whatever might do as well with fewer workers: the plateau's edge.
+ */
+export function nextSetting(knowledge: Knowledge): Candidate | null {
+  const best = fastest(knowledge.measured);
+  const chosen = cheapestWithin(knowledge.measured, knowledge.tolerance);
+  const hasWorkers = knowledge.measured.some(({ setting }) => setting.numWorkers > 0);
+  if (best === null || chosen === null || !hasWorkers) return firstOf(knowledge);
+  const { batchesPerSecond } = best.score;
+  return (
+    mightBeFaster(knowledge, (1 + knowledge.tolerance) * batchesPerSecond) ??
+    mightBeCheaper(knowledge, (1 - knowledge.tolerance) * batchesPerSecond, chosen.setting)
+  );
+}
+
+/** With more CPUs than half as many again, the first trial with workers has this many. */
+const firstWorkers = 16;
+
+function firstOf({ workers }: Knowledge): Candidate | null {
+  const most = workers.unpinned.at(-1);
+  if (most === undefined) return null;
+  return {
+    workers: most > 1.5 * firstWorkers ? nearest(workers.unpinned, firstWorkers) : most,
+    pinMemory: false,
+  };
+}
+
+/** Counts that differ by less, relatively, are not worth a trial: for more speed, and for fewer workers. */
+const resolution = { faster: 0.25, cheaper: 0.15 };
+
+/** The setting with the most to hope for, if that is more than `rate`; its gap is halved, as its bound is but a bound. */
+function mightBeFaster(knowledge: Knowledge, rate: number): Candidate | null {
+  let hope: (Candidate & { bound: number }) | null = null;
+  for (const pinMemory of branches(knowledge)) {
+    const curve = curveOf(knowledge, pinMemory);
+    for (const workers of openCounts(knowledge, pinMemory)) {
+      if (curve.some((point) => Math.abs(point.workers - workers) <= resolution.faster * workers)) continue;
+      const bound = boundOf(knowledge, pinMemory, workers);
+      if (bound > rate && (hope === null || bound > hope.bound)) hope = { workers, pinMemory, bound };
+    }
+  }
+  if (hope === null) return null;
+  const { pinMemory } = hope;
+  const other = curveOf(knowledge, !pinMemory);
+  // One point beside one of the other kind says at once how the two kinds compare.
+  if (curveOf(knowledge, pinMemory).length === 0 && other.length > 0) {
+    const at = fastestPoint(other).workers;
+    const counts = openCounts(knowledge, pinMemory);
+    return { pinMemory, workers: nearest(counts, at) };
+  }
+  return { pinMemory, workers: splitGap(knowledge, pinMemory, hope.workers) };
+}
+
+/** Within the gap of unmeasured counts around `workers`: the expected knee, or the middle on a scale of ratios. */
+function splitGap(knowledge: Knowledge, pinMemory: boolean, workers: number): number {
+  const curve = curveOf(knowledge, pinMemory);
+  const counts = openCounts(knowledge, pinMemory);
+  const below = Math.max(0, ...curve.map((point) => point.workers).filter((count) => count < workers));
+  const above = Math.min(...curve.map((point) => point.workers).filter((count) => count > workers));
+  if (!Number.isFinite(above)) return counts.at(-1)!;
+  const inGap = counts.filter((count) => count > below && count < above);
+  const knee = expectedKnee(knowledge, curve);
+  if (below === 0 && knee !== null) return nearest(inGap, knee);
+  return nearest(inGap, Math.sqrt(Math.max(1, below) * above));
+}
+
+/** Beyond what the workers make without any loss, as much again for handing over and for uneven turns. */
+const kneeAllowance = 1.2;
+
+/** The workers that together make batches as fast as the curve's fastest point takes them. */
+function expectedKnee({ makeNsPerBatch }: Knowledge, curve: Curve): number | null {
+  if (makeNsPerBatch === null || curve.length === 0) return null;
+  return (kneeAllowance * fastestPoint(curve).score.batchesPerSecond * makeNsPerBatch) / 1e9;
+}
+
+/** Something that costs less than `chosen` and may still reach `rate`. */
+function mightBeCheaper(knowledge: Knowledge, rate: number, chosen: LoaderSetting): Candidate | null {
+  for (const pinMemory of branches(knowledge)) {
+    const curve = curveOf(knowledge, pinMemory);
+    const most = chosen.pinMemory && !pinMemory ? chosen.numWorkers : chosen.numWorkers - 1;
+    const open = openCounts(knowledge, pinMemory).filter(
+      (workers) => workers <= most && boundOf(knowledge, pinMemory, workers) >= rate,
+    );
+    if (open.length === 0 || most + 1 - open[0]! <= resolution.cheaper * most) continue;
+    // A curve lies above the straight line between two of its points: where that reaches the rate, the curve does.
+    const sure = open.find((workers) => (interpolated(curve, workers) ?? 0) >= rate) ?? most + 1;
+    return { pinMemory, workers: nearest(open, (open[0]! + Math.min(sure, open.at(-1)! + 1)) / 2) };
+  }
+  return null;
+}
+
+function branches({ workers }: Knowledge): boolean[] {
+  return workers.pinned === null ? [false] : [false, true];
+}
+
+function curveOf({ curves }: Knowledge, pinMemory: boolean): Curve {
+  return pinMemory ? curves.pinned : curves.unpinned;
+}
+
+/** Counts that were not measured yet. */
+function openCounts({ workers, curves }: Knowledge, pinMemory: boolean): number[] {
+  const [all, curve] = pinMemory
+    ? [workers.pinned ?? [], curves.pinned]
+    : [workers.unpinned, curves.unpinned];
+  return all.filter((count) => !curve.some((point) => point.workers === count));
+}
+
+/** The kind's own curve bounds a count, and so does the other kind's by what pinning does at the nearest counts. */
+function boundOf(knowledge: Knowledge, pinMemory: boolean, workers: number): number {
+  const own = curveOf(knowledge, pinMemory);
+  const other = curveOf(knowledge, !pinMemory);
+  const shared = own.flatMap((point) => {
+    const twin = other.find(({ workers: count }) => count === point.workers);
+    return twin === undefined
+      ? []
+      : [{ workers: point.workers, ratio: point.score.batchesPerSecond / twin.score.batchesPerSecond }];
+  });
+  const below = shared.filter((pair) => pair.workers < workers).at(-1);
+  const above = shared.find((pair) => pair.workers > workers);
+  const ratio = Math.max(below?.ratio ?? 0, above?.ratio ?? 0);
+  const byOther =
+    ratio === 0 ? Number.POSITIVE_INFINITY : ratio * upperBound(other, workers, knowledge.makeNsPerBatch);
+  return Math.min(upperBound(own, workers, knowledge.makeNsPerBatch), byOther);
+}
+
+function fastestPoint(curve: Curve): { workers: number; score: Score } {
+  return curve.reduce((best, point) =>
+    point.score.batchesPerSecond > best.score.batchesPerSecond ? point : best,
+  );
+}
+
+function nearest(counts: readonly number[], wanted: number): number {
+  return counts.reduce((best, count) => (Math.abs(count - wanted) < Math.abs(best - wanted) ? count : best));
+}

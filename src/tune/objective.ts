@@ -1,0 +1,66 @@
+import type { Trial } from "./probe.js";
+import type { LoaderSetting } from "./setting.js";
+import { droppedBatches, type SteadyState, steadyState } from "./steady-state.js";
+
+/** What settings are compared by: batches a second, with its interval. */
+export interface Score {
+  batchesPerSecond: number;
+  low: number;
+  high: number;
+  /** False where a trial had to end before the batches were dropped that were made ahead: a rough figure. */
+  isSettled: boolean;
+}
+
+/**
+ * The score of a setting: its steady state, or with `epochBatches` the rate over an epoch of so many batches from the
+ * loader's start, which counts the workers' start-up. The part of the epoch that was not waited for is added at the
+ * steady rate. A trial that has `ended` before its steady state has a rough score. Null where there is too little to say.
+ */
+export function scoreOf(
+  arrivalsNs: readonly number[],
+  setting: LoaderSetting,
+  epochBatches: number | null,
+  ended: boolean,
+): Score | null {
+  const settled = steadyState(arrivalsNs, droppedBatches(setting));
+  const isSettled = settled !== null && Number.isFinite(settled.high);
+  const steady = isSettled || !ended ? settled : steadyState(arrivalsNs, Math.ceil(arrivalsNs.length / 2));
+  if (epochBatches === null) return steady && { ...pick(steady), isSettled };
+  if (arrivalsNs.length >= epochBatches)
+    return wholeEpoch(arrivalsNs[epochBatches - 1]!, epochBatches, steady);
+  if (steady === null) return null;
+  const left = epochBatches - arrivalsNs.length;
+  const elapsedS = arrivalsNs.at(-1)! / 1e9;
+  const over = (batchesPerSecond: number) => epochBatches / (elapsedS + left / batchesPerSecond);
+  const { batchesPerSecond, low, high } = steady;
+  return { batchesPerSecond: over(batchesPerSecond), low: over(low), high: over(high), isSettled };
+}
+
+function pick({ batchesPerSecond, low, high }: SteadyState) {
+  return { batchesPerSecond, low, high };
+}
+
+/** Half the interval of an epoch that ends before there is a steady state: one epoch does not tell its own spread. */
+const assumedSpread = 0.1;
+
+/** One epoch was seen from end to end: its interval is as wide as the steady state's, which is all that is known. */
+function wholeEpoch(durationNs: number, batches: number, steady: SteadyState | null): Score {
+  const batchesPerSecond = (batches / durationNs) * 1e9;
+  if (steady === null) {
+    const by = (factor: number) => batchesPerSecond * factor;
+    return { batchesPerSecond, low: by(1 - assumedSpread), high: by(1 + assumedSpread), isSettled: true };
+  }
+  const scale = batchesPerSecond / steady.batchesPerSecond;
+  return { batchesPerSecond, low: steady.low * scale, high: steady.high * scale, isSettled: true };
+}
+
+/** Bytes that arrive in a second, in GB/s. */
+export function loaderGBps(score: Score, batchBytes: number): number {
+  return (score.batchesPerSecond * batchBytes) / 1e9;
+}
+
+/** A trial with enough to be compared. */
+export interface Scored {
+  trial: Trial;
+  score: Score;
+}

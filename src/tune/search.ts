@@ -1,0 +1,138 @@
+import { cheapestWithin, fastest, type Measured } from "./choose.js";
+import { nextSetting } from "./next-setting.js";
+import { defaultPrefetchFactor, type LoaderSetting, torchDefault, usualSetting } from "./setting.js";
+import type { Trials, TriedSetting } from "./trials.js";
+
+export interface SearchOptions {
+  /** Relative difference in rate that is not worth a worker. */
+  tolerance: number;
+  /** True when no time is left for another trial. */
+  isTimeUp(): boolean;
+  /** True when so much time was spent that a second look at what is chosen is not worth more of it. */
+  isEnough(): boolean;
+}
+
+/**
+ * Finds the cheapest of the fastest settings without trying all: no workers, many workers, the same pinned, then what
+ * nextSetting() asks for; a longer prefetch where the loop waits for workers that could do more; and at the end the
+ * chosen setting and the fastest once more. Its trials are in `trials`.
+ */
+export async function search(trials: Trials, options: SearchOptions): Promise<void> {
+  const isOver = () => options.isTimeUp() || trials.options.signal.aborted || trials.failedEverywhere;
+  const { facts } = trials.probe;
+  const firsts = [facts.startingPoint ?? torchDefault, usualSetting(0, false)];
+  if (facts.pinningOff === null) firsts.push(usualSetting(0, true));
+  for (const setting of firsts) {
+    if (!isOver() && trials.find(setting) === null) await trials.run(setting);
+  }
+  if (facts.workersOff === null) {
+    await tryWorkers(trials, options, isOver);
+    if (!isOver()) await tryPrefetch(trials, options);
+  }
+  if (!isOver()) await confirm(trials, options, isOver);
+}
+
+async function tryWorkers(trials: Trials, options: SearchOptions, isOver: () => boolean): Promise<void> {
+  const counts = workerCounts(trials);
+  const failed = { unpinned: new Set<number>(), pinned: new Set<number>() };
+  while (!isOver()) {
+    const open = (pinMemory: boolean) =>
+      counts.filter(
+        (workers) =>
+          !(pinMemory ? failed.pinned : failed.unpinned).has(workers) &&
+          trials.misfit(settingThatFits(trials, workers, pinMemory)) === null,
+      );
+    const next = nextSetting({
+      curves: { unpinned: curve(trials, counts, false), pinned: curve(trials, counts, true) },
+      measured: trials.measured,
+      workers: { unpinned: open(false), pinned: trials.probe.facts.pinningOff === null ? open(true) : null },
+      makeNsPerBatch: trials.makeNsPerBatch,
+      tolerance: options.tolerance,
+    });
+    if (next === null) return;
+    const tried = await trials.run(settingThatFits(trials, next.workers, next.pinMemory));
+    if (tried?.score === null || tried === null) {
+      (next.pinMemory ? failed.pinned : failed.unpinned).add(next.workers);
+    }
+  }
+}
+
+/** Every count that may be tried, from 1. */
+export function workerCounts({ options }: Trials): number[] {
+  return Array.from({ length: options.maxWorkers }, (_, index) => index + 1);
+}
+
+/** DataLoader's own prefetch_factor, or 1 where only that fits: a small /dev/shm holds more workers that way. */
+export function settingThatFits(trials: Trials, workers: number, pinMemory: boolean): LoaderSetting {
+  const usual = usualSetting(workers, pinMemory);
+  const shorter = usualSetting(workers, pinMemory, 1);
+  return trials.misfit(usual) !== null && trials.misfit(shorter) === null ? shorter : usual;
+}
+
+function curve(trials: Trials, counts: readonly number[], pinMemory: boolean) {
+  return counts.flatMap((workers) => {
+    const tried = trials.find(settingThatFits(trials, workers, pinMemory));
+    return tried?.score ? [{ workers, score: tried.score, waitingShare: waitingShare(tried) }] : [];
+  });
+}
+
+/** Of the time for a batch, what the loop waited for it. */
+function waitingShare({ trials, score }: TriedSetting): number | null {
+  const waitNs = trials.at(-1)?.waitNsPerBatch ?? null;
+  return waitNs === null || score === null ? null : (waitNs * score.batchesPerSecond) / 1e9;
+}
+
+/** A longer queue evens out samples of uneven cost: worth a trial where the loop waits although workers are idle. */
+async function tryPrefetch(trials: Trials, { tolerance }: SearchOptions): Promise<void> {
+  const chosen = cheapestWithin(trials.measured, tolerance);
+  if (chosen === null || chosen.setting.prefetchFactor !== defaultPrefetchFactor) return;
+  if (!waitsForIdleWorkers(trials, chosen)) return;
+  const { numWorkers, pinMemory } = chosen.setting;
+  await trials.run(usualSetting(numWorkers, pinMemory, 2 * defaultPrefetchFactor));
+}
+
+/** Of the time for a batch; less waiting than this leaves nothing to gain. */
+const notableWaiting = 0.1;
+/** Of what the workers could make. */
+const busyEnough = 0.8;
+
+function waitsForIdleWorkers(trials: Trials, { setting, score }: Measured): boolean {
+  const makeNs = trials.makeNsPerBatch;
+  const tried = trials.find(setting);
+  const waiting = tried === null ? null : waitingShare(tried);
+  if (makeNs === null || waiting === null || waiting < notableWaiting) return false;
+  return score.batchesPerSecond < (busyEnough * setting.numWorkers * 1e9) / makeNs;
+}
+
+/** Settings that are looked at again together. */
+const mostContenders = 3;
+/** How often, if there is time. */
+const mostTurns = 3;
+
+/**
+ * The fastest of many measurements is fast by luck in part, and others have missed by bad luck: those in doubt are
+ * measured anew, in turns, so that what the machine does meanwhile meets all of them alike.
+ */
+async function confirm(trials: Trials, options: SearchOptions, isOver: () => boolean): Promise<void> {
+  for (let turn = 0; turn < mostTurns; ++turn) {
+    for (const setting of inDoubt(trials.measured, options.tolerance)) {
+      if (isOver() || options.isEnough()) return;
+      await trials.run(setting);
+    }
+  }
+}
+
+/** The settings between which the choice is not certain yet, the fastest first; none where it is. */
+export function inDoubt(measured: readonly Measured[], tolerance: number): LoaderSetting[] {
+  const best = fastest(measured);
+  const chosen = cheapestWithin(measured, tolerance);
+  if (best === null || chosen === null) return [];
+  const contenders = measured
+    .filter(({ score }) => score.high >= (1 - tolerance) * best.score.batchesPerSecond)
+    .filter(({ score }) => score.batchesPerSecond >= (1 - 3 * tolerance) * best.score.batchesPerSecond)
+    .sort((a, b) => b.score.batchesPerSecond - a.score.batchesPerSecond)
+    .filter((one, index) => index < mostContenders || one === chosen);
+  const others = contenders.filter((one) => one !== chosen);
+  const isCertain = others.every(({ score }) => chosen.score.low >= (1 - tolerance) * score.high);
+  return isCertain ? [] : contenders.map(({ setting }) => setting);
+}

@@ -1,0 +1,92 @@
+"""What is in a batch, and copying it."""
+
+import collections.abc
+
+import torch
+
+
+class Contents:
+    """What is in one batch, as torch's own pin_memory() and a training script's `.to()` see it."""
+
+    def __init__(self, batch):
+        self.tensors = []
+        # Names of types that hold tensors which neither torch nor the type itself can pin, or copy.
+        self.unpinnable = []
+        self.uncopyable = []
+        self._pinnable = 0
+        self._visit(batch, True, True, 0)
+        self.bytes = sum(tensor.element_size() * tensor.nelement() for tensor in self.tensors)
+
+    @property
+    def can_pin(self):
+        """Some of it."""
+        return self._pinnable > 0
+
+    @property
+    def devices(self):
+        return sorted({tensor.device.type for tensor in self.tensors})
+
+    def description(self):
+        parts = ["%s %s" % (str(t.dtype).replace("torch.", ""), list(t.shape)) for t in self.tensors[:6]]
+        more = len(self.tensors) - 6
+        return " + ".join(parts + (["%d more" % more] if more > 0 else [])) or "no tensors"
+
+    def first_length(self):
+        return next((len(tensor) for tensor in self.tensors if tensor.dim() > 0), 1)
+
+    def _visit(self, value, pins, copies, depth):
+        if isinstance(value, torch.Tensor):
+            self.tensors.append(value)
+            self._pinnable += pins
+        elif isinstance(value, (str, bytes, int, float, type(None))) or depth > 8:
+            return
+        elif isinstance(value, collections.abc.Mapping):
+            for item in value.values():
+                self._visit(item, pins, copies, depth + 1)
+        elif isinstance(value, collections.abc.Sequence):
+            for item in value:
+                self._visit(item, pins, copies, depth + 1)
+        else:
+            self._visit_object(value, pins, copies, depth)
+
+    def _visit_object(self, value, pins, copies, depth):
+        before = len(self.tensors)
+        can_pin, can_copy = hasattr(value, "pin_memory"), hasattr(value, "to")
+        for item in list(getattr(value, "__dict__", {}).values()):
+            self._visit(item, pins and can_pin, copies and can_copy, depth + 1)
+        if len(self.tensors) == before:
+            return
+        name = type(value).__name__
+        if pins and not can_pin and name not in self.unpinnable:
+            self.unpinnable.append(name)
+        if copies and not can_copy and name not in self.uncopyable:
+            self.uncopyable.append(name)
+
+
+def copy(batch, device, non_blocking):
+    """The copies, in a list, of all that has a `.to()`; the rest stays where it is."""
+    copies = []
+    _copy(batch, device, non_blocking, copies)
+    return copies
+
+
+def _copy(value, device, non_blocking, copies):
+    if isinstance(value, (str, bytes, int, float, type(None))):
+        return
+    if hasattr(value, "to"):
+        copies.append(_to(value, device, non_blocking))
+    elif isinstance(value, collections.abc.Mapping):
+        for item in value.values():
+            _copy(item, device, non_blocking, copies)
+    elif isinstance(value, collections.abc.Sequence):
+        for item in value:
+            _copy(item, device, non_blocking, copies)
+
+
+def _to(value, device, non_blocking):
+    if isinstance(value, torch.Tensor):
+        return value.to(device, non_blocking=non_blocking)
+    try:
+        return value.to(device, non_blocking=non_blocking)
+    except TypeError:
+        return value.to(device)

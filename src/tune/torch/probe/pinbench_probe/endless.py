@@ -1,0 +1,73 @@
+"""Data without an end, so that no trial meets the edge of an epoch."""
+
+import torch
+from torch.utils.data import IterableDataset
+
+
+class EndlessSampler:
+    """Hands out what a sampler (or batch sampler) does, again and again.
+
+    Each DataLoader that gets it goes on where the last one stopped: trials that all began with the same samples would
+    find them in the page cache, all but the first.
+    """
+
+    def __init__(self, epochs):
+        # Called with the number of an epoch, for its iterator.
+        self._epochs = epochs
+        self._epoch = 0
+        self._rest = None
+
+    def __iter__(self):
+        is_fresh = False
+        while True:
+            if self._rest is None:
+                self._rest = iter(self._epochs(self._epoch))
+                self._epoch += 1
+                is_fresh = True
+            try:
+                item = next(self._rest)
+            except StopIteration:
+                self._rest = None
+                if is_fresh:
+                    return  # an epoch of nothing, as all others will be
+                continue
+            except BaseException:
+                self._rest = None
+                raise
+            is_fresh = False
+            yield item
+
+
+def shuffled_epochs(length, seed):
+    def epoch(number):
+        order = torch.randperm(length, generator=torch.Generator().manual_seed(seed + number))
+        # Converted as needed: a list of all the indices of a large data set takes a second.
+        for start in range(0, length, 4096):
+            yield from order[start:start + 4096].tolist()
+
+    return epoch
+
+
+def repeated_epochs(sampler):
+    def epoch(number):
+        if hasattr(sampler, "set_epoch"):
+            sampler.set_epoch(number)
+        return iter(sampler)
+
+    return epoch
+
+
+class EndlessIterable(IterableDataset):
+    """An IterableDataset that begins anew when it ends; picklable where the user's is."""
+
+    def __init__(self, dataset):
+        self.dataset = dataset
+
+    def __iter__(self):
+        while True:
+            is_empty = True
+            for sample in self.dataset:
+                is_empty = False
+                yield sample
+            if is_empty:
+                return

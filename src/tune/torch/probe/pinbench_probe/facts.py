@@ -1,0 +1,98 @@
+"""What the probe knows of the data once it has seen one batch."""
+
+import os
+import platform
+import resource
+
+import torch
+import torch.multiprocessing
+
+from .batch import Contents
+from .refusal import Refusal
+from .tracebacks import refuse_for
+
+
+def first_batch(source):
+    """One batch, made in this process: what fails here fails with every setting."""
+    try:
+        for batch in source.loader(0):
+            return Contents(batch)
+    except (Exception, SystemExit) as error:
+        hint = "It fails without workers as well; see that a plain loop over the DataLoader runs."
+        raise refuse_for(error, "The data set cannot make a batch", hint=hint) from None
+    raise Refusal("measurement", "The data set gives no batch.", "Its first epoch is empty.")
+
+
+def collect(source, contents, device, link, step_ns):
+    workers_off = _workers_off(contents)
+    return {
+        "device": device.name,
+        "runtime": "torch %s, Python %s" % (torch.__version__, platform.python_version()),
+        "batch": {
+            "samples": source.batch_size or contents.first_length(),
+            "bytes": contents.bytes,
+            "description": contents.description(),
+        },
+        "epochBatches": source.epoch_batches(),
+        "startingPoint": source.starting_point(),
+        "pinningOff": _pinning_off(contents, device),
+        "workersOff": workers_off,
+        "link": link,
+        "stepNs": step_ns,
+        "filesPerBatch": _files_per_batch(contents),
+        "fileLimit": _file_limit(),
+        "filesInUse": _files_in_use(),
+        "notes": source.notes() + _notes(contents, workers_off),
+    }
+
+
+def _workers_off(contents):
+    elsewhere = [device for device in contents.devices if device != "cpu"]
+    return "the batches are %s tensors" % " and ".join(elsewhere) if elsewhere else None
+
+
+def _pinning_off(contents, device):
+    if not device.is_cuda:
+        return "torch sees no GPU"
+    off = _workers_off(contents)
+    if off is not None:
+        return off
+    if not contents.tensors:
+        return "the batches hold no tensors"
+    if not contents.can_pin:
+        return "the batches are of the type %s, which has no pin_memory()" % contents.unpinnable[0]
+    return None
+
+
+def _notes(contents, workers_off):
+    notes = []
+    if workers_off is not None:
+        where = " and ".join(device for device in contents.devices if device != "cpu")
+        notes.append("The batches are on %s already: num_workers=0 and pin_memory=False are all there is." % where)
+    for name in contents.unpinnable:
+        said = "Batches hold a %s, which has no pin_memory(): torch pins nothing of it and does not say so."
+        notes.append(said % name)
+    for name in contents.uncopyable:
+        notes.append("Batches hold a %s, which has no to(): nothing of it is copied." % name)
+    if not contents.tensors:
+        notes.append("The batches hold no tensors that are seen: there is nothing to copy.")
+    return notes
+
+
+def _files_per_batch(contents):
+    """A received tensor keeps the descriptor of its shared memory for as long as it lives."""
+    if torch.multiprocessing.get_sharing_strategy() != "file_descriptor":
+        return 0
+    return len(contents.tensors)
+
+
+def _file_limit():
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def _files_in_use():
+    try:
+        return len(os.listdir("/proc/self/fd"))
+    except OSError:
+        return None

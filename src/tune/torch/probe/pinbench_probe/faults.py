@@ -1,0 +1,78 @@
+"""Names what went wrong in a trial."""
+
+import errno
+import re
+import threading
+
+from .failure import SHARED_HINT, failure
+from .system_faults import of_system
+from .tracebacks import UserTraceback
+
+STARTING, LOADING, COPYING = "starting", "loading", "copying"
+
+
+class DataEnded(Exception):
+    """An iterable data set that gave nothing when it was begun anew."""
+
+
+_thread_errors = []
+
+
+def remember_thread_errors():
+    """torch's pinning thread dies of some errors, of which the main one learns only that it is gone."""
+    previous = threading.excepthook
+
+    def hook(arguments):
+        _thread_errors.append(arguments.exc_value)
+        previous(arguments)
+
+    threading.excepthook = hook
+
+
+def describe(error, doing, setting, batches, workers):
+    """A failure as pinbench's TrialFailure, and `broken` where this process can run no further trial."""
+    while _thread_errors:
+        thread_error = _thread_errors.pop()
+        if "Pin memory thread exited" in str(error):
+            error = thread_error
+    return workers.fault(error) or _of_batch(error, doing, batches) or _of_dataset(error, setting)
+
+
+def _of_batch(error, doing, batches):
+    if isinstance(error, DataEnded):
+        if batches == 0:
+            return failure("data-ended", "The data set gives no batch.", None, everywhere=True)
+        said = "The data ended after %d batches, and gave nothing when it was begun anew." % batches
+        return failure("data-ended", said, "Have __iter__ begin at the start each time that it is called.")
+    found = UserTraceback(error)
+    system = of_system(found.error, getattr(error, "errno", None))
+    if system:
+        return dict(system, traceback=found.text)
+    if doing == COPYING:
+        said = "The batch cannot be copied to the device: %s." % found.error.rstrip(".")
+        return failure("custom-batch", said, None, traceback=found.text)
+    if "pin memory thread" in str(error) or (found.last_file or "").endswith("pin_memory.py"):
+        said = "The batch cannot be pinned: %s." % found.error.rstrip(".")
+        hint = "A batch of a type of its own needs a pin_memory() method that returns it."
+        return failure("custom-batch", said, hint)
+    if doing == STARTING and re.search(r"pickle|local object|local class|Can't get attribute", found.error):
+        said = "The data set cannot be sent to a worker: %s." % found.error.rstrip(".")
+        hint = "Workers that are spawned need it picklable: no lambda, no local class, no open file."
+        return failure("not-picklable", said, hint, traceback=found.text)
+    return None
+
+
+def _of_dataset(error, setting):
+    found = UserTraceback(error)
+    place = " (%s)" % found.place if found.place else ""
+    if isinstance(error, SystemExit):
+        return failure("dataset-raised", "The data set called sys.exit(%s)%s." % (error.code, place), None)
+    if "DataLoader timed out" in found.error:
+        hint = "The DataLoader's own timeout ended the trial."
+        return failure("hang", "No batch came in time: %s." % found.error.rstrip("."), hint)
+    in_semaphore = (found.last_file or "").endswith("synchronize.py")
+    if in_semaphore and isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return failure("shared-memory-full", "There is no room for a semaphore in /dev/shm.", SHARED_HINT)
+    where = "in a worker" if setting["numWorkers"] > 0 else "in the main process"
+    said = "The data set failed %s: %s%s." % (where, found.error.rstrip("."), place)
+    return failure("dataset-raised", said, None, traceback=found.text)

@@ -1,0 +1,96 @@
+"""Opens the data set and runs trials, as pinbench asks for."""
+
+import faulthandler
+import multiprocessing.process
+import os
+import sys
+
+from . import guard, target
+from .channel import Channel
+from .refusal import Refusal
+from .worker_start import tell_where_on_signal
+
+
+def main():
+    scratch = os.environ.pop("PINBENCH_PROBE_SCRATCH")
+    # A crash in native code leaves the user's line on stderr, where pinbench finds it.
+    faulthandler.enable()
+    kept = tell_where_on_signal(scratch, "main")  # noqa: F841, the file is open as long as this runs
+    # Sockets by which workers hand over batches, and semaphores: processes that are killed leave theirs behind, which
+    # is then found there and by that name.
+    config = multiprocessing.process.current_process()._config
+    config["tempdir"] = scratch
+    config["semprefix"] = "/" + guard.semaphore_prefix(scratch).rstrip("-")
+    stops = []
+    channel = Channel(lambda trial: [stop.ask(trial) for stop in stops])
+    try:
+        _serve(channel, channel.next_command(), stops, scratch)
+    except Refusal as refusal:
+        channel.send(
+            "refused",
+            kind=refusal.kind,
+            message=refusal.message,
+            hint=refusal.hint,
+            traceback=refusal.traceback,
+        )
+        sys.exit(1)
+
+
+def _serve(channel, options, stops, scratch):
+    target.check(options["target"])
+    if options["collate"] is not None:
+        target.check(options["collate"], "the collate function")
+    channel.send("phase", phase="torch was being imported")
+    _check_torch()
+    from . import device as devices
+    from . import facts, faults, source, step, tracebacks, trial
+
+    faults.remember_thread_errors()
+    device = devices.find()
+    channel.send("phase", phase="%s was being imported" % options["target"].rpartition(":")[0])
+    sys.argv = [options["target"].rpartition(":")[0]]
+    made_of = target.load(options["target"])
+    collate = None if options["collate"] is None else target.load(options["collate"])
+    if collate is not None and not callable(collate):
+        raise Refusal("usage", "%s is no function." % options["collate"])
+    channel.send("phase", phase="the data set was being made")
+    made = source.build(options["target"], made_of, options["kwargs"])
+    try:
+        data = source.Source(made, options["batchSize"], collate, options["shuffle"], options["seed"], scratch)
+    except Exception as error:  # of its __len__, for one
+        if isinstance(error, Refusal):
+            raise
+        raise tracebacks.refuse_for(error, "%s cannot be put into a DataLoader" % options["target"]) from None
+    channel.send("phase", phase="the first batch was being made")
+    contents = facts.first_batch(data)
+    channel.send("phase", phase="the device was being measured")
+    link = device.link(contents.bytes) if options["link"] else None
+    run_step, step_ns = step.make(options["step"], contents.bytes, device)
+    stop = trial.Stop()
+    stops.append(stop)
+    channel.send("ready", facts=facts.collect(data, contents, device, link, step_ns))
+    del contents
+
+    while True:
+        command = channel.next_command()
+        if command["type"] == "exit":
+            return
+        number, setting = command["trial"], command["setting"]
+        trial.Trial(number, setting, data, device, run_step, channel, stop, scratch).run()
+
+
+def _check_torch():
+    version = sys.version.split()[0]
+    try:
+        import torch
+    except ImportError as error:
+        if getattr(error, "name", None) == "torch":
+            said = "%s (Python %s) has no torch." % (sys.executable, version)
+        else:
+            said = "%s (Python %s) cannot import torch: %s." % (sys.executable, version, str(error).rstrip("."))
+        hint = "--python names another Python: the one of the training's environment."
+        raise Refusal("unavailable", said, hint) from None
+    numbers = tuple(int("".join(c for c in part if c.isdigit()) or 0) for part in torch.__version__.split(".")[:2])
+    if numbers < (1, 13):
+        said = "torch %s is too old." % torch.__version__
+        raise Refusal("unavailable", said, "torch 1.13 is the oldest that will do.")

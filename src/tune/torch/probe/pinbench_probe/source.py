@@ -1,0 +1,153 @@
+"""What the target gives: a Dataset and the settings under which a DataLoader is made of it."""
+
+import inspect
+
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler
+
+from .endless import EndlessIterable, EndlessSampler, repeated_epochs, shuffled_epochs
+from .refusal import Refusal
+from .tracebacks import refuse_for
+from .worker_start import WorkerStart
+
+# Of a DataLoader that was given, besides what says which samples make a batch.
+_TAKEN_OVER = ("collate_fn", "generator", "pin_memory_device", "in_order")
+_WITH_WORKERS_ONLY = ("timeout", "multiprocessing_context")
+
+
+def build(target, made_of, kwargs):
+    """Calls what must be called; a Dataset or a DataLoader."""
+    is_given = isinstance(made_of, (Dataset, DataLoader)) or (not callable(made_of) and _is_dataset(made_of))
+    if is_given:
+        if kwargs:
+            raise Refusal("usage", "%s takes no arguments: it is no function, and no class." % target)
+        return made_of
+    if not callable(made_of):
+        raise _no_dataset("%s is" % target, made_of)
+    try:
+        inspect.signature(made_of).bind(**kwargs)
+    except TypeError as error:
+        raise Refusal(
+            "usage",
+            "%s cannot be called with these arguments: %s." % (target, error),
+            "Its arguments are given with --kwargs.",
+        ) from None
+    except ValueError:
+        pass  # built in, with no signature to be seen
+    try:
+        made = made_of(**kwargs)
+    except (Exception, SystemExit) as error:
+        raise refuse_for(error, "%s failed" % target) from None
+    if not isinstance(made, DataLoader) and not _is_dataset(made):
+        raise _no_dataset("%s returned" % target, made)
+    return made
+
+
+def _is_dataset(value):
+    if isinstance(value, (Dataset, DataLoader)):
+        return True
+    if isinstance(value, (dict, str, bytes, tuple, type)):
+        return False
+    return hasattr(value, "__getitem__") and hasattr(value, "__len__")
+
+
+def _no_dataset(what, value):
+    return Refusal(
+        "usage",
+        "%s %s, which is neither a Dataset nor a DataLoader." % (what, type(value).__name__),
+        "Name a Dataset, a DataLoader, or a function that returns one of them.",
+    )
+
+
+class Source:
+    def __init__(self, made, batch_size, collate, shuffle, seed, scratch):
+        self._scratch = scratch
+        given = made if isinstance(made, DataLoader) else None
+        self.given = given
+        self.dataset = made if given is None else given.dataset
+        self.is_iterable = isinstance(self.dataset, IterableDataset)
+        self._arguments = {}
+        self._with_workers = {}
+        if given is not None:
+            for name in _TAKEN_OVER + _WITH_WORKERS_ONLY:
+                value = getattr(given, name, None)
+                if value is not None and value != "":
+                    kept = self._with_workers if name in _WITH_WORKERS_ONLY else self._arguments
+                    kept[name] = value
+        self._init_fn = None if given is None else given.worker_init_fn
+        if collate is not None:
+            self._arguments["collate_fn"] = collate
+        self._arguments.update(self._what_makes_a_batch(given, batch_size, shuffle, seed))
+        self.batch_size = self._arguments.get("batch_size")
+        self._looped = EndlessIterable(self.dataset) if self.is_iterable else self.dataset
+
+    def _what_makes_a_batch(self, given, batch_size, shuffle, seed):
+        if given is None and batch_size is None:
+            raise Refusal(
+                "usage", "A Dataset alone does not say how large a batch is.", "Give the training's with --batch-size."
+            )
+        own_batches = given is not None and given.batch_sampler is not None and given.batch_size is None
+        if own_batches and batch_size is not None:
+            raise Refusal(
+                "usage", "The DataLoader has a batch_sampler of its own, beside which there is no batch size.",
+                "Leave out --batch-size.",
+            )
+        if own_batches:
+            return {"batch_sampler": EndlessSampler(repeated_epochs(given.batch_sampler))}
+        chosen = {"batch_size": batch_size if batch_size is not None else given.batch_size}
+        if given is not None and chosen["batch_size"] is not None:
+            chosen["drop_last"] = given.drop_last
+        if self.is_iterable:
+            return chosen
+        if given is None:
+            length = len(self.dataset)
+            chosen["sampler"] = EndlessSampler(
+                shuffled_epochs(length, seed) if shuffle else repeated_epochs(range(length))
+            )
+        elif type(given.sampler) is RandomSampler and not given.sampler.replacement and given.generator is None:
+            chosen["sampler"] = EndlessSampler(shuffled_epochs(len(self.dataset), seed))
+        else:
+            chosen["sampler"] = EndlessSampler(repeated_epochs(given.sampler))
+        return chosen
+
+    def loader(self, workers, pin_memory=False, prefetch_factor=None, persistent_workers=False):
+        arguments = dict(self._arguments, num_workers=workers, pin_memory=pin_memory)
+        if workers > 0:
+            arguments.update(self._with_workers, persistent_workers=persistent_workers)
+            arguments["worker_init_fn"] = WorkerStart(self._init_fn, self._scratch, self.is_iterable)
+            if prefetch_factor is not None:
+                arguments["prefetch_factor"] = prefetch_factor
+        return DataLoader(self._looped, **arguments)
+
+    def epoch_batches(self):
+        """None where it is not known, as for all that is iterable."""
+        if self.is_iterable:
+            return None
+        try:
+            if self.batch_size is None:
+                return len(self.given)
+            length = len(self.dataset if self.given is None else self.given.sampler)
+        except (TypeError, NotImplementedError, AttributeError):
+            return None
+        whole, rest = divmod(length, self.batch_size)
+        return whole + (1 if rest and not self._arguments.get("drop_last") else 0)
+
+    def starting_point(self):
+        loader = self.given
+        if loader is None:
+            return None
+        return {
+            "numWorkers": loader.num_workers,
+            "pinMemory": bool(loader.pin_memory),
+            "prefetchFactor": loader.prefetch_factor if loader.num_workers > 0 else None,
+            "persistentWorkers": bool(loader.persistent_workers),
+            # A loader does not tell how its batches are copied.
+            "nonBlocking": False,
+        }
+
+    def notes(self):
+        notes = []
+        if self.given is not None and type(self.given) is not DataLoader:
+            notes.append("%s is measured as torch's own DataLoader with its settings." % type(self.given).__name__)
+        if self.given is not None and type(self.given.batch_sampler) not in (type(None), BatchSampler):
+            notes.append("Batches are chosen by the DataLoader's own %s." % type(self.given.batch_sampler).__name__)
+        return notes

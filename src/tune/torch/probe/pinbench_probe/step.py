@@ -1,0 +1,61 @@
+"""The training step that stands beside the loader: so many nanoseconds, or a stand-in for a real one."""
+
+import statistics
+import time
+
+import torch
+
+# ResNet-50 forward and backward: 12.3 GFLOP for an image of 602 112 bytes.
+FLOPS_PER_BYTE = 20_000
+# Of the matrices: large ones fill a GPU; a CPU is full with 512, and would take seconds for one product of the largest.
+_GPU_SIDES = (4096, 2048, 1024, 512, 256, 128)
+_CPU_SIDES = (512, 256, 128)
+
+
+def make(wanted, batch_bytes, device):
+    """(a function that starts the step, the nanoseconds that it takes alone), or (None, None)."""
+    if wanted is None:
+        return None, None
+    if wanted == "auto":
+        return _stand_in(batch_bytes, device)
+    duration = wanted["durationNs"]
+    if not device.is_cuda:
+        return (lambda: time.sleep(duration / 1e9)), duration
+    return _sleep_on_device(duration, device)
+
+
+def _sleep_on_device(duration, device):
+    # Long enough for the clock to come up, which is what it counts.
+    cycles = 20_000_000
+    took = [device.time_ns(lambda: torch.cuda._sleep(cycles)) for _ in range(6)]
+    cycles_per_ns = cycles / statistics.median(took[3:])
+    wanted = max(1, round(duration * cycles_per_ns))
+
+    def step():
+        torch.cuda._sleep(wanted)
+
+    return step, round(statistics.median(device.time_ns(step) for _ in range(3)))
+
+
+def _stand_in(batch_bytes, device):
+    flops = max(1, batch_bytes) * FLOPS_PER_BYTE
+    # The largest of which a step has some: it is to be made up of them.
+    sides = _GPU_SIDES if device.is_cuda else _CPU_SIDES
+    side = next((n for n in sides if flops >= 4 * 2 * n**3), sides[-1])
+    count = max(1, round(flops / (2 * side**3)))
+    dtype = torch.float16 if device.is_cuda else torch.float32
+    left = torch.randn(side, side, device=device.torch_device).to(dtype)
+    right = torch.randn(side, side, device=device.torch_device).to(dtype)
+    out = torch.empty_like(left)
+
+    def multiply(times):
+        with torch.no_grad():
+            for _ in range(times):
+                torch.matmul(left, right, out=out)
+
+    multiply(1)
+    # On a CPU the whole of it can take seconds, which all other repeats would take as well.
+    some = count if device.is_cuda else min(count, 2)
+    device.time_ns(lambda: multiply(some))
+    took = statistics.median(device.time_ns(lambda: multiply(some)) for _ in range(3))
+    return (lambda: multiply(count)), round(took * count / some)

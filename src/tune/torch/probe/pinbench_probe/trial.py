@@ -1,0 +1,120 @@
+"""One setting, from the start of its DataLoader until pinbench has seen enough."""
+
+import signal
+import threading
+import time
+
+from . import faults
+from .usage import Usage
+from .workers import Workers
+
+
+class Stopped(BaseException):
+    """Takes the main thread out of its wait for workers."""
+
+
+class Stop:
+    """Asks the running trial to end; set by the channel's thread, seen between two batches.
+
+    A wait for workers is cut short by a signal. The user's own code, which runs here where there are no workers, is
+    not: it would be left halfway.
+    """
+
+    def __init__(self):
+        self._trial = None
+        self.waits_for_workers = False
+        self._main = threading.main_thread().ident
+        signal.signal(signal.SIGUSR1, self._on_signal)
+
+    def ask(self, trial):
+        self._trial = trial
+        signal.pthread_kill(self._main, signal.SIGUSR1)
+
+    def asked(self, trial):
+        return self._trial == trial
+
+    def _on_signal(self, _signal, _frame):
+        if self.waits_for_workers:
+            self.waits_for_workers = False
+            raise Stopped
+
+
+class Trial:
+    def __init__(self, number, setting, source, device, step, channel, stop, scratch):
+        self._number = number
+        self._setting = setting
+        self._source = source
+        self._channel = channel
+        self._stop = stop
+        self._started_ns = 0
+        self._batches = 0
+        self._wait_ns = 0
+        # What the loop is at, for naming what goes wrong there.
+        self._doing = faults.STARTING
+        self._consumer = device.consumer(setting, step, self._arrived)
+        self._usage = Usage()
+        self._workers = Workers(self._usage, scratch)
+
+    def run(self):
+        """Tells the arrivals, then "ending" with all that is known, then (when the workers have gone) "ended"."""
+        failure = None
+        try:
+            try:
+                self._loop()
+                self._consumer.finish()
+            finally:
+                self._stop.waits_for_workers = False
+                self._workers.hush()
+        except Stopped:
+            _guarded(self._consumer.finish)
+        except BaseException as error:  # SystemExit as well: it is the data set's
+            failure = faults.describe(error, self._doing, self._setting, self._batches, self._workers)
+        summary = _guarded(lambda: self._usage.summary(self._workers.pids())) or {}
+        self._channel.flush_arrivals()
+        means = {"waitNs": self._mean(self._wait_ns), "copyNs": self._mean(self._consumer.copy_ns)}
+        self._channel.send("ending", trial=self._number, failure=failure, **means, **summary)
+        # What it holds of the last batches goes before the next trial begins.
+        self._consumer = None
+        _guarded(self._workers.end)
+        self._channel.send("ended", trial=self._number)
+
+    def _loop(self):
+        setting = self._setting
+        self._started_ns = time.perf_counter_ns()
+        loader = self._source.loader(
+            setting["numWorkers"], setting["pinMemory"], setting["prefetchFactor"], setting["persistentWorkers"]
+        )
+        iterator = iter(loader)
+        self._workers.watch(iterator)
+        has_workers = setting["numWorkers"] > 0
+        while not self._stop.asked(self._number):
+            self._doing = faults.LOADING
+            before = time.perf_counter_ns()
+            self._stop.waits_for_workers = has_workers
+            if self._stop.asked(self._number):
+                return  # before its signal could have an effect
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                raise faults.DataEnded from None
+            self._stop.waits_for_workers = False
+            self._wait_ns += time.perf_counter_ns() - before
+            self._doing = faults.COPYING
+            self._batches += 1
+            self._consumer.take(batch)
+            # As in a training loop, where the copy takes the name: the pages go back while the next is fetched.
+            del batch
+            self._usage.sample()
+
+    def _arrived(self, ns):
+        self._channel.arrived(ns - self._started_ns)
+
+    def _mean(self, sum_ns):
+        return sum_ns / self._batches if self._batches > 0 else None
+
+
+def _guarded(action):
+    try:
+        return action()
+    except Exception:
+        return None

@@ -1,0 +1,120 @@
+"""What a trial takes of the machine: shared and pinned memory, the workers' own, bytes from storage."""
+
+import os
+import re
+import time
+
+import torch
+
+_SHARED = "/dev/shm"
+_SAMPLE_NS = 10_000_000
+
+
+class Usage:
+    """Begins with the trial; `sample` is cheap enough for every batch."""
+
+    def __init__(self):
+        self._shared_before = self._shared_peak = _shared_bytes()
+        self._sampled_ns = 0
+        self._read_before = _read_bytes("self")
+        self._oom_kills_before = _oom_kills()
+        _reset_pinned_peak()
+
+    def sample(self):
+        now = time.perf_counter_ns()
+        if self._shared_before is not None and now - self._sampled_ns >= _SAMPLE_NS:
+            self._sampled_ns = now
+            self._shared_peak = max(self._shared_peak, _shared_bytes() or 0)
+
+    def oom_killed(self):
+        """Whether the kernel has killed something for memory in this control group since; None if it cannot be told."""
+        now = _oom_kills()
+        return None if now is None or self._oom_kills_before is None else now > self._oom_kills_before
+
+    def summary(self, workers):
+        """While the workers are still there."""
+        self._sampled_ns = 0
+        self.sample()
+        shared = None if self._shared_before is None else self._shared_peak - self._shared_before
+        return {
+            "sharedMemoryBytes": shared,
+            "pinnedBytes": _pinned_peak(),
+            "workerPrivateBytes": _sum(_private_bytes(pid) for pid in workers),
+            "storageReadBytes": _sum(self._storage_reads(workers)),
+        }
+
+    def _storage_reads(self, workers):
+        now = _read_bytes("self")
+        yield None if now is None or self._read_before is None else now - self._read_before
+        for pid in workers:
+            yield _read_bytes(pid)
+
+
+def _sum(values):
+    known = list(values)
+    return None if None in known else sum(known)
+
+
+def _shared_bytes():
+    try:
+        stat = os.statvfs(_SHARED)
+    except OSError:
+        return None
+    return (stat.f_blocks - stat.f_bfree) * stat.f_frsize
+
+
+def _read(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _read_bytes(pid):
+    """What storage delivered for a process; 0 for one that has ended, None where the kernel does not count."""
+    found = re.search(r"^read_bytes: (\d+)", _read("/proc/%s/io" % pid), re.M)
+    if found:
+        return int(found[1])
+    return 0 if pid != "self" and not os.path.exists("/proc/%s" % pid) else None
+
+
+def _private_bytes(pid):
+    text = _read("/proc/%s/smaps_rollup" % pid)
+    kilobytes = dict(re.findall(r"^(\w+):\s+(\d+) kB", text, re.M))
+    if "Private_Dirty" not in kilobytes:
+        return 0 if not os.path.exists("/proc/%s" % pid) else None
+    # A batch on its way is mapped by one process alone and counts as private there; it is in shared memory's sum.
+    return max(0, int(kilobytes["Private_Dirty"]) - int(kilobytes.get("Pss_Shmem", 0))) * 1024
+
+
+def _reset_pinned_peak():
+    reset = getattr(torch.cuda, "reset_peak_host_memory_stats", None)
+    if reset is not None and torch.cuda.is_available():
+        reset()
+
+
+def _pinned_peak():
+    """Highest use of pinned memory as torch's own allocator knows it; None before torch 2.8 or so."""
+    stats = getattr(torch.cuda, "host_memory_stats", None)
+    if stats is None or not torch.cuda.is_available():
+        return None
+    known = stats()
+    # "allocated" has in some versions what lies unused in the cache as well.
+    return next((int(known[key]) for key in ("active_bytes.peak", "allocated_bytes.peak") if key in known), None)
+
+
+def _oom_kills():
+    for line in _read("/proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            files = ("/sys/fs/cgroup%s/memory.events" % path, "/sys/fs/cgroup/memory.events")
+        elif "memory" in controllers.split(","):
+            files = ("/sys/fs/cgroup/memory%s/memory.oom_control" % path, "/sys/fs/cgroup/memory/memory.oom_control")
+        else:
+            continue
+        for file in files:
+            found = re.search(r"^oom_kill (\d+)", _read(file), re.M)
+            if found:
+                return int(found[1])
+    return None

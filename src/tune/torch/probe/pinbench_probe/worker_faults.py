@@ -1,0 +1,61 @@
+"""Names what a worker died of."""
+
+import json
+import signal
+
+from .failure import MEMORY_HINT, SHARED_HINT, failure
+from .system_faults import of_system
+from .worker_start import UNSENDABLE, unsendable_file
+
+
+def describe(pid, exit_code, usage, scratch):
+    """By a worker's exit code as multiprocessing has it: below 0 for a signal; None where it is not known."""
+    if exit_code is None:
+        return failure("worker-killed", "A worker ended, nobody knows of what.", None)
+    if exit_code == UNSENDABLE:
+        return _unsendable(pid, scratch)
+    if exit_code >= 0:
+        said = "A worker ended by itself, with exit code %d." % exit_code
+        return failure("worker-killed", said, "The data set, or a library that it uses, ended it.")
+    number = -exit_code
+    if number == signal.SIGBUS:
+        return failure("shared-memory-full", "A worker died of a bus error: /dev/shm is full.", SHARED_HINT)
+    if number == signal.SIGKILL:
+        return failure("worker-killed", *_killed(usage.oom_killed()))
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = "signal %d" % number
+    if number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE):
+        hint = "Some library of the data set crashes in a forked worker; multiprocessing_context='spawn' often helps."
+        return failure("worker-killed", "A worker crashed in native code (%s)." % name, hint)
+    return failure("worker-killed", "A worker was killed (%s)." % name, None)
+
+
+def _killed(for_memory):
+    """Message and hint for a SIGKILL; `for_memory` as Usage.oom_killed() tells."""
+    if for_memory:
+        return "The kernel killed a worker because memory ran out.", MEMORY_HINT
+    if for_memory is None:
+        return (
+            "A worker was killed (SIGKILL), most likely because memory ran out.",
+            MEMORY_HINT + " The kernel log tells (dmesg).",
+        )
+    return (
+        "A worker was killed (SIGKILL), though the kernel has counted no kill for memory.",
+        "Most likely something else guards the memory (a job scheduler, systemd-oomd, earlyoom). " + MEMORY_HINT,
+    )
+
+
+def _unsendable(pid, scratch):
+    """It has left a file about the batch that it could not send."""
+    try:
+        with open(unsendable_file(scratch, pid)) as file:
+            last = json.load(file)["text"].rstrip().split("\n")[-1]
+    except (OSError, ValueError):
+        last = "its error is lost"
+    return of_system(last, None) or failure(
+        "not-picklable",
+        "A worker cannot send its batch: %s." % last.rstrip("."),
+        "A batch must be picklable to come from a worker; have collate_fn return tensors and plain values.",
+    )

@@ -1,0 +1,54 @@
+"""What each DataLoader worker does before the user's worker_init_fn."""
+
+import faulthandler
+import json
+import multiprocessing.queues
+import os
+import signal
+import traceback
+
+from . import guard
+
+# pinbench sends it to all of a group that hangs; each process then writes where it is.
+WHERE_SIGNAL = signal.SIGUSR2
+# Exit status of a worker whose batch cannot be sent; torch would let the training wait for it for ever.
+UNSENDABLE = 83
+
+
+def tell_where_on_signal(scratch, name):
+    """On the signal, whoever holds the GIL, this process' stack goes to a file that pinbench reads."""
+    file = open(os.path.join(scratch, name + ".stack"), "w")
+    faulthandler.register(WHERE_SIGNAL, file=file, all_threads=False, chain=False)
+    return file
+
+
+class WorkerStart:
+    """A worker_init_fn around the user's; picklable where theirs is."""
+
+    def __init__(self, init_fn, scratch, wrapped):
+        self.init_fn = init_fn
+        self.scratch = scratch
+        # Whether the data set is inside one of pinbench's own, which the user's code must not get to see.
+        self.wrapped = wrapped
+
+    def __call__(self, worker_id):
+        from torch.utils.data import get_worker_info
+
+        guard.die_with_parent()
+        self._stack_file = tell_where_on_signal(self.scratch, "worker-%d" % worker_id)
+        multiprocessing.queues.Queue._on_queue_feeder_error = staticmethod(self._cannot_send)
+        info = get_worker_info()
+        if self.wrapped:
+            object.__setattr__(info, "dataset", info.dataset.dataset)
+        if self.init_fn is not None:
+            self.init_fn(worker_id)
+
+    def _cannot_send(self, error, _message):
+        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        with open(unsendable_file(self.scratch, os.getpid()), "w") as file:
+            json.dump({"type": type(error).__name__, "text": text}, file)
+        os._exit(UNSENDABLE)
+
+
+def unsendable_file(scratch, pid):
+    return os.path.join(scratch, "unsendable-%d.json" % pid)

@@ -1,0 +1,93 @@
+"""The worker processes of a DataLoader's iterator: their end, by their own doing and by ours."""
+
+import os
+import signal
+import threading
+import time
+
+from . import worker_faults
+
+# So long a worker may take to end by itself; a batch that it is in the middle of is of no use to anybody.
+_GRACE_SECONDS = 0.5
+# So long the end of a worker may come after the errors that it causes here.
+_EXIT_SECONDS = 0.3
+# What reading from a dead worker's socket gives.
+_SYMPTOMS = (ConnectionError, EOFError, FileNotFoundError)
+
+
+class Workers:
+    """Of one trial; empty until it has an iterator, and for one without workers."""
+
+    def __init__(self, usage, scratch):
+        self._usage = usage
+        self._scratch = scratch
+        self._iterator = None
+        self._handler = None
+
+    def watch(self, iterator):
+        self._iterator = iterator
+
+    def pids(self):
+        return [worker.pid for worker in self._processes() if worker.pid is not None]
+
+    def hush(self):
+        """Keeps torch from raising an error about a dead worker out of whatever this thread is doing then."""
+        while True:
+            try:
+                if self._handler is None:
+                    self._handler = signal.signal(signal.SIGCHLD, _nothing) or signal.SIG_DFL
+                return
+            except RuntimeError:
+                pass  # one that came just before; torch raises one a loader
+
+    def fault(self, error):
+        """The failure where a worker's death is behind an error."""
+        is_told = any(
+            str(each).startswith("DataLoader worker (pid") for each in (error, error.__cause__, error.__context__)
+        )
+        if not is_told and not isinstance(error, _SYMPTOMS):
+            return None
+        end = time.monotonic() + _EXIT_SECONDS
+        while True:
+            dead = [(worker.pid, worker.exitcode) for worker in self._processes() if worker.exitcode]
+            if dead or time.monotonic() > end:
+                break
+            time.sleep(0.01)
+        if not dead and not is_told:
+            return None
+        pid, exit_code = dead[0] if dead else (None, None)
+        return worker_faults.describe(pid, exit_code, self._usage, self._scratch)
+
+    def end(self):
+        """torch's own way, without its patience."""
+        processes = self._processes()
+        timer = threading.Timer(_GRACE_SECONDS, lambda: _kill(processes))
+        timer.start()
+        try:
+            if processes and hasattr(self._iterator, "_shutdown_workers"):
+                self._iterator._shutdown_workers()
+        finally:
+            self._iterator = None
+            timer.cancel()
+            _kill(processes)
+            for process in processes:
+                process.join(_GRACE_SECONDS)
+            if self._handler is not None:
+                signal.signal(signal.SIGCHLD, self._handler)
+                self._handler = None
+
+    def _processes(self):
+        return list(getattr(self._iterator, "_workers", None) or ())
+
+
+def _nothing(_signal, _frame):
+    """A function, as signals may be pending for which older Pythons call whatever stands there."""
+
+
+def _kill(processes):
+    for process in processes:
+        if process.pid is not None and process.exitcode is None:
+            try:
+                os.kill(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass

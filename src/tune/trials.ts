@@ -1,0 +1,128 @@
+import { fastest, type Measured } from "./choose.js";
+import { misfit } from "./fit.js";
+import type { MachineLimits } from "./machine.js";
+import { type Score, scoreOf } from "./objective.js";
+import type { Probe, Trial } from "./probe.js";
+import { type LoaderSetting, settingKey, usualSetting } from "./setting.js";
+import { enoughFor, type StoppingRule } from "./stopping.js";
+
+/** A setting that was tried, as often as it was. */
+export interface TriedSetting {
+  setting: LoaderSetting;
+  trials: Trial[];
+  /** Of all its trials together; null where none had enough batches. */
+  score: Score | null;
+}
+
+export interface SkippedSetting {
+  setting: LoaderSetting;
+  reason: string;
+}
+
+export interface TrialsOptions {
+  limits: MachineLimits;
+  /** Most workers of a setting: the CPUs of each rank, or what the user allows. */
+  maxWorkers: number;
+  /** Of trials; the search narrows what it must know better. */
+  stopping: StoppingRule;
+  timeoutNs: number;
+  signal: AbortSignal;
+  /** Before each trial: what is tried, and the best until now. */
+  onTrial(setting: LoaderSetting, best: Measured | null): void;
+}
+
+/** All trials of a search: runs them, one at a time, and keeps what came of them. */
+export class Trials {
+  readonly #tried = new Map<string, TriedSetting>();
+  readonly #skipped = new Map<string, SkippedSetting>();
+  #workerPrivateBytes = 0;
+
+  constructor(
+    readonly probe: Probe,
+    readonly options: TrialsOptions,
+  ) {}
+
+  /** In the order in which they were first tried. */
+  get tried(): TriedSetting[] {
+    return [...this.#tried.values()];
+  }
+
+  get skipped(): SkippedSetting[] {
+    return [...this.#skipped.values()];
+  }
+
+  get measured(): Measured[] {
+    return this.tried.flatMap(({ setting, score }) => (score === null ? [] : [{ setting, score }]));
+  }
+
+  /** Every further setting would fail as one has failed. */
+  get failedEverywhere(): boolean {
+    return this.tried.some(({ trials }) => trials.some(({ failure }) => failure?.everywhere));
+  }
+
+  /** What making a batch takes: the wait for it where the training process makes it itself; null where not tried. */
+  get makeNsPerBatch(): number | null {
+    return this.find(usualSetting(0, false))?.trials[0]?.waitNsPerBatch ?? null;
+  }
+
+  find(setting: LoaderSetting): TriedSetting | null {
+    return this.#tried.get(settingKey(setting)) ?? null;
+  }
+
+  /** Why a setting cannot be tried, kept among those skipped; null where it can. */
+  misfit(setting: LoaderSetting): string | null {
+    const { probe, options } = this;
+    const reason = misfit(setting, probe.facts, options, this.#workerPrivateBytes);
+    if (reason !== null) this.#skipped.set(settingKey(setting), { setting, reason });
+    return reason;
+  }
+
+  /** Tries a setting once (more), unless it does not fit. */
+  async run(setting: LoaderSetting, stopping: Partial<StoppingRule> = {}): Promise<TriedSetting | null> {
+    const { probe, options } = this;
+    if (this.misfit(setting) !== null) return null;
+    const best = fastest(this.measured);
+    options.onTrial(setting, best);
+    const rule = { ...options.stopping, ...stopping };
+    const trial = await probe.measure(setting, {
+      enough: enoughFor(setting, rule, best?.score ?? null),
+      signal: options.signal,
+      timeoutNs: options.timeoutNs,
+    });
+    return this.#keep(trial, rule.epochBatches);
+  }
+
+  #keep(trial: Trial, epochBatches: number | null): TriedSetting {
+    const key = settingKey(trial.setting);
+    const before = this.#tried.get(key);
+    const score = scoreOf(trial.arrivalsNs, trial.setting, epochBatches, true);
+    const tried: TriedSetting = {
+      setting: trial.setting,
+      trials: [...(before?.trials ?? []), trial],
+      score: pooled(before?.score ?? null, score),
+    };
+    this.#tried.set(key, tried);
+    const { numWorkers } = trial.setting;
+    if (numWorkers > 0 && trial.workerPrivateBytes !== null) {
+      this.#workerPrivateBytes = Math.max(this.#workerPrivateBytes, trial.workerPrivateBytes / numWorkers);
+    }
+    return tried;
+  }
+}
+
+/**
+ * Two scores of one setting as one: the mean, and an interval that holds both rates. What differs from one start of a
+ * loader to the next (where its memory lies, for one) shows only between trials.
+ */
+function pooled(a: Score | null, b: Score | null): Score | null {
+  if (a === null || b === null) return a ?? b;
+  const batchesPerSecond = (a.batchesPerSecond + b.batchesPerSecond) / 2;
+  const apart = Math.abs(a.batchesPerSecond - b.batchesPerSecond) / 2;
+  const half = (one: number, other: number) => Math.max(apart, Math.hypot(one, other) / 2);
+  return {
+    batchesPerSecond,
+    low: batchesPerSecond - half(a.batchesPerSecond - a.low, b.batchesPerSecond - b.low),
+    high: batchesPerSecond + half(a.high - a.batchesPerSecond, b.high - b.batchesPerSecond),
+    isSettled: a.isSettled && b.isSettled,
+  };
+}

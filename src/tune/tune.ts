@@ -1,0 +1,121 @@
+import { cpuModel, hostname } from "../host/system.js";
+import type { Tuning } from "../results/tuning.js";
+import type { Measured } from "./choose.js";
+import { measureGrid } from "./grid.js";
+import { cpusPerRank, type MachineLimits } from "./machine.js";
+import type { Probe } from "./probe.js";
+import { recommend, toDocument } from "./recommend.js";
+import { search } from "./search.js";
+import { type LoaderSetting, torchDefault } from "./setting.js";
+import { droppedBatches } from "./steady-state.js";
+import { usualStopping } from "./stopping.js";
+import { Trials, type TriedSetting } from "./trials.js";
+
+export interface TuneRequest {
+  limits: MachineLimits;
+  /** Most workers of a setting; null for as many as there are CPUs for each rank. */
+  maxWorkers: number | null;
+  budgetNs: number;
+  epochBatches: number | null;
+  /** So long without a batch is a hang. */
+  timeoutNs: number;
+  /** Measure a grid instead of searching. */
+  exhaustive: boolean;
+  version: string;
+  argv: string[];
+  startedAt: Date;
+  /** performance.now() at the start of all. */
+  startedMs: number;
+}
+
+/** A trial may take this much of the budget, however slow the loader. */
+const trialShare = 0.25;
+/** With so much of it spent, the search does not begin to look again at what it has found. */
+const confirmShare = 0.2;
+/** A grid takes as long as it takes, within reason: each setting as long as a search could need. */
+const gridBudgetFactor = 10;
+
+/**
+ * Measures settings with an open probe until the search is done or the budget is used, and says which one to take. An
+ * abort ends it with what there is. Rejects with a PinbenchError where the probe cannot go on.
+ */
+export async function tune(
+  probe: Probe,
+  request: TuneRequest,
+  signal: AbortSignal,
+  onTrial: (setting: LoaderSetting, best: Measured | null) => void = () => undefined,
+): Promise<Tuning> {
+  const searchStartedMs = performance.now();
+  const budgetNs = request.budgetNs * (request.exhaustive ? gridBudgetFactor : 1);
+  const deadline = AbortSignal.timeout(Math.ceil(budgetNs / 1e6));
+  const trials = new Trials(probe, {
+    limits: request.limits,
+    maxWorkers: request.maxWorkers ?? cpusPerRank(request.limits),
+    stopping: {
+      ...usualStopping,
+      mostNs: trialShare * request.budgetNs,
+      epochBatches: request.epochBatches,
+    },
+    timeoutNs: request.timeoutNs,
+    signal: AbortSignal.any([signal, deadline]),
+    onTrial,
+  });
+  const isTimeUp = () => deadline.aborted;
+  const isEnough = () => (performance.now() - searchStartedMs) * 1e6 > confirmShare * budgetNs;
+  const { tolerance } = usualStopping;
+  if (request.exhaustive) await measureGrid(trials, { isTimeUp });
+  else await search(trials, { tolerance, isTimeUp, isEnough });
+  const recommendation = recommend(trials, tolerance);
+  const nowMs = performance.now();
+  return {
+    schemaVersion: 1,
+    kind: "tuning",
+    tool: { name: "pinbench", version: request.version },
+    run: {
+      startedAt: request.startedAt.toISOString(),
+      wallNs: (nowMs - request.startedMs) * 1e6,
+      searchNs: (nowMs - searchStartedMs) * 1e6,
+      argv: request.argv,
+      status: statusOf(recommendation !== null, signal.aborted, deadline.aborted),
+    },
+    method: {
+      search: request.exhaustive ? "grid" : "adaptive",
+      epochBatches: request.epochBatches,
+      tolerance,
+      maxWorkers: trials.options.maxWorkers,
+    },
+    machine: { hostname: hostname(), cpuModel: cpuModel(), ...request.limits },
+    probe: probeRecord(probe),
+    tried: trials.tried.map(triedRecord),
+    skipped: trials.skipped,
+    startingScore: startingScore(trials),
+    recommendation,
+  };
+}
+
+function statusOf(hasResult: boolean, wasAborted: boolean, isTimeUp: boolean): Tuning["run"]["status"] {
+  if (wasAborted) return "aborted";
+  if (!hasResult) return "failed";
+  return isTimeUp ? "budget" : "complete";
+}
+
+function probeRecord({ facts }: Probe): Tuning["probe"] {
+  const { filesPerBatch: _, fileLimit: __, filesInUse: ___, ...record } = facts;
+  return record;
+}
+
+function triedRecord({ setting, score, trials }: TriedSetting): Tuning["tried"][number] {
+  return {
+    setting,
+    score: score && toDocument(score),
+    trials: trials.map(({ setting: _, ...trial }) => ({
+      ...trial,
+      droppedBatches: Math.min(droppedBatches(setting), trial.arrivalsNs.length),
+    })),
+  };
+}
+
+function startingScore(trials: Trials): Tuning["startingScore"] {
+  const score = trials.find(trials.probe.facts.startingPoint ?? torchDefault)?.score;
+  return score ? toDocument(score) : null;
+}

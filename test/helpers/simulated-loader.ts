@@ -1,0 +1,136 @@
+import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/probe.js";
+import { batchesInFlight, type LoaderSetting } from "../../src/tune/setting.js";
+
+/** A loader made of numbers: what the search does with it shows at once and is the same each time. */
+export interface SimulatedLoader {
+  /** Making a batch, by one worker. */
+  makeMs: number;
+  /** Handing a worker's batch over and copying it, in the training process; the same pinned. */
+  handOverMs: number;
+  handOverPinnedMs: number;
+  /** Copying a batch that the training process made itself; the same pinned. */
+  copyMs: number;
+  copyPinnedMs: number;
+  /** What each further worker adds to everybody's making, relative: memory bandwidth, caches, clocks. */
+  contention?: number;
+  startMsPerWorker?: number;
+  /** Relative standard deviation of each duration, and of a whole trial's speed. */
+  noise?: number;
+  trialNoise?: number;
+  /** Workers beyond this many have to share CPUs. */
+  cpus?: number;
+  /** Of samples: a batch in so many takes ten times as long. */
+  slowOneIn?: number;
+}
+
+export const simulatedFacts: ProbeFacts = {
+  kind: "torch",
+  source: "simulated.py:dataset",
+  device: "Simulated GPU",
+  runtime: "torch 2.11.0, Python 3.12.3",
+  batch: { samples: 64, bytes: 38_535_168, description: "float32 [64, 3, 224, 224]" },
+  epochBatches: 1000,
+  startingPoint: null,
+  pinningOff: null,
+  workersOff: null,
+  link: { pinnedBytesPerSecond: 55e9, pageableBytesPerSecond: 11e9 },
+  stepNs: null,
+  filesPerBatch: 1,
+  fileLimit: 1024,
+  filesInUse: 30,
+  notes: [],
+};
+
+/** A probe of such a loader. `spentNs` is the time that its trials would have taken. */
+export class SimulatedProbe implements Probe {
+  spentNs = 0;
+  readonly order: LoaderSetting[] = [];
+  readonly #random: () => number;
+
+  constructor(
+    readonly loader: SimulatedLoader,
+    readonly facts: ProbeFacts = simulatedFacts,
+    seed = 1,
+  ) {
+    this.#random = generator(seed);
+  }
+
+  measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
+    this.order.push(setting);
+    const arrivalsNs: number[] = [];
+    let waitNs = 0;
+    for (const [arrivalNs, waitedNs] of this.#arrivals(setting)) {
+      arrivalsNs.push(arrivalNs);
+      waitNs += waitedNs;
+      if (arrivalsNs.length % 4 === 0 && control.enough(arrivalsNs)) break;
+    }
+    this.spentNs += arrivalsNs.at(-1)! + 0.1e9 + setting.numWorkers * 0.01e9;
+    return Promise.resolve({
+      setting,
+      arrivalsNs,
+      aborted: false,
+      failure: null,
+      waitNsPerBatch: waitNs / arrivalsNs.length,
+      copyNsPerBatch: 1e6,
+      sharedMemoryBytes: batchesInFlight(setting) * this.facts.batch.bytes,
+      pinnedBytes: setting.pinMemory ? batchesInFlight(setting) * this.facts.batch.bytes : 0,
+      workerPrivateBytes: setting.numWorkers * 50e6,
+      storageReadBytes: 0,
+    });
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** When each batch arrives and how long it was waited for, without end: workers take turns, the loop takes in order. */
+  *#arrivals(setting: LoaderSetting): Generator<[number, number]> {
+    const { loader } = this;
+    const { numWorkers: workers, pinMemory } = setting;
+    const speed = 1 + (loader.trialNoise ?? 0) * this.#normal();
+    const ms = (duration: number) =>
+      (duration * 1e6 * Math.max(0.1, 1 + (loader.noise ?? 0) * this.#normal())) / speed;
+    const make = () => {
+      const crowded = 1 + (loader.contention ?? 0) * Math.max(0, workers - 1);
+      const shared = Math.max(1, workers / (loader.cpus ?? Number.POSITIVE_INFINITY));
+      const slow = loader.slowOneIn !== undefined && this.#random() * loader.slowOneIn < 1 ? 10 : 1;
+      return ms(loader.makeMs * crowded * shared * slow);
+    };
+    const startedNs = workers * (loader.startMsPerWorker ?? 20) * 1e6;
+    const free = Array.from({ length: workers }, () => startedNs);
+    const taken: number[] = [];
+    let nowNs = startedNs;
+    for (let batch = 0; ; ++batch) {
+      let readyNs: number;
+      if (workers === 0) {
+        readyNs = nowNs + make();
+      } else {
+        const worker = batch % workers;
+        const orderedNs = taken[batch - batchesInFlight(setting)] ?? startedNs;
+        readyNs = Math.max(free[worker]!, orderedNs) + make();
+        free[worker] = readyNs;
+      }
+      const waitedNs = Math.max(0, readyNs - nowNs);
+      taken.push(Math.max(nowNs, readyNs));
+      const copy =
+        workers === 0 ? [loader.copyMs, loader.copyPinnedMs] : [loader.handOverMs, loader.handOverPinnedMs];
+      nowNs = Math.max(nowNs, readyNs) + ms(copy[pinMemory ? 1 : 0]!);
+      yield [nowNs, waitedNs];
+    }
+  }
+
+  #normal(): number {
+    return Math.sqrt(-2 * Math.log(1 - this.#random())) * Math.cos(2 * Math.PI * this.#random());
+  }
+}
+
+/** Mulberry32. */
+export function generator(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let word = Math.imul(state ^ (state >>> 15), state | 1);
+    word ^= word + Math.imul(word ^ (word >>> 7), word | 61);
+    return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

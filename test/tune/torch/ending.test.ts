@@ -1,0 +1,97 @@
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { leftovers, marked, openFor, python, target, temporaryFolder, until, workers } from "./support.js";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** Not at once where the kernel, or a process that only sees that others are gone, has to do it. */
+async function expectNothingLeft(): Promise<void> {
+  const end = performance.now() + 5000;
+  while ((marked().length > 0 || leftovers().length > 0) && performance.now() < end) await sleep(20);
+  expect(marked()).toEqual([]);
+  expect(leftovers()).toEqual([]);
+}
+
+it("an abort ends a trial with what there is, and the probe goes on", async () => {
+  const probe = await openFor("data_sets.py:make", { batchSize: 4 });
+  const controller = new AbortController();
+  const trial = await probe.measure(
+    workers(2),
+    until(Number.POSITIVE_INFINITY, {
+      enough: (arrivals) => {
+        if (arrivals.length > 5) controller.abort();
+        return false;
+      },
+      signal: controller.signal,
+    }),
+  );
+  expect(trial).toMatchObject({ aborted: true, failure: null });
+  expect(trial.arrivalsNs.length).toBeGreaterThan(5);
+  expect(await probe.measure(workers(1), until(3))).toMatchObject({ aborted: false, failure: null });
+
+  const notStarted = await probe.measure(workers(1), until(3, { signal: AbortSignal.abort() }));
+  expect(notStarted).toMatchObject({ aborted: true, failure: null, arrivalsNs: [] });
+  await expect(
+    probe.measure(workers(0), {
+      ...until(1),
+      enough: () => {
+        throw new Error("enough failed");
+      },
+    }),
+  ).rejects.toThrow("enough failed");
+
+  await probe.close();
+  await expectNothingLeft();
+  expect(await probe.measure(workers(0), until(3))).toMatchObject({ aborted: true });
+});
+
+it("the signal of the options closes the probe, in the middle of a trial whose shared memory has names", async () => {
+  const controller = new AbortController();
+  const probe = await openFor("data_sets.py:make_shared_by_name", {
+    batchSize: 4,
+    signal: controller.signal,
+  });
+  expect(probe.facts.filesPerBatch).toBe(0);
+  expect(await probe.measure(workers(2), until(4))).toMatchObject({ failure: null });
+  const trial = await probe.measure(workers(2), {
+    ...until(1),
+    enough: (arrivals) => {
+      if (arrivals.length > 5) controller.abort();
+      return false;
+    },
+  });
+  expect(trial).toMatchObject({ aborted: true, failure: null });
+  await probe.close();
+  await expectNothingLeft();
+});
+
+it("nothing outlives a pinbench that was killed", async () => {
+  const dist = temporaryFolder();
+  const script = fileURLToPath(new URL("../../fixtures/tune/forever.mjs", import.meta.url));
+  const tsc = join(root, "node_modules/.bin/tsc");
+  execFileSync(tsc, ["-p", "tsconfig.json", "--outDir", dist, "--noCheck"], { cwd: root });
+  cpSync(join(root, "src/tune/torch/probe"), join(dist, "tune/torch/probe"), { recursive: true });
+  writeFileSync(join(dist, "package.json"), '{ "type": "module" }\n');
+  const before = leftovers();
+  for (const name of ["make_shared_by_name", "make_spawned"]) {
+    const child = spawn(process.execPath, [script, dist, python, target(`data_sets.py:${name}`)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.once("data", () => resolve());
+      child.once("exit", () => reject(new Error("It ended by itself.")));
+    });
+    // Node, Python, its guard, two workers, and the keepers of shared memory.
+    expect(marked().length).toBeGreaterThanOrEqual(6);
+    child.kill("SIGKILL");
+    const end = performance.now() + 10_000;
+    while ((marked().length > 0 || leftovers().length > before.length) && performance.now() < end)
+      await sleep(20);
+    expect(marked()).toEqual([]);
+    expect(leftovers()).toEqual(before);
+  }
+});

@@ -1,0 +1,95 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import type { Probe, Trial, TrialControl } from "../../../src/tune/probe.js";
+import { type LoaderSetting, torchDefault } from "../../../src/tune/setting.js";
+import { openTorchProbe, type TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
+
+/** A Python with torch. */
+export const python = process.env.PINBENCH_TEST_PYTHON ?? "/usr/bin/python3";
+
+const fixtures = fileURLToPath(new URL("../../fixtures/tune/", import.meta.url));
+
+export const target = (name: string) => `${fixtures}${name}`;
+
+export function options(name: string, changes: Partial<TorchProbeOptions> = {}): TorchProbeOptions {
+  return {
+    python,
+    target: target(name),
+    batchSize: null,
+    collate: null,
+    kwargs: {},
+    step: null,
+    shuffle: false,
+    seed: 1,
+    timeoutNs: 60e9,
+    signal: new AbortController().signal,
+    ...changes,
+  };
+}
+
+/** A probe that is closed when the test ends. */
+export async function openFor(name: string, changes: Partial<TorchProbeOptions> = {}): Promise<Probe> {
+  const probe = await openTorchProbe(options(name, changes));
+  onTestFinished(() => probe.close());
+  return probe;
+}
+
+/** Until so many batches have come. */
+export function until(batches: number, changes: Partial<TrialControl> = {}): TrialControl {
+  return {
+    enough: (arrivals) => arrivals.length >= batches,
+    signal: new AbortController().signal,
+    timeoutNs: 30e9,
+    ...changes,
+  };
+}
+
+export function workers(numWorkers: number, changes: Partial<LoaderSetting> = {}): LoaderSetting {
+  return { ...torchDefault, numWorkers, prefetchFactor: numWorkers > 0 ? 2 : null, ...changes };
+}
+
+export function isAscending({ arrivalsNs }: Trial): boolean {
+  return arrivalsNs.every((ns, i) => ns > 0 && (i === 0 || ns >= arrivalsNs[i - 1]!));
+}
+
+/** Marks the processes that this test file starts: each of them inherits it. */
+export const marker = `PINBENCH_TEST_MARKER=${process.pid}-${Math.random()}`;
+process.env.PINBENCH_TEST_MARKER = marker.split("=")[1];
+
+/** The processes with the marker in their environment, but for this one. */
+export function marked(text = marker): number[] {
+  return readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => pid > 0 && pid !== process.pid)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/environ`, "latin1").includes(text);
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** For all temporary files of this test file's processes. */
+const temporary = mkdtempSync(join(tmpdir(), "pb-"));
+process.env.TMPDIR = temporary;
+process.on("exit", () => rmSync(temporary, { recursive: true, force: true }));
+
+/** A folder for this test, removed when it ends. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(temporary, "test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Temporary files that are left, and shared memory whose process is gone, or that has a name of pinbench's. */
+export function leftovers(): string[] {
+  const shared = readdirSync("/dev/shm").filter((name) => {
+    const pid = /^torch_(\d+)_/.exec(name)?.[1];
+    return /^sem\.pinbench-/.test(name) || (pid !== undefined && !existsSync(`/proc/${pid}`));
+  });
+  return [...readdirSync(temporary), ...shared];
+}
