@@ -1,4 +1,13 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { verdicts } from "../src/regress/comparison.js";
 import { pinbench, runCli, start, temporaryFolder } from "./helpers/run-cli.js";
+import { testPython } from "./helpers/test-python.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const documents = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
@@ -67,6 +77,7 @@ const quickly: Readonly<Record<string, string>> = {
   compare: "--threshold '*=90%' --quiet",
   import: "--quiet",
   devices: "--backend emulated",
+  tune: `--python ${testPython} --backend emulated --budget 2s --max-workers 1 --quiet`,
 };
 
 const subcommandOf = (line: string) => /\bpinbench (\w+)/.exec(line)?.[1] ?? "";
@@ -94,6 +105,9 @@ describe("every command that the documents show works", () => {
     });
     expect(imported.exitCode).toBe(0);
     cpSync(inMaterial("old.json"), inMaterial("new.json"));
+    cpSync(join(root, "test/fixtures/docs"), material, { recursive: true });
+    mkdirSync(inMaterial("images"));
+    for (const name of ["a.jpg", "b.jpg"]) writeFileSync(join(material, "images", name), "x".repeat(9000));
   }, 60_000);
 
   afterAll(() => rmSync(material, { recursive: true, force: true }));

@@ -3,7 +3,7 @@ import { PinbenchError } from "../errors.js";
 import type { BackendChoice } from "../native/backend.js";
 import { parseDuration, parseSize } from "../plan/units.js";
 import type { TuningFormat } from "../report/tuning/format-names.js";
-import { parseWhole } from "./option-values.js";
+import { parseWait, parseWhole } from "./option-values.js";
 import { backendOption } from "./run-options.js";
 
 /** The flags of `pinbench tune` as commander leaves them. Times in nanoseconds, sizes in bytes. */
@@ -25,7 +25,7 @@ export interface TuneFlags {
   timeout: number;
   exhaustive?: boolean;
   backend: BackendChoice;
-  device: number;
+  device?: number;
   seed: number;
   format?: TuningFormat;
   json?: boolean;
@@ -70,11 +70,11 @@ export function addTuneOptions(command: Command): Command {
       "most workers (the CPUs of each rank)",
       parseCount("number of workers", 0),
     )
-    .option("--budget <time>", "time for the search (60s)", parseDuration, usualBudgetNs)
-    .option("--timeout <time>", "so long without a batch is a hang (30s)", parseDuration, usualTimeoutNs)
+    .option("--budget <time>", "time for the search (60s)", parseWait, usualBudgetNs)
+    .option("--timeout <time>", "so long without a batch is a hang (30s)", parseWait, usualTimeoutNs)
     .option("--exhaustive", "measure a grid instead of searching")
     .addOption(backendOption())
-    .option("--device <number>", "the device to copy to, without Python", parseWhole("device number"), 0)
+    .option("--device <number>", "the device to copy to, without Python", parseWhole("device number"))
     .option("--seed <number>", "seed of the samples' order", parseWhole("seed"), 1)
     .option("--json", "short for --format json")
     .option("--save <file>", "also write all of it to a JSON file")
@@ -90,7 +90,10 @@ function parseCount(what: string, least: number) {
   return (text: string): number => {
     const count = /^\d{1,7}$/.test(text) ? Number(text) : -1;
     if (count >= least && count <= mostOfAnything) return count;
-    throw new PinbenchError("usage", `"${text}" is not a ${what}: that is a whole number from ${least} up.`);
+    throw new PinbenchError(
+      "usage",
+      `"${text}" is not a ${what}: that is a whole number from ${least} to ${mostOfAnything}.`,
+    );
   };
 }
 

@@ -13,7 +13,7 @@ import type { TuneFlags } from "./tune-options.js";
 export async function openProbe(flags: TuneFlags, signal: AbortSignal): Promise<Probe> {
   const { torch } = flags;
   if (torch === undefined) return openNative(flags, signal);
-  refuse(flags, "with --torch", ["sampleBytes", "sampleCost", "data"]);
+  refuse(flags, "with --torch", ["sampleBytes", "sampleCost", "data", "device"]);
   return openTorchProbe({
     python: flags.python,
     target: torch,
@@ -38,7 +38,7 @@ async function openNative(flags: TuneFlags, signal: AbortSignal): Promise<Probe>
     });
   }
   const backend = await openBackend(flags.backend, loadAddon());
-  const device = backend.facts.devices.find(({ ordinal }) => ordinal === flags.device);
+  const device = backend.facts.devices.find(({ ordinal }) => ordinal === (flags.device ?? 0));
   if (device === undefined) {
     throw new PinbenchError("unavailable", `There is no device ${flags.device}.`, {
       hint: "pinbench devices lists them.",

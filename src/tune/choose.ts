@@ -22,8 +22,8 @@ export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
 }
 
 /**
- * The cheapest setting that reaches the fastest one's rate within `tolerance`: its interval must reach there, and so
- * must its rate itself, as an interval that is wide for want of batches recommends nothing.
+ * The cheapest setting that reaches the fastest one's rate within `tolerance`: by its rate, not by its interval, as one
+ * that is wide for want of batches recommends nothing.
  */
 export function cheapestWithin<M extends Measured>(measured: readonly M[], tolerance: number): M | null {
   const best = fastest(measured);

@@ -1,5 +1,5 @@
 import { formatSizeRounded } from "../plan/units.js";
-import type { MachineLimits } from "./machine.js";
+import { cpusPerRank, type MachineLimits } from "./machine.js";
 import type { ProbeFacts } from "./probe.js";
 import { batchesInFlight, type LoaderSetting } from "./setting.js";
 
@@ -21,12 +21,17 @@ export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerPrivateB
   const { numWorkers, pinMemory } = setting;
   const batches = batchesInFlight(setting) + batchesBeyondFlight;
   const sharedMemoryBytes = numWorkers === 0 ? 0 : batches * facts.batch.bytes;
-  const pinnedBytes = pinMemory ? batches * facts.batch.bytes : 0;
+  const pinnedBytes = pinMemory ? batches * pinnedBlockBytes(facts.batch.bytes) : 0;
   return {
     sharedMemoryBytes,
     memoryBytes: sharedMemoryBytes + pinnedBytes + numWorkers * workerPrivateBytes,
     files: numWorkers === 0 ? 0 : numWorkers * filesPerWorker + batches * facts.filesPerBatch,
   };
+}
+
+/** Pinned blocks are made in powers of two, to be of use again: by torch and by pinbench's model of it alike. */
+function pinnedBlockBytes(bytes: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1, bytes)));
 }
 
 /**
@@ -40,7 +45,7 @@ export function misfit(
   workerPrivateBytes: number,
 ): string | null {
   if (setting.numWorkers > maxWorkers) {
-    return `${setting.numWorkers} workers are more than the ${maxWorkers} that ${cpuReason(limits)}`;
+    return `${setting.numWorkers} workers are more than the ${maxWorkers} that ${workersReason(limits, maxWorkers)}`;
   }
   const need = needOf(setting, facts, workerPrivateBytes);
   const { ranks } = limits;
@@ -57,8 +62,10 @@ export function misfit(
   return null;
 }
 
-/** What limits the workers, as in "16 that the CPUs allow". */
-export function cpuReason({ usableCpus, cpuQuota, ranks }: MachineLimits): string {
+/** What limits the workers, as in "more than the 16 that 16 CPUs allow". */
+function workersReason(limits: MachineLimits, maxWorkers: number): string {
+  if (maxWorkers !== cpusPerRank(limits)) return "--max-workers allows";
+  const { usableCpus, cpuQuota, ranks } = limits;
   const cpus = `${usableCpus} CPUs${cpuQuota === null ? "" : ` (the cgroup's quota is ${cpuQuota})`}`;
   return ranks === 1 ? `${cpus} allow` : `${cpus} allow each of ${ranks} ranks`;
 }

@@ -1,4 +1,5 @@
 import { statfsSync } from "node:fs";
+import { join } from "node:path";
 import { cpuQuota, usableCpuCount } from "../host/cpus.js";
 import { memoryAvailableBytes } from "../host/memory.js";
 
@@ -19,14 +20,14 @@ export function machineLimits(ranks: number, root = "/"): MachineLimits {
     usableCpus: usableCpuCount(root),
     cpuQuota: cpuQuota(root),
     memoryAvailableBytes: memoryAvailableBytes(root),
-    sharedMemoryBytes: freeSharedMemoryBytes(),
+    sharedMemoryBytes: freeSharedMemoryBytes(root),
     ranks,
   };
 }
 
-function freeSharedMemoryBytes(): number | null {
+function freeSharedMemoryBytes(root: string): number | null {
   try {
-    const { bavail, bsize } = statfsSync("/dev/shm");
+    const { bavail, bsize } = statfsSync(join(root, "dev/shm"));
     return bavail * bsize;
   } catch {
     return null;

@@ -58,7 +58,7 @@ function mightBeFaster(knowledge: Knowledge, rate: number): Candidate | null {
   for (const pinMemory of branches(knowledge)) {
     const curve = curveOf(knowledge, pinMemory);
     for (const workers of openCounts(knowledge, pinMemory)) {
-      if (curve.some((point) => Math.abs(point.workers - workers) <= resolution.faster * workers)) continue;
+      if (neighbours(curve, workers).length > 0) continue;
       const bound = boundOf(knowledge, pinMemory, workers);
       if (bound > rate && (hope === null || bound > hope.bound)) hope = { workers, pinMemory, bound };
     }
@@ -142,9 +142,20 @@ function boundOf(knowledge: Knowledge, pinMemory: boolean, workers: number): num
   const below = shared.filter((pair) => pair.workers < workers).at(-1);
   const above = shared.find((pair) => pair.workers > workers);
   const ratio = Math.max(below?.ratio ?? 0, above?.ratio ?? 0);
-  const byOther =
-    ratio === 0 ? Number.POSITIVE_INFINITY : ratio * upperBound(other, workers, knowledge.makeNsPerBatch);
+  const byOther = ratio === 0 ? Number.POSITIVE_INFINITY : ratio * hopeOf(other, workers, knowledge);
   return Math.min(upperBound(own, workers, knowledge.makeNsPerBatch), byOther);
+}
+
+/** What a count may bring beside what its neighbours brought: nothing more, where there are any. */
+function hopeOf(curve: Curve, workers: number, { makeNsPerBatch }: Knowledge): number {
+  const near = neighbours(curve, workers);
+  if (near.length === 0) return upperBound(curve, workers, makeNsPerBatch);
+  return Math.max(...near.map(({ score }) => score.batchesPerSecond));
+}
+
+/** Points so near that the count itself need not be tried. */
+function neighbours(curve: Curve, workers: number): Curve {
+  return curve.filter((point) => Math.abs(point.workers - workers) <= resolution.faster * workers);
 }
 
 function fastestPoint(curve: Curve): { workers: number; score: Score } {

@@ -1,4 +1,3 @@
-import type { Trial } from "./probe.js";
 import type { LoaderSetting } from "./setting.js";
 import { droppedBatches, type SteadyState, steadyState } from "./steady-state.js";
 
@@ -24,7 +23,7 @@ export function scoreOf(
 ): Score | null {
   const settled = steadyState(arrivalsNs, droppedBatches(setting));
   const isSettled = settled !== null && Number.isFinite(settled.high);
-  const steady = isSettled || !ended ? settled : steadyState(arrivalsNs, Math.ceil(arrivalsNs.length / 2));
+  const steady = isSettled || !ended ? settled : roughState(arrivalsNs);
   if (epochBatches === null) return steady && { ...pick(steady), isSettled };
   if (arrivalsNs.length >= epochBatches)
     return wholeEpoch(arrivalsNs[epochBatches - 1]!, epochBatches, steady);
@@ -34,6 +33,18 @@ export function scoreOf(
   const over = (batchesPerSecond: number) => epochBatches / (elapsedS + left / batchesPerSecond);
   const { batchesPerSecond, low, high } = steady;
   return { batchesPerSecond: over(batchesPerSecond), low: over(low), high: over(high), isSettled };
+}
+
+/**
+ * For want of a steady state: the second half of what came, but no faster than all of it since the loader was started,
+ * as the first batches of many workers come at once.
+ */
+function roughState(arrivalsNs: readonly number[]): SteadyState | null {
+  const half = steadyState(arrivalsNs, Math.ceil(arrivalsNs.length / 2));
+  if (half === null) return null;
+  const sinceStart = (arrivalsNs.length / arrivalsNs.at(-1)!) * 1e9;
+  if (half.batchesPerSecond <= sinceStart) return half;
+  return { ...half, batchesPerSecond: sinceStart, low: Math.min(half.low, sinceStart) };
 }
 
 function pick({ batchesPerSecond, low, high }: SteadyState) {
@@ -46,7 +57,7 @@ const assumedSpread = 0.1;
 /** One epoch was seen from end to end: its interval is as wide as the steady state's, which is all that is known. */
 function wholeEpoch(durationNs: number, batches: number, steady: SteadyState | null): Score {
   const batchesPerSecond = (batches / durationNs) * 1e9;
-  if (steady === null) {
+  if (steady === null || !Number.isFinite(steady.high)) {
     const by = (factor: number) => batchesPerSecond * factor;
     return { batchesPerSecond, low: by(1 - assumedSpread), high: by(1 + assumedSpread), isSettled: true };
   }
@@ -57,10 +68,4 @@ function wholeEpoch(durationNs: number, batches: number, steady: SteadyState | n
 /** Bytes that arrive in a second, in GB/s. */
 export function loaderGBps(score: Score, batchBytes: number): number {
   return (score.batchesPerSecond * batchBytes) / 1e9;
-}
-
-/** A trial with enough to be compared. */
-export interface Scored {
-  trial: Trial;
-  score: Score;
 }

@@ -32,7 +32,7 @@ const hiddenShare = 0.95;
 const fullLinkShare = 0.8;
 /** Workers that bring so much of what they could make are at work all the time. */
 const busyShare = 0.7;
-/** Half of the time: what the training process does most. */
+/** Half of the time that the data take: what the training process does most. */
 const mostOfTheTime = 0.5;
 
 function limitOf(trials: Trials, workers: number, score: Score, facts: ProbeFacts): Recommendation["limit"] {
@@ -42,9 +42,9 @@ function limitOf(trials: Trials, workers: number, score: Score, facts: ProbeFact
   if (link !== null && bytesPerSecond >= fullLinkShare * link.pinnedBytesPerSecond) return "link";
   const makeNs = trials.makeNsPerBatch;
   if (makeNs === null) return "hand-over";
-  const busy = (makeNs * score.batchesPerSecond) / 1e9;
-  if (workers === 0) return busy >= mostOfTheTime ? "process" : "hand-over";
-  return busy >= busyShare * workers ? "workers" : "hand-over";
+  const batchNs = 1e9 / score.batchesPerSecond;
+  if (workers === 0) return makeNs >= mostOfTheTime * (batchNs - (stepNs ?? 0)) ? "process" : "hand-over";
+  return makeNs >= busyShare * workers * batchNs ? "workers" : "hand-over";
 }
 
 /** Of the time from one batch to the next, what the step alone would not take. */

@@ -52,9 +52,25 @@ async function tryWorkers(trials: Trials, options: SearchOptions, isOver: () => 
     if (next === null) return;
     const tried = await trials.run(settingThatFits(trials, next.workers, next.pinMemory));
     if (tried?.score === null || tried === null) {
-      (next.pinMemory ? failed.pinned : failed.unpinned).add(next.workers);
+      for (const workers of noBetter(trials, counts, next)) {
+        (next.pinMemory ? failed.pinned : failed.unpinned).add(workers);
+      }
     }
   }
+}
+
+/**
+ * The count that failed and those from half-way between it and the most that did not: what runs out with so many workers
+ * does so with nearly as many, and one failure after the other would use up the budget.
+ */
+function noBetter(
+  trials: Trials,
+  counts: readonly number[],
+  { workers, pinMemory }: { workers: number; pinMemory: boolean },
+): number[] {
+  const good = curve(trials, counts, pinMemory).filter((point) => point.workers < workers);
+  const most = good.at(-1)?.workers ?? 0;
+  return counts.filter((count) => count === workers || (count > (most + workers) / 2 && count > most));
 }
 
 /** Every count that may be tried, from 1. */
@@ -92,7 +108,7 @@ async function tryPrefetch(trials: Trials, { tolerance }: SearchOptions): Promis
 }
 
 /** Of the time for a batch; less waiting than this leaves nothing to gain. */
-const notableWaiting = 0.1;
+const notableWaiting = 0.3;
 /** Of what the workers could make. */
 const busyEnough = 0.8;
 
@@ -122,6 +138,9 @@ async function confirm(trials: Trials, options: SearchOptions, isOver: () => boo
   }
 }
 
+/** Of the workers of the chosen setting: a saving that is worth a second look at a setting that nearly does. */
+const muchCheaper = 0.75;
+
 /** The settings between which the choice is not certain yet, the fastest first; none where it is. */
 export function inDoubt(measured: readonly Measured[], tolerance: number): LoaderSetting[] {
   const best = fastest(measured);
@@ -132,7 +151,11 @@ export function inDoubt(measured: readonly Measured[], tolerance: number): Loade
     .filter(({ score }) => score.batchesPerSecond >= (1 - 3 * tolerance) * best.score.batchesPerSecond)
     .sort((a, b) => b.score.batchesPerSecond - a.score.batchesPerSecond)
     .filter((one, index) => index < mostContenders || one === chosen);
-  const others = contenders.filter((one) => one !== chosen);
-  const isCertain = others.every(({ score }) => chosen.score.low >= (1 - tolerance) * score.high);
+  const isCertain = contenders.every(
+    (one) =>
+      one === chosen ||
+      (chosen.score.low >= (1 - tolerance) * one.score.high &&
+        one.setting.numWorkers > muchCheaper * chosen.setting.numWorkers),
+  );
   return isCertain ? [] : contenders.map(({ setting }) => setting);
 }

@@ -10,7 +10,7 @@ import { enoughFor, type StoppingRule } from "./stopping.js";
 export interface TriedSetting {
   setting: LoaderSetting;
   trials: Trial[];
-  /** Of all its trials together; null where none had enough batches. */
+  /** Of all its trials together; null where none had enough batches, or one of them failed. */
   score: Score | null;
 }
 
@@ -48,7 +48,7 @@ export class Trials {
   }
 
   get skipped(): SkippedSetting[] {
-    return [...this.#skipped.values()];
+    return [...this.#skipped].filter(([key]) => !this.#tried.has(key)).map(([, skipped]) => skipped);
   }
 
   get measured(): Measured[] {
@@ -96,10 +96,11 @@ export class Trials {
     const key = settingKey(trial.setting);
     const before = this.#tried.get(key);
     const score = scoreOf(trial.arrivalsNs, trial.setting, epochBatches, true);
+    const trials = [...(before?.trials ?? []), trial];
     const tried: TriedSetting = {
       setting: trial.setting,
-      trials: [...(before?.trials ?? []), trial],
-      score: pooled(before?.score ?? null, score),
+      trials,
+      score: trials.some(isBroken) ? null : pooled(before?.score ?? null, score, trials.length - 1),
     };
     this.#tried.set(key, tried);
     const { numWorkers } = trial.setting;
@@ -110,15 +111,26 @@ export class Trials {
   }
 }
 
+/** However fast it was until then, a setting that failed is not to be recommended. Data that end are no fault of it. */
+function isBroken({ failure }: Trial): boolean {
+  return failure !== null && failure.fault !== "data-ended";
+}
+
 /**
- * Two scores of one setting as one: the mean, and an interval that holds both rates. What differs from one start of a
- * loader to the next (where its memory lies, for one) shows only between trials.
+ * The score of `trials` trials of a setting and that of one more as one: the mean, and an interval that holds both
+ * rates. What differs from one start of a loader to the next (where its memory lies, for one) shows only between trials.
+ * A rough figure, of a trial that was cut off, adds nothing to one that is settled.
  */
-function pooled(a: Score | null, b: Score | null): Score | null {
+function pooled(a: Score | null, b: Score | null, trials: number): Score | null {
   if (a === null || b === null) return a ?? b;
-  const batchesPerSecond = (a.batchesPerSecond + b.batchesPerSecond) / 2;
-  const apart = Math.abs(a.batchesPerSecond - b.batchesPerSecond) / 2;
-  const half = (one: number, other: number) => Math.max(apart, Math.hypot(one, other) / 2);
+  if (a.isSettled !== b.isSettled) return a.isSettled ? a : b;
+  const share = 1 / (trials + 1);
+  const batchesPerSecond = (1 - share) * a.batchesPerSecond + share * b.batchesPerSecond;
+  const apart = Math.max(
+    Math.abs(a.batchesPerSecond - batchesPerSecond),
+    Math.abs(b.batchesPerSecond - batchesPerSecond),
+  );
+  const half = (one: number, other: number) => Math.max(apart, Math.hypot((1 - share) * one, share * other));
   return {
     batchesPerSecond,
     low: batchesPerSecond - half(a.batchesPerSecond - a.low, b.batchesPerSecond - b.low),

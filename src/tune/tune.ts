@@ -34,6 +34,8 @@ const trialShare = 0.25;
 const confirmShare = 0.2;
 /** A grid takes as long as it takes, within reason: each setting as long as a search could need. */
 const gridBudgetFactor = 10;
+/** What Node's timers hold; a longer one would ring at once. */
+const longestTimerMs = 2 ** 31 - 1;
 
 /**
  * Measures settings with an open probe until the search is done or the budget is used, and says which one to take. An
@@ -47,7 +49,7 @@ export async function tune(
 ): Promise<Tuning> {
   const searchStartedMs = performance.now();
   const budgetNs = request.budgetNs * (request.exhaustive ? gridBudgetFactor : 1);
-  const deadline = AbortSignal.timeout(Math.ceil(budgetNs / 1e6));
+  const deadline = AbortSignal.timeout(Math.min(longestTimerMs, Math.ceil(budgetNs / 1e6)));
   const trials = new Trials(probe, {
     limits: request.limits,
     maxWorkers: request.maxWorkers ?? cpusPerRank(request.limits),

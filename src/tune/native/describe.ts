@@ -18,7 +18,7 @@ export function describeProbe(
     batch: {
       samples: batchSamples,
       bytes: batchSamples * sampleBytes,
-      description: `${batchSamples} ${batchSamples === 1 ? "sample" : "samples"} of ${sampleBytes} B`,
+      description: `uint8 [${batchSamples}, ${sampleBytes}]`,
     },
     epochBatches: data === null ? null : Math.ceil(data.files.length / batchSamples),
     startingPoint: null,

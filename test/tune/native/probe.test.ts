@@ -20,7 +20,7 @@ describe("what a native probe says of itself", () => {
       source: "generated samples of 1000 B, 500 us each",
       device: "a device",
       runtime: null,
-      batch: { samples: 4, bytes: 4000, description: "4 samples of 1000 B" },
+      batch: { samples: 4, bytes: 4000, description: "uint8 [4, 1000]" },
       epochBatches: null,
       link: { pinnedBytesPerSecond: 4e6, pageableBytesPerSecond: 1e6 },
       stepNs: 5e6,

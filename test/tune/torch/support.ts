@@ -6,9 +6,9 @@ import { onTestFinished } from "vitest";
 import type { Probe, Trial, TrialControl } from "../../../src/tune/probe.js";
 import { type LoaderSetting, torchDefault } from "../../../src/tune/setting.js";
 import { openTorchProbe, type TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
+import { testPython } from "../../helpers/test-python.js";
 
-/** A Python with torch. */
-export const python = process.env.PINBENCH_TEST_PYTHON ?? "/usr/bin/python3";
+export { testPython as python };
 
 const fixtures = fileURLToPath(new URL("../../fixtures/tune/", import.meta.url));
 
@@ -16,7 +16,7 @@ export const target = (name: string) => `${fixtures}${name}`;
 
 export function options(name: string, changes: Partial<TorchProbeOptions> = {}): TorchProbeOptions {
   return {
-    python,
+    python: testPython,
     target: target(name),
     batchSize: null,
     collate: null,

@@ -19,6 +19,7 @@ class Usage:
         self._read_before = _read_bytes("self")
         self._oom_kills_before = _oom_kills()
         _reset_pinned_peak()
+        self._pinned_before = _pinned_counts()
 
     def sample(self):
         now = time.perf_counter_ns()
@@ -38,7 +39,7 @@ class Usage:
         shared = None if self._shared_before is None else self._shared_peak - self._shared_before
         return {
             "sharedMemoryBytes": shared,
-            "pinnedBytes": _pinned_peak(),
+            "pinnedBytes": _pinned_peak(self._pinned_before),
             "workerPrivateBytes": _sum(_private_bytes(pid) for pid in workers),
             "storageReadBytes": _sum(self._storage_reads(workers)),
         }
@@ -94,14 +95,26 @@ def _reset_pinned_peak():
         reset()
 
 
-def _pinned_peak():
-    """Highest use of pinned memory as torch's own allocator knows it; None before torch 2.8 or so."""
+def _pinned_counts():
+    """(requests, their bytes, most requests at once) of torch's own pinned memory; None before torch 2.8 or so."""
     stats = getattr(torch.cuda, "host_memory_stats", None)
     if stats is None or not torch.cuda.is_available():
         return None
     known = stats()
-    # "allocated" has in some versions what lies unused in the cache as well.
-    return next((int(known[key]) for key in ("active_bytes.peak", "allocated_bytes.peak") if key in known), None)
+    keys = ("active_requests.allocated", "active_bytes.allocated", "active_requests.peak")
+    return tuple(int(known[key]) for key in keys) if all(key in known for key in keys) else None
+
+
+def _pinned_peak(before):
+    """Most pinned memory in use since: the mean request by most requests at once.
+
+    Not torch's own "active_bytes.peak", from which torch 2.11 takes one byte where it frees a block.
+    """
+    now = _pinned_counts()
+    if now is None or before is None:
+        return None
+    requests = now[0] - before[0]
+    return 0 if requests == 0 else now[2] * (now[1] - before[1]) // requests
 
 
 def _oom_kills():
