@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cacheFolder } from "./cache-folder.js";
+
+export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+
+const addonName = "pinbench.node";
+const emulatedLibraryName = "libpinbench_emulated.so";
+
+export type AddonSource = "PINBENCH_ADDON" | "local build" | "build of this user" | "prebuilt";
+
+/** A compiled module that may be there. */
+export interface Candidate {
+  source: AddonSource;
+  path: string;
+  /** The emulated driver that belongs to it lies beside it. */
+  emulatedLibraryPath: string;
+}
+
+/** Where compiled modules are looked for, in order. One that PINBENCH_ADDON names is never replaced by another. */
+export function candidates(environment: NodeJS.ProcessEnv): Candidate[] {
+  const named = environment.PINBENCH_ADDON;
+  if (named) {
+    const path = resolve(named);
+    return [
+      { source: "PINBENCH_ADDON", path, emulatedLibraryPath: join(dirname(path), emulatedLibraryName) },
+    ];
+  }
+  const ofUser = userBuildFolder(environment);
+  return [
+    inFolder("local build", join(packageRoot, "build", "Release")),
+    ...(ofUser === null ? [] : [inFolder("build of this user", join(ofUser, "Release"))]),
+    inFolder("prebuilt", join(packageRoot, "prebuilds", `linux-${process.arch}`)),
+  ];
+}
+
+/** Where `pinbench build` builds if the package's folder cannot be written; null where there is no such place. */
+export function userBuildFolder(environment: NodeJS.ProcessEnv): string | null {
+  const cache = cacheFolder(environment);
+  if (cache === null) return null;
+  const text = readFileSync(join(packageRoot, "package.json"), "utf8");
+  return join(cache, `build-${(JSON.parse(text) as { version: string }).version}`);
+}
+
+function inFolder(source: AddonSource, folder: string): Candidate {
+  return {
+    source,
+    path: join(folder, addonName),
+    emulatedLibraryPath: join(folder, emulatedLibraryName),
+  };
+}
