@@ -5,8 +5,10 @@ import { cacheFolder } from "./cache-folder.js";
 
 export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 
-const addonName = "pinbench.node";
-const emulatedLibraryName = "libpinbench_emulated.so";
+export const addonName = "pinbench.node";
+export const emulatedLibraryName = "libpinbench_emulated.so";
+
+export const localBuildFolder = join(packageRoot, "build", "Release");
 
 export type AddonSource = "PINBENCH_ADDON" | "local build" | "build of this user" | "prebuilt";
 
@@ -29,8 +31,8 @@ export function candidates(environment: NodeJS.ProcessEnv): Candidate[] {
   }
   const ofUser = userBuildFolder(environment);
   return [
-    inFolder("local build", join(packageRoot, "build", "Release")),
-    ...(ofUser === null ? [] : [inFolder("build of this user", join(ofUser, "Release"))]),
+    inFolder("local build", localBuildFolder),
+    ...(ofUser === null ? [] : [inFolder("build of this user", ofUser)]),
     inFolder("prebuilt", join(packageRoot, "prebuilds", `linux-${process.arch}`)),
   ];
 }

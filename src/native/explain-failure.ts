@@ -1,11 +1,6 @@
 import type { Defect } from "./inspect-binary.js";
 import type { ProbeOutcome } from "./probe.js";
-
-/** The system that a module was to be loaded on. */
-export interface SystemFacts {
-  /** Version of glibc; null where the C library is another one. */
-  glibc: string | null;
-}
+import type { SystemFacts } from "./system-facts.js";
 
 export interface Failure {
   kind: Defect["kind"] | "glibc" | "musl" | "dependency" | "noexec" | "cpu" | "crash" | "foreign" | "other";

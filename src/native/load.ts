@@ -2,11 +2,12 @@ import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { type AddonSource, type Candidate, candidates } from "./candidates.js";
 import type { NativeAddon } from "./contract.js";
-import { explainFailure, type Failure, type SystemFacts } from "./explain-failure.js";
+import { explainFailure, type Failure } from "./explain-failure.js";
 import { inspectBinary } from "./inspect-binary.js";
 import { type FailedCandidate, nothingLoads } from "./load-error.js";
 import { type ProbeOutcome, probe } from "./probe.js";
 import { ProbeCache, probeKey } from "./probe-cache.js";
+import { systemFacts } from "./system-facts.js";
 
 export interface LoadedAddon {
   addon: NativeAddon;
@@ -71,12 +72,4 @@ function openAddon(
   }
   if (typeof loaded.exports.openDriver !== "function") return { kind: "foreign" };
   return { addon: loaded.exports as NativeAddon };
-}
-
-/** Costs some milliseconds, so only for errors. */
-function systemFacts(): SystemFacts {
-  // Without it, the report asks the network for the names of open connections. The types do not know it yet.
-  Object.assign(process.report, { excludeNetwork: true });
-  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
-  return { glibc: header.glibcVersionRuntime ?? null };
 }

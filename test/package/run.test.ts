@@ -3,16 +3,11 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import { asNobody, isRoot, nobody } from "./users.js";
 
 const { app, nodes, missingNodes, path } = inject("installed");
 const program = join(app, "node_modules/pinbench/bin/pinbench.js");
 const quick = ["run", "--preset", "quick", "--backend", "emulated", "--llc", "1MiB"];
-
-const isRoot = process.geteuid?.() === 0;
-const nobody = 65534;
-const asNobody = isRoot
-  ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups", "--inh-caps=-all"]
-  : [];
 
 let home = "";
 beforeEach(() => {
