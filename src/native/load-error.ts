@@ -16,6 +16,13 @@ export function describeFailed({ source, path, failure }: FailedCandidate): stri
 export function nothingLoads(failed: readonly FailedCandidate[], glibc: string | null): PinbenchError {
   const library = glibc === null ? "no glibc" : `glibc ${glibc}`;
   const system = `linux-${process.arch}, ${library}, Node ${process.version}`;
+  const [only] = failed;
+  if (only?.source === "PINBENCH_ADDON") {
+    const { path, failure } = only;
+    const message = `The compiled module ${path} does not load: ${failure.reason} (${system}).`;
+    const hint = "Point PINBENCH_ADDON at a pinbench.node that loads here, or unset it.";
+    return new PinbenchError("unavailable", message, { hint });
+  }
   const tried = failed.map((one) => `\n  ${describeFailed(one)}.`).join("");
   return new PinbenchError("unavailable", `The compiled module does not load (${system}). Tried:${tried}`, {
     hint: remedies(failed).join("\n"),
@@ -24,9 +31,6 @@ export function nothingLoads(failed: readonly FailedCandidate[], glibc: string |
 
 function remedies(failed: readonly FailedCandidate[]): string[] {
   const kinds = new Set(failed.map(({ failure }) => failure.kind));
-  if (failed.some(({ source }) => source === "PINBENCH_ADDON")) {
-    return ["Point PINBENCH_ADDON at a pinbench.node that loads here, or unset it."];
-  }
   const lines = ["What to do:"];
   if (kinds.has("noexec")) lines.push("  - install pinbench on a file system from which programs may be run");
   if (kinds.has("damaged")) lines.push("  - install pinbench again: a file of it is damaged");

@@ -39,7 +39,7 @@ describe("--version", () => {
     const { addon, notUsed } = JSON.parse(stdout);
     expect({ addon, notUsed }).toEqual({
       addon: null,
-      notUsed: [expect.stringContaining("none.node: there is no such file")],
+      notUsed: [expect.stringContaining("none.node does not load: there is no such file")],
     });
   });
 });

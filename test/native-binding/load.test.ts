@@ -74,7 +74,7 @@ describe("loadAddon", () => {
   it("says what is missing and what to do, and takes no other in the place of one that is named", () => {
     const { kind, message, hint } = refusal();
     expect(kind).toBe("unavailable");
-    expect(message).toContain(`PINBENCH_ADDON ${named}: there is no such file.`);
+    expect(message).toContain(`${named} does not load: there is no such file (`);
     expect(hint).toContain("unset it");
   });
 
@@ -84,7 +84,7 @@ describe("loadAddon", () => {
 
   it("runs no file as a script", () => {
     writeFileSync(named, "throw new Error('it was run')");
-    expect(refusal().message).toContain("it is no ELF file.");
+    expect(refusal().message).toContain("it is no ELF file");
   });
 
   it("says that a file was cut short", () => {
@@ -112,7 +112,7 @@ describe("loadAddon", () => {
     const other = Buffer.from(bytes);
     other.fill(0xff, 64, 4096);
     writeFileSync(named, other);
-    expect(refusal().message).toMatch(/pinbench\.node: .+\./);
+    expect(refusal().message).toMatch(/pinbench\.node does not load: .+\./);
   });
 });
 
@@ -139,6 +139,6 @@ describe.skipIf(spawnSync("g++", ["--version"]).status !== 0)("a module that mis
       env: environment(),
     });
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
-    expect(stderr).toMatch(/^pinbench: The compiled module does not load .*\n {2}.*SIGABRT\).\nPoint .*\n$/);
+    expect(stderr).toMatch(/^pinbench: The compiled module .* does not load: .*SIGABRT\) .* Point .*\n$/);
   });
 });

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -30,9 +31,12 @@ beforeEach(() => {
   tools = mkdtempSync(join(tmpdir(), "pinbench-tools-"));
   chmodSync(tools, 0o755);
   for (const name of ["c++", "make"]) fakeTool(name, "exit 0");
+  // Where another user can read it.
+  const compiled = join(tools, "compiled");
+  cpSync(built, compiled, { recursive: true });
   fakeTool(
     "cmake",
-    `[ "$1" = --build ] && mkdir -p "$2/Release" && cp '${built}'/*pinbench* "$2/Release"; exit 0`,
+    `[ "$1" = --build ] && mkdir -p "$2/Release" && cp '${compiled}'/*pinbench* "$2/Release"; exit 0`,
   );
 });
 afterEach(() => {

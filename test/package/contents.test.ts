@@ -1,8 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 
-const { app, tarball } = inject("installed");
+const { app, tarball, hasKernels } = inject("installed");
 const modules = join(app, "node_modules");
 const inPackage = (...parts: string[]) => join(modules, "pinbench", ...parts);
 
@@ -32,6 +33,13 @@ describe("the package", () => {
     for (const file of ["CMakeLists.txt", "cuda/addon/addon.cpp", "cuda/kernels/kernels.cu"]) {
       expect(existsSync(inPackage(file)), file).toBe(true);
     }
+  });
+
+  it("has its kernels in what is compiled", () => {
+    const program = inPackage("bin/pinbench.js");
+    const { stdout } = spawnSync(process.execPath, [program, "--version", "--json"], { encoding: "utf8" });
+    const { addon } = JSON.parse(stdout);
+    expect(addon).toMatchObject({ source: "prebuilt", sanitizer: null, kernels: hasKernels });
   });
 
   it("has nothing that is for its development alone", () => {
