@@ -3,7 +3,7 @@ import { compareVersions, dynamicSymbols } from "./dynamic-symbols.mjs";
 import { ScriptError } from "./process.mjs";
 
 /** Node's own binaries need this version of the C library, so no system that has Node is left out by less. */
-export const newestGlibc = "2.28";
+const newestGlibc = "2.28";
 
 /** What each file is there to export. Anything else could get in the way of the process that loads it. */
 const exported = {

@@ -6,7 +6,7 @@ import { findProgram, run, ScriptError } from "./process.mjs";
 import { inRoot } from "./project.mjs";
 
 /** What the loader looks for, below the package's root. */
-export const prebuiltFolder = `prebuilds/linux-${process.arch}`;
+const prebuiltFolder = `prebuilds/linux-${process.arch}`;
 const files = ["pinbench.node", "libpinbench_emulated.so"];
 
 /** The generations of GPUs that get machine code; PTX of the first serves all others. */
@@ -31,7 +31,7 @@ function checkSettings() {
 }
 
 /** The architectures that a fatbin holds, as the headers of its ELF and PTX parts name them. */
-export function architecturesOf(image) {
+function architecturesOf(image) {
   const fatbinMagic = 0xba55ed50;
   const found = { elf: [], ptx: [] };
   if (image.length < 16 || image.readUInt32LE(0) !== fatbinMagic) return found;
