@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { PinbenchError } from "../errors.js";
-import { packageRoot } from "../native/candidates.js";
+import { packageRoot } from "../package-facts.js";
 
 /** What drives CMake with Node's headers: exactly these, as the lock file of pinbench's development has them. */
 export const buildPackages = { "cmake-js": "8.0.0", "node-addon-api": "8.9.2" } as const;

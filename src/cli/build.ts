@@ -13,14 +13,9 @@ import {
 import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { PinbenchError } from "../errors.js";
-import {
-  addonName,
-  emulatedLibraryName,
-  localBuildFolder,
-  packageRoot,
-  userBuildFolder,
-} from "../native/candidates.js";
+import { addonName, emulatedLibraryName, localBuildFolder, userBuildFolder } from "../native/candidates.js";
 import { type LoadedAddon, loadAddon } from "../native/load.js";
+import { packageRoot } from "../package-facts.js";
 import { findBuildModules, requireBuildTools } from "./build-tools.js";
 import { writeStdout } from "./stdout.js";
 

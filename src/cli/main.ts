@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { ExitCode } from "../errors.js";
+import { packageVersion } from "../package-facts.js";
 import { reportError } from "./report-error.js";
 import { surviveStreamErrors, writeStdout } from "./stdout.js";
 
@@ -23,9 +23,4 @@ export async function main(argv: string[]): Promise<void> {
   } catch (error) {
     process.exitCode = reportError(error, { debug: argv.includes("--debug") });
   }
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }

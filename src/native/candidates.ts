@@ -1,9 +1,6 @@
-import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { packageRoot, packageVersion } from "../package-facts.js";
 import { cacheFolder } from "./cache-folder.js";
-
-export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 
 export const addonName = "pinbench.node";
 export const emulatedLibraryName = "libpinbench_emulated.so";
@@ -41,8 +38,7 @@ export function candidates(environment: NodeJS.ProcessEnv): Candidate[] {
 export function userBuildFolder(environment: NodeJS.ProcessEnv): string | null {
   const cache = cacheFolder(environment);
   if (cache === null) return null;
-  const text = readFileSync(join(packageRoot, "package.json"), "utf8");
-  return join(cache, `build-${(JSON.parse(text) as { version: string }).version}`);
+  return join(cache, `build-${packageVersion()}`);
 }
 
 function inFolder(source: AddonSource, folder: string): Candidate {
