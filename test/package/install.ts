@@ -47,7 +47,9 @@ export default function setup(project: TestProject): () => void {
   const tarball = pack(folder, hasKernels);
   // Nothing of npm's settings that this process has from `npm run` may help.
   const env = { PATH: path, HOME: process.env.HOME ?? folder };
-  run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", tarball], { cwd: app, env });
+  // Named, or npm would look for a project in the folders above this empty one.
+  const here = ["--prefix", app];
+  run("npm", ["install", ...here, "--no-audit", "--no-fund", "--prefer-offline", tarball], { cwd: app, env });
   const { nodes, missingNodes } = findNodes(folder);
   project.provide("installed", { app, tarball, path, nodes, missingNodes, hasKernels });
   return () => rmSync(folder, { recursive: true, force: true });
