@@ -11,6 +11,11 @@ describe("--version", () => {
     expect(await runCli([flag])).toMatchObject({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
   });
 
+  it.each(["--version", "--help"])("%s asks for no compiled module", async (flag) => {
+    const env = { PINBENCH_ADDON: join(temporaryFolder(), "none.node") };
+    expect(await runCli([flag], { env })).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
   it("says with --json what was built, and how it got here", async () => {
     const { exitCode, stdout, stderr } = await runCli(["--version", "--json"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });

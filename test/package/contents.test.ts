@@ -39,7 +39,8 @@ describe("the package", () => {
     const program = inPackage("bin/pinbench.js");
     const { stdout } = spawnSync(process.execPath, [program, "--version", "--json"], { encoding: "utf8" });
     const { addon } = JSON.parse(stdout);
-    expect(addon).toMatchObject({ source: "prebuilt", sanitizer: null, kernels: hasKernels });
+    expect(addon).toMatchObject({ source: "prebuilt", sanitizer: null });
+    if (hasKernels) expect(addon.kernels).toBe(true);
   });
 
   it("has nothing that is for its development alone", () => {
