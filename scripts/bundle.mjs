@@ -14,6 +14,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ensureBuilt } from "./lib/build.mjs";
+import { neededGlibc } from "./lib/dynamic-symbols.mjs";
 import { moduleClosure, runtimeDependencies } from "./lib/module-closure.mjs";
 import { main, run, ScriptError } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
@@ -79,14 +80,6 @@ function copyNode(folder) {
   const prefix = resolve(process.execPath, "../..");
   const license = [join(prefix, "LICENSE"), join(prefix, "share/doc/nodejs/LICENSE")].find(existsSync);
   if (license !== undefined) cpSync(license, join(folder, "runtime/LICENSE"));
-}
-
-/** The newest version of the C library that any of these files asks for: the oldest system that can run them. */
-function neededGlibc(files) {
-  const minors = files.flatMap((file) =>
-    [...readFileSync(file, "latin1").matchAll(/GLIBC_2\.(\d+)/g)].map((match) => Number(match[1])),
-  );
-  return `2.${Math.max(...minors)}`;
 }
 
 await main(async () => {

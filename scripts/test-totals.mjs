@@ -1,4 +1,4 @@
-// Prints the totals of a vitest JSON report in one line, `N passed, N failed, N skipped`; zeros where no report was
+// Prints the totals of vitest's JSON reports in one line, `N passed, N failed, N skipped`; zeros where no report was
 // written because the tests never ran.
 import { readFileSync } from "node:fs";
 
@@ -10,10 +10,7 @@ function read(file) {
   }
 }
 
-const {
-  numPassedTests = 0,
-  numFailedTests = 0,
-  numPendingTests = 0,
-  numTodoTests = 0,
-} = read(process.argv[2]);
-console.log(`${numPassedTests} passed, ${numFailedTests} failed, ${numPendingTests + numTodoTests} skipped`);
+const reports = process.argv.slice(2).map(read);
+const total = (name) => reports.reduce((sum, report) => sum + (report[name] ?? 0), 0);
+const skipped = total("numPendingTests") + total("numTodoTests");
+console.log(`${total("numPassedTests")} passed, ${total("numFailedTests")} failed, ${skipped} skipped`);

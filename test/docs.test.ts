@@ -18,7 +18,12 @@ import { pinbench, runCli, start, temporaryFolder } from "./helpers/run-cli.js";
 import { testPython } from "./helpers/test-python.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const documents = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
+const documents = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "CHANGELOG.md",
+  ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
+];
 const textOf = (document: string) => readFileSync(join(root, document), "utf8");
 
 function blocksOf(document: string, language: string): string[] {
@@ -78,6 +83,8 @@ const quickly: Readonly<Record<string, string>> = {
   import: "--quiet",
   devices: "--backend emulated",
   tune: `--python ${testPython} --backend emulated --budget 2s --max-workers 1 --quiet`,
+  // `pinbench --version`
+  "": "",
 };
 
 const subcommandOf = (line: string) => /\bpinbench (\w+)/.exec(line)?.[1] ?? "";
@@ -200,26 +207,27 @@ describe("the documents", () => {
     const { stdout } = await runCli([...command.split(" "), "--help"]);
     const flags = [...stdout.matchAll(/^ {2}(--[\w-]+)/gm)].map(([, flag]) => flag!);
     expect(flags.length).toBeGreaterThan(least);
-    const text = command === "run" ? textOf("README.md") : textOf("README.md") + textOf("docs/ci.md");
+    const text =
+      command === "run" ? textOf("docs/reference.md") : textOf("docs/reference.md") + textOf("docs/ci.md");
     for (const flag of flags) expect(text).toMatch(new RegExp(`\`${flag}\``));
   });
 
-  it("name every verdict and every format of a comparison in README.md", async () => {
+  it("name every verdict and every format of a comparison in docs/reference.md", async () => {
     const { stdout } = await runCli(["compare", "--help"]);
     const choices = /--format.*?choices: ([^)]*)\)/s.exec(stdout)?.[1] ?? "";
     const formats = [...choices.matchAll(/"([\w-]+)"/g)].map(([, format]) => format);
     expect(formats.length).toBeGreaterThan(5);
-    for (const format of formats) expect(textOf("README.md")).toContain(`\`${format}\``);
-    const table = textOf("README.md").split("| verdict |")[1]?.split("\n\n")[0] ?? "";
+    for (const format of formats) expect(textOf("docs/reference.md")).toContain(`\`${format}\``);
+    const table = textOf("docs/reference.md").split("| verdict |")[1]?.split("\n\n")[0] ?? "";
     for (const verdict of verdicts) expect(table).toMatch(new RegExp(`^\\| (.*, )?${verdict}\\b`, "m"));
   });
 
-  it("name every exit code of the help in README.md", async () => {
+  it("name every exit code of the help in docs/reference.md", async () => {
     const { stdout } = await start(process.execPath, [pinbench, "--help"]).finished;
     const codes = [...stdout.slice(stdout.indexOf("Exit codes:")).matchAll(/\b(\d+)\b/g)].map(
       ([, code]) => code,
     );
-    const table = textOf("README.md").split("## Exit codes")[1]?.split("##")[0] ?? "";
+    const table = textOf("docs/reference.md").split("## Exit codes")[1]?.split("##")[0] ?? "";
     for (const code of codes) expect(table).toMatch(new RegExp(`^\\| .*\\b${code}\\b`, "m"));
   });
 });

@@ -17,7 +17,7 @@ const wholeNumber = (what: string) => readAs(`a ${what}`, parseWhole(what));
 const choices = <Choice extends string>(what: string, values: readonly Choice[]) =>
   readListAs(`of ${values.join(", ")}`, choicesOf(what, values), z.enum(values));
 
-const planSchema = section({
+export const planSchema = section({
   preset: oneOf(presetNames).exactOptional(),
   device: readListAs("devices such as 0, or all", parseDevices).exactOptional(),
   backend: oneOf(backendChoices).exactOptional(),
@@ -48,7 +48,7 @@ const floor = (unit: string) => {
   return z.number({ error }).nonnegative({ error }).describe(`Smaller changes never count; ${unit}.`);
 };
 
-const thresholdsSchema = section({
+export const thresholdsSchema = section({
   default: share.exactOptional(),
   memory: sharesOf(memories).exactOptional(),
   direction: sharesOf(directions).exactOptional(),

@@ -46,7 +46,8 @@ export function configNote(path: string): string {
   return `Using the configuration ${shownPath(path)}.`;
 }
 
-const noConfig: LoadedConfig = {
+/** For what follows no file. */
+export const noConfig: LoadedConfig = {
   path: null,
   plan: {},
   baseline: null,
@@ -74,7 +75,7 @@ async function interpret(file: ConfigFile): Promise<LoadedConfig> {
 }
 
 /** In the file the patterns of cells are keys, here an ordered list. */
-function overrides({ cells, ...rest }: NonNullable<Config["thresholds"]> = {}): Partial<Thresholds> {
+export function overrides({ cells, ...rest }: NonNullable<Config["thresholds"]> = {}): Partial<Thresholds> {
   if (cells === undefined) return rest;
   return { ...rest, cells: Object.entries(cells).map(([pattern, threshold]) => ({ pattern, threshold })) };
 }
@@ -82,17 +83,24 @@ function overrides({ cells, ...rest }: NonNullable<Config["thresholds"]> = {}): 
 type KnownKeys = Readonly<Record<string, readonly string[]>>;
 
 function invalid(file: ConfigFile, issue: z.core.$ZodIssue, knownKeys: KnownKeys): PinbenchError {
+  return refuse(`In ${shownPath(file.path)}, `, file.key === null ? [] : [file.key], issue, knownKeys);
+}
+
+/** A usage error for the first thing that is wrong: where it is, what may stand there and what was likely meant. */
+export function refuse(
+  place: string,
+  above: readonly string[],
+  issue: z.core.$ZodIssue,
+  knownKeys: KnownKeys,
+): PinbenchError {
   const isUnknownKey = issue.code === "unrecognized_keys";
   const at = isUnknownKey ? [...issue.path, issue.keys[0]!] : issue.path;
-  const where = [...(file.key === null ? [] : [file.key]), ...at].join(".");
+  const where = [...above, ...at].join(".");
   const hint = isUnknownKey
     ? suggestion(issue.path.join("."), issue.keys[0]!, knownKeys)
     : issue.code === "custom" && issue.params?.hint;
-  return new PinbenchError(
-    "usage",
-    `In ${shownPath(file.path)}, ${where || "the whole"} ${issue.message}.`,
-    hint ? { hint } : {},
-  );
+  const message = `${place}${where || "the whole"} ${issue.message}.`;
+  return new PinbenchError("usage", message, hint ? { hint } : {});
 }
 
 /** The key that was most likely meant: of this section, or of any, for a plan's key is soon one level too high. */

@@ -16,6 +16,14 @@ export function addDevicesCommand(program: Command, version: string): void {
     .option("--json", "print JSON")
     .option("--no-color", "no colours")
     .option("--debug", "show where an error came from")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  pinbench devices                      what there is to measure here, and what cannot be
+  pinbench devices --json               for programs
+  pinbench devices --backend emulated   without a GPU`,
+    )
     .action(async (flags: DevicesFlags) => {
       const { describeDevices } = await import("./describe-devices.js");
       const { devicesReport } = await import("../report/devices.js");

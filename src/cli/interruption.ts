@@ -42,16 +42,25 @@ export class Interruption {
   }
 
   dispose(): void {
-    process.off("SIGINT", this.#onSignal);
-    process.off("SIGTERM", this.#onSignal);
     process.off("disconnect", this.#onDisconnect);
     clearTimeout(this.#end);
+    if (this.#signalledMs === null) {
+      this.#stopListening();
+      return;
+    }
+    // What was one Ctrl-C may be yet to come a second time, and a process that is ending no longer listens.
+    setTimeout(() => undefined, sameSignalMs - (performance.now() - this.#signalledMs));
+  }
+
+  #stopListening(): void {
+    process.off("SIGINT", this.#onSignal);
+    process.off("SIGTERM", this.#onSignal);
   }
 
   readonly #onSignal = (name: NodeJS.Signals): void => {
     if (this.#signalledMs !== null) {
       if (performance.now() - this.#signalledMs < sameSignalMs) return;
-      this.dispose();
+      this.#stopListening();
       process.kill(process.pid, name);
       return;
     }

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { ExitCode } from "../errors.js";
+import { packageVersion } from "../package-facts.js";
 import { reportError } from "./report-error.js";
 import { surviveStreamErrors, writeStdout } from "./stdout.js";
 
@@ -7,10 +7,13 @@ import { surviveStreamErrors, writeStdout } from "./stdout.js";
 export async function main(argv: string[]): Promise<void> {
   surviveStreamErrors();
   try {
-    if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) {
+    if (argv[0] === "--version" || argv[0] === "-V") {
       // Before anything else is loaded: scripts ask this often.
-      await writeStdout(`${packageVersion()}\n`);
-      return;
+      if (argv.length === 1) return await writeStdout(`${packageVersion()}\n`);
+      if (argv.length === 2 && argv[1] === "--json") {
+        const { versionReport } = await import("./version-report.js");
+        return await writeStdout(`${JSON.stringify(versionReport(packageVersion()), null, 2)}\n`);
+      }
     }
     const { createProgram } = await import("./program.js");
     process.exitCode = ExitCode.ok;
@@ -20,9 +23,4 @@ export async function main(argv: string[]): Promise<void> {
   } catch (error) {
     process.exitCode = reportError(error, { debug: argv.includes("--debug") });
   }
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -8,8 +8,9 @@ import { parseDuration } from "../plan/units.js";
 
 export const backendChoices: readonly BackendChoice[] = ["auto", "cuda", "emulated"];
 
+/** A parser of lists, which says what may be in them. */
 export function choicesOf<Choice extends string>(what: string, choices: readonly Choice[]) {
-  return (text: string) => parseChoices(text, what, choices);
+  return Object.assign((text: string) => parseChoices(text, what, choices), { choices });
 }
 
 export function parseDevices(text: string): number[] | "all" {

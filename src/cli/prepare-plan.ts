@@ -4,6 +4,7 @@ import { planFacts } from "../measure/plan-facts.js";
 import { type Backend, openBackend } from "../native/backend.js";
 import type { BuildInfo, DeviceFacts } from "../native/contract.js";
 import { loadAddon } from "../native/load.js";
+import type { FailedCandidate } from "../native/load-error.js";
 import { type Plan, plan } from "../plan/plan.js";
 import type { HostRecord } from "../results/schema.js";
 import { readCells } from "./cells-option.js";
@@ -15,6 +16,8 @@ export interface PreparedPlan {
   backend: Backend;
   build: BuildInfo;
   host: HostRecord;
+  /** Compiled modules that are there and do not load. */
+  passedOver: readonly FailedCandidate[];
   /** The devices that the plan measures. */
   devices: DeviceFacts[];
 }
@@ -31,7 +34,7 @@ export async function preparePlan(flags: RunFlags, config: LoadedConfig): Promis
     planned.cells.some((cell) => cell.device === ordinal),
   );
   for (const { pciBusId } of devices) choosePlacement(pciBusId, flags.numa);
-  return { plan: planned, backend, build, host, devices };
+  return { plan: planned, backend, build, host, passedOver: loaded.passedOver, devices };
 }
 
 /** A cold pool that is sized by a wrong cache is either not cold or needlessly large. */

@@ -22,7 +22,9 @@ export function reportError(error: unknown, options: { debug: boolean }): number
 }
 
 function write(message: string, hint: string | null): void {
-  process.stderr.write(`pinbench: ${message}${hint === null ? "" : ` ${hint}`}\n`);
+  // What takes several lines has its hint on lines of its own.
+  const separator = message.includes("\n") ? "\n" : " ";
+  process.stderr.write(`pinbench: ${message}${hint === null ? "" : `${separator}${hint}`}\n`);
 }
 
 function describeStack(error: unknown): string {

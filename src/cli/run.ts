@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { RunIdentity } from "../measure/document.js";
 import { runPlan } from "../measure/run.js";
+import { describeFailed } from "../native/load-error.js";
 import { formatOfPath, type ReportFormat, renderReport } from "../report/formats.js";
 import { jsonReport } from "../report/json.js";
 import { planReport } from "../report/plan.js";
@@ -33,8 +34,9 @@ export async function run(flags: RunFlags, version: string, config: LoadedConfig
   if (flags.dryRun) refuseForDryRun(format, outputs);
   for (const { path } of outputs) await checkWritable(path);
   // Finds all that is wrong with a request before anything is said: an error is the only line on stderr.
-  const { plan, backend, build, host, devices } = await preparePlan(flags, config);
+  const { plan, backend, build, host, passedOver, devices } = await preparePlan(flags, config);
   if (config.path !== null) note(configNote(config.path));
+  for (const one of passedOver) note(`not used: ${describeFailed(one)}.`);
   if (backend.fallbackReason !== null) {
     note(
       `${backend.fallbackReason}: ${flags.dryRun ? "planning for" : "measuring"} the emulated device instead.`,

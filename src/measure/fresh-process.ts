@@ -125,7 +125,10 @@ function failureOf({ exitCode, signal, stderr }: Finished): PinbenchError {
     });
   }
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
-  const ours = lines.filter((line) => line.startsWith("pinbench: ")).map((line) => line.slice(10));
+  // What takes several lines goes on with indented ones.
+  const ours =
+    stderr.match(/^pinbench: .*(\n {2}.*)*/gm)?.map((text) => text.slice(10).replaceAll(/\s*\n\s*/g, " ")) ??
+    [];
   const said = ours.length > 0 ? ours.join(" ") : lines.map((line) => line.trim()).join(" ");
   return new PinbenchError(
     kinds[exitCode ?? ExitCode.measurement] ?? "measurement",

@@ -25,7 +25,7 @@ const nvmlLibrary = "libnvidia-ml.so.1";
  */
 export async function openBackend(
   choice: BackendChoice,
-  { addon, emulatedLibraryPath }: LoadedAddon,
+  { addon, emulatedLibraryPath }: Pick<LoadedAddon, "addon" | "emulatedLibraryPath">,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<Backend> {
   if (choice === "emulated") return openEmulated(addon, emulatedLibraryPath, null);
@@ -67,7 +67,7 @@ async function openEmulated(
     throw new PinbenchError("unavailable", `The emulated device cannot be used: ${error.message}.`, {
       hint: error.code.startsWith("CUDA_ERROR")
         ? "Check the variables PINBENCH_EMULATED_… of the environment."
-        : "Run `npm run build` on this machine.",
+        : "Install pinbench again, or compile it on this machine: `pinbench build`.",
       cause,
     });
   }

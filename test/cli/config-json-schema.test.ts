@@ -8,14 +8,15 @@ describe("schema/config-v1.json", () => {
   const shipped = JSON.parse(readFileSync(new URL("../../schema/config-v1.json", import.meta.url), "utf8"));
   const validate = new Ajv2020({ allowUnionTypes: true }).compile(shipped);
   const example = /^```json\n([\s\S]*?)^```$/m.exec(
-    readFileSync(new URL("../../README.md", import.meta.url), "utf8").split("## Configuration")[1] ?? "",
+    readFileSync(new URL("../../docs/reference.md", import.meta.url), "utf8").split("## Configuration")[1] ??
+      "",
   );
 
   it("is what the zod schema says; `npm run schema` writes it", () => {
     expect(shipped).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
   });
 
-  it("accepts README.md's example, and so does pinbench", () => {
+  it("accepts the documented example, and so does pinbench", () => {
     const config = JSON.parse(example?.[1] ?? "");
     expect(validate(config) ? [] : validate.errors).toEqual([]);
     expect(configSchema.safeParse(config).error).toBeUndefined();

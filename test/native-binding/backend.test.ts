@@ -116,7 +116,7 @@ describe("--backend emulated", () => {
 
   it.each([
     ["CUDA_ERROR_INVALID_VALUE", /PINBENCH_EMULATED_/],
-    ["LIBRARY_NOT_FOUND", /npm run build/],
+    ["LIBRARY_NOT_FOUND", /pinbench build/],
   ])("says what to do about %s", async (code, hint) => {
     const addon: NativeAddon = {
       build: { compiler: "g++", kernels: true, sanitizer: null },

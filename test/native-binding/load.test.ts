@@ -1,69 +1,144 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { PinbenchError } from "../../src/errors.js";
 import { loadAddon } from "../../src/native/load.js";
+import { runCli } from "../helpers/run-cli.js";
 
 let folder = "";
+let named = "";
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "pinbench-load-"));
+  named = join(folder, "pinbench.node");
 });
 afterEach(() => {
-  vi.restoreAllMocks();
   rmSync(folder, { recursive: true, force: true });
 });
 
-function fileOf(content: string): string {
-  const path = join(folder, "pinbench.node");
-  writeFileSync(path, content);
-  return path;
+const built = loadAddon();
+const bytes = readFileSync(built.path);
+
+/** With a cache of its own. */
+const environment = () => ({ PINBENCH_ADDON: named, XDG_CACHE_HOME: join(folder, "cache") });
+
+function refusal(): PinbenchError {
+  try {
+    loadAddon(environment());
+  } catch (error) {
+    expect(error).toBeInstanceOf(PinbenchError);
+    return error as PinbenchError;
+  }
+  throw new Error("it loaded");
+}
+
+/** A library that is none of pinbench's, with this in it. */
+function compile(source: string): void {
+  const command = ["-x", "c++", "-shared", "-fPIC", "-o", named, "-"];
+  const { status, stderr } = spawnSync("g++", command, { input: source, encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
 }
 
 describe("loadAddon", () => {
   it("loads this build, with the emulated driver that lies beside it", () => {
-    const { addon, emulatedLibraryPath } = loadAddon();
-    expect(addon.build).toMatchObject({ compiler: expect.any(String), kernels: expect.any(Boolean) });
-    expect([null, "address", "thread"]).toContain(addon.build.sanitizer);
-    expect(emulatedLibraryPath).toMatch(/libpinbench_emulated\.so$/);
+    expect(built.addon.build).toMatchObject({ compiler: expect.any(String), kernels: expect.any(Boolean) });
+    expect([null, "address", "thread"]).toContain(built.addon.build.sanitizer);
+    expect(built.emulatedLibraryPath).toBe(join(dirname(built.path), "libpinbench_emulated.so"));
+    expect(built.passedOver).toEqual([]);
   });
 
   it("loads the module that PINBENCH_ADDON names, and with it that one's emulated driver", () => {
-    const path = fileOf("");
-    vi.spyOn(process, "dlopen").mockImplementation((module) => {
-      Object.assign((module as { exports: object }).exports, { openDriver: () => undefined });
+    copyFileSync(built.path, named);
+    expect(loadAddon(environment())).toMatchObject({
+      source: "PINBENCH_ADDON",
+      path: named,
+      emulatedLibraryPath: join(folder, "libpinbench_emulated.so"),
     });
-    expect(loadAddon({ PINBENCH_ADDON: path }).emulatedLibraryPath).toBe(
-      join(dirname(path), "libpinbench_emulated.so"),
-    );
-    expect(process.dlopen).toHaveBeenCalledExactlyOnceWith(expect.anything(), path);
   });
 
-  it("says what is missing and how to get it", () => {
-    const path = join(folder, "none.node");
-    expect(() => loadAddon({ PINBENCH_ADDON: path })).toThrow(
-      expect.objectContaining({
-        kind: "unavailable",
-        message: expect.stringContaining(`there is no ${path}`),
-        hint: expect.stringContaining("unset it"),
-      }),
-    );
+  it("tries a module in another process once, until the file changes", () => {
+    copyFileSync(built.path, named);
+    const cache = join(folder, "cache/pinbench/loaded.json");
+    loadAddon(environment());
+    expect(JSON.parse(readFileSync(cache, "utf8"))).toHaveLength(1);
+    loadAddon(environment());
+    expect(JSON.parse(readFileSync(cache, "utf8"))).toHaveLength(1);
+    rmSync(named);
+    copyFileSync(built.path, named);
+    writeFileSync(cache, "no JSON");
+    loadAddon(environment());
+    expect(JSON.parse(readFileSync(cache, "utf8"))).toHaveLength(1);
   });
 
-  it("says why a file does not load, and runs none as a script", () => {
-    const path = fileOf("throw new Error('it was run')");
-    expect(() => loadAddon({ PINBENCH_ADDON: path })).toThrow(
-      expect.objectContaining({
-        kind: "unavailable",
-        message: expect.stringMatching(/pinbench\.node does not load: (?!.*it was run).*[^.]\.$/),
-      }),
-    );
+  it("says what is missing and what to do, and takes no other in the place of one that is named", () => {
+    const { kind, message, hint } = refusal();
+    expect(kind).toBe("unavailable");
+    expect(message).toContain(`${named} does not load: there is no such file (`);
+    expect(hint).toContain("unset it");
   });
 
-  it("says that another module is not pinbench's", () => {
-    const path = fileOf("");
-    vi.spyOn(process, "dlopen").mockImplementation(() => undefined);
-    expect(() => loadAddon({ PINBENCH_ADDON: path })).toThrow(
-      expect.objectContaining({ kind: "unavailable", message: expect.stringContaining("not pinbench's") }),
-    );
+  it("says which system it is on", () => {
+    expect(refusal().message).toMatch(/\(linux-\w+, (no glibc|glibc [\d.]+), Node v[\d.]+\)/);
+  });
+
+  it("runs no file as a script", () => {
+    writeFileSync(named, "throw new Error('it was run')");
+    expect(refusal().message).toContain("it is no ELF file");
+  });
+
+  it("says that a file was cut short", () => {
+    writeFileSync(named, bytes.subarray(0, bytes.length / 2));
+    expect(refusal().message).toMatch(/cut short: \d+ of \d+ bytes/);
+    writeFileSync(named, "");
+    expect(refusal().message).toContain("it is empty");
+  });
+
+  it("says that the emulated driver beside it was cut short", () => {
+    copyFileSync(built.path, named);
+    const emulated = readFileSync(built.emulatedLibraryPath);
+    writeFileSync(join(folder, "libpinbench_emulated.so"), emulated.subarray(0, 9000));
+    expect(refusal().message).toMatch(/of libpinbench_emulated\.so beside it: it is cut short/);
+  });
+
+  it("says that a module is for another architecture", () => {
+    const other = Buffer.from(bytes);
+    other.writeUInt16LE(183, 18);
+    writeFileSync(named, other);
+    expect(refusal().message).toContain(`it is for arm64, and this Node is for ${process.arch}`);
+  });
+
+  it("says that nothing beside its header is as it should be", () => {
+    const other = Buffer.from(bytes);
+    other.fill(0xff, 64, 4096);
+    writeFileSync(named, other);
+    expect(refusal().message).toMatch(/pinbench\.node does not load: .+\./);
+  });
+});
+
+describe.skipIf(spawnSync("g++", ["--version"]).status !== 0)("a module that misbehaves", () => {
+  it.each([
+    ["aborts", "std::abort();", /crashes the process \(SIGABRT\)/],
+    ["reads where nothing is", "*(volatile int*)8 = 1;", /crashes the process \(SIGSEGV\)|exit code 1/],
+    ["has instructions that the CPU lacks", '__asm__ volatile("ud2");', /this CPU lacks \(SIGILL\)/],
+    ["ends the process", "std::_Exit(3);", /ends the process with exit code 3/],
+  ])("as it is loaded, since it %s, costs a message", (_, statement, reason) => {
+    compile(`#include <cstdlib>\n__attribute__((constructor)) static void begin() { ${statement} }`);
+    // AddressSanitizer, where the tests run under it, ends a process of its own accord.
+    expect(refusal().message).toMatch(reason);
+  });
+
+  it("is told from pinbench's own", () => {
+    compile("int answer = 42;");
+    expect(refusal().message).toMatch(/Module did not self-register|not pinbench's/);
+  });
+
+  it("costs the command line one message and exit code 3", async () => {
+    compile("#include <cstdlib>\n__attribute__((constructor)) static void begin() { std::abort(); }");
+    const { exitCode, stdout, stderr } = await runCli(["run", "--backend", "emulated"], {
+      env: environment(),
+    });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
+    expect(stderr).toMatch(/^pinbench: The compiled module .* does not load: .*SIGABRT\) .* Point .*\n$/);
   });
 });

@@ -1,0 +1,78 @@
+// Lets a library that was linked against a new glibc load on an older one: down to 2.28, which Node's own
+// binaries need. Every symbol here is hidden and takes the place of glibc's within the library alone, for our
+// objects and those of the static libstdc++ alike. scripts/check-symbols.mjs tells which are needed.
+#include <cstdlib>  // Defines __GLIBC__, where it is that.
+
+#if defined(__GLIBC__) && defined(__x86_64__)
+
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+// glibc 2.34 moved these from libpthread and libdl into libc, and gave them a new version with that. The old
+// version is there still, so each is forwarded to it; before 2.34 it is found in the libraries that Node has
+// loaded.
+// clang-format off
+#define PINBENCH_FORWARD(name)                                         \
+  __asm__(".symver pinbench_old_" #name ", " #name "@GLIBC_2.2.5\n"    \
+          ".pushsection .text.pinbench_" #name ", \"ax\", @progbits\n" \
+          ".globl " #name "\n"                                         \
+          ".hidden " #name "\n"                                        \
+          ".type " #name ", @function\n"                               \
+          #name ":\n"                                                  \
+          "  endbr64\n"                                                \
+          "  jmp *pinbench_old_" #name "@GOTPCREL(%rip)\n"             \
+          ".size " #name ", . - " #name "\n"                           \
+          ".popsection\n")
+// clang-format on
+
+PINBENCH_FORWARD(dlerror);
+PINBENCH_FORWARD(dlopen);
+PINBENCH_FORWARD(dlsym);
+PINBENCH_FORWARD(dlclose);
+PINBENCH_FORWARD(pthread_create);
+PINBENCH_FORWARD(pthread_join);
+PINBENCH_FORWARD(pthread_detach);
+PINBENCH_FORWARD(pthread_once);
+PINBENCH_FORWARD(pthread_key_create);
+PINBENCH_FORWARD(pthread_getspecific);
+PINBENCH_FORWARD(pthread_setspecific);
+
+extern "C" {
+
+// 2.32: libstdc++ asks it whether it can do without atomic operations. It never can: the engine has threads.
+extern __attribute__((visibility("hidden"))) const char __libc_single_threaded;
+const char __libc_single_threaded = 0;
+
+// 2.33: inline before. For x86-64 the kernel's structure is glibc's.
+__attribute__((visibility("hidden"))) int fstat64(int file, struct stat64* status) noexcept {
+  return static_cast<int>(syscall(SYS_fstat, file, status));
+}
+
+// 2.30: waits by a clock of the caller's choice. Before, a condition variable waited by its own, the
+// real-time clock.
+__attribute__((visibility("hidden"))) int pthread_cond_clockwait(pthread_cond_t* condition,
+                                                                 pthread_mutex_t* mutex, clockid_t clock,
+                                                                 const timespec* deadline) {
+  constexpr long second_ns = 1'000'000'000;
+  timespec there{};
+  timespec real{};
+  clock_gettime(clock, &there);
+  clock_gettime(CLOCK_REALTIME, &real);
+  real.tv_sec += deadline->tv_sec - there.tv_sec;
+  real.tv_nsec += deadline->tv_nsec - there.tv_nsec;
+  if (real.tv_nsec < 0) {
+    real.tv_nsec += second_ns;
+    --real.tv_sec;
+  } else if (real.tv_nsec >= second_ns) {
+    real.tv_nsec -= second_ns;
+    ++real.tv_sec;
+  }
+  return pthread_cond_timedwait(condition, mutex, &real);
+}
+
+}  // extern "C"
+
+#endif

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { run } from "./process.mjs";
+
+/** Compares versions such as "2.9" and "2.28" by their numbers. */
+export function compareVersions(a, b) {
+  const [left, right] = [a, b].map((version) => version.split(".").map(Number));
+  for (let i = 0; i < Math.max(left.length, right.length); ++i) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** The newest version of the C library that any of these files names: the oldest system that can run them. */
+export function neededGlibc(files) {
+  const versions = files.flatMap((file) =>
+    [...readFileSync(file, "latin1").matchAll(/GLIBC_(2(?:\.\d+)+)/g)].map(([, version]) => version),
+  );
+  return versions.sort(compareVersions).at(-1) ?? "2.0";
+}
+
+/**
+ * The lines of `objdump -T`, such as
+ * "0000000000000000      DF *UND*  0000000000000000 (GLIBC_2.2.5) memcpy": what a file exports, and what it wants, with
+ * the version that it wants it in.
+ */
+export function parseDynamicSymbols(text) {
+  const symbols = [];
+  for (const line of text.split("\n")) {
+    const match = /^[0-9a-f]{16} .{7} (\S+)\t[0-9a-f]{16}\s+(?:\(?([\w.]+)\)?\s+)?(?:\.\w+ )?(\S+)$/.exec(
+      line,
+    );
+    if (match === null) continue;
+    const [, section, version = null, name] = match;
+    symbols.push({ name, version: version === "Base" ? null : version, isExported: section !== "*UND*" });
+  }
+  return symbols;
+}
+
+export async function dynamicSymbols(file) {
+  return parseDynamicSymbols(await run("objdump", ["-T", file], { capture: true }));
+}

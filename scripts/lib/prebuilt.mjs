@@ -1,0 +1,78 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { checkPortability } from "./portability.mjs";
+import { findProgram, run, ScriptError } from "./process.mjs";
+import { inRoot } from "./project.mjs";
+
+/** What the loader looks for, below the package's root. */
+const prebuiltFolder = `prebuilds/linux-${process.arch}`;
+const files = ["pinbench.node", "libpinbench_emulated.so"];
+
+/** The generations of GPUs that get machine code; PTX of the first serves all others. */
+const architectures = [75, 80, 86, 89, 90, 100, 120];
+
+/** Local settings do not go to other machines: no instructions that only this CPU has, no sanitizer. */
+function checkSettings() {
+  const cache = readFileSync(inRoot("build/CMakeCache.txt"), "utf8");
+  const setting = (name) => new RegExp(`^${name}:\\w+=(.*)$`, "m").exec(cache)?.[1] ?? "";
+  const wanted = {
+    CMAKE_BUILD_TYPE: "Release",
+    // What cmake-js passes, and nothing of the environment.
+    CMAKE_CXX_FLAGS: "-DBUILDING_NODE_EXTENSION",
+    PINBENCH_SANITIZE: "",
+  };
+  for (const [name, value] of Object.entries(wanted)) {
+    if (setting(name) === value) continue;
+    throw new ScriptError(
+      `build/ was configured with ${name}=${setting(name)}; remove it and build without CXXFLAGS of your own.`,
+    );
+  }
+}
+
+/** The architectures that a fatbin holds, as the headers of its ELF and PTX parts name them. */
+function architecturesOf(image) {
+  const fatbinMagic = 0xba55ed50;
+  const found = { elf: [], ptx: [] };
+  if (image.length < 16 || image.readUInt32LE(0) !== fatbinMagic) return found;
+  for (let at = image.readUInt16LE(6); at + 64 <= image.length; ) {
+    const kind = image.readUInt16LE(at) === 1 ? "ptx" : "elf";
+    found[kind].push(image.readUInt32LE(at + 28));
+    at += image.readUInt32LE(at + 4) + Number(image.readBigUInt64LE(at + 8));
+  }
+  return found;
+}
+
+function checkKernels() {
+  const path = inRoot("build/kernels.fatbin");
+  const { elf, ptx } = existsSync(path) ? architecturesOf(readFileSync(path)) : { elf: [], ptx: [] };
+  const missing = architectures.filter((one) => !elf.includes(one));
+  if (missing.length > 0 || ptx.length === 0) {
+    const what = [...missing.map((one) => `sm_${one}`), ...(ptx.length === 0 ? ["PTX"] : [])].join(", ");
+    throw new ScriptError(`The kernels lack ${what}: what is handed out is built with nvcc 13 in the path.`);
+  }
+}
+
+/** Loads a copy as users' Node will, to see that nothing was lost on the way. */
+function checkLoads(path, { kernels }) {
+  const { build } = createRequire(import.meta.url)(path);
+  if (build.sanitizer !== null || build.kernels !== kernels) {
+    throw new ScriptError(`${path} is not what was built: ${JSON.stringify(build)}.`);
+  }
+}
+
+/** Checks what `npm run build` has made and copies it, without what only debuggers read, to where it is packed from. */
+export async function copyPrebuilt({ kernels = true } = {}) {
+  const target = inRoot(prebuiltFolder);
+  checkSettings();
+  if (kernels) checkKernels();
+  if (findProgram("strip") === null) throw new ScriptError("strip is not on the PATH (Debian: binutils).");
+  rmSync(dirname(target), { recursive: true, force: true });
+  mkdirSync(target, { recursive: true });
+  for (const file of files) {
+    cpSync(inRoot("build/Release", file), join(target, file));
+    await run("strip", ["--strip-unneeded", join(target, file)]);
+  }
+  await checkPortability(files.map((file) => join(target, file)));
+  if (kernels) checkLoads(join(target, files[0]), { kernels });
+}

@@ -1,0 +1,7 @@
+/** The program as a library: what the commands measure and find, as the documents that their --json prints. */
+export { type CompareOptions, compare, type Results } from "./api/compare.js";
+export type { List, PlanOptions, Quantity, ThresholdOptions } from "./api/options.js";
+export { type RunOptions, type RunProgress, run } from "./api/run.js";
+export { type ErrorKind, PinbenchError } from "./errors.js";
+export type { CellComparison, Comparison } from "./regress/comparison.js";
+export type { CellResult, ResultDocument } from "./results/schema.js";

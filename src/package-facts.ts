@@ -1,0 +1,11 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The folder of the package: that of package.json, dist and what is compiled. */
+export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), "..");
+
+export function packageVersion(): string {
+  const text = readFileSync(join(packageRoot, "package.json"), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,56 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { compare, PinbenchError } from "../../src/index.js";
+import { comparisonSchema } from "../../src/regress/comparison.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+import { buildRuns } from "../helpers/runs.js";
+
+const before = buildRuns({ seed: 1 });
+const after = buildRuns({ seed: 2, speed: 0.8 }).map((document) => ({
+  ...document,
+  run: { ...document.run, id: `later-${document.run.id}` },
+}));
+
+describe("compare()", () => {
+  it("returns the document that --json prints, of documents as of files", async () => {
+    const comparison = await compare({ baseline: before, candidate: after });
+    expect(comparisonSchema.parse(comparison)).toEqual(comparison);
+    expect(comparison.outcome).toBe("regression");
+
+    const folder = join(temporaryFolder(), "before");
+    mkdirSync(folder);
+    for (const [i, document] of before.entries()) {
+      writeFileSync(join(folder, `${i}.json`), JSON.stringify(document));
+    }
+    const fromFiles = await compare({ baseline: folder, candidate: after });
+    expect(fromFiles.cells).toEqual(comparison.cells);
+  });
+
+  it("judges by the thresholds that it is given", async () => {
+    const { cells } = await compare({
+      baseline: before,
+      candidate: after,
+      thresholds: { memory: { pinned: "50%", pageable: "50%" } },
+    });
+    expect(cells.map(({ verdict }) => verdict)).not.toContain("slower");
+  });
+
+  it.each([
+    ["no run", { baseline: [], candidate: after }, "The baseline has no runs."],
+    [
+      "a run twice",
+      { baseline: [before[0]!, before[0]!], candidate: after },
+      "The baseline has the same run twice.",
+    ],
+    [
+      "a threshold that is none",
+      { baseline: before, candidate: after, thresholds: { default: "fast" } },
+      /^Among the options, default is wrong: "fast" is not a threshold/,
+    ],
+  ])("refuses %s", async (_, options, message) => {
+    const error = await compare(options).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(PinbenchError);
+    expect((error as PinbenchError).message).toMatch(message);
+  });
+});

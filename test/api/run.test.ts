@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { knownKeys } from "../../src/cli/config-schema.js";
+import { PinbenchError, type PlanOptions, type RunOptions, type RunProgress, run } from "../../src/index.js";
+import { parseResult } from "../../src/results/parse.js";
+
+const small: RunOptions = {
+  backend: "emulated",
+  llc: "1MiB",
+  sizes: ["64KiB"],
+  workers: [1],
+  memory: ["pageable", "pinned"],
+  samples: 6,
+};
+
+async function refusal(options: RunOptions): Promise<PinbenchError> {
+  const error = await run(options).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(PinbenchError);
+  return error as PinbenchError;
+}
+
+describe("run()", () => {
+  it("returns the document that --json prints", async () => {
+    const document = await run(small);
+    expect(document.run).toMatchObject({ status: "complete", argv: [] });
+    expect(document.cells.map(({ memory }) => memory)).toEqual(["pageable", "pinned", "pageable", "pinned"]);
+    expect(parseResult(JSON.stringify(document)).cells).toEqual(document.cells);
+  });
+
+  it("measures the cells of an earlier document, and tells how far it is", async () => {
+    const id = "d0/h2d/pinned/65536/w1/throughput/wall/cold";
+    const seen: RunProgress[] = [];
+    const { cells } = await run({
+      backend: "emulated",
+      llc: "1MiB",
+      samples: 6,
+      cells: [id],
+      onProgress: (progress) => seen.push(progress),
+    });
+    expect(cells.map((cell) => cell.id)).toEqual([id]);
+    expect(seen[0]).toMatchObject({ cell: id, round: 1, totalCells: 1 });
+  });
+
+  it("ends with what it has when it is aborted", async () => {
+    const controller = new AbortController();
+    const { run: record } = await run({
+      ...small,
+      samples: 100_000,
+      signal: controller.signal,
+      onProgress: () => controller.abort(),
+    });
+    expect(record.status).toBe("aborted");
+  });
+
+  it("says what is wrong with an option, and what was meant", async () => {
+    expect(await refusal({ ...small, sizes: "64K" })).toMatchObject({
+      kind: "usage",
+      message: expect.stringMatching(/^Among the options, sizes is wrong: /),
+    });
+    const misspelt = { ...small, worker: 1 } as RunOptions;
+    expect(await refusal(misspelt)).toMatchObject({
+      message: "Among the options, worker is not a known key.",
+      hint: "Did you mean workers?",
+    });
+    expect(
+      await refusal({ cells: ["d0/h2d/pinned/65536/w1/throughput/wall/cold"], sizes: "1MiB" }),
+    ).toMatchObject({
+      message: expect.stringContaining("cells and sizes exclude each other"),
+    });
+  });
+});
+
+it("the options are the keys of a configuration's plan", () => {
+  const options: Record<keyof PlanOptions, true> = {
+    backend: true,
+    device: true,
+    preset: true,
+    sizes: true,
+    workers: true,
+    memory: true,
+    direction: true,
+    mode: true,
+    timer: true,
+    cache: true,
+    precision: true,
+    budget: true,
+    samples: true,
+    stagingChunk: true,
+    stagingSlots: true,
+    verify: true,
+    seed: true,
+    maxPinned: true,
+    llc: true,
+    numa: true,
+  };
+  expect(Object.keys(options).sort()).toEqual([...knownKeys.plan!].sort());
+});

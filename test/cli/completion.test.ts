@@ -1,0 +1,98 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createProgram } from "../../src/cli/program.js";
+import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+
+const commands = createProgram("0.0.0", () => undefined)
+  .commands.map((command) => command.name())
+  .filter((name) => name !== "help");
+
+const has = (shell: string) => spawnSync(shell, ["-c", "exit 0"]).status === 0;
+
+async function scriptFor(shell: string): Promise<string> {
+  const { exitCode, stdout, stderr } = await runCli(["completion", shell]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  const file = join(temporaryFolder(), `pinbench.${shell}`);
+  writeFileSync(file, stdout);
+  return file;
+}
+
+/** What a shell prints, a word a line. */
+function shellSays(shell: string, args: string[]): string[] {
+  const { status, stdout, stderr } = spawnSync(shell, args, { encoding: "utf8" });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return stdout.split("\n").filter((line) => line !== "");
+}
+
+/** What bash offers for the last of these words; it sets the same variables before it calls the function. */
+async function bashOffers(...words: string[]): Promise<string[]> {
+  const program = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pinbench
+    printf "%s\\n" "\${COMPREPLY[@]}"`;
+  return shellSays("bash", ["--norc", "-c", program, "bash", await scriptFor("bash"), "pinbench", ...words]);
+}
+
+describe.skipIf(!has("bash"))("bash completes", () => {
+  it("every command there is", async () => {
+    expect(await bashOffers("")).toEqual(expect.arrayContaining(commands));
+    expect(await bashOffers("ch")).toEqual(["check"]);
+  });
+
+  it("the flags of a command, and of one below another", async () => {
+    expect(await bashOffers("run", "--sta")).toEqual(["--staging-chunk", "--staging-slots"]);
+    expect(await bashOffers("import", "nvbandwidth", "--b")).toEqual(["--buffer-size"]);
+    expect(await bashOffers("import", "")).toContain("nvbandwidth");
+  });
+
+  it("the values of a flag that has a fixed set, also after =", async () => {
+    expect(await bashOffers("run", "--backend", "e")).toEqual(["emulated"]);
+    expect(await bashOffers("run", "--backend", "=", "e")).toEqual(["emulated"]);
+    expect(await bashOffers("run", "--memory", "=")).toContain("pinned");
+    expect(await bashOffers("completion", "f")).toEqual(["fish"]);
+  });
+
+  it("nothing for a value that is free", async () => {
+    expect(await bashOffers("run", "--sizes", "")).toEqual([]);
+  });
+});
+
+describe.skipIf(!has("fish"))("fish completes", () => {
+  async function fishOffers(line: string): Promise<string[]> {
+    const lines = shellSays("fish", ["-c", `source ${await scriptFor("fish")}; complete -C '${line}'`]);
+    return lines.map((one) => one.split("\t")[0]!);
+  }
+
+  it("commands, flags and values", async () => {
+    expect(await fishOffers("pinbench ")).toEqual(expect.arrayContaining(commands));
+    expect(await fishOffers("pinbench run --sta")).toEqual(["--staging-chunk", "--staging-slots"]);
+    expect(await fishOffers("pinbench run --backend e")).toEqual(["emulated"]);
+    expect(await fishOffers("pinbench import nvbandwidth --b")).toEqual(["--buffer-size"]);
+  });
+});
+
+describe.skipIf(!has("zsh"))("zsh", () => {
+  /** What the script hands to the functions of zsh's that complete, with these in their place. */
+  async function zshHands(name: string): Promise<string[]> {
+    const program = `compdef() { :; }; _arguments() { print -rl -- "$@"; }; source ${await scriptFor("zsh")}; ${name}`;
+    return shellSays("zsh", ["-f", "-c", program]);
+  }
+
+  it("takes the script, and gets flags with their values", async () => {
+    const flags = await zshHands("_pinbench_run");
+    expect(flags).toContainEqual(
+      expect.stringMatching(/^--backend\[auto takes.*\]:name:\(auto cuda emulated\)$/),
+    );
+    expect(flags).toContainEqual(expect.stringMatching(/^\*--output\[.*\]:file:_files$/));
+    expect(await zshHands("_pinbench_compare")).toContain("*:file:_files");
+    expect(await zshHands("_pinbench")).toContain("1: :->command");
+  });
+});
+
+describe("completion", () => {
+  it("knows three shells", async () => {
+    const { exitCode, stderr } = await runCli(["completion", "tcsh"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/Allowed choices are bash, zsh, fish/);
+  });
+});

@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createProgram } from "../../src/cli/program.js";
+import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+
+describe("--version", () => {
+  it.each(["--version", "-V"])("%s is one line", async (flag) => {
+    expect(await runCli([flag])).toMatchObject({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
+  it.each(["--version", "--help"])("%s asks for no compiled module", async (flag) => {
+    const env = { PINBENCH_ADDON: join(temporaryFolder(), "none.node") };
+    expect(await runCli([flag], { env })).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
+  it("says with --json what was built, and how it got here", async () => {
+    const { exitCode, stdout, stderr } = await runCli(["--version", "--json"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toEqual({
+      version,
+      node: process.version,
+      platform: `${process.platform}-${process.arch}`,
+      glibc: expect.stringMatching(/^2\.\d+$/),
+      addon: {
+        path: expect.stringMatching(/pinbench\.node$/),
+        source: expect.stringMatching(/^(PINBENCH_ADDON|local build)$/),
+        neededGlibc: expect.stringMatching(/^2\.\d+$/),
+        emulatedDriver: expect.stringMatching(/libpinbench_emulated\.so$/),
+        compiler: expect.any(String),
+        kernels: expect.any(Boolean),
+        sanitizer: process.env.PINBENCH_ADDON === undefined ? null : expect.anything(),
+      },
+      notUsed: [],
+    });
+  });
+
+  it("says with --json why nothing loads, and is no failure", async () => {
+    const env = { PINBENCH_ADDON: join(temporaryFolder(), "none.node") };
+    const { exitCode, stdout } = await runCli(["--version", "--json"], { env });
+    expect(exitCode).toBe(0);
+    const { addon, notUsed } = JSON.parse(stdout);
+    expect({ addon, notUsed }).toEqual({
+      addon: null,
+      notUsed: [expect.stringContaining("none.node does not load: there is no such file")],
+    });
+  });
+});
+
+describe("--help", () => {
+  const commands = createProgram("0.0.0", () => undefined).commands.map((command) => command.name());
+
+  it.each(["", ...commands])("shows examples: pinbench %s", async (command) => {
+    const { exitCode, stdout } = await runCli([...command.split(" ").filter(Boolean), "--help"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^Examples:\n( {2}.*\bpinbench .*\n)+/m);
+  });
+});

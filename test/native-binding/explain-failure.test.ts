@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { explainFailure, type Failure } from "../../src/native/explain-failure.js";
+import { nothingLoads } from "../../src/native/load-error.js";
+
+const old = { glibc: "2.27" };
+const musl = { glibc: null };
+
+const refused = (message: string, system: { glibc: string | null } = old) =>
+  explainFailure({ kind: "refused", message }, system);
+
+describe("why a module did not load", () => {
+  it.each<[string, { glibc: string | null }, Failure["kind"], string]>([
+    [
+      "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by /p/pinbench.node)",
+      old,
+      "glibc",
+      "it needs glibc 2.34 or newer, and this system has 2.27",
+    ],
+    [
+      "/lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by /p/pinbench.node)",
+      old,
+      "dependency",
+      "it needs a newer C++ runtime (GLIBCXX_3.4.30)",
+    ],
+    [
+      "Error loading shared library ld-linux-x86-64.so.2: No such file or directory (needed by /p/pinbench.node)",
+      musl,
+      "musl",
+      "it is for glibc, and this system has another C library (musl)",
+    ],
+    [
+      "Error relocating /p/pinbench.node: __memcpy_chk: symbol not found",
+      musl,
+      "musl",
+      "it is for glibc, and this system has another C library (musl)",
+    ],
+    [
+      "/p/pinbench.node: failed to map segment from shared object",
+      old,
+      "noexec",
+      "nothing may be executed from there (is it mounted noexec?)",
+    ],
+    ["/p/pinbench.node: file too short", old, "damaged", "it is damaged"],
+    ["/p/pinbench.node: invalid ELF header", old, "damaged", "it is damaged"],
+    [
+      "libgcc_s.so.1: cannot open shared object file: No such file or directory",
+      old,
+      "dependency",
+      "it needs libgcc_s.so.1, which is not there",
+    ],
+    ["Something else.\n", old, "other", "Something else"],
+  ])("%s", (message, system, kind, reason) => {
+    expect(refused(message, system)).toEqual({ kind, reason });
+  });
+
+  it("is a crash, an exit or no end", () => {
+    expect(explainFailure({ kind: "crashed", signal: "SIGILL" }, old).reason).toContain("this CPU lacks");
+    expect(explainFailure({ kind: "crashed", signal: "SIGSEGV" }, old).reason).toContain("SIGSEGV");
+    expect(explainFailure({ kind: "ended", exitCode: 3 }, old).reason).toContain("exit code 3");
+    expect(explainFailure({ kind: "hung" }, old).reason).toContain("within 30 s");
+  });
+});
+
+describe("the error where nothing loads", () => {
+  const failed = (kind: Failure["kind"], reason: string) => ({
+    source: "prebuilt" as const,
+    path: "/p/pinbench.node",
+    emulatedLibraryPath: "/p/libpinbench_emulated.so",
+    failure: { kind, reason },
+  });
+
+  it("lists what was tried and what to do", () => {
+    const { message, hint } = nothingLoads([failed("glibc", "it needs glibc 2.34 or newer")], "2.27");
+    expect(message).toMatch(
+      /glibc 2\.27.*\n {2}prebuilt \/p\/pinbench\.node: it needs glibc 2\.34 or newer\.$/s,
+    );
+    expect(hint).toMatch(/pinbench build.*PINBENCH_ADDON=/s);
+  });
+
+  it.each<[Failure["kind"], RegExp]>([
+    ["damaged", /install pinbench again/],
+    ["musl", /Node for glibc/],
+    ["noexec", /file system/],
+  ])("has a remedy of its own for: %s", (kind, remedy) => {
+    expect(nothingLoads([failed(kind, "…")], null).hint).toMatch(remedy);
+  });
+});

@@ -1,0 +1,50 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, inject, it } from "vitest";
+
+const { app, tarball, hasKernels } = inject("installed");
+const modules = join(app, "node_modules");
+const inPackage = (...parts: string[]) => join(modules, "pinbench", ...parts);
+
+/** Packages below a folder of modules; those of a scope one level deeper. */
+function packagesIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => !name.startsWith("."))
+    .flatMap((name) => (name.startsWith("@") ? readdirSync(join(folder, name)) : [name]));
+}
+
+describe("the package", () => {
+  it("is small and needs few others", () => {
+    expect(statSync(tarball).size).toBeLessThan(3e6);
+    expect(packagesIn(modules).length).toBeLessThanOrEqual(15);
+  });
+
+  it("runs nothing as it is installed", () => {
+    const { scripts } = JSON.parse(readFileSync(inPackage("package.json"), "utf8"));
+    for (const name of ["preinstall", "install", "postinstall"]) expect(scripts).not.toHaveProperty(name);
+    // npm would compile it.
+    expect(existsSync(inPackage("binding.gyp"))).toBe(false);
+  });
+
+  it("has what is compiled, and what to compile it from", () => {
+    const folder = inPackage("prebuilds", `linux-${process.arch}`);
+    expect(readdirSync(folder).sort()).toEqual(["libpinbench_emulated.so", "pinbench.node"]);
+    for (const file of ["CMakeLists.txt", "cuda/addon/addon.cpp", "cuda/kernels/kernels.cu"]) {
+      expect(existsSync(inPackage(file)), file).toBe(true);
+    }
+  });
+
+  it("has its kernels in what is compiled", () => {
+    const program = inPackage("bin/pinbench.js");
+    const { stdout } = spawnSync(process.execPath, [program, "--version", "--json"], { encoding: "utf8" });
+    const { addon } = JSON.parse(stdout);
+    expect(addon).toMatchObject({ source: "prebuilt", sanitizer: null });
+    if (hasKernels) expect(addon.kernels).toBe(true);
+  });
+
+  it("has nothing that is for its development alone", () => {
+    const top = readdirSync(inPackage()).filter((name) => !/^(LICENSE|[A-Z]+\.md|package\.json)$/.test(name));
+    expect(top.sort()).toEqual(["CMakeLists.txt", "bin", "cuda", "dist", "prebuilds", "schema"]);
+  });
+});

@@ -1,0 +1,43 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { describe, expect, inject, it } from "vitest";
+
+const { app } = inject("installed");
+
+/** The documented example, made small: whatever it measures, and wherever. */
+const reference = readFileSync(new URL("../../docs/reference.md", import.meta.url), "utf8");
+const [, documented = ""] = /^```js\n([\s\S]*?)^```$/m.exec(reference) ?? [];
+const example = documented.replaceAll(
+  'preset: "quick"',
+  'preset: "quick", backend: "emulated", llc: "1MiB", sizes: "1MiB"',
+);
+
+function start(command: string, args: string[]) {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: app, encoding: "utf8" });
+  return { status, stdout, stderr };
+}
+
+describe("the documented example of the library", () => {
+  it("runs in a project that has the package", () => {
+    expect(example).toContain('from "pinbench"');
+    writeFileSync(join(app, "example.mjs"), example);
+    const { status, stdout, stderr } = start(process.execPath, ["example.mjs"]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(/^d0\/h2d\/pinned\/1048576\/w1\/throughput\/wall\/cold [\d.]+$/m);
+    expect(stdout).toMatch(/^(pass|regression) 4$/m);
+  });
+
+  it("has types, which are checked along with Node's", () => {
+    writeFileSync(
+      join(app, "example.mts"),
+      `${example}\n// @ts-expect-error No such preset.\nawait run({ preset: "huge" });\n`,
+    );
+    const typescript = createRequire(import.meta.url).resolve("typescript/package.json");
+    const tsc = join(dirname(typescript), "bin/tsc");
+    const types = join(dirname(typescript), "../@types");
+    const flags = ["--noEmit", "--strict", "--module", "nodenext", "--typeRoots", types, "--types", "node"];
+    expect(start(process.execPath, [tsc, ...flags, "example.mts"])).toMatchObject({ status: 0, stdout: "" });
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+// @ts-expect-error A script without types.
+import { compareVersions, parseDynamicSymbols } from "../../scripts/lib/dynamic-symbols.mjs";
+// @ts-expect-error A script without types.
+import { portabilityFaults } from "../../scripts/lib/portability.mjs";
+
+const objdump = (...lines: string[]) =>
+  ["", "pinbench.node:     file format elf64-x86-64", "", "DYNAMIC SYMBOL TABLE:", ...lines, "", ""].join(
+    "\n",
+  );
+const wanted = (name: string, version: string) =>
+  `0000000000000000      DF *UND*\t0000000000000000 (${version}) ${name}`;
+const faultsOf = (...lines: string[]) =>
+  portabilityFaults("/b/pinbench.node", parseDynamicSymbols(objdump(...lines)));
+
+describe("what stands in the way on other systems", () => {
+  it("is nothing in a library that old systems can load", () => {
+    expect(
+      faultsOf(
+        wanted("memcpy", "GLIBC_2.14"),
+        wanted("thrd_create", "GLIBC_2.28"),
+        "0000000000000000      D  *UND*\t0000000000000000  Base        napi_throw",
+        "0000000000000000  w   D  *UND*\t0000000000000000  Base        __gmon_start__",
+        "000000000001d670 g    DF .text\t000000000000001c  Base        napi_register_module_v1",
+      ),
+    ).toEqual([]);
+  });
+
+  it("is a function of a newer C library", () => {
+    expect(faultsOf(wanted("dlopen", "GLIBC_2.34"), wanted("fstat64", "GLIBC_2.33"))).toEqual([
+      "needs dlopen of GLIBC_2.34",
+      "needs fstat64 of GLIBC_2.33",
+    ]);
+  });
+
+  it("is the shared C++ runtime", () => {
+    expect(faultsOf(wanted("_Znwm", "GLIBCXX_3.4"))).toEqual([
+      "takes _Znwm from the shared libstdc++ (GLIBCXX_3.4)",
+    ]);
+  });
+
+  it("is an export that is not meant to be one", () => {
+    expect(faultsOf("000000000001d670 g    DF .text\t000000000000001c  Base        _ZSt4cout")).toEqual([
+      "exports _ZSt4cout",
+    ]);
+  });
+});
+
+it("versions are compared by their numbers", () => {
+  expect(["2.28", "2.3.4", "2.4", "2.3"].sort(compareVersions)).toEqual(["2.3", "2.3.4", "2.4", "2.28"]);
+});
