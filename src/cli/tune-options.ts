@@ -35,13 +35,22 @@ export interface TuneFlags {
   debug?: boolean;
 }
 
-const usualBudgetNs = 60e9;
-const usualTimeoutNs = 30e9;
+/** What a flag is that was not given. */
+export const tuneDefaults = {
+  python: "python3",
+  shuffle: true,
+  ranks: 1,
+  budget: 60e9,
+  timeout: 30e9,
+  backend: "auto",
+  seed: 1,
+  color: true,
+} as const satisfies Partial<TuneFlags>;
 
 export function addTuneOptions(command: Command): Command {
   return command
     .option("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one")
-    .option("--python <path>", "the Python that trains", "python3")
+    .option("--python <path>", "the Python that trains", tuneDefaults.python)
     .option("--collate <file:name>", "collate_fn of the loader")
     .option("--kwargs <json>", "what the function is called with, a JSON object", parseKeywords)
     .option("--no-shuffle", "take samples in order")
@@ -65,13 +74,9 @@ export function addTuneOptions(command: Command): Command {
       parseCount("number of ranks", 1),
       1,
     )
-    .option(
-      "--max-workers <count>",
-      "most workers (the CPUs of each rank)",
-      parseCount("number of workers", 0),
-    )
-    .option("--budget <time>", "time for the search (60s)", parseWait, usualBudgetNs)
-    .option("--timeout <time>", "so long without a batch is a hang (30s)", parseWait, usualTimeoutNs)
+    .option("--max-workers <count>", "most workers (the CPUs of each rank)", parseWorkers)
+    .option("--budget <time>", "time for the search (60s)", parseTime, tuneDefaults.budget)
+    .option("--timeout <time>", "so long without a batch is a hang (30s)", parseTime, tuneDefaults.timeout)
     .option("--exhaustive", "measure a grid instead of searching")
     .addOption(backendOption())
     .option("--device <number>", "the device to copy to, without Python", parseWhole("device number"))
@@ -83,27 +88,37 @@ export function addTuneOptions(command: Command): Command {
     .option("--debug", "show where an error came from");
 }
 
-/** Counts beyond this are slips of the keyboard. */
+/** Counts beyond these are slips of the keyboard. */
 const mostOfAnything = 1_000_000;
+const mostWorkers = 1024;
 
-function parseCount(what: string, least: number) {
+export function parseCount(what: string, least: number, most = mostOfAnything) {
   return (text: string): number => {
     const count = /^\d{1,7}$/.test(text) ? Number(text) : -1;
-    if (count >= least && count <= mostOfAnything) return count;
+    if (count >= least && count <= most) return count;
     throw new PinbenchError(
       "usage",
-      `"${text}" is not a ${what}: that is a whole number from ${least} to ${mostOfAnything}.`,
+      `"${text}" is not a ${what}: that is a whole number from ${least} to ${most}.`,
     );
   };
 }
 
-function parseStep(text: string): number | "auto" {
-  return text === "auto" ? text : parseDuration(text);
+export const parseWorkers = parseCount("number of workers", 0, mostWorkers);
+
+/** Nanoseconds, more than none and a day at most. */
+export function parseTime(text: string): number {
+  const timeNs = parseWait(text);
+  if (timeNs > 0) return timeNs;
+  throw new PinbenchError("usage", `"${text}" is no time at all.`);
+}
+
+export function parseStep(text: string): number | "auto" {
+  return text === "auto" ? text : parseTime(text);
 }
 
 function parseKeywords(text: string): Record<string, unknown> {
   const wrong = (cause?: unknown) =>
-    new PinbenchError("usage", `--kwargs is no JSON object: ${text}`, {
+    new PinbenchError("usage", `--kwargs takes a JSON object, and ${text} is none.`, {
       hint: `Write for example '{"root": "data", "train": true}'.`,
       cause,
     });

@@ -3,7 +3,6 @@ import { renderTuning } from "../report/tuning/formats.js";
 import { describeSetting } from "../results/loader-setting.js";
 import { checkWritable } from "../results/store.js";
 import type { Tuning } from "../results/tuning.js";
-import { machineLimits } from "../tune/machine.js";
 import type { Probe } from "../tune/probe.js";
 import { tune } from "../tune/tune.js";
 import { plainChalk, stdoutChalk } from "./colour.js";
@@ -13,6 +12,7 @@ import { chosenFormat } from "./option-values.js";
 import { ProgressLine } from "./progress-line.js";
 import type { TuneFlags } from "./tune-options.js";
 import { openProbe } from "./tune-probe.js";
+import { tuneRequest } from "./tune-request.js";
 
 /** `pinbench tune`: from the flags to the recommendation. Returns the exit code; throws PinbenchError. */
 export async function tuneLoader(flags: TuneFlags, version: string): Promise<ExitCode> {
@@ -29,18 +29,7 @@ export async function tuneLoader(flags: TuneFlags, version: string): Promise<Exi
     probe = await openProbe(flags, interruption.signal);
     tuning = await tune(
       probe,
-      {
-        limits: machineLimits(flags.ranks),
-        maxWorkers: flags.maxWorkers ?? null,
-        budgetNs: flags.budget,
-        epochBatches: flags.epochBatches ?? null,
-        timeoutNs: flags.timeout,
-        exhaustive: flags.exhaustive ?? false,
-        version,
-        argv: process.argv.slice(2),
-        startedAt,
-        startedMs,
-      },
+      tuneRequest(flags, { version, argv: process.argv.slice(2), startedAt, startedMs }),
       interruption.signal,
       (setting, best) => line.update((columns) => progress(setting, best).slice(0, columns)),
     );
@@ -84,11 +73,14 @@ function failureOf({ tried, skipped }: Tuning): PinbenchError {
       ...(failure.traceback === null ? {} : { cause: new Error(failure.traceback) }),
     });
   }
-  const reason =
-    tried.length === 0 && skipped[0] !== undefined
-      ? skipped[0].reason
-      : "too few batches came within the budget";
-  return new PinbenchError("measurement", `No setting could be measured: ${reason}.`, {
-    hint: "Give more time with --budget, or take smaller batches.",
-  });
+  if (tried.length === 0 && skipped[0] !== undefined) {
+    return new PinbenchError("measurement", `No setting could be measured: ${skipped[0].reason}.`, {
+      hint: "Take smaller batches.",
+    });
+  }
+  return new PinbenchError(
+    "measurement",
+    "No setting could be measured: too few batches came within the budget.",
+    { hint: "Give more time with --budget, or take smaller batches." },
+  );
 }

@@ -9,10 +9,9 @@ const { app } = inject("installed");
 /** The documented example, made small: whatever it measures, and wherever. */
 const reference = readFileSync(new URL("../../docs/reference.md", import.meta.url), "utf8");
 const [, documented = ""] = /^```js\n([\s\S]*?)^```$/m.exec(reference) ?? [];
-const example = documented.replaceAll(
-  'preset: "quick"',
-  'preset: "quick", backend: "emulated", llc: "1MiB", sizes: "1MiB"',
-);
+const example = documented
+  .replaceAll('preset: "quick"', 'preset: "quick", backend: "emulated", llc: "1MiB", sizes: "1MiB"')
+  .replace("batchSize: 16", 'batchSize: 16, backend: "emulated", maxWorkers: 1');
 
 function start(command: string, args: string[]) {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd: app, encoding: "utf8" });
@@ -27,6 +26,7 @@ describe("the documented example of the library", () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^d0\/h2d\/pinned\/1048576\/w1\/throughput\/wall\/cold [\d.]+$/m);
     expect(stdout).toMatch(/^(pass|regression) 4$/m);
+    expect(stdout).toMatch(/^ {2}numWorkers: [01],$/m);
   });
 
   it("has types, which are checked along with Node's", () => {
