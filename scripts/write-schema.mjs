@@ -3,11 +3,13 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { configJsonSchema } from "../dist/cli/config-json-schema.js";
 import { comparisonJsonSchema } from "../dist/regress/json-schema.js";
 import { resultJsonSchema } from "../dist/results/json-schema.js";
+import { tuningJsonSchema } from "../dist/results/tuning.js";
 
 const schemas = {
   "result-v1.json": resultJsonSchema(),
   "config-v1.json": configJsonSchema(),
   "comparison-v1.json": comparisonJsonSchema(),
+  "tuning-v1.json": tuningJsonSchema(),
 };
 
 const folder = new URL("../schema/", import.meta.url);

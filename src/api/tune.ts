@@ -1,4 +1,11 @@
-import { parseCount, parseStep, type TuneFlags, tuneDefaults } from "../cli/tune-options.js";
+import {
+  parseCount,
+  parseStep,
+  parseTime,
+  parseWorkers,
+  type TuneFlags,
+  tuneDefaults,
+} from "../cli/tune-options.js";
 import { openProbe } from "../cli/tune-probe.js";
 import { tuneRequest } from "../cli/tune-request.js";
 import { PinbenchError } from "../errors.js";
@@ -80,9 +87,9 @@ const readers: {
   epochBatches: (value) => parseCount("number of batches", 1)(String(value)),
   stepTime: parseStep,
   ranks: (value) => parseCount("number of ranks", 1)(String(value)),
-  maxWorkers: (value) => parseCount("number of workers", 0)(String(value)),
-  budget: parseDuration,
-  timeout: parseDuration,
+  maxWorkers: (value) => parseWorkers(String(value)),
+  budget: parseTime,
+  timeout: parseTime,
   exhaustive: Boolean,
   backend: (value) => value,
   device: (value) => parseCount("device number", 0)(String(value)),

@@ -70,7 +70,7 @@ export function chosenFormat<Format extends string>(flags: {
 }): Format | "json" | null {
   if (flags.json && flags.format !== undefined && flags.format !== "json") {
     throw new PinbenchError("usage", `--json and --format ${flags.format} contradict each other.`, {
-      hint: "Leave one of them out; --output FILE writes a second format.",
+      hint: "Leave one of them out.",
     });
   }
   return flags.json ? "json" : (flags.format ?? null);

@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
 import { tuningFormats } from "../report/tuning/format-names.js";
-import type { TuneFlags } from "./tune-options.js";
-import { addTuneOptions } from "./tune-options.js";
+import { addTuneOptions, type TuneFlags, tuneDefaults } from "./tune-options.js";
 
 export function addTuneCommand(program: Command, version: string, setExitCode: (code: number) => void): void {
   const command = program
@@ -11,19 +10,19 @@ export function addTuneCommand(program: Command, version: string, setExitCode: (
       "after",
       `
 The data are your own Dataset in your own Python (--torch), or a model of a loader that needs no Python
-(--sample-bytes or --data). Give one of the three.
+(--sample-bytes, --data, or both: files that become samples of so many bytes).
 
 Examples:
   pinbench tune --torch train_data.py:make_dataset --batch-size 64
   pinbench tune --torch train_data.py:loader --step-time 70ms     a DataLoader, beside a training step of 70 ms
   pinbench tune --data images/ --batch-size 64                    read the files of a folder
   pinbench tune --sample-bytes 588KiB --sample-cost 500us --batch-size 64
-  eval $(pinbench tune --torch train_data.py:make_dataset --batch-size 64 --format env)`,
+  export $(pinbench tune --torch train_data.py:make_dataset --batch-size 64 --format env)`,
     );
   addTuneOptions(command)
     .addOption(new Option("--format <name>", "what to print").choices(tuningFormats))
-    .action(async (flags: TuneFlags) => {
+    .action(async (given: Partial<TuneFlags>) => {
       const { tuneLoader } = await import("./tune.js");
-      setExitCode(await tuneLoader(flags, version));
+      setExitCode(await tuneLoader({ ...tuneDefaults, ...given }, version));
     });
 }

@@ -6,7 +6,7 @@ import type { TuningFormat } from "../report/tuning/format-names.js";
 import { parseWait, parseWhole } from "./option-values.js";
 import { backendOption } from "./run-options.js";
 
-/** The flags of `pinbench tune` as commander leaves them. Times in nanoseconds, sizes in bytes. */
+/** The flags of `pinbench tune`, parsed, over `tuneDefaults`. Times in nanoseconds, sizes in bytes. */
 export interface TuneFlags {
   torch?: string;
   python: string;
@@ -50,7 +50,7 @@ export const tuneDefaults = {
 export function addTuneOptions(command: Command): Command {
   return command
     .option("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one")
-    .option("--python <path>", "the Python that trains", tuneDefaults.python)
+    .option("--python <path>", "the Python that trains (python3)")
     .option("--collate <file:name>", "collate_fn of the loader")
     .option("--kwargs <json>", "what the function is called with, a JSON object", parseKeywords)
     .option("--no-shuffle", "take samples in order")
@@ -70,17 +70,16 @@ export function addTuneOptions(command: Command): Command {
     )
     .option(
       "--ranks <count>",
-      "training processes on this node, which share its CPUs and memory",
+      "training processes on this node, which share its CPUs and memory (1)",
       parseCount("number of ranks", 1),
-      1,
     )
     .option("--max-workers <count>", "most workers (the CPUs of each rank)", parseWorkers)
-    .option("--budget <time>", "time for the search (60s)", parseTime, tuneDefaults.budget)
-    .option("--timeout <time>", "so long without a batch is a hang (30s)", parseTime, tuneDefaults.timeout)
+    .option("--budget <time>", "time for the search (60s)", parseTime)
+    .option("--timeout <time>", "so long without a batch is a hang (30s)", parseTime)
     .option("--exhaustive", "measure a grid instead of searching")
     .addOption(backendOption())
     .option("--device <number>", "the device to copy to, without Python", parseWhole("device number"))
-    .option("--seed <number>", "seed of the samples' order", parseWhole("seed"), 1)
+    .option("--seed <number>", "seed of the samples' order (1)", parseWhole("seed"))
     .option("--json", "short for --format json")
     .option("--save <file>", "also write all of it to a JSON file")
     .option("--quiet", "no progress and no notes on stderr")

@@ -51,6 +51,9 @@ export async function tuneLoader(flags: TuneFlags, version: string): Promise<Exi
     { debug: flags.debug ?? false },
   );
   if (interruption.exitCode !== null) return interruption.exitCode;
+  if (tuning.run.error !== null) {
+    throw new PinbenchError("measurement", `The search could not go on: ${tuning.run.error}`);
+  }
   if (tuning.recommendation === null) throw failureOf(tuning);
   return ExitCode.ok;
 }

@@ -38,6 +38,8 @@ const trialSchema = z.object({
       message: z.string(),
       hint: z.string().nullable(),
       traceback: z.string().nullable(),
+      /** Every other setting would fail in the same way. */
+      everywhere: z.boolean(),
     })
     .nullable(),
   waitNsPerBatch: nanoseconds.nullable(),
@@ -74,8 +76,10 @@ export const tuningSchema = z.object({
     wallNs: nanoseconds,
     searchNs: nanoseconds,
     argv: z.array(z.string()),
-    /** "budget": the time was up before the search was done; "failed": no setting could be measured. */
+    /** "budget": the time was up before the search was done; "failed": it could not go on, or had nothing to show. */
     status: z.enum(["complete", "budget", "aborted", "failed"]),
+    /** Why the search could not go on; what it had found by then is there. Null where it could. */
+    error: z.string().nullable(),
   }),
   method: z.object({
     search: z.enum(["adaptive", "grid"]),

@@ -66,8 +66,10 @@ export function misfit(
 function workersReason(limits: MachineLimits, maxWorkers: number): string {
   if (maxWorkers !== cpusPerRank(limits)) return "--max-workers allows";
   const { usableCpus, cpuQuota, ranks } = limits;
-  const cpus = `${usableCpus} CPUs${cpuQuota === null ? "" : ` (the cgroup's quota is ${cpuQuota})`}`;
-  return ranks === 1 ? `${cpus} allow` : `${cpus} allow each of ${ranks} ranks`;
+  const cpus = usableCpus === 1 ? "1 CPU" : `${usableCpus} CPUs`;
+  const quota = cpuQuota === null ? "" : ` (the cgroup's quota is ${cpuQuota})`;
+  const each = ranks === 1 ? "" : ` each of ${ranks} ranks`;
+  return `${cpus}${quota} ${usableCpus === 1 ? "allows" : "allow"}${each}`;
 }
 
 const up = (bytes: number) => formatSizeRounded(bytes, Math.ceil);

@@ -36,14 +36,18 @@ const busyShare = 0.7;
 const mostOfTheTime = 0.5;
 
 function limitOf(trials: Trials, workers: number, score: Score, facts: ProbeFacts): Recommendation["limit"] {
-  const { stepNs, link, batch } = facts;
+  const { stepNs, link, batch, device } = facts;
   if (stepNs !== null && 1 - dataShare(stepNs, score) >= hiddenShare) return "step";
   const bytesPerSecond = score.batchesPerSecond * batch.bytes;
   if (link !== null && bytesPerSecond >= fullLinkShare * link.pinnedBytesPerSecond) return "link";
   const makeNs = trials.makeNsPerBatch;
   if (makeNs === null) return "hand-over";
   const batchNs = 1e9 / score.batchesPerSecond;
-  if (workers === 0) return makeNs >= mostOfTheTime * (batchNs - (stepNs ?? 0)) ? "process" : "hand-over";
+  if (workers === 0) {
+    // Without a device there is nothing but making.
+    const isMaking = device === null || makeNs >= mostOfTheTime * (batchNs - (stepNs ?? 0));
+    return isMaking ? "process" : "hand-over";
+  }
   return makeNs >= busyShare * workers * batchNs ? "workers" : "hand-over";
 }
 

@@ -52,12 +52,11 @@ export function steadyState(arrivalsNs: readonly number[], dropped: number): Ste
 function relativeHalfWidth(arrivalsNs: readonly number[], dropped: number, batches: number): number {
   if (batches < blocks.least) return Number.POSITIVE_INFINITY;
   const count = Math.min(blocks.most, Math.max(blocks.least, Math.floor(Math.sqrt(batches))));
-  const length = Math.floor(batches / count);
-  // The last blocks that fill: what is left over stands at the front.
-  const first = dropped - 1 + (batches - count * length);
+  // All batches are in a block: one that came late would otherwise count for the rate and not for its interval.
+  const end = (block: number) => dropped - 1 + Math.floor((block * batches) / count);
   const gaps = Array.from({ length: count }, (_, block) => {
-    const from = first + block * length;
-    return (arrivalsNs[from + length]! - arrivalsNs[from]!) / length;
+    const [from, to] = [end(block), end(block + 1)];
+    return (arrivalsNs[to]! - arrivalsNs[from]!) / (to - from);
   });
   const standardError = Math.sqrt(squaresAboutMean(gaps) / (count - 1) / count);
   return (studentQuantile(0.025, count - 1) * standardError) / mean(gaps);

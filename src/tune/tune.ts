@@ -1,3 +1,4 @@
+import { PinbenchError } from "../errors.js";
 import { cpuModel, hostname } from "../host/system.js";
 import type { Tuning } from "../results/tuning.js";
 import type { Measured } from "./choose.js";
@@ -39,7 +40,7 @@ const longestTimerMs = 2 ** 31 - 1;
 
 /**
  * Measures settings with an open probe until the search is done or the budget is used, and says which one to take. An
- * abort ends it with what there is. Rejects with a PinbenchError where the probe cannot go on.
+ * abort, and a probe that cannot go on, end it with what there is. Rejects with a PinbenchError where that is nothing.
  */
 export async function tune(
   probe: Probe,
@@ -65,8 +66,17 @@ export async function tune(
   const isTimeUp = () => deadline.aborted;
   const isEnough = () => (performance.now() - searchStartedMs) * 1e6 > confirmShare * budgetNs;
   const { tolerance } = usualStopping;
-  if (request.exhaustive) await measureGrid(trials, { isTimeUp });
-  else await search(trials, { tolerance, isTimeUp, isEnough });
+  const searching = request.exhaustive
+    ? measureGrid(trials, { isTimeUp })
+    : search(trials, { tolerance, isTimeUp, isEnough });
+  const error = await searching.then(
+    () => null,
+    (reason: unknown) => {
+      // What was measured until then cannot be had again.
+      if (!(reason instanceof PinbenchError) || trials.tried.length === 0) throw reason;
+      return reason.message;
+    },
+  );
   const recommendation = recommend(trials, tolerance);
   const nowMs = performance.now();
   return {
@@ -78,7 +88,8 @@ export async function tune(
       wallNs: (nowMs - request.startedMs) * 1e6,
       searchNs: (nowMs - searchStartedMs) * 1e6,
       argv: request.argv,
-      status: statusOf(recommendation !== null, signal.aborted, deadline.aborted),
+      status: statusOf(error === null && recommendation !== null, signal.aborted, deadline.aborted),
+      error,
     },
     method: {
       search: request.exhaustive ? "grid" : "adaptive",

@@ -24,10 +24,12 @@ function failures({ tried }: Tuning): Note[] {
       settingsOf.set(text, [...(settingsOf.get(text) ?? []), describeSetting(setting)]);
     }
   }
-  return [...settingsOf].map(([text, settings]) => ({
-    text: `${listed([...new Set(settings)])}: ${text}`,
-    tone: "failure",
-  }));
+  return [...settingsOf].map(([text, all]) => {
+    const settings = [...new Set(all)];
+    // Most messages name their setting.
+    const isNamed = settings.length === 1 && text.includes(settings[0]!);
+    return { text: isNamed ? text : `${listed(settings)}: ${text}`, tone: "failure" };
+  });
 }
 
 /** Settings with one reason in one note. */
@@ -35,7 +37,7 @@ function skipped({ skipped }: Tuning): Note[] {
   const settingsOf = new Map<string, string[]>();
   for (const { setting, reason } of skipped) {
     // The need grows with the workers; the first of them says where it begins.
-    const kind = reason.replaceAll(/\d[\d.]*/g, "#");
+    const kind = reason.replaceAll(/\d[\d.]*( [KMGT]?i?B\b)?/g, "#");
     settingsOf.set(kind, [...(settingsOf.get(kind) ?? []), `${describeSetting(setting)}: ${reason}`]);
   }
   return [...settingsOf.values()].map((reasons) => ({
@@ -54,15 +56,16 @@ function rough({ tried }: Tuning): Note[] {
   ];
 }
 
-/** A share of the batches' bytes from which on storage is part of what was measured. */
+/** A share of the batches' bytes from which on storage is part of what was measured; less is Python's own modules. */
 const notableShare = 0.05;
+const notableBytes = 16 * 2 ** 20;
 
 /** Data that come from storage in the first trials and from the page cache in later ones flatter the later ones. */
 function storage({ tried, probe }: Tuning): Note[] {
   const trials = tried.flatMap((one) => one.trials);
   const readBytes = trials.reduce((sum, { storageReadBytes }) => sum + (storageReadBytes ?? 0), 0);
   const batches = trials.reduce((sum, { arrivalsNs }) => sum + arrivalsNs.length, 0);
-  if (readBytes <= notableShare * batches * probe.batch.bytes) return [];
+  if (readBytes <= Math.max(notableBytes, notableShare * batches * probe.batch.bytes)) return [];
   return [
     {
       text: `${formatSizeRounded(readBytes)} came from storage, the rest from the page cache: trials that came later may look faster than a first epoch is. Run it again to compare all of them from the page cache.`,

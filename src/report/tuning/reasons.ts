@@ -1,8 +1,9 @@
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
-import { formatGBps, formatRatio, formatShare, roundDown, roundUp } from "../format-number.js";
+import { formatGBps, formatRatio, formatSetting, roundDown, roundUp } from "../format-number.js";
+import { counted } from "../wording.js";
 
-/** Why the recommendation is what it is, in two sentences with numbers; one where there is no more to say. */
+/** Why the recommendation is what it is, in two sentences with numbers. */
 export function tuningReasons(tuning: Tuning): string[] {
   const { recommendation } = tuning;
   if (recommendation === null) return [];
@@ -10,76 +11,112 @@ export function tuningReasons(tuning: Tuning): string[] {
 }
 
 /** What it brings, against what the user has now. */
-function gain({ probe, startingScore }: Tuning, { setting, score }: Recommendation): string {
-  const rate = `${describeSetting(setting)}: ${formatRate(score.batchesPerSecond)} batches/s`;
+function gain({ probe, startingScore, method }: Tuning, { setting, score }: Recommendation): string {
+  const rate = formatRate(score.batchesPerSecond);
   const own = probe.startingPoint;
-  if (startingScore === null) return `${rate}.`;
+  if (own === null ? isDefault(setting) : settingKey(own) === settingKey(setting)) {
+    const whose = own === null ? "DataLoader's defaults" : "Your DataLoader's own settings";
+    return `${whose} (${describeSetting(setting)}) give ${rate} batches/s, and nothing else that was tried is worth a change.`;
+  }
+  const given = `${describeSetting(setting)}: ${rate} batches/s`;
+  if (startingScore === null) return `${given}.`;
   const start = own ?? { ...setting, numWorkers: 0, pinMemory: false, prefetchFactor: null };
-  const what = own === null ? "with DataLoader's defaults" : "with your DataLoader's own settings";
-  const isStart = own === null ? isDefault(setting) : settingKey(own) === settingKey(setting);
-  if (isStart)
-    return `${rate}, which is ${own === null ? "DataLoader's default" : "what your DataLoader has"}: nothing that was tried is worth a change.`;
+  const whose = own === null ? "with DataLoader's defaults" : "with your DataLoader's own settings";
   const ratio = score.batchesPerSecond / startingScore.batchesPerSecond;
-  return `${rate}, against ${formatRate(startingScore.batchesPerSecond)} ${what} (${describeSetting(start)}): ${formatRatio(ratio)}.`;
+  return `${given}, against ${formatRate(startingScore.batchesPerSecond)} ${whose} (${describeSetting(start)}): ${
+    Math.abs(ratio - 1) <= method.tolerance
+      ? `as fast within ${formatSetting(method.tolerance)}${fewer(start.numWorkers - setting.numWorkers)}`
+      : formatRatio(ratio)
+  }.`;
 }
 
 function isDefault({ numWorkers, pinMemory }: Recommendation["setting"]): boolean {
   return numWorkers === 0 && !pinMemory;
 }
 
-function limit(tuning: Tuning, recommendation: Recommendation): string {
-  return `${bottleneck(tuning, recommendation)}${pinning(tuning, recommendation)}.`;
+function fewer(workers: number): string {
+  return workers > 0 ? `, with ${counted(workers, "worker")} fewer` : "";
 }
 
-function bottleneck({ probe, machine, method }: Tuning, recommendation: Recommendation): string {
-  const { limit, loaderGBps, setting, score, dataShareOfStep } = recommendation;
-  const batchMs = 1e3 / score.batchesPerSecond;
-  const loader = `the loader gives ${formatGBps(loaderGBps)} GB/s`;
-  const linked =
-    probe.link === null
-      ? loader
-      : `${loader}, the link takes ${formatGBps(probe.link.pinnedBytesPerSecond / 1e9)}`;
-  const step =
-    probe.stepNs === null || dataShareOfStep === null
-      ? ""
-      : `The data add ${formatShare(dataShareOfStep)} to the time of a ${formatMs(probe.stepNs / 1e6)} step`;
+function limit(tuning: Tuning, recommendation: Recommendation): string {
+  return `${capital(bottleneck(tuning, recommendation))}${pinning(tuning, recommendation)}.`;
+}
+
+function bottleneck(tuning: Tuning, recommendation: Recommendation): string {
+  const { probe } = tuning;
+  const step = besideStep(probe.stepNs, recommendation.score.batchesPerSecond);
+  if (recommendation.limit === "step") return `${step}: the loader is not the limit`;
+  const gives = `the loader gives ${formatGBps(recommendation.loaderGBps)} GB/s`;
+  const takes =
+    probe.link === null ? "" : `, the link takes ${formatGBps(probe.link.pinnedBytesPerSecond / 1e9)}`;
+  return `${gives}${takes}: ${culprit(tuning, recommendation)}${step === "" ? "" : `; ${step}`}`;
+}
+
+/** "the data add 1.2 ms to a 70 ms step"; empty without a step. */
+function besideStep(stepNs: number | null, batchesPerSecond: number): string {
+  if (stepNs === null) return "";
+  const step = `a ${formatMs(stepNs / 1e6)} step`;
+  const addedNs = 1e9 / batchesPerSecond - stepNs;
+  // Less than this is the step's own unevenness.
+  return addedNs < 0.001 * stepNs
+    ? `the data hide behind ${step}`
+    : `the data add ${formatMs(addedNs / 1e6)} to ${step}`;
+}
+
+/** What is the limit but for the step. */
+function culprit(tuning: Tuning, { limit, setting, score }: Recommendation): string {
+  const { numWorkers } = setting;
+  /** ", and more of them bring less"; empty where no such number of workers was measured. */
+  const others = (who: string, from: number) => {
+    const rates = tuning.tried.flatMap((one) =>
+      one.setting.numWorkers >= from && one.score !== null ? [one.score.batchesPerSecond] : [],
+    );
+    if (rates.length === 0) return "";
+    const isLess = Math.max(...rates) < (1 - tuning.method.tolerance) * score.batchesPerSecond;
+    return `, and ${who} bring ${isLess ? "less" : "hardly more"}`;
+  };
   switch (limit) {
-    case "step":
-      return `${step}: the loader is not the limit`;
     case "link":
-      return capital(`${linked}: the transfer itself is the limit`);
+      return "the transfer itself is the limit";
     case "workers":
-      return capital(
-        `${linked}: making samples is the limit, and ${setting.numWorkers === method.maxWorkers ? `all ${setting.numWorkers} workers that ${cpus(machine)} allow are` : "more workers would not help, as those are"} busy`,
-      );
-    case "process":
-      return capital(
-        `${linked}: the training process takes ${formatMs(batchMs)} to make and copy a batch, and handing over those of workers takes longer`,
-      );
-    case "hand-over":
-      return capital(`${linked}: the hand-over of batches is the limit, not the transfer`);
+      return `making samples is the limit; ${busyWorkers(tuning, numWorkers)}${others("more of them", numWorkers + 1)}`;
+    case "process": {
+      const every = formatMs(1e3 / score.batchesPerSecond);
+      return `the training process makes the batches itself, one every ${every}${others("workers", 1)}`;
+    }
+    default:
+      return numWorkers === 0
+        ? "the training process takes longer to copy a batch than to make it"
+        : "the hand-over of batches is the limit, not the transfer";
   }
 }
 
-function cpus({ usableCpus, ranks }: Tuning["machine"]): string {
-  return ranks === 1 ? `${usableCpus} CPUs` : `${usableCpus} CPUs for ${ranks} ranks`;
+/** "all 8 workers that 8 CPUs allow are busy". */
+function busyWorkers({ machine, method }: Tuning, workers: number): string {
+  const allowed = workers === method.maxWorkers ? ` that ${allowing(machine, workers)}` : "";
+  return workers === 1 ? `the one worker${allowed} is busy` : `all ${workers} workers${allowed} are busy`;
 }
 
-/** Of a step, or of the time for a batch; less than this matters to nobody. */
-const matters = 0.01;
+function allowing({ usableCpus, ranks }: Tuning["machine"], workers: number): string {
+  if (workers !== Math.max(1, Math.floor(usableCpus / ranks))) return "--max-workers allows";
+  const cpus = `${counted(usableCpus, "CPU")} ${usableCpus === 1 ? "allows" : "allow"}`;
+  return ranks === 1 ? cpus : `${cpus} each of ${ranks} ranks`;
+}
 
-/** "; pin_memory saves 0.4 ms of a 70 ms step: it does not matter here". Nothing where it was not measured. */
-function pinning({ probe, tried }: Tuning, { pinning, score, limit }: Recommendation): string {
+/**
+ * "; with 16 workers pin_memory saves 0.4 ms a batch (a step takes 70 ms): it does not matter here". Nothing where it
+ * was not measured.
+ */
+function pinning({ probe, method }: Tuning, { pinning, score, limit }: Recommendation): string {
   if (probe.pinningOff !== null) return `; pinning was not tried: ${probe.pinningOff}`;
-  if (pinning === null || !tried.some(({ setting }) => setting.pinMemory)) return "";
+  if (pinning === null) return "";
   const { savedNsPerBatch, numWorkers } = pinning;
   const wholeMs = probe.stepNs === null ? 1e3 / score.batchesPerSecond : probe.stepNs / 1e6;
   const savedMs = Math.abs(savedNsPerBatch) / 1e6;
-  const what =
-    probe.stepNs === null ? `of ${formatMs(wholeMs)} for a batch` : `of a ${formatMs(wholeMs)} step`;
+  const whole = `${probe.stepNs === null ? "one" : "a step"} takes ${formatMs(wholeMs)}`;
   const verb = savedNsPerBatch >= 0 ? "saves" : "costs";
-  const verdict = savedMs < matters * wholeMs || limit === "step" ? ": it does not matter here" : "";
-  return `; with ${numWorkers} worker${numWorkers === 1 ? "" : "s"} pin_memory ${verb} ${formatMs(savedMs)} ${what}${verdict}`;
+  const verdict = savedMs < method.tolerance * wholeMs || limit === "step" ? ": it does not matter here" : "";
+  return `; with ${counted(numWorkers, "worker")} pin_memory ${verb} ${formatMs(savedMs)} a batch (${whole})${verdict}`;
 }
 
 export function formatRate(batchesPerSecond: number): string {

@@ -27,12 +27,18 @@ export function tuningTable(tuning: Tuning, chalk: ChalkInstance): string {
   ]);
 }
 
-function alerts({ run }: Tuning): Note[] {
+function alerts({ run, method }: Tuning): Note[] {
   if (run.status === "aborted") {
     return [{ text: "interrupted: this is what was found until then", tone: "warning" }];
   }
+  if (run.error !== null) {
+    return [{ text: `${run.error} This is what was found until then.`, tone: "failure" }];
+  }
   if (run.status === "budget") {
-    return [{ text: "the budget was used before the search was done: --budget gives more", tone: "warning" }];
+    const what = method.search === "grid" ? "grid" : "search";
+    return [
+      { text: `the budget was used before the ${what} was done: --budget gives more`, tone: "warning" },
+    ];
   }
   return [];
 }
@@ -67,7 +73,7 @@ function facts({ probe, machine, method, run }: Tuning): Fact[] {
     },
     {
       label: "Measured",
-      value: `${method.epochBatches === null ? "batches arriving in the steady state" : `an epoch of ${method.epochBatches} batches with its start`}, ${method.search === "grid" ? "a grid" : "a search"} of ${(run.searchNs / 1e9).toFixed(1)} s`,
+      value: `${method.epochBatches === null ? "batches arriving in the steady state" : `an epoch of ${method.epochBatches} batch${method.epochBatches === 1 ? "" : "es"} with its start`}, ${method.search === "grid" ? "a grid" : "a search"} of ${(run.searchNs / 1e9).toFixed(1)} s`,
     },
   ];
 }
@@ -78,7 +84,7 @@ function grid({ tried, probe, recommendation }: Tuning): Grid {
     const last = trials.at(-1);
     const failure = trials.find((trial) => trial.failure !== null)?.failure ?? null;
     const isChosen = recommendation !== null && settingKey(recommendation.setting) === settingKey(setting);
-    const tone: Tone = failure !== null && score === null ? "failure" : isChosen ? "plain" : "plain";
+    const tone: Tone = failure !== null && score === null ? "failure" : "plain";
     const peak = (of: "sharedMemoryBytes" | "pinnedBytes") => {
       const known = trials.flatMap((trial) => trial[of] ?? []);
       return figure(known.length === 0 ? "-" : formatSizeRounded(Math.max(...known), Math.ceil));

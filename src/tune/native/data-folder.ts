@@ -84,7 +84,7 @@ async function sizesOf(files: readonly string[]): Promise<number[]> {
 
 function unreadable(path: string, error: NodeJS.ErrnoException): PinbenchError {
   const reasons: Record<string, string> = {
-    ENOENT: `There is no ${path}.`,
+    ENOENT: `There is no folder ${path}.`,
     ENOTDIR: `${path} is not a folder.`,
     EACCES: `${path} cannot be read: permission denied.`,
   };

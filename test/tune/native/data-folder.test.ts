@@ -43,7 +43,7 @@ describe("listDataFolder", () => {
   });
 
   it.each([
-    ["a folder that is not there", () => join(folder, "none"), /^There is no .*none\.$/],
+    ["a folder that is not there", () => join(folder, "none"), /^There is no folder .*none\.$/],
     ["a folder without files", () => folder, /^There is no file to read in /],
     [
       "a file",

@@ -1,0 +1,231 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
+import { expectSentence } from "../helpers/baseline-folder.js";
+import { type Finished, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { tuningSchemaErrors } from "../helpers/schema-errors.js";
+import { testPython } from "../helpers/test-python.js";
+
+const data = "--sample-bytes 4KiB --batch-size 4".split(" ");
+const quick = "--backend emulated --budget 3s --max-workers 2".split(" ");
+const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/tune/${name}`, import.meta.url));
+const withTorch = (target: string, ...args: string[]) => [
+  ...["tune", "--torch", fixture(target), "--batch-size", "4", "--python", testPython],
+  ...args,
+];
+
+const tune = (...args: string[]) => runCli(["tune", ...data, ...quick, ...args]);
+
+function documentOf({ stdout }: Finished): Tuning {
+  const document = JSON.parse(stdout) as unknown;
+  expect(tuningSchemaErrors(document)).toBeNull();
+  return tuningSchema.parse(document);
+}
+
+describe("pinbench tune of generated samples", () => {
+  it("prints a table with a recommendation", async () => {
+    const { exitCode, stdout, stderr } = await tune();
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(/^pinbench \S+ tune\n/);
+    expect(stdout).toMatch(/^ +0 +no +- +\d+ ±/m);
+    expect(stdout).toMatch(/^=> num_workers=[012] pin_memory=(True|False) /m);
+    expect(stdout).toContain("emulated device: figures describe this machine's memory, not a GPU.");
+  });
+
+  it("prints the document with --json, and saves it with --save whatever is printed", async () => {
+    const saved = join(temporaryFolder(), "tuning.json");
+    const finished = await tune("--json", "--save", saved);
+    const { exitCode, stdout, stderr } = finished;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(readFileSync(saved, "utf8")).toBe(stdout);
+    const tuning = documentOf(finished);
+    expect(tuning).toMatchObject({
+      run: { status: "complete", argv: expect.arrayContaining(["--sample-bytes", "4KiB"]) },
+      method: { search: "adaptive", maxWorkers: 2 },
+      probe: { kind: "native", device: "pinbench emulated device 0", batch: { samples: 4, bytes: 16384 } },
+    });
+    expect(Math.max(...tuning.tried.map(({ setting }) => setting.numWorkers))).toBe(2);
+  });
+
+  it("prints keyword arguments with --format python", async () => {
+    const { exitCode, stdout } = await tune("--format", "python", "--max-workers", "0");
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^(# .*\n){2}num_workers=0,\npin_memory=(True|False),\n/);
+  });
+
+  it("prints a line of assignments with --format env", async () => {
+    const { exitCode, stdout } = await tune("--format", "env", "--max-workers", "1", "--quiet");
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^PINBENCH_NUM_WORKERS=\d PINBENCH_PIN_MEMORY=[01] [^\n]*\n$/);
+  });
+
+  it("measures a grid with --exhaustive", async () => {
+    const tuning = documentOf(await tune("--exhaustive", "--json", "--max-workers", "1"));
+    expect(tuning.method.search).toBe("grid");
+    expect(tuning.tried).toHaveLength(4);
+  });
+
+  it("takes the files of a folder, a batch of an epoch, and ranks that share the CPUs", async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, "images"));
+    for (const name of ["a", "b", "c"]) writeFileSync(join(cwd, "images", name), "x".repeat(3000));
+    const args = "--data images --batch-size 2 --epoch-batches 50 --ranks 1000 --budget 2s --json".split(" ");
+    const tuning = documentOf(await runCli(["tune", "--backend", "emulated", ...args], { cwd }));
+    expect(tuning).toMatchObject({
+      method: { epochBatches: 50, maxWorkers: 1 },
+      machine: { ranks: 1000 },
+      probe: { source: "3 files of images, each read whole", batch: { samples: 2, bytes: 6000 } },
+    });
+  });
+
+  it("makes nothing of a budget in which no batch comes, and says so", async () => {
+    const { exitCode, stdout, stderr } = await tune("--sample-cost", "5s", "--budget", "300ms");
+    expect(exitCode).toBe(4);
+    expect(stdout).toContain("=> no setting could be measured");
+    expect(stderr).toBe(
+      "pinbench: No setting could be measured: too few batches came within the budget. Give more time with --budget, or take smaller batches.\n",
+    );
+  });
+
+  it("shows with --help how it is used", async () => {
+    const { exitCode, stdout } = await runCli(["tune", "--help"]);
+    expect(exitCode).toBe(0);
+    const examples = stdout.slice(stdout.indexOf("Examples:"));
+    for (const flag of ["--torch", "--data", "--sample-bytes", "--step-time 70ms", "export $(pinbench tune"])
+      expect(examples).toContain(flag);
+  });
+});
+
+describe("a flag that makes no sense", () => {
+  const count = (text: string, what: string, range: string) =>
+    new RegExp(`"${text}" is not a ${what}: that is a whole number from ${range}\\.`);
+
+  it.each([
+    [[], /There are no data to tune for\. Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE\./],
+    [["--sample-bytes", "4KiB"], /How many samples make a batch is not known\. Give --batch-size\./],
+    [[...data, "--collate", "a.py:f"], /--collate has no effect without --torch\. Leave it out\./],
+    [[...data, "--kwargs", "{}"], /--kwargs has no effect without --torch\. Leave it out\./],
+    [["--torch", "a.py:f", "--sample-bytes", "4KiB"], /--sample-bytes has no effect with --torch\./],
+    [["--torch", "a.py:f", "--sample-cost", "4ms"], /--sample-cost has no effect with --torch\./],
+    [["--torch", "a.py:f", "--data", "a"], /--data has no effect with --torch\./],
+    [["--torch", "a.py:f", "--device", "1"], /--device has no effect with --torch\./],
+    [["--kwargs", "{root"], /--kwargs takes a JSON object, and \{root is none\. Write for example '\{"root"/],
+    [["--kwargs", "[1]"], /--kwargs takes a JSON object, and \[1\] is none\./],
+    [["--batch-size", "0"], count("0", "batch size", "1 to 1000000")],
+    [["--batch-size", "2000000"], count("2000000", "batch size", "1 to 1000000")],
+    [["--epoch-batches", "many"], count("many", "number of batches", "1 to 1000000")],
+    [["--ranks", "0"], count("0", "number of ranks", "1 to 1000000")],
+    [["--max-workers", "-1"], count("-1", "number of workers", "0 to 1024")],
+    [["--max-workers", "100000"], count("100000", "number of workers", "0 to 1024")],
+    [["--sample-bytes", "4K"], /"4K" does not say whether K counts in 1024s or 1000s\./],
+    [["--sample-cost", "slow"], /"slow" is not a duration\./],
+    [["--step-time", "soon"], /"soon" is not a duration\./],
+    [["--step-time", "0ms"], /"0ms" is no time at all\./],
+    [["--budget", "0s"], /"0s" is no time at all\./],
+    [["--budget", "25h"], /"25h" is too long to wait: a day is the most\./],
+    [["--timeout", "0s"], /"0s" is no time at all\./],
+    [["--seed", "x"], /"x" is not a seed/],
+    [["--format", "yaml"], /Allowed choices are table, json, python, env/],
+    [["--backend", "moon"], /Allowed choices are auto, cuda, emulated/],
+    [[...data, "--json", "--format", "env"], /--json and --format env contradict each other\./],
+    [[...data, "--save", "none/a.json"], /cannot write none\/a\.json: its folder does not exist\./],
+    [["--data", "nowhere", "--batch-size", "4"], /There is no .*nowhere\./],
+    [["images"], /too many arguments/],
+  ])("%j", async (args, sentence) => {
+    expectSentence(await runCli(["tune", ...args], { cwd: temporaryFolder() }), 2, sentence);
+  });
+
+  it("is a device that is not there", async () => {
+    const finished = await runCli(["tune", ...data, "--backend", "emulated", "--device", "7"]);
+    expectSentence(finished, 3, /There is no device 7\. pinbench devices lists them\./);
+  });
+});
+
+describe("pinbench tune of a Dataset of torch's", () => {
+  it("recommends workers for samples that wait, which workers can do at once", async () => {
+    const saved = join(temporaryFolder(), "tuning.json");
+    const args = ["--max-workers", "4", "--budget", "8s", "--save", saved, "--format", "env"];
+    const { exitCode, stdout, stderr } = await runCli(withTorch("sleeping.py:Sleeping", ...args));
+    const needed = `This needs a Python with torch, and PINBENCH_TEST_PYTHON names it; ${testPython} said`;
+    expect(exitCode, `${needed}: ${stderr}`).toBe(0);
+    expect(stderr).toBe("");
+    const workers = Number(/^PINBENCH_NUM_WORKERS=(\d+) /.exec(stdout)?.[1]);
+    expect(workers).toBeGreaterThanOrEqual(2);
+    const tuning = tuningSchema.parse(JSON.parse(readFileSync(saved, "utf8")));
+    expect(tuning).toMatchObject({
+      probe: { kind: "torch", runtime: expect.stringMatching(/^torch /), batch: { samples: 4 } },
+      recommendation: { setting: { numWorkers: workers, persistentWorkers: true }, limit: "workers" },
+    });
+    // 4 samples of 5 ms a batch: 50 a second without workers, and at most as many times that as there are workers.
+    expect(tuning.startingScore?.batchesPerSecond).toBeGreaterThan(25);
+    expect(tuning.startingScore?.batchesPerSecond).toBeLessThan(52);
+    const gain = tuning.recommendation!.score.batchesPerSecond / tuning.startingScore!.batchesPerSecond;
+    expect(gain).toBeGreaterThan(1.5);
+    expect(gain).toBeLessThan(1.15 * workers);
+  });
+
+  it("ends with the sentence of a Dataset that raises", async () => {
+    const { exitCode, stdout, stderr } = await runCli(
+      withTorch("faulty.py:raising", "--budget", "5s", "--max-workers", "1"),
+    );
+    expect(exitCode).toBe(4);
+    expect(stderr).toMatch(/^pinbench: No setting could be measured: .*sample \d+ is bad.*\n$/);
+    expect(stderr).toMatch(/faulty\.py:\d+/);
+    expect(stdout).toContain("dataset-raised");
+    expect(stdout).toContain("=> no setting could be measured");
+  });
+
+  it("ends with a sentence before anything is measured, where no batch can be made", async () => {
+    expectSentence(await runCli(withTorch("faulty.py:raising_at_once")), 4, /sample \d+ is bad/);
+    expectSentence(await runCli(withTorch("none.py:make")), 2, /There is no file .*none\.py\./);
+    expectSentence(
+      await runCli(["tune", "--torch", fixture("sleeping.py:Sleeping"), "--python", testPython]),
+      2,
+      /--batch-size/,
+    );
+  });
+
+  it("ends with a sentence where Python has no torch, or is not there", async () => {
+    const python = (path: string) => runCli(withTorch("sleeping.py:Sleeping", "--python", path));
+    expectSentence(await python(fixture("no_torch.sh")), 3, /has no torch\. --python names another Python/);
+    expectSentence(await python("/nowhere/python3"), 2, /There is no \/nowhere\/python3\./);
+  });
+});
+
+describe("Ctrl-C", () => {
+  /** Signals when the data set has written its marker. */
+  async function interrupted(target: string, signal: NodeJS.Signals, ...args: string[]): Promise<Finished> {
+    const marker = join(temporaryFolder(), "marker");
+    const kwargs = JSON.stringify({ marker });
+    const { child, finished } = startCli(
+      withTorch(target, "--kwargs", kwargs, "--max-workers", "2", ...args),
+    );
+    while (!existsSync(marker)) {
+      if (child.exitCode !== null) throw new Error(`it ended before: ${(await finished).stderr}`);
+      await new Promise((done) => setTimeout(done, 20));
+    }
+    child.kill(signal);
+    return finished;
+  }
+
+  it("ends the search with what was found until then", async () => {
+    const { exitCode, stdout, stderr } = await interrupted("sleeping.py:Sleeping", "SIGINT");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: "" });
+    expect(stdout).toContain("! interrupted: this is what was found until then\n");
+    expect(stdout).toMatch(/^ +0 +no +- +\d+\.\d ±/m);
+    expect(stdout).toMatch(/^=> num_workers=\d /m);
+  });
+
+  it("SIGTERM leaves a valid document as well", async () => {
+    const finished = await interrupted("sleeping.py:Sleeping", "SIGTERM", "--json");
+    expect(finished.exitCode).toBe(143);
+    expect(documentOf(finished).run.status).toBe("aborted");
+  });
+
+  it("ends at once while the data set is being made, of which there is nothing to say", async () => {
+    const finished = await interrupted("sleeping.py:opening_takes_long", "SIGINT");
+    expect(finished).toMatchObject({ exitCode: 130, stdout: "", stderr: "" });
+  });
+});

@@ -1,0 +1,139 @@
+import type { MachineLimits } from "../../src/tune/machine.js";
+import type { Score } from "../../src/tune/objective.js";
+import type { Fault, Probe, Trial, TrialFailure } from "../../src/tune/probe.js";
+import { type SearchOptions, search } from "../../src/tune/search.js";
+import { type LoaderSetting, usualSetting } from "../../src/tune/setting.js";
+import { type StoppingRule, usualStopping } from "../../src/tune/stopping.js";
+import { Trials, type TrialsOptions } from "../../src/tune/trials.js";
+import { type SimulatedLoader, SimulatedProbe, simulatedFacts } from "./simulated-loader.js";
+
+/** A node of 16 CPUs with memory for all that they can take. */
+export function limitsOf(changes: Partial<MachineLimits> = {}): MachineLimits {
+  return {
+    usableCpus: 16,
+    cpuQuota: null,
+    memoryAvailableBytes: 1e12,
+    sharedMemoryBytes: 64e9,
+    ranks: 1,
+    ...changes,
+  };
+}
+
+export const stopping: StoppingRule = { ...usualStopping, mostNs: 15e9, epochBatches: null };
+
+export function trialsOf(probe: Probe, changes: Partial<TrialsOptions> = {}): Trials {
+  const maxWorkers = changes.maxWorkers ?? 16;
+  return new Trials(probe, {
+    limits: limitsOf({ usableCpus: maxWorkers }),
+    maxWorkers,
+    stopping,
+    timeoutNs: 30e9,
+    signal: new AbortController().signal,
+    onTrial: () => undefined,
+    ...changes,
+  });
+}
+
+/** A search with the usual budget, by the simulation's clock. */
+export async function searched(
+  probe: SimulatedProbe,
+  changes: Partial<TrialsOptions> = {},
+  options: Partial<SearchOptions> = {},
+): Promise<Trials> {
+  const trials = trialsOf(probe, changes);
+  await search(trials, {
+    tolerance: 0.02,
+    isTimeUp: () => probe.spentNs > 60e9,
+    isEnough: () => probe.spentNs > 12e9,
+    ...options,
+  });
+  return trials;
+}
+
+/** Batches a second of a loader without noise. */
+export async function trueRate(loader: SimulatedLoader, setting: LoaderSetting): Promise<number> {
+  const probe = new SimulatedProbe({ ...loader, noise: 0, trialNoise: 0 }, simulatedFacts);
+  let rate = 0;
+  await probe.measure(setting, {
+    enough: (arrivalsNs) => {
+      const [from, to] = [Math.floor(arrivalsNs.length / 2), arrivalsNs.length - 1];
+      rate = ((to - from) / (arrivalsNs[to]! - arrivalsNs[from]!)) * 1e9;
+      return arrivalsNs.length >= 400;
+    },
+    signal: new AbortController().signal,
+    timeoutNs: 30e9,
+  });
+  return rate;
+}
+
+/** The highest of all settings of so many workers at most. */
+export async function bestRate(loader: SimulatedLoader, maxWorkers = 16): Promise<number> {
+  let best = 0;
+  for (let workers = 0; workers <= maxWorkers; ++workers) {
+    for (const pinMemory of [false, true]) {
+      best = Math.max(best, await trueRate(loader, usualSetting(workers, pinMemory)));
+    }
+  }
+  return best;
+}
+
+/** With an interval of `spread` to each side, relatively. */
+export function scoreAt(batchesPerSecond: number, spread = 0.01): Score {
+  return {
+    batchesPerSecond,
+    low: batchesPerSecond * (1 - spread),
+    high: batchesPerSecond * (1 + spread),
+    isSettled: true,
+  };
+}
+
+export function failureOf(fault: Fault, changes: Partial<TrialFailure> = {}): TrialFailure {
+  return {
+    fault,
+    message: `It failed: ${fault}.`,
+    hint: null,
+    traceback: null,
+    everywhere: false,
+    ...changes,
+  };
+}
+
+/** So many arrivals, evenly from `firstNs` on. */
+export function evenly(batches: number, gapNs: number, firstNs = gapNs): number[] {
+  return Array.from({ length: batches }, (_, batch) => firstNs + batch * gapNs);
+}
+
+export function trialOf(setting: LoaderSetting, arrivalsNs: number[], changes: Partial<Trial> = {}): Trial {
+  return {
+    setting,
+    arrivalsNs,
+    aborted: false,
+    failure: null,
+    waitNsPerBatch: 1e6,
+    copyNsPerBatch: 1e6,
+    sharedMemoryBytes: 0,
+    pinnedBytes: 0,
+    workerPrivateBytes: 0,
+    storageReadBytes: 0,
+    ...changes,
+  };
+}
+
+/** A probe whose trials a test makes up, one setting after the other. */
+export class ScriptedProbe implements Probe {
+  readonly order: LoaderSetting[] = [];
+
+  constructor(
+    readonly trial: (setting: LoaderSetting, time: number) => Trial | Promise<Trial>,
+    readonly facts = simulatedFacts,
+  ) {}
+
+  async measure(setting: LoaderSetting): Promise<Trial> {
+    this.order.push(setting);
+    return this.trial(setting, this.order.length);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}

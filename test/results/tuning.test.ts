@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { describeSetting, settingKey } from "../../src/results/loader-setting.js";
+import { type Tuning, tuningJsonSchema, tuningSchema } from "../../src/results/tuning.js";
+import { usualSetting } from "../../src/tune/setting.js";
+import { shippedTuningSchema, tuningSchemaErrors } from "../helpers/schema-errors.js";
+import { buildFailure, buildTried, buildTuning } from "../helpers/tuning.js";
+
+const good: [string, Tuning][] = [
+  ["a search", buildTuning()],
+  [
+    "a search beside a step, from the user's own settings, of which some were skipped",
+    buildTuning({
+      probe: { stepNs: 70e6, startingPoint: usualSetting(3, true, 4) },
+      skipped: [{ setting: usualSetting(32, false), reason: "too many" }],
+      recommendation: { limit: "step", dataShareOfStep: 0 },
+    }),
+  ],
+  [
+    "a failure",
+    buildTuning({
+      tried: [buildTried(usualSetting(0, false), null, { arrivalsNs: [], failure: buildFailure() })],
+      startingScore: null,
+      recommendation: null,
+    }),
+  ],
+  [
+    "what is not known",
+    buildTuning({
+      machine: { cpuQuota: 2.5, sharedMemoryBytes: null },
+      probe: { link: null, device: null, runtime: null, epochBatches: null },
+      startingScore: { batchesPerSecond: 20, low: null, high: null, isSettled: false },
+      recommendation: { pinning: null },
+    }),
+  ],
+];
+
+const [, whole] = good[0]!;
+const bad: [string, unknown][] = [
+  ["another version", { ...whole, schemaVersion: 2 }],
+  ["another kind of document", { ...whole, kind: "result" }],
+  ["a missing part", { ...whole, machine: undefined }],
+  ["a number as text", { ...whole, method: { ...whole.method, maxWorkers: "16" } }],
+  ["half a worker", { ...whole, method: { ...whole.method, maxWorkers: 1.5 } }],
+  ["an unknown limit", { ...whole, recommendation: { ...whole.recommendation, limit: "moon" } }],
+  ["an unknown status", { ...whole, run: { ...whole.run, status: "good" } }],
+  ["a time that is none", { ...whole, run: { ...whole.run, startedAt: "yesterday" } }],
+];
+
+describe("schema/tuning-v1.json", () => {
+  it("is what the zod schema says; `npm run schema` writes it", () => {
+    expect(shippedTuningSchema).toEqual(JSON.parse(JSON.stringify(tuningJsonSchema())));
+  });
+
+  it("has a name and says what it describes", () => {
+    expect(shippedTuningSchema).toMatchObject({
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: "urn:pinbench:schema:tuning-v1",
+      title: expect.stringContaining("version 1"),
+      description: expect.stringContaining("nanoseconds"),
+    });
+  });
+
+  it.each(good)("accepts %s, and so does zod", (_, tuning) => {
+    expect(tuningSchemaErrors(tuning)).toBeNull();
+    expect(tuningSchema.parse(tuning)).toEqual(tuning);
+  });
+
+  it.each(bad)("rejects %s, and so does zod", (_, tuning) => {
+    expect(tuningSchemaErrors(JSON.parse(JSON.stringify(tuning)))).not.toBeNull();
+    expect(tuningSchema.safeParse(tuning).success).toBe(false);
+  });
+});
+
+describe("a setting in words", () => {
+  it.each([
+    [usualSetting(0, false), "0 workers, not pinned"],
+    [usualSetting(1, true), "1 worker, pinned"],
+    [usualSetting(8, false, 4), "8 workers, not pinned, prefetch 4"],
+    [usualSetting(8, false, 1), "8 workers, not pinned, prefetch 1"],
+  ])("%j is %j", (setting, words) => {
+    expect(describeSetting(setting)).toBe(words);
+  });
+
+  it("has a key of all that makes it another one", () => {
+    const keys = [
+      usualSetting(8, false),
+      usualSetting(8, true),
+      usualSetting(8, false, 4),
+      { ...usualSetting(8, false), persistentWorkers: false },
+      { ...usualSetting(8, false), nonBlocking: true },
+    ].map(settingKey);
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(settingKey(usualSetting(8, false))).toBe(keys[0]);
+  });
+});

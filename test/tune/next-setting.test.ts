@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import type { Curve } from "../../src/tune/branch.js";
+import { type Candidate, nextSetting } from "../../src/tune/next-setting.js";
+import { usualSetting } from "../../src/tune/setting.js";
+import { scoreAt } from "../helpers/tune.js";
+
+/** Batches a second by workers; 0 workers are no point of a curve. */
+type Rates = Readonly<Record<number, number>>;
+
+interface Case {
+  unpinned?: Rates;
+  pinned?: Rates;
+  most?: number;
+  makeMs?: number | null;
+  pinningOff?: boolean;
+}
+
+const curveOf = (rates: Rates): Curve =>
+  Object.entries(rates)
+    .filter(([workers]) => workers !== "0")
+    .map(([workers, rate]) => ({ workers: Number(workers), score: scoreAt(rate), waitingShare: 0.5 }));
+
+const measuredOf = (rates: Rates, pinMemory: boolean) =>
+  Object.entries(rates).map(([workers, rate]) => ({
+    setting: usualSetting(Number(workers), pinMemory),
+    score: scoreAt(rate),
+  }));
+
+function next({ unpinned = {}, pinned = {}, most = 16, makeMs = null, pinningOff = false }: Case) {
+  const counts = Array.from({ length: most }, (_, index) => index + 1);
+  return nextSetting({
+    curves: { unpinned: curveOf(unpinned), pinned: curveOf(pinned) },
+    measured: [...measuredOf(unpinned, false), ...measuredOf(pinned, true)],
+    workers: { unpinned: counts, pinned: pinningOff ? null : counts },
+    makeNsPerBatch: makeMs === null ? null : makeMs * 1e6,
+    tolerance: 0.02,
+  });
+}
+
+describe("first", () => {
+  it.each([
+    [1, 1],
+    [4, 4],
+    [16, 16],
+    [24, 24],
+    [25, 16],
+    [128, 16],
+  ])("of up to %i workers tries %i, not pinned", (most, workers) => {
+    expect(next({ most })).toEqual({ workers, pinMemory: false });
+    expect(next({ most, unpinned: { 0: 20 }, pinned: { 0: 22 } })).toEqual({ workers, pinMemory: false });
+  });
+
+  it("there is nothing to try where no workers may be", () => {
+    expect(next({ most: 0, unpinned: { 0: 20 } })).toBeNull();
+  });
+
+  it("then as many pinned", () => {
+    expect(next({ unpinned: { 0: 20, 16: 100 }, pinned: { 0: 22 }, makeMs: 50 })).toEqual({
+      workers: 16,
+      pinMemory: true,
+    });
+  });
+
+  it("unless pinning is of no use", () => {
+    const candidate = next({ unpinned: { 0: 20, 16: 100 }, makeMs: 50, pinningOff: true });
+    expect(candidate?.pinMemory).toBe(false);
+  });
+});
+
+describe("a count that may be faster", () => {
+  it("is beyond the most that was tried, as long as that is on the way up", () => {
+    const rates = { 0: 10, 16: 155 };
+    expect(next({ unpinned: rates, pinned: { ...rates, 16: 140 }, most: 64, makeMs: 100 })).toEqual({
+      workers: 64,
+      pinMemory: false,
+    });
+  });
+
+  it("is not among those with fewer busy workers", () => {
+    // 16 busy workers bring 150: nothing below can beat them, nor reach them but for the neighbours.
+    expect(next({ unpinned: { 0: 10, 16: 155 }, pinned: { 0: 10, 16: 140 }, makeMs: 100 })).toBeNull();
+  });
+
+  it("is looked for where the expected knee of the curve is", () => {
+    // 100 batches a second at 20 ms each keep 2 workers busy.
+    const candidate = next({ unpinned: { 0: 40, 16: 100 }, pinned: { 0: 40, 16: 60 }, makeMs: 20 });
+    expect(candidate).toEqual({ workers: 2, pinMemory: false });
+  });
+
+  it("is not tried where pinning made the neighbour slower by more than that", () => {
+    const candidate = next({
+      unpinned: { 0: 20, 4: 78, 8: 110, 12: 112, 16: 112 },
+      pinned: { 0: 20, 16: 60 },
+      makeMs: 50,
+    });
+    expect(candidate?.pinMemory ?? false).toBe(false);
+  });
+});
+
+describe("a cheaper count that may do as well", () => {
+  it("is between the last that does not and the first that does", () => {
+    const candidate = next({
+      unpinned: { 0: 10, 4: 40, 16: 100 },
+      pinned: { 0: 10, 16: 60 },
+      makeMs: 100,
+      pinningOff: true,
+    }) as Candidate;
+    expect(candidate.workers).toBeGreaterThan(4);
+    expect(candidate.workers).toBeLessThan(16);
+  });
+
+  it("is not worth a trial where it is one worker of many", () => {
+    const unpinned = { 0: 10, 8: 80, 9: 90, 10: 100, 16: 101 };
+    expect(next({ unpinned, makeMs: 100, pinningOff: true })).toBeNull();
+  });
+});
+
+it("comes to an end on any curve, of which every count could be measured", () => {
+  for (const peak of [1, 3, 6, 11, 16]) {
+    const rate = (workers: number) => 100 * Math.min(workers, peak) - 2 * Math.max(0, workers - peak);
+    const unpinned: Record<number, number> = { 0: 90 };
+    const pinned: Record<number, number> = { 0: 90 };
+    let trials = 0;
+    for (
+      let candidate = next({ unpinned, pinned, makeMs: 10 });
+      candidate !== null;
+      candidate = next({ unpinned, pinned, makeMs: 10 })
+    ) {
+      const curve = candidate.pinMemory ? pinned : unpinned;
+      expect(curve).not.toHaveProperty(String(candidate.workers));
+      curve[candidate.workers] = rate(candidate.workers) * (candidate.pinMemory ? 0.9 : 1);
+      expect(++trials).toBeLessThan(12);
+    }
+    expect(Math.max(...Object.values(unpinned))).toBeGreaterThan(0.97 * rate(peak));
+  }
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { loaderGBps, scoreOf } from "../../src/tune/objective.js";
+import { usualSetting } from "../../src/tune/setting.js";
+import { evenly, scoreAt } from "../helpers/tune.js";
+
+const ms = 1e6;
+const two = usualSetting(2, false);
+const started = evenly(8, 0.1 * ms, 900 * ms);
+/** 8 batches at once after 900 ms, then one every 10 ms. */
+const arrivals = (batches: number) => [...started, ...evenly(batches, 10 * ms, 910.7 * ms)];
+
+describe("without an epoch", () => {
+  it("is the steady state", () => {
+    const score = scoreOf(arrivals(50), two, null, false)!;
+    expect(score.batchesPerSecond).toBeCloseTo(100, 6);
+    expect(score.isSettled).toBe(true);
+  });
+
+  it("is not known before there is one", () => {
+    expect(scoreOf([], two, null, false)).toBeNull();
+    expect(scoreOf(started, two, null, false)).toBeNull();
+    expect(scoreOf(arrivals(3), two, null, false)).toMatchObject({ isSettled: false });
+  });
+
+  it("is a rough figure of a trial that ended before, of its second half", () => {
+    const score = scoreOf(evenly(6, 100 * ms), two, null, true)!;
+    expect(score).toMatchObject({ isSettled: false, low: 0, high: Number.POSITIVE_INFINITY });
+    expect(score.batchesPerSecond).toBeCloseTo(10, 6);
+    const slower = [100, 110, 120, 130, 330, 530, 730].map((time) => time * ms);
+    expect(scoreOf(slower, two, null, true)!.batchesPerSecond).toBeCloseTo(5, 6);
+  });
+
+  it("is no faster for a first burst, which is all that came", () => {
+    // 16 workers that take a second for a batch each make 16 a second, not one every 0.1 ms.
+    const burst = evenly(16, 0.1 * ms, 1000 * ms);
+    const score = scoreOf(burst, usualSetting(16, false), null, true)!;
+    expect(score.isSettled).toBe(false);
+    expect(score.batchesPerSecond).toBeGreaterThan(15);
+    expect(score.batchesPerSecond).toBeLessThanOrEqual(16);
+    expect(score.low).toBeLessThanOrEqual(score.batchesPerSecond);
+    expect(score.high).toBeGreaterThanOrEqual(score.batchesPerSecond);
+  });
+
+  it.each([0, 1])("is nothing after %i batches, ended or not", (batches) => {
+    expect(scoreOf(evenly(batches, ms), two, null, true)).toBeNull();
+  });
+});
+
+describe("with an epoch", () => {
+  it("counts the start, and takes the part that was not waited for at the steady rate", () => {
+    const score = scoreOf(arrivals(50), two, 1000, false)!;
+    const lastS = (910.7 + 490) / 1e3;
+    expect(score.batchesPerSecond).toBeCloseTo(1000 / (lastS + 942 / 100), 6);
+    expect(score.isSettled).toBe(true);
+  });
+
+  it("favours fewer workers the shorter it is", () => {
+    const slowStart = [...evenly(16, 0.1 * ms, 2000 * ms), ...evenly(40, 5 * ms, 2006 * ms)];
+    const quickStart = evenly(60, 10 * ms, 100 * ms);
+    const rates = (epoch: number) => [
+      scoreOf(slowStart, usualSetting(4, false), epoch, false)!.batchesPerSecond,
+      scoreOf(quickStart, two, epoch, false)!.batchesPerSecond,
+    ];
+    const [slowOfShort, quickOfShort] = rates(100);
+    expect(quickOfShort).toBeGreaterThan(slowOfShort!);
+    const [slowOfLong, quickOfLong] = rates(10_000);
+    expect(slowOfLong).toBeGreaterThan(quickOfLong!);
+  });
+
+  it("is what was seen, of one that came whole", () => {
+    const score = scoreOf(arrivals(50), two, 30, false)!;
+    expect(score.batchesPerSecond).toBeCloseTo(30 / ((910.7 + 210) / 1e3), 6);
+    expect(score.low).toBeLessThanOrEqual(score.batchesPerSecond);
+    expect(score.isSettled).toBe(true);
+  });
+
+  it("is settled with an assumed interval where it was over before the steady state", () => {
+    expect(scoreOf(evenly(4, 250 * ms), two, 4, true)).toEqual({
+      batchesPerSecond: 4,
+      low: expect.closeTo(3.6),
+      high: expect.closeTo(4.4),
+      isSettled: true,
+    });
+  });
+
+  it("is open where the steady state is", () => {
+    const score = scoreOf(arrivals(3), two, 100, false)!;
+    expect(score).toMatchObject({ low: 0, isSettled: false });
+    expect(score.high).toBeGreaterThan(score.batchesPerSecond);
+  });
+});
+
+it("loaderGBps is decimal", () => {
+  expect(loaderGBps(scoreAt(100), 38_535_168)).toBeCloseTo(3.8535, 4);
+});

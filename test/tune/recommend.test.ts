@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import type { ProbeFacts } from "../../src/tune/probe.js";
+import { recommend, toDocument } from "../../src/tune/recommend.js";
+import { type LoaderSetting, usualSetting } from "../../src/tune/setting.js";
+import { simulatedFacts } from "../helpers/simulated-loader.js";
+import { evenly, ScriptedProbe, scoreAt, trialOf, trialsOf } from "../helpers/tune.js";
+
+const ms = 1e6;
+const none = usualSetting(0, false);
+const eight = usualSetting(8, false);
+
+/** Settings with the milliseconds that a batch took with each; making one takes `makeMs`. */
+async function recommended(
+  settings: readonly (readonly [LoaderSetting, number])[],
+  { facts = {} as Partial<ProbeFacts>, makeMs = 20 } = {},
+) {
+  const probe = new ScriptedProbe(
+    (setting, time) =>
+      trialOf(setting, evenly(100, settings[time - 1]![1] * ms), { waitNsPerBatch: makeMs * ms }),
+    { ...simulatedFacts, ...facts },
+  );
+  const trials = trialsOf(probe);
+  for (const [setting] of settings) await trials.run(setting);
+  return recommend(trials, 0.02);
+}
+
+it("there is none where nothing was measured", async () => {
+  expect(await recommended([])).toBeNull();
+});
+
+it("is the cheapest of the fastest, with its rate", async () => {
+  const result = await recommended([
+    [none, 22],
+    [usualSetting(16, false), 9.9],
+    [eight, 10],
+  ]);
+  expect(result).toMatchObject({ setting: eight, dataShareOfStep: null, pinning: null });
+  expect(result?.score.batchesPerSecond).toBeCloseTo(100);
+  expect(result?.loaderGBps).toBeCloseTo(3.8535, 3);
+});
+
+describe("what is the limit", () => {
+  const limitOf = async (...args: Parameters<typeof recommended>) => (await recommended(...args))?.limit;
+
+  it("is the step, where the data hide behind it", async () => {
+    expect(await limitOf([[eight, 72]], { facts: { stepNs: 70 * ms } })).toBe("step");
+    expect(await limitOf([[eight, 69]], { facts: { stepNs: 70 * ms } })).toBe("step");
+    expect(await limitOf([[eight, 80]], { facts: { stepNs: 70 * ms } })).not.toBe("step");
+  });
+
+  it("is the link, where that is nearly used up", async () => {
+    const link = { pinnedBytesPerSecond: 4e9, pageableBytesPerSecond: 1e9 };
+    expect(await limitOf([[eight, 10]], { facts: { link } })).toBe("link");
+    expect(await limitOf([[eight, 20]], { facts: { link } })).not.toBe("link");
+  });
+
+  it("are the workers, where they bring nearly what they can make", async () => {
+    expect(
+      await limitOf(
+        [
+          [none, 82],
+          [eight, 11],
+        ],
+        { makeMs: 80 },
+      ),
+    ).toBe("workers");
+    expect(
+      await limitOf(
+        [
+          [none, 82],
+          [eight, 13],
+        ],
+        { makeMs: 80 },
+      ),
+    ).toBe("workers");
+  });
+
+  it("is the hand-over, where they could make more, or nobody knows", async () => {
+    expect(
+      await limitOf(
+        [
+          [none, 82],
+          [eight, 20],
+        ],
+        { makeMs: 80 },
+      ),
+    ).toBe("hand-over");
+    expect(await limitOf([[eight, 10]])).toBe("hand-over");
+  });
+
+  it("is the training process, where that makes the batches for the most of its time", async () => {
+    expect(
+      await limitOf(
+        [
+          [none, 10],
+          [eight, 12],
+        ],
+        { makeMs: 8 },
+      ),
+    ).toBe("process");
+    expect(
+      await limitOf(
+        [
+          [none, 10],
+          [eight, 12],
+        ],
+        { makeMs: 3 },
+      ),
+    ).toBe("hand-over");
+  });
+
+  it("is the training process wherever it makes the batches and copies none", async () => {
+    const facts = { device: null, link: null };
+    expect(await limitOf([[none, 10]], { makeMs: 1, facts })).toBe("process");
+  });
+
+  it("is the training process also beside a step, whose time is no time of the data", async () => {
+    const facts = { stepNs: 30 * ms };
+    expect(
+      await limitOf(
+        [
+          [none, 45],
+          [eight, 46],
+        ],
+        { makeMs: 12, facts },
+      ),
+    ).toBe("process");
+  });
+});
+
+it.each([
+  [70, 70, 0],
+  [70, 69, 0],
+  [70, 140, 0.5],
+])("of a step of %i ms, %i ms from batch to batch are %f for the data", async (step, batch, share) => {
+  const result = await recommended([[eight, batch]], { facts: { stepNs: step * ms } });
+  expect(result?.dataShareOfStep).toBeCloseTo(share, 6);
+});
+
+describe("what pinning saves", () => {
+  const pinningOf = async (...settings: [LoaderSetting, number][]) =>
+    (await recommended(settings))?.pinning ?? null;
+
+  it("is told for the count of workers that was chosen", async () => {
+    const pinning = await pinningOf(
+      [usualSetting(16, false), 12],
+      [usualSetting(16, true), 15],
+      [eight, 12],
+      [usualSetting(8, true), 11.9],
+    );
+    expect(pinning?.numWorkers).toBe(8);
+    expect(pinning?.savedNsPerBatch).toBeCloseTo(0.1 * ms, -1);
+  });
+
+  it("is told for the nearest one that was measured both pinned and not; below 0 it costs", async () => {
+    const pinning = await pinningOf(
+      [none, 22],
+      [usualSetting(0, true), 20],
+      [usualSetting(16, false), 12],
+      [usualSetting(16, true), 15],
+      [usualSetting(10, false), 12],
+    );
+    expect(pinning?.numWorkers).toBe(16);
+    expect(pinning?.savedNsPerBatch).toBeCloseTo(-3 * ms, -1);
+  });
+
+  it("is not told of settings that differ in more", async () => {
+    expect(await pinningOf([eight, 12], [usualSetting(8, true, 4), 10])).toBeNull();
+    expect(await pinningOf([eight, 12], [usualSetting(4, true), 10])).toBeNull();
+  });
+});
+
+it("an end of an interval that is open is null in the document", () => {
+  const open = { batchesPerSecond: 10, low: 0, high: Number.POSITIVE_INFINITY, isSettled: false };
+  expect(toDocument(open)).toEqual({ batchesPerSecond: 10, low: null, high: null, isSettled: false });
+  expect(toDocument(scoreAt(100))).toEqual({ batchesPerSecond: 100, low: 99, high: 101, isSettled: true });
+  expect(toDocument(scoreAt(100, 1.2)).low).toBeNull();
+});

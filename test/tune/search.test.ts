@@ -1,0 +1,297 @@
+import { describe, expect, it } from "vitest";
+import { cheapestWithin } from "../../src/tune/choose.js";
+import type { TrialControl } from "../../src/tune/probe.js";
+import { inDoubt } from "../../src/tune/search.js";
+import { type LoaderSetting, settingKey, torchDefault, usualSetting } from "../../src/tune/setting.js";
+import type { Trials } from "../../src/tune/trials.js";
+import {
+  generator,
+  type SimulatedLoader,
+  SimulatedProbe,
+  simulatedFacts,
+} from "../helpers/simulated-loader.js";
+import { bestRate, failureOf, limitsOf, scoreAt, searched, trialOf, trueRate } from "../helpers/tune.js";
+
+const noise = { noise: 0.08, trialNoise: 0.02 };
+/** Copies of a batch of 36.8 MiB on an H200, and handing it over. */
+const usual = { handOverMs: 9.4, handOverPinnedMs: 10.7, copyMs: 4, copyPinnedMs: 1.2 };
+const cheap: SimulatedLoader = { ...usual, makeMs: 5.5, handOverMs: 9.2, ...noise };
+const costly: SimulatedLoader = { ...usual, makeMs: 55, contention: 0.02, ...noise };
+const pinnedWins: SimulatedLoader = { ...costly, handOverPinnedMs: 5 };
+
+const chosen = (trials: Trials): LoaderSetting => cheapestWithin(trials.measured, 0.02)!.setting;
+
+describe("the choice", () => {
+  it("for samples that are cheap to make is no workers, pinned: handing a batch over takes longer", async () => {
+    for (const seed of [1, 2, 3]) {
+      const trials = await searched(new SimulatedProbe(cheap, simulatedFacts, seed));
+      expect(chosen(trials)).toEqual(usualSetting(0, true));
+    }
+  });
+
+  it("for samples that cost more is the plateau's edge, not pinned where the pinning thread holds up", async () => {
+    // 9.4 ms for handing over keep 6 workers busy, and contention some more.
+    for (const seed of [1, 2, 3]) {
+      const { numWorkers, pinMemory } = chosen(
+        await searched(new SimulatedProbe(costly, simulatedFacts, seed)),
+      );
+      expect(numWorkers).toBeGreaterThanOrEqual(7);
+      expect(numWorkers).toBeLessThanOrEqual(13);
+      expect(pinMemory).toBe(false);
+    }
+  });
+
+  it("is pinned where handing over pinned batches is cheaper", async () => {
+    for (const seed of [1, 2, 3]) {
+      const { numWorkers, pinMemory } = chosen(
+        await searched(new SimulatedProbe(pinnedWins, simulatedFacts, seed)),
+      );
+      expect(pinMemory).toBe(true);
+      expect(numWorkers).toBeGreaterThanOrEqual(11);
+    }
+  });
+
+  it("is all workers where making samples is the limit, of as many CPUs as there are", async () => {
+    const slow = { ...usual, makeMs: 400, contention: 0.002 };
+    const few = await searched(new SimulatedProbe(slow), { maxWorkers: 4 });
+    expect(chosen(few)).toMatchObject({ numWorkers: 4, pinMemory: false });
+    const many = await searched(new SimulatedProbe({ ...slow, startMsPerWorker: 5 }), { maxWorkers: 48 });
+    expect(chosen(many).numWorkers).toBeGreaterThan(40);
+  });
+
+  it("has a longer prefetch where samples of uneven cost leave the loop waiting for idle workers", async () => {
+    const uneven = { ...usual, makeMs: 20, slowOneIn: 40, handOverMs: 3, handOverPinnedMs: 4 };
+    const trials = await searched(new SimulatedProbe(uneven), { maxWorkers: 8 });
+    expect(trials.tried.some(({ setting }) => setting.prefetchFactor === 4)).toBe(true);
+  });
+});
+
+describe("of 40 loaders at random", () => {
+  interface Outcome {
+    loader: SimulatedLoader;
+    share: number;
+    settings: number;
+    spentNs: number;
+  }
+  let outcomes: Promise<Outcome[]> | null = null;
+
+  /** Searched once, for all that is said of them. */
+  function searchAll(): Promise<Outcome[]> {
+    const random = generator(5);
+    const between = (low: number, high: number) => low * (high / low) ** random();
+    const loaders = Array.from({ length: 40 }, () => ({
+      makeMs: between(2, 150),
+      handOverMs: between(2, 12),
+      handOverPinnedMs: between(2, 12),
+      copyMs: between(1, 6),
+      copyPinnedMs: between(0.5, 3),
+      contention: between(0.001, 0.08),
+      ...noise,
+    }));
+    outcomes ??= Promise.all(
+      loaders.map(async (loader, index) => {
+        const probe = new SimulatedProbe(loader, simulatedFacts, index + 1);
+        const trials = await searched(probe);
+        const share = (await trueRate(loader, chosen(trials))) / (await bestRate(loader));
+        return { loader, share, settings: trials.tried.length, spentNs: probe.spentNs };
+      }),
+    );
+    return outcomes;
+  }
+
+  it("the choice brings at least 97 % of what the best setting does", async () => {
+    const bad = (await searchAll()).filter(({ share }) => share < 0.97);
+    expect(bad).toEqual([]);
+  });
+
+  it("none is measured as a grid is: half of its 28 settings are the most", async () => {
+    for (const { settings, loader } of await searchAll()) {
+      expect(settings, JSON.stringify(loader)).toBeLessThanOrEqual(14);
+    }
+  });
+
+  it("it takes 15 s at most, and half of that as a rule", async () => {
+    const spentS = (await searchAll()).map(({ spentNs }) => spentNs / 1e9).sort((a, b) => a - b);
+    expect(spentS.at(-1)).toBeLessThan(20);
+    expect(spentS[20]).toBeLessThan(10);
+  });
+});
+
+describe("what is tried", () => {
+  it("begins with what a script has that says nothing, then the same pinned, then many workers", async () => {
+    const probe = new SimulatedProbe(costly);
+    await searched(probe);
+    expect(probe.order.slice(0, 4)).toEqual([
+      torchDefault,
+      usualSetting(0, true),
+      usualSetting(16, false),
+      usualSetting(16, true),
+    ]);
+  });
+
+  it("begins with the settings of the user's own DataLoader, where that is known", async () => {
+    const startingPoint = { ...usualSetting(3, true, 4), persistentWorkers: false, nonBlocking: false };
+    const probe = new SimulatedProbe(costly, { ...simulatedFacts, startingPoint });
+    const trials = await searched(probe);
+    expect(probe.order.slice(0, 2)).toEqual([startingPoint, torchDefault]);
+    expect(trials.tried[0]?.setting).toEqual(startingPoint);
+  });
+
+  it("goes on where the user's own settings do not fit", async () => {
+    const startingPoint = usualSetting(32, false);
+    const trials = await searched(new SimulatedProbe(costly, { ...simulatedFacts, startingPoint }));
+    expect(trials.skipped).toContainEqual({
+      setting: startingPoint,
+      reason: "32 workers are more than the 16 that 16 CPUs allow",
+    });
+    expect(chosen(trials).numWorkers).toBeGreaterThan(6);
+  });
+
+  it("is not pinned where pinning is of no use", async () => {
+    const probe = new SimulatedProbe(pinnedWins, { ...simulatedFacts, pinningOff: "torch sees no GPU" });
+    const trials = await searched(probe);
+    expect(probe.order.some(({ pinMemory }) => pinMemory)).toBe(false);
+    expect(chosen(trials).numWorkers).toBeGreaterThanOrEqual(7);
+  });
+
+  it("has no workers where those are of no use", async () => {
+    const probe = new SimulatedProbe(costly, { ...simulatedFacts, workersOff: "batches are CUDA tensors" });
+    const trials = await searched(probe);
+    expect(probe.order.every(({ numWorkers }) => numWorkers === 0)).toBe(true);
+    expect(chosen(trials)).toEqual(usualSetting(0, true));
+  });
+
+  it.each([0, 2, 3])("stays within %i workers", async (maxWorkers) => {
+    const probe = new SimulatedProbe(costly);
+    const trials = await searched(probe, { maxWorkers });
+    expect(Math.max(...probe.order.map(({ numWorkers }) => numWorkers))).toBe(maxWorkers);
+    expect(chosen(trials).numWorkers).toBe(maxWorkers);
+  });
+
+  it("has prefetch_factor 1 where /dev/shm is too small for more, and no more workers than that holds", async () => {
+    const { bytes } = simulatedFacts.batch;
+    const limits = limitsOf({ sharedMemoryBytes: 10 * bytes });
+    const probe = new SimulatedProbe(costly);
+    const trials = await searched(probe, { limits });
+    const most = Math.max(...probe.order.map(({ numWorkers }) => numWorkers));
+    expect(most).toBe(8);
+    expect(probe.order.find(({ numWorkers }) => numWorkers === 8)?.prefetchFactor).toBe(1);
+    expect(trials.skipped.length).toBeGreaterThan(0);
+    expect(chosen(trials).numWorkers).toBeGreaterThanOrEqual(6);
+  });
+});
+
+describe("what is in doubt in the end", () => {
+  const measured = (workers: number, rate: number, spread: number) => ({
+    setting: usualSetting(workers, false),
+    score: scoreAt(rate, spread),
+  });
+
+  it("is nothing where the choice is certain", () => {
+    expect(inDoubt([], 0.02)).toEqual([]);
+    expect(inDoubt([measured(8, 100, 0.01), measured(4, 70, 0.01)], 0.02)).toEqual([]);
+    expect(inDoubt([measured(8, 100, 0.003), measured(16, 100.2, 0.003)], 0.02)).toEqual([]);
+  });
+
+  it("is the fastest, the choice and what may be either, the fastest first and three of them at most", () => {
+    const all = [16, 14, 12, 10, 8].map((workers, index) => measured(workers, 100 - 0.4 * index, 0.03));
+    expect(inDoubt(all, 0.02)).toEqual([16, 14, 12, 8].map((workers) => usualSetting(workers, false)));
+    expect(inDoubt([measured(8, 100, 0.03), measured(4, 90, 0.3)], 0.02)).toEqual([]);
+  });
+
+  it("is measured again, as long as there is time for it", async () => {
+    const again = async (isEnough: boolean) => {
+      let times = 0;
+      for (const seed of [1, 2, 3, 4]) {
+        const probe = new SimulatedProbe({ ...costly, trialNoise: 0.03 }, simulatedFacts, seed);
+        await searched(probe, {}, { isEnough: () => isEnough });
+        times += probe.order.length - new Set(probe.order.map(settingKey)).size;
+      }
+      return times;
+    };
+    expect(await again(false)).toBeGreaterThan(0);
+    expect(await again(true)).toBe(0);
+  });
+});
+
+/** Fails where a test says so, after a few batches. */
+class FailingProbe extends SimulatedProbe {
+  constructor(
+    readonly fails: (setting: LoaderSetting) => boolean,
+    readonly everywhere = false,
+    loader = costly,
+  ) {
+    super(loader);
+  }
+
+  override async measure(setting: LoaderSetting, control: TrialControl) {
+    if (!this.fails(setting)) return super.measure(setting, control);
+    this.order.push(setting);
+    this.spentNs += 1e9;
+    const failure = failureOf("worker-killed", { everywhere: this.everywhere });
+    return trialOf(setting, [1e6, 2e6], { failure });
+  }
+}
+
+describe("settings that fail", () => {
+  it("leave the choice to the others", async () => {
+    const trials = await searched(new FailingProbe(({ numWorkers }) => numWorkers > 11));
+    expect(chosen(trials).numWorkers).toBeGreaterThanOrEqual(6);
+    expect(chosen(trials).numWorkers).toBeLessThanOrEqual(11);
+  });
+
+  it("are few, where all workers fail: no count is tried after the other", async () => {
+    const probe = new FailingProbe(({ numWorkers }) => numWorkers > 0);
+    const trials = await searched(probe);
+    expect(chosen(trials)).toEqual(usualSetting(0, true));
+    const withWorkers = probe.order.filter(({ numWorkers }) => numWorkers > 0);
+    expect(withWorkers.map(({ numWorkers }) => numWorkers)).toEqual([16, 8, 4, 2, 1]);
+  });
+
+  it("because they are pinned leave those that are not", async () => {
+    const probe = new FailingProbe(({ pinMemory }) => pinMemory, false, pinnedWins);
+    const { numWorkers, pinMemory } = chosen(await searched(probe));
+    expect(pinMemory).toBe(false);
+    expect(numWorkers).toBeGreaterThanOrEqual(7);
+    expect(probe.order.filter((setting) => setting.pinMemory).length).toBeLessThanOrEqual(6);
+  });
+
+  it("because there are no workers leave those with", async () => {
+    const probe = new FailingProbe(({ numWorkers }) => numWorkers === 0);
+    expect(chosen(await searched(probe)).numWorkers).toBeGreaterThanOrEqual(6);
+  });
+
+  it("as all others would are the last that are tried", async () => {
+    const probe = new FailingProbe(() => true, true);
+    const trials = await searched(probe);
+    expect(probe.order).toEqual([torchDefault]);
+    expect(trials.measured).toEqual([]);
+    const late = new FailingProbe(({ numWorkers }) => numWorkers > 0, true);
+    await searched(late);
+    expect(late.order).toHaveLength(3);
+  });
+});
+
+describe("it ends", () => {
+  it("when its time is up", async () => {
+    const probe = new SimulatedProbe(costly);
+    await searched(probe, {}, { isTimeUp: () => probe.order.length === 4 });
+    expect(probe.order).toHaveLength(4);
+    const late = new SimulatedProbe(costly);
+    await searched(late, {}, { isTimeUp: () => true });
+    expect(late.order).toEqual([]);
+  });
+
+  it("when it is aborted, with what was found until then", async () => {
+    const abort = new AbortController();
+    const probe = new SimulatedProbe(costly);
+    const trials = await searched(probe, {
+      signal: abort.signal,
+      onTrial: () => {
+        if (probe.order.length === 2) abort.abort();
+      },
+    });
+    expect(probe.order).toHaveLength(3);
+    expect(trials.measured.length).toBeGreaterThanOrEqual(2);
+  });
+});

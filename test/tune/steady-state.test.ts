@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { usualSetting } from "../../src/tune/setting.js";
+import { droppedBatches, steadyState } from "../../src/tune/steady-state.js";
+import { generator } from "../helpers/simulated-loader.js";
+import { evenly } from "../helpers/tune.js";
+
+const ms = 1e6;
+
+it("drops twice what may be in flight", () => {
+  expect(droppedBatches(usualSetting(0, false))).toBe(2);
+  expect(droppedBatches(usualSetting(8, false))).toBe(32);
+  expect(droppedBatches(usualSetting(8, true, 4))).toBe(64);
+});
+
+describe("the rate", () => {
+  it("is that of the batches after the dropped ones, from the arrival of the last of those", () => {
+    const madeAhead = evenly(4, 0.1 * ms, 500 * ms);
+    const steady = steadyState([...madeAhead, ...evenly(20, 10 * ms, 510.3 * ms)], 4);
+    expect(steady?.batches).toBe(20);
+    expect(steady?.durationNs).toBeCloseTo(200 * ms, 0);
+    expect(steady?.batchesPerSecond).toBeCloseTo(100, 6);
+    expect(steady?.low).toBeCloseTo(100, 6);
+    expect(steady?.high).toBeCloseTo(100, 6);
+  });
+
+  it("is not known until a batch was timed", () => {
+    expect(steadyState([], 2)).toBeNull();
+    expect(steadyState([ms], 2)).toBeNull();
+    expect(steadyState([ms, 2 * ms], 2)).toBeNull();
+    expect(steadyState([ms, 2 * ms, 2 * ms], 2)).toBeNull();
+    expect(steadyState([ms, 2 * ms, 3 * ms], 2)).toMatchObject({ batches: 1, batchesPerSecond: 1000 });
+  });
+
+  it.each([1, 4])("has no interval after %i batches", (batches) => {
+    expect(steadyState(evenly(2 + batches, ms), 2)).toMatchObject({
+      low: 0,
+      high: Number.POSITIVE_INFINITY,
+    });
+  });
+
+  it("has one after 5 batches, whose upper end is open where they are most uneven", () => {
+    expect(steadyState(evenly(7, ms), 2)?.high).toBeCloseTo(1000);
+    const uneven = [1, 2, 2.01, 2.02, 2.03, 2.04, 20].map((time) => time * ms);
+    expect(steadyState(uneven, 2)?.high).toBe(Number.POSITIVE_INFINITY);
+    expect(steadyState(uneven, 2)?.low).toBeGreaterThan(0);
+  });
+
+  it.each([16, 17, 27, 103])("counts a late batch for its interval too, wherever in %i it is", (batches) => {
+    for (let late = 0; late < batches; ++late) {
+      const arrivals = evenly(batches + 2, ms).map(
+        (time, batch) => time + (batch >= late + 2 ? 400 * ms : 0),
+      );
+      const { batchesPerSecond, high } = steadyState(arrivals, 2)!;
+      expect(high).toBeGreaterThan(1.5 * batchesPerSecond);
+    }
+  });
+});
+
+/** In how many of 400 series of `batches` gaps the interval holds the rate, whose mean gap is 10 ms. */
+function coverage(batches: number, gaps: (random: () => number) => () => number): number {
+  const random = generator(11);
+  let covered = 0;
+  for (let series = 0; series < 400; ++series) {
+    const next = gaps(random);
+    let now = 0;
+    const arrivals = Array.from({ length: batches + 2 }, () => {
+      now += next() * 10 * ms;
+      return now;
+    });
+    const { low, high } = steadyState(arrivals, 2)!;
+    if (low <= 100 && 100 <= high) ++covered;
+  }
+  return covered / 400;
+}
+
+describe("the interval holds the true rate in about 95 % of the series", () => {
+  it.each([10, 30, 100, 400])("of %i independent gaps", (batches) => {
+    const share = coverage(batches, (random) => () => 0.5 + random());
+    expect(share).toBeGreaterThan(0.915);
+    expect(share).toBeLessThan(0.985);
+  });
+
+  it.each([30, 100, 400])("of %i gaps with a long tail", (batches) => {
+    const share = coverage(batches, (random) => () => -Math.log(1 - random()));
+    expect(share).toBeGreaterThan(0.9);
+  });
+
+  it.each([100, 400])("of %i gaps that make up for each other, and it is narrower for that", (batches) => {
+    // Batches come at their times, more or less: what one gap has too much, the next one lacks.
+    const share = coverage(batches, (random) => {
+      let late = 0.5;
+      return () => {
+        const before = late;
+        late = random();
+        return 1 + (late - before) * 0.8;
+      };
+    });
+    expect(share).toBeGreaterThan(0.93);
+  });
+
+  it.each([
+    [4, 200],
+    [8, 400],
+  ])("of bursts of %i batches, %i batches long", (workers, batches) => {
+    // Workers that started together deliver together: all but one gap of a round are short.
+    const share = coverage(batches, (random) => {
+      let turn = Math.floor(random() * workers);
+      return () => {
+        turn = (turn + 1) % workers;
+        const short = 0.05 * (0.5 + random());
+        return turn === 0 ? (workers - (workers - 1) * 0.05) * (0.7 + 0.6 * random()) : short;
+      };
+    });
+    expect(share).toBeGreaterThan(0.9);
+  });
+});
+
+it("widens where there are rhythms, and narrows with time", () => {
+  const random = generator(3);
+  const width = (batches: number, spread: number) => {
+    let now = 0;
+    const arrivals = Array.from({ length: batches }, () => {
+      now += ms * (1 + spread * (random() - 0.5));
+      return now;
+    });
+    const { low, high, batchesPerSecond } = steadyState(arrivals, 2)!;
+    return (high - low) / batchesPerSecond;
+  };
+  expect(width(1000, 0.4)).toBeLessThan(width(50, 0.4));
+  expect(width(200, 0.1)).toBeLessThan(width(200, 1));
+});

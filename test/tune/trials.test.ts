@@ -1,0 +1,181 @@
+import { describe, expect, it } from "vitest";
+import type { Measured } from "../../src/tune/choose.js";
+import { type LoaderSetting, usualSetting } from "../../src/tune/setting.js";
+import { simulatedFacts } from "../helpers/simulated-loader.js";
+import { evenly, failureOf, limitsOf, ScriptedProbe, stopping, trialOf, trialsOf } from "../helpers/tune.js";
+
+const ms = 1e6;
+const four = usualSetting(4, false);
+const none = usualSetting(0, false);
+/** 60 batches, one every `gapMs`. */
+const steady = (setting: LoaderSetting, gapMs: number) => trialOf(setting, evenly(60, gapMs * ms));
+
+describe("a setting that is tried again", () => {
+  it("has all of its trials, and one score of them together", async () => {
+    const gaps = [10, 8];
+    const trials = trialsOf(new ScriptedProbe((setting) => steady(setting, gaps.shift()!)));
+    await trials.run(four);
+    expect(trials.find(four)?.score?.batchesPerSecond).toBeCloseTo(100);
+    await trials.run(four);
+    const { score, trials: both } = trials.find(four)!;
+    expect(both.map(({ arrivalsNs }) => arrivalsNs[0])).toEqual([10 * ms, 8 * ms]);
+    expect(score?.batchesPerSecond).toBeCloseTo((100 + 125) / 2);
+    // What differs from one start to the next counts, however narrow the interval of each.
+    expect(score?.low).toBeLessThanOrEqual(100.0001);
+    expect(score?.high).toBeGreaterThanOrEqual(124.9999);
+    expect(trials.tried).toHaveLength(1);
+  });
+
+  it("counts each of its trials alike", async () => {
+    const gaps = [10, 10, 10, 5];
+    const trials = trialsOf(new ScriptedProbe((setting) => steady(setting, gaps.shift()!)));
+    for (let time = 0; time < 4; ++time) await trials.run(four);
+    expect(trials.find(four)?.score?.batchesPerSecond).toBeCloseTo((3 * 100 + 200) / 4);
+  });
+
+  it("is known better than before, where its trials agree", async () => {
+    const uneven = (setting: LoaderSetting) =>
+      trialOf(
+        setting,
+        evenly(60, 10 * ms).map((time, batch) => time + ((batch * 7) % 11) * 0.5 * ms),
+      );
+    const trials = trialsOf(new ScriptedProbe(uneven));
+    const width = async () => {
+      const { low, high } = (await trials.run(four))!.score!;
+      return high - low;
+    };
+    const first = await width();
+    expect(await width()).toBeLessThan(first);
+  });
+
+  it("keeps a settled score, where a later trial is cut off", async () => {
+    const cutOff = (setting: LoaderSetting) =>
+      trialOf(setting, evenly(12, 0.1 * ms, 5 * ms), { aborted: true });
+    const settledFirst = trialsOf(
+      new ScriptedProbe((setting, time) => (time === 1 ? steady(setting, 10) : cutOff(setting))),
+    );
+    await settledFirst.run(four);
+    const before = settledFirst.find(four)?.score;
+    await settledFirst.run(four);
+    expect(settledFirst.find(four)?.score).toEqual(before);
+    const settledLast = trialsOf(
+      new ScriptedProbe((setting, time) => (time === 2 ? steady(setting, 10) : cutOff(setting))),
+    );
+    await settledLast.run(four);
+    expect(settledLast.find(four)?.score?.isSettled).toBe(false);
+    await settledLast.run(four);
+    expect(settledLast.find(four)?.score).toEqual(before);
+  });
+});
+
+describe("a setting that fails", () => {
+  it("is tried, and not measured, however many batches came until then", async () => {
+    const failing = (setting: LoaderSetting) => ({
+      ...steady(setting, 1),
+      failure: failureOf("worker-killed"),
+    });
+    const trials = trialsOf(
+      new ScriptedProbe((setting) => (setting.numWorkers > 0 ? failing(setting) : steady(setting, 10))),
+    );
+    await trials.run(none);
+    await trials.run(four);
+    expect(trials.find(four)).toMatchObject({
+      score: null,
+      trials: [{ failure: { fault: "worker-killed" } }],
+    });
+    expect(trials.measured.map(({ setting }) => setting)).toEqual([none]);
+    expect(trials.failedEverywhere).toBe(false);
+  });
+
+  it("the second time is not measured either", async () => {
+    const trials = trialsOf(
+      new ScriptedProbe((setting, time) => ({
+        ...steady(setting, 10),
+        failure: time === 1 ? null : failureOf("hang"),
+      })),
+    );
+    await trials.run(four);
+    expect(trials.measured).toHaveLength(1);
+    await trials.run(four);
+    expect(trials.measured).toEqual([]);
+    await trials.run(four);
+    expect(trials.measured).toEqual([]);
+  });
+
+  it("as its data end is measured: that is no fault of the setting", async () => {
+    const trials = trialsOf(
+      new ScriptedProbe((setting) => ({ ...steady(setting, 10), failure: failureOf("data-ended") })),
+    );
+    await trials.run(four);
+    expect(trials.measured).toHaveLength(1);
+  });
+
+  it("as all others would says so", async () => {
+    const failure = failureOf("dataset-raised", { everywhere: true });
+    const trials = trialsOf(new ScriptedProbe((setting) => trialOf(setting, [], { failure })));
+    await trials.run(none);
+    expect(trials.failedEverywhere).toBe(true);
+  });
+});
+
+describe("a setting that does not fit", () => {
+  it("is skipped with the reason, and not run", async () => {
+    const probe = new ScriptedProbe((setting) => steady(setting, 10));
+    const trials = trialsOf(probe, { maxWorkers: 4 });
+    expect(await trials.run(usualSetting(5, false))).toBeNull();
+    await trials.run(usualSetting(5, false));
+    expect(probe.order).toEqual([]);
+    expect(trials.skipped).toEqual([
+      { setting: usualSetting(5, false), reason: "5 workers are more than the 4 that 4 CPUs allow" },
+    ]);
+  });
+
+  it("by what workers were seen to hold is skipped from then on; what was tried before is not called skipped", async () => {
+    const limits = limitsOf({ memoryAvailableBytes: 2e9 });
+    const probe = new ScriptedProbe((setting) => ({
+      ...steady(setting, 10),
+      workerPrivateBytes: setting.numWorkers * 450e6,
+    }));
+    const trials = trialsOf(probe, { limits });
+    expect(trials.misfit(usualSetting(8, false))).toBeNull();
+    await trials.run(four);
+    expect(trials.misfit(four)).toMatch(/^it needs .* of memory, and .* are available$/);
+    expect(trials.misfit(usualSetting(8, false))).not.toBeNull();
+    expect(trials.misfit(usualSetting(2, false))).toBeNull();
+    expect(trials.skipped.map(({ setting }) => setting)).toEqual([usualSetting(8, false)]);
+  });
+});
+
+it("tells before each trial what is tried and the best until then, and gives up what cannot beat it", async () => {
+  const told: [LoaderSetting, Measured | null][] = [];
+  const enough: boolean[] = [];
+  const probe = {
+    facts: simulatedFacts,
+    close: () => Promise.resolve(),
+    measure: (setting: LoaderSetting, control: { enough(arrivalsNs: readonly number[]): boolean }) => {
+      const trial = steady(setting, setting.numWorkers > 0 ? 10 : 20);
+      enough.push(control.enough(trial.arrivalsNs.slice(0, 30)));
+      return Promise.resolve(trial);
+    },
+  };
+  const trials = trialsOf(probe, {
+    stopping: { ...stopping, leastTimedNs: 1e9 },
+    onTrial: (setting, best) => told.push([setting, best]),
+  });
+  await trials.run(four);
+  await trials.run(none);
+  await trials.run(none, { tolerance: 1 });
+  expect(told.map(([setting]) => setting)).toEqual([four, none, none]);
+  expect(told.map(([, best]) => best?.setting ?? null)).toEqual([null, four, four]);
+  expect(enough).toEqual([false, true, false]);
+});
+
+it("takes what making a batch costs from the trial without workers, where there was one", async () => {
+  const trials = trialsOf(
+    new ScriptedProbe((setting) => ({ ...steady(setting, 10), waitNsPerBatch: 7 * ms })),
+  );
+  await trials.run(four);
+  expect(trials.makeNsPerBatch).toBeNull();
+  await trials.run(none);
+  expect(trials.makeNsPerBatch).toBe(7 * ms);
+});
