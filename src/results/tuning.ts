@@ -55,9 +55,10 @@ const recommendationSchema = z.object({
   score: scoreSchema,
   /**
    * What keeps it from being faster: "step" the training step, behind which the data hide; "link" the copies; "workers"
-   * making samples in workers; "process" making them in the training process; "hand-over" of batches between the two.
+   * making samples in workers; "process" making them in the training process; "hand-over" of batches between the two; "unknown"
+   * where it was not measured what making a batch takes.
    */
-  limit: z.enum(["step", "link", "workers", "process", "hand-over"]),
+  limit: z.enum(["step", "link", "workers", "process", "hand-over", "unknown"]),
   /** Bytes that arrive, in GB/s. */
   loaderGBps: z.number().nonnegative(),
   /** Of the time of a step with its batch, what the batch adds; null without a step. */

@@ -41,7 +41,7 @@ function limitOf(trials: Trials, workers: number, score: Score, facts: ProbeFact
   const bytesPerSecond = score.batchesPerSecond * batch.bytes;
   if (link !== null && bytesPerSecond >= fullLinkShare * link.pinnedBytesPerSecond) return "link";
   const makeNs = trials.makeNsPerBatch;
-  if (makeNs === null) return "hand-over";
+  if (makeNs === null) return "unknown";
   const batchNs = 1e9 / score.batchesPerSecond;
   if (workers === 0) {
     // Without a device there is nothing but making.

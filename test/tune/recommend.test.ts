@@ -75,7 +75,7 @@ describe("what is the limit", () => {
     ).toBe("workers");
   });
 
-  it("is the hand-over, where they could make more, or nobody knows", async () => {
+  it("is the hand-over where they could make more, and unknown where nobody knows that", async () => {
     expect(
       await limitOf(
         [
@@ -85,7 +85,7 @@ describe("what is the limit", () => {
         { makeMs: 80 },
       ),
     ).toBe("hand-over");
-    expect(await limitOf([[eight, 10]])).toBe("hand-over");
+    expect(await limitOf([[eight, 10]])).toBe("unknown");
   });
 
   it("is the training process, where that makes the batches for the most of its time", async () => {

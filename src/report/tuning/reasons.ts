@@ -84,6 +84,8 @@ function culprit(tuning: Tuning, { limit, setting, score }: Recommendation): str
       const every = formatMs(1e3 / score.batchesPerSecond);
       return `the training process makes the batches itself, one every ${every}${others("workers", 1)}`;
     }
+    case "unknown":
+      return "what the limit is cannot be told, as no batch was timed without workers";
     default:
       return numWorkers === 0
         ? "the training process takes longer to copy a batch than to make it"

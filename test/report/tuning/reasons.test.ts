@@ -118,6 +118,7 @@ describe("the second reason says what the limit is", () => {
   });
 
   it("the hand-over, or what stands for it without workers", () => {
+    expect(limit({}, { limit: "unknown" })).toContain("what the limit is cannot be told");
     expect(limit({}, { limit: "hand-over" })).toBe(
       `${given}: the hand-over of batches is the limit, not the transfer.`,
     );
