@@ -39,17 +39,21 @@ export async function runTrial(
   let last: LoaderArrivals | null = null;
   let isUsable = true;
   let isHanging = false;
+  let timeoutNs = control.timeoutNs;
   try {
     loader = await session.openLoader(options);
+    // A step may take longer than a batch ever should; the next batch comes after it.
+    timeoutNs += loader.stepNs ?? 0;
     let lastNewsMs = performance.now();
     while (!control.signal.aborted) {
-      last = await loader.arrivals(Math.min(pollNs, control.timeoutNs));
+      last = await loader.arrivals(Math.min(pollNs, timeoutNs));
+      // These have arrived also where an abort came meanwhile.
+      arrivalsNs.push(...last.arrivalsNs);
       if (control.signal.aborted) break;
       if (last.arrivalsNs.length > 0) {
-        arrivalsNs.push(...last.arrivalsNs);
         if (control.enough(arrivalsNs)) break;
         lastNewsMs = performance.now();
-      } else if ((performance.now() - lastNewsMs) * 1e6 >= control.timeoutNs) {
+      } else if ((performance.now() - lastNewsMs) * 1e6 >= timeoutNs) {
         isHanging = true;
         break;
       }
@@ -61,7 +65,7 @@ export async function runTrial(
   } finally {
     if (loader !== null) isUsable = await close(loader);
   }
-  if (isHanging) failure = hang(setting, arrivalsNs.length, control.timeoutNs, !isUsable);
+  if (isHanging) failure = hang(setting, arrivalsNs.length, timeoutNs, !isUsable);
   const storageAfter = storageBytesRead();
   const perBatch = (sumNs: number | undefined) =>
     sumNs === undefined || arrivalsNs.length === 0 ? null : sumNs / arrivalsNs.length;

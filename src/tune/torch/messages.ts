@@ -24,6 +24,13 @@ export interface Ending {
   storageReadBytes?: number | null;
 }
 
+export interface Sums {
+  type: "sums";
+  trial: number;
+  waitNs: number | null;
+  copyNs: number | null;
+}
+
 export interface Refused {
   type: "refused";
   kind: ErrorKind;
@@ -39,6 +46,8 @@ export type Message =
   | { type: "ready"; facts: Omit<ProbeFacts, "kind" | "source"> }
   | Refused
   | { type: "arrivals"; ns: number[] }
+  /** On being asked to stop, in the middle of a batch that may take longer than it is waited for: means until then. */
+  | Sums
   | Ending
   /** The workers are gone. */
   | { type: "ended"; trial: number };

@@ -3,7 +3,7 @@ import type { ProbeFacts } from "../probe.js";
 import type { Message } from "./messages.js";
 import { pythonHint, type TorchProbeOptions } from "./options.js";
 import { type Exit, ProbeProcess } from "./process.js";
-import { describeExit } from "./trial-failures.js";
+import { describeExit, exitHint } from "./trial-failures.js";
 import { whereItHangs } from "./whereabouts.js";
 
 export interface Opened {
@@ -18,14 +18,16 @@ export interface Opened {
 export async function open(options: TorchProbeOptions, { link }: { link: boolean }): Promise<Opened> {
   if (options.signal.aborted) throw interrupted();
   const { python, timeoutNs, signal, ...rest } = options;
-  const probe = new ProbeProcess(python);
+  const probe = start(python);
   let abort = () => undefined as unknown;
   try {
     const aborted = new Promise<never>((_, reject) => {
       abort = () => reject(interrupted());
       signal.addEventListener("abort", abort, { once: true });
     });
-    const ready = waitUntilReady(probe, options, timeoutNs);
+    // Of the device's measuring a step is a part, which may take longer than all else may.
+    const stepNs = options.step === null || options.step === "auto" ? 0 : options.step.durationNs;
+    const ready = waitUntilReady(probe, options, timeoutNs + stepNs);
     probe.send({ type: "open", link, ...rest });
     const facts = await Promise.race([ready, aborted]);
     return { process: probe, facts: { kind: "torch", source: options.target, ...facts } };
@@ -37,6 +39,15 @@ export async function open(options: TorchProbeOptions, { link }: { link: boolean
   }
 }
 
+function start(python: string): ProbeProcess {
+  try {
+    return new ProbeProcess(python);
+  } catch (error) {
+    if (error instanceof PinbenchError) throw error;
+    throw notStarted(python, error as NodeJS.ErrnoException);
+  }
+}
+
 type Facts = (Message & { type: "ready" })["facts"];
 
 function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions, timeoutNs: number): Promise<Facts> {
@@ -44,9 +55,12 @@ function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions, timeout
   let timer: NodeJS.Timeout | undefined;
   let isSettled = false;
   const result = new Promise<Facts>((resolve, reject) => {
+    const giveUp = () => {
+      hung(probe, phase, timeoutNs).then(reject, reject);
+    };
     const waitOn = () => {
       clearTimeout(timer);
-      if (!isSettled) timer = setTimeout(() => hung(probe, phase, timeoutNs).then(reject), timeoutNs / 1e6);
+      if (!isSettled) timer = setTimeout(giveUp, timeoutNs / 1e6);
     };
     waitOn();
     probe.onMessage = (message) => {
@@ -84,11 +98,7 @@ async function hung(probe: ProbeProcess, phase: string | null, timeoutNs: number
 
 /** Why a program that ended by itself has not become ready. */
 function ended(probe: ProbeProcess, exit: Exit, phase: string | null, python: string): PinbenchError {
-  if (exit.error !== null) {
-    const why = exit.error.code === "ENOENT" ? `There is no ${python}` : `${python} cannot be run`;
-    const code = exit.error.code === "ENOENT" ? "" : ` (${exit.error.code ?? exit.error.message})`;
-    return new PinbenchError("usage", `${why}${code}.`, { hint: pythonHint, cause: exit.error });
-  }
+  if (exit.error !== null) return notStarted(python, exit.error);
   const tail = probe.stderrTail;
   const cause = tail === "" ? {} : { cause: new Error(tail) };
   if (phase === null) {
@@ -104,9 +114,17 @@ function ended(probe: ProbeProcess, exit: Exit, phase: string | null, python: st
   }
   const said = tail === "" ? "" : ` Its last words: ${tail.split("\n").at(-1)}`;
   return new PinbenchError("measurement", `Python ${describeExit(exit)} while ${phase}.${said}`, {
-    hint: "The same must happen in a script that makes one batch without workers.",
+    hint: exitHint(exit) ?? "The same must happen in a script that makes one batch without workers.",
     ...cause,
   });
+}
+
+function notStarted(python: string, error: NodeJS.ErrnoException): PinbenchError {
+  const message =
+    error.code === "ENOENT"
+      ? `There is no ${python}.`
+      : `${python} cannot be run (${error.code ?? error.message}).`;
+  return new PinbenchError("usage", message, { hint: pythonHint, cause: error });
 }
 
 function interrupted(): PinbenchError {

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { rmSync } from "node:fs";
+import { basename } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { hasLivingMember, removeSemaphores, temporaryFolder } from "./leavings.js";
 import type { Command, Message } from "./messages.js";
 import { probeProgram } from "./options.js";
 
@@ -29,7 +29,7 @@ export interface Exit {
  */
 export class ProbeProcess {
   /** For sockets between its processes, and what they say of themselves while they hang. */
-  readonly scratch = mkdtempSync(join(tmpdir(), "pinbench-"));
+  readonly scratch: string;
   /** Resolves when the process has ended and all that it said has been handed over. */
   readonly exit: Promise<Exit>;
   onMessage: (message: Message) => void = () => undefined;
@@ -39,13 +39,24 @@ export class ProbeProcess {
   #stderr = "";
   #ended: Exit | null = null;
 
+  /** Throws where the program cannot even be tried to start; most of such errors come by `exit`. */
   constructor(python: string) {
-    this.#child = spawn(python, [probeProgram], {
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
-      env: { ...process.env, PINBENCH_PROBE_SCRATCH: this.scratch },
-    });
-    const [, stdout, stderr, control, lifeLine] = this.#child.stdio as unknown as (Duplex | undefined)[];
+    this.scratch = temporaryFolder();
+    try {
+      this.#child = spawn(python, [probeProgram], {
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
+        env: { ...process.env, PINBENCH_PROBE_SCRATCH: this.scratch },
+      });
+    } catch (error) {
+      rmSync(this.scratch, { recursive: true, force: true });
+      throw error;
+    }
+    // Without files left for them, none is made.
+    const [, stdout, stderr, control, lifeLine] = (this.#child.stdio ?? []) as unknown as (
+      | Duplex
+      | undefined
+    )[];
     this.#control = control;
     this.#lifeLine = lifeLine;
     // All of them end with the process; what is written after that is lost, as it may be.
@@ -110,6 +121,9 @@ export class ProbeProcess {
     rmSync(this.scratch, { recursive: true, force: true });
     this.#lifeLine?.end("x");
     this.#control?.destroy();
+    // What the data set has detached from the group is out of reach, and may hold these for as long as it likes.
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
   }
 
   /** Workers may outlive their parent, and are not this process' children to be waited for. */
@@ -154,32 +168,5 @@ export class ProbeProcess {
     } catch {
       // Reset by a process that was killed.
     }
-  }
-}
-
-/** Those that have ended count for the kernel until they are waited for, which in a container may be never. */
-function hasLivingMember(group: number): boolean {
-  for (const pid of readdirSync("/proc")) {
-    if (!/^\d+$/.test(pid)) continue;
-    try {
-      // "PID (NAME) STATE PARENT GROUP ...", where the name may hold anything.
-      const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-      const [state, , its] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      if (Number(its) === group && state !== "Z" && state !== "X") return true;
-    } catch {
-      // It has gone.
-    }
-  }
-  return false;
-}
-
-/** multiprocessing's, which have names where workers are not forked (serve.py). */
-function removeSemaphores(prefix: string): void {
-  try {
-    for (const name of readdirSync("/dev/shm")) {
-      if (name.startsWith(`sem.${prefix}-`)) rmSync(join("/dev/shm", name), { force: true });
-    }
-  } catch {
-    // There is no such folder.
   }
 }

@@ -63,7 +63,9 @@ class TorchProbe implements Probe {
     });
     if (probe === null) return notStarted(setting);
     this.#trials++;
-    const { enough, timeoutNs } = control;
+    const { enough } = control;
+    // A step may take longer than a batch ever should; the next batch comes after it.
+    const timeoutNs = control.timeoutNs + (this.facts.stepNs ?? 0);
     const run = runTrial(probe, this.#trials, setting, {
       enough: (arrivalsNs) => enough.call(control, arrivalsNs),
       timeoutNs,

@@ -3,8 +3,19 @@ import { describeSetting, type LoaderSetting } from "../setting.js";
 import type { Exit, ProbeProcess } from "./process.js";
 import { readStack, type Whereabouts, whereItHangs } from "./whereabouts.js";
 
+/** descriptors.py's. */
+const closedCode = 84;
+
+/** What to do about a process of which there is more to say than how it ended; null for all others. */
+export function exitHint({ code }: Exit): string | null {
+  return code === closedCode
+    ? "os.closerange() and the like close what others have opened: close only what the data set itself opened."
+    : null;
+}
+
 /** "was killed (SIGSEGV)", "ended with exit code 3". */
 export function describeExit({ code, signal }: Exit): string {
+  if (code === closedCode) return "ended because the data set closed pinbench's own file descriptor";
   return signal === null ? `ended with exit code ${code}` : `was killed (${signal})`;
 }
 
@@ -37,15 +48,16 @@ export function died(probe: ProbeProcess, exit: Exit, setting: LoaderSetting): T
   return {
     fault: "probe-died",
     message: `The Python process ${describeExit(exit)} with ${describeSetting(setting)}${at}.`,
-    hint:
-      exit.signal === "SIGKILL"
-        ? "Most likely memory ran out, which the kernel log tells (dmesg)."
-        : exit.signal !== null
-          ? "A library that the data set uses crashed."
-          : "The data set, or a library that it uses, ended the process.",
+    hint: exitHint(exit) ?? usualHint(exit),
     traceback: where?.traceback ?? (tail === "" ? null : tail),
     everywhere: false,
   };
+}
+
+function usualHint({ signal }: Exit): string {
+  if (signal === null) return "The data set, or a library that it uses, ended the process.";
+  if (signal !== "SIGKILL") return "A library that the data set uses crashed.";
+  return "Most likely memory ran out, which the kernel log tells (dmesg).";
 }
 
 /** Python's faulthandler writes all threads, the one that crashed as the current one. */

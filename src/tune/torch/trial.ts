@@ -1,6 +1,6 @@
 import type { Trial, TrialControl, TrialFailure } from "../probe.js";
 import type { LoaderSetting } from "../setting.js";
-import type { Ending, Message } from "./messages.js";
+import type { Ending, Message, Sums } from "./messages.js";
 import type { ProbeProcess } from "./process.js";
 import { complete, died, hang } from "./trial-failures.js";
 
@@ -31,6 +31,7 @@ class RunningTrial {
   readonly #control: TrialControl;
   readonly #arrivalsNs: number[] = [];
   #ending: Ending | null = null;
+  #sums: Sums | null = null;
   /** It was asked to end: by `enough`, or by an abort. */
   #isStopping = false;
   #isAborted = false;
@@ -73,6 +74,7 @@ class RunningTrial {
   #receive(message: Message): void {
     if (this.#isSettled) return;
     if (message.type === "arrivals") this.#arrive(message.ns);
+    else if (message.type === "sums" && message.trial === this.#number) this.#sums = message;
     else if (message.type === "ending" && message.trial === this.#number) {
       this.#ending = message;
       this.#limitEnding();
@@ -109,10 +111,13 @@ class RunningTrial {
   #awaitBatch(): void {
     clearTimeout(this.#timer);
     const { timeoutNs } = this.#control;
-    this.#timer = setTimeout(async () => {
-      const failure = await hang(this.#probe, this.#setting, { batches: this.#arrivalsNs.length, timeoutNs });
-      // An abort, or a batch just too late, may have come meanwhile; the processes are past use all the same.
-      this.#settle(this.#isAborted ? null : failure, false);
+    const told = { batches: this.#arrivalsNs.length, timeoutNs };
+    this.#timer = setTimeout(() => {
+      hang(this.#probe, this.#setting, told).then(
+        // An abort, or a batch just too late, may have come meanwhile; the processes are past use all the same.
+        (failure) => this.#settle(this.#isAborted ? null : failure, false),
+        this.#reject,
+      );
     }, timeoutNs / 1e6);
   }
 
@@ -128,8 +133,8 @@ class RunningTrial {
         arrivalsNs: this.#arrivalsNs,
         aborted: this.#isAborted,
         failure: failure ?? (said === null ? null : complete(said, this.#probe.stderrTail)),
-        waitNsPerBatch: ending?.waitNs ?? null,
-        copyNsPerBatch: ending?.copyNs ?? null,
+        waitNsPerBatch: (ending ?? this.#sums)?.waitNs ?? null,
+        copyNsPerBatch: (ending ?? this.#sums)?.copyNs ?? null,
         sharedMemoryBytes: ending?.sharedMemoryBytes ?? null,
         pinnedBytes: ending?.pinnedBytes ?? null,
         workerPrivateBytes: ending?.workerPrivateBytes ?? null,

@@ -48,8 +48,12 @@ export function readStack(text: string): Whereabouts | null {
   };
 }
 
-/** Relative to the current folder where it is below that. */
+/** Relative to the current folder where it is below that, and there is one. */
 function shorten(file: string): string {
-  const path = relative(realpathSync(process.cwd()), file);
-  return path.startsWith("..") ? file : path;
+  try {
+    const path = relative(realpathSync(process.cwd()), file);
+    return path.startsWith("..") ? file : path;
+  } catch {
+    return file;
+  }
 }

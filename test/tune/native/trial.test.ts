@@ -58,6 +58,29 @@ describe("a trial", () => {
     expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6, 2e6] });
   });
 
+  it("counts what had arrived when an abort came", async () => {
+    const aborting = new AbortController();
+    const change = (loader: FakeLoader) => {
+      const arrivals = loader.arrivals.bind(loader);
+      loader.arrivals = (waitNs) => {
+        aborting.abort();
+        return arrivals(waitNs);
+      };
+    };
+    const { trial } = await trialOf([3], control(9, { signal: aborting.signal }), change);
+    expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6, 2e6, 3e6] });
+    expect(trial.waitNsPerBatch).toBe(100);
+  });
+
+  it("allows for a step that takes longer than a batch may", async () => {
+    const change = (loader: FakeLoader) => {
+      loader.stepNs = 10e9;
+    };
+    const { trial } = await trialOf([1, 0, 0, 0, 1], control(2, { timeoutNs: 60e6 }), change);
+    expect(trial.failure).toBeNull();
+    expect(trial.arrivalsNs).toHaveLength(2);
+  });
+
   it("closes the loader when the caller's own function throws", async () => {
     let loader: FakeLoader | null = null;
     const enough = () => {

@@ -4,6 +4,9 @@ import collections.abc
 
 import torch
 
+# Of what is looked at in a batch: a graph of objects may have no end to speak of.
+_MOST_ITEMS = 100_000
+
 
 class Contents:
     """What is in one batch, as torch's own pin_memory() and a training script's `.to()` see it."""
@@ -14,7 +17,11 @@ class Contents:
         self.unpinnable = []
         self.uncopyable = []
         self._pinnable = 0
+        # By id, kept so that no other thing gets the same one.
+        self._seen = {}
+        self._visited = 0
         self._visit(batch, True, True, 0)
+        del self._seen
         self.bytes = sum(tensor.element_size() * tensor.nelement() for tensor in self.tensors)
 
     @property
@@ -35,12 +42,17 @@ class Contents:
         return next((len(tensor) for tensor in self.tensors if tensor.dim() > 0), 1)
 
     def _visit(self, value, pins, copies, depth):
+        self._visited += 1
+        if self._visited > _MOST_ITEMS:
+            return
         if isinstance(value, torch.Tensor):
             self.tensors.append(value)
             self._pinnable += pins
-        elif isinstance(value, (str, bytes, int, float, type(None))) or depth > 8:
             return
-        elif isinstance(value, collections.abc.Mapping):
+        if isinstance(value, (str, bytes, int, float, type(None))) or depth > 8 or id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        if isinstance(value, collections.abc.Mapping):
             for item in value.values():
                 self._visit(item, pins, copies, depth + 1)
         elif isinstance(value, collections.abc.Sequence):

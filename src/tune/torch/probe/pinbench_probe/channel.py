@@ -7,7 +7,9 @@ import threading
 import time
 
 from . import guard
+from .descriptors import Descriptor, move_high
 
+# As pinbench hands it over.
 CONTROL = 3
 # Arrivals are told in chunks, so that telling them takes nothing from what is measured.
 _CHUNK_SECONDS = 0.02
@@ -17,14 +19,16 @@ class Channel:
     """Commands come in by a thread, which keeps them for the main one; what must not wait has a callback."""
 
     def __init__(self, on_stop):
-        os.set_inheritable(CONTROL, False)
         os.set_blocking(CONTROL, True)
+        self._socket = Descriptor(move_high(CONTROL))
         # A worker that held it would keep pinbench from seeing that this process has ended.
-        os.register_at_fork(after_in_child=lambda: os.close(CONTROL))
+        os.register_at_fork(after_in_child=self._socket.close_in_child)
         self._commands = queue.Queue()
         self._on_stop = on_stop
         self._lock = threading.Lock()
         self._arrivals = []
+        # Called for the arrivals that became known since; whether there are more under way.
+        self._collect = None
         self._have_arrivals = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
         threading.Thread(target=self._tell_arrivals, daemon=True).start()
@@ -40,8 +44,19 @@ class Channel:
         self._arrivals.append(ns)
         self._have_arrivals.set()
 
+    def collect_from(self, collect):
+        """`collect()` gives arrived() what has come by itself, and says whether more will; asked while it does."""
+        with self._lock:
+            self._collect = collect
+
+    def expect(self):
+        """Something is under way that `collect` will know of."""
+        self._have_arrivals.set()
+
     def flush_arrivals(self):
         with self._lock:
+            if self._collect is not None and self._collect():
+                self._have_arrivals.set()
             arrivals, self._arrivals = self._arrivals, []
             if arrivals:
                 self._write_locked({"type": "arrivals", "ns": arrivals})
@@ -61,16 +76,29 @@ class Channel:
         left = memoryview(json.dumps(message).encode() + b"\n")
         try:
             while left:
-                left = left[os.write(CONTROL, left):]
+                self._socket.check()
+                left = left[os.write(self._socket.number, left):]
         except OSError:
+            self._socket.check()
             guard.end()
 
     def _read(self):
-        with os.fdopen(CONTROL, "rb", closefd=False) as lines:
+        rest = b""
+        while True:
+            self._socket.check()
+            try:
+                some = os.read(self._socket.number, 65536)
+            except OSError:
+                some = b""
+            if not some:
+                self._socket.check()
+                guard.end()
+            *lines, rest = (rest + some).split(b"\n")
             for line in lines:
-                command = json.loads(line)
-                if command["type"] == "stop":
-                    self._on_stop(command["trial"])
-                else:
-                    self._commands.put(command)
-        guard.end()
+                self._obey(json.loads(line))
+
+    def _obey(self, command):
+        if command["type"] == "stop":
+            self._on_stop(command["trial"])
+        else:
+            self._commands.put(command)

@@ -1,7 +1,7 @@
 """Data without an end, so that no trial meets the edge of an epoch."""
 
 import torch
-from torch.utils.data import IterableDataset
+from torch.utils.data import IterableDataset, RandomSampler
 
 
 class EndlessSampler:
@@ -36,6 +36,16 @@ class EndlessSampler:
                 raise
             is_fresh = False
             yield item
+
+
+def is_plain_shuffle(loader):
+    """Whether its sampler does what shuffled_epochs() does: each sample of the data set once, in random order."""
+    sampler, dataset = loader.sampler, loader.dataset
+    if type(sampler) is not RandomSampler or sampler.replacement or sampler.data_source is not dataset:
+        return False
+    if loader.generator is not None or sampler.generator is not None:
+        return False
+    return sampler.num_samples == len(dataset)
 
 
 def shuffled_epochs(length, seed):

@@ -3,6 +3,7 @@
 import errno
 import re
 import threading
+import traceback
 
 from .failure import SHARED_HINT, failure
 from .system_faults import of_system
@@ -15,15 +16,18 @@ class DataEnded(Exception):
     """An iterable data set that gave nothing when it was begun anew."""
 
 
-_thread_errors = []
+# The last one of the pinning thread, at most.
+_pinning_errors = []
 
 
-def remember_thread_errors():
+def remember_pinning_errors():
     """torch's pinning thread dies of some errors, of which the main one learns only that it is gone."""
     previous = threading.excepthook
 
     def hook(arguments):
-        _thread_errors.append(arguments.exc_value)
+        frames = traceback.walk_tb(arguments.exc_traceback)
+        if any(frame.f_code.co_name == "_pin_memory_loop" for frame, _ in frames):
+            _pinning_errors[:] = [arguments.exc_value]
         previous(arguments)
 
     threading.excepthook = hook
@@ -31,17 +35,22 @@ def remember_thread_errors():
 
 def describe(error, doing, setting, batches, workers):
     """A failure as pinbench's TrialFailure, and `broken` where this process can run no further trial."""
-    while _thread_errors:
-        thread_error = _thread_errors.pop()
-        if "Pin memory thread exited" in str(error):
-            error = thread_error
-    return workers.fault(error) or _of_batch(error, doing, batches) or _of_dataset(error, setting)
+    try:
+        pinning_error = _pinning_errors.pop() if _pinning_errors else None
+        if pinning_error is not None and "Pin memory thread exited" in str(error):
+            error = pinning_error
+        return workers.fault(error) or _of_batch(error, doing, setting, batches) or _of_dataset(error, setting)
+    except Exception:  # whatever an error of the user's own may do when it is looked at
+        return failure("dataset-raised", "The data set failed: %s." % type(error).__name__, None)
 
 
-def _of_batch(error, doing, batches):
+def _of_batch(error, doing, setting, batches):
     if isinstance(error, DataEnded):
         if batches == 0:
-            return failure("data-ended", "The data set gives no batch.", None, everywhere=True)
+            # The first batch of all came in this process, before any trial.
+            said = "The data set gives no batch %s." % ("in a worker" if setting["numWorkers"] > 0 else "a second time")
+            hint = "Have __iter__ begin at the start each time that it is called, in workers as well."
+            return failure("data-ended", said, hint)
         said = "The data ended after %d batches, and gave nothing when it was begun anew." % batches
         return failure("data-ended", said, "Have __iter__ begin at the start each time that it is called.")
     found = UserTraceback(error)

@@ -15,7 +15,7 @@ def main():
     scratch = os.environ.pop("PINBENCH_PROBE_SCRATCH")
     # A crash in native code leaves the user's line on stderr, where pinbench finds it.
     faulthandler.enable()
-    kept = tell_where_on_signal(scratch, "main")  # noqa: F841, the file is open as long as this runs
+    tell_where_on_signal(scratch, "main")
     # Sockets by which workers hand over batches, and semaphores: processes that are killed leave theirs behind, which
     # is then found there and by that name.
     config = multiprocessing.process.current_process()._config
@@ -45,7 +45,7 @@ def _serve(channel, options, stops, scratch):
     from . import device as devices
     from . import facts, faults, source, step, tracebacks, trial
 
-    faults.remember_thread_errors()
+    faults.remember_pinning_errors()
     device = devices.find()
     channel.send("phase", phase="%s was being imported" % options["target"].rpartition(":")[0])
     sys.argv = [options["target"].rpartition(":")[0]]
@@ -63,9 +63,13 @@ def _serve(channel, options, stops, scratch):
         raise tracebacks.refuse_for(error, "%s cannot be put into a DataLoader" % options["target"]) from None
     channel.send("phase", phase="the first batch was being made")
     contents = facts.first_batch(data)
-    channel.send("phase", phase="the device was being measured")
+
+    def measuring():
+        channel.send("phase", phase="the device was being measured")
+
+    measuring()
     link = device.link(contents.bytes) if options["link"] else None
-    run_step, step_ns = step.make(options["step"], contents.bytes, device)
+    run_step, step_ns = step.make(options["step"], contents.bytes, device, measuring)
     stop = trial.Stop()
     stops.append(stop)
     channel.send("ready", facts=facts.collect(data, contents, device, link, step_ns))

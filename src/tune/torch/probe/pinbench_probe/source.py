@@ -2,9 +2,9 @@
 
 import inspect
 
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset
 
-from .endless import EndlessIterable, EndlessSampler, repeated_epochs, shuffled_epochs
+from .endless import EndlessIterable, EndlessSampler, is_plain_shuffle, repeated_epochs, shuffled_epochs
 from .refusal import Refusal
 from .tracebacks import refuse_for
 from .worker_start import WorkerStart
@@ -65,6 +65,7 @@ class Source:
         self.given = given
         self.dataset = made if given is None else given.dataset
         self.is_iterable = isinstance(self.dataset, IterableDataset)
+        self._notes = []
         self._arguments = {}
         self._with_workers = {}
         if given is not None:
@@ -98,16 +99,36 @@ class Source:
             chosen["drop_last"] = given.drop_last
         if self.is_iterable:
             return chosen
+        chosen["batch_size"] = self._as_an_epoch_has_it(chosen["batch_size"], chosen.get("drop_last"))
         if given is None:
             length = len(self.dataset)
-            chosen["sampler"] = EndlessSampler(
-                shuffled_epochs(length, seed) if shuffle else repeated_epochs(range(length))
-            )
-        elif type(given.sampler) is RandomSampler and not given.sampler.replacement and given.generator is None:
-            chosen["sampler"] = EndlessSampler(shuffled_epochs(len(self.dataset), seed))
+            epochs = shuffled_epochs(length, seed) if shuffle else repeated_epochs(range(length))
+        elif is_plain_shuffle(given):
+            epochs = shuffled_epochs(len(self.dataset), seed)
         else:
-            chosen["sampler"] = EndlessSampler(repeated_epochs(given.sampler))
+            epochs = repeated_epochs(given.sampler)
+        chosen["sampler"] = EndlessSampler(epochs)
         return chosen
+
+    def _as_an_epoch_has_it(self, batch_size, drops_last):
+        """The batch size; where an epoch has less, that, as the endless one here would put several into a batch."""
+        samples = self._epoch_samples()
+        if not samples or batch_size is None or samples >= batch_size:
+            return batch_size
+        has = "1 sample" if samples == 1 else "%d samples" % samples
+        if drops_last:
+            raise Refusal(
+                "usage", "An epoch has %s, which with drop_last make no batch of %d." % (has, batch_size),
+                "Make batches smaller, or leave out drop_last.",
+            )
+        self._notes.append("An epoch has %s: batches are of so many, and not of %d." % (has, batch_size))
+        return samples
+
+    def _epoch_samples(self):
+        try:
+            return len(self.dataset if self.given is None else self.given.sampler)
+        except (TypeError, NotImplementedError, AttributeError):
+            return None
 
     def loader(self, workers, pin_memory=False, prefetch_factor=None, persistent_workers=False):
         arguments = dict(self._arguments, num_workers=workers, pin_memory=pin_memory)
@@ -122,13 +143,15 @@ class Source:
         """None where it is not known, as for all that is iterable."""
         if self.is_iterable:
             return None
-        try:
-            if self.batch_size is None:
+        if self.batch_size is None:
+            try:
                 return len(self.given)
-            length = len(self.dataset if self.given is None else self.given.sampler)
-        except (TypeError, NotImplementedError, AttributeError):
+            except (TypeError, NotImplementedError, AttributeError):
+                return None
+        samples = self._epoch_samples()
+        if samples is None:
             return None
-        whole, rest = divmod(length, self.batch_size)
+        whole, rest = divmod(samples, self.batch_size)
         return whole + (1 if rest and not self._arguments.get("drop_last") else 0)
 
     def starting_point(self):
@@ -145,7 +168,7 @@ class Source:
         }
 
     def notes(self):
-        notes = []
+        notes = list(self._notes)
         if self.given is not None and type(self.given) is not DataLoader:
             notes.append("%s is measured as torch's own DataLoader with its settings." % type(self.given).__name__)
         if self.given is not None and type(self.given.batch_sampler) not in (type(None), BatchSampler):

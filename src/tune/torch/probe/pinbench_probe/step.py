@@ -12,19 +12,22 @@ _GPU_SIDES = (4096, 2048, 1024, 512, 256, 128)
 _CPU_SIDES = (512, 256, 128)
 
 
-def make(wanted, batch_bytes, device):
-    """(a function that starts the step, the nanoseconds that it takes alone), or (None, None)."""
+def make(wanted, batch_bytes, device, alive):
+    """(a function that starts the step, the nanoseconds that it takes alone), or (None, None).
+
+    `alive` is called before each time that a step is run here.
+    """
     if wanted is None:
         return None, None
     if wanted == "auto":
-        return _stand_in(batch_bytes, device)
+        return _stand_in(batch_bytes, device, alive)
     duration = wanted["durationNs"]
     if not device.is_cuda:
         return (lambda: time.sleep(duration / 1e9)), duration
-    return _sleep_on_device(duration, device)
+    return _sleep_on_device(duration, device, alive)
 
 
-def _sleep_on_device(duration, device):
+def _sleep_on_device(duration, device, alive):
     # Long enough for the clock to come up, which is what it counts.
     cycles = 20_000_000
     took = [device.time_ns(lambda: torch.cuda._sleep(cycles)) for _ in range(6)]
@@ -34,10 +37,10 @@ def _sleep_on_device(duration, device):
     def step():
         torch.cuda._sleep(wanted)
 
-    return step, round(statistics.median(device.time_ns(step) for _ in range(3)))
+    return step, round(_median_ns(step, device, alive))
 
 
-def _stand_in(batch_bytes, device):
+def _stand_in(batch_bytes, device, alive):
     flops = max(1, batch_bytes) * FLOPS_PER_BYTE
     # The largest of which a step has some: it is to be made up of them.
     sides = _GPU_SIDES if device.is_cuda else _CPU_SIDES
@@ -56,6 +59,15 @@ def _stand_in(batch_bytes, device):
     multiply(1)
     # On a CPU the whole of it can take seconds, which all other repeats would take as well.
     some = count if device.is_cuda else min(count, 2)
+    alive()
     device.time_ns(lambda: multiply(some))
-    took = statistics.median(device.time_ns(lambda: multiply(some)) for _ in range(3))
+    took = _median_ns(lambda: multiply(some), device, alive)
     return (lambda: multiply(count)), round(took * count / some)
+
+
+def _median_ns(step, device, alive):
+    took = []
+    for _ in range(3):
+        alive()
+        took.append(device.time_ns(step))
+    return statistics.median(took)

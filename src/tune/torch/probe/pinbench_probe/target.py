@@ -39,7 +39,7 @@ def _is_file(location):
 
 
 def _module_of_file(path):
-    folder, file = os.path.split(os.path.abspath(path))
+    folder, file = os.path.split(_absolute(path))
     name, extension = os.path.splitext(file)
     if extension != ".py" or "." in name:
         raise Refusal("usage", "%s cannot be imported." % path, "Give a Python file, NAME.py.")
@@ -58,9 +58,17 @@ def _module_of_file(path):
 
 
 def _module_by_name(name):
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    folder = _absolute("")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     return name
+
+
+def _absolute(path):
+    try:
+        return os.path.abspath(path)
+    except OSError as error:
+        raise Refusal("usage", "The current folder is gone: %s." % error.strerror, "Start pinbench in one.") from None
 
 
 def _import(name, location, is_file):

@@ -28,6 +28,13 @@ class UserTraceback:
     """`text` is without the frames of torch and the probe, `place` "train_data.py:12" or None, `error` its last line."""
 
     def __init__(self, error):
+        try:
+            self._read(error)
+        except Exception:  # such as one of the error's own __str__: what is known of it then is its type
+            self.text, self.place, self.last_file = None, None, None
+            self.error = type(error).__name__
+
+    def _read(self, error):
         message = str(error)
         if _ORIGINAL in message:
             # torch has made it from the text of a worker's exception.
@@ -52,8 +59,11 @@ def refuse_for(error, what, kind="measurement", hint=None):
 
 
 def shorten(path):
-    """Relative to the working folder where it is below that."""
-    relative = os.path.relpath(path)
+    """Relative to the working folder where it is below that, and there is one."""
+    try:
+        relative = os.path.relpath(path)
+    except OSError:
+        return path
     return path if relative.startswith("..") else relative
 
 

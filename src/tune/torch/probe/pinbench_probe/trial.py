@@ -22,12 +22,16 @@ class Stop:
 
     def __init__(self):
         self._trial = None
+        # Called when it is asked: the batch that is being made then may take longer than anybody waits.
+        self.on_ask = None
         self.waits_for_workers = False
         self._main = threading.main_thread().ident
         signal.signal(signal.SIGUSR1, self._on_signal)
 
     def ask(self, trial):
         self._trial = trial
+        if self.on_ask is not None:
+            _guarded(self.on_ask)  # the trial may end meanwhile
         signal.pthread_kill(self._main, signal.SIGUSR1)
 
     def asked(self, trial):
@@ -51,13 +55,15 @@ class Trial:
         self._wait_ns = 0
         # What the loop is at, for naming what goes wrong there.
         self._doing = faults.STARTING
-        self._consumer = device.consumer(setting, step, self._arrived)
+        self._consumer = device.consumer(setting, step, self)
         self._usage = Usage()
         self._workers = Workers(self._usage, scratch)
 
     def run(self):
         """Tells the arrivals, then "ending" with all that is known, then (when the workers have gone) "ended"."""
         failure = None
+        self._channel.collect_from(lambda: _guarded(self._consumer.collect))
+        self._stop.on_ask = lambda: self._channel.send("sums", trial=self._number, **self._means())
         try:
             try:
                 self._loop()
@@ -69,10 +75,13 @@ class Trial:
             _guarded(self._consumer.finish)
         except BaseException as error:  # SystemExit as well: it is the data set's
             failure = faults.describe(error, self._doing, self._setting, self._batches, self._workers)
-        summary = _guarded(lambda: self._usage.summary(self._workers.pids())) or {}
+            # What came before it has arrived; a device that fails says so here as well.
+            _guarded(self._consumer.finish)
+        summary = _guarded(lambda: self._usage.summary(self._workers.pids(), self._setting["numWorkers"])) or {}
         self._channel.flush_arrivals()
-        means = {"waitNs": self._mean(self._wait_ns), "copyNs": self._mean(self._consumer.copy_ns)}
-        self._channel.send("ending", trial=self._number, failure=failure, **means, **summary)
+        self._channel.collect_from(None)
+        self._stop.on_ask = None
+        self._channel.send("ending", trial=self._number, failure=failure, **self._means(), **summary)
         # What it holds of the last batches goes before the next trial begins.
         self._consumer = None
         _guarded(self._workers.end)
@@ -80,6 +89,7 @@ class Trial:
 
     def _loop(self):
         setting = self._setting
+        self._consumer.start()
         self._started_ns = time.perf_counter_ns()
         loader = self._source.loader(
             setting["numWorkers"], setting["pinMemory"], setting["prefetchFactor"], setting["persistentWorkers"]
@@ -106,11 +116,18 @@ class Trial:
             del batch
             self._usage.sample()
 
-    def _arrived(self, ns):
+    def arrived(self, ns):
+        """For the consumer, as `expect` is."""
         self._channel.arrived(ns - self._started_ns)
 
-    def _mean(self, sum_ns):
-        return sum_ns / self._batches if self._batches > 0 else None
+    def expect(self):
+        self._channel.expect()
+
+    def _means(self):
+        """A batch; None before the first one."""
+        batches = self._batches
+        means = {"waitNs": self._wait_ns, "copyNs": self._consumer.copy_ns}
+        return {name: ns / batches if batches > 0 else None for name, ns in means.items()}
 
 
 def _guarded(action):

@@ -32,22 +32,25 @@ class Usage:
         now = _oom_kills()
         return None if now is None or self._oom_kills_before is None else now > self._oom_kills_before
 
-    def summary(self, workers):
-        """While the workers are still there."""
+    def summary(self, pids, num_workers):
+        """While the workers are still there; `pids` are of those that were started."""
         self._sampled_ns = 0
         self.sample()
+        # The whole machine's use of /dev/shm has grown by so much. Batches of this process alone are not in there.
         shared = None if self._shared_before is None else self._shared_peak - self._shared_before
+        if num_workers == 0:
+            shared = 0
         return {
             "sharedMemoryBytes": shared,
             "pinnedBytes": _pinned_peak(self._pinned_before),
-            "workerPrivateBytes": _sum(_private_bytes(pid) for pid in workers),
-            "storageReadBytes": _sum(self._storage_reads(workers)),
+            "workerPrivateBytes": _sum(_private_bytes(pid) for pid in pids),
+            "storageReadBytes": _sum(self._storage_reads(pids)),
         }
 
-    def _storage_reads(self, workers):
+    def _storage_reads(self, pids):
         now = _read_bytes("self")
         yield None if now is None or self._read_before is None else now - self._read_before
-        for pid in workers:
+        for pid in pids:
             yield _read_bytes(pid)
 
 

@@ -1,11 +1,26 @@
 """Names what a worker died of."""
 
 import json
+import re
 import signal
 
 from .failure import MEMORY_HINT, SHARED_HINT, failure
 from .system_faults import of_system
 from .worker_start import UNSENDABLE, unsendable_file
+
+
+def as_torch_says(text):
+    """(pid, exit code) by torch's error, (None, None) where it does not tell.
+
+    For one that interrupted multiprocessing just when it had learned the exit code, which is lost then.
+    """
+    found = re.search(r"worker \(pid (\d+)\) (?:is killed by signal: ([^.]+)|exited .*with exit code (\d+))\.", text)
+    if found is None:
+        return None, None
+    if found[3] is not None:
+        return int(found[1]), int(found[3])
+    numbers = [each for each in signal.valid_signals() if signal.strsignal(each) == found[2]]
+    return (int(found[1]), -numbers[0]) if numbers else (None, None)
 
 
 def describe(pid, exit_code, usage, scratch):

@@ -8,6 +8,7 @@ import signal
 import traceback
 
 from . import guard
+from .descriptors import move_high
 
 # pinbench sends it to all of a group that hangs; each process then writes where it is.
 WHERE_SIGNAL = signal.SIGUSR2
@@ -17,9 +18,10 @@ UNSENDABLE = 83
 
 def tell_where_on_signal(scratch, name):
     """On the signal, whoever holds the GIL, this process' stack goes to a file that pinbench reads."""
-    file = open(os.path.join(scratch, name + ".stack"), "w")
+    path = os.path.join(scratch, name + ".stack")
+    # Open as long as this process runs.
+    file = move_high(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
     faulthandler.register(WHERE_SIGNAL, file=file, all_threads=False, chain=False)
-    return file
 
 
 class WorkerStart:
@@ -35,7 +37,7 @@ class WorkerStart:
         from torch.utils.data import get_worker_info
 
         guard.die_with_parent()
-        self._stack_file = tell_where_on_signal(self.scratch, "worker-%d" % worker_id)
+        tell_where_on_signal(self.scratch, "worker-%d" % worker_id)
         multiprocessing.queues.Queue._on_queue_feeder_error = staticmethod(self._cannot_send)
         info = get_worker_info()
         if self.wrapped:

@@ -42,20 +42,21 @@ class Workers:
 
     def fault(self, error):
         """The failure where a worker's death is behind an error."""
-        is_told = any(
-            str(each).startswith("DataLoader worker (pid") for each in (error, error.__cause__, error.__context__)
-        )
+        said = [str(each) for each in (error, error.__cause__, error.__context__)]
+        is_told = any(each.startswith("DataLoader worker (pid") for each in said)
         if not is_told and not isinstance(error, _SYMPTOMS):
             return None
         end = time.monotonic() + _EXIT_SECONDS
         while True:
-            dead = [(worker.pid, worker.exitcode) for worker in self._processes() if worker.exitcode]
+            # 0 counts as well: os._exit(0) in a data set. The first that failed is the more telling one.
+            dead = [(worker.pid, worker.exitcode) for worker in self._processes() if worker.exitcode is not None]
+            dead.sort(key=lambda ended: ended[1] == 0)
             if dead or time.monotonic() > end:
                 break
             time.sleep(0.01)
         if not dead and not is_told:
             return None
-        pid, exit_code = dead[0] if dead else (None, None)
+        pid, exit_code = dead[0] if dead else worker_faults.as_torch_says("\n".join(said))
         return worker_faults.describe(pid, exit_code, self._usage, self._scratch)
 
     def end(self):

@@ -1,0 +1,140 @@
+"""Training loops: what becomes of a batch that a loader has made.
+
+Each is given `tell`: `arrived(ns)` with the time at which a batch had arrived, and `expect()` for one that is under
+way, upon which `collect()` is called every now and then, by another thread.
+"""
+
+import collections
+import time
+
+import torch
+
+from .batch import copy
+
+
+class _Consumer:
+    def __init__(self, step, tell):
+        self._step = step
+        self._tell = tell
+        self.copy_ns = 0
+
+    def start(self):
+        """Just before the loader is."""
+
+    def finish(self):
+        """Waits for all that is under way."""
+
+    def collect(self):
+        """Tells of the arrivals that became known since; whether more are under way."""
+        return False
+
+
+class HostConsumer(_Consumer):
+    """A training loop on the CPU."""
+
+    def take(self, _batch):
+        self._tell.arrived(time.perf_counter_ns())
+        if self._step is not None:
+            self._step()
+
+
+class _CudaConsumer(_Consumer):
+    """A training loop: copy and step on one stream, as `batch.to(device)` and a model's forward have it.
+
+    The host never waits for the step that it has just launched but fetches the next batch meanwhile, and launches no
+    step before the last one is done: what a loop does that looks at the last loss, or has queued enough.
+    """
+
+    def __init__(self, device, non_blocking, step, tell):
+        super().__init__(step, tell)
+        self._device = device
+        self._non_blocking = non_blocking
+        self._step_done = None
+        self._copies = None
+
+    def _wait_for_step(self):
+        if self._step_done is not None:
+            self._step_done.synchronize()
+            self._step_done = None
+
+    def _launch_step(self):
+        if self._step is not None:
+            self._step()
+            self._step_done = torch.cuda.Event()
+            self._step_done.record()
+
+
+class BlockingConsumer(_CudaConsumer):
+    """The copy is waited for where it is issued."""
+
+    def take(self, batch):
+        # The copy would wait for it, being behind it in the stream; that time is not the copy's.
+        self._wait_for_step()
+        start = time.perf_counter_ns()
+        self._copies = copy(batch, self._device, self._non_blocking)
+        torch.cuda.current_stream().synchronize()
+        end = time.perf_counter_ns()
+        self.copy_ns += end - start
+        self._tell.arrived(end)
+        self._launch_step()
+
+    def finish(self):
+        self._wait_for_step()
+
+
+class OverlappingConsumer(_CudaConsumer):
+    """The next batch is fetched while the copy of this one is under way: one at a time, waited for with the next one.
+
+    When a copy was done the GPU's own clock tells, by an event behind it: the loop would see it only when the next
+    batch has been fetched, and a thread that waited for it would take the interpreter from those that fetch.
+    """
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self._copy_done = None
+        # Events of copies whose arrival has not been told, oldest first.
+        self._under_way = collections.deque()
+        # One moment by both clocks. They drift apart by some microseconds a second.
+        self._reference = torch.cuda.Event(enable_timing=True)
+        self._reference_ns = self._last_ns = 0
+
+    def start(self):
+        torch.cuda.current_stream().synchronize()
+        self._reference.record()
+        self._reference.synchronize()
+        self._reference_ns = self._last_ns = time.perf_counter_ns()
+
+    def take(self, batch):
+        start = time.perf_counter_ns()
+        # The last copies are let go only now, when these are issued: their memory is not needed for these.
+        self._copies = copy(batch, self._device, True)
+        done = torch.cuda.Event(enable_timing=True)
+        done.record()
+        self.copy_ns += time.perf_counter_ns() - start
+        self._under_way.append(done)
+        self._tell.expect()
+        self._wait_for_step()
+        self._wait_for_copy()
+        self._copy_done = done
+        self._launch_step()
+
+    def finish(self):
+        self._wait_for_copy()
+        self._wait_for_step()
+
+    def collect(self):
+        while self._under_way and self._under_way[0].query():
+            done = self._under_way[0]
+            ns = self._reference_ns + round(self._reference.elapsed_time(done) * 1e6)
+            # Neither clock is so exact that the order need not be seen to.
+            self._last_ns = min(max(ns, self._last_ns), time.perf_counter_ns())
+            self._tell.arrived(self._last_ns)
+            self._under_way.popleft()
+        return len(self._under_way) > 0
+
+    def _wait_for_copy(self):
+        if self._copy_done is not None:
+            start = time.perf_counter_ns()
+            self._copy_done.synchronize()
+            self.copy_ns += time.perf_counter_ns() - start
+            self._copy_done = None

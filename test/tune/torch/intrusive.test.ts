@@ -1,0 +1,170 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
+import { leftovers, marked, openFor, options, temporaryFolder, until, workers } from "./support.js";
+
+const batchSize = 2;
+const beyondAll = 100_000;
+
+it("lets go of the streams that a detached process holds", async () => {
+  const path = join(temporaryFolder(), "pid");
+  const pipes = () => process.getActiveResourcesInfo().filter((name) => name === "PipeWrap").length;
+  const before = pipes();
+  const probe = await openTorchProbe(options("intrusive.py:Detaching", { batchSize, kwargs: { path } }));
+  await probe.close();
+  const pid = Number(readFileSync(path, "utf8"));
+  try {
+    expect(marked()).toContain(pid);
+    await expect.poll(pipes, { timeout: 2000 }).toBe(before);
+  } finally {
+    process.kill(pid, "SIGKILL");
+  }
+});
+
+describe("a data set that closes descriptors", () => {
+  it("does not reach pinbench's where it closes the first 256", async () => {
+    const path = join(temporaryFolder(), "file");
+    const probe = await openFor("intrusive.py:Closing", { batchSize, kwargs: { path, end: 256 } });
+    expect(await probe.measure(workers(0), until(3))).toMatchObject({ failure: null });
+    expect(await probe.measure(workers(1), until(3))).toMatchObject({ failure: null });
+    expect(readFileSync(path, "utf8")).toBe("precious\n");
+  });
+
+  it("is told what it has done where it closes all, while it is made", async () => {
+    const path = join(temporaryFolder(), "file");
+    const opening = openTorchProbe(
+      options("intrusive.py:Closing", { batchSize, kwargs: { path, end: beyondAll } }),
+    );
+    await expect(opening).rejects.toMatchObject({
+      kind: "measurement",
+      message: expect.stringContaining("because the data set closed pinbench's own file descriptor while"),
+      hint: expect.stringContaining("os.closerange()"),
+    });
+    expect(readFileSync(path, "utf8")).toBe("precious\n");
+  });
+
+  it("and in a trial", async () => {
+    const path = join(temporaryFolder(), "file");
+    const kwargs = { path, end: beyondAll, late: true };
+    const probe = await openFor("intrusive.py:Closing", { batchSize, kwargs });
+    const { failure } = await probe.measure(workers(0), until(200));
+    expect(failure?.fault).toBe("probe-died");
+    expect(failure?.message).toContain("closed pinbench's own file descriptor");
+    expect(readFileSync(path, "utf8")).toBe("precious\n");
+  });
+
+  it("workers' children keep the worker's files", async () => {
+    const probe = await openFor("intrusive.py:ForkingInWorkers", { batchSize });
+    expect(await probe.measure(workers(1), until(5))).toMatchObject({ failure: null });
+  });
+});
+
+describe("naming a fault", () => {
+  it("where the current folder is gone", async () => {
+    const probe = await openFor("intrusive.py:InFolderThatGoes", { batchSize });
+    const { failure } = await probe.measure(workers(1), until(5));
+    expect(failure?.fault).toBe("dataset-raised");
+    expect(failure?.message).toMatch(
+      /in a worker: ValueError: sample \d is bad \(\/.*intrusive\.py:\d+\)\.$/,
+    );
+  });
+
+  it("of which nothing can be said", async () => {
+    const probe = await openFor("intrusive.py:RaisingUnspeakable", { batchSize });
+    const message = expect.stringContaining("Unspeakable");
+    for (const setting of [workers(0), workers(0), workers(1)]) {
+      const { failure } = await probe.measure(setting, until(20));
+      expect(failure).toMatchObject({ fault: "dataset-raised", message });
+    }
+  });
+
+  it("of workers that end with exit code 0", async () => {
+    const probe = await openFor("intrusive.py:Leaving", { batchSize });
+    const { failure } = await probe.measure(workers(1), until(20));
+    expect(failure).toMatchObject({
+      fault: "worker-killed",
+      message: "A worker ended by itself, with exit code 0.",
+    });
+  });
+
+  it("of data that are there without workers only", async () => {
+    const probe = await openFor("intrusive.py:NotInWorkers", { batchSize });
+    const { failure } = await probe.measure(workers(1), until(20));
+    expect(failure).toMatchObject({
+      fault: "data-ended",
+      message: "The data set gives no batch in a worker.",
+      everywhere: false,
+    });
+    expect(await probe.measure(workers(0), until(20))).toMatchObject({ failure: null });
+  });
+});
+
+it("takes batches apart that go in circles", async () => {
+  const probe = await openFor("intrusive.py:Graph", {
+    batchSize,
+    collate: options("intrusive.py:first").target,
+  });
+  expect(probe.facts.batch.bytes).toBe(60 * 8);
+});
+
+describe("samples", () => {
+  it.each(["make_own_range", "make_without_length"])(
+    "are those of the DataLoader's own: %s",
+    async (name) => {
+      const probe = await openFor(`intrusive.py:${name}`);
+      expect(probe.facts.epochBatches).toBe(2);
+      expect(await probe.measure(workers(0), until(20))).toMatchObject({ failure: null });
+    },
+  );
+
+  it("fewer than a batch has: the batch has so many, and that is said", async () => {
+    const note = "An epoch has 3 samples: batches are of so many, and not of 8.";
+    const batch = { samples: 3, bytes: 24 };
+    const loader = await openFor("intrusive.py:make_few");
+    expect(loader.facts).toMatchObject({ batch, epochBatches: 1, notes: [note] });
+    const alone = await openFor("intrusive.py:Few", { batchSize: 8, shuffle: true });
+    expect(alone.facts).toMatchObject({ batch, epochBatches: 1, notes: [note] });
+    expect(await alone.measure(workers(0), until(5))).toMatchObject({ failure: null });
+  });
+
+  it("fewer than a batch has, with drop_last: refused", async () => {
+    const opening = openTorchProbe(options("intrusive.py:make_few", { kwargs: { drop_last: true } }));
+    await expect(opening).rejects.toMatchObject({
+      kind: "usage",
+      message: "An epoch has 3 samples, which with drop_last make no batch of 8.",
+    });
+  });
+});
+
+it("knows the waiting until then of a trial that had to be killed, and takes no shared memory without workers", async () => {
+  const kwargs = { index: 8, seconds: 8 };
+  const probe = await openFor("intrusive.py:SlowFrom", { batchSize: 1, kwargs });
+  const trial = await probe.measure(workers(0), until(4));
+  expect(trial).toMatchObject({ failure: null, waitNsPerBatch: expect.any(Number) });
+  const quick = await openFor("intrusive.py:SlowFrom", { batchSize: 1, kwargs: { index: 500, seconds: 1 } });
+  expect(await quick.measure(workers(0), until(20))).toMatchObject({ sharedMemoryBytes: 0 });
+});
+
+it("allows for a step that takes longer than a batch may", async () => {
+  const probe = await openFor("intrusive.py:SlowFrom", {
+    batchSize,
+    kwargs: { index: 1000, seconds: 0 },
+    step: { durationNs: 1e9 },
+  });
+  expect(await probe.measure(workers(0), until(3, { timeoutNs: 0.6e9 }))).toMatchObject({ failure: null });
+});
+
+it.each([
+  ["/etc/passwd/python3", "/etc/passwd/python3 cannot be run (ENOTDIR)."],
+  ["/etc/passwd", "/etc/passwd cannot be run (EACCES)."],
+])("leaves nothing where the Python cannot be started: %s", async (python, message) => {
+  const opening = openTorchProbe(options("intrusive.py:Numbers", { batchSize, python }));
+  await expect(opening).rejects.toMatchObject({ kind: "usage", message });
+  expect(leftovers()).toEqual([]);
+});
+
+afterAll(() => {
+  expect(marked()).toEqual([]);
+  expect(leftovers()).toEqual([]);
+});
