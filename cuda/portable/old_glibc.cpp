@@ -47,6 +47,10 @@ extern __attribute__((visibility("hidden"))) const char __libc_single_threaded;
 const char __libc_single_threaded = 0;
 
 // 2.33: inline before. For x86-64 the kernel's structure is glibc's.
+__attribute__((visibility("hidden"))) int fstat(int file, struct stat* status) noexcept {
+  return static_cast<int>(syscall(SYS_fstat, file, status));
+}
+
 __attribute__((visibility("hidden"))) int fstat64(int file, struct stat64* status) noexcept {
   return static_cast<int>(syscall(SYS_fstat, file, status));
 }

@@ -17,7 +17,14 @@ export class FakeCheckout {
 
   constructor() {
     cpSync(resolve(import.meta.dirname, "../../scripts"), join(this.root, "scripts"), { recursive: true });
-    for (const file of ["src/cli/main.ts", "cuda/engine/a.cpp", "CMakeLists.txt", "package-lock.json"]) {
+    const python = "src/tune/torch/probe/main.py";
+    for (const file of [
+      "src/cli/main.ts",
+      python,
+      "cuda/engine/a.cpp",
+      "CMakeLists.txt",
+      "package-lock.json",
+    ]) {
       this.write(file, "first");
     }
     for (const name of ["typescript", "cmake-js", "node-addon-api"]) this.write(`node_modules/${name}/a`, "");

@@ -28,6 +28,7 @@ describe("prepare", () => {
     ["a source is added", "cuda/engine/b.cpp", ["cmake-js"]],
     ["CMakeLists.txt changes", "CMakeLists.txt", ["cmake-js"]],
     ["a TypeScript source changes", "src/cli/main.ts", ["tsc"]],
+    ["the Python program changes", "src/tune/torch/probe/main.py", ["tsc"]],
     ["the dependencies change", "package-lock.json", ["tsc", "cmake-js"]],
   ])("builds what is out of date when %s", (_, file, calls) => {
     checkout.run("prepare.mjs");
@@ -37,6 +38,7 @@ describe("prepare", () => {
 
   it.each([
     ["dist", ["tsc"]],
+    ["dist/tune/torch/probe/main.py", ["tsc"]],
     ["build/Release/pinbench.node", ["cmake-js"]],
   ])("builds %s again when it is gone", (path, calls) => {
     checkout.run("prepare.mjs");
