@@ -11,8 +11,10 @@ const folder = "build/asan";
 const leftOut = [
   "test/{gpu,package,setup,stats,plan,results,regress,report,host}/**",
   "test/{docs,imports}.test.ts",
-  "test/api/compare.test.ts",
-  "test/cli/{completion,version,colours,build-packages,compare,config,import}*.test.ts",
+  // Python is no part of it, and does not start with the sanitizers in the process.
+  "test/tune/{torch/**,*.test.ts}",
+  "test/api/{compare,tune}.test.ts",
+  "test/cli/{completion,version,colours,build-packages,compare,config,import,tune}*.test.ts",
 ];
 
 await main(async () => {

@@ -13,6 +13,8 @@ export interface Knowledge {
   workers: { unpinned: readonly number[]; pinned: readonly number[] | null };
   /** What making a batch takes one worker, from the trial without workers; null where that is not known. */
   makeNsPerBatch: number | null;
+  /** The rate that nothing can exceed: that of the training step alone; infinite without one. */
+  ceiling: number;
   tolerance: number;
 }
 
@@ -28,9 +30,12 @@ export interface Candidate {
 export function nextSetting(knowledge: Knowledge): Candidate | null {
   const best = fastest(knowledge.measured);
   const chosen = cheapestWithin(knowledge.measured, knowledge.tolerance);
-  const hasWorkers = knowledge.measured.some(({ setting }) => setting.numWorkers > 0);
-  if (best === null || chosen === null || !hasWorkers) return firstOf(knowledge);
+  if (best === null || chosen === null) return firstOf(knowledge);
   const { batchesPerSecond } = best.score;
+  if ((1 + knowledge.tolerance) * batchesPerSecond >= knowledge.ceiling) {
+    return mightBeCheaper(knowledge, (1 - knowledge.tolerance) * batchesPerSecond, chosen.setting);
+  }
+  if (!knowledge.measured.some(({ setting }) => setting.numWorkers > 0)) return firstOf(knowledge);
   return (
     mightBeFaster(knowledge, (1 + knowledge.tolerance) * batchesPerSecond) ??
     mightBeCheaper(knowledge, (1 - knowledge.tolerance) * batchesPerSecond, chosen.setting)

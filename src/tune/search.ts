@@ -8,7 +8,7 @@ export interface SearchOptions {
   tolerance: number;
   /** True when no time is left for another trial. */
   isTimeUp(): boolean;
-  /** True when so much time was spent that a second look at what is chosen is not worth more of it. */
+  /** True when so much time was spent that a longer prefetch and a second look are not worth more of it. */
   isEnough(): boolean;
 }
 
@@ -27,13 +27,14 @@ export async function search(trials: Trials, options: SearchOptions): Promise<vo
   }
   if (facts.workersOff === null) {
     await tryWorkers(trials, options, isOver);
-    if (!isOver()) await tryPrefetch(trials, options);
+    if (!isOver() && !options.isEnough()) await tryPrefetch(trials, options);
   }
   if (!isOver()) await confirm(trials, options, isOver);
 }
 
 async function tryWorkers(trials: Trials, options: SearchOptions, isOver: () => boolean): Promise<void> {
   const counts = workerCounts(trials);
+  const { stepNs } = trials.probe.facts;
   const failed = { unpinned: new Set<number>(), pinned: new Set<number>() };
   while (!isOver()) {
     const open = (pinMemory: boolean) =>
@@ -47,6 +48,7 @@ async function tryWorkers(trials: Trials, options: SearchOptions, isOver: () => 
       measured: trials.measured,
       workers: { unpinned: open(false), pinned: trials.probe.facts.pinningOff === null ? open(true) : null },
       makeNsPerBatch: trials.makeNsPerBatch,
+      ceiling: stepNs === null ? Number.POSITIVE_INFINITY : 1e9 / stepNs,
       tolerance: options.tolerance,
     });
     if (next === null) return;

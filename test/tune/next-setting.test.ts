@@ -13,6 +13,8 @@ interface Case {
   most?: number;
   makeMs?: number | null;
   pinningOff?: boolean;
+  /** Batches a second of the step alone. */
+  ceiling?: number;
 }
 
 const curveOf = (rates: Rates): Curve =>
@@ -26,13 +28,15 @@ const measuredOf = (rates: Rates, pinMemory: boolean) =>
     score: scoreAt(rate),
   }));
 
-function next({ unpinned = {}, pinned = {}, most = 16, makeMs = null, pinningOff = false }: Case) {
+function next({ ceiling = Number.POSITIVE_INFINITY, ...rest }: Case) {
+  const { unpinned = {}, pinned = {}, most = 16, makeMs = null, pinningOff = false } = rest;
   const counts = Array.from({ length: most }, (_, index) => index + 1);
   return nextSetting({
     curves: { unpinned: curveOf(unpinned), pinned: curveOf(pinned) },
     measured: [...measuredOf(unpinned, false), ...measuredOf(pinned, true)],
     workers: { unpinned: counts, pinned: pinningOff ? null : counts },
     makeNsPerBatch: makeMs === null ? null : makeMs * 1e6,
+    ceiling,
     tolerance: 0.02,
   });
 }
@@ -52,6 +56,12 @@ describe("first", () => {
 
   it("there is nothing to try where no workers may be", () => {
     expect(next({ most: 0, unpinned: { 0: 20 } })).toBeNull();
+  });
+
+  it("nothing is, where a training step hides the data without workers", () => {
+    const rates = { unpinned: { 0: 13.3 }, pinned: { 0: 14.1 } };
+    expect(next({ ...rates, ceiling: 14.3 })).toBeNull();
+    expect(next({ ...rates, ceiling: 20 })).toEqual({ workers: 16, pinMemory: false });
   });
 
   it("then as many pinned", () => {

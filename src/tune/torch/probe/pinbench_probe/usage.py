@@ -99,25 +99,26 @@ def _reset_pinned_peak():
 
 
 def _pinned_counts():
-    """(requests, their bytes, most requests at once) of torch's own pinned memory; None before torch 2.8 or so."""
+    """Of torch's own pinned memory: requests, their bytes, requests in use now and at most; None before torch 2.8."""
     stats = getattr(torch.cuda, "host_memory_stats", None)
     if stats is None or not torch.cuda.is_available():
         return None
     known = stats()
-    keys = ("active_requests.allocated", "active_bytes.allocated", "active_requests.peak")
+    keys = ["active_%s" % key for key in ("requests.allocated", "bytes.allocated", "requests.current", "requests.peak")]
     return tuple(int(known[key]) for key in keys) if all(key in known for key in keys) else None
 
 
 def _pinned_peak(before):
-    """Most pinned memory in use since: the mean request by most requests at once.
+    """Most pinned memory in use since: the mean request by how many there were at once, beyond those before.
 
-    Not torch's own "active_bytes.peak", from which torch 2.11 takes one byte where it frees a block.
+    Not torch's own "active_bytes.peak": torch 2.11 takes one byte from it where it frees a block. Nor does that count
+    down requests that no copy has used, of a loader that is ended with batches in its queue.
     """
     now = _pinned_counts()
     if now is None or before is None:
         return None
     requests = now[0] - before[0]
-    return 0 if requests == 0 else now[2] * (now[1] - before[1]) // requests
+    return 0 if requests == 0 else max(0, now[3] - before[2]) * (now[1] - before[1]) // requests
 
 
 def _oom_kills():
