@@ -109,7 +109,7 @@ function allowing({ usableCpus, ranks }: Tuning["machine"], workers: number): st
  * "; with 16 workers pin_memory saves 0.4 ms a batch (a step takes 70 ms): it does not matter here". Nothing where it
  * was not measured.
  */
-function pinning({ probe, method }: Tuning, { pinning, score }: Recommendation): string {
+function pinning({ probe, method }: Tuning, { pinning, score, limit, setting }: Recommendation): string {
   if (probe.pinningOff !== null) return `; pinning was not tried: ${probe.pinningOff}`;
   if (pinning === null) return "";
   const { savedNsPerBatch, numWorkers } = pinning;
@@ -117,7 +117,8 @@ function pinning({ probe, method }: Tuning, { pinning, score }: Recommendation):
   const savedMs = Math.abs(savedNsPerBatch) / 1e6;
   const whole = `${probe.stepNs === null ? "one" : "a step"} takes ${formatMs(wholeMs)}`;
   const verb = savedNsPerBatch >= 0 ? "saves" : "costs";
-  const verdict = savedMs < method.tolerance * wholeMs ? ": it does not matter here" : "";
+  const isHidden = limit === "step" && !setting.pinMemory;
+  const verdict = isHidden || savedMs < method.tolerance * wholeMs ? ": it does not matter here" : "";
   return `; with ${counted(numWorkers, "worker")} pin_memory ${verb} ${formatMs(savedMs)} a batch (${whole})${verdict}`;
 }
 
