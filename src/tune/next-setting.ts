@@ -45,13 +45,14 @@ export function nextSetting(knowledge: Knowledge): Candidate | null {
 /** With more CPUs than half as many again, the first trial with workers has this many. */
 const firstWorkers = 16;
 
-function firstOf({ workers }: Knowledge): Candidate | null {
+/** As many as may be; where a training step is the ceiling, those that make batches as fast as it takes them. */
+function firstOf({ workers, ceiling, makeNsPerBatch }: Knowledge): Candidate | null {
   const most = workers.unpinned.at(-1);
   if (most === undefined) return null;
-  return {
-    workers: most > 1.5 * firstWorkers ? nearest(workers.unpinned, firstWorkers) : most,
-    pinMemory: false,
-  };
+  const usual = most > 1.5 * firstWorkers ? firstWorkers : most;
+  const needed =
+    makeNsPerBatch === null ? usual : Math.ceil((kneeAllowance * ceiling * makeNsPerBatch) / 1e9);
+  return { workers: nearest(workers.unpinned, Math.min(usual, needed)), pinMemory: false };
 }
 
 /** Counts that differ by less, relatively, are not worth a trial: for more speed, and for fewer workers. */

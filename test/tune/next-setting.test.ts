@@ -62,6 +62,8 @@ describe("first", () => {
     const rates = { unpinned: { 0: 13.3 }, pinned: { 0: 14.1 } };
     expect(next({ ...rates, ceiling: 14.3 })).toBeNull();
     expect(next({ ...rates, ceiling: 20 })).toEqual({ workers: 16, pinMemory: false });
+    // A batch takes 75 ms to make and a step 70 ms: two workers keep up with it.
+    expect(next({ ...rates, ceiling: 14.6, makeMs: 75 })).toEqual({ workers: 2, pinMemory: false });
   });
 
   it("then as many pinned", () => {
