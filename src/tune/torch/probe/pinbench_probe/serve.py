@@ -63,6 +63,7 @@ def _serve(channel, options, stops, scratch):
         raise tracebacks.refuse_for(error, "%s cannot be put into a DataLoader" % options["target"]) from None
     channel.send("phase", phase="the first batch was being made")
     contents = facts.first_batch(data)
+    data.tensors = max(1, len(contents.tensors))
 
     def measuring():
         channel.send("phase", phase="the device was being measured")

@@ -79,6 +79,8 @@ class Source:
             self._arguments["collate_fn"] = collate
         self._arguments.update(self._what_makes_a_batch(given, batch_size, shuffle, seed))
         self.batch_size = self._arguments.get("batch_size")
+        # Of a batch, as the first one has shown; for counting batches by their tensors.
+        self.tensors = 1
         self._looped = EndlessIterable(self.dataset) if self.is_iterable else self.dataset
 
     def _what_makes_a_batch(self, given, batch_size, shuffle, seed):

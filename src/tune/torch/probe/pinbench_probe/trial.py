@@ -56,7 +56,7 @@ class Trial:
         # What the loop is at, for naming what goes wrong there.
         self._doing = faults.STARTING
         self._consumer = device.consumer(setting, step, self)
-        self._usage = Usage()
+        self._usage = Usage(source.tensors)
         self._workers = Workers(self._usage, scratch)
 
     def run(self):

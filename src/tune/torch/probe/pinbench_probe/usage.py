@@ -11,9 +11,10 @@ _SAMPLE_NS = 10_000_000
 
 
 class Usage:
-    """Begins with the trial; `sample` is cheap enough for every batch."""
+    """Begins with the trial, of batches of so many tensors; `sample` is cheap enough for every batch."""
 
-    def __init__(self):
+    def __init__(self, tensors):
+        self._tensors = tensors
         self._shared_before = self._shared_peak = _shared_bytes()
         self._sampled_ns = 0
         self._read_before = _read_bytes("self")
@@ -42,7 +43,7 @@ class Usage:
             shared = 0
         return {
             "sharedMemoryBytes": shared,
-            "pinnedBytes": _pinned_peak(self._pinned_before),
+            "pinnedBytes": _pinned_peak(self._pinned_before, self._tensors),
             "workerPrivateBytes": _sum(_private_bytes(pid) for pid in pids),
             "storageReadBytes": _sum(self._storage_reads(pids)),
         }
@@ -108,8 +109,10 @@ def _pinned_counts():
     return tuple(int(known[key]) for key in keys) if all(key in known for key in keys) else None
 
 
-def _pinned_peak(before):
+def _pinned_peak(before, tensors):
     """Most pinned memory in use since: the mean request by how many there were at once, beyond those before.
+
+    In whole batches: some of those before may have been given back meanwhile.
 
     Not torch's own "active_bytes.peak": torch 2.11 takes one byte from it where it frees a block. Nor does that count
     down requests that no copy has used, of a loader that is ended with batches in its queue.
@@ -118,7 +121,8 @@ def _pinned_peak(before):
     if now is None or before is None:
         return None
     requests = now[0] - before[0]
-    return 0 if requests == 0 else max(0, now[3] - before[2]) * (now[1] - before[1]) // requests
+    batches = -(-max(0, now[3] - before[2]) // tensors)
+    return 0 if requests == 0 else batches * tensors * (now[1] - before[1]) // requests
 
 
 def _oom_kills():
