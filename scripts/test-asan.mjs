@@ -14,7 +14,8 @@ const leftOut = [
   // Python is no part of it, and does not start with the sanitizers in the process.
   "test/tune/{torch/**,*.test.ts}",
   "test/api/{compare,tune}.test.ts",
-  "test/cli/{completion,version,colours,build-packages,compare,config,import,tune}*.test.ts",
+  "test/cli/{bad-input,baseline,build-packages,check,colours,compare,completion,config,import,interruption}*.test.ts",
+  "test/cli/{keep-inputs,late-failures,tune,version}*.test.ts",
 ];
 
 await main(async () => {
