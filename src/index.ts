@@ -3,7 +3,7 @@ export { type CompareOptions, compare, type Results } from "./api/compare.js";
 export type { List, PlanOptions, Quantity, ThresholdOptions } from "./api/options.js";
 export { type RunOptions, type RunProgress, run } from "./api/run.js";
 export { type TuneOptions, tune } from "./api/tune.js";
+export type { CellComparison, Comparison } from "./compare/comparison.js";
 export { type ErrorKind, PinbenchError } from "./errors.js";
-export type { CellComparison, Comparison } from "./regress/comparison.js";
 export type { CellResult, ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";

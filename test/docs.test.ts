@@ -13,7 +13,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { verdicts } from "../src/regress/comparison.js";
+import { verdicts } from "../src/compare/comparison.js";
 import { pinbench, runCli, start, temporaryFolder } from "./helpers/run-cli.js";
 import { testPython } from "./helpers/test-python.js";
 

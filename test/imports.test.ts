@@ -11,9 +11,9 @@ const layers = [
   ["api"],
   ["cli"],
   ["report", "measure", "tune"],
-  ["regress", "native", "host"],
+  ["compare", "native", "host"],
   ["results", "plan"],
-  ["stats", "errors.ts", "package-facts.ts"],
+  ["stats", "errors.ts", "package-facts.ts", "text-file.ts"],
 ];
 
 const layerOf = (path: string) => {

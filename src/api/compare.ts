@@ -1,10 +1,10 @@
+import { compare as compareSets, type ResultSet } from "../compare/compare.js";
+import type { Comparison } from "../compare/comparison.js";
+import { runFigures } from "../compare/figures.js";
+import { readResultSet } from "../compare/result-set.js";
+import { defaultSignificance } from "../compare/rule.js";
 import { PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
-import { compare as compareSets, type ResultSet } from "../regress/compare.js";
-import type { Comparison } from "../regress/comparison.js";
-import { runFigures } from "../regress/figures.js";
-import { readResultSet } from "../regress/result-set.js";
-import { defaultSignificance } from "../regress/rule.js";
 import type { ResultDocument } from "../results/schema.js";
 import { type ThresholdOptions, toThresholds } from "./options.js";
 

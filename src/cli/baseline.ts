@@ -1,8 +1,8 @@
+import { runFigures } from "../compare/figures.js";
+import { defaultSignificance, usualCheckRuns } from "../compare/rule.js";
+import { sensitivityOf } from "../compare/sensitivity.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { repeatInFreshProcesses } from "../measure/repeat.js";
-import { runFigures } from "../regress/figures.js";
-import { defaultSignificance, usualCheckRuns } from "../regress/rule.js";
-import { sensitivityOf } from "../regress/sensitivity.js";
 import { baselineReport } from "../report/baseline.js";
 import { jsonReport } from "../report/json.js";
 import { noticeOf } from "../results/notice.js";

@@ -1,8 +1,8 @@
+import type { ResultSet } from "../compare/compare.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { parseCellId } from "../plan/cell.js";
-import type { ResultSet } from "../regress/compare.js";
 import { defaultSettings, type RepeatSettings } from "../results/repeat-settings.js";
 import type { CheckPlan } from "./check-session.js";
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type ComparisonRequest, compare, findSuspects, type ResultSet } from "../compare/compare.js";
+import type { Comparison } from "../compare/comparison.js";
+import { findDifferences } from "../compare/differences.js";
+import { type RunFigures, runFigures } from "../compare/figures.js";
 import { repeatInFreshProcesses } from "../measure/repeat.js";
-import { type ComparisonRequest, compare, findSuspects, type ResultSet } from "../regress/compare.js";
-import type { Comparison } from "../regress/comparison.js";
-import { findDifferences } from "../regress/differences.js";
-import { type RunFigures, runFigures } from "../regress/figures.js";
 import { jsonReport } from "../report/json.js";
 import { counted } from "../report/wording.js";
 import type { RepeatSettings } from "../results/repeat-settings.js";

@@ -1,8 +1,8 @@
+import type { ResultSet } from "../compare/compare.js";
+import type { Comparison } from "../compare/comparison.js";
+import { readResultSet } from "../compare/result-set.js";
+import { usualCheckRuns } from "../compare/rule.js";
 import { ExitCode, PinbenchError } from "../errors.js";
-import type { ResultSet } from "../regress/compare.js";
-import type { Comparison } from "../regress/comparison.js";
-import { readResultSet } from "../regress/result-set.js";
-import { usualCheckRuns } from "../regress/rule.js";
 import { counted } from "../report/wording.js";
 import type { RepeatSettings } from "../results/repeat-settings.js";
 import { checkReplaceable, createRuns, replaceRuns } from "../results/run-folder.js";

@@ -1,6 +1,6 @@
+import { compare } from "../compare/compare.js";
+import { readResultSet } from "../compare/result-set.js";
 import type { ExitCode } from "../errors.js";
-import { compare } from "../regress/compare.js";
-import { readResultSet } from "../regress/result-set.js";
 import { type ComparisonFlags, ruleOf } from "./comparison-options.js";
 import { configNote, loadConfig } from "./config.js";
 import { comparisonOutputs, deliverComparison } from "./deliver-comparison.js";

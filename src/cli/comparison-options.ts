@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
+import { defaultSignificance, type Rule } from "../compare/rule.js";
+import { mergeThresholds, parseThresholdFlag, type Thresholds } from "../compare/thresholds.js";
 import { PinbenchError } from "../errors.js";
-import { defaultSignificance, type Rule } from "../regress/rule.js";
-import { mergeThresholds, parseThresholdFlag, type Thresholds } from "../regress/thresholds.js";
 import { type ComparisonFormat, comparisonFormats } from "../report/comparison/format-names.js";
 import type { LoadedConfig } from "./config.js";
 import { collect } from "./option-values.js";

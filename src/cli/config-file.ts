@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { PinbenchError } from "../errors.js";
-import { readTextFile } from "../results/read-text.js";
+import { readTextFile } from "../text-file.js";
 
 /** A configuration as it was read, not yet checked. */
 export interface ConfigFile {

@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { parseThreshold } from "../compare/thresholds.js";
 import { caches, directions, memories, modes, timers } from "../plan/choices.js";
 import { presetNames } from "../plan/presets.js";
 import { parseSizes } from "../plan/sizes.js";
 import { parseCounts, parseDuration, parsePercent, parseSize } from "../plan/units.js";
-import { parseThreshold } from "../regress/thresholds.js";
 import { oneOf, readAs, readListAs, readTextAs, section, trueOrFalse } from "./config-values.js";
 import { backendChoices, choicesOf, parseDevices, parseNuma, parseWhole } from "./option-values.js";
 

@@ -1,6 +1,6 @@
 import { appendFile } from "node:fs/promises";
+import type { Comparison } from "../compare/comparison.js";
 import { ExitCode } from "../errors.js";
-import type { Comparison } from "../regress/comparison.js";
 import type { ComparisonFormat } from "../report/comparison/format-names.js";
 import { comparisonFormatOfPath, renderComparison } from "../report/comparison/formats.js";
 import { githubStepSummary } from "../report/comparison/github.js";

@@ -7,8 +7,8 @@ import { formatSize } from "../plan/units.js";
 import { formatOfPath } from "../report/formats.js";
 import { jsonReport } from "../report/json.js";
 import { type Imported, importNvbandwidth } from "../results/import-nvbandwidth.js";
-import { readTextFile } from "../results/read-text.js";
 import { checkWritable, finalize } from "../results/store.js";
+import { readTextFile } from "../text-file.js";
 import { keepInputs } from "./keep-inputs.js";
 import { writeStdout } from "./stdout.js";
 

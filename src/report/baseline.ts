@@ -1,5 +1,5 @@
 import type { ChalkInstance } from "chalk";
-import type { Sensitivity } from "../regress/sensitivity.js";
+import type { Sensitivity } from "../compare/sensitivity.js";
 import { roundUp } from "./format-number.js";
 import { type Column, figure } from "./grid.js";
 import { terminalGrid } from "./terminal-grid.js";

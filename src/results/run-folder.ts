@@ -3,9 +3,9 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
+import { readTextFile } from "../text-file.js";
 import { makeFolder, removeEmptyFolders } from "./make-folder.js";
 import { cannotWrite, errorCode } from "./output-error.js";
-import { readTextFile } from "./read-text.js";
 import { checkWritable, finalize } from "./store.js";
 
 /**

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { comparisonSchema } from "../../src/compare/comparison.js";
 import { compare, PinbenchError } from "../../src/index.js";
-import { comparisonSchema } from "../../src/regress/comparison.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 import { buildRuns } from "../helpers/runs.js";
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { comparisonSchema } from "../../src/regress/comparison.js";
+import { comparisonSchema } from "../../src/compare/comparison.js";
 import { sides } from "../helpers/baseline-folder.js";
 import { configFile } from "../helpers/config.js";
 import { runCli } from "../helpers/run-cli.js";

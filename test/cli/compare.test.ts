@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { comparisonSchema } from "../../src/regress/comparison.js";
+import { comparisonSchema } from "../../src/compare/comparison.js";
 import { sidesCells as cells, sides, writeRuns } from "../helpers/baseline-folder.js";
 import { buildCell, buildDevice, buildFailed, buildMismatch } from "../helpers/result-document.js";
 import { runCli } from "../helpers/run-cli.js";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { choosePlacement } from "../../src/measure/placement.js";
 import type { Backend } from "../../src/native/backend.js";
 import type { LoaderArrivals, LoaderOptions, NativeSession } from "../../src/native/contract.js";
-import { openNativeProbe } from "../../src/tune/native/probe.js";
+import { openNativeProbe } from "../../src/tune/model/probe.js";
 import { KiB, MiB, openTestBackend, openTestSession } from "./session.js";
 
 let backend: Backend;

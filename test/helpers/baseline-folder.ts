@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { type Comparison, comparisonSchema } from "../../src/regress/comparison.js";
+import { type Comparison, comparisonSchema } from "../../src/compare/comparison.js";
 import { createRuns } from "../../src/results/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { type Finished, measureSmall, runCli, temporaryFolder } from "./run-cli.js";

@@ -1,6 +1,6 @@
+import type { CellChange, CellComparison, Comparison, Verdict } from "../../src/compare/comparison.js";
+import { verdicts } from "../../src/compare/comparison.js";
 import { type Cell, cellId } from "../../src/plan/cell.js";
-import type { CellChange, CellComparison, Comparison, Verdict } from "../../src/regress/comparison.js";
-import { verdicts } from "../../src/regress/comparison.js";
 import { noticeOf } from "../../src/results/notice.js";
 import { MiB } from "./result-document.js";
 

@@ -1,8 +1,8 @@
-import { type ComparisonRequest, compare, type ResultSet } from "../../src/regress/compare.js";
-import type { Comparison } from "../../src/regress/comparison.js";
-import { runFigures } from "../../src/regress/figures.js";
-import type { Rule } from "../../src/regress/rule.js";
-import { defaultThresholds } from "../../src/regress/thresholds.js";
+import { type ComparisonRequest, compare, type ResultSet } from "../../src/compare/compare.js";
+import type { Comparison } from "../../src/compare/comparison.js";
+import { runFigures } from "../../src/compare/figures.js";
+import type { Rule } from "../../src/compare/rule.js";
+import { defaultThresholds } from "../../src/compare/thresholds.js";
 import type { CellResult, Distribution, ResultDocument } from "../../src/results/schema.js";
 import { seeded } from "../stats/seeded.js";
 import {

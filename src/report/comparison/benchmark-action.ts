@@ -1,4 +1,4 @@
-import type { CellComparison, Comparison } from "../../regress/comparison.js";
+import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { formatMargin } from "../format-number.js";
 import { jsonReport } from "../json.js";
 import { counted } from "../wording.js";

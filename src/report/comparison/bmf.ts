@@ -1,4 +1,4 @@
-import type { CellComparison, Comparison } from "../../regress/comparison.js";
+import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { jsonReport } from "../json.js";
 import { trackedName } from "./cell-text.js";
 import { candidateEstimate } from "./estimate.js";

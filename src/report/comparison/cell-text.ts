@@ -1,4 +1,4 @@
-import type { CellComparison, Comparison } from "../../regress/comparison.js";
+import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { noticeOf } from "../../results/notice.js";
 import { formatChange, formatGBps, formatMicroseconds } from "../format-number.js";
 import { directionName } from "../wording.js";

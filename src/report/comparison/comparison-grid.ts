@@ -1,4 +1,4 @@
-import type { CellComparison } from "../../regress/comparison.js";
+import type { CellComparison } from "../../compare/comparison.js";
 import { sign } from "../cell-figure.js";
 import { type Column, type Figure, figure, type Grid, type Tone } from "../grid.js";
 import { cellName, changeText, formatFigure, intervalText, unitName } from "./cell-text.js";

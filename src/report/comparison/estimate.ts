@@ -1,4 +1,4 @@
-import type { CellComparison } from "../../regress/comparison.js";
+import type { CellComparison } from "../../compare/comparison.js";
 
 /** A figure and its 95 % interval, all in one unit. */
 export interface Estimate {

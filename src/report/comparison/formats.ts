@@ -1,5 +1,5 @@
 import type { ChalkInstance } from "chalk";
-import type { Comparison } from "../../regress/comparison.js";
+import type { Comparison } from "../../compare/comparison.js";
 import { formatByExtension } from "../format-by-extension.js";
 import { jsonReport } from "../json.js";
 import { benchmarkActionReport } from "./benchmark-action.js";

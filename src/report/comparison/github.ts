@@ -1,4 +1,4 @@
-import type { Comparison, ComparisonOutcome, Verdict } from "../../regress/comparison.js";
+import type { Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
 import { counted } from "../wording.js";
 import { cellName, comparisonNotice, describeFigures, slowerCells } from "./cell-text.js";
 import { comparisonMarkdown } from "./markdown.js";

@@ -1,4 +1,4 @@
-import type { Comparison, Difference, ResultSetSummary } from "../../regress/comparison.js";
+import type { Comparison, Difference, ResultSetSummary } from "../../compare/comparison.js";
 import { formatSetting } from "../format-number.js";
 import type { Note } from "../grid.js";
 import type { Fact } from "../header.js";

@@ -1,4 +1,4 @@
-import type { CellComparison, Comparison } from "../../regress/comparison.js";
+import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { cellName, comparisonNotice, describeFigures } from "./cell-text.js";
 import { describeOutcome } from "./outcome.js";
 import { element, type XmlElement, xmlDocument } from "./xml.js";

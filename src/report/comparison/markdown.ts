@@ -1,4 +1,4 @@
-import type { Comparison } from "../../regress/comparison.js";
+import type { Comparison } from "../../compare/comparison.js";
 import { escapeMarkdown, listItem, markdownGrid } from "../markdown.js";
 import { joinBlocks } from "../terminal-text.js";
 import { comparisonGrids } from "./comparison-grid.js";

@@ -1,4 +1,4 @@
-import type { CellComparison, Comparison, Verdict } from "../../regress/comparison.js";
+import type { CellComparison, Comparison, Verdict } from "../../compare/comparison.js";
 import { sign } from "../cell-figure.js";
 import type { Note } from "../grid.js";
 import { counted } from "../wording.js";

@@ -1,4 +1,4 @@
-import type { Comparison, ComparisonOutcome, Verdict } from "../../regress/comparison.js";
+import type { Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
 import type { Tone } from "../grid.js";
 import { counted, listed } from "../wording.js";
 import { cellName, describeChange, slowerCells } from "./cell-text.js";

@@ -1,5 +1,5 @@
 import type { ChalkInstance } from "chalk";
-import type { Comparison } from "../../regress/comparison.js";
+import type { Comparison } from "../../compare/comparison.js";
 import { paint, terminalGrid } from "../terminal-grid.js";
 import { factLines, joinBlocks, noteLines } from "../terminal-text.js";
 import { comparisonGrids } from "./comparison-grid.js";

@@ -1,6 +1,6 @@
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { comparisonSchema } from "../../../src/regress/comparison.js";
+import { comparisonSchema } from "../../../src/compare/comparison.js";
 import { comparisonFormats } from "../../../src/report/comparison/format-names.js";
 import { comparisonFormatOfPath, renderComparison } from "../../../src/report/comparison/formats.js";
 import { buildCellComparison, buildComparison, buildMixedCells, oddText } from "../../helpers/comparison.js";

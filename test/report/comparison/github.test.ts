@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Comparison } from "../../../src/regress/comparison.js";
+import type { Comparison } from "../../../src/compare/comparison.js";
 import { githubReport, githubStepSummary } from "../../../src/report/comparison/github.js";
 import { comparisonMarkdown } from "../../../src/report/comparison/markdown.js";
 import { emulatedNotice } from "../../../src/results/notice.js";

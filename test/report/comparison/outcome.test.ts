@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { comparisonSchema, verdicts } from "../../../src/regress/comparison.js";
+import { comparisonSchema, verdicts } from "../../../src/compare/comparison.js";
 import { describeOutcome, describeVerdict } from "../../../src/report/comparison/outcome.js";
 import {
   buildCellComparison,

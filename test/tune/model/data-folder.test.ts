@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { defaultSampleBytes, listDataFolder } from "../../../src/tune/native/data-folder.js";
+import { defaultSampleBytes, listDataFolder } from "../../../src/tune/model/data-folder.js";
 
 let folder = "";
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { mean, sampleVariance } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { estimateNoise, type NoisyCell, offsetCorrelation } from "../../src/regress/noise.js";
+import { estimateNoise, type NoisyCell, offsetCorrelation } from "../../src/compare/noise.js";
 import { fitVariancePrior, moderate } from "../../src/stats/variance-prior.js";
 import { seeded } from "../stats/seeded.js";
 

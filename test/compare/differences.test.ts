@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findDifferences } from "../../src/regress/differences.js";
+import { findDifferences } from "../../src/compare/differences.js";
 import { buildDevice, type DocumentPart, GiB, MiB } from "../helpers/result-document.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";
 

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { mean, median, sampleCorrelation, sampleVariance } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { estimateChange } from "../../src/regress/estimate.js";
-import { offsetCorrelation } from "../../src/regress/noise.js";
-import { recordedSpread } from "../../src/regress/recorded-spread.js";
+import { estimateChange } from "../../src/compare/estimate.js";
+import { offsetCorrelation } from "../../src/compare/noise.js";
+import { recordedSpread } from "../../src/compare/recorded-spread.js";
 import { holm } from "../../src/stats/holm.js";
 import { fitVariancePrior } from "../../src/stats/variance-prior.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { comparisonSchema } from "../../src/regress/comparison.js";
-import { defaultThresholds } from "../../src/regress/thresholds.js";
+import { comparisonSchema } from "../../src/compare/comparison.js";
+import { defaultThresholds } from "../../src/compare/thresholds.js";
 import { KiB } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, type RunsPart } from "../helpers/runs.js";
 

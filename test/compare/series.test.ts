@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { joinRuns } from "../../src/regress/series.js";
+import { joinRuns } from "../../src/compare/series.js";
 import { buildFailed, buildSkipped } from "../helpers/result-document.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openBackend } from "../../../src/native/backend.js";
 import { loadAddon } from "../../../src/native/load.js";
-import { listDataFolder } from "../../../src/tune/native/data-folder.js";
-import { openNativeProbe } from "../../../src/tune/native/probe.js";
+import { listDataFolder } from "../../../src/tune/model/data-folder.js";
+import { openNativeProbe } from "../../../src/tune/model/probe.js";
 import { control, FakeDriver, FakeLoader, nativeError, probeOptions, setting } from "./support.js";
 
 describe("what a native probe says of itself", () => {

@@ -2,8 +2,8 @@ import { stat } from "node:fs/promises";
 import { PinbenchError } from "../errors.js";
 import { errorCode } from "../results/output-error.js";
 import { parseResult } from "../results/parse.js";
-import { readTextFile } from "../results/read-text.js";
 import { listRuns } from "../results/run-folder.js";
+import { readTextFile } from "../text-file.js";
 import type { ResultSet } from "./compare.js";
 import { type RunFigures, runFigures } from "./figures.js";
 

@@ -4,8 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { PinbenchError } from "../../src/errors.js";
-import { readTextFile } from "../../src/results/read-text.js";
+import { PinbenchError } from "../src/errors.js";
+import { readTextFile } from "../src/text-file.js";
 
 let folder = "";
 

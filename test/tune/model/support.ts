@@ -8,7 +8,7 @@ import type {
   NativeSession,
   SessionOptions,
 } from "../../../src/native/contract.js";
-import type { NativeProbeOptions } from "../../../src/tune/native/options.js";
+import type { NativeProbeOptions } from "../../../src/tune/model/options.js";
 import type { TrialControl } from "../../../src/tune/probe.js";
 import type { LoaderSetting } from "../../../src/tune/setting.js";
 

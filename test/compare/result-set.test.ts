@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readResultSet } from "../../src/regress/result-set.js";
+import { readResultSet } from "../../src/compare/result-set.js";
 import { createRuns } from "../../src/results/run-folder.js";
 import { folderOf } from "../helpers/config.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";

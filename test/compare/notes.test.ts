@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compare } from "../../src/regress/compare.js";
+import { compare } from "../../src/compare/compare.js";
 import { buildRuns, comparisonRequest } from "../helpers/runs.js";
 
 const staged = [1, 2, 3, 4].map((workers) => ({ GBps: 10 * workers, memory: "staged" as const, workers }));

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { PinbenchError } from "../../src/errors.js";
 import {
   defaultThresholds,
   matchesPattern,
@@ -8,7 +7,8 @@ import {
   parseThresholdFlag,
   type Thresholds,
   thresholdOf,
-} from "../../src/regress/thresholds.js";
+} from "../../src/compare/thresholds.js";
+import { PinbenchError } from "../../src/errors.js";
 
 const pageable = {
   id: "d0/h2d/pageable/65536/w1/throughput/wall/cold",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { LoaderOptions } from "../../../src/native/contract.js";
-import { loaderOptions } from "../../../src/tune/native/options.js";
-import { runTrial } from "../../../src/tune/native/trial.js";
+import { loaderOptions } from "../../../src/tune/model/options.js";
+import { runTrial } from "../../../src/tune/model/trial.js";
 import type { TrialControl } from "../../../src/tune/probe.js";
 import { control, FakeDriver, FakeLoader, type News, nativeError, probeOptions, setting } from "./support.js";
 
