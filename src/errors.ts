@@ -42,3 +42,8 @@ export class PinbenchError extends Error {
     return exitCodes[this.kind];
   }
 }
+
+/** The system's name of what went wrong, such as ENOENT; null where it is no error of the system's. */
+export function errorCode(error: unknown): string | null {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
+}

@@ -1,6 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { PinbenchError } from "./errors.js";
-import { errorCode } from "./results/output-error.js";
+import { errorCode, PinbenchError } from "./errors.js";
 
 /** The largest of our own results is a few MiB; what is far beyond is another file. 128 MiB. */
 const defaultLimitBytes = 128 * 1024 ** 2;

@@ -1,7 +1,7 @@
 // `pinbench check` on simulated processes: the rule itself is the one that the command uses.
 import { compare, findSuspects } from "../../dist/compare/compare.js";
 import { defaultSignificance } from "../../dist/compare/rule.js";
-import { defaultThresholds } from "../../dist/compare/thresholds.js";
+import { defaultThresholds } from "../../dist/settings/thresholds.js";
 import { noisyCells } from "./noise-model.mjs";
 
 const rule = {

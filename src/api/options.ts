@@ -3,11 +3,10 @@ import { cellParameters } from "../cli/cells-option.js";
 import { noConfig, overrides, refuse } from "../cli/config.js";
 import { knownKeys, planSchema, thresholdsSchema } from "../cli/config-schema.js";
 import type { RunFlags } from "../cli/run-options.js";
-import { mergeThresholds, type Thresholds } from "../compare/thresholds.js";
 import { PinbenchError } from "../errors.js";
-import type { BackendChoice } from "../native/backend.js";
-import type { Cache, Direction, Memory, Mode, Timer } from "../native/contract.js";
-import type { PresetName } from "../plan/presets.js";
+import type { BackendChoice, Cache, Direction, Memory, Mode, Timer } from "../settings/choices.js";
+import type { PresetName } from "../settings/presets.js";
+import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 
 /** A size or a share: a number, or text with a unit such as "64KiB" or "5%". */
 export type Quantity = string | number;

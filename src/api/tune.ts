@@ -9,11 +9,11 @@ import {
 import { openProbe } from "../cli/tune-probe.js";
 import { tuneRequest } from "../cli/tune-request.js";
 import { PinbenchError } from "../errors.js";
-import type { BackendChoice } from "../native/backend.js";
 import { packageVersion } from "../package-facts.js";
-import { parseDuration, parseSize } from "../plan/units.js";
 import { listed } from "../report/wording.js";
 import type { Tuning } from "../results/tuning.js";
+import type { BackendChoice } from "../settings/choices.js";
+import { parseDuration, parseSize } from "../settings/units.js";
 import { tune as tuneWith } from "../tune/tune.js";
 import type { Quantity } from "./options.js";
 

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { parseThreshold } from "../compare/thresholds.js";
-import { caches, directions, memories, modes, timers } from "../plan/choices.js";
-import { presetNames } from "../plan/presets.js";
-import { parseSizes } from "../plan/sizes.js";
-import { parseCounts, parseDuration, parsePercent, parseSize } from "../plan/units.js";
+import { backendChoices, caches, directions, memories, modes, timers } from "../settings/choices.js";
+import { presetNames } from "../settings/presets.js";
+import { parseSizes } from "../settings/sizes.js";
+import { parseThreshold } from "../settings/thresholds.js";
+import { parseCounts, parseDuration, parsePercent, parseSize } from "../settings/units.js";
 import { oneOf, readAs, readListAs, readTextAs, section, trueOrFalse } from "./config-values.js";
-import { backendChoices, choicesOf, parseDevices, parseNuma, parseWhole } from "./option-values.js";
+import { choicesOf, parseDevices, parseNuma, parseWhole } from "./option-values.js";
 
 /**
  * pinbench.config.json. Values are written as on the command line and read by the flags' own parsers; what comes out

@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { z } from "zod";
-import { defaultThresholds, mergeThresholds, type Thresholds } from "../compare/thresholds.js";
 import { PinbenchError } from "../errors.js";
+import { defaultThresholds, mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import {
   type ConfigFile,
   findConfigFile,

@@ -1,12 +1,13 @@
 import { hostRecord } from "../host/host-record.js";
 import { numaNodeOfPciDevice } from "../host/numa.js";
 import { eventTimerOff, kernelsOff } from "../measure/plan-facts.js";
-import { type BackendChoice, openBackend } from "../native/backend.js";
+import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import type { DevicesReport } from "../report/devices.js";
 import { cudaVersionName } from "../results/cuda-version.js";
 import { linkLimitGBps } from "../results/link.js";
 import { noticeOf } from "../results/notice.js";
+import type { BackendChoice } from "../settings/choices.js";
 
 /** What `pinbench devices` shows. Opens the driver but no device, so that it costs the GPU nothing. */
 export async function describeDevices(choice: BackendChoice, version: string): Promise<DevicesReport> {

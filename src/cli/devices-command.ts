@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { BackendChoice } from "../native/backend.js";
+import type { BackendChoice } from "../settings/choices.js";
 import { backendOption } from "./run-options.js";
 
 interface DevicesFlags {

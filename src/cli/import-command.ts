@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { parseSize } from "../plan/units.js";
+import { parseSize } from "../settings/units.js";
 
 interface ImportFlags {
   output?: string;

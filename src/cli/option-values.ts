@@ -1,12 +1,9 @@
 import { PinbenchError } from "../errors.js";
 import type { NumaChoice } from "../measure/placement.js";
-import type { BackendChoice } from "../native/backend.js";
-import { parseChoices } from "../plan/choices.js";
-import { parseDuration } from "../plan/units.js";
+import { parseChoices } from "../settings/choices.js";
+import { parseDuration } from "../settings/units.js";
 
 /** What a value means that only the command line and its configuration know, as text. All throw usage errors. */
-
-export const backendChoices: readonly BackendChoice[] = ["auto", "cuda", "emulated"];
 
 /** A parser of lists, which says what may be in them. */
 export function choicesOf<Choice extends string>(what: string, choices: readonly Choice[]) {

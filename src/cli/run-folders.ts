@@ -1,7 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode } from "../errors.js";
 import { makeFolder, removeEmptyFolders } from "../results/make-folder.js";
-import { cannotWrite, errorCode } from "../results/output-error.js";
+import { cannotWrite } from "../results/output-error.js";
 import { notEmpty } from "../results/run-folder.js";
 import { checkWritable } from "../results/store.js";
 

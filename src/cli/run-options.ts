@@ -1,17 +1,28 @@
 import { type Command, Option } from "commander";
 import type { NumaChoice } from "../measure/placement.js";
-import type { BackendChoice } from "../native/backend.js";
-import type { Cache, Direction, Memory, Mode, Timer } from "../native/contract.js";
 import type { Cell } from "../plan/cell.js";
-import { caches, directions, memories, modes, timers } from "../plan/choices.js";
-import { type PresetName, presetNames } from "../plan/presets.js";
 import type { PlanRequest } from "../plan/request.js";
-import { parseSizes } from "../plan/sizes.js";
-import { parseCounts, parseDuration, parsePercent, parseSize } from "../plan/units.js";
 import type { ReportFormat } from "../report/formats.js";
 import type { RepeatSettings } from "../results/repeat-settings.js";
+import {
+  type BackendChoice,
+  backendChoices,
+  type Cache,
+  caches,
+  type Direction,
+  directions,
+  type Memory,
+  type Mode,
+  memories,
+  modes,
+  type Timer,
+  timers,
+} from "../settings/choices.js";
+import { type PresetName, presetNames } from "../settings/presets.js";
+import { parseSizes } from "../settings/sizes.js";
+import { parseCounts, parseDuration, parsePercent, parseSize } from "../settings/units.js";
 import { cellParameters } from "./cells-option.js";
-import { backendChoices, choicesOf, collect, parseDevices, parseNuma, parseWhole } from "./option-values.js";
+import { choicesOf, collect, parseDevices, parseNuma, parseWhole } from "./option-values.js";
 
 /** What to measure and how: a flag each, and a key each of the configuration's `plan`. */
 export interface PlanFlags {

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { PinbenchError } from "../errors.js";
-import type { BackendChoice } from "../native/backend.js";
-import { parseDuration, parseSize } from "../plan/units.js";
 import type { TuningFormat } from "../report/tuning/format-names.js";
+import type { BackendChoice } from "../settings/choices.js";
+import { parseDuration, parseSize } from "../settings/units.js";
 import { parseWait, parseWhole } from "./option-values.js";
 import { backendOption } from "./run-options.js";
 

@@ -1,5 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/notice.js";
+import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
 import { holm } from "../stats/holm.js";
 import { compareCell } from "./compare-cell.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
@@ -9,7 +10,6 @@ import type { RunFigures } from "./figures.js";
 import { comparisonNotes } from "./notes.js";
 import type { Rule } from "./rule.js";
 import { joinRuns, type Series } from "./series.js";
-import { type Thresholds, thresholdOf } from "./thresholds.js";
 import { type Bounds, isSuspect } from "./verdict.js";
 
 /** Runs of one side, as they were found at `path` (null: measured just now). Never empty. */

@@ -1,5 +1,5 @@
-import { formatDuration, formatSize } from "../plan/units.js";
 import type { RepeatSettings } from "../results/repeat-settings.js";
+import { formatDuration, formatSize } from "../settings/units.js";
 import type { Difference } from "./comparison.js";
 import type { RunFigures } from "./figures.js";
 

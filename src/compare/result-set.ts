@@ -1,6 +1,5 @@
 import { stat } from "node:fs/promises";
-import { PinbenchError } from "../errors.js";
-import { errorCode } from "../results/output-error.js";
+import { errorCode, PinbenchError } from "../errors.js";
 import { parseResult } from "../results/parse.js";
 import { listRuns } from "../results/run-folder.js";
 import { readTextFile } from "../text-file.js";

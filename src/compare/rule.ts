@@ -1,4 +1,4 @@
-import type { Thresholds } from "./thresholds.js";
+import type { Thresholds } from "../settings/thresholds.js";
 
 /** By what a change is judged. */
 export interface Rule {

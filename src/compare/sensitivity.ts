@@ -1,10 +1,10 @@
+import { thresholdOf } from "../settings/thresholds.js";
 import { studentQuantile } from "../stats/student-t.js";
 import { kindOf, logSpeeds } from "./evidence.js";
 import type { RunFigures } from "./figures.js";
 import { type CellNoise, estimateNoise } from "./noise.js";
 import type { Rule } from "./rule.js";
 import { joinRuns } from "./series.js";
-import { thresholdOf } from "./thresholds.js";
 
 /** What a baseline is good for: the noise between its runs, and the drops that a check against it finds. */
 export interface Sensitivity {

@@ -11,8 +11,8 @@ import type {
 } from "../native/contract.js";
 import { arenaKind } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
-import { formatSizeRounded } from "../plan/units.js";
 import type { ColdStart } from "../results/schema.js";
+import { formatSizeRounded } from "../settings/units.js";
 import { CellProgress } from "./cell-progress.js";
 import { addReuses, measurePinning, pinningSizes } from "./cold-start.js";
 import type { Placement } from "./placement.js";

@@ -1,9 +1,7 @@
 import { PinbenchError } from "../errors.js";
+import type { BackendChoice, BackendName } from "../settings/choices.js";
 import type { DriverFacts, NativeDriver, NativeError } from "./contract.js";
 import type { LoadedAddon } from "./load.js";
-
-export type BackendName = "cuda" | "emulated";
-export type BackendChoice = BackendName | "auto";
 
 export interface Backend {
   name: BackendName;

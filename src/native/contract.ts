@@ -5,12 +5,7 @@
  * has, after `abort()`.
  */
 
-export type Direction = "h2d" | "d2h" | "bidir" | "d2d";
-export type HostMemory = "pageable" | "staged" | "pinned" | "registered" | "write-combined" | "mapped";
-export type Memory = HostMemory | "device";
-export type Mode = "throughput" | "latency";
-export type Timer = "wall" | "event";
-export type Cache = "cold" | "warm";
+import type { Cache, Direction, DirectionMoved, Memory, Mode, Timer } from "../settings/choices.js";
 
 /** How host memory is allocated. Staged copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
@@ -193,14 +188,14 @@ export interface MeasureResult {
  * worker). For bidir the direction that is done first copies on until the other one is done too.
  */
 export interface SampleColumns {
-  direction: "h2d" | "d2h" | "d2d";
+  direction: DirectionMoved;
   /** From the session's zero. */
   startNs: Float64Array;
   durationNs: Float64Array;
 }
 
 export interface Mismatch {
-  direction: "h2d" | "d2h" | "d2d";
+  direction: DirectionMoved;
   worker: number;
   /** Offset of the first wrong 8-byte word in the worker's arena. */
   offsetBytes: number;

@@ -1,8 +1,17 @@
 import { PinbenchError } from "../errors.js";
-import type { Cache, Direction, Memory, Mode, Timer } from "../native/contract.js";
+import {
+  type Cache,
+  caches,
+  type Direction,
+  inOrder,
+  type Memory,
+  type Mode,
+  modes,
+  type Timer,
+  timers,
+} from "../settings/choices.js";
+import { type PresetName, presets } from "../settings/presets.js";
 import { beyondCpus, checkSize, checkWorkers, describeCpus, selectDevices, turnsNote } from "./bounds.js";
-import { caches, inOrder, modes, timers } from "./choices.js";
-import { type PresetName, presets } from "./presets.js";
 import type { PlanDevice, PlanFacts, PlanRequest } from "./request.js";
 import { resolveRoutes } from "./routes.js";
 

@@ -1,7 +1,7 @@
 import { PinbenchError } from "../errors.js";
+import { caches, directions, memories, modes, timers } from "../settings/choices.js";
 import { beyondCpus, checkCellCount, checkSize, checkWorkers, selectDevices, turnsNote } from "./bounds.js";
 import { type Cell, cellId } from "./cell.js";
-import { caches, directions, memories, modes, timers } from "./choices.js";
 import { type PlannedCell, plannedCell } from "./planned-cells.js";
 import type { PlanDevice, PlanFacts } from "./request.js";
 

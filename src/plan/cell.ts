@@ -1,6 +1,16 @@
 import { PinbenchError } from "../errors.js";
-import type { Cache, Direction, Memory, Mode, Timer } from "../native/contract.js";
-import { caches, directions, memories, modes, timers } from "./choices.js";
+import {
+  type Cache,
+  caches,
+  type Direction,
+  directions,
+  type Memory,
+  type Mode,
+  memories,
+  modes,
+  type Timer,
+  timers,
+} from "../settings/choices.js";
 
 /** One thing to measure. Its id names all of its parameters, for it is what a baseline joins on. */
 export interface Cell {

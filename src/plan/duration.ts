@@ -1,4 +1,5 @@
-import type { ArenaKind, Memory } from "../native/contract.js";
+import type { ArenaKind } from "../native/contract.js";
+import type { Memory } from "../settings/choices.js";
 import { arenaBytes, type PlannedArenas, threadCount } from "./geometry.js";
 import type { PlannedCell } from "./planned-cells.js";
 import { copiesPerSample, leastSamples, samplesOfRound, warmup } from "./sampling.js";

@@ -1,7 +1,7 @@
 import { PinbenchError } from "../errors.js";
+import { formatSize } from "../settings/units.js";
 import type { ResolvedAxes } from "./axes.js";
 import type { Excess } from "./limits.js";
-import { formatSize } from "./units.js";
 
 /** What a choice of sizes and worker counts comes to; `excess` is null where it fits. */
 export interface Draft {

@@ -1,4 +1,5 @@
-import type { ArenaGeometry, ArenaKind, Cache, Direction, HostMemory } from "../native/contract.js";
+import type { ArenaGeometry, ArenaKind } from "../native/contract.js";
+import type { Cache, Direction, HostMemory } from "../settings/choices.js";
 import type { Cell } from "./cell.js";
 
 const MiB = 1024 * 1024;

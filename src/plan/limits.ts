@@ -1,6 +1,6 @@
+import { formatSize, formatSizeRounded } from "../settings/units.js";
 import type { MemoryNeed } from "./memory-need.js";
 import type { PlanDevice, PlanFacts } from "./request.js";
-import { formatSize, formatSizeRounded } from "./units.js";
 
 /** Pinned pages are lost to everything else on the machine, so a default has to leave most of them alone. */
 const pinnedShareOfAvailable = 1 / 4;

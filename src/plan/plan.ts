@@ -1,3 +1,4 @@
+import type { PresetName } from "../settings/presets.js";
 import { resolveAxes } from "./axes.js";
 import { listCells } from "./cell-list.js";
 import { type DurationEstimate, estimateDuration } from "./duration.js";
@@ -6,7 +7,6 @@ import { type PlannedArenas, planArenas } from "./geometry.js";
 import { findExcess, pinnedLimitBytes } from "./limits.js";
 import { type MemoryNeed, memoryNeed } from "./memory-need.js";
 import { combine, measurableCells, type PlannedCell } from "./planned-cells.js";
-import type { PresetName } from "./presets.js";
 import type { PlanDevice, PlanFacts, PlanRequest } from "./request.js";
 import { resolveSettings, type Settings, type Stopping } from "./settings.js";
 

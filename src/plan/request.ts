@@ -1,6 +1,7 @@
-import type { Cache, DeviceFacts, Direction, Memory, Mode, Timer } from "../native/contract.js";
+import type { DeviceFacts } from "../native/contract.js";
+import type { Cache, Direction, Memory, Mode, Timer } from "../settings/choices.js";
+import type { PresetName } from "../settings/presets.js";
 import type { Cell } from "./cell.js";
-import type { PresetName } from "./presets.js";
 
 /**
  * What to measure, as asked. An axis that is not given comes from the preset, or has its default: mode throughput,

@@ -1,6 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import type { Direction, Memory } from "../native/contract.js";
-import { directions, hostMemories, memories } from "./choices.js";
+import { type Direction, directions, hostMemories, type Memory, memories } from "../settings/choices.js";
 import type { PlanRequest } from "./request.js";
 
 /**

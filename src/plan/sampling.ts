@@ -1,4 +1,4 @@
-import type { Cache, Mode, Timer } from "../native/contract.js";
+import type { Cache, Mode, Timer } from "../settings/choices.js";
 
 /** How much of a cell is measured: what a run takes, and what its duration is estimated from. */
 

@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import { presets } from "./presets.js";
+import { presets } from "../settings/presets.js";
 import type { PlanRequest } from "./request.js";
 
 const MiB = 1024 * 1024;

@@ -1,5 +1,5 @@
-import { directions as directionOrder, memories as memoryOrder } from "../plan/choices.js";
 import type { CellResult, DeviceRecord, ResultDocument } from "../results/schema.js";
+import { directions as directionOrder, memories as memoryOrder } from "../settings/choices.js";
 import { directionTitle } from "./wording.js";
 
 /** The cells that one table shows: they differ in memory kind, size and workers alone. */

@@ -1,6 +1,6 @@
-import { memories as memoryOrder } from "../plan/choices.js";
-import { formatDuration, formatSize } from "../plan/units.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
+import { memories as memoryOrder } from "../settings/choices.js";
+import { formatDuration, formatSize } from "../settings/units.js";
 import { sign } from "./cell-figure.js";
 import { formatPrecision } from "./format-number.js";
 import type { Note, Tone } from "./grid.js";

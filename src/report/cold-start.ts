@@ -1,5 +1,5 @@
-import { formatDuration, formatSize } from "../plan/units.js";
 import type { ColdStart, ResultDocument } from "../results/schema.js";
+import { formatDuration, formatSize } from "../settings/units.js";
 import { sign } from "./cell-figure.js";
 import { type Column, type Figure, figure, type Grid } from "./grid.js";
 

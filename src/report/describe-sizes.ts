@@ -1,4 +1,4 @@
-import { formatSize } from "../plan/units.js";
+import { formatSize } from "../settings/units.js";
 import { listed } from "./wording.js";
 
 /** More than this many are counted instead of named. */

@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import type { BuildInfo, DeviceFacts } from "../native/contract.js";
-import { formatSizeRounded } from "../plan/units.js";
 import type { HostRecord, ResultDocument } from "../results/schema.js";
+import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
 import { type Column, type Figure, figure, type Grid } from "./grid.js";
 import type { Fact } from "./header.js";

@@ -1,5 +1,5 @@
-import { formatSize } from "../plan/units.js";
 import type { CellResult } from "../results/schema.js";
+import { formatSize } from "../settings/units.js";
 import { describeSizes } from "./describe-sizes.js";
 import {
   type Comparison,

@@ -1,5 +1,5 @@
-import { formatSizeRounded } from "../plan/units.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
+import { formatSizeRounded } from "../settings/units.js";
 
 /** The header's lines on how it was measured. */
 

@@ -1,6 +1,6 @@
-import { formatSizeRounded } from "../plan/units.js";
 import { emulatedNotice } from "../results/notice.js";
 import type { DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
+import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
 import type { Note } from "./grid.js";
 import { cacheOf, timingOf } from "./header-method.js";

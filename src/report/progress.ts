@@ -1,5 +1,5 @@
 import type { Cell } from "../plan/cell.js";
-import { formatDuration, formatSize } from "../plan/units.js";
+import { formatDuration, formatSize } from "../settings/units.js";
 import { formatGBps } from "./format-number.js";
 
 /** How far a run has come. */

@@ -1,5 +1,5 @@
-import { formatSize } from "../plan/units.js";
 import type { CellResult, CellStats } from "../results/schema.js";
+import { formatSize } from "../settings/units.js";
 import { bandwidthFigure, sign } from "./cell-figure.js";
 import type { CellGroup, GroupRow } from "./cell-group.js";
 import { formatRatio, formatShare } from "./format-number.js";

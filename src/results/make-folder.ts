@@ -1,6 +1,6 @@
 import { mkdir, rmdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { errorCode } from "./output-error.js";
+import { errorCode } from "../errors.js";
 
 /**
  * Makes a folder and those above it that are not there; returns the ones it made, outer first. Rejects with the file

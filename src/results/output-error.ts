@@ -1,4 +1,4 @@
-import { PinbenchError } from "../errors.js";
+import { errorCode, PinbenchError } from "../errors.js";
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
@@ -27,8 +27,4 @@ export function cannotWrite(path: string, cause: unknown): PinbenchError {
 /** The same where the reason was found without a failing call. */
 export function unwritable(path: string, reason: string): PinbenchError {
   return new PinbenchError("output", `cannot write ${path}: ${reason}.`, { hint: chooseAnother });
-}
-
-export function errorCode(error: unknown): string | null {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 }

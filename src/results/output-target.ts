@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { errorCode } from "./output-error.js";
+import { errorCode } from "../errors.js";
 import { inheritedDescriptor } from "./stream-target.js";
 
 /** What an output path leads to. */

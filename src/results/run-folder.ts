@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
-import { PinbenchError } from "../errors.js";
+import { errorCode, PinbenchError } from "../errors.js";
 import { readTextFile } from "../text-file.js";
 import { makeFolder, removeEmptyFolders } from "./make-folder.js";
-import { cannotWrite, errorCode } from "./output-error.js";
+import { cannotWrite } from "./output-error.js";
 import { checkWritable, finalize } from "./store.js";
 
 /**

@@ -2,7 +2,7 @@ import { write } from "node:fs";
 import { open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { errorCode } from "./output-error.js";
+import { errorCode } from "../errors.js";
 
 const writeDescriptor = promisify(write);
 const retryMs = 2;

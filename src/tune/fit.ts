@@ -1,4 +1,4 @@
-import { formatSizeRounded } from "../plan/units.js";
+import { formatSizeRounded } from "../settings/units.js";
 import { cpusPerRank, type MachineLimits } from "./machine.js";
 import type { ProbeFacts } from "./probe.js";
 import { batchesInFlight, type LoaderSetting } from "./setting.js";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/cli/config.js";
 import { knownKeys } from "../../src/cli/config-schema.js";
-import { defaultThresholds } from "../../src/compare/thresholds.js";
+import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { runCli } from "../helpers/run-cli.js";
 

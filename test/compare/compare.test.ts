@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { comparisonSchema } from "../../src/compare/comparison.js";
-import { defaultThresholds } from "../../src/compare/thresholds.js";
+import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { KiB } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, type RunsPart } from "../helpers/runs.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Direction, HostMemory, Timer } from "../../src/native/contract.js";
+import type { Direction, HostMemory, Timer } from "../../src/settings/choices.js";
 import { KiB, MiB, requestOf, useSession } from "./session.js";
 
 const memories: HostMemory[] = ["pageable", "staged", "pinned", "registered", "write-combined", "mapped"];

@@ -2,8 +2,8 @@ import { type ComparisonRequest, compare, type ResultSet } from "../../src/compa
 import type { Comparison } from "../../src/compare/comparison.js";
 import { runFigures } from "../../src/compare/figures.js";
 import type { Rule } from "../../src/compare/rule.js";
-import { defaultThresholds } from "../../src/compare/thresholds.js";
 import type { CellResult, Distribution, ResultDocument } from "../../src/results/schema.js";
+import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { seeded } from "../stats/seeded.js";
 import {
   buildCell,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { PinbenchError } from "../../src/errors.js";
-import { type BackendChoice, openBackend } from "../../src/native/backend.js";
+import { openBackend } from "../../src/native/backend.js";
 import type { DriverFacts, NativeAddon } from "../../src/native/contract.js";
+import type { BackendChoice } from "../../src/settings/choices.js";
 import { deviceFacts, nativeError } from "../measure/support.js";
 
 const emulatedLibraryPath = "build/libpinbench_emulated.so";

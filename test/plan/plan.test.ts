@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cellId } from "../../src/plan/cell.js";
-import { memories, parseChoices } from "../../src/plan/choices.js";
-import { shmooSizes } from "../../src/plan/sizes.js";
+import { memories, parseChoices } from "../../src/settings/choices.js";
+import { shmooSizes } from "../../src/settings/sizes.js";
 import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
 const distinct = <Value>(values: Value[]): Value[] => [...new Set(values)];

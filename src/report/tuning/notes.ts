@@ -1,6 +1,6 @@
-import { formatSizeRounded } from "../../plan/units.js";
 import { describeSetting } from "../../results/loader-setting.js";
 import type { Tuning } from "../../results/tuning.js";
+import { formatSizeRounded } from "../../settings/units.js";
 import type { Note } from "../grid.js";
 import { listed } from "../wording.js";
 

@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
-import { formatSizeRounded } from "../../plan/units.js";
 import { settingKey } from "../../results/loader-setting.js";
 import type { Tuning } from "../../results/tuning.js";
+import { formatSizeRounded } from "../../settings/units.js";
 import { formatGBps, formatHalfWidth, roundUp } from "../format-number.js";
 import { type Figure, figure, type Grid, type Note, type Tone } from "../grid.js";
 import type { Fact } from "../header.js";

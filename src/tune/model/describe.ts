@@ -1,5 +1,5 @@
 import { memoryTotalBytes } from "../../host/memory.js";
-import { formatDuration, formatSizeRounded } from "../../plan/units.js";
+import { formatDuration, formatSizeRounded } from "../../settings/units.js";
 import type { ProbeFacts } from "../probe.js";
 import type { LinkSpeed } from "./link.js";
 import { fileDescriptors, type NativeProbeOptions } from "./options.js";

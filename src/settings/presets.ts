@@ -1,4 +1,4 @@
-import type { Direction, HostMemory } from "../native/contract.js";
+import type { Direction, HostMemory } from "./choices.js";
 import { shmooSizes } from "./sizes.js";
 
 export type PresetName = "quick" | "default" | "shmoo";

@@ -7,8 +7,8 @@ import {
   parseDuration,
   parsePercent,
   parseSize,
-} from "../../src/plan/units.js";
-import { errorOf, GiB, KiB, MiB } from "./support.js";
+} from "../../src/settings/units.js";
+import { errorOf, GiB, KiB, MiB } from "../plan/support.js";
 
 describe("parseSize", () => {
   it.each([

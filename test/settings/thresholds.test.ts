@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { PinbenchError } from "../../src/errors.js";
 import {
   defaultThresholds,
   matchesPattern,
@@ -7,8 +8,7 @@ import {
   parseThresholdFlag,
   type Thresholds,
   thresholdOf,
-} from "../../src/compare/thresholds.js";
-import { PinbenchError } from "../../src/errors.js";
+} from "../../src/settings/thresholds.js";
 
 const pageable = {
   id: "d0/h2d/pageable/65536/w1/throughput/wall/cold",

@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import { directions, memories } from "../plan/choices.js";
+import { directions, memories } from "./choices.js";
 
 /**
  * The drop that counts as one, relative to the baseline (0.05 is 5 %); and the floors below which a change never

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseSizes, shmooSizes } from "../../src/plan/sizes.js";
-import { errorOf, KiB, MiB } from "./support.js";
+import { parseSizes, shmooSizes } from "../../src/settings/sizes.js";
+import { errorOf, KiB, MiB } from "../plan/support.js";
 
 describe("parseSizes", () => {
   it.each([

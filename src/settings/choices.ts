@@ -1,0 +1,70 @@
+import { PinbenchError } from "../errors.js";
+
+/*
+ * Every enumeration of a cell once, in the order in which plans and tables list its values. Types and the documents'
+ * schemas derive from these.
+ */
+
+export const directions = ["h2d", "d2h", "bidir", "d2d"] as const;
+export type Direction = (typeof directions)[number];
+
+/** What one column of samples moved: a bidir cell has a column for each of its two directions. */
+export const directionsMoved = ["h2d", "d2h", "d2d"] as const;
+export type DirectionMoved = (typeof directionsMoved)[number];
+
+export const hostMemories = [
+  "pageable",
+  "staged",
+  "pinned",
+  "registered",
+  "write-combined",
+  "mapped",
+] as const;
+export type HostMemory = (typeof hostMemories)[number];
+
+export const memories = [...hostMemories, "device"] as const;
+export type Memory = (typeof memories)[number];
+
+export const modes = ["throughput", "latency"] as const;
+export type Mode = (typeof modes)[number];
+
+export const timers = ["wall", "event"] as const;
+export type Timer = (typeof timers)[number];
+
+export const caches = ["cold", "warm"] as const;
+export type Cache = (typeof caches)[number];
+
+/** What measures: a GPU's driver, or the emulated device. */
+export const backendNames = ["cuda", "emulated"] as const;
+export type BackendName = (typeof backendNames)[number];
+
+export const backendChoices = ["auto", ...backendNames] as const;
+export type BackendChoice = (typeof backendChoices)[number];
+
+/**
+ * The entries of a list such as "pinned,pageable", each once and in the order of `choices`; `what` names them in the
+ * message ("memory kind"). Throws a usage error that lists the choices.
+ */
+export function parseChoices<Choice extends string>(
+  text: string,
+  what: string,
+  choices: readonly Choice[],
+): Choice[] {
+  const entries = text.split(",").map((entry) => entry.trim());
+  const known: readonly string[] = choices;
+  const unknown = entries.find((entry) => !known.includes(entry));
+  if (unknown !== undefined) {
+    throw new PinbenchError("usage", `"${unknown}" is not a ${what}.`, {
+      hint: `Choose from ${choices.join(", ")}.`,
+    });
+  }
+  return inOrder(choices, entries);
+}
+
+/** Those of `choices` that are asked for. */
+export function inOrder<Choice extends string>(
+  choices: readonly Choice[],
+  asked: readonly string[],
+): Choice[] {
+  return choices.filter((choice) => asked.includes(choice));
+}
