@@ -1,32 +1,96 @@
-import type { Command } from "commander";
-import type { BaselineFlags } from "./baseline.js";
-import { parseRuns } from "./option-values.js";
-import { addCellOptions, addMeasuringOptions, withConfigured } from "./run-options.js";
+import { fileURLToPath } from "node:url";
+import { runFigures } from "../compare/figures.js";
+import { defaultSignificance, usualCheckRuns } from "../compare/rule.js";
+import { sensitivityOf } from "../compare/sensitivity.js";
+import { ExitCode, PinbenchError } from "../errors.js";
+import { measureInFreshProcesses } from "../measure/fresh-process.js";
+import { prepareRun } from "../measure/prepare.js";
+import { baselineReport } from "../report/baseline.js";
+import { jsonReport } from "../report/json.js";
+import { noticeOf } from "../results/notice.js";
+import { createRuns } from "../results/run-folder.js";
+import type { ResultDocument } from "../results/schema.js";
+import { configurationNote, loadConfiguration } from "../settings/configuration.js";
+import type { CommandSettings } from "../settings/table.js";
+import { askedRunSettings, type Invocation } from "./asked-settings.js";
+import { Interruption } from "./interruption.js";
+import { checkNewFolder } from "./output-paths.js";
+import { notesOn } from "./run-command.js";
+import { noter, ProgressLine, stdoutChalk, writeStdout } from "./terminal.js";
 
-export function addBaselineCommand(program: Command, setExitCode: (code: number) => void): void {
-  const command = program
-    .command("baseline")
-    .description("measure in several fresh processes and keep the runs, to check against")
-    .argument("<folder>", "a new folder for the runs")
-    .option("--runs <count>", "fresh processes to measure with (10)", parseRuns);
-  addMeasuringOptions(addCellOptions(command))
-    .option("--config <file>", "read this configuration instead of the nearest pinbench.config.json")
-    .option("--no-config", "read no configuration")
-    .option("--quiet", "no progress and no notes on stderr")
-    .option("--no-color", "no colours")
-    .option("--debug", "show where an error came from")
-    .addHelpText(
-      "after",
-      `
-Examples:
-  pinbench baseline baseline                     the default sweep, ten times
-  pinbench baseline baseline --memory pinned --sizes 1MiB,64MiB --runs 5`,
-    )
-    .action(async (folder: string, given: BaselineFlags) => {
-      const { loadConfig } = await import("./config.js");
-      const { makeBaseline } = await import("./baseline.js");
-      const config = await loadConfig(given);
-      const flags = { ...withConfigured(command, config.plan), runs: given.runs };
-      setExitCode(await makeBaseline(folder, flags, config));
-    });
+/** The program itself, for the processes that it starts. */
+export const entry = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
+
+/** `pinbench baseline`: returns the exit code; throws PinbenchError. All runs are kept, or none. */
+export async function baselineCommand({
+  operands: [folder = ""],
+  settings: flags,
+  given,
+}: Invocation<CommandSettings<"baseline">>): Promise<ExitCode> {
+  const note = noter(flags);
+  const configuration = await loadConfiguration(flags);
+  await checkNewFolder(folder);
+  const prepared = await prepareRun(await askedRunSettings(given, configuration));
+  const { plan, backend } = prepared;
+  if (configuration.path !== null) note(configurationNote(configuration.path));
+  for (const text of notesOn(prepared)) note(text);
+
+  const cells = plan.cells.filter(({ skipReason }) => skipReason === null).map(({ id }) => id);
+  const { budgetNs } = plan.stopping;
+  const settings = { ...plan.settings, backend: backend.name, cells, budgetNs };
+  const { runs } = flags;
+  const interruption = new Interruption();
+  const { signal } = interruption;
+  const line = new ProgressLine(flags);
+  const documents: ResultDocument[] = [];
+  try {
+    for await (const event of measureInFreshProcesses(settings, runs, { entry, signal })) {
+      if (event.kind === "start") {
+        line.update((columns) => `run ${event.run + 1} of ${runs}, ${cells.length} cells`.slice(0, columns));
+      } else {
+        checkWhole(event.document);
+        documents.push(event.document);
+      }
+    }
+    line.clear();
+    if (interruption.exitCode !== null) {
+      note(`interrupted after ${documents.length} of ${runs} runs: no baseline was written.`);
+      return interruption.exitCode;
+    }
+    await createRuns(folder, documents.map(jsonReport));
+  } finally {
+    line.clear();
+    interruption.dispose();
+  }
+  const checkRuns = configuration.runs ?? usualCheckRuns;
+  const report = {
+    path: folder,
+    runs: documents.length,
+    cells: cells.length,
+    notice: noticeOf(backend.name),
+    checkRuns,
+    sensitivity: sensitivityOf(
+      documents.map((document) => runFigures(document, null)),
+      checkRuns,
+      {
+        thresholds: configuration.thresholds,
+        significance: configuration.significance ?? defaultSignificance,
+      },
+    ),
+  };
+  await writeStdout(baselineReport(report, stdoutChalk(flags)));
+  return ExitCode.ok;
+}
+
+/** What is measured badly today would be what every check is held against. */
+function checkWhole({ cells, run }: ResultDocument): void {
+  const bad = cells.find(({ outcome }) => outcome === "failed" || outcome === "mismatch");
+  if (bad === undefined && run.status === "complete") return;
+  const reason =
+    bad === undefined
+      ? (run.error?.message ?? `the run is ${run.status}`)
+      : `${bad.id}: ${bad.outcome === "mismatch" ? "the data came back wrong" : bad.error?.message}`;
+  throw new PinbenchError("measurement", `no baseline was written, for a measurement failed (${reason}).`, {
+    hint: "`pinbench run` shows all of it.",
+  });
 }

@@ -1,36 +1,169 @@
-import type { Command } from "commander";
-import type { CheckFlags } from "./check.js";
-import { addComparisonOptions } from "./comparison-options.js";
-import { parseRuns, parseWait } from "./option-values.js";
-import { addMeasuringOptions, withGivenSettings } from "./run-options.js";
+import type { ResultSet } from "../compare/compare.js";
+import type { Comparison } from "../compare/comparison.js";
+import { readResultSet } from "../compare/result-set.js";
+import { usualCheckRuns } from "../compare/rule.js";
+import { ExitCode, PinbenchError } from "../errors.js";
+import { openBackend } from "../native/backend.js";
+import { loadAddon } from "../native/load.js";
+import { packageVersion } from "../package-facts.js";
+import { parseCellId } from "../plan/cell.js";
+import { counted } from "../report/wording.js";
+import { checkReplaceable, createRuns, replaceRuns } from "../results/run-folder.js";
+import type { BackendChoice } from "../settings/choices.js";
+import { configurationNote, loadConfiguration } from "../settings/configuration.js";
+import { fillRunSettings, overrideSettings } from "../settings/settings.js";
+import { type CommandSettings, measuringSettings } from "../settings/table.js";
+import type { Invocation } from "./asked-settings.js";
+import { CheckMeasuring } from "./check-measuring.js";
+import { comparisonOutputs, deliverComparison, ruleOf } from "./comparison-delivery.js";
+import { Interruption } from "./interruption.js";
+import { checkNewFolder, keepInputs } from "./output-paths.js";
+import { noter, ProgressLine, reportError } from "./terminal.js";
 
-export function addCheckCommand(
-  program: Command,
-  version: string,
-  setExitCode: (code: number) => void,
-): void {
-  const command = program
-    .command("check")
-    .description("measure a baseline's cells again, and exit with 1 where the machine got slower")
-    .option("--baseline <path>", "what `pinbench baseline` made, or a result of `pinbench run --output`")
-    .option("--runs <count>", "fresh processes to measure with (5), and as many to confirm", parseRuns)
-    .option("--confirm-after <time>", "wait before confirming, on a shared machine (0s)", parseWait)
-    .option("--update", "write a new baseline, unless a regression stands")
-    .option("--accept", "with --update: write it although a regression stands")
-    .option("--keep <folder>", "keep the runs in a new folder")
-    .addHelpText(
-      "after",
-      `
-What is measured, and how, is the baseline's own; the measuring flags override it.
+type CheckFlags = CommandSettings<"check">;
 
-Examples:
-  pinbench baseline baseline --preset quick              once: the machine as it should be
-  pinbench check --baseline baseline                     in CI: exit code 1 where it got slower
-  pinbench check --baseline baseline --format github     with annotations, on GitHub Actions
-  pinbench check --baseline baseline --runs 10 --update  a new baseline, if nothing is slower`,
-    );
-  addComparisonOptions(addMeasuringOptions(command)).action(async (flags: CheckFlags) => {
-    const { check } = await import("./check.js");
-    setExitCode(await check(flags, (settings) => withGivenSettings(command, settings), version));
+/** `pinbench check`: returns the exit code; throws PinbenchError. */
+export async function checkCommand({ settings: flags, given }: Invocation<CheckFlags>): Promise<ExitCode> {
+  const configuration = await loadConfiguration(flags);
+  const path = baselinePath(flags, configuration.baseline);
+  const note = noter(flags);
+  const outputs = await comparisonOutputs(flags, [path]);
+  const baseline = await readResultSet(path, "baseline");
+  if (flags.update) await checkReplaceable(path);
+  if (flags.keep !== null) {
+    await keepInputs([flags.keep], [path]);
+    await checkNewFolder(flags.keep);
+  }
+  const settings = await settingsOfCheck(baseline, given);
+  if (configuration.path !== null) note(configurationNote(configuration.path));
+
+  const interruption = new Interruption();
+  const line = new ProgressLine(flags);
+  const measuring = new CheckMeasuring({
+    baseline,
+    settings,
+    runs: flags.runs ?? configuration.runs ?? usualCheckRuns,
+    confirmAfterNs: flags.confirmAfterNs,
+    signal: interruption.signal,
+    onProgress: (text) => line.update((columns) => text.slice(0, columns)),
   });
+  try {
+    const comparison = await measuring.compare({
+      version: packageVersion(),
+      command: "check",
+      rule: ruleOf(flags, configuration),
+    });
+    line.clear();
+    if (comparison === null) {
+      note("interrupted: nothing was compared, and the baseline is as it was.");
+      return interruption.exitCode ?? ExitCode.interrupted;
+    }
+    const exitCode = await deliverComparison(comparison, outputs, flags);
+    if (!flags.update) return exitCode;
+    const obstacle = whyNotUpdate(comparison, flags);
+    if (obstacle !== null) {
+      note(`${path} was not updated: ${obstacle}.`);
+      return exitCode;
+    }
+    await update(baseline, path, measuring.texts, note);
+    // What was accepted is no failure any more.
+    return flags.accept ? ExitCode.ok : exitCode;
+  } finally {
+    line.clear();
+    interruption.dispose();
+    await keepRuns(measuring.texts, flags);
+  }
+}
+
+function baselinePath(flags: CheckFlags, configured: string | null): string {
+  if (flags.accept && !flags.update) {
+    throw new PinbenchError("usage", "--accept says that --update may write a slower baseline.", {
+      hint: "Give --update as well.",
+    });
+  }
+  const path = flags.baseline ?? configured;
+  if (path !== null) return path;
+  throw new PinbenchError("usage", "there is no baseline to check against.", {
+    hint: 'Name it with --baseline PATH, or as "baseline" in the configuration.',
+  });
+}
+
+/**
+ * What a check of this baseline measures: the cells of which it has a figure, as its runs measured them, but for the
+ * measuring flags that are given. What would keep it from being measured here is found now. Throws PinbenchError.
+ */
+async function settingsOfCheck(baseline: ResultSet, given: Partial<CheckFlags>) {
+  const { path } = baseline;
+  const measured = baseline.runs.flatMap((run) => run.cells.filter(({ figures }) => figures.length > 0));
+  const cells = [...new Set(measured.map(({ cell }) => cell.id))];
+  if (cells.length === 0) {
+    throw new PinbenchError("notComparable", `${path} has no cell with a figure to check against.`, {
+      hint: "Make a baseline with `pinbench baseline`.",
+    });
+  }
+  for (const id of cells) checkId(id, path);
+  const earlier = baseline.runs.find(({ settings }) => settings !== null)?.settings;
+  // A result that does not say how it was measured comes from a GPU.
+  const usual = { ...fillRunSettings(), backend: "cuda" as const };
+  const overriding = Object.fromEntries(Object.entries(given).filter(([key]) => key in measuringSettings));
+  const settings = overrideSettings(earlier ?? usual, { origin: "flag", given: overriding });
+  await checkBackend(settings.backend, path);
+  return { ...settings, cells };
+}
+
+function checkId(id: string, path: string | null): void {
+  try {
+    parseCellId(id);
+  } catch (cause) {
+    throw new PinbenchError("usage", `${path} has the cell ${JSON.stringify(id)}, which is no cell's id.`, {
+      hint: "Make a baseline with `pinbench baseline`.",
+      cause,
+    });
+  }
+}
+
+async function checkBackend(backend: BackendChoice, path: string | null): Promise<void> {
+  try {
+    await openBackend(backend, loadAddon());
+  } catch (error) {
+    if (!(error instanceof PinbenchError) || error.exitCode !== ExitCode.unavailable) throw error;
+    throw new PinbenchError(error.kind, error.message, {
+      hint: `${path} was measured on a GPU: check it on a machine that has one.`,
+      cause: error,
+    });
+  }
+}
+
+/** Why a baseline must not be replaced after this comparison; null where it may. */
+function whyNotUpdate({ outcome, counts }: Comparison, { accept }: CheckFlags): string | null {
+  if (outcome === "failed") return "a measurement failed";
+  // Measuring has ended with the first run.
+  if (outcome === "not comparable") return "the machine is another one, and --allow-mismatch was not given";
+  if (accept) return null;
+  if (outcome === "regression") return "a regression stands, and --accept was not given";
+  if (outcome === "inconclusive") return "it is inconclusive, and --accept was not given";
+  if (counts.missing > 0) return "cells are missing, and --accept was not given";
+  return null;
+}
+
+async function update(
+  baseline: ResultSet,
+  path: string,
+  texts: readonly string[],
+  note: (text: string) => void,
+): Promise<void> {
+  const oldPaths = baseline.runs.flatMap((run) => (run.path === null ? [] : [run.path]));
+  await replaceRuns(path, oldPaths, texts);
+  note(
+    `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(oldPaths.length, "run")}.`,
+  );
+}
+
+/**
+ * Also what was measured before it was interrupted or failed: it cannot be had again. Runs that cannot be kept are
+ * reported, and hide neither the verdict nor what else went wrong.
+ */
+async function keepRuns(texts: readonly string[], flags: CheckFlags): Promise<void> {
+  if (flags.keep === null || texts.length === 0) return;
+  await createRuns(flags.keep, texts).catch((error: unknown) => reportError(error, flags));
 }

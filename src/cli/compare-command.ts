@@ -1,29 +1,29 @@
-import type { Command } from "commander";
-import { addComparisonOptions, type ComparisonFlags } from "./comparison-options.js";
+import { compare } from "../compare/compare.js";
+import { readResultSet } from "../compare/result-set.js";
+import type { ExitCode } from "../errors.js";
+import { packageVersion } from "../package-facts.js";
+import { configurationNote, loadConfiguration } from "../settings/configuration.js";
+import type { CommandSettings } from "../settings/table.js";
+import type { Invocation } from "./asked-settings.js";
+import { comparisonOutputs, deliverComparison, ruleOf } from "./comparison-delivery.js";
+import { noter } from "./terminal.js";
 
-export function addCompareCommand(
-  program: Command,
-  version: string,
-  setExitCode: (code: number) => void,
-): void {
-  const command = program
-    .command("compare")
-    .description("compare two results cell by cell, and exit with 1 where the second one is slower")
-    .argument("<baseline>", "a result of `pinbench run --output`, or a folder of several runs")
-    .argument("<candidate>", "the same, of now")
-    .addHelpText(
-      "after",
-      `
-Examples:
-  pinbench compare before.json after.json              one run each: large changes only
-  pinbench compare before/ after/                      folders of several runs: the spread between them counts
-  pinbench compare before/ after/ --threshold 3% --threshold pageable=10%
-  pinbench compare before/ after/ --output report.md --output junit.xml`,
-    );
-  addComparisonOptions(command).action(
-    async (baseline: string, candidate: string, flags: ComparisonFlags) => {
-      const { compareFiles } = await import("./compare.js");
-      setExitCode(await compareFiles(baseline, candidate, flags, version));
-    },
-  );
+/** `pinbench compare`: returns the exit code; throws PinbenchError. */
+export async function compareCommand({
+  operands: [baseline = "", candidate = ""],
+  settings: flags,
+}: Invocation<CommandSettings<"compare">>): Promise<ExitCode> {
+  const configuration = await loadConfiguration(flags);
+  const outputs = await comparisonOutputs(flags, [baseline, candidate]);
+  const comparison = compare({
+    version: packageVersion(),
+    command: "compare",
+    baseline: await readResultSet(baseline, "baseline"),
+    candidate: await readResultSet(candidate, "candidate"),
+    fresh: [],
+    suspects: [],
+    rule: ruleOf(flags, configuration),
+  });
+  if (configuration.path !== null) noter(flags)(configurationNote(configuration.path));
+  return deliverComparison(comparison, outputs, flags);
 }

@@ -1,6 +1,5 @@
 import { finalize } from "../results/store.js";
-import { reportError } from "./report-error.js";
-import { writeStdout } from "./stdout.js";
+import { reportError, writeStdout } from "./terminal.js";
 
 /** Texts to hand over, made when their turn comes. */
 export interface Delivery {

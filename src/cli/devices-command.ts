@@ -1,36 +1,63 @@
-import type { Command } from "commander";
+import { ExitCode } from "../errors.js";
+import { hostRecord } from "../host/host-record.js";
+import { numaNodeOfPciDevice } from "../host/numa.js";
+import { eventTimerOff, kernelsOff } from "../measure/prepare.js";
+import { openBackend } from "../native/backend.js";
+import { loadAddon } from "../native/load.js";
+import { packageVersion } from "../package-facts.js";
+import { type DevicesReport, devicesReport } from "../report/devices.js";
+import { jsonReport } from "../report/json.js";
+import { cudaVersionName } from "../results/cuda-version.js";
+import { linkLimitGBps } from "../results/link.js";
+import { noticeOf } from "../results/notice.js";
 import type { BackendChoice } from "../settings/choices.js";
-import { backendOption } from "./run-options.js";
+import type { CommandSettings } from "../settings/table.js";
+import type { Invocation } from "./asked-settings.js";
+import { stdoutChalk, writeStdout } from "./terminal.js";
 
-interface DevicesFlags {
-  backend: BackendChoice;
-  json?: boolean;
-  color: boolean;
+/** `pinbench devices`: opens the driver but no device, so that it costs the GPU nothing. Throws PinbenchError. */
+export async function devicesCommand({
+  settings: flags,
+}: Invocation<CommandSettings<"devices">>): Promise<ExitCode> {
+  const report = await describeDevices(flags.backend);
+  await writeStdout(flags.json ? jsonReport(report) : devicesReport(report, stdoutChalk(flags)));
+  return ExitCode.ok;
 }
 
-export function addDevicesCommand(program: Command, version: string): void {
-  program
-    .command("devices")
-    .description("list devices, links and limits, and what this build and driver can do")
-    .addOption(backendOption())
-    .option("--json", "print JSON")
-    .option("--no-color", "no colours")
-    .option("--debug", "show where an error came from")
-    .addHelpText(
-      "after",
-      `
-Examples:
-  pinbench devices                      what there is to measure here, and what cannot be
-  pinbench devices --json               for programs
-  pinbench devices --backend emulated   without a GPU`,
-    )
-    .action(async (flags: DevicesFlags) => {
-      const { describeDevices } = await import("./describe-devices.js");
-      const { devicesReport } = await import("../report/devices.js");
-      const { jsonReport } = await import("../report/json.js");
-      const { stdoutChalk } = await import("./colour.js");
-      const { writeStdout } = await import("./stdout.js");
-      const report = await describeDevices(flags.backend, version);
-      await writeStdout(flags.json ? jsonReport(report) : devicesReport(report, stdoutChalk(flags)));
-    });
+async function describeDevices(choice: BackendChoice): Promise<DevicesReport> {
+  const loaded = loadAddon();
+  const backend = await openBackend(choice, loaded);
+  const { facts } = backend;
+  const { build } = loaded.addon;
+  const kernels = kernelsOff(backend, build);
+  const events = eventTimerOff(backend);
+  return {
+    backend: backend.name,
+    notice: noticeOf(backend.name),
+    driver: {
+      library: backend.library,
+      version: facts.driverVersion,
+      cudaVersion: cudaVersionName(facts.cudaVersion),
+      nvmlError: facts.nvmlError,
+    },
+    devices: facts.devices.map((device) => ({
+      ...device,
+      numaNode: numaNodeOfPciDevice(device.pciBusId),
+      linkLimitGBps: device.integrated
+        ? null
+        : linkLimitGBps(device.link?.generation ?? null, device.link?.width ?? null),
+    })),
+    host: hostRecord(),
+    features: [
+      { name: "copies from every host memory", on: true, reason: null },
+      { name: "mapped memory (kernels)", on: kernels === null, reason: kernels },
+      { name: "event timer", on: events === null, reason: events },
+      {
+        name: "link and clocks (NVML)",
+        on: facts.nvmlError === null && !facts.emulated,
+        reason: facts.emulated ? "the emulated device has no link" : facts.nvmlError,
+      },
+    ],
+    build: { ...build, version: packageVersion() },
+  };
 }

@@ -1,38 +1,70 @@
-import { type Command, Option } from "commander";
-import { parseSize } from "../settings/units.js";
+import { randomUUID } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { ExitCode, PinbenchError } from "../errors.js";
+import { packageVersion } from "../package-facts.js";
+import { cellId } from "../plan/cell.js";
+import { formatOfPath } from "../report/formats.js";
+import { jsonReport } from "../report/json.js";
+import { type Imported, importNvbandwidth } from "../results/import-nvbandwidth.js";
+import { checkWritable, finalize } from "../results/store.js";
+import type { CommandSettings } from "../settings/table.js";
+import { formatSize } from "../settings/units.js";
+import { readTextFile } from "../text-file.js";
+import type { Invocation } from "./asked-settings.js";
+import { keepInputs } from "./output-paths.js";
+import { noter, writeStdout } from "./terminal.js";
 
-interface ImportFlags {
-  output?: string;
-  bufferSize?: number;
-  quiet?: boolean;
+/** `pinbench import nvbandwidth FILE`: reads, writes one document, says on stderr what it is not. */
+export async function importNvbandwidthCommand({
+  operands: [path = ""],
+  settings: flags,
+}: Invocation<CommandSettings<"import nvbandwidth">>): Promise<ExitCode> {
+  const text = await readTextFile(path);
+  if (flags.output !== null) await checkOutput(flags.output, path);
+  const { mtime } = await stat(path);
+  const imported = importNvbandwidth(text, {
+    path,
+    fileName: basename(path),
+    measuredAt: mtime,
+    bufferSizeBytes: flags.bufferSizeBytes,
+    runId: randomUUID(),
+    pinbenchVersion: packageVersion(),
+    cellId,
+  });
+  const json = jsonReport(imported.document);
+  if (flags.output === null) await writeStdout(json);
+  else await finalize(flags.output, json);
+  for (const note of notesOn(imported)) noter(flags)(note);
+  return ExitCode.ok;
 }
 
-const examples = `
-Examples:
-  pinbench import nvbandwidth nvbandwidth.json --output old.json   what nvbandwidth -j wrote
-  pinbench compare old.json new.json                               against a run of pinbench's`;
-
-export function addImportCommand(program: Command, version: string): void {
-  const command = program
-    .command("import")
-    .description("turn another tool's result into one of pinbench's, so that a baseline is not lost")
-    .addHelpText("after", examples);
-  command
-    .command("nvbandwidth")
-    .description("the pinned copies and the device-local copy of what `nvbandwidth -j` wrote")
-    .argument("<file>", "nvbandwidth's JSON")
-    .option("--output <file.json>", "write a file instead of printing")
-    .addOption(
-      new Option(
-        "--buffer-size <size>",
-        "nvbandwidth's -b, which it does not record (default: its own)",
-      ).argParser(parseSize),
-    )
-    .option("--quiet", "no notes on stderr")
-    .option("--debug", "show where an error came from")
-    .addHelpText("after", examples)
-    .action(async (file: string, flags: ImportFlags) => {
-      const { importFile } = await import("./import-file.js");
-      await importFile(file, flags, version);
+/** Found before anything is imported: what cannot be written, is no JSON, or is the only copy of the old baseline. */
+async function checkOutput(output: string, path: string): Promise<void> {
+  if (formatOfPath(output) !== "json") {
+    throw new PinbenchError("usage", `${output} names another format, and an import writes JSON.`, {
+      hint: "Choose a name that ends in .json.",
     });
+  }
+  await keepInputs([output], [path]);
+  await checkWritable(output);
+}
+
+function notesOn({ document, bufferSizeBytes, isBufferSizeAssumed, leftOut }: Imported): string[] {
+  const notes = [
+    `the time of the run is the file's own, ${document.run.startedAt}: nvbandwidth records none.`,
+  ];
+  if (isBufferSizeAssumed) {
+    const size = formatSize(bufferSizeBytes);
+    notes.push(
+      `the buffer size is taken to be ${size}, nvbandwidth's default: its file records none, and --buffer-size states it.`,
+    );
+  }
+  if (leftOut.length > 0) {
+    const byReason = new Map<string, string[]>();
+    for (const { what, reason } of leftOut) byReason.set(reason, [...(byReason.get(reason) ?? []), what]);
+    const parts = [...byReason].map(([reason, whats]) => `${whats.join(", ")} (${reason})`);
+    notes.push(`left out: ${parts.join("; ")}.`);
+  }
+  return notes;
 }

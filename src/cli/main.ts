@@ -1,7 +1,6 @@
 import { ExitCode } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
-import { reportError } from "./report-error.js";
-import { surviveStreamErrors, writeStdout } from "./stdout.js";
+import { reportError, surviveStreamErrors, writeStdout } from "./terminal.js";
 
 /** Parses the arguments, runs the command, catches once and sets the exit code. */
 export async function main(argv: string[]): Promise<void> {
@@ -15,9 +14,9 @@ export async function main(argv: string[]): Promise<void> {
         return await writeStdout(`${JSON.stringify(versionReport(packageVersion()), null, 2)}\n`);
       }
     }
-    const { createProgram } = await import("./program.js");
+    const { createProgram } = await import("./commands.js");
     process.exitCode = ExitCode.ok;
-    await createProgram(packageVersion(), (code) => {
+    await createProgram((code) => {
       process.exitCode = code;
     }).parseAsync(argv, { from: "user" });
   } catch (error) {

@@ -1,24 +1,135 @@
-import type { Command } from "commander";
-import { addRunOptions, type RunFlags, withConfigured } from "./run-options.js";
+import { text as textOf } from "node:stream/consumers";
+import { ExitCode, PinbenchError } from "../errors.js";
+import { type PreparedRun, prepareRun } from "../measure/prepare.js";
+import { Run } from "../measure/run.js";
+import { describeFailed } from "../native/load-error.js";
+import { formatOfPath, renderReport } from "../report/formats.js";
+import { jsonReport } from "../report/json.js";
+import { planDocument, planReport } from "../report/plan.js";
+import type { ResultDocument } from "../results/schema.js";
+import { checkWritable } from "../results/store.js";
+import type { ReportFormat } from "../settings/choices.js";
+import { configurationNote, loadConfiguration } from "../settings/configuration.js";
+import type { RunSettings } from "../settings/settings.js";
+import type { CommandSettings } from "../settings/table.js";
+import { askedRunSettings, chosenFormat, type Invocation } from "./asked-settings.js";
+import { deliver } from "./deliver.js";
+import { Interruption } from "./interruption.js";
+import { type Output, showRun } from "./live-run.js";
+import { noter, plainChalk, stdoutChalk, writeStdout } from "./terminal.js";
 
-export function addRunCommand(program: Command, version: string, setExitCode: (code: number) => void): void {
-  const command = program
-    .command("run")
-    .description("measure copies between host and device, and print GB/s tables")
-    .addHelpText(
-      "after",
-      `
-Examples:
-  pinbench run                                        the default sweep
-  pinbench run --preset quick                         pageable against pinned, in a second
-  pinbench run --sizes 1MiB..1GiB*4 --memory pinned   one kind, sizes of your own
-  pinbench run --mode latency --sizes 4KiB            microseconds a copy
-  pinbench run --json --output result.json            for programs, and kept`,
+/** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
+export async function runCommand({
+  settings: flags,
+  given,
+  start,
+}: Invocation<CommandSettings<"run">>): Promise<ExitCode> {
+  const format = chosenFormat(flags);
+  const outputs = flags.output.map((path) => ({ path, format: formatOfPath(path) }));
+  const note = noter(flags);
+
+  if (flags.dryRun) refuseForDryRun(format, outputs);
+  for (const { path } of outputs) await checkWritable(path);
+  const configuration = await loadConfiguration(flags);
+  // Finds all that is wrong with the settings before anything is said: an error is the only line on stderr.
+  const prepared = await prepareRun(await askedRunSettings(given, configuration));
+  if (configuration.path !== null) note(configurationNote(configuration.path));
+  for (const text of notesOn(prepared, flags.dryRun)) note(text);
+  if (flags.dryRun) {
+    const { plan, devices } = prepared;
+    await writeStdout(
+      format === "json" ? jsonReport(planDocument(plan)) : planReport(plan, devices, stdoutChalk(flags)),
     );
-  addRunOptions(command).action(async (given: RunFlags) => {
-    const { loadConfig } = await import("./config.js");
-    const { run } = await import("./run.js");
-    const config = await loadConfig(given);
-    setExitCode(await run(withConfigured(command, config.plan), version, config));
+    return ExitCode.ok;
+  }
+  const run = new Run({ ...start, ...prepared });
+  const interruption = new Interruption();
+  await showRun(run, prepared.plan, { outputs, quiet: flags.quiet, signal: interruption.signal });
+  const document = run.document();
+  const delivery = {
+    stdout:
+      format === "json" || isWorthShowing(document)
+        ? () => renderReport(document, format, stdoutChalk(flags))
+        : null,
+    files: outputs.map(({ path, format }) => ({
+      path,
+      text: () => renderReport(document, format, plainChalk()),
+    })),
+  };
+  await deliver(delivery, flags).finally(() => {
+    interruption.dispose();
+    reportFailures(document);
   });
+  return interruption.exitCode ?? exitCodeOf(document);
+}
+
+/**
+ * `pinbench measure`, which other pinbench processes start: measures the settings that stdin has as JSON, and prints the
+ * document. Returns the exit code; throws PinbenchError.
+ */
+export async function measureCommand({ start }: Pick<Invocation<unknown>, "start">): Promise<ExitCode> {
+  const settings = JSON.parse(await textOf(process.stdin)) as RunSettings;
+  const prepared = await prepareRun(settings);
+  const run = new Run({ ...start, ...prepared });
+  const interruption = new Interruption();
+  await showRun(run, prepared.plan, { outputs: [], quiet: true, signal: interruption.signal });
+  const document = run.document();
+  await writeStdout(jsonReport(document)).finally(() => {
+    interruption.dispose();
+    reportFailures(document);
+  });
+  return interruption.exitCode ?? exitCodeOf(document);
+}
+
+/** What is to be said of a run before it measures. */
+export function notesOn({ plan, backend, passedOver }: PreparedRun, isDryRun = false): string[] {
+  const doing = isDryRun ? "planning for" : "measuring";
+  const { fallbackReason } = backend;
+  return [
+    ...passedOver.map((one) => `not used: ${describeFailed(one)}.`),
+    ...(fallbackReason === null ? [] : [`${fallbackReason}: ${doing} the emulated device instead.`]),
+    ...plan.notes,
+  ];
+}
+
+/** A plan is no result: it has no rows for a spreadsheet, and a file of it would pass for one. */
+function refuseForDryRun(format: ReportFormat, outputs: readonly Output[]): void {
+  if (format === "csv" || format === "markdown") {
+    throw new PinbenchError("usage", `--dry-run shows the plan as a table or as JSON, not as ${format}.`, {
+      hint: `Leave --format ${format} out, or write --json instead.`,
+    });
+  }
+  if (outputs.length > 0) {
+    throw new PinbenchError("usage", "--dry-run measures nothing that --output could keep.", {
+      hint: "Leave --output out; to keep the plan, redirect what --dry-run --json prints.",
+    });
+  }
+}
+
+/** Tables for people are left out where a signal came before the first figure. */
+function isWorthShowing({ cells }: ResultDocument): boolean {
+  return cells.some(({ stats, outcome }) => stats.length > 0 || outcome !== null);
+}
+
+/** What went wrong is said on stderr too: stdout may have gone to a file or a program. */
+function reportFailures({ run, cells }: ResultDocument): void {
+  const say = noter({ quiet: false });
+  const wrong = cells.filter(({ outcome }) => outcome === "mismatch");
+  const failed = cells.filter(({ outcome }) => outcome === "failed");
+  if (wrong.length > 0) {
+    say(
+      `DATA CAME BACK WRONG in ${wrong.map(({ id }) => id).join(", ")}: do not trust this machine's copies. Check the kernel log for PCIe, ECC and IOMMU errors.`,
+    );
+  }
+  if (run.error !== null) {
+    say(`The run failed: ${run.error.message}. See the kernel log and nvidia-smi.`);
+  } else if (failed.length > 0) {
+    const reasons = [...new Set(failed.map(({ error }) => error?.message))];
+    say(`${failed.length} of ${cells.length} cells failed: ${reasons.join("; ")}.`);
+  }
+}
+
+function exitCodeOf({ run, cells }: ResultDocument): ExitCode {
+  const isBad = cells.some(({ outcome }) => outcome === "mismatch" || outcome === "failed");
+  return isBad || run.status === "failed" ? ExitCode.measurement : ExitCode.ok;
 }

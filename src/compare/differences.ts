@@ -1,4 +1,4 @@
-import type { RepeatSettings } from "../results/repeat-settings.js";
+import type { MeasuredSettings } from "../results/run-settings.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import type { Difference } from "./comparison.js";
 import type { RunFigures } from "./figures.js";
@@ -63,14 +63,14 @@ const settingNames: readonly (readonly [string, (run: RunFigures) => string | nu
   [
     "staging ring",
     ({ settings }) =>
-      settings && `${settings.staging.slots} slots of ${formatSize(settings.staging.chunkBytes)}`,
+      settings && `${settings.stagingSlots} slots of ${formatSize(settings.stagingChunkBytes)}`,
   ],
   ["measuring", ({ settings }) => settings && describeMeasuring(settings)],
   ["NUMA placement", ({ settings }) => settings && String(settings.numa)],
   ["last-level cache", ({ lastLevelCacheBytes: bytes }) => (bytes === null ? null : formatSize(bytes))],
 ];
 
-function describeMeasuring({ samplesPerCell, precision, budgetNs, verify }: RepeatSettings): string {
+function describeMeasuring({ samplesPerCell, precision, budgetNs, verify }: MeasuredSettings): string {
   const until =
     samplesPerCell === null
       ? `to ±${+(precision * 100).toPrecision(3)} % within ${formatDuration(budgetNs)}`

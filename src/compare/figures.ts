@@ -1,4 +1,4 @@
-import { type RepeatSettings, repeatSettings } from "../results/repeat-settings.js";
+import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
 import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
 
 /** A run as a comparison sees it: a figure a cell, without the samples, of which a folder of runs has millions. */
@@ -15,7 +15,7 @@ export interface RunFigures {
   pinbenchVersion: string;
   deviceNames: string[];
   fingerprint: ResultDocument["fingerprint"];
-  settings: RepeatSettings | null;
+  settings: MeasuredSettings | null;
   /** Of the cells that are not measured on the device alone; null where it is not known. */
   lastLevelCacheBytes: number | null;
   cells: CellFigures[];
@@ -58,7 +58,7 @@ export function runFigures(document: ResultDocument, path: string | null): RunFi
     pinbenchVersion: document.tool.version,
     deviceNames: document.devices.map(({ name }) => name),
     fingerprint: document.fingerprint,
-    settings: repeatSettings(document),
+    settings: settingsOfResult(document),
     lastLevelCacheBytes: document.host?.lastLevelCacheBytes ?? null,
     cells: document.cells.map((cell) => cellFigures(cell, document.run)),
   };

@@ -1,6 +1,7 @@
 import { numaNodeOfPciDevice } from "../host/numa.js";
 import type { Backend } from "../native/backend.js";
 import type { BuildInfo, LinkState } from "../native/contract.js";
+import { packageVersion } from "../package-facts.js";
 import { arenaKind } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import { cudaVersionName } from "../results/cuda-version.js";
@@ -9,16 +10,18 @@ import { noticeOf } from "../results/notice.js";
 import type { CellResult, DeviceRecord, ErrorRecord, HostRecord, ResultDocument } from "../results/schema.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { DeviceRun } from "./device-run.js";
-import type { NumaChoice } from "./placement.js";
 
-/** What stays the same from the first to the last document of a run. */
-export interface RunIdentity {
-  id: string;
+/** When a command began, and with which arguments: what its document says of that. */
+export interface Start {
   startedAt: Date;
   /** The same moment on the steady clock (performance.now): a clock that is set back makes no run shorter. */
   startedMs: number;
-  argv: string[];
-  version: string;
+  argv: readonly string[];
+}
+
+/** What stays the same from the first to the last document of a run. */
+export interface RunIdentity extends Start {
+  id: string;
   build: BuildInfo;
   host: HostRecord;
   backend: Backend;
@@ -28,13 +31,13 @@ export interface RunIdentity {
 export interface RunState {
   status: ResultDocument["run"]["status"];
   error: ErrorRecord | null;
-  numa: NumaChoice;
   devices: readonly DeviceRun[];
 }
 
 /** The result document of a run as it stands. */
 export function buildDocument(identity: RunIdentity, state: RunState): ResultDocument {
   const { backend, host, plan } = identity;
+  const { settings } = plan;
   const isOver = state.status !== "running";
   const now = new Date();
   const shared = {
@@ -48,7 +51,7 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
     schemaVersion: 1,
     tool: {
       name: "pinbench",
-      version: identity.version,
+      version: packageVersion(),
       compiler: identity.build.compiler,
       kernels: identity.build.kernels,
     },
@@ -57,28 +60,29 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
       startedAt: identity.startedAt.toISOString(),
       finishedAt: isOver ? now.toISOString() : null,
       wallNs: (performance.now() - identity.startedMs) * 1e6,
-      argv: identity.argv,
+      argv: [...identity.argv],
       status: state.status,
       error: state.error,
     },
     ...shared,
     notice: noticeOf(backend.name),
-    fingerprint: fingerprint({ ...shared, pinbenchVersion: identity.version }),
+    fingerprint: fingerprint({ ...shared, pinbenchVersion: packageVersion() }),
     plan: {
       preset: plan.preset,
       precision: plan.stopping.precision,
       budgetNs: plan.stopping.budgetNs,
       samplesPerCell: plan.stopping.samplesPerCell,
-      verify: plan.verify,
-      seed: plan.seed,
-      staging: plan.staging,
-      numa: state.numa,
+      verify: settings.verify,
+      seed: settings.seed,
+      staging: { chunkBytes: settings.stagingChunkBytes, slots: settings.stagingSlots },
+      numa: settings.numa,
       cells: plan.cells.length,
       rounds: Math.max(0, ...state.devices.map(({ rounds }) => rounds)),
       estimatedHostBytes: plan.estimate.hostBytes,
       estimatedPinnedBytes: plan.estimate.pinnedBytes,
       estimatedDeviceBytes: plan.estimate.deviceBytes,
       notes: plan.notes,
+      settings,
     },
     coldStart: state.devices.flatMap(({ coldStart }) => (coldStart === null ? [] : [coldStart])),
     cells: state.devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host))),

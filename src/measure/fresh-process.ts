@@ -4,22 +4,50 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ErrorKind, ExitCode, PinbenchError } from "../errors.js";
 import { parseResult } from "../results/parse.js";
-import type { RepeatSettings } from "../results/repeat-settings.js";
 import type { ResultDocument } from "../results/schema.js";
-import { repeatFlags } from "./repeat-flags.js";
+import type { RunSettings } from "../settings/settings.js";
 
 export interface FreshProcessOptions {
-  /** Path of bin/pinbench.js. */
+  /** The program that measures, bin/pinbench.js. */
   entry: string;
   /** Ends the measurement with what there is. */
   signal: AbortSignal;
+}
+
+/** What happens in a series of fresh processes. */
+export type SeriesEvent =
+  | { kind: "start"; run: number }
+  | { kind: "result"; run: number; document: ResultDocument };
+
+/**
+ * Measures the same settings in `runs` fresh processes, one after the other; whoever reads the events may stop at any
+ * of them. Ends early when `signal` is aborted: the result that this cut short is dropped. Rejects with the
+ * PinbenchError of a process that brought no result.
+ */
+export async function* measureInFreshProcesses(
+  settings: RunSettings,
+  runs: number,
+  options: FreshProcessOptions,
+): AsyncGenerator<SeriesEvent, void> {
+  const { signal } = options;
+  for (let run = 0; run < runs && !signal.aborted; ++run) {
+    yield { kind: "start", run };
+    const document = await measureInFreshProcess(settings, options).catch((error) => {
+      // One that was cut short before it had anything to tell is dropped like any other.
+      if (signal.aborted) return null;
+      throw error;
+    });
+    if (document === null || signal.aborted) return;
+    yield { kind: "result", run, document };
+  }
 }
 
 /** A process that does not end by itself when it is asked to, ends by force. */
 const forceMs = 5000;
 
 /**
- * Measures these cells in a process of its own: `pinbench run`, in this one's environment. Resolves with its document
+ * Measures in a process of its own, in this one's environment: `pinbench measure`, which reads the settings from stdin
+ * as JSON. Resolves with its document
  * whatever its status and outcomes; rejects with a PinbenchError where there is none, in the process' own words.
  *
  * The process is tied to this one by an IPC channel over which nothing is sent. Closing it is how an abort asks the
@@ -28,13 +56,11 @@ const forceMs = 5000;
  * without a document.
  */
 export async function measureInFreshProcess(
-  cellIds: readonly string[],
-  settings: RepeatSettings,
+  settings: RunSettings,
   { entry, signal }: FreshProcessOptions,
 ): Promise<ResultDocument> {
   if (signal.aborted) throw interrupted();
-  const args = [entry, "run", "--json", "--quiet", "--no-config", "--cells", "-", ...repeatFlags(settings)];
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe", "ipc"] });
+  const child = spawn(process.execPath, [entry, "measure"], { stdio: ["pipe", "pipe", "pipe", "ipc"] });
   let force: NodeJS.Timeout | undefined;
   const abort = () => {
     if (child.connected) child.disconnect();
@@ -42,7 +68,7 @@ export async function measureInFreshProcess(
   };
   signal.addEventListener("abort", abort, { once: true });
   try {
-    const finished = await finish(child, cellIds);
+    const finished = await finish(child, settings);
     // A Ctrl-C reaches both processes, and the end of that one may be seen before this one's own signal.
     if (wasInterrupted(finished)) {
       await sleep(ownSignalMs, undefined, { signal }).catch(() => undefined);
@@ -65,11 +91,11 @@ interface Finished {
   stderr: string;
 }
 
-/** Hands the ids over and collects what the process says until it has ended. */
-async function finish(child: ChildProcess, cellIds: readonly string[]): Promise<Finished> {
+/** Hands the settings over and collects what the process says until it has ended. */
+async function finish(child: ChildProcess, settings: RunSettings): Promise<Finished> {
   // A process that ends without reading them (EPIPE) says itself what is wrong.
   child.stdin?.on("error", () => undefined);
-  child.stdin?.end(`${cellIds.join("\n")}\n`);
+  child.stdin?.end(JSON.stringify(settings));
   // Not "close", which never comes once this side has closed the channel.
   const exit = new Promise<Pick<Finished, "exitCode" | "signal">>((resolve, reject) => {
     child.on("exit", (exitCode, signal) => resolve({ exitCode, signal }));

@@ -1,5 +1,5 @@
+import type { PlannedCell } from "../plan/cells.js";
 import { arenaKind, strideBytes } from "../plan/geometry.js";
-import type { PlannedCell } from "../plan/planned-cells.js";
 
 /**
  * Where in each arena the next visit starts. Cells of all sizes go on where the one before left off in the same memory:

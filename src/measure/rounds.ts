@@ -1,32 +1,47 @@
 import type { NativeError, NativeSession } from "../native/contract.js";
 import type { Plan } from "../plan/plan.js";
-import { extraSamples, leastSamples, samplesOfRound } from "../plan/sampling.js";
+import {
+  calibrationCopies,
+  copiesPerSample,
+  extraSamples,
+  leastSamples,
+  samplesOfRound,
+  warmup,
+} from "../plan/sampling.js";
 import type { CellProgress } from "./cell-progress.js";
 import { Rotation } from "./rotation.js";
-import { calibrate, visit } from "./visit.js";
 
-export interface RoundHooks {
-  /** Before each visit. */
-  onCell(progress: CellProgress, round: number): void;
-  /** After each round, with its number from 0. */
-  onRound(round: number): Promise<void>;
+/** What happens in a run, for whoever wants to show or keep it. */
+export type RunEvent =
+  /** Something other than measuring begins, in words: "allocating memory". */
+  | { kind: "activity"; activity: string }
+  /** A cell is about to be measured, in this round (from 0). */
+  | { kind: "visit"; progress: CellProgress; round: number }
+  /** A round is over: every open cell that the budget allows has been visited. */
+  | { kind: "round"; round: number };
+
+/** The events of one device's rounds. */
+type RoundEvent = Exclude<RunEvent, { kind: "activity" }>;
+
+export interface RoundOptions {
+  plan: Pick<Plan, "stopping"> & { settings: { verify: boolean } };
+  budgetNs: number;
+  signal: AbortSignal;
 }
 
 /**
  * Measures a device's cells in interleaved rounds: first the least samples of every cell, then more for those
- * whose interval is wider than asked for, while `budgetNs` lasts. Returns the number of rounds. Cells keep what
- * they have when `signal` is aborted. A sticky error fails its cell and skips all that are left.
+ * whose interval is wider than asked for, while `budgetNs` lasts. Cells keep what they have when `signal` is aborted.
+ * A sticky error fails its cell and skips all that are left.
  */
-export async function measureInRounds(
+export async function* measureInRounds(
   session: NativeSession,
   cells: readonly CellProgress[],
-  plan: Pick<Plan, "stopping" | "verify">,
-  budgetNs: number,
-  hooks: RoundHooks,
-  signal: AbortSignal,
-): Promise<number> {
+  { plan, budgetNs, signal }: RoundOptions,
+): AsyncGenerator<RoundEvent, void> {
   const deadlineMs = performance.now() + budgetNs / 1e6;
   const { precision, samplesPerCell } = plan.stopping;
+  const { verify } = plan.settings;
   const rotation = new Rotation();
   for (let round = 0; ; ++round) {
     let visits = 0;
@@ -40,9 +55,9 @@ export async function measureInRounds(
       if (samples === 0 || !isAffordable) continue;
 
       ++visits;
-      hooks.onCell(progress, round);
-      await measureCell(session, progress, rotation, { samples, round, verify: plan.verify });
-      if (signal.aborted) return round;
+      yield { kind: "visit", progress, round };
+      await measureCell(session, progress, rotation, { samples, round, verify });
+      if (signal.aborted) return;
       if (progress.error?.sticky) {
         skipOpenCells(cells, progress);
         break;
@@ -51,9 +66,9 @@ export async function measureInRounds(
         progress.outcome = "converged";
       }
     }
-    if (visits === 0) return round;
-    await hooks.onRound(round);
-    if (signal.aborted) return round + 1;
+    if (visits === 0) return;
+    yield { kind: "round", round };
+    if (signal.aborted) return;
   }
 }
 
@@ -87,4 +102,72 @@ function orderOfVisits(cells: readonly CellProgress[], precision: number): CellP
 function skipOpenCells(cells: readonly CellProgress[], failed: CellProgress): void {
   const reason = `the context was lost with ${failed.error?.code} in ${failed.cell.id}`;
   for (const progress of cells) if (progress.isOpen) progress.markSkipped(reason);
+}
+
+/** What one copy moves at most while calibrating: enough to tell the rate, and over soon. */
+const calibrationBytes = 4 * 1024 * 1024;
+
+/**
+ * Finds out how long a copy takes and with it how many make a sample. Nothing of it is counted or verified (it
+ * rewrites what the buffers hold already). False after an abort.
+ */
+async function calibrate(session: NativeSession, progress: CellProgress): Promise<boolean> {
+  const { cell } = progress;
+  const sizeBytes = Math.min(cell.sizeBytes, calibrationBytes);
+  const copies = calibrationCopies({ mode: cell.mode, sizeBytes });
+  const result = await session.measure({
+    direction: cell.direction,
+    memory: cell.memory,
+    sizeBytes,
+    workers: cell.workers,
+    mode: cell.mode,
+    timer: cell.timer,
+    cache: cell.cache,
+    buffers: Math.min(cell.buffersPerWorker, 2),
+    firstBuffer: 0,
+    warmupCopies: 1,
+    warmupBytes: sizeBytes,
+    copiesPerSample: copies,
+    samples: 2,
+    verify: false,
+    readLink: false,
+  });
+  if (result.aborted) return false;
+  const fastestNs = Math.max(...result.columns.map(({ durationNs }) => Math.min(...durationNs)));
+  progress.copyNs = (fastestNs / copies) * (cell.sizeBytes / sizeBytes);
+  progress.copiesPerSample = copiesPerSample(cell, progress.copyNs);
+  return true;
+}
+
+/** Measures `samples` more of a cell. False after an abort: what that call had measured is dropped unverified. */
+async function visit(
+  session: NativeSession,
+  progress: CellProgress,
+  rotation: Rotation,
+  options: { samples: number; round: number; verify: boolean },
+): Promise<boolean> {
+  const { cell } = progress;
+  const startedNs = performance.now() * 1e6;
+  const firstBuffer = rotation.firstBuffer(cell);
+  const result = await session.measure({
+    direction: cell.direction,
+    memory: cell.memory,
+    sizeBytes: cell.sizeBytes,
+    workers: cell.workers,
+    mode: cell.mode,
+    timer: cell.timer,
+    cache: cell.cache,
+    buffers: cell.buffersPerWorker,
+    firstBuffer,
+    ...warmup(cell, progress.copyNs),
+    copiesPerSample: progress.copiesPerSample,
+    samples: options.samples,
+    verify: options.verify,
+    readLink: progress.link === null,
+  });
+  if (result.aborted) return false;
+  rotation.advance(cell, firstBuffer, options.samples * progress.copiesPerSample);
+  progress.add(result, options.round);
+  progress.visitNsPerSample = (performance.now() * 1e6 - startedNs) / options.samples;
+  return true;
 }

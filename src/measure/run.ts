@@ -1,72 +1,76 @@
+import { randomUUID } from "node:crypto";
 import { PinbenchError } from "../errors.js";
 import type { NativeError } from "../native/contract.js";
 import type { ErrorRecord, ResultDocument } from "../results/schema.js";
 import { type CellProgress, toErrorRecord } from "./cell-progress.js";
-import { type DeviceRun, measureDevice, startDeviceRun } from "./device-run.js";
+import { DeviceRun } from "./device-run.js";
 import { buildDocument, type RunIdentity } from "./document.js";
-import { choosePlacement, type NumaChoice } from "./placement.js";
-
-export interface RunHooks {
-  onActivity(activity: string): void;
-  onCell(progress: CellProgress, round: number, all: readonly CellProgress[]): void;
-  /** After each round, with the document so far. */
-  onRound(document: () => ResultDocument): Promise<void>;
-}
+import type { RunEvent } from "./rounds.js";
 
 /**
- * Carries out a plan, one device after the other, and returns the finished document: "complete", "aborted" when
- * `signal` was, or "failed" where a device could not be measured at all. What the user can put right
- * (a NUMA node, too little free device memory) rejects as a PinbenchError.
+ * A plan being carried out, one device after the other. What is known so far can be had as a document at any time;
+ * reading the events is what drives it on.
  */
-export async function runPlan(
-  identity: RunIdentity,
-  options: { numa: NumaChoice },
-  hooks: RunHooks,
-  signal: AbortSignal,
-): Promise<ResultDocument> {
-  const { plan, backend } = identity;
-  const wanted = new Set(plan.cells.map((cell) => cell.device));
-  const devices: DeviceRun[] = backend.facts.devices
-    .filter(({ ordinal }) => wanted.has(ordinal))
-    .map((device) => startDeviceRun(device, choosePlacement(device.pciBusId, options.numa), plan));
-  const all = devices.flatMap(({ cells }) => cells);
-  const documentOf = (
-    status: ResultDocument["run"]["status"],
-    error: ResultDocument["run"]["error"] = null,
-  ) => buildDocument(identity, { status, error, numa: options.numa, devices });
+export class Run {
+  readonly cells: readonly CellProgress[];
+  readonly #identity: RunIdentity;
+  readonly #devices: readonly DeviceRun[];
+  #status: ResultDocument["run"]["status"] = "running";
+  #error: ErrorRecord | null = null;
 
-  // A device that fails leaves the others to be measured, unless the error is the process' own.
-  let failure: ErrorRecord | null = null;
-  const startedMs = performance.now();
-  for (const [i, device] of devices.entries()) {
-    const leftNs = plan.stopping.budgetNs - (performance.now() - startedMs) * 1e6;
-    // A device that needed more than its share takes from those after it, which still get their least samples.
-    const budgetNs = i === 0 ? plan.stopping.budgetNs / devices.length : leftNs / (devices.length - i);
-    try {
-      await measureDevice(
-        device,
-        backend.driver,
-        plan,
-        backend.facts.initNs,
-        budgetNs,
-        options.numa !== "local",
-        {
-          onActivity: hooks.onActivity,
-          onCell: (progress, round) => hooks.onCell(progress, round, all),
-          onRound: (round) => {
-            device.rounds = round + 1;
-            return hooks.onRound(() => documentOf("running"));
-          },
-        },
-        signal,
-      );
-    } catch (error) {
-      if (error instanceof PinbenchError) throw error;
-      failure ??= toErrorRecord(error as NativeError);
-    }
-    if (signal.aborted) return documentOf("aborted");
-    const lost = device.cells.find(({ error }) => error?.sticky)?.error ?? null;
-    if (lost !== null || failure?.sticky) return documentOf("failed", lost ?? failure);
+  constructor(prepared: Omit<RunIdentity, "id">) {
+    const { plan, backend } = prepared;
+    const wanted = new Set(plan.cells.map((cell) => cell.device));
+    this.#identity = { id: randomUUID(), ...prepared };
+    this.#devices = backend.facts.devices
+      .filter(({ ordinal }) => wanted.has(ordinal))
+      .map((device) => new DeviceRun(device, plan));
+    this.cells = this.#devices.flatMap(({ cells }) => cells);
   }
-  return failure === null ? documentOf("complete") : documentOf("failed", failure);
+
+  /**
+   * Measures, until all cells are done or `signal` is aborted. The document's status is then "complete", "aborted", or
+   * "failed" where a device could not be measured at all. What the user can put right (a NUMA node, too little free
+   * device memory) rejects as a PinbenchError.
+   */
+  async *measure(signal: AbortSignal): AsyncGenerator<RunEvent, void> {
+    const { plan, backend } = this.#identity;
+    const startedMs = performance.now();
+    for (const [i, device] of this.#devices.entries()) {
+      const leftNs = plan.stopping.budgetNs - (performance.now() - startedMs) * 1e6;
+      // A device that needed more than its share takes from those after it, which still get their least samples.
+      const budgetNs = leftNs / (this.#devices.length - i);
+      try {
+        yield* device.measure({ plan, backend, budgetNs, signal });
+      } catch (error) {
+        if (error instanceof PinbenchError) throw error;
+        // A device that fails leaves the others to be measured, unless the error is the process' own.
+        this.#error ??= toErrorRecord(error as NativeError);
+      }
+      if (signal.aborted) return this.#end("aborted");
+      this.#error = device.cells.find(({ error }) => error?.sticky)?.error ?? this.#error;
+      if (this.#error?.sticky) return this.#end("failed");
+    }
+    this.#end(this.#error === null ? "complete" : "failed");
+  }
+
+  /** Ends a run that no longer answers with what it has. */
+  abandon(): void {
+    if (this.#status === "running") this.#end("aborted");
+  }
+
+  /** The result as it stands. */
+  document(): ResultDocument {
+    return buildDocument(this.#identity, {
+      status: this.#status,
+      error: this.#error,
+      devices: this.#devices,
+    });
+  }
+
+  #end(status: ResultDocument["run"]["status"]): void {
+    this.#status = status;
+    // An interruption is no failure of the run, whatever else went wrong before it.
+    if (status === "aborted") this.#error = null;
+  }
 }

@@ -3,17 +3,27 @@ import {
   type Cache,
   caches,
   type Direction,
+  directions,
+  hostMemories,
   inOrder,
   type Memory,
   type Mode,
+  memories,
   modes,
   type Timer,
   timers,
 } from "../settings/choices.js";
 import { type PresetName, presets } from "../settings/presets.js";
-import { beyondCpus, checkSize, checkWorkers, describeCpus, selectDevices, turnsNote } from "./bounds.js";
-import type { PlanDevice, PlanFacts, PlanRequest } from "./request.js";
-import { resolveRoutes } from "./routes.js";
+import type { RunSettings } from "../settings/settings.js";
+import { checkSize, checkWorkers } from "./cell.js";
+import {
+  beyondCpus,
+  describeCpus,
+  type PlanDevice,
+  type PlanFacts,
+  selectDevices,
+  turnsNote,
+} from "./facts.js";
 
 /** The values whose combinations are the cells, each list in table order and without repeats. */
 export interface Axes {
@@ -38,29 +48,30 @@ export interface ResolvedAxes {
 }
 
 /**
- * Completes the request from its preset. Throws a usage error for values that make no sense, alone or together, and
- * "unavailable" for a device that is not there.
+ * Completes what was asked for from its preset. Throws a usage error for values that make no sense, alone or together,
+ * and "unavailable" for a device that is not there.
  */
-export function resolveAxes(request: PlanRequest, facts: PlanFacts): ResolvedAxes {
-  checkAxes(request);
-  const presetName = request.preset ?? "default";
+export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAxes {
+  checkAxes(settings);
+  const presetName = settings.preset ?? "default";
   const preset = presets[presetName];
   const notes: string[] = [];
-  const open = (axis: readonly unknown[] | null | undefined) => axis === null || axis === undefined;
-  const presetFills = [request.sizesBytes, request.workers, request.memory, request.directions].some(open);
+  const presetFills = [settings.sizesBytes, settings.workers, settings.memory, settings.directions].includes(
+    null,
+  );
   return {
     axes: {
-      devices: selectDevices(facts, facts.selectedDevices),
-      ...resolveRoutes(request, preset),
-      sizesBytes: ascending(request.sizesBytes ?? preset.sizesBytes),
-      workers: resolveWorkers(request.workers ?? null, preset.workers, facts.cpusUsable, notes),
-      modes: inOrder(modes, request.modes ?? ["throughput"]),
-      timers: inOrder(timers, request.timers ?? ["wall"]),
-      caches: inOrder(caches, request.caches ?? ["cold"]),
+      devices: selectDevices(facts, settings.devices),
+      ...resolveRoutes(settings, preset),
+      sizesBytes: ascending(settings.sizesBytes ?? preset.sizesBytes),
+      workers: resolveWorkers(settings.workers, preset.workers, facts.cpusUsable, notes),
+      modes: inOrder(modes, settings.modes),
+      timers: inOrder(timers, settings.timers),
+      caches: inOrder(caches, settings.caches),
     },
     preset: presetFills ? presetName : null,
-    sizesOpen: open(request.sizesBytes),
-    workersOpen: open(request.workers),
+    sizesOpen: settings.sizesBytes === null,
+    workersOpen: settings.workers === null,
     notes,
   };
 }
@@ -88,12 +99,67 @@ function ascending(values: readonly number[]): number[] {
 }
 
 /** Throws a usage error for a size that is none, a count of workers that is none, and an axis without a value. */
-function checkAxes(request: PlanRequest): void {
-  request.sizesBytes?.forEach(checkSize);
-  request.workers?.forEach(checkWorkers);
-  const { sizesBytes, workers, memory, modes, timers, caches } = request;
-  const axes = { sizes: sizesBytes, workers, memory, directions: request.directions, modes, timers, caches };
+function checkAxes(settings: RunSettings): void {
+  settings.sizesBytes?.forEach(checkSize);
+  settings.workers?.forEach(checkWorkers);
+  const { sizesBytes, workers, memory, directions, modes, timers, caches } = settings;
+  const axes = { sizes: sizesBytes, workers, memory, directions, modes, timers, caches };
   for (const [name, values] of Object.entries(axes)) {
     if (values?.length === 0) throw new PinbenchError("usage", `The list of ${name} is empty.`);
   }
+}
+
+/**
+ * The directions and memory kinds to combine: device memory goes with d2d and nothing else does. What is not given
+ * follows from the other, or from the preset. Throws a usage error where a value that was given would be used in no cell.
+ */
+function resolveRoutes(
+  settings: RunSettings,
+  preset: { directions: readonly Direction[]; memory: readonly Memory[] },
+): { directions: Direction[]; memory: Memory[] } {
+  const { directions: askedDirections, memory: askedMemory } = settings;
+  const wantsDevice = askedMemory?.includes("device") ?? false;
+  const wantsHost = askedMemory?.some((memory) => memory !== "device") ?? false;
+
+  const chosenDirections = new Set<Direction>(
+    askedDirections ?? (wantsDevice && !wantsHost ? [] : preset.directions),
+  );
+  if (askedDirections === null && wantsDevice) chosenDirections.add("d2d");
+  const usesDevice = chosenDirections.has("d2d");
+  const usesHost = [...chosenDirections].some((direction) => direction !== "d2d");
+
+  if (wantsHost && !usesHost) {
+    const unused = hostMemories.filter((memory) => askedMemory?.includes(memory)).join(", ");
+    throw new PinbenchError(
+      "usage",
+      `Direction d2d copies within the device, so memory ${unused} plays no part in it.`,
+      {
+        hint: "Leave --memory out, or add a direction such as h2d.",
+      },
+    );
+  }
+  if (wantsDevice && !usesDevice) {
+    throw new PinbenchError(
+      "usage",
+      "Memory device is only copied by direction d2d, which is not among those asked for.",
+      {
+        hint: "Add d2d to --direction, or leave device out of --memory.",
+      },
+    );
+  }
+  if (wantsDevice && !wantsHost && usesHost) {
+    throw new PinbenchError(
+      "usage",
+      "Memory device leaves the copies between host and device without host memory.",
+      {
+        hint: "Add a memory kind such as pinned, or ask for --direction d2d alone.",
+      },
+    );
+  }
+  const chosenMemory = new Set<Memory>(usesHost ? (askedMemory ?? preset.memory) : []);
+  if (usesDevice) chosenMemory.add("device");
+  return {
+    directions: directions.filter((direction) => chosenDirections.has(direction)),
+    memory: memories.filter((memory) => chosenMemory.has(memory)),
+  };
 }

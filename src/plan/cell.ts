@@ -70,3 +70,22 @@ export function parseCellId(text: string): Cell {
     cache: cache as Cache,
   };
 }
+
+/** Most threads of one team. */
+const maxWorkers = 1024;
+
+/** Throws a usage error for a size that is none. */
+export function checkSize(sizeBytes: number): void {
+  if (Number.isSafeInteger(sizeBytes) && sizeBytes >= 1) return;
+  throw new PinbenchError("usage", `A size cannot be ${sizeBytes}: it is a whole number of bytes from 1 up.`);
+}
+
+/** Throws a usage error for a count of workers that is none. */
+export function checkWorkers(workers: number): void {
+  if (Number.isInteger(workers) && workers >= 1 && workers <= maxWorkers) return;
+  throw new PinbenchError(
+    "usage",
+    `A cell cannot have ${workers} workers: it has from 1 to ${maxWorkers} threads a direction.`,
+    { hint: "More workers than CPUs seldom gain anything; try 1,2,4." },
+  );
+}

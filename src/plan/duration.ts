@@ -1,9 +1,8 @@
 import type { ArenaKind } from "../native/contract.js";
 import type { Memory } from "../settings/choices.js";
+import type { PlannedCell } from "./cells.js";
 import { arenaBytes, type PlannedArenas, threadCount } from "./geometry.js";
-import type { PlannedCell } from "./planned-cells.js";
 import { copiesPerSample, leastSamples, samplesOfRound, warmup } from "./sampling.js";
-import type { Settings } from "./settings.js";
 
 /*
  * The rates below are round figures of a PCIe 5.0 x16 machine, for an estimate and nothing else: no measurement
@@ -51,10 +50,16 @@ export interface DurationEstimate {
 
 /** How long the plan takes, roughly, all devices one after the other. */
 export function estimateDuration(
-  plan: { cells: readonly PlannedCell[]; arenas: PlannedArenas; settings: Settings; deviceCount: number },
+  plan: {
+    cells: readonly PlannedCell[];
+    arenas: PlannedArenas;
+    stopping: { budgetNs: number; samplesPerCell: number | null };
+    verify: boolean;
+    deviceCount: number;
+  },
   emulated: boolean,
 ): DurationEstimate {
-  const { stopping, verify } = plan.settings;
+  const { stopping, verify } = plan;
   let measuringNs = 0;
   for (const cell of plan.cells) measuringNs += cellNs(cell, stopping.samplesPerCell, verify, emulated);
   const setUpNs = plan.deviceCount * ((emulated ? 0 : contextNs) + allocationNs(plan.arenas));

@@ -1,18 +1,28 @@
-import type { PresetName } from "../settings/presets.js";
-import { resolveAxes } from "./axes.js";
-import { listCells } from "./cell-list.js";
+import { type PresetName, presets } from "../settings/presets.js";
+import type { RunSettings } from "../settings/settings.js";
+import { type ResolvedAxes, resolveAxes } from "./axes.js";
+import { parseCellId } from "./cell.js";
+import { combine, listCells, measurableCells, type PlannedCell } from "./cells.js";
 import { type DurationEstimate, estimateDuration } from "./duration.js";
-import { type Draft, doesNotFit, firstThatFits } from "./fit.js";
-import { type PlannedArenas, planArenas } from "./geometry.js";
-import { findExcess, pinnedLimitBytes } from "./limits.js";
-import { type MemoryNeed, memoryNeed } from "./memory-need.js";
-import { combine, measurableCells, type PlannedCell } from "./planned-cells.js";
-import type { PlanDevice, PlanFacts, PlanRequest } from "./request.js";
-import { resolveSettings, type Settings, type Stopping } from "./settings.js";
+import type { PlanDevice, PlanFacts } from "./facts.js";
+import { type MemoryNeed, memoryNeed, type PlannedArenas, planArenas } from "./geometry.js";
+import { doesNotFit, type Excess, findExcess, firstThatFits, pinnedLimitBytes } from "./limits.js";
+
+/** When a cell has been measured enough. */
+export interface Stopping {
+  /** Relative half-width of the median's interval at which a cell has converged. */
+  precision: number;
+  /** Measuring time of the whole sweep. */
+  budgetNs: number;
+  /** A fixed count instead; null where precision and budget decide. */
+  samplesPerCell: number | null;
+}
 
 /** What a run will do, decided before it touches the device. */
 export interface Plan {
-  /** The preset that filled in what the request left open; null where it left nothing open or listed its cells. */
+  /** What was asked for. */
+  settings: RunSettings;
+  /** The preset that filled in what the settings left open; null where they left nothing open or list their cells. */
   preset: PresetName | null;
   /** In the order of measuring; those with a `skipReason` are only listed. */
   cells: PlannedCell[];
@@ -23,65 +33,61 @@ export interface Plan {
   /** Most bytes that any part of the run may pin. */
   maxPinnedBytes: number;
   stopping: Stopping;
-  staging: Settings["staging"];
-  verify: boolean;
-  seed: number;
   /** What the preset left out on this machine and why, and warnings about what was asked for. */
   notes: string[];
 }
 
 /**
- * The cells to measure and the memory they need. Pure: the same request and facts give the same plan.
- * Throws PinbenchError: "usage" for a request that makes no sense, "limit" for one that needs more than there is,
- * "unavailable" for a missing device, "unsupported" where none of the cells can be measured here.
+ * The cells to measure and the memory they need. Pure: the same settings and facts give the same plan.
+ * Throws PinbenchError: "usage" for settings that make no sense together, "limit" for those that need more than there
+ * is, "unavailable" for a missing device, "unsupported" where none of the cells can be measured here.
  */
-export function plan(request: PlanRequest, facts: PlanFacts): Plan {
-  const settings = resolveSettings(request);
-  const { preset, devices, notes, draft } = choose(request, settings, facts);
+export function plan(settings: RunSettings, facts: PlanFacts): Plan {
+  const { preset, devices, notes, draft } =
+    settings.cells === null ? fromAxes(settings, facts) : fromList(settings, settings.cells, facts);
   const { cells, measurable, arenas, need } = draft;
+  const { precision, samplesPerCell } = settings;
+  const budgetNs = settings.budgetNs ?? presets[settings.preset ?? "default"].budgetNs;
+  const stopping = { precision, budgetNs, samplesPerCell };
+  const work = { cells: measurable, arenas, stopping, verify: settings.verify, deviceCount: devices.length };
   return {
+    settings,
     preset,
     cells,
     arenas,
-    estimate: {
-      ...need,
-      ...estimateDuration(
-        { cells: measurable, arenas, settings, deviceCount: devices.length },
-        facts.emulated,
-      ),
-    },
+    estimate: { ...need, ...estimateDuration(work, facts.emulated) },
     maxPinnedBytes: pinnedLimitBytes(facts, settings.maxPinnedBytes),
-    stopping: settings.stopping,
-    staging: settings.staging,
-    verify: settings.verify,
-    seed: settings.seed,
+    stopping,
     notes,
   };
 }
 
-interface PlanDraft extends Draft {
+interface Draft {
   cells: PlannedCell[];
   measurable: PlannedCell[];
   arenas: PlannedArenas;
   need: MemoryNeed;
+  /** Null where it fits this machine. */
+  excess: Excess | null;
 }
 
 interface Choice {
   preset: PresetName | null;
   devices: readonly PlanDevice[];
   notes: string[];
-  draft: PlanDraft;
+  draft: Draft;
 }
 
-/** The cells, from the list or the axes. A list is taken as it is or not at all. */
-function choose(request: PlanRequest, settings: Settings, facts: PlanFacts): Choice {
-  if (request.cells != null) {
-    const { devices, cells, notes } = listCells(request.cells, facts);
-    const draft = draftOf(cells, devices, settings, facts);
-    if (draft.excess !== null) throw doesNotFit(draft.excess);
-    return { preset: null, devices, notes, draft };
-  }
-  const resolved = resolveAxes(request, facts);
+/** A list is taken as it is or not at all. */
+function fromList(settings: RunSettings, ids: readonly string[], facts: PlanFacts): Choice {
+  const { devices, cells, notes } = listCells(ids.map(parseCellId), facts);
+  const draft = draftOf(cells, devices, settings, facts);
+  if (draft.excess !== null) throw doesNotFit(draft.excess);
+  return { preset: null, devices, notes, draft };
+}
+
+function fromAxes(settings: RunSettings, facts: PlanFacts): Choice {
+  const resolved: ResolvedAxes = resolveAxes(settings, facts);
   const { axes, preset } = resolved;
   const notes = [...resolved.notes];
   const draft = firstThatFits(
@@ -96,11 +102,14 @@ function choose(request: PlanRequest, settings: Settings, facts: PlanFacts): Cho
 function draftOf(
   cells: PlannedCell[],
   devices: readonly PlanDevice[],
-  settings: Settings,
+  settings: RunSettings,
   facts: PlanFacts,
-): PlanDraft {
+): Draft {
   const measurable = measurableCells(cells);
-  const arenas = planArenas(measurable, settings.staging);
+  const arenas = planArenas(measurable, {
+    chunkBytes: settings.stagingChunkBytes,
+    slots: settings.stagingSlots,
+  });
   const need = memoryNeed(arenas);
   const sizesBytes = cells.map((cell) => cell.sizeBytes);
   const excess = findExcess({ sizesBytes, devices, need }, facts, settings.maxPinnedBytes);

@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import type { DeviceFacts } from "../native/contract.js";
+import type { PlannedCell } from "../plan/cells.js";
 import type { Plan } from "../plan/plan.js";
-import type { PlannedCell } from "../plan/planned-cells.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 import type { Fact } from "./header.js";
 import { factLines, joinBlocks } from "./terminal-text.js";

@@ -1,4 +1,16 @@
 import { z } from "zod";
+import {
+  backendNames,
+  caches,
+  directions,
+  directionsMoved,
+  memories,
+  modes,
+  timers,
+} from "../settings/choices.js";
+import { presetNames } from "../settings/presets.js";
+import type { RunSettings } from "../settings/settings.js";
+import { runSettings } from "../settings/table.js";
 
 /**
  * The result document, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates decimal GB/s; what is not
@@ -12,7 +24,7 @@ const finite = z.number();
 /** A name that is printed as it is: control characters would act on a terminal. */
 const printable = z.string().regex(/^\P{Cc}*$/u, "it holds control characters");
 
-const directionMoved = z.enum(["h2d", "d2h", "d2d"]);
+const directionMoved = z.enum(directionsMoved);
 
 export const errorSchema = z.object({
   code: z.string(),
@@ -135,7 +147,7 @@ const distributionSchema = z.object({
 
 const statsSchema = z.object({
   /** "sum": both directions of a bidir cell together; throughput cells only. */
-  direction: z.enum(["h2d", "d2h", "d2d", "sum"]),
+  direction: z.enum([...directionsMoved, "sum"]),
   samples: count,
   bandwidthGBps: distributionSchema,
   /** Half the interval's width over the median of the bandwidth; null without an interval. */
@@ -168,18 +180,38 @@ const mismatchSchema = z.object({
   mismatchedBytes: count,
 });
 
+/** What was asked for: the values of the table of settings, null where it was left open. */
+export const settingsSchema = z.object({
+  ...Object.fromEntries(Object.entries(runSettings).map(([key, { kind }]) => [key, settingSchema(kind)])),
+  /** Where each value came from that is no default. */
+  origins: z.record(z.string(), z.enum(["flag", "configuration", "caller"])),
+}) as unknown as z.ZodType<RunSettings>;
+
+function settingSchema({ json, choices }: (typeof runSettings)[keyof typeof runSettings]["kind"]): z.ZodType {
+  const { type, isList, orWord } = json;
+  const types = {
+    integer: count,
+    number: finite.nonnegative(),
+    boolean: z.boolean(),
+    string: choices === undefined ? z.string() : z.enum(choices),
+    object: z.record(z.string(), z.unknown()),
+  };
+  const one = isList ? z.array(types[type]) : types[type];
+  return (orWord === undefined ? one : z.union([z.literal(orWord), one])).nullable();
+}
+
 export const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
 
 export const cellResultSchema = z.object({
   id: printable,
   device: count,
-  direction: z.enum(["h2d", "d2h", "bidir", "d2d"]),
-  memory: z.enum(["pageable", "staged", "pinned", "registered", "write-combined", "mapped", "device"]),
+  direction: z.enum(directions),
+  memory: z.enum(memories),
   sizeBytes: count,
   workers: count,
-  mode: z.enum(["throughput", "latency"]),
-  timer: z.enum(["wall", "event"]),
-  cache: z.enum(["cold", "warm"]),
+  mode: z.enum(modes),
+  timer: z.enum(timers),
+  cache: z.enum(caches),
   workerKind: z.literal("thread"),
   placement: z.object({ numaNode: count.nullable(), cpus: z.array(count) }).nullable(),
   pages: z
@@ -232,7 +264,7 @@ export const resultSchema = z.object({
     status: z.enum(["running", "complete", "aborted", "failed"]),
     error: errorSchema.nullable(),
   }),
-  backend: z.enum(["cuda", "emulated"]),
+  backend: z.enum(backendNames),
   /** Set for the emulated device: its figures are no GPU's. */
   notice: z.string().nullable(),
   driverVersion: z.string().nullable(),
@@ -244,7 +276,7 @@ export const resultSchema = z.object({
   /** What pinbench was to measure. */
   plan: z
     .object({
-      preset: z.enum(["quick", "default", "shmoo"]).nullable(),
+      preset: z.enum(presetNames).nullable(),
       precision: z.number().positive(),
       budgetNs: nanoseconds,
       /** A fixed count of samples a cell; null where precision and budget decide. */
@@ -261,6 +293,8 @@ export const resultSchema = z.object({
       estimatedDeviceBytes: count,
       /** What the preset left out on this machine, and why. */
       notes: z.array(z.string()),
+      /** All that was asked for. Absent in results of pinbench 0.1.0. */
+      settings: settingsSchema.nullish(),
     })
     .nullable(),
   coldStart: z.array(coldStartSchema),

@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import { type List, listEntries } from "./units.js";
 
 /*
  * Every enumeration of a cell once, in the order in which plans and tables list its values. Types and the documents'
@@ -41,16 +42,36 @@ export type BackendName = (typeof backendNames)[number];
 export const backendChoices = ["auto", ...backendNames] as const;
 export type BackendChoice = (typeof backendChoices)[number];
 
+/** What a run's result is printed or written as. */
+export const reportFormats = ["table", "json", "csv", "markdown"] as const;
+export type ReportFormat = (typeof reportFormats)[number];
+
+/** What a comparison is printed or written as. */
+export const comparisonFormats = [
+  "table",
+  "json",
+  "markdown",
+  "junit",
+  "github",
+  "bmf",
+  "benchmark-action",
+] as const;
+export type ComparisonFormat = (typeof comparisonFormats)[number];
+
+/** What a tuning is printed as. */
+export const tuningFormats = ["table", "json", "python", "env"] as const;
+export type TuningFormat = (typeof tuningFormats)[number];
+
 /**
- * The entries of a list such as "pinned,pageable", each once and in the order of `choices`; `what` names them in the
- * message ("memory kind"). Throws a usage error that lists the choices.
+ * The entries of a list such as "pinned,pageable" or ["pinned", "pageable"], each once and in the order of `choices`;
+ * `what` names them in the message ("memory kind"). Throws a usage error that lists the choices.
  */
 export function parseChoices<Choice extends string>(
-  text: string,
+  given: List<Choice>,
   what: string,
   choices: readonly Choice[],
 ): Choice[] {
-  const entries = text.split(",").map((entry) => entry.trim());
+  const entries = listEntries(given);
   const known: readonly string[] = choices;
   const unknown = entries.find((entry) => !known.includes(entry));
   if (unknown !== undefined) {

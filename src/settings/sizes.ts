@@ -1,22 +1,28 @@
 import { PinbenchError } from "../errors.js";
-import { parseSize } from "./units.js";
+import { type List, listEntries, parseSize, type Quantity } from "./units.js";
 
 /** More sizes than anyone reads; a range that would give more is most likely a slip. */
 export const maxSizes = 1000;
 
 /**
  * Bytes of a list of sizes and ranges, ascending and each once: "64KiB,1MiB", "1KiB..64MiB*2" (each size the one
- * before times 2) and "1MiB..16MiB+1MiB" (steps of 1 MiB). A range's end belongs to it where a step hits it.
+ * before times 2) and "1MiB..16MiB+1MiB" (steps of 1 MiB). A range's end belongs to it where a step hits it. Entries of
+ * an array may be numbers of bytes.
  * Throws a usage error for what is no size, a range that never reaches its end, and more than 1000 sizes.
  */
-export function parseSizes(text: string): number[] {
+export function readSizes(given: List<Quantity>): number[] {
   const sizes = new Set<number>();
-  for (const entry of text.split(",")) {
-    const parsed = entry.includes("..") ? parseRange(entry.trim()) : [parseSize(entry)];
-    for (const sizeBytes of parsed) sizes.add(sizeBytes);
-    if (sizes.size > maxSizes) throw tooManySizes(text);
+  for (const entry of listEntries(given)) {
+    for (const sizeBytes of readEntry(entry)) sizes.add(sizeBytes);
+    if (sizes.size > maxSizes) throw tooManySizes([given].flat().join(","));
   }
   return [...sizes].sort((a, b) => a - b);
+}
+
+function readEntry(entry: string | number): number[] {
+  if (typeof entry === "string" && entry.includes("..")) return parseRange(entry);
+  if (typeof entry === "number" && Number.isSafeInteger(entry) && entry >= 1) return [entry];
+  return [parseSize(String(entry))];
 }
 
 function parseRange(text: string): number[] {

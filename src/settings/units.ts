@@ -1,5 +1,19 @@
 import { PinbenchError } from "../errors.js";
 
+/** A size or a share: a number, or text with a unit such as "64KiB" or "5%". */
+export type Quantity = string | number;
+
+/** Text with commas, one entry, or an array. */
+export type List<Entry> = string | Entry | readonly Entry[];
+
+/** The entries of a list one by one: text is divided at commas and trimmed, what is no text stays as it is. */
+export function listEntries<Entry>(given: List<Entry>): (string | Entry)[] {
+  const entries = (Array.isArray(given) ? given : [given]) as (string | Entry)[];
+  return entries.flatMap((entry): (string | Entry)[] =>
+    typeof entry === "string" ? entry.split(",").map((part) => part.trim()) : [entry],
+  );
+}
+
 /** Bytes a unit, by its name in lower case: IEC prefixes are binary, SI prefixes decimal (IEC 80000-13). */
 const bytesPerUnit: Readonly<Record<string, bigint>> = {
   "": 1n,
@@ -132,22 +146,18 @@ export function parsePercent(text: string): number {
 }
 
 /**
- * The numbers of a list such as "1,2,4", ascending and each once; `what` names them in the message ("workers").
- * Throws a usage error for an entry that is not a whole number of at least 1.
+ * The numbers of a list such as "1,2,4" or [1, 2, 4], ascending and each once; `what` names them in the message
+ * ("workers"). Throws a usage error for an entry that is not a whole number of at least 1.
  */
-export function parseCounts(text: string, what: string): number[] {
-  const counts = text.split(",").map((entry) => {
-    const count = /^\d+$/.test(entry.trim()) ? Number(entry) : Number.NaN;
-    if (!(count >= 1 && Number.isSafeInteger(count))) {
-      throw new PinbenchError(
-        "usage",
-        `"${entry.trim()}" is not a number of ${what}: that is a whole number from 1 up.`,
-        {
-          hint: "Write for example 1,2,4.",
-        },
-      );
-    }
-    return count;
+export function readCounts(given: List<Quantity>, what: string): number[] {
+  const counts = listEntries(given).map((entry) => {
+    const count = /^\d+$/.test(String(entry)) ? Number(entry) : Number.NaN;
+    if (count >= 1 && Number.isSafeInteger(count)) return count;
+    throw new PinbenchError(
+      "usage",
+      `"${entry}" is not a number of ${what}: that is a whole number from 1 up.`,
+      { hint: "Write for example 1,2,4." },
+    );
   });
   return [...new Set(counts)].sort((a, b) => a - b);
 }

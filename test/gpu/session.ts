@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "vitest";
-import { choosePlacement } from "../../src/measure/placement.js";
+import { choosePlacement } from "../../src/host/placement.js";
 import { type Backend, openBackend } from "../../src/native/backend.js";
 import type { MeasureRequest, NativeSession } from "../../src/native/contract.js";
 import { loadAddon } from "../../src/native/load.js";

@@ -1,29 +1,51 @@
 import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../compare/comparison.js";
+import { defaultSignificance, type Rule } from "../compare/rule.js";
 import { ExitCode } from "../errors.js";
-import type { ComparisonFormat } from "../report/comparison/format-names.js";
 import { comparisonFormatOfPath, renderComparison } from "../report/comparison/formats.js";
 import { githubStepSummary } from "../report/comparison/github.js";
 import { cannotWrite } from "../results/output-error.js";
 import { checkWritable } from "../results/store.js";
-import { plainChalk, stdoutChalk } from "./colour.js";
-import type { ComparisonFlags } from "./comparison-options.js";
+import type { ComparisonFormat } from "../settings/choices.js";
+import type { Configuration } from "../settings/configuration.js";
+import type { CommandSettings } from "../settings/table.js";
+import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
+import { chosenFormat } from "./asked-settings.js";
 import { deliver } from "./deliver.js";
-import { keepInputs } from "./keep-inputs.js";
-import { chosenFormat } from "./option-values.js";
+import { keepInputs } from "./output-paths.js";
+import { plainChalk, stdoutChalk } from "./terminal.js";
+
+/** What `compare` and `check` have in common: how to judge, and where to. */
+type JudgingFlags = CommandSettings<"compare">;
+
+/** By what to judge: flags win over the configuration. */
+export function ruleOf(flags: JudgingFlags, configuration: Configuration): Rule {
+  return {
+    significance: flags.significance ?? configuration.significance ?? defaultSignificance,
+    thresholds: mergeThresholds(configuredThresholds(flags, configuration), ...flags.thresholds),
+    allowMismatch: flags.allowMismatch,
+    strict: flags.strict ?? configuration.strict ?? false,
+  };
+}
+
+/** A flag for all cells wins over all that the configuration says of some of them. */
+function configuredThresholds(flags: JudgingFlags, { thresholds }: Configuration): Thresholds {
+  const isForAll = flags.thresholds.some((part) => part.default !== undefined);
+  return isForAll ? { ...thresholds, memory: {}, direction: {}, cells: [] } : thresholds;
+}
 
 /** Where a comparison is to go, checked before anything is measured. */
-export interface ComparisonOutputs {
+interface ComparisonOutputs {
   format: ComparisonFormat;
   files: { path: string; format: ComparisonFormat }[];
 }
 
 /** `inputs` are what the command reads, which no output may be. */
 export async function comparisonOutputs(
-  flags: ComparisonFlags,
+  flags: JudgingFlags,
   inputs: readonly string[],
 ): Promise<ComparisonOutputs> {
-  const format = chosenFormat(flags) ?? "table";
+  const format = chosenFormat(flags);
   const files = flags.output.map((path) => ({ path, format: comparisonFormatOfPath(path) }));
   await keepInputs(flags.output, inputs);
   for (const { path } of files) await checkWritable(path);
@@ -34,7 +56,7 @@ export async function comparisonOutputs(
 export async function deliverComparison(
   comparison: Comparison,
   { format, files }: ComparisonOutputs,
-  flags: ComparisonFlags,
+  flags: JudgingFlags,
 ): Promise<ExitCode> {
   const delivery = {
     stdout: () => renderComparison(comparison, format, stdoutChalk(flags)),
@@ -44,7 +66,7 @@ export async function deliverComparison(
     })),
     besides: format === "github" ? [() => writeStepSummary(comparison)] : [],
   };
-  await deliver(delivery, { debug: flags.debug ?? false });
+  await deliver(delivery, flags);
   return exitCodes[comparison.outcome];
 }
 

@@ -1,6 +1,30 @@
-import { readlink, realpath } from "node:fs/promises";
+import { readdir, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { PinbenchError } from "../errors.js";
+import { errorCode, PinbenchError } from "../errors.js";
+import { makeFolder, removeEmptyFolders } from "../results/make-folder.js";
+import { cannotWrite } from "../results/output-error.js";
+import { notEmpty } from "../results/run-folder.js";
+import { checkWritable } from "../results/store.js";
+
+/**
+ * A folder for new runs must be empty, or not there yet: nothing but `check --update` ever replaces a baseline.
+ * Finds out before measuring whether it can be written, and leaves nothing behind.
+ */
+export async function checkNewFolder(path: string): Promise<void> {
+  const failed = (error: unknown) => {
+    throw cannotWrite(path || '""', error);
+  };
+  const names = await readdir(path).catch((error: unknown) =>
+    errorCode(error) === "ENOENT" ? [] : failed(error),
+  );
+  if (names.length > 0) throw notEmpty(path);
+  const made = await makeFolder(path).catch(failed);
+  try {
+    await checkWritable(join(path, "run.json"));
+  } finally {
+    await removeEmptyFolders(made);
+  }
+}
 
 /**
  * An output must not be what a command reads, nor lie in a folder that it reads: it would be overwritten, or taken for

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { PinbenchError } from "../errors.js";
 import { readTextFile } from "../text-file.js";
@@ -20,25 +21,16 @@ const packageName = "package.json";
  * or the root; null without one. Files are read as JSON, never run. Throws a usage error.
  */
 export async function findConfigFile(folder: string): Promise<ConfigFile | null> {
-  // Loaded here, so that only commands that search pay for it.
-  const { lilconfig } = await import("lilconfig");
-  const parse = (path: string, text: string) =>
-    basename(path) === packageName ? parsePackage(text, shownPath(path)) : parseJson(text, shownPath(path));
-  const { search } = lilconfig("pinbench", {
-    searchPlaces: [configName, packageName],
-    packageProp: "pinbench",
-    loaders: { ".json": parse },
-    ignoreEmptySearchPlaces: false,
-    cache: false,
-  });
-  const found = await search(folder).catch(async (error: unknown) => {
-    if (!(error instanceof PinbenchError)) await sayWhatCannotBeRead(folder);
-    throw error;
-  });
-  if (found === null) return null;
-  if (found.isEmpty) throw empty(shownPath(found.filepath));
-  const key = basename(found.filepath) === packageName ? "pinbench" : null;
-  return { path: found.filepath, key, value: found.config };
+  for (let above = resolve(folder); ; above = dirname(above)) {
+    const ownFile = join(above, configName);
+    if (existsSync(ownFile)) return readConfigFile(ownFile, null);
+    const packageFile = join(above, packageName);
+    if (existsSync(packageFile)) {
+      const value = await readPackage(packageFile);
+      if (value !== null) return { path: packageFile, key: "pinbench", value };
+    }
+    if (above === homedir() || above === dirname(above)) return null;
+  }
 }
 
 /** The file that `--config` names: JSON whatever its name, but for package.json, whose key pinbench is taken. */
@@ -81,25 +73,17 @@ function parseJson(text: string, name: string): unknown {
   }
 }
 
-/** A package.json that does not speak of pinbench is no business of ours, broken or not. */
-function parsePackage(text: string, name: string): unknown {
-  if (!text.includes('"pinbench"')) return {};
+/** What package.json says below the key; null where it does not speak of pinbench, broken or not. */
+async function readPackage(path: string): Promise<unknown> {
+  const name = shownPath(path);
+  const text = await readTextFile(name);
+  if (!text.includes('"pinbench"')) return null;
   const value = parseJson(text, name);
-  return isObject(value) ? value : {};
+  return isObject(value) ? (value.pinbench ?? null) : null;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Goes where a search went that failed, since the system names the file for some of its errors only. */
-async function sayWhatCannotBeRead(folder: string): Promise<void> {
-  for (let above = resolve(folder); ; above = dirname(above)) {
-    for (const path of [join(above, configName), join(above, packageName)]) {
-      if (existsSync(path)) await readTextFile(shownPath(path));
-    }
-    if (above === dirname(above)) return;
-  }
 }
 
 function empty(name: string): PinbenchError {

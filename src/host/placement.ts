@@ -1,6 +1,7 @@
 import { PinbenchError } from "../errors.js";
-import { allowedCpus, usableCpuCount } from "../host/cpus.js";
-import { cpusOfNode, numaNodeOfPciDevice, numaNodes } from "../host/numa.js";
+import type { NumaChoice } from "../settings/kinds.js";
+import { allowedCpus, usableCpuCount } from "./cpus.js";
+import { cpusOfNode, numaNodeOfPciDevice, numaNodes } from "./numa.js";
 
 /** Where workers run and their memory comes from. */
 export interface Placement {
@@ -10,8 +11,6 @@ export interface Placement {
   /** As many of them as the cgroup's quota lets run at once. */
   threads: number;
 }
-
-export type NumaChoice = "local" | number;
 
 /**
  * `local` is the device's own node, where it is known and has CPUs that this process may use; else no restriction.

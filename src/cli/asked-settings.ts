@@ -1,0 +1,75 @@
+import { PinbenchError } from "../errors.js";
+import type { Start } from "../measure/document.js";
+import type { Configuration } from "../settings/configuration.js";
+import type { Given } from "../settings/setting.js";
+import { fillRunSettings, type RunSettings } from "../settings/settings.js";
+import { runSettings } from "../settings/table.js";
+
+/** A command as it was called. */
+export interface Invocation<Settings> {
+  /** What stands without a flag, such as a folder. */
+  operands: readonly string[];
+  /** Every setting of the command: as it was given, else its default. */
+  settings: Settings;
+  /** The settings that flags gave. */
+  given: Partial<Settings>;
+  start: Start;
+}
+
+/**
+ * What `run` and `baseline` are asked to measure: flags win over the configuration, and it wins over the defaults.
+ * Reads the ids of cells from stdin where "-" stands for them.
+ */
+export async function askedRunSettings(
+  given: Given<typeof runSettings>,
+  configuration: Configuration,
+): Promise<RunSettings> {
+  const isOnStdin = given.cells?.join() === "-";
+  const cells = isOnStdin ? { cells: runSettings.cells.kind.read(await readStdin()) } : {};
+  return fillRunSettings(
+    { origin: "configuration", given: configuration.plan },
+    { origin: "flag", given: { ...given, ...cells } },
+  );
+}
+
+/** What `--json` and `--format` ask for together. Throws a usage error where they contradict each other. */
+export function chosenFormat<Format extends string>({
+  json,
+  format,
+}: {
+  json: boolean;
+  format: Format | null;
+}): Format | "json" | "table" {
+  if (json && format !== null && format !== "json") {
+    throw new PinbenchError("usage", `--json and --format ${format} contradict each other.`, {
+      hint: "Leave one of them out.",
+    });
+  }
+  return json ? "json" : (format ?? "table");
+}
+
+/** Most that anybody pipes in takes about a MiB; what is far beyond is something else. 16 MiB. */
+const stdinLimitBytes = 16 * 1024 ** 2;
+
+/** The ids of cells. As a stream, for stdin may be a socket, which /dev/stdin does not open. */
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  try {
+    for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      total += chunk.length;
+      if (total > stdinLimitBytes) break;
+    }
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
+    throw new PinbenchError("usage", `cannot read the cell ids from stdin: ${reason}.`, {
+      hint: "Pipe them in, one a line.",
+      cause,
+    });
+  }
+  if (total <= stdinLimitBytes) return Buffer.concat(chunks).toString("utf8");
+  throw new PinbenchError("usage", "stdin holds more than 16 MiB, and no run has that many cells.", {
+    hint: "Pipe in the ids alone, one a line.",
+  });
+}

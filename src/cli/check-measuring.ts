@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ComparisonRequest, compare, findSuspects, type ResultSet } from "../compare/compare.js";
+import type { Comparison } from "../compare/comparison.js";
+import { findDifferences } from "../compare/differences.js";
+import { type RunFigures, runFigures } from "../compare/figures.js";
+import { measureInFreshProcesses } from "../measure/fresh-process.js";
+import { jsonReport } from "../report/json.js";
+import { counted } from "../report/wording.js";
+import { presets } from "../settings/presets.js";
+import type { RunSettings } from "../settings/settings.js";
+import { entry } from "./baseline-command.js";
+
+export interface CheckMeasuringOptions {
+  baseline: ResultSet;
+  /** With the cells to measure. */
+  settings: RunSettings & { cells: readonly string[] };
+  /** First processes, and as many to confirm. */
+  runs: number;
+  /** How long to wait before these, for what disturbs the machine to pass. */
+  confirmAfterNs: number;
+  signal: AbortSignal;
+  onProgress: (text: string) => void;
+}
+
+/** The measuring part of a check: first processes, then fresh ones for what looks slower. */
+export class CheckMeasuring {
+  /** The documents of the first processes, as JSON: what --update and --keep write. */
+  readonly texts: string[] = [];
+  readonly #options: CheckMeasuringOptions;
+
+  constructor(options: CheckMeasuringOptions) {
+    this.#options = options;
+  }
+
+  /** Null where it was interrupted. */
+  async compare(
+    request: Omit<ComparisonRequest, "baseline" | "candidate" | "fresh" | "suspects">,
+  ): Promise<Comparison | null> {
+    const { baseline, settings, signal } = this.#options;
+    const first: RunFigures[] = [];
+    // The machine will not become the baseline's by measuring on.
+    const isOtherMachine = () =>
+      findDifferences(baseline.runs, first, request.rule).some(({ blocks }) => blocks);
+    const cells = counted(settings.cells.length, "cell");
+    for await (const document of this.#measure(settings, (run, runs) => `run ${run} of ${runs}, ${cells}`)) {
+      this.texts.push(jsonReport(document));
+      first.push(runFigures(document, null));
+      if (isOtherMachine()) break;
+    }
+    if (signal.aborted) return null;
+    const measured = {
+      ...request,
+      baseline,
+      candidate: { path: null, runs: first },
+      suspects: [],
+      fresh: [],
+    };
+    if (isOtherMachine()) return compare(measured);
+    const suspects = findSuspects(measured);
+    const fresh = await this.#confirm(suspects);
+    return signal.aborted ? null : compare({ ...measured, fresh, suspects });
+  }
+
+  async #confirm(suspects: readonly string[]): Promise<RunFigures[]> {
+    const { settings, confirmAfterNs, signal, onProgress } = this.#options;
+    const fresh: RunFigures[] = [];
+    if (suspects.length === 0) return fresh;
+    const what = counted(suspects.length, "suspect");
+    onProgress(`waiting to measure ${what} again`);
+    // An abort ends the waiting, and then measures nothing.
+    await sleep(confirmAfterNs / 1e6, undefined, { signal }).catch(() => undefined);
+    const confirming = { ...settings, cells: suspects, budgetNs: confirmingBudgetNs(settings, suspects) };
+    for await (const document of this.#measure(
+      confirming,
+      (run, runs) => `measuring ${what} again, run ${run} of ${runs}`,
+    )) {
+      fresh.push(runFigures(document, null));
+    }
+    return fresh;
+  }
+
+  async *#measure(settings: RunSettings, describe: (run: number, runs: number) => string) {
+    const { runs, signal, onProgress } = this.#options;
+    for await (const event of measureInFreshProcesses(settings, runs, { entry, signal })) {
+      if (event.kind === "start") onProgress(describe(event.run + 1, runs));
+      else yield event.document;
+    }
+  }
+}
+
+/** As much time a cell as before: the suspects' part of the whole budget. */
+export function confirmingBudgetNs(
+  { budgetNs, cells }: RunSettings & { cells: readonly string[] },
+  suspects: readonly string[],
+): number {
+  return ((budgetNs ?? presets.default.budgetNs) * suspects.length) / cells.length;
+}

@@ -1,0 +1,220 @@
+import { Argument, Command, Option } from "commander";
+import type { ExitCode } from "../errors.js";
+import { packageVersion } from "../package-facts.js";
+import { optionName, type Setting, type SettingTable } from "../settings/setting.js";
+import { defaultsOf } from "../settings/settings.js";
+import { type CommandSettings, commandSettings } from "../settings/table.js";
+import type { Invocation } from "./asked-settings.js";
+
+/** A command: what help says of it, which settings it takes, and where it is carried out. */
+interface CommandEntry<Name extends keyof typeof commandSettings> {
+  summary: string;
+  operands?: readonly Argument[];
+  /** Printed below the flags. */
+  help?: string;
+  /** Other programs call it, not people. */
+  isHidden?: true;
+  /** Loads what the command needs when it runs, so that help and errors are quick. */
+  load: () => Promise<
+    (invocation: Invocation<CommandSettings<Name>>, program: Command) => Promise<ExitCode | void>
+  >;
+}
+
+const nvbandwidthExamples = `
+Examples:
+  pinbench import nvbandwidth nvbandwidth.json --output old.json   what nvbandwidth -j wrote
+  pinbench compare old.json new.json                               against a run of pinbench's`;
+
+const commands: { readonly [Name in keyof typeof commandSettings]: CommandEntry<Name> } = {
+  run: {
+    summary: "measure copies between host and device, and print GB/s tables",
+    help: `
+Examples:
+  pinbench run                                        the default sweep
+  pinbench run --preset quick                         pageable against pinned, in a second
+  pinbench run --sizes 1MiB..1GiB*4 --memory pinned   one kind, sizes of your own
+  pinbench run --mode latency --sizes 4KiB            microseconds a copy
+  pinbench run --json --output result.json            for programs, and kept`,
+    load: async () => (await import("./run-command.js")).runCommand,
+  },
+  measure: {
+    summary: "measure the settings that stdin has as JSON, for another pinbench process",
+    isHidden: true,
+    load: async () => (await import("./run-command.js")).measureCommand,
+  },
+  check: {
+    summary: "measure a baseline's cells again, and exit with 1 where the machine got slower",
+    help: `
+What is measured, and how, is the baseline's own; the measuring flags override it.
+
+Examples:
+  pinbench baseline baseline --preset quick              once: the machine as it should be
+  pinbench check --baseline baseline                     in CI: exit code 1 where it got slower
+  pinbench check --baseline baseline --format github     with annotations, on GitHub Actions
+  pinbench check --baseline baseline --runs 10 --update  a new baseline, if nothing is slower`,
+    load: async () => (await import("./check-command.js")).checkCommand,
+  },
+  baseline: {
+    summary: "measure in several fresh processes and keep the runs, to check against",
+    operands: [new Argument("<folder>", "a new folder for the runs")],
+    help: `
+Examples:
+  pinbench baseline baseline                     the default sweep, ten times
+  pinbench baseline baseline --memory pinned --sizes 1MiB,64MiB --runs 5`,
+    load: async () => (await import("./baseline-command.js")).baselineCommand,
+  },
+  compare: {
+    summary: "compare two results cell by cell, and exit with 1 where the second one is slower",
+    operands: [
+      new Argument("<baseline>", "a result of `pinbench run --output`, or a folder of several runs"),
+      new Argument("<candidate>", "the same, of now"),
+    ],
+    help: `
+Examples:
+  pinbench compare before.json after.json              one run each: large changes only
+  pinbench compare before/ after/                      folders of several runs: the spread between them counts
+  pinbench compare before/ after/ --threshold 3% --threshold pageable=10%
+  pinbench compare before/ after/ --output report.md --output junit.xml`,
+    load: async () => (await import("./compare-command.js")).compareCommand,
+  },
+  tune: {
+    summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",
+    help: `
+The data are your own Dataset in your own Python (--torch), or a model of a loader that needs no Python
+(--sample-bytes, --data, or both: files that become samples of so many bytes).
+
+Examples:
+  pinbench tune --torch train_data.py:make_dataset --batch-size 64
+  pinbench tune --torch train_data.py:loader --step-time 70ms     a DataLoader, beside a training step of 70 ms
+  pinbench tune --data images/ --batch-size 64                    read the files of a folder
+  pinbench tune --sample-bytes 588KiB --sample-cost 500us --batch-size 64
+  export $(pinbench tune --torch train_data.py:make_dataset --batch-size 64 --format env)`,
+    load: async () => (await import("./tune-command.js")).tuneCommand,
+  },
+  devices: {
+    summary: "list devices, links and limits, and what this build and driver can do",
+    help: `
+Examples:
+  pinbench devices                      what there is to measure here, and what cannot be
+  pinbench devices --json               for programs
+  pinbench devices --backend emulated   without a GPU`,
+    load: async () => (await import("./devices-command.js")).devicesCommand,
+  },
+  "import nvbandwidth": {
+    summary: "the pinned copies and the device-local copy of what `nvbandwidth -j` wrote",
+    operands: [new Argument("<file>", "nvbandwidth's JSON")],
+    help: nvbandwidthExamples,
+    load: async () => (await import("./import-command.js")).importNvbandwidthCommand,
+  },
+  build: {
+    summary: "compile pinbench's native part for this machine, where the one it brings does not load",
+    help: `
+Needs a C++20 compiler, CMake, make, and npm's registry for cmake-js. With nvcc in the path it compiles the kernels too.
+
+Examples:
+  pinbench build               into the package's folder, or else this user's cache
+  CXX=clang++ pinbench build   with another compiler`,
+    load: async () => (await import("./build-command.js")).buildCommand,
+  },
+  completion: {
+    summary: "print a script that completes commands, flags and values in a shell",
+    operands: [new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"])],
+    help: `
+Examples:
+  eval "$(pinbench completion bash)"                                     in ~/.bashrc
+  eval "$(pinbench completion zsh)"                                      in ~/.zshrc, after compinit
+  pinbench completion fish > ~/.config/fish/completions/pinbench.fish    once`,
+    load: async () => (await import("./completion-command.js")).completionCommand,
+  },
+};
+
+/** The command line, with `setExitCode` told what each command came to. */
+export function createProgram(setExitCode: (code: ExitCode) => void): Command {
+  const program = new Command("pinbench")
+    .description("How fast data moves between host memory and a GPU, from pageable and from pinned memory.")
+    .version(packageVersion(), "-V, --version", "print the version; with --json also how it was built")
+    .helpOption("-h, --help", "show help")
+    .exitOverride()
+    // Errors are thrown to main(), which prints them in our own words.
+    .configureOutput({ outputError: () => undefined })
+    .addHelpText(
+      "after",
+      `
+Examples:
+  pinbench run                        the default sweep, as a table
+  pinbench run --help                 its flags, and more examples
+  pinbench --version --json           what this is, for a report of a fault
+
+Exit codes:
+  0 done · 1 something got slower · 2 wrong usage or configuration · 3 no such backend or device · 4 a measurement
+  failed or data came back wrong · 5 not comparable · 6 inconclusive, under --strict · 130 interrupted · 143 terminated`,
+    );
+  for (const name of Object.keys(commands) as (keyof typeof commands)[]) {
+    addCommand(program, name, setExitCode);
+  }
+  return program;
+}
+
+function addCommand<Name extends keyof typeof commandSettings>(
+  program: Command,
+  name: Name,
+  setExitCode: (code: ExitCode) => void,
+): void {
+  const { summary, operands = [], help = "", isHidden = false, load } = commands[name] as CommandEntry<Name>;
+  const [group, ofGroup] = name.split(" ") as [string, string | undefined];
+  const command =
+    ofGroup === undefined
+      ? program.command(name, { hidden: isHidden })
+      : importGroup(program, group).command(ofGroup);
+  command.description(summary).addHelpText("after", help);
+  for (const operand of operands) command.addArgument(operand);
+  const table: SettingTable = commandSettings[name];
+  for (const setting of Object.values(table)) {
+    for (const option of optionsOf(setting, table)) command.addOption(option);
+  }
+  command.action(async () => {
+    const startedAt = new Date();
+    const start = { startedAt, startedMs: performance.now(), argv: process.argv.slice(2) };
+    const given = givenSettings(command, table) as Partial<CommandSettings<Name>>;
+    const settings = { ...defaultsOf(table), ...given } as CommandSettings<Name>;
+    const execute = await load();
+    const exitCode = await execute({ operands: command.args, settings, given, start }, program);
+    if (exitCode !== undefined) setExitCode(exitCode);
+  });
+}
+
+function importGroup(program: Command, name: string): Command {
+  return program
+    .command(name)
+    .description("turn another tool's result into one of pinbench's, so that a baseline is not lost")
+    .addHelpText("after", nvbandwidthExamples);
+}
+
+/** The flag of a setting, and the flag that turns it off again where there is one. */
+function optionsOf(setting: SettingTable[string], table: SettingTable): Option[] {
+  const { flag, help, kind, showsDefault, isRepeatable, helpOfNo, excludes = [] } = setting;
+  const option = new Option(flag, help).conflicts(excludes.map((key) => optionName(table[key]!.flag)));
+  if (kind.form === "choice") option.choices(kind.choices ?? []);
+  else if (kind.form !== "switch") option.argParser(parserOf(kind, isRepeatable));
+  if (showsDefault) option.default(setting.default);
+  if (helpOfNo === undefined) return [option];
+  return [option, new Option(`--no-${flag.slice(2).split(" ")[0]}`, helpOfNo)];
+}
+
+function parserOf({ read, choices }: Setting<unknown, string, unknown>["kind"], isRepeatable = false) {
+  const parse = (text: string, previous: unknown) =>
+    isRepeatable ? [...(previous as unknown[]), read(text)] : read(text);
+  // Completion asks for what may stand in a list.
+  return Object.assign(parse, { choices });
+}
+
+/** What flags gave, by the table's keys. */
+function givenSettings(command: Command, table: SettingTable): Record<string, unknown> {
+  const values = command.opts();
+  return Object.fromEntries(
+    Object.entries(table).flatMap(([key, { flag }]) => {
+      const name = optionName(flag);
+      return command.getOptionValueSource(name) === "cli" ? [[key, values[name]]] : [];
+    }),
+  );
+}

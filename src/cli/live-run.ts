@@ -1,0 +1,92 @@
+import type { RunEvent } from "../measure/rounds.js";
+import type { Run } from "../measure/run.js";
+import type { Plan } from "../plan/plan.js";
+import { renderReport } from "../report/formats.js";
+import { type ProgressState, progressLine } from "../report/progress.js";
+import { writePartial } from "../results/store.js";
+import type { ReportFormat } from "../settings/choices.js";
+import { noter, ProgressLine, plainChalk } from "./terminal.js";
+
+/** A file to write. */
+export interface Output {
+  path: string;
+  format: ReportFormat;
+}
+
+export interface ShowOptions {
+  outputs: readonly Output[];
+  quiet: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * Measures a run to its end, and keeps the progress line alive and every FILE.partial up to date meanwhile. Rejects
+ * with what the run rejects with.
+ */
+export async function showRun(run: Run, plan: Plan, { outputs, quiet, signal }: ShowOptions): Promise<void> {
+  const line = new ProgressLine({ quiet });
+  const partials = new Partials(outputs, (text) => {
+    line.clear();
+    noter({ quiet })(text);
+  });
+  const startedMs = performance.now();
+  try {
+    for await (const event of run.measure(signal)) {
+      if (event.kind === "round") await partials.write(run);
+      else line.update((columns) => progressLine(progressOf(event, run, plan, startedMs), columns));
+    }
+  } finally {
+    line.clear();
+  }
+}
+
+function progressOf(
+  event: Exclude<RunEvent, { kind: "round" }>,
+  { cells }: Run,
+  { stopping }: Plan,
+  startedMs: number,
+): ProgressState {
+  const isVisit = event.kind === "visit";
+  return {
+    round: isVisit ? event.round + 1 : 0,
+    convergedCells: isVisit ? cells.filter(({ outcome }) => outcome === "converged").length : 0,
+    totalCells: cells.length,
+    elapsedNs: (performance.now() - startedMs) * 1e6,
+    budgetNs: stopping.samplesPerCell === null ? stopping.budgetNs : null,
+    activity: isVisit ? null : event.activity,
+    cell: isVisit ? event.progress.cell : null,
+    bandwidthGBps: isVisit ? (event.progress.stats.at(-1)?.bandwidthGBps.median ?? null) : null,
+  };
+}
+
+/** Rewriting every file after every round would take longer than a short round itself. */
+const partialEveryMs = 1000;
+
+/**
+ * What a run has so far, in FILE.partial beside every file that it will write. One that cannot be written is given up
+ * with a note: it must not cost the measurement.
+ */
+class Partials {
+  readonly #outputs: Set<Output>;
+  readonly #note: (text: string) => void;
+  #writtenMs = performance.now();
+
+  constructor(outputs: readonly Output[], note: (text: string) => void) {
+    this.#outputs = new Set(outputs);
+    this.#note = note;
+  }
+
+  async write(run: Run): Promise<void> {
+    if (this.#outputs.size === 0 || performance.now() - this.#writtenMs < partialEveryMs) return;
+    this.#writtenMs = performance.now();
+    const document = run.document();
+    for (const output of this.#outputs) {
+      try {
+        await writePartial(output.path, renderReport(document, output.format, plainChalk()));
+      } catch (error) {
+        this.#outputs.delete(output);
+        this.#note(`${error instanceof Error ? error.message : String(error)} The run goes on without it.`);
+      }
+    }
+  }
+}

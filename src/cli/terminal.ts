@@ -1,0 +1,115 @@
+import { Chalk, type ChalkInstance, supportsColor } from "chalk";
+import { CommanderError } from "commander";
+import { ExitCode, PinbenchError } from "../errors.js";
+import { cannotWrite } from "../results/output-error.js";
+import { writeToStream } from "../results/stream-target.js";
+
+/*
+ * The terminal: data go to stdout, everything else to stderr. Nothing outside src/cli writes to either.
+ */
+
+/**
+ * Colours for stdout: none with --no-color, NO_COLOR (https://no-color.org) or without a terminal; FORCE_COLOR has
+ * the last word, as chalk reads it.
+ */
+export function stdoutChalk(options: { color: boolean }): ChalkInstance {
+  const { NO_COLOR, FORCE_COLOR } = process.env;
+  if (!options.color) return plainChalk();
+  if (FORCE_COLOR === undefined && NO_COLOR) return plainChalk();
+  return new Chalk({ level: supportsColor ? supportsColor.level : 0 });
+}
+
+export function plainChalk(): ChalkInstance {
+  return new Chalk({ level: 0 });
+}
+
+/**
+ * Keeps Node from ending the process with a stack when a stream cannot be written. A reader that closes the pipe early
+ * (`pinbench run | head -1`) has what it wants; what else is wrong with stdout, writeStdout reports.
+ */
+export function surviveStreamErrors(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+}
+
+/**
+ * Writes data to stdout and waits until it is handed over. Rejects with an "output" PinbenchError. Goes past
+ * process.stdout, which takes a write that a full disk has cut short for a whole one.
+ */
+export async function writeStdout(text: string): Promise<void> {
+  try {
+    await writeToStream("/dev/stdout", text);
+  } catch (cause) {
+    throw new PinbenchError("output", cannotWrite("stdout", cause).message, {
+      hint: "Redirect it to another place.",
+      cause,
+    });
+  }
+}
+
+/** Writes lines to stderr that are no errors; none at all with --quiet. */
+export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
+  return (text) => {
+    if (!quiet) process.stderr.write(`pinbench: ${text}\n`);
+  };
+}
+
+/** Says on stderr what went wrong, in one sentence and what to do about it; returns the exit code. */
+export function reportError(error: unknown, options: { debug: boolean }): number {
+  if (error instanceof CommanderError) {
+    // Help and version are "errors" of commander's with exit code 0; they have been printed already.
+    if (error.exitCode === 0) return ExitCode.ok;
+    if (error.code !== "commander.help") {
+      const message = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+      writeError(`${message}${/[.?)]$/.test(message) ? "" : "."}`, "See pinbench --help.");
+    }
+    return ExitCode.usage;
+  }
+  const isOurs = error instanceof PinbenchError;
+  writeError(
+    error instanceof Error ? error.message : String(error),
+    isOurs ? error.hint : "This is a fault in pinbench; --debug shows where.",
+  );
+  if (options.debug) process.stderr.write(`${describeStack(error)}\n`);
+  return isOurs ? error.exitCode : ExitCode.measurement;
+}
+
+function writeError(message: string, hint: string | null): void {
+  // What takes several lines has its hint on lines of its own.
+  const separator = message.includes("\n") ? "\n" : " ";
+  process.stderr.write(`pinbench: ${message}${hint === null ? "" : `${separator}${hint}`}\n`);
+}
+
+function describeStack(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? "" : `\ncaused by: ${describeStack(error.cause)}`;
+  const location = "location" in error ? ` at ${String(error.location)}` : "";
+  return `${error.stack ?? error.message}${location}${cause}`;
+}
+
+/** Redrawing more often would only flicker. */
+const redrawMs = 100;
+/** Where the terminal does not tell its width, which it may say is 0. */
+const usualColumns = 80;
+const clearLine = "\r\u001b[2K";
+
+/** The live line on stderr; nothing at all where stderr is no terminal. */
+export class ProgressLine {
+  readonly #isLive: boolean;
+  #drawnMs = 0;
+
+  constructor(options: { quiet: boolean }) {
+    this.#isLive = process.stderr.isTTY === true && !options.quiet;
+  }
+
+  /** `text` makes a line of at most so many columns. */
+  update(text: (columns: number) => string): void {
+    const nowMs = performance.now();
+    if (!this.#isLive || nowMs - this.#drawnMs < redrawMs) return;
+    this.#drawnMs = nowMs;
+    process.stderr.write(clearLine + text((process.stderr.columns || usualColumns) - 1));
+  }
+
+  clear(): void {
+    if (this.#isLive && this.#drawnMs > 0) process.stderr.write(clearLine);
+  }
+}

@@ -1,0 +1,74 @@
+import { usableCpuCount } from "../host/cpus.js";
+import { hostRecord } from "../host/host-record.js";
+import { choosePlacement } from "../host/placement.js";
+import { type Backend, openBackend } from "../native/backend.js";
+import type { BuildInfo, DeviceFacts } from "../native/contract.js";
+import { loadAddon } from "../native/load.js";
+import type { FailedCandidate } from "../native/load-error.js";
+import type { PlanFacts } from "../plan/facts.js";
+import { type Plan, plan } from "../plan/plan.js";
+import type { HostRecord } from "../results/schema.js";
+import type { RunSettings } from "../settings/settings.js";
+
+/** A run that is ready to be measured. */
+export interface PreparedRun {
+  plan: Plan;
+  backend: Backend;
+  build: BuildInfo;
+  host: HostRecord;
+  /** Compiled modules that are there and do not load. */
+  passedOver: readonly FailedCandidate[];
+  /** The devices that the plan measures. */
+  devices: DeviceFacts[];
+}
+
+/** All that comes before measuring: what is wrong with the settings is found here. Throws PinbenchError. */
+export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
+  const { addon, emulatedLibraryPath, passedOver } = loadAddon();
+  const backend = await openBackend(settings.backend, { addon, emulatedLibraryPath });
+  const { build } = addon;
+  const host = { ...hostRecord(), ...statedCache(settings) };
+  const planned = plan(settings, planFacts(backend, build, host));
+  const devices = backend.facts.devices.filter(({ ordinal }) =>
+    planned.cells.some((cell) => cell.device === ordinal),
+  );
+  for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa);
+  return { plan: planned, backend, build, host, passedOver, devices };
+}
+
+/** A cold pool that is sized by a wrong cache is either not cold or needlessly large. */
+function statedCache({ lastLevelCacheBytes, origins }: RunSettings): Partial<HostRecord> {
+  if (lastLevelCacheBytes === null) return {};
+  const isConfigured = origins.lastLevelCacheBytes === "configuration";
+  return { lastLevelCacheBytes, lastLevelCacheSource: isConfigured ? "configuration" : "--llc" };
+}
+
+/**
+ * What the plan is made from: known without opening a device, so that a dry run touches none. Whether a driver
+ * really loads the kernels shows when its context is open; cells that it cannot serve are skipped then.
+ */
+function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): PlanFacts {
+  const { devices, emulated } = backend.facts;
+  return {
+    devices: devices.map((device) => ({ ...device, freeMemoryBytes: null })),
+    cpusUsable: usableCpuCount(),
+    lastLevelCacheBytes: host.lastLevelCacheBytes,
+    memoryAvailableBytes: host.memoryAvailableBytes,
+    emulated,
+    kernelsOff: kernelsOff(backend, build),
+    eventTimerOff: eventTimerOff(backend),
+  };
+}
+
+/** Why this build has no kernels; null where it has, or needs none. */
+export function kernelsOff({ facts }: Backend, build: BuildInfo): string | null {
+  if (facts.emulated || build.kernels) return null;
+  return "this build has no kernels: nvcc was not found when it was compiled";
+}
+
+/** Why the event timer cannot be used with this driver; null where it can. */
+export function eventTimerOff({ facts }: Backend): string | null {
+  return facts.missingSymbols.includes("cuStreamWaitValue32_v2")
+    ? "the driver lacks cuStreamWaitValue32_v2, which holds a stream until all is enqueued"
+    : null;
+}

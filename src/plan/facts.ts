@@ -1,0 +1,58 @@
+import { PinbenchError } from "../errors.js";
+import type { DeviceFacts } from "../native/contract.js";
+
+/** What the plan needs to know of a device. */
+export type PlanDevice = Pick<
+  DeviceFacts,
+  "ordinal" | "name" | "totalMemoryBytes" | "l2CacheBytes" | "canMapHostMemory"
+> & {
+  /** Null before its session is open; the total then stands in. */
+  freeMemoryBytes: number | null;
+};
+
+/** What the plan needs to know of the machine. */
+export interface PlanFacts {
+  /** Every device of the driver. */
+  devices: readonly PlanDevice[];
+  /** CPUs of the affinity mask within the cgroup's quota. */
+  cpusUsable: number;
+  lastLevelCacheBytes: number;
+  /** Within the cgroup's limit. */
+  memoryAvailableBytes: number;
+  /** Device memory is host memory then, and counts as such. */
+  emulated: boolean;
+  /** Why mapped cells cannot be measured; null where they can. */
+  kernelsOff: string | null;
+  /** Why cells with the event timer cannot be measured; null where they can. */
+  eventTimerOff: string | null;
+}
+
+/** The devices of these ordinals, in the driver's order. Throws "unavailable" for one that is not there, and for none. */
+export function selectDevices({ devices }: PlanFacts, ordinals: readonly number[] | "all"): PlanDevice[] {
+  const present = devices.map((device) => device.ordinal);
+  const wanted = ordinals === "all" ? present : ordinals;
+  const missing = wanted.find((ordinal) => !present.includes(ordinal));
+  if (missing !== undefined) {
+    const there = present.length === 0 ? "no device" : `only ${present.join(", ")}`;
+    throw new PinbenchError("unavailable", `There is no device ${missing}: the driver reports ${there}.`, {
+      hint: "`pinbench devices` lists them.",
+    });
+  }
+  const selected = devices.filter((device) => wanted.includes(device.ordinal));
+  if (selected.length === 0) throw new PinbenchError("unavailable", "There is no device to measure.");
+  return selected;
+}
+
+/** Worker counts above the CPUs that may run at once. */
+export function beyondCpus(workers: readonly number[], cpusUsable: number): number[] {
+  return workers.filter((count) => count > Math.max(1, cpusUsable));
+}
+
+/** What is said of such counts where they were asked for. */
+export function turnsNote(tooMany: readonly number[], cpusUsable: number): string {
+  return `${tooMany.join(", ")} workers: ${describeCpus(cpusUsable)}, so they take turns and their figures suffer.`;
+}
+
+export function describeCpus(cpusUsable: number): string {
+  return cpusUsable === 1 ? "only 1 CPU is usable" : `only ${cpusUsable} CPUs are usable`;
+}

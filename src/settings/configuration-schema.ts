@@ -1,0 +1,171 @@
+import { z } from "zod";
+import { PinbenchError } from "../errors.js";
+import { directions, memories } from "./choices.js";
+import type { Kind } from "./kinds.js";
+import { type Given, optionName, type SettingTable } from "./setting.js";
+import { runSettings } from "./table.js";
+import { parseThreshold } from "./thresholds.js";
+
+/**
+ * pinbench.config.json. Values are written as on the command line and read by the settings' own kinds.
+ * schema/config-v1.json is generated from here (`npm run schema`).
+ */
+
+type Written = string | number | (string | number)[];
+
+/** An object without any other keys. */
+function section<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject(shape, {
+    error: ({ code }) => (code === "unrecognized_keys" ? "is not a known key" : "must be an object"),
+  });
+}
+
+/** A value that a function reads from text or from a number; `allowed` completes "must be …". */
+function readAs<Value>(shape: z.ZodType<Written>, allowed: string, read: (given: Written) => Value) {
+  return shape
+    .transform((given, context) => {
+      try {
+        return read(given);
+      } catch (error) {
+        if (!(error instanceof PinbenchError)) throw error;
+        const message = `is wrong: ${error.message.replace(/\.$/, "")}`;
+        context.addIssue({ code: "custom", message, params: { hint: error.hint } });
+        return z.NEVER;
+      }
+    })
+    .describe(`${allowed.charAt(0).toUpperCase()}${allowed.slice(1)}.`);
+}
+
+function trueOrFalse(description: string) {
+  return z.boolean({ error: "must be true or false" }).describe(description);
+}
+
+/** What a configuration may say of a setting of this kind. */
+function schemaOf({ form, allowed, choices, read }: Kind<unknown, Written>, help: string): z.ZodType {
+  const error = `must be ${allowed}`;
+  switch (form) {
+    case "switch":
+      return trueOrFalse(`Whether to ${help}.`);
+    case "choice":
+      return z.enum(choices ?? [], { error });
+    case "text":
+      return readAs(z.string({ error }), allowed, read);
+    case "value":
+      return readAs(z.union([z.string(), z.number()], { error }), allowed, read);
+    case "list": {
+      const both = `${allowed}, as text with commas or as an array`;
+      const error = `must be ${both}`;
+      const entry = choices === undefined ? z.union([z.string(), z.number()]) : z.enum(choices);
+      const list = z.array(entry).min(1, { error });
+      return readAs(z.union([z.string(), z.number(), list], { error }), both, read);
+    }
+  }
+}
+
+/** A table's settings by the names of their options; what comes out has the table's keys. */
+export function sectionOf<Table extends SettingTable>(table: Table) {
+  const entries = Object.entries(table).map(([key, { flag, kind, help }]) => ({
+    key,
+    name: optionName(flag),
+    schema: schemaOf(kind, help).exactOptional(),
+  }));
+  const shape = Object.fromEntries(entries.map(({ name, schema }) => [name, schema]));
+  const keyOf = new Map(entries.map(({ key, name }) => [name, key]));
+  const schema = section(shape).transform(
+    (options) =>
+      Object.fromEntries(
+        Object.entries(options).map(([name, value]) => [keyOf.get(name), value]),
+      ) as Given<Table>,
+  );
+  return { schema, names: [...keyOf.keys()] };
+}
+
+/** A configuration lists no cells: their ids are the command line's own, or a caller's. */
+const { cells: _, ...planTable } = runSettings;
+
+const plan = sectionOf(planTable);
+
+/** What to measure and how, as `plan` of a configuration or a caller of the library writes it. */
+export const planSchema = plan.schema.describe("What to measure where no flag of the same name says.");
+
+const share = readAs(
+  z.union([z.string(), z.number()], { error: "must be a share such as 5% or 0.05" }),
+  "a share such as 5% or 0.05",
+  (given) => parseThreshold(String(given)),
+);
+const sharesOf = (names: readonly string[]) =>
+  section(Object.fromEntries(names.map((name) => [name, share.exactOptional()])));
+const floor = (unit: string) => {
+  const error = `must be a number of ${unit} from 0 up`;
+  return z.number({ error }).nonnegative({ error }).describe(`Smaller changes never count; ${unit}.`);
+};
+
+export const thresholdsSchema = section({
+  default: share.exactOptional(),
+  memory: sharesOf(memories).exactOptional(),
+  direction: sharesOf(directions).exactOptional(),
+  cells: z
+    .record(z.string(), share, { error: "must be an object of patterns and shares" })
+    .describe("By a pattern of cell ids, in which * stands for any characters. The first that matches wins.")
+    .exactOptional(),
+  floorGBps: floor("decimal GB/s").exactOptional(),
+  floorUs: floor("microseconds a copy").exactOptional(),
+}).describe(
+  "The drop that counts as one, relative to the baseline: cells' before memory's before direction's before default.",
+);
+
+const path = { error: "must be a path" };
+const count = { error: "must be a whole number from 1 up" };
+const chance = { error: "must be a number above 0 and up to 0.5" };
+
+export const configurationSchema = section({
+  $schema: z.string({ error: "must be text" }).describe("For editors; pinbench ignores it.").exactOptional(),
+  plan: planSchema.exactOptional(),
+  baseline: z
+    .string(path)
+    .min(1, path)
+    .describe("Path of the baseline, from the folder of this file.")
+    .exactOptional(),
+  runs: z
+    .int(count)
+    .min(1, count)
+    .describe("Fresh processes that pinbench check measures with, and as many to confirm.")
+    .exactOptional(),
+  thresholds: thresholdsSchema.exactOptional(),
+  significance: z
+    .number(chance)
+    .gt(0, chance)
+    .max(0.5, chance)
+    .describe("The chance, over all cells, that a drop is called one where there is none.")
+    .exactOptional(),
+  strict: trueOrFalse("Whether what cannot be decided fails.").exactOptional(),
+});
+
+/** A configuration as it was read, with the table's keys in `plan`. */
+export type ConfigurationFile = z.infer<typeof configurationSchema>;
+
+/** The keys of each section, by its path in the file. */
+export const knownKeys: Readonly<Record<string, readonly string[]>> = {
+  "": Object.keys(configurationSchema.shape),
+  plan: plan.names,
+  thresholds: Object.keys(thresholdsSchema.shape),
+  "thresholds.memory": memories,
+  "thresholds.direction": directions,
+};
+
+/**
+ * The JSON Schema (draft 2020-12) of pinbench.config.json, as shipped in schema/config-v1.json. It knows the shape;
+ * what the text of a value may say, such as "64KiB", pinbench alone checks.
+ */
+export function configurationJsonSchema(): Record<string, unknown> {
+  const { $schema, ...body } = z.toJSONSchema(configurationSchema, { target: "draft-2020-12", io: "input" });
+  return {
+    $schema,
+    $id: "urn:pinbench:schema:config-v1",
+    title: "pinbench configuration, version 1",
+    description:
+      "pinbench.config.json, or the key pinbench of package.json. Flags win over it. Values are written as on the " +
+      "command line: sizes as 64KiB, shares as 5%, durations as 8s; lists as text with commas or as arrays.",
+    ...body,
+  };
+}

@@ -1,0 +1,146 @@
+import { dirname, resolve } from "node:path";
+import type { z } from "zod";
+import { PinbenchError } from "../errors.js";
+import {
+  type ConfigFile,
+  findConfigFile,
+  readConfigFile,
+  shownPath,
+  workingDirectory,
+} from "./config-file.js";
+import type { ConfigurationFile } from "./configuration-schema.js";
+import type { Given } from "./setting.js";
+import type { runSettings } from "./table.js";
+import { defaultThresholds, mergeThresholds, type Thresholds } from "./thresholds.js";
+
+/** What a configuration says, read; null for what it leaves open. */
+export interface Configuration {
+  /** Absolute; null where there is none. */
+  path: string | null;
+  plan: Given<typeof runSettings>;
+  /** Absolute. */
+  baseline: string | null;
+  runs: number | null;
+  /** Over the defaults. */
+  thresholds: Thresholds;
+  significance: number | null;
+  strict: boolean | null;
+}
+
+/** The configuration where no file is read. */
+export const noConfiguration: Configuration = {
+  path: null,
+  plan: {},
+  baseline: null,
+  runs: null,
+  thresholds: defaultThresholds,
+  significance: null,
+  strict: null,
+};
+
+/**
+ * Reads the file that `config` names, none where it is false, else the nearest from `cwd` upwards. Throws a usage error
+ * that names the file, the key and what may stand there.
+ */
+export async function loadConfiguration(
+  { config }: { config: string | false | null },
+  cwd?: string,
+): Promise<Configuration> {
+  if (config === false) return noConfiguration;
+  const folder = cwd ?? workingDirectory();
+  const file =
+    config === null ? folder && (await findConfigFile(folder)) : await readConfigFile(config, folder);
+  return file ? interpret(file) : noConfiguration;
+}
+
+/** One line for stderr: figures must not depend on a file that nobody knows of. */
+export function configurationNote(path: string): string {
+  return `Using the configuration ${shownPath(path)}.`;
+}
+
+async function interpret(file: ConfigFile): Promise<Configuration> {
+  // zod takes longer to load than all of a command's start: it is loaded for those who have a configuration.
+  const { configurationSchema, knownKeys } = await import("./configuration-schema.js");
+  const parsed = configurationSchema.safeParse(file.value);
+  if (!parsed.success) {
+    const above = file.key === null ? [] : [file.key];
+    throw refuse(`In ${shownPath(file.path)}, `, above, parsed.error.issues[0]!, knownKeys);
+  }
+  const { plan, baseline, runs, thresholds, significance, strict } = parsed.data;
+  return {
+    path: file.path,
+    plan: plan ?? {},
+    baseline: baseline === undefined ? null : resolve(dirname(file.path), baseline),
+    runs: runs ?? null,
+    thresholds: thresholdsOf(thresholds),
+    significance: significance ?? null,
+    strict: strict ?? null,
+  };
+}
+
+/** A section of a configuration over the defaults; there the patterns of cells are keys, here an ordered list. */
+export function thresholdsOf({
+  cells,
+  ...rest
+}: NonNullable<ConfigurationFile["thresholds"]> = {}): Thresholds {
+  const patterns = Object.entries(cells ?? {}).map(([pattern, threshold]) => ({ pattern, threshold }));
+  return mergeThresholds(defaultThresholds, { ...rest, cells: patterns });
+}
+
+type KnownKeys = Readonly<Record<string, readonly string[]>>;
+
+/** A usage error for the first thing that is wrong: where it is, what may stand there and what was likely meant. */
+export function refuse(
+  place: string,
+  above: readonly string[],
+  issue: z.core.$ZodIssue,
+  knownKeys: KnownKeys,
+): PinbenchError {
+  const isUnknownKey = issue.code === "unrecognized_keys";
+  const at = isUnknownKey ? [...issue.path, issue.keys[0]!] : issue.path;
+  const where = [...above, ...at].join(".");
+  const hint = isUnknownKey
+    ? suggestion(issue.path.join("."), issue.keys[0]!, knownKeys)
+    : issue.code === "custom" && issue.params?.hint;
+  const message = `${place}${where || "the whole"} ${issue.message}.`;
+  return new PinbenchError("usage", message, hint ? { hint } : {});
+}
+
+/** The key that was most likely meant: of this section, or of any, for a plan's key is soon one level too high. */
+function suggestion(section: string, key: string, knownKeys: KnownKeys): string {
+  const within = nearest(key, knownKeys[section] ?? []);
+  const dotted = (name: string, of: string) => (of === "" ? name : `${of}.${name}`);
+  if (within !== null) return `Did you mean ${dotted(within, section)}?`;
+  const other = Object.keys(knownKeys).find((name) => knownKeys[name]!.includes(key));
+  if (other !== undefined) return `Did you mean ${dotted(key, other)}?`;
+  return `Known here are ${(knownKeys[section] ?? []).join(", ")}.`;
+}
+
+/** The one of `words` that `typed` was most likely meant to be, or null; case, "-" and "_" do not count. */
+function nearest(typed: string, words: readonly string[]): string | null {
+  const ranked = words
+    .map((word) => ({ word, edits: editDistance(plain(typed), plain(word)) }))
+    .sort((a, b) => a.edits - b.edits);
+  const [best] = ranked;
+  // In a short word one edit is already much.
+  const mostEdits = Math.max(1, Math.floor(plain(typed).length / 3));
+  return best !== undefined && best.edits <= mostEdits ? best.word : null;
+}
+
+function plain(word: string): string {
+  return word.toLowerCase().replaceAll(/[-_]/g, "");
+}
+
+/** Characters to insert, delete or replace to make `a` into `b` (Levenshtein). */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; ++i) {
+    const row = [i];
+    for (let j = 1; j <= b.length; ++j) {
+      const replaced = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, previous[j]! + 1, row[j - 1]! + 1));
+    }
+    previous = row;
+  }
+  return previous[b.length]!;
+}

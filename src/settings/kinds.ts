@@ -1,0 +1,265 @@
+import { PinbenchError } from "../errors.js";
+import { parseChoices } from "./choices.js";
+import { readSizes } from "./sizes.js";
+import { parseThresholdFlag, type Thresholds } from "./thresholds.js";
+import {
+  type List,
+  listEntries,
+  parseDuration,
+  parsePercent,
+  parseSize,
+  type Quantity,
+  readCounts,
+} from "./units.js";
+
+/**
+ * How the values of a setting are written, by whomever: the command line gives text, a configuration and a caller of the
+ * library give what `Given` says, and `read` makes the value that pinbench works with.
+ */
+export interface Kind<Value, Given> {
+  /** What a configuration may hold: one value, text alone, a list, a name of `choices`, or true and false. */
+  readonly form: "value" | "text" | "list" | "choice" | "switch";
+  /** Completes "must be …" in messages. */
+  readonly allowed: string;
+  readonly choices?: readonly string[];
+  /** What its value is in JSON: a list of that where `isList`; or else this word. */
+  readonly json: {
+    readonly type: "integer" | "number" | "boolean" | "string" | "object";
+    isList?: true;
+    orWord?: string;
+  };
+  /** Throws a usage error for what makes no sense. */
+  read(given: Given): Value;
+}
+
+export const size: Kind<number, Quantity> = {
+  form: "value",
+  allowed: "a size such as 64MiB",
+  json: { type: "integer" },
+  read: numberOr(parseSize, (value) => Number.isSafeInteger(value) && value >= 1),
+};
+
+export const sizes: Kind<readonly number[], List<Quantity>> = {
+  form: "list",
+  allowed: "sizes such as 64KiB or 1KiB..64MiB*2",
+  json: { type: "integer", isList: true },
+  read: readSizes,
+};
+
+/** A share above 0 and at most a half. */
+export const share: Kind<number, Quantity> = {
+  form: "value",
+  allowed: "a share such as 1% or 0.01",
+  json: { type: "number" },
+  read: numberOr(parsePercent, (value) => value > 0 && value <= 0.5),
+};
+
+/** Nanoseconds. */
+export const duration: Kind<number, string> = {
+  form: "text",
+  allowed: "a duration such as 8s or 500ms",
+  json: { type: "number" },
+  read: parseDuration,
+};
+
+/** Nanoseconds, a day at most. */
+export const wait: Kind<number, string> = { ...duration, read: parseWait };
+
+/** Nanoseconds, more than none and a day at most. */
+export const time: Kind<number, string> = { ...duration, read: parseTime };
+
+/** How long a training step takes in nanoseconds, or "auto" for about a ResNet-50's. */
+export const stepTime: Kind<number | "auto", string> = {
+  ...duration,
+  json: { type: "number", orWord: "auto" },
+  read: (text) => (text === "auto" ? text : parseTime(text)),
+};
+
+/** Whole numbers of something from 1 up, ascending and each once. */
+export function counts(what: string): Kind<readonly number[], List<Quantity>> {
+  return {
+    form: "list",
+    allowed: `numbers of ${what}`,
+    json: { type: "integer", isList: true },
+    read: (given) => readCounts(given, what),
+  };
+}
+
+/** The drop that counts as one, for all cells or for some of them. */
+export const threshold: Kind<Partial<Thresholds>, string> = {
+  form: "text",
+  allowed: "a threshold such as 5% or pageable=10%",
+  json: { type: "object" },
+  read: parseThresholdFlag,
+};
+
+/** The chance of a false alarm. */
+export const significance: Kind<number, Quantity> = {
+  form: "value",
+  allowed: "a number above 0 and up to 0.5",
+  json: { type: "number" },
+  read: (given) => {
+    const level = Number(given);
+    if (String(given).trim() !== "" && level > 0 && level <= 0.5) return level;
+    throw new PinbenchError("usage", `"${given}" is not a significance: that lies above 0 and up to 0.5.`, {
+      hint: "Write for example --significance 0.01.",
+    });
+  },
+};
+
+/** A whole number without further limits; the table's bounds say more. */
+export function wholeNumber(what: string): Kind<number, Quantity> {
+  return {
+    form: "value",
+    allowed: `a ${what}`,
+    json: { type: "integer" },
+    read: numberOr(
+      (text) => {
+        if (/^\d{1,16}$/.test(text)) return Number(text);
+        throw new PinbenchError("usage", `"${text}" is not a ${what}: that is a whole number.`);
+      },
+      (value) => Number.isSafeInteger(value) && value >= 0,
+    ),
+  };
+}
+
+/** A whole number within limits. */
+export function count(what: string, least: number, most: number): Kind<number, Quantity> {
+  return {
+    form: "value",
+    allowed: `a ${what}`,
+    json: { type: "integer" },
+    read: (given) => {
+      const value = typeof given === "number" ? given : /^\d{1,7}$/.test(given) ? Number(given) : -1;
+      if (Number.isInteger(value) && value >= least && value <= most) return value;
+      throw new PinbenchError(
+        "usage",
+        `"${given}" is not a ${what}: that is a whole number from ${least} to ${most}.`,
+      );
+    },
+  };
+}
+
+/** One of several names. */
+export function choice<const Choice extends string>(choices: readonly Choice[]): Kind<Choice, Choice> {
+  return {
+    form: "choice",
+    allowed: `one of ${choices.join(", ")}`,
+    choices,
+    json: { type: "string" },
+    read: (given) => given,
+  };
+}
+
+/** Some of several names, each once and in the order of `choices`; `what` names them in messages. */
+export function choicesOf<const Choice extends string>(
+  what: string,
+  choices: readonly Choice[],
+): Kind<readonly Choice[], List<Choice>> {
+  return {
+    form: "list",
+    allowed: `of ${choices.join(", ")}`,
+    choices,
+    json: { type: "string", isList: true },
+    read: (given) => parseChoices(given, what, choices),
+  };
+}
+
+/** Ordinals of devices, or all of them. */
+export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
+  form: "list",
+  allowed: "devices such as 0, or all",
+  json: { type: "integer", isList: true, orWord: "all" },
+  read: (given) => {
+    if (given === "all") return given;
+    const entries = listEntries(given);
+    const wrong = entries.find((entry) => !/^\d{1,4}$/.test(String(entry)));
+    if (wrong === undefined) return [...new Set(entries.map(Number))];
+    throw new PinbenchError("usage", `"${wrong}" is not a device number.`, {
+      hint: "Write for example 0 or 0,1, or all; pinbench devices lists them.",
+    });
+  },
+};
+
+/** "local" is each device's own NUMA node; a number is the node's. */
+export type NumaChoice = "local" | number;
+
+export const numaNode: Kind<NumaChoice, Quantity> = {
+  form: "value",
+  allowed: "local or a node's number",
+  json: { type: "integer", orWord: "local" },
+  read: (given) => {
+    if (given === "local") return given;
+    if (/^\d{1,4}$/.test(String(given))) return Number(given);
+    throw new PinbenchError("usage", `"${given}" is not a NUMA node.`, {
+      hint: "Write local, or a node's number such as 0.",
+    });
+  },
+};
+
+/** Ids of cells; whether each is one is for the plan to say. */
+export const cellIds: Kind<readonly string[], string | readonly string[]> = {
+  form: "list",
+  allowed: "ids of cells",
+  json: { type: "string", isList: true },
+  read: (given) => (typeof given === "string" ? given.split(/[\s,]+/).filter((id) => id !== "") : [...given]),
+};
+
+/** A path, a name, or other text that is taken as it is. */
+export const text: Kind<string, string> = {
+  form: "text",
+  allowed: "text",
+  json: { type: "string" },
+  read: (given) => given,
+};
+
+export const trueOrFalse: Kind<boolean, boolean> = {
+  form: "switch",
+  allowed: "true or false",
+  json: { type: "boolean" },
+  read: (given) => given,
+};
+
+/** Keyword arguments of a Python function: an object, as JSON on the command line. */
+export const keywords: Kind<Record<string, unknown>, string | Record<string, unknown>> = {
+  form: "value",
+  allowed: "an object",
+  json: { type: "object" },
+  read: (given) => (typeof given === "string" ? parseKeywords(given) : given),
+};
+
+/** Reads a number that makes sense as it is, and anything else as the command line does. */
+function numberOr(parse: (text: string) => number, makesSense: (value: number) => boolean) {
+  return (given: Quantity): number =>
+    typeof given === "number" && makesSense(given) ? given : parse(String(given));
+}
+
+const mostWaitNs = 24 * 3600e9;
+
+function parseWait(text: string): number {
+  const waitNs = parseDuration(text);
+  if (waitNs <= mostWaitNs) return waitNs;
+  throw new PinbenchError("usage", `"${text}" is too long to wait: a day is the most.`);
+}
+
+function parseTime(text: string): number {
+  const timeNs = parseWait(text);
+  if (timeNs > 0) return timeNs;
+  throw new PinbenchError("usage", `"${text}" is no time at all.`);
+}
+
+function parseKeywords(text: string): Record<string, unknown> {
+  const wrong = (cause?: unknown) =>
+    new PinbenchError("usage", `--kwargs takes a JSON object, and ${text} is none.`, {
+      hint: `Write for example '{"root": "data", "train": true}'.`,
+      cause,
+    });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw wrong(cause);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong();
+  return value as Record<string, unknown>;
+}

@@ -1,0 +1,108 @@
+import { PinbenchError } from "../errors.js";
+import {
+  type Bounds,
+  type Given,
+  type Options,
+  optionName,
+  type SettingTable,
+  type Values,
+} from "./setting.js";
+import { runSettings, saidByCellIds, type tuneSettings } from "./table.js";
+
+/** Where a value came from; what is absent is a default. */
+export type Origin = "flag" | "configuration" | "caller";
+
+/**
+ * What the user asked of a run: the one object that flags, configuration or a caller fill, that the plan and the result
+ * carry, and that other processes get as JSON.
+ */
+export type RunSettings = Values<typeof runSettings> & {
+  origins: Partial<Record<keyof typeof runSettings, Origin>>;
+};
+
+/** What the user asked of a search for a loader's settings. */
+export type TuneSettings = Values<typeof tuneSettings>;
+
+/** A run's settings as a configuration or a caller writes them. */
+export type RunSettingOptions = Options<typeof runSettings>;
+
+/** What one of the three ways of giving settings gave. */
+export interface Source {
+  origin: Origin;
+  given: Given<typeof runSettings>;
+}
+
+/** What nobody said. */
+export function defaultsOf<Table extends SettingTable>(table: Table): Values<Table> {
+  return Object.fromEntries(
+    Object.entries(table).map(([key, setting]) => [key, setting.default]),
+  ) as Values<Table>;
+}
+
+/**
+ * A run's settings from what was given: later sources win over earlier ones, and all win over the defaults. `cells` wins
+ * over all that the ids say themselves, but which devices a configuration names. Throws a usage error for a figure out
+ * of its bounds.
+ */
+export function fillRunSettings(...sources: readonly Source[]): RunSettings {
+  const settings: RunSettings = { ...defaultsOf(runSettings), origins: {} };
+  for (const { origin, given } of sources) {
+    for (const key of Object.keys(given) as (keyof typeof runSettings)[]) settings.origins[key] = origin;
+    Object.assign(settings, given);
+  }
+  if (settings.cells !== null) {
+    const defaults = defaultsOf(runSettings);
+    for (const key of saidByCellIds.filter((key) => key !== "devices")) {
+      Object.assign(settings, { [key]: defaults[key] });
+      delete settings.origins[key];
+    }
+  }
+  checkBounds(runSettings, settings);
+  return settings;
+}
+
+/**
+ * Settings of an earlier run, with what is given now in their place. A precision or a budget that is given says when a
+ * cell has been measured enough, which a fixed count of samples of that run would leave without effect.
+ */
+export function overrideSettings(earlier: RunSettings, { origin, given }: Source): RunSettings {
+  const isStoppingGiven = given.precision !== undefined || given.budgetNs !== undefined;
+  const settings: RunSettings = {
+    ...earlier,
+    ...(isStoppingGiven ? { samplesPerCell: null } : {}),
+    ...given,
+    origins: { ...earlier.origins },
+  };
+  for (const key of Object.keys(given) as (keyof typeof runSettings)[]) settings.origins[key] = origin;
+  checkBounds(runSettings, settings);
+  return settings;
+}
+
+/**
+ * What a caller or a configuration wrote, read by each setting's own kind; keys without a value are as good as none.
+ * The shape is as `schema` of configuration.ts has found it. Throws a usage error for what makes no sense.
+ */
+export function readOptions<Table extends SettingTable>(table: Table, options: Options<Table>): Given<Table> {
+  const given: Record<string, unknown> = {};
+  const written = options as Readonly<Record<string, unknown>>;
+  for (const [key, { flag, kind }] of Object.entries(table)) {
+    const value = written[optionName(flag)];
+    if (value !== undefined) given[key] = kind.read(value);
+  }
+  return given as Given<Table>;
+}
+
+function checkBounds(table: SettingTable, values: Readonly<Record<string, unknown>>): void {
+  for (const [key, { bounds }] of Object.entries(table)) {
+    const value = values[key];
+    if (bounds !== undefined && value !== null) checkFigure(bounds, value as number);
+  }
+}
+
+function checkFigure({ name, least, most, allowed, isWhole }: Bounds, value: number): void {
+  if (value >= least && value <= most && (!isWhole || Number.isInteger(value))) return;
+  throw new PinbenchError(
+    "usage",
+    `The ${name} cannot be ${value}: it is ${isWhole ? "a whole number " : ""}${allowed}.`,
+  );
+}

@@ -1,0 +1,383 @@
+import {
+  backendChoices,
+  caches,
+  comparisonFormats,
+  directions,
+  memories,
+  modes,
+  reportFormats,
+  timers,
+  tuningFormats,
+} from "./choices.js";
+import * as kind from "./kinds.js";
+import { presetNames } from "./presets.js";
+
+import { type Bounds, repeatable, type SettingTable, setting, type Values } from "./setting.js";
+
+/*
+ * Every setting of every command, once. Flags, the configuration's keys, the library's options, the settings that a
+ * result carries and the help follow from here. Keys have their units in their names; times are nanoseconds.
+ */
+
+const MiB = 1024 * 1024;
+const wholeFrom = (name: string, least: number, most: number, allowed: string): Bounds => ({
+  name,
+  least,
+  most,
+  allowed,
+  isWhole: true,
+});
+
+const backend = setting(
+  "--backend <name>",
+  "auto takes the GPU, and the emulated device where there is none",
+  kind.choice(backendChoices),
+  { default: "auto", showsDefault: true },
+);
+
+/** What the ids of `cells` say; none of these goes together with it. */
+export const saidByCellIds = [
+  "devices",
+  "preset",
+  "sizesBytes",
+  "workers",
+  "memory",
+  "directions",
+  "modes",
+  "timers",
+  "caches",
+] as const;
+
+/** What to measure: what is null is for the preset to say, or has a default in the plan. */
+export const cellSettings = {
+  backend,
+  devices: setting("--device <list>", "devices to measure: 0, 0,1 or all", kind.devices, {
+    default: [0],
+    showsDefault: true,
+  }),
+  preset: setting("--preset <name>", "what to measure where no flag says", kind.choice(presetNames)),
+  sizesBytes: setting(
+    "--sizes <list>",
+    "copy sizes: 64KiB,1MiB or 1KiB..64MiB*2 or 1MiB..16MiB+1MiB",
+    kind.sizes,
+  ),
+  workers: setting("--workers <list>", "threads that copy at once: 1,2,4", kind.counts("workers")),
+  memory: setting("--memory <list>", `of ${memories.join(", ")}`, kind.choicesOf("memory kind", memories)),
+  directions: setting(
+    "--direction <list>",
+    `of ${directions.join(", ")}`,
+    kind.choicesOf("direction", directions),
+  ),
+  modes: setting("--mode <list>", `of ${modes.join(", ")}`, kind.choicesOf("mode", modes), {
+    default: ["throughput"],
+  }),
+  timers: setting("--timer <list>", `of ${timers.join(", ")}`, kind.choicesOf("timer", timers), {
+    default: ["wall"],
+  }),
+  caches: setting("--cache <list>", `of ${caches.join(", ")}`, kind.choicesOf("cache state", caches), {
+    default: ["cold"],
+  }),
+  cells: setting(
+    "--cells <ids>",
+    "exactly these cells, by their ids (d0/h2d/pinned/1048576/w1/throughput/wall/cold,…), or - for stdin",
+    kind.cellIds,
+    { excludes: saidByCellIds },
+  ),
+} as const;
+
+/** How to measure it: what repetitions of a run share with it. */
+export const measuringSettings = {
+  /** Relative half-width of the median's interval at which a cell has converged. */
+  precision: setting("--precision <percent>", "how narrow the median's interval must be (1%)", kind.share, {
+    default: 0.01,
+    bounds: {
+      name: "precision",
+      least: Number.MIN_VALUE,
+      most: 0.5,
+      allowed: "above 0 and up to 0.5",
+      isWhole: false,
+    },
+  }),
+  /** Null takes the preset's. */
+  budgetNs: setting(
+    "--budget <time>",
+    "time for measuring the whole sweep (8s; quick 250ms)",
+    kind.duration,
+    {
+      bounds: {
+        name: "time budget",
+        least: 0,
+        most: 86_400e9,
+        allowed: "from 0 to 24 hours, in ns",
+        isWhole: false,
+      },
+    },
+  ),
+  samplesPerCell: setting(
+    "--samples <count>",
+    "a fixed number of samples a cell instead",
+    kind.wholeNumber("number of samples"),
+    { bounds: wholeFrom("number of samples", 1, 1e6, "from 1 to 1 000 000") },
+  ),
+  stagingChunkBytes: setting(
+    "--staging-chunk <size>",
+    "slot size of the staged copies' rings (2MiB)",
+    kind.size,
+    { default: 2 * MiB, bounds: wholeFrom("staging chunk", 4096, 256 * MiB, "from 4 KiB to 256 MiB") },
+  ),
+  stagingSlots: setting(
+    "--staging-slots <count>",
+    "slots of a ring (3)",
+    kind.wholeNumber("number of staging slots"),
+    // With one slot there is nothing for a copy to overlap with.
+    { default: 3, bounds: wholeFrom("number of staging slots", 2, 64, "from 2 to 64") },
+  ),
+  verify: setting("--verify", "compare what was copied", kind.trueOrFalse, {
+    default: true,
+    showsDefault: true,
+    helpOfNo: "do not compare what was copied",
+  }),
+  seed: setting("--seed <number>", "seed of the test pattern (1)", kind.wholeNumber("seed"), {
+    default: 1,
+    bounds: wholeFrom("seed", 0, Number.MAX_SAFE_INTEGER, "from 0 to 2^53 - 1"),
+  }),
+  /** Null is a quarter of the memory available. */
+  maxPinnedBytes: setting(
+    "--max-pinned <size>",
+    "most memory to pin (a quarter of what is available)",
+    kind.size,
+    { bounds: wholeFrom("limit of pinned bytes", 0, Number.MAX_SAFE_INTEGER, "from 0 up") },
+  ),
+  /** Null is what the system says. */
+  lastLevelCacheBytes: setting(
+    "--llc <size>",
+    "last-level cache, where the system misreports it (as VMs do)",
+    kind.size,
+  ),
+  numa: setting("--numa <node>", "local, or the node to run on and take memory from", kind.numaNode, {
+    default: "local",
+    showsDefault: true,
+  }),
+} as const;
+
+/** What to measure and how. */
+export const runSettings = { ...cellSettings, ...measuringSettings } as const;
+
+/** How `compare` and `check` judge. */
+export const judgingSettings = {
+  /** Each over those before it. */
+  thresholds: repeatable(
+    "--threshold <rule>",
+    "drop that counts: 5%, pageable=10%, d2h=6% or d0/h2d/*=8% (repeatable)",
+    kind.threshold,
+    { showsDefault: true },
+  ),
+  significance: setting("--significance <level>", "chance of any false alarm (0.003)", kind.significance),
+  strict: setting("--strict", "exit with 6 where a cell is inconclusive or missing", kind.trueOrFalse, {
+    helpOfNo: "let those pass, whatever the configuration says",
+  }),
+  allowMismatch: setting("--allow-mismatch", "compare although GPU or link width differ", kind.trueOrFalse, {
+    default: false,
+  }),
+} as const;
+
+/** What `check` does with a baseline. */
+export const checkSettings = {
+  baseline: setting(
+    "--baseline <path>",
+    "what `pinbench baseline` made, or a result of `pinbench run --output`",
+    kind.text,
+  ),
+  runs: setting(
+    "--runs <count>",
+    "fresh processes to measure with (5), and as many to confirm",
+    kind.count("number of runs", 1, 1000),
+  ),
+  confirmAfterNs: setting(
+    "--confirm-after <time>",
+    "wait before confirming, on a shared machine (0s)",
+    kind.wait,
+    { default: 0 },
+  ),
+  update: setting("--update", "write a new baseline, unless a regression stands", kind.trueOrFalse, {
+    default: false,
+  }),
+  accept: setting("--accept", "with --update: write it although a regression stands", kind.trueOrFalse, {
+    default: false,
+  }),
+  keep: setting("--keep <folder>", "keep the runs in a new folder", kind.text),
+} as const;
+
+/** What `baseline` adds to a run. */
+export const baselineSettings = {
+  runs: setting(
+    "--runs <count>",
+    "fresh processes to measure with (10)",
+    kind.count("number of runs", 1, 1000),
+    { default: 10 },
+  ),
+} as const;
+
+/** What a loader is tuned with: the user's own data and Python, or a model of a loader. */
+export const tuneSettings = {
+  torch: setting("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one", kind.text),
+  python: setting("--python <path>", "the Python that trains (python3)", kind.text, { default: "python3" }),
+  collate: setting("--collate <file:name>", "collate_fn of the loader", kind.text),
+  kwargs: setting("--kwargs <json>", "what the function is called with, a JSON object", kind.keywords),
+  shuffle: setting("--no-shuffle", "take samples in order", kind.trueOrFalse, { default: true }),
+  sampleBytes: setting("--sample-bytes <size>", "without Python: bytes of a sample", kind.size),
+  sampleCostNs: setting(
+    "--sample-cost <time>",
+    "without Python: CPU time that a sample takes to make",
+    kind.duration,
+  ),
+  data: setting("--data <folder>", "without Python: read the files of a folder, one a sample", kind.text),
+  batchSize: setting("--batch-size <count>", "samples of a batch", kind.count("batch size", 1, 1e6)),
+  epochBatches: setting(
+    "--epoch-batches <count>",
+    "tune for whole epochs of so many batches",
+    kind.count("number of batches", 1, 1e6),
+  ),
+  stepTime: setting(
+    "--step-time <time>",
+    "put a training step beside the loader: 70ms, or auto for about a ResNet-50's",
+    kind.stepTime,
+  ),
+  ranks: setting(
+    "--ranks <count>",
+    "training processes on this node, which share its CPUs and memory (1)",
+    kind.count("number of ranks", 1, 1e6),
+    { default: 1 },
+  ),
+  maxWorkers: setting(
+    "--max-workers <count>",
+    "most workers (the CPUs of each rank)",
+    kind.count("number of workers", 0, 1024),
+  ),
+  budgetNs: setting("--budget <time>", "time for the search (60s)", kind.time, { default: 60e9 }),
+  timeoutNs: setting("--timeout <time>", "so long without a batch is a hang (30s)", kind.time, {
+    default: 30e9,
+  }),
+  exhaustive: setting("--exhaustive", "measure a grid instead of searching", kind.trueOrFalse, {
+    default: false,
+  }),
+  backend,
+  device: setting(
+    "--device <number>",
+    "the device to copy to, without Python",
+    kind.wholeNumber("device number"),
+  ),
+  seed: setting("--seed <number>", "seed of the samples' order (1)", kind.wholeNumber("seed"), {
+    default: 1,
+  }),
+} as const;
+
+/** What every command takes that prints: nothing of it says what is measured. */
+const outputSettings = {
+  json: setting("--json", "short for --format json", kind.trueOrFalse, { default: false }),
+  quiet: setting("--quiet", "no progress and no notes on stderr", kind.trueOrFalse, { default: false }),
+  color: setting("--no-color", "no colours", kind.trueOrFalse, { default: true }),
+  debug: setting("--debug", "show where an error came from", kind.trueOrFalse, { default: false }),
+} as const;
+
+const { json, quiet, color, debug } = outputSettings;
+
+/** Null searches for the nearest, false reads none. */
+const config = setting(
+  "--config <file>",
+  "read this configuration instead of the nearest pinbench.config.json",
+  kind.text as kind.Kind<string | false, string>,
+  { helpOfNo: "read no configuration" },
+);
+
+const output = (extensions: string) =>
+  repeatable("--output <file>", `also write a file; ${extensions} (repeatable)`, kind.text, {
+    showsDefault: true,
+  });
+
+const format = <const Format extends string>(formats: readonly Format[]) =>
+  setting("--format <name>", "what to print", kind.choice(formats));
+
+/** The flags of each command in the order of its help. */
+export const commandSettings = {
+  run: {
+    ...runSettings,
+    config,
+    dryRun: setting(
+      "--dry-run",
+      "show the plan, its memory and its estimated time, and stop",
+      kind.trueOrFalse,
+      {
+        default: false,
+      },
+    ),
+    format: format(reportFormats),
+    json,
+    output: output(".json .csv .md .txt"),
+    quiet,
+    color,
+    debug,
+  },
+  /** It takes its settings as JSON. */
+  measure: {},
+  baseline: { ...baselineSettings, ...runSettings, config, quiet, color, debug },
+  check: {
+    ...checkSettings,
+    ...measuringSettings,
+    ...judgingSettings,
+    format: format(comparisonFormats),
+    json,
+    output: output(".json .md .txt .xml (JUnit)"),
+    config,
+    quiet,
+    color,
+    debug,
+  },
+  compare: {
+    ...judgingSettings,
+    format: format(comparisonFormats),
+    json,
+    output: output(".json .md .txt .xml (JUnit)"),
+    config,
+    quiet,
+    color,
+    debug,
+  },
+  tune: {
+    ...tuneSettings,
+    json,
+    save: setting("--save <file>", "also write all of it to a JSON file", kind.text),
+    quiet,
+    color,
+    debug,
+    format: format(tuningFormats),
+  },
+  devices: {
+    backend,
+    json: { ...json, help: "print JSON" },
+    color,
+    debug,
+  },
+  "import nvbandwidth": {
+    output: setting("--output <file.json>", "write a file instead of printing", kind.text),
+    bufferSizeBytes: setting(
+      "--buffer-size <size>",
+      "nvbandwidth's -b, which it does not record (default: its own)",
+      kind.size,
+    ),
+    quiet: { ...quiet, help: "no notes on stderr" },
+    debug,
+  },
+  build: {
+    verbose: setting("--verbose", "show what CMake and the compiler say", kind.trueOrFalse, {
+      default: false,
+    }),
+    debug,
+  },
+  completion: {},
+} as const satisfies Record<string, SettingTable>;
+
+/** The settings of a command, as they were given or are by default. */
+export type CommandSettings<Name extends keyof typeof commandSettings> = Values<
+  (typeof commandSettings)[Name]
+>;
