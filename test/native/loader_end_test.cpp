@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "engine/clock.hpp"
-#include "engine_loader.hpp"
+#include "loader_helpers.hpp"
 
 namespace pinbench::test {
 namespace {

@@ -1,5 +1,5 @@
 // The model of a training job's loader. Nothing here asserts a speed: only orders and amounts.
-#include "engine_loader.hpp"
+#include "loader_helpers.hpp"
 
 #include <algorithm>
 
