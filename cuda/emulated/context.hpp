@@ -1,19 +1,64 @@
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
 
 #include "driver/cuda_abi.hpp"
-#include "emulated/device_memory.hpp"
-#include "emulated/event.hpp"
-#include "emulated/handle_table.hpp"
-#include "emulated/host_memory.hpp"
-#include "emulated/module.hpp"
+#include "emulated/kernel_twins.hpp"
+#include "emulated/memory.hpp"
 #include "emulated/scheduler.hpp"
 #include "emulated/settings.hpp"
 #include "emulated/stream.hpp"
 
 namespace pinbench::emulated {
+
+// A value that no handle of this process has had before. Handles are numbers, not addresses, so that a stale
+// or an invented one is recognised without touching memory.
+inline std::uintptr_t next_handle_value() {
+  static std::atomic<std::uintptr_t> next{0x1000};
+  return next.fetch_add(0x10, std::memory_order_relaxed);
+}
+
+// The objects that handles stand for. A caller shares the object that it uses, which so outlives its handle
+// if another thread destroys that meanwhile. Thread safe.
+template <class Handle, class Object>
+class HandleTable {
+ public:
+  Handle add(std::shared_ptr<Object> object) {
+    const auto handle = reinterpret_cast<Handle>(next_handle_value());
+    const std::scoped_lock lock(mutex_);
+    objects_.emplace(handle, std::move(object));
+    return handle;
+  }
+
+  // Null if the handle stands for nothing.
+  std::shared_ptr<Object> find(Handle handle) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = objects_.find(handle);
+    return found == objects_.end() ? nullptr : found->second;
+  }
+
+  std::shared_ptr<Object> remove(Handle handle) {
+    const std::scoped_lock lock(mutex_);
+    auto node = objects_.extract(handle);
+    return node.empty() ? nullptr : std::move(node.mapped());
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<Handle, std::shared_ptr<Object>> objects_;
+};
+
+// A loaded image: a handle for each of its kernels.
+struct Module {
+  std::array<cu::Function, kKernelCount> functions;
+};
 
 // A device's primary context: its memory, its engines and the objects behind its handles.
 class Context {
@@ -38,8 +83,8 @@ class Context {
   HandleTable<cu::Module, Module> modules;
   HandleTable<cu::Function, const Kernel> functions;
 
-  // The null handle is the context's default stream, which keeps its own order but, unlike the real one, does
-  // not wait for other streams. Throws CUDA_ERROR_INVALID_HANDLE, as all of these do.
+  // All three throw CUDA_ERROR_INVALID_HANDLE. The null stream is the context's default stream, which keeps
+  // its own order but, unlike the real one, does not wait for other streams.
   std::shared_ptr<Stream> stream(cu::Stream handle) const;
   std::shared_ptr<Event> event(cu::Event handle) const;
   std::shared_ptr<Module> module(cu::Module handle) const;

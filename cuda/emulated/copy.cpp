@@ -1,22 +1,33 @@
 #include "emulated/copy.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace pinbench::emulated {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Sleeps most of a long time, for the sake of the other threads, and polls the rest, for the sake of
-// precision.
+// Sleeps for most of a long time, to leave the CPU to other threads, and polls for the rest, to be precise.
 void pause_until(Clock::time_point end) {
   constexpr auto kSleepOvershoot = std::chrono::microseconds(200);
   if (end - Clock::now() > kSleepOvershoot) std::this_thread::sleep_until(end - kSleepOvershoot);
   while (Clock::now() < end) std::this_thread::yield();
+}
+
+// Up to this size the bytes are kept with the operation, so that the caller waits for no staging slot.
+constexpr std::size_t kInlineBytes = 64 << 10;
+
+void copy_inline(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy) {
+  const auto* const begin = static_cast<const std::byte*>(copy.source);
+  const auto staged = std::make_shared<const std::vector<std::byte>>(begin, begin + copy.bytes);
+  const CopyPiece piece = copy.piece(0, copy.bytes, nullptr, staged->data());
+  scheduler.enqueue(stream, copy_work(Engine::kHostToDevice, piece, staged));
 }
 
 }  // namespace
@@ -64,6 +75,47 @@ EngineWork copy_work(Engine engine, const CopyPiece& piece, std::shared_ptr<cons
 void enqueue_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
                   const Copy& copy) {
   if (!copy.fault.dropped) scheduler.enqueue(stream, copy_work(engine, copy.whole()));
+}
+
+void copy_from_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy) {
+  if (copy.fault.dropped) return;
+  if (copy.bytes <= kInlineBytes) return copy_inline(scheduler, stream, copy);
+
+  const std::scoped_lock bounce_in_use(stream->bounce.in_use);
+  for (std::size_t offset = 0; offset < copy.bytes; offset += kBounceSlotBytes) {
+    BounceBuffer::Slot& slot = stream->bounce.next_slot();
+    const std::size_t bytes = std::min(kBounceSlotBytes, copy.bytes - offset);
+    scheduler.wait(*stream, slot.last_use);
+    std::memcpy(slot.data, static_cast<const std::byte*>(copy.source) + offset, bytes);
+    const CopyPiece piece = copy.piece(offset, bytes, nullptr, slot.data);
+    slot.last_use = scheduler.enqueue(stream, copy_work(Engine::kHostToDevice, piece));
+  }
+}
+
+void copy_to_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy) {
+  if (copy.fault.dropped) return;
+
+  struct Staged {
+    BounceBuffer::Slot* slot;
+    std::size_t offset;
+    std::size_t bytes;
+  };
+  const auto unload = [&](const Staged& staged) {
+    scheduler.wait(*stream, staged.slot->last_use);
+    std::memcpy(static_cast<std::byte*>(copy.destination) + staged.offset, staged.slot->data, staged.bytes);
+  };
+
+  const std::scoped_lock bounce_in_use(stream->bounce.in_use);
+  std::optional<Staged> previous;  // unloaded while the engine fills the next
+  for (std::size_t offset = 0; offset < copy.bytes; offset += kBounceSlotBytes) {
+    BounceBuffer::Slot& slot = stream->bounce.next_slot();
+    const std::size_t bytes = std::min(kBounceSlotBytes, copy.bytes - offset);
+    const CopyPiece piece = copy.piece(offset, bytes, slot.data, nullptr);
+    slot.last_use = scheduler.enqueue(stream, copy_work(Engine::kDeviceToHost, piece));
+    if (previous) unload(*previous);
+    previous = Staged{&slot, offset, bytes};
+  }
+  if (previous) unload(*previous);
 }
 
 }  // namespace pinbench::emulated

@@ -5,12 +5,12 @@
 #include <optional>
 
 #include "driver/cuda_abi.hpp"
-#include "emulated/fault_plan.hpp"
 #include "emulated/scheduler.hpp"
+#include "emulated/settings.hpp"
 
 namespace pinbench::emulated {
 
-// Bytes to move at once, with what is to go wrong.
+// Bytes that an engine moves at once, with what is to go wrong.
 struct CopyPiece {
   void* destination;
   const void* source;
@@ -19,7 +19,7 @@ struct CopyPiece {
   double slowdown;
 };
 
-// A copy that someone asked for, moved in one or more pieces.
+// A copy that the program asked for, moved in one or more pieces.
 struct Copy {
   void* destination;
   const void* source;
@@ -32,9 +32,10 @@ struct Copy {
   CopyPiece whole() const { return piece(0, bytes, nullptr, nullptr); }
 };
 
+// Moves the bytes in the calling thread.
 void perform(const CopyPiece& piece);
 
-// The piece as an engine does it; `staging` is kept until then.
+// The piece as work for an engine. `staging` is kept until it is done.
 EngineWork copy_work(Engine engine, const CopyPiece& piece, std::shared_ptr<const void> staging = nullptr);
 
 // Device pointers are addresses of this process.
@@ -45,10 +46,13 @@ void* device_address(cu::DevicePtr pointer);
 void enqueue_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
                   const Copy& copy);
 
+// Pageable memory may be moved or swapped out at any time, so the hardware cannot read it: the calling thread
+// carries the bytes through pinned staging memory of the driver.
+
 // Copies from pageable memory; returns when the source may be overwritten.
 void copy_from_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy);
 
-// Copies to pageable memory; returns when it is there.
+// Copies to pageable memory; returns when all of it has arrived.
 void copy_to_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy);
 
 }  // namespace pinbench::emulated

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "emulated/cuda_error.hpp"
-#include "emulated/handle_table.hpp"
 
 namespace pinbench::emulated {
 

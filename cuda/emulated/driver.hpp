@@ -11,7 +11,6 @@
 
 #include "driver/cuda_abi.hpp"
 #include "emulated/context.hpp"
-#include "emulated/host_memory.hpp"
 #include "emulated/settings.hpp"
 
 namespace pinbench::emulated {

@@ -1,8 +1,7 @@
-// Initialisation, errors and devices.
+// Initialisation, errors, devices and their primary contexts.
 #include <cstdio>
 #include <cstring>
 
-#include "emulated/error_text.hpp"
 #include "emulated/exports.hpp"
 
 namespace pinbench::emulated {
@@ -10,6 +9,52 @@ namespace {
 
 constexpr int kDriverVersion = 13000;
 constexpr int kPciBusIdBytes = sizeof "eeee:00:00.0";
+
+// Scheduling (auto, spin, yield, blocking) and the flags that change nothing here: map host memory, keep
+// local memory after a resize, core dumps, synchronous memory operations.
+constexpr unsigned kKnownContextFlags = 0xff;
+
+// Name and description of an error, as NVIDIA's driver gives them.
+struct ErrorText {
+  cu::Result result;
+  const char* name;
+  const char* description;
+};
+
+constexpr ErrorText kErrorTexts[] = {
+    {cu::kSuccess, "CUDA_SUCCESS", "no error"},
+    {cu::kErrorInvalidValue, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {cu::kErrorOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {cu::kErrorNotInitialized, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {cu::kErrorNoDevice, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {cu::kErrorInvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {cu::kErrorInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {cu::kErrorInvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {cu::kErrorNoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
+    {cu::kErrorUnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain."},
+    {cu::kErrorInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {cu::kErrorNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {cu::kErrorNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {cu::kErrorIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {cu::kErrorPrimaryContextActive, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE",
+     "cannot set while device is active in this process"},
+    {cu::kErrorHostMemoryAlreadyRegistered, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+     "part or all of the requested memory range is already mapped"},
+    {cu::kErrorHostMemoryNotRegistered, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
+     "pointer does not correspond to a registered memory region"},
+    {cu::kErrorLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {cu::kErrorUnknown, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
+// Null for a code that this driver does not know.
+const ErrorText* find_error_text(cu::Result result) {
+  for (const ErrorText& text : kErrorTexts) {
+    if (text.result == result) return &text;
+  }
+  return nullptr;
+}
 
 std::optional<int> find_attribute(int attribute) {
   switch (attribute) {
@@ -116,6 +161,35 @@ cu::Result exports::deviceGetUuid(cu::Uuid* uuid, cu::Device device) {
     std::memcpy(uuid->bytes, kPrefix, sizeof kPrefix);
     uuid->bytes[sizeof uuid->bytes - 1] = static_cast<unsigned char>(device);
   });
+}
+
+cu::Result exports::primaryContextRetain(cu::Context* context, cu::Device device) {
+  return driver_call(EntryPoint::primaryContextRetain, [&](Driver& driver) {
+    require_argument(context != nullptr);
+    *context = driver.retain_primary_context(device);
+  });
+}
+
+cu::Result exports::primaryContextRelease(cu::Device device) {
+  return driver_call(EntryPoint::primaryContextRelease,
+                     [&](Driver& driver) { driver.release_primary_context(device); });
+}
+
+cu::Result exports::primaryContextSetFlags(cu::Device device, unsigned flags) {
+  return driver_call(EntryPoint::primaryContextSetFlags, [&](Driver& driver) {
+    require_argument((flags & ~kKnownContextFlags) == 0);
+    driver.set_primary_context_flags(device, flags);
+  });
+}
+
+cu::Result exports::contextSetCurrent(cu::Context context) {
+  return driver_call(EntryPoint::contextSetCurrent,
+                     [&](Driver& driver) { driver.set_current_context(context); });
+}
+
+cu::Result exports::contextSynchronize() {
+  return context_call(EntryPoint::contextSynchronize,
+                      [](Context& context) { context.scheduler().synchronize_all(); });
 }
 
 }  // namespace pinbench::emulated

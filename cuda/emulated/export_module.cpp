@@ -2,8 +2,6 @@
 #include <cstring>
 
 #include "emulated/exports.hpp"
-#include "emulated/kernel_twins.hpp"
-#include "emulated/module.hpp"
 
 namespace pinbench::emulated {
 namespace {
@@ -40,12 +38,13 @@ std::function<cu::Result()> kernel_run(Context& context, Kernel kernel, const Ke
   return [=] { return run_zero_copy(parameters, fault, is_reachable); };
 }
 
-}  // namespace
-
+// The image that holds the kernels: all that matters of it is its address.
 const void* kernel_image() {
   static constexpr char kImage[] = "pinbench emulated kernels";
   return kImage;
 }
+
+}  // namespace
 
 cu::Result exports::moduleLoadData(cu::Module* handle, const void* image) {
   return context_call(EntryPoint::moduleLoadData, [&](Context& context) {

@@ -7,6 +7,18 @@ namespace {
 constexpr unsigned kEventBlockingSync = 0x01;
 constexpr unsigned kKnownEventFlags = kEventBlockingSync | cu::kEventDisableTiming;
 
+// Throws what cuEventElapsedTime returns where there is no time.
+float elapsed_ms(const Event& start, const Event& end) {
+  require(start.timing() && end.timing(), cu::kErrorInvalidHandle);
+  const auto first = start.latest();
+  const auto last = end.latest();
+  require(first != nullptr && last != nullptr, cu::kErrorInvalidHandle);
+  const bool complete =
+      first->complete.load(std::memory_order_acquire) && last->complete.load(std::memory_order_acquire);
+  require(complete, cu::kErrorNotReady);
+  return std::chrono::duration<float, std::milli>(last->time - first->time).count();
+}
+
 void read_elapsed_ms(Context& context, float* milliseconds, cu::Event start, cu::Event end) {
   require_argument(milliseconds != nullptr);
   *milliseconds = elapsed_ms(*context.event(start), *context.event(end));

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "driver/cuda_abi.hpp"
-#include "emulated/fault_plan.hpp"
+#include "emulated/settings.hpp"
 
 namespace pinbench::emulated {
 

@@ -2,18 +2,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <utility>
 
 namespace pinbench::emulated {
 
-// Bytes of the whole pages that `bytes` take.
+// The size, in bytes, of the whole pages that `bytes` take. Throws CUDA_ERROR_OUT_OF_MEMORY where that
+// overflows.
 std::size_t round_up_to_pages(std::size_t bytes);
 
-// Anonymous memory from the system, backed by pages from the outset: a device has its memory, and the driver
-// pins host memory when it is allocated, so no copy may be slowed by page faults.
+// Anonymous memory from the system, with all its pages from the start: a device has its memory and the driver
+// pins host memory on allocation, so page faults must not slow down a copy.
 class Mapping {
  public:
   Mapping() = default;
-  // Throws CUDA_ERROR_OUT_OF_MEMORY where the system has none.
+  // Throws CUDA_ERROR_OUT_OF_MEMORY if the system has none left.
   explicit Mapping(std::size_t bytes);
   Mapping(Mapping&& other) noexcept;
   Mapping& operator=(Mapping&& other) noexcept;
@@ -26,8 +29,62 @@ class Mapping {
   std::size_t bytes_ = 0;
 };
 
-// Backs memory of the program's own with pages, keeping what is in it; false where a part of it is not
-// mapped.
+// Makes the pages of the program's own memory present and keeps their content; false if a part is not mapped.
 bool populate(std::uintptr_t begin, std::size_t bytes);
+
+// How much memory may be taken in all, and how much is taken. Thread safe.
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(std::size_t limit) : limit_(limit) {}
+
+  bool take(std::size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    if (bytes > limit_ - taken_) return false;
+    taken_ += bytes;
+    return true;
+  }
+
+  void give_back(std::size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    taken_ -= bytes;
+  }
+
+  std::size_t limit() const { return limit_; }
+
+  std::size_t left() const {
+    const std::scoped_lock lock(mutex_);
+    return limit_ - taken_;
+  }
+
+ private:
+  const std::size_t limit_;
+  mutable std::mutex mutex_;
+  std::size_t taken_ = 0;
+};
+
+// A part of a budget, given back on destruction.
+class BudgetShare {
+ public:
+  BudgetShare() = default;
+  // Empty if the budget has not that much left.
+  BudgetShare(MemoryBudget& budget, std::size_t bytes)
+      : budget_(budget.take(bytes) ? &budget : nullptr), bytes_(bytes) {}
+  BudgetShare(BudgetShare&& other) noexcept
+      : budget_(std::exchange(other.budget_, nullptr)), bytes_(other.bytes_) {}
+  BudgetShare& operator=(BudgetShare&& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~BudgetShare() {
+    if (budget_ != nullptr) budget_->give_back(bytes_);
+  }
+
+  explicit operator bool() const { return budget_ != nullptr; }
+
+ private:
+  MemoryBudget* budget_ = nullptr;
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace pinbench::emulated

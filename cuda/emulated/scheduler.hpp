@@ -11,15 +11,11 @@
 #include <vector>
 
 #include "driver/cuda_abi.hpp"
-#include "emulated/operation.hpp"
 #include "emulated/stream.hpp"
 
 namespace pinbench::emulated {
 
-// Position of an operation in its stream; the first is 1.
-using Ticket = std::uint64_t;
-
-// The hardware's side of a context: takes the operations of its streams to the engines, each stream's in
+// The hardware's side of a context: brings the operations of its streams to the engines, each stream's in
 // order.
 //
 // A stream whose next operation is engine work stands in that engine's line; one whose next operation waits
@@ -33,8 +29,8 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // These throw the error with which the scheduler has halted, if it has.
-  //
+  // All of these throw the error with which the scheduler has halted, if it has.
+
   // Blocks while the stream's queue is full.
   Ticket enqueue(const std::shared_ptr<Stream>& stream, Operation operation);
   void wait(Stream& stream, Ticket ticket);
@@ -43,8 +39,8 @@ class Scheduler {
   bool is_idle(const Stream& stream) const;
   void throw_if_halted() const;
 
-  // Gives up with an error: what has not begun is discarded and whoever waits gets the error. The first one
-  // stays.
+  // Gives up with an error: discards what has not begun, and throws the error at all that wait. Only the
+  // first error counts.
   void halt(cu::Result error);
 
   // Halts, then returns when no thread runs any more.

@@ -22,12 +22,84 @@
 //     moved in, and the zero-copy kernel makes one too, in the direction its pointers tell.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
 
-#include "emulated/fault_plan.hpp"
+#include "driver/cuda_abi.hpp"
 
 namespace pinbench::emulated {
 
+// The exported functions, in the order of cuda_abi.hpp's lists.
+enum class EntryPoint : std::size_t {
+#define PINBENCH_ENUMERATE(member, symbol, parameters) member,
+  PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_ENUMERATE) PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_ENUMERATE)
+#undef PINBENCH_ENUMERATE
+};
+
+inline constexpr std::string_view kEntryPointSymbols[] = {
+#define PINBENCH_NAME(member, symbol, parameters) symbol,
+    PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_NAME) PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_NAME)
+#undef PINBENCH_NAME
+};
+
+inline constexpr std::size_t kEntryPointCount = std::size(kEntryPointSymbols);
+
+enum class Direction : std::size_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
+inline constexpr std::size_t kDirectionCount = 3;
+
+// What is to go wrong with one copy; as it stands, nothing.
+struct CopyFault {
+  bool dropped = false;    // not done at all, without a word
+  bool corrupted = false;  // the byte in the middle is flipped
+  double slowdown = 1;     // times as long as it would take
+};
+
+// The faults of PINBENCH_EMULATED_FAULTS, and the counts of calls and copies that say when each is due.
+// next_call() and next_copy() may be called from any thread.
+class FaultPlan {
+ public:
+  // Adds the faults of a comma-separated list; false if it is malformed.
+  bool parse(std::string_view list);
+
+  // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
+  std::optional<cu::Result> next_call(EntryPoint entry_point);
+
+  // Counts a copy. Returns what is to go wrong with it.
+  CopyFault next_copy(Direction direction);
+
+ private:
+  struct CallFault {
+    std::uint64_t call;
+    cu::Result result;
+  };
+  struct CallPlan {
+    std::atomic<std::uint64_t> calls{0};
+    std::vector<CallFault> faults;
+  };
+  struct CopyPlan {
+    std::atomic<std::uint64_t> copies{0};
+    std::set<std::uint64_t> dropped;
+    std::set<std::uint64_t> corrupted;
+    double slowdown = 1;
+  };
+
+  bool parse_one(std::string_view fault);
+  bool parse_slowdown(std::string_view name, std::string_view factor);
+  bool parse_copy_fault(std::string_view name, std::string_view copy);
+  bool parse_call_fault(std::string_view symbol, std::string_view call, std::string_view result);
+
+  std::array<CallPlan, kEntryPointCount> calls_;
+  std::array<CopyPlan, kDirectionCount> copies_;
+};
+
+// The emulated machine, with the defaults for what the environment does not set.
 struct Settings {
   int devices = 1;
   std::size_t memory_bytes = std::size_t{16} << 30;
@@ -35,7 +107,7 @@ struct Settings {
   std::size_t queue_operations = 1024;
   FaultPlan faults;
 
-  // Replaces what the environment sets; false where a value is malformed.
+  // Takes over what the environment sets; false if a value is malformed.
   bool read_environment();
 };
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "engine/lane.hpp"
-#include "engine/loader.hpp"
 #include "engine/measurement.hpp"
 #include "engine/stream_hold.hpp"
+#include "loader/loader.hpp"
 
 namespace pinbench {
 

@@ -1,4 +1,4 @@
-#include "engine/loader.hpp"
+#include "loader/loader.hpp"
 
 #include <cstring>
 #include <system_error>
@@ -8,6 +8,36 @@
 #include "engine/clock.hpp"
 
 namespace pinbench {
+namespace {
+
+// Far beyond any machine, yet small enough that the product of any two does not overflow.
+constexpr std::size_t kMostWorkers = 4096;
+constexpr std::size_t kMostBatchesAhead = std::size_t{1} << 20;
+constexpr std::size_t kMostBatchBytes = std::size_t{1} << 46;
+// A step cannot be interrupted.
+constexpr std::uint64_t kLongestStepNs = 60'000'000'000;
+constexpr double kMostMultiplyAdds = 1e18;
+
+// Throws INVALID_REQUEST for options with which no loader can work.
+void validate(const LoaderOptions& options) {
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error("INVALID_REQUEST", what);
+  };
+  require(options.workers <= kMostWorkers, "a loader has at most 4096 workers");
+  require(options.workers == 0 || options.prefetch_factor > 0, "workers make at least 1 batch ahead");
+  require(options.workers == 0 || options.prefetch_factor <= kMostBatchesAhead / options.workers,
+          "a loader has at most 1048576 batches ahead");
+  require(options.batch_samples > 0 && options.sample_bytes > 0,
+          "a batch has samples, and samples have bytes");
+  require(options.sample_bytes <= kMostBatchBytes / options.batch_samples, "a batch has at most 64 TiB");
+  require(options.step_duration_ns <= kLongestStepNs, "a step takes at most a minute");
+  const double multiply_adds =
+      options.step_multiply_adds_per_byte * static_cast<double>(options.batch_bytes());
+  require(multiply_adds >= 0 && multiply_adds <= kMostMultiplyAdds,
+          "a step has from 0 to 1e18 multiply-adds");
+}
+
+}  // namespace
 
 Loader::Loader(DeviceContext& context, const Kernels* kernels, const std::optional<CpuBurner>& burner,
                std::uint64_t seed, LoaderOptions options)

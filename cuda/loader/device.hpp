@@ -7,7 +7,7 @@
 
 #include "engine/device_context.hpp"
 #include "engine/kernels.hpp"
-#include "engine/loader_options.hpp"
+#include "loader/options.hpp"
 
 namespace pinbench {
 
@@ -21,7 +21,7 @@ class LoaderDevice {
   LoaderDevice(const LoaderDevice&) = delete;
   LoaderDevice& operator=(const LoaderDevice&) = delete;
 
-  // The step with nothing beside it; empty without one. Throws ABORTED.
+  // The duration of a step while nothing else goes on; empty if there is no step. Throws ABORTED.
   std::optional<double> measure_step_ns();
 
   // Enqueues the copy of a batch; pageable memory is on its way when this returns.
@@ -31,12 +31,13 @@ class LoaderDevice {
   void wait_for_copy(std::uint64_t batch);
   // Starts a step, if there is one, as soon as the step before is complete.
   void begin_step();
+  // Waits for all copies and steps.
   void drain();
 
  private:
-  // The step that runs has one, the copy that waits for it and the one behind that have one each.
+  // One for the step that runs, one for the batch that waits for it, one for the copy behind that.
   static constexpr std::size_t kBuffers = 3;
-  // Events of a batch and the one before.
+  // One for a batch and one for the batch before.
   static constexpr std::size_t kEvents = 2;
 
   void create();

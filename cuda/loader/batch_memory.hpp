@@ -4,8 +4,12 @@
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <utility>
+#include <vector>
+
+#include "engine/host_memory.hpp"
 
 namespace pinbench {
 
@@ -36,8 +40,8 @@ class SharedMapping {
   std::span<std::byte> memory_;
 };
 
-// A batch as one process hands it to another: a file without a name, in memory, known by its descriptor. It
-// is new for every batch, as torch's is, and so are its pages. Closed on destruction.
+// A batch as one process hands it to another: a file in memory, without a name, known by its descriptor. As
+// in torch, every batch has a new one, and so new pages. Closed on destruction.
 class SharedFile {
  public:
   SharedFile() = default;
@@ -47,7 +51,7 @@ class SharedFile {
   SharedFile& operator=(SharedFile&& other) noexcept;
   ~SharedFile();
 
-  // Each mapping faults its pages in anew. Throws OUT_OF_HOST_MEMORY.
+  // Each mapping takes its own page faults. Throws OUT_OF_HOST_MEMORY.
   SharedMapping map() const;
 
  private:
@@ -70,6 +74,39 @@ class OrdinaryMemory {
     void operator()(std::byte* data) const { std::free(data); }
   };
   std::unique_ptr<std::byte, Free> data_;
+  std::size_t bytes_ = 0;
+};
+
+// Page-locked buffers for batches, made when one is wanted and none is free, and kept for the next batch.
+// Like torch's caching host allocator it rounds sizes up to a power of two. Its destructor frees the buffers
+// that are left, and must then run on a device thread.
+class PinnedPool {
+ public:
+  struct GiveBack {
+    PinnedPool* pool = nullptr;
+    void operator()(HostBlock* block) const { pool->give_back(block); }
+  };
+  using Lease = std::unique_ptr<HostBlock, GiveBack>;
+
+  PinnedPool(DeviceContext& context, std::size_t bytes);
+  PinnedPool(const PinnedPool&) = delete;
+  PinnedPool& operator=(const PinnedPool&) = delete;
+
+  // Throws the driver's error. Not to be called on a device thread.
+  Lease lease();
+  // Bytes of all buffers that were ever made.
+  std::size_t bytes() const;
+  // On a device thread, after all leases have ended.
+  void free_all();
+
+ private:
+  void give_back(HostBlock* block);
+
+  DeviceContext& context_;
+  const std::size_t block_bytes_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<HostBlock>> blocks_;
+  std::vector<HostBlock*> free_;
   std::size_t bytes_ = 0;
 };
 

@@ -1,10 +1,12 @@
 // How loaders end: failures, aborts, closing.
 #include <sys/resource.h>
 
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "engine/clock.hpp"
-#include "engine_loader.hpp"
+#include "loader_helpers.hpp"
 
 namespace pinbench::test {
 namespace {
@@ -20,6 +22,46 @@ std::string code_of(Loader& loader) {
            while (true) loader.arrivals(seconds(20));
          })
       .code();
+}
+
+// Finds out whether anything of a device is freed while one of its streams is still at work.
+struct Watch {
+  std::shared_ptr<CudaDriver> driver;  // without the watch
+  std::mutex mutex;
+  std::set<cu::Stream> streams;  // in which events were recorded
+  bool freed_under_way = false;
+
+  void look() {
+    const std::lock_guard lock(mutex);
+    for (const auto stream : streams) {
+      if (driver->streamQuery(stream).result == cu::kErrorNotReady) freed_under_way = true;
+    }
+  }
+};
+
+// The driver takes plain functions, which find the watch here.
+Watch* watch = nullptr;
+
+std::shared_ptr<CudaDriver> watched_driver(Watch& by, const Environment& environment) {
+  const auto driver = emulated_driver(environment);
+  by.driver = std::make_shared<CudaDriver>(*driver);
+  watch = &by;
+  driver->eventRecord.function = [](cu::Event event, cu::Stream stream) {
+    {
+      const std::lock_guard lock(watch->mutex);
+      watch->streams.insert(stream);
+    }
+    return watch->driver->eventRecord(event, stream).result;
+  };
+  driver->memFree.function = [](cu::DevicePtr memory) {
+    watch->look();
+    return watch->driver->memFree(memory).result;
+  };
+  driver->streamDestroy.function = [](cu::Stream stream) {
+    watch->look();
+    return watch->driver->streamDestroy(stream).result;
+  };
+  return driver;
 }
 
 }  // namespace
@@ -132,6 +174,28 @@ TEST_CASE("closing and aborting end a loader at any point of it") {
       loader->close();
     }
   }
+}
+
+TEST_CASE("closing waits for the copy and the step under way before it frees their memory") {
+  Watch by;
+  {
+    auto options = loader_options(0, true);
+    options.sample_bytes = 64 * kKiB;
+    options.non_blocking = true;
+    Environment environment;
+    SUBCASE("a copy") {
+      environment = with_faults("slow-h2d=1000");  // some 20 ms, which is far more than making a batch takes
+    }
+    SUBCASE("a step") {
+      options.step_duration_ns = 50'000'000;
+    }
+    TestSession session(watched_driver(by, environment));
+    const auto loader = session.open_loader(options);
+    take(*loader, 2);  // from now on one is always under way
+    loader->close();
+  }
+  CHECK_FALSE(by.streams.empty());
+  CHECK_FALSE(by.freed_under_way);
 }
 
 TEST_CASE("an abort ends workers that wait, and keeps loaders from opening") {

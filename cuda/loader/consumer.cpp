@@ -1,4 +1,4 @@
-#include "engine/loader_consumer.hpp"
+#include "loader/consumer.hpp"
 
 #include <cstring>
 #include <utility>
@@ -8,7 +8,7 @@
 namespace pinbench {
 namespace {
 
-// Adds the time that it lives to a sum.
+// Adds the time from its construction to its destruction to a sum.
 class Stopwatch {
  public:
   explicit Stopwatch(std::int64_t& sum_ns) : sum_ns_(sum_ns), begin_ns_(now_ns()) {}
@@ -21,10 +21,36 @@ class Stopwatch {
   const std::int64_t begin_ns_;
 };
 
-// How soon an abort is seen where nothing happens.
+// How often to look for an abort while no batch comes.
 constexpr std::chrono::milliseconds kPatience{10};
 
 }  // namespace
+
+void ArrivalLog::add(double arrival_ns, double wait_ns, double copy_ns) {
+  {
+    const std::lock_guard lock(mutex_);
+    entries_.arrivals_ns.push_back(arrival_ns);
+    entries_.wait_ns = wait_ns;
+    entries_.copy_ns = copy_ns;
+  }
+  news_.notify_all();
+}
+
+void ArrivalLog::end(std::exception_ptr failure) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_ == nullptr) failure_ = std::move(failure);
+    ended_ = true;
+  }
+  news_.notify_all();
+}
+
+ArrivalLog::Entries ArrivalLog::take(std::chrono::nanoseconds patience) {
+  std::unique_lock lock(mutex_);
+  news_.wait_for(lock, patience, [this] { return ended_ || !entries_.arrivals_ns.empty(); });
+  if (entries_.arrivals_ns.empty() && failure_ != nullptr) std::rethrow_exception(failure_);
+  return {std::exchange(entries_.arrivals_ns, {}), entries_.wait_ns, entries_.copy_ns};
+}
 
 void LoaderConsumer::run() {
   const bool overlaps = parts_.options.non_blocking && parts_.options.pin_memory;
@@ -35,7 +61,7 @@ void LoaderConsumer::run() {
       copy(std::move(*batch));
     }
   }
-  parts_.device.drain();  // before what it copies from goes
+  parts_.device.drain();  // before the memory that it copies from is given back
 }
 
 std::optional<LoadedBatch> LoaderConsumer::take(std::uint64_t index) {
@@ -44,7 +70,8 @@ std::optional<LoadedBatch> LoaderConsumer::take(std::uint64_t index) {
 
 std::optional<LoadedBatch> LoaderConsumer::take_from_workers(std::uint64_t index) {
   if (under_way_) {
-    // What is there already overlaps with the copy under way; else there is time to see that copy's end.
+    // A batch that is ready is copied while the copy under way goes on. If there is none yet, there is time
+    // to wait for that copy.
     auto batch = parts_.flow.take_ready(index, std::chrono::milliseconds(0));
     if (batch) return batch;
     finish_copy_under_way();

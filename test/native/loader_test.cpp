@@ -1,7 +1,7 @@
 // The model of a training job's loader. Nothing here asserts a speed: only orders and amounts.
-#include "engine_loader.hpp"
-
 #include <algorithm>
+
+#include "loader_helpers.hpp"
 
 namespace pinbench::test {
 namespace {

@@ -9,9 +9,19 @@
 #include <thread>
 #include <vector>
 
-#include "engine/loader_consumer.hpp"
+#include "loader/consumer.hpp"
 
 namespace pinbench {
+
+// What has come since the last call: LoaderArrivals of src/native/contract.ts.
+struct LoaderArrivals {
+  std::vector<double> arrivals_ns;
+  double wait_ns = 0;
+  double copy_ns = 0;
+  std::size_t shared_memory_bytes = 0;
+  std::size_t pinned_bytes = 0;
+  std::uint64_t file_bytes = 0;
+};
 
 // A model of a training job's loader: NativeLoader of src/native/contract.ts. Workers, pinning thread and
 // consumer run from construction until close(), a failure or an abort. It must be closed before its session

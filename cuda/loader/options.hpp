@@ -17,28 +17,15 @@ struct LoaderOptions {
   std::size_t sample_bytes = 1;
   std::uint64_t sample_cost_ns = 0;
   std::vector<std::string> files;
-  // The step: so long and with so many multiply-adds for each byte, whichever takes longer; none where both
-  // are 0.
+  // The training step: at least this long, and at least this many multiply-adds for each byte of the batch.
+  // There is no step if both are 0.
   std::uint64_t step_duration_ns = 0;
   double step_multiply_adds_per_byte = 0;
 
   std::size_t batch_bytes() const { return batch_samples * sample_bytes; }
   bool has_step() const { return step_duration_ns > 0 || step_multiply_adds_per_byte > 0; }
-  // Batches that may have been begun and not yet been taken.
+  // The most batches that workers have begun and the consumer has not taken yet.
   std::size_t batches_ahead() const { return workers * prefetch_factor; }
-};
-
-// Throws INVALID_REQUEST for what no loader can be made of.
-void validate(const LoaderOptions& options);
-
-// LoaderArrivals of src/native/contract.ts.
-struct LoaderArrivals {
-  std::vector<double> arrivals_ns;
-  double wait_ns = 0;
-  double copy_ns = 0;
-  std::size_t shared_memory_bytes = 0;
-  std::size_t pinned_bytes = 0;
-  std::uint64_t file_bytes = 0;
 };
 
 }  // namespace pinbench

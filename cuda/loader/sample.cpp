@@ -1,4 +1,4 @@
-#include "engine/loader_sample.hpp"
+#include "loader/sample.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,7 +13,14 @@
 namespace pinbench {
 namespace {
 
-// A read takes at most so much, so that huge files do not keep a thread from stopping.
+// Scrambles a word so that any two differ in about half of their bits (the finaliser of SplitMix64).
+constexpr std::uint64_t mix_bits(std::uint64_t word) {
+  word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9ull;
+  word = (word ^ (word >> 27)) * 0x94D049BB133111EBull;
+  return word ^ (word >> 31);
+}
+
+// The most that one read takes, so that a thread reading a huge file can still be stopped.
 constexpr std::size_t kReadBytes = std::size_t{16} << 20;
 
 Error unreadable(const std::string& path, const char* why) {
@@ -67,7 +74,7 @@ void fill(std::span<std::byte> memory, std::uint64_t state) {
   std::memcpy(memory.data() + words * sizeof state, &state, memory.size() % sizeof state);
 }
 
-// Doubles what is there already, so that tiny files cost no call a byte.
+// Doubles what is filled already: a tiny file takes few calls of memcpy.
 void fill_repeating(std::span<std::byte> memory, std::span<const std::byte> content) {
   std::size_t filled = std::min(content.size(), memory.size());
   std::memcpy(memory.data(), content.data(), filled);
@@ -79,6 +86,33 @@ void fill_repeating(std::span<std::byte> memory, std::span<const std::byte> cont
 }
 
 }  // namespace
+
+ShuffledOrder::ShuffledOrder(std::size_t count, std::uint64_t seed) : count_(count), seed_(mix_bits(seed)) {
+  while (half_bits_ < 31 && (std::uint64_t{1} << (2 * half_bits_)) < count_) ++half_bits_;
+}
+
+std::size_t ShuffledOrder::operator[](std::uint64_t n) const {
+  const std::uint64_t round = n / count_;
+  std::uint64_t position = n % count_;
+  do {
+    position = permute(round, position);
+  } while (position >= count_);
+  return position;
+}
+
+std::uint64_t ShuffledOrder::permute(std::uint64_t round, std::uint64_t position) const {
+  constexpr std::uint64_t kFeistelRounds = 4;
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+  std::uint64_t left = position >> half_bits_;
+  std::uint64_t right = position & mask;
+  for (std::uint64_t i = 0; i < kFeistelRounds; ++i) {
+    const std::uint64_t key = mix_bits(seed_ + round * kFeistelRounds + i);
+    const std::uint64_t next = left ^ (mix_bits(key ^ right) & mask);
+    left = right;
+    right = next;
+  }
+  return left << half_bits_ | right;
+}
 
 SampleRecipe::SampleRecipe(const LoaderOptions& loader_options, const std::optional<CpuBurner>& cpu_burner,
                            std::uint64_t session_seed)
@@ -115,7 +149,7 @@ void SampleMaker::make_sample(std::uint64_t sample, std::span<std::byte> memory)
 
 std::span<const std::byte> SampleMaker::read_whole(const std::string& path) {
   const OpenFile file(path);
-  // One byte more than it has, so that the end shows without growing.
+  // One byte more than the file has, so that its end is found without growing the buffer.
   grow_scratch(file.size() + 1);
   std::size_t held = 0;
   while (!stop_.load(std::memory_order_relaxed)) {

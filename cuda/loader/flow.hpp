@@ -11,9 +11,8 @@
 #include <span>
 
 #include "engine/abort_flag.hpp"
-#include "engine/loader_memory.hpp"
-#include "engine/loader_options.hpp"
-#include "engine/loader_pinned.hpp"
+#include "loader/batch_memory.hpp"
+#include "loader/options.hpp"
 
 namespace pinbench {
 
@@ -26,27 +25,27 @@ struct LoadedBatch {
   PinnedPool::Lease pinned;
 };
 
-// Who may go on, and what is handed to whom: the queues between workers, pinning thread and consumer. As in
-// torch's DataLoader a worker gets leave to make one more batch whenever the consumer takes one, each batch
-// has its worker beforehand, what is made goes on in any order, and the consumer sorts it.
+// The queues between workers, pinning thread and consumer. As in torch's DataLoader, it is fixed beforehand
+// which worker makes which batch, a worker may make one more whenever the consumer takes one, batches are
+// passed on in the order in which they get ready, and the consumer takes them by their index.
 class LoaderFlow {
  public:
   // `abort` ends everything like stop(), within a few milliseconds.
   LoaderFlow(const LoaderOptions& options, const AbortFlag& abort);
 
-  // A worker's: waits until this batch, one of its own, may be made. False at the end.
+  // For a worker: waits until it may make this batch, one of its own. False at the end.
   bool wait_for_leave(std::uint64_t batch);
   // Passes a batch on: to the pinning thread where there is one, and from there to the consumer.
   void put_made(LoadedBatch batch);
   void put_ready(LoadedBatch batch);
-  // The pinning thread's: whatever is made next; empty at the end.
+  // For the pinning thread: whichever batch is made next; empty at the end.
   std::optional<LoadedBatch> take_made();
-  // The consumer's: this batch if it is there, after at most `patience`; empty without it, and at the end.
+  // For the consumer: this batch, waited for at most `patience`; empty if it has not come, and at the end.
   std::optional<LoadedBatch> take_ready(std::uint64_t index, std::chrono::milliseconds patience);
 
-  // The end: whoever waits goes on, and whoever makes samples sees it before the next.
+  // The end: all that wait go on, and all that make samples stop before the next one.
   void stop();
-  // Lets go of all batches on their way, when nobody uses them any more.
+  // Frees all batches in the queues, once no thread uses them any more.
   void discard();
   const std::atomic<bool>& stopped() const { return stopped_; }
 

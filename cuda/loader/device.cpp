@@ -1,4 +1,4 @@
-#include "engine/loader_device.hpp"
+#include "loader/device.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "engine/loader_burn.hpp"
+#include "loader/cpu_burner.hpp"
 
 #include <time.h>
 
@@ -7,7 +7,7 @@
 namespace pinbench {
 namespace {
 
-// What each piece takes: often enough to look whether to go on.
+// The work between two looks at whether to stop.
 constexpr std::uint64_t kPieceNs = 200'000;
 
 double thread_cpu_ns() {
@@ -41,7 +41,7 @@ CpuBurner CpuBurner::calibrate() {
   double best_ns = 0;
   const double begin_ns = thread_cpu_ns();
   double end_ns = begin_ns;
-  // The fastest is the one that nothing disturbed; the first ones wake the CPU up.
+  // The fastest piece is one that nothing disturbed; during the first ones the CPU's clock still rises.
   while (end_ns - begin_ns < kCalibrationNs) {
     const double piece_begin_ns = end_ns;
     state = work(kTurns, state);
@@ -49,7 +49,7 @@ CpuBurner CpuBurner::calibrate() {
     const double piece_ns = end_ns - piece_begin_ns;
     if (best_ns == 0 || piece_ns < best_ns) best_ns = piece_ns;
   }
-  // Somebody must want the state, lest the compiler drop the work.
+  // A use of the state, without which the compiler would drop the work.
   [[maybe_unused]] const volatile std::uint64_t kept = state;
   return CpuBurner(static_cast<double>(kTurns) / std::max(best_ns, 1.0));
 }

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <set>
 
-#include "engine_loader.hpp"
+#include "loader_helpers.hpp"
 
 namespace pinbench::test {
 namespace {

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "engine/abort_flag.hpp"
+#include "loader/device.hpp"
+#include "loader/flow.hpp"
+#include "loader/sample.hpp"
+
+namespace pinbench {
+
+// The arrivals that the consumer reports, until another thread takes them.
+class ArrivalLog {
+ public:
+  struct Entries {
+    std::vector<double> arrivals_ns;
+    double wait_ns = 0;
+    double copy_ns = 0;
+  };
+
+  // A batch is on the device. The durations are the consumer's totals so far.
+  void add(double arrival_ns, double wait_ns, double copy_ns);
+  // No more will come, because of `failure` or, if that is null, without one. The first failure is kept.
+  void end(std::exception_ptr failure);
+
+  // Waits until there is an arrival, for the end, or for `patience`, and returns what came since the last
+  // call. At the end, once all arrivals have been returned, throws the failure.
+  Entries take(std::chrono::nanoseconds patience);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable news_;
+  Entries entries_;
+  bool ended_ = false;
+  std::exception_ptr failure_;
+};
+
+// The training loop: takes batches in order, copies each to the device, and has the step run on it.
+class LoaderConsumer {
+ public:
+  struct Parts {
+    const LoaderOptions& options;
+    const AbortFlag& abort;
+    LoaderFlow& flow;
+    ArrivalLog& log;
+    LoaderDevice& device;
+    PinnedPool& pool;
+    SampleRecipe& recipe;
+  };
+  // `start_ns`: the time of the steady clock from which arrivals are counted.
+  LoaderConsumer(const Parts& parts, std::int64_t start_ns)
+      : parts_(parts), start_ns_(start_ns), maker_(parts.recipe, parts.flow.stopped()) {}
+
+  // Until the flow stops. Returns when no copy and no step is under way any more.
+  void run();
+
+ private:
+  std::optional<LoadedBatch> take(std::uint64_t index);
+  std::optional<LoadedBatch> take_from_workers(std::uint64_t index);
+  std::optional<LoadedBatch> make(std::uint64_t index);
+  void copy(LoadedBatch batch);
+  void copy_overlapping(LoadedBatch batch);
+  void finish_copy_under_way();
+
+  const Parts parts_;
+  const std::int64_t start_ns_;
+  SampleMaker maker_;
+  std::optional<LoadedBatch> under_way_;  // being copied while the next batch is taken
+  std::int64_t wait_ns_ = 0;
+  std::int64_t copy_ns_ = 0;
+};
+
+}  // namespace pinbench

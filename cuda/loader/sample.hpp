@@ -1,0 +1,68 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "loader/cpu_burner.hpp"
+#include "loader/options.hpp"
+
+namespace pinbench {
+
+// The order in which files are read: each once a round, shuffled anew for every round. It is computed instead
+// of stored, because workers may be in several rounds at once: a Feistel network permutes the numbers below
+// the smallest power of 4 that is at least `count`, and is applied again until the number is below `count`.
+class ShuffledOrder {
+ public:
+  // `count` is at least 1.
+  ShuffledOrder(std::size_t count, std::uint64_t seed);
+
+  // The index, below `count`, of the file that is read at position n; n may be in any round.
+  std::size_t operator[](std::uint64_t n) const;
+
+ private:
+  std::uint64_t permute(std::uint64_t round, std::uint64_t position) const;
+
+  std::uint64_t count_;
+  std::uint64_t seed_;
+  unsigned half_bits_ = 1;
+};
+
+// What samples are made from. All of a loader's threads share it.
+struct SampleRecipe {
+  SampleRecipe(const LoaderOptions& loader_options, const std::optional<CpuBurner>& cpu_burner,
+               std::uint64_t session_seed);
+
+  const LoaderOptions& options;
+  const std::optional<CpuBurner>& burner;  // set if samples cost CPU time
+  const std::uint64_t seed;
+  const std::optional<ShuffledOrder> order;  // set if there are files
+  std::atomic<std::uint64_t> file_bytes{0};  // read so far
+};
+
+// Makes samples in one thread: reads a file if there are any, computes, and stores the bytes.
+class SampleMaker {
+ public:
+  SampleMaker(SampleRecipe& recipe, const std::atomic<bool>& stop) : recipe_(recipe), stop_(stop) {}
+
+  // Fills a batch, sample after sample; `between` runs before each. False if it was stopped before the end.
+  // Throws FILE_UNREADABLE.
+  bool make_batch(std::uint64_t batch, std::span<std::byte> memory, const std::function<void()>& between);
+
+ private:
+  void make_sample(std::uint64_t sample, std::span<std::byte> memory);
+  std::span<const std::byte> read_whole(const std::string& path);
+  void grow_scratch(std::size_t bytes);
+
+  SampleRecipe& recipe_;
+  const std::atomic<bool>& stop_;
+  std::unique_ptr<std::byte[]> scratch_;
+  std::size_t scratch_bytes_ = 0;
+};
+
+}  // namespace pinbench
