@@ -3,7 +3,7 @@ import { defaultSignificance, usualCheckRuns } from "../compare/rule.js";
 import { sensitivityOf } from "../compare/sensitivity.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { repeatInFreshProcesses } from "../measure/repeat.js";
-import { baselineReport } from "../report/baseline.js";
+import { baselineReport } from "../report/baseline-report.js";
 import { jsonReport } from "../report/json.js";
 import { noticeOf } from "../results/notice.js";
 import type { RepeatSettings } from "../results/repeat-settings.js";

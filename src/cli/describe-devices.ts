@@ -3,7 +3,7 @@ import { numaNodeOfPciDevice } from "../host/numa.js";
 import { eventTimerOff, kernelsOff } from "../measure/plan-facts.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
-import type { DevicesReport } from "../report/devices.js";
+import type { DevicesReport } from "../report/devices-report.js";
 import { cudaVersionName } from "../results/cuda-version.js";
 import { linkLimitGBps } from "../results/link.js";
 import { noticeOf } from "../results/notice.js";

@@ -26,7 +26,7 @@ Examples:
     )
     .action(async (flags: DevicesFlags) => {
       const { describeDevices } = await import("./describe-devices.js");
-      const { devicesReport } = await import("../report/devices.js");
+      const { devicesReport } = await import("../report/devices-report.js");
       const { jsonReport } = await import("../report/json.js");
       const { stdoutChalk } = await import("./colour.js");
       const { writeStdout } = await import("./stdout.js");

@@ -1,7 +1,7 @@
 import type { RunHooks } from "../measure/run.js";
 import type { Plan } from "../plan/plan.js";
-import { type ReportFormat, renderReport } from "../report/formats.js";
 import { type ProgressState, progressLine } from "../report/progress.js";
+import { type ReportFormat, renderReport } from "../report/result-formats.js";
 import { writePartial } from "../results/store.js";
 import { plainChalk } from "./colour.js";
 import { ProgressLine } from "./progress-line.js";

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { NumaChoice } from "../measure/placement.js";
 import type { Cell } from "../plan/cell.js";
 import type { PlanRequest } from "../plan/request.js";
-import type { ReportFormat } from "../report/formats.js";
+import type { ReportFormat } from "../report/result-formats.js";
 import type { RepeatSettings } from "../results/repeat-settings.js";
 import {
   type BackendChoice,

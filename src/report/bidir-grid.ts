@@ -1,7 +1,7 @@
 import { bandwidthFigure, medianLatencyFigure, sign, tailLatencyFigure } from "./cell-figure.js";
 import type { CellGroup } from "./cell-group.js";
 import { formatShare } from "./format-number.js";
-import { blank, type Column, type Figure, figure, type Grid, withoutRepeats } from "./grid.js";
+import { blank, type Column, type Figure, figure, type Grid, withoutRepeats } from "./report-parts.js";
 import { labelColumns, ratioFigure, rowLabels } from "./throughput-grid.js";
 import { isMeasured, statsOf } from "./wording.js";
 

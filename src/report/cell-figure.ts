@@ -1,6 +1,6 @@
 import type { CellResult, CellStats } from "../results/schema.js";
 import { formatGBps, formatHalfWidth, formatMicroseconds } from "./format-number.js";
-import { blank, type Figure, figure } from "./grid.js";
+import { blank, type Figure, figure } from "./report-parts.js";
 import { statsOf } from "./wording.js";
 
 /** What a sign beside a figure means is said below the tables, by cell-notes.ts. */

@@ -1,8 +1,8 @@
 import type { ResultDocument } from "../results/schema.js";
 import { bidirLatencyGrid, bidirThroughputGrid } from "./bidir-grid.js";
 import { type CellGroup, groupCells } from "./cell-group.js";
-import type { Grid } from "./grid.js";
 import { latencyGrid } from "./latency-grid.js";
+import type { Grid } from "./report-parts.js";
 import { throughputGrid } from "./throughput-grid.js";
 
 /** The tables of a result: one a device, direction, mode, timer and cache state. */

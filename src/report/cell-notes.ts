@@ -3,7 +3,7 @@ import { memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { sign } from "./cell-figure.js";
 import { formatPrecision } from "./format-number.js";
-import type { Note, Tone } from "./grid.js";
+import type { Note, Tone } from "./report-parts.js";
 import { counted, directionName, listed } from "./wording.js";
 
 /** What stands below the tables: wrong data first, then failures, then what each sign means, each reason once. */

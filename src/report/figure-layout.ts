@@ -1,4 +1,4 @@
-import type { Figure } from "./grid.js";
+import type { Figure } from "./report-parts.js";
 
 /** The two parts of a figure, padded so that a column of them lines up: numbers by their decimal point. */
 export interface LaidOutFigure {

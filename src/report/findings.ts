@@ -9,8 +9,8 @@ import {
   type Topic,
   workersOnPageable,
 } from "./finding-topics.js";
-import type { Note } from "./grid.js";
 import { joinDirections } from "./join-directions.js";
+import type { Note } from "./report-parts.js";
 import { counted } from "./wording.js";
 
 const mostLines = 3;

@@ -1,7 +1,7 @@
 import type { CellStats } from "../results/schema.js";
 import { medianLatencyFigure, tailLatencyFigure } from "./cell-figure.js";
 import type { CellGroup } from "./cell-group.js";
-import { type Column, type Grid, withoutRepeats } from "./grid.js";
+import { type Column, type Grid, withoutRepeats } from "./report-parts.js";
 import { labelColumns, rowLabels } from "./throughput-grid.js";
 
 /** Rows size x workers, two columns for each memory kind: the median and the 99th percentile of one copy. */

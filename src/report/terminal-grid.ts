@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import Table from "cli-table3";
 import { layOutFigures } from "./figure-layout.js";
-import type { Grid, Tone } from "./grid.js";
+import type { Grid, Tone } from "./report-parts.js";
 
 const rule = "─";
 const gap = "   ";

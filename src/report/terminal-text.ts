@@ -1,6 +1,6 @@
 import type { ChalkInstance } from "chalk";
-import type { Note } from "./grid.js";
-import type { Fact } from "./header.js";
+import type { Note } from "./report-parts.js";
+import type { Fact } from "./result-header.js";
 import { paint } from "./terminal-grid.js";
 import { wrapAfter } from "./wrap.js";
 

@@ -3,7 +3,7 @@ import { formatSize } from "../settings/units.js";
 import { bandwidthFigure, sign } from "./cell-figure.js";
 import type { CellGroup, GroupRow } from "./cell-group.js";
 import { formatRatio, formatShare } from "./format-number.js";
-import { type Column, type Figure, figure, type Grid, withoutRepeats } from "./grid.js";
+import { type Column, type Figure, figure, type Grid, withoutRepeats } from "./report-parts.js";
 import { isMeasured, statsOf } from "./wording.js";
 
 /** Rows size x workers, a column for each memory kind, then what pinning gains and what of the link is used. */

@@ -3,7 +3,7 @@ import type { ResultDocument } from "../results/schema.js";
 import { csvReport } from "./csv.js";
 import { formatByExtension } from "./format-by-extension.js";
 import { jsonReport } from "./json.js";
-import { markdownReport } from "./markdown.js";
+import { markdownReport } from "./markdown-text.js";
 import { tableReport } from "./table.js";
 
 /** Values of `--format`. */

@@ -1,10 +1,10 @@
 import type { ResultDocument } from "../results/schema.js";
 import { cellGrids } from "./cell-grids.js";
 import { cellNotes } from "./cell-notes.js";
-import { type ColdStartReport, coldStartReports } from "./cold-start.js";
+import { type ColdStartReport, coldStartReports } from "./cold-start-report.js";
 import { findings } from "./findings.js";
-import type { Column, Figure, Grid, Note } from "./grid.js";
-import { headerAlerts, headerFacts } from "./header.js";
+import type { Column, Figure, Grid, Note } from "./report-parts.js";
+import { headerAlerts, headerFacts } from "./result-header.js";
 
 import { joinBlocks } from "./terminal-text.js";
 

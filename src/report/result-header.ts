@@ -2,8 +2,8 @@ import { emulatedNotice } from "../results/notice.js";
 import type { DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
-import type { Note } from "./grid.js";
 import { cacheOf, timingOf } from "./header-method.js";
+import type { Note } from "./report-parts.js";
 import { counted, listed, unitsNote } from "./wording.js";
 
 /** A line of the header, as in bandwidthTest's: what it was that was measured, and how. */

@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import type { Sensitivity } from "../compare/sensitivity.js";
 import { roundUp } from "./format-number.js";
-import { type Column, figure } from "./grid.js";
+import { type Column, figure } from "./report-parts.js";
 import { terminalGrid } from "./terminal-grid.js";
 import { textWidth } from "./terminal-text.js";
 import { counted } from "./wording.js";

@@ -1,7 +1,7 @@
 import type { ColdStart, ResultDocument } from "../results/schema.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { sign } from "./cell-figure.js";
-import { type Column, type Figure, figure, type Grid } from "./grid.js";
+import { type Column, type Figure, figure, type Grid } from "./report-parts.js";
 
 /** What a device costs once, before any figure of the tables: opening it, and pinning memory. */
 export interface ColdStartReport {
