@@ -3,9 +3,8 @@ import type { Sensitivity } from "../compare/sensitivity.js";
 import { roundUp } from "./format-number.js";
 import { type Column, figure } from "./report-parts.js";
 import { terminalGrid } from "./terminal-grid.js";
-import { textWidth } from "./terminal-text.js";
+import { textWidth, wrap } from "./terminal-text.js";
 import { counted } from "./wording.js";
-import { wrap } from "./wrap.js";
 
 export interface BaselineReport {
   path: string;

@@ -13,13 +13,14 @@ export interface CellGroup {
   rows: GroupRow[];
 }
 
+/** A row of a table: the cells of one size and number of workers, by memory kind. */
 export interface GroupRow {
   sizeBytes: number;
   workers: number;
-  cells: ReadonlyMap<CellResult["memory"], CellResult>;
+  cells: Map<CellResult["memory"], CellResult>;
 }
 
-/** Groups in the order of device, direction, mode, timer and cache; rows by size, then workers. */
+/** The cells of a result by table, in the order of device, direction, mode, timer and cache; rows by size, then workers. */
 export function groupCells(document: ResultDocument): CellGroup[] {
   const { cells } = document;
   const varied = {
@@ -64,14 +65,11 @@ function groupOf(
 }
 
 function rowsOf(members: readonly CellResult[]): GroupRow[] {
-  const rows = new Map<
-    string,
-    { sizeBytes: number; workers: number; cells: Map<CellResult["memory"], CellResult> }
-  >();
+  const rows = new Map<string, GroupRow>();
   for (const cell of members) {
     const { sizeBytes, workers } = cell;
     const key = `${sizeBytes}/${workers}`;
-    const row = rows.get(key) ?? { sizeBytes, workers, cells: new Map() };
+    const row: GroupRow = rows.get(key) ?? { sizeBytes, workers, cells: new Map() };
     row.cells.set(cell.memory, cell);
     rows.set(key, row);
   }

@@ -3,12 +3,10 @@ import type { BuildInfo, DeviceFacts } from "../native/contract.js";
 import type { HostRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
-import { type Column, type Figure, figure, type Grid } from "./report-parts.js";
-import type { Fact } from "./result-header.js";
-import { paint, terminalGrid } from "./terminal-grid.js";
-import { factLines, joinBlocks, textWidth } from "./terminal-text.js";
+import { type Column, type Fact, type Figure, figure, type Grid } from "./report-parts.js";
+import { terminalGrid } from "./terminal-grid.js";
+import { factLines, joinBlocks, paint, textWidth, wrapAfter } from "./terminal-text.js";
 import { counted, listed } from "./wording.js";
-import { wrapAfter } from "./wrap.js";
 
 /** What `pinbench devices` found; its JSON is this object as it is. */
 export interface DevicesReport {

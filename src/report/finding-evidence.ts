@@ -1,9 +1,9 @@
 import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
 import { relativeHalfWidth } from "../stats/relative-half-width.js";
-import { isMeasured, statsOf } from "./wording.js";
+import { isMeasured, statsOf } from "./cell-figure.js";
 
 /** A median with its interval, in the unit of what was measured. */
-export interface Estimate {
+export interface IntervalEstimate {
   median: number;
   low: number;
   high: number;
@@ -14,7 +14,7 @@ export interface Observation {
   memory: CellResult["memory"];
   sizeBytes: number;
   workers: number;
-  estimate: Estimate;
+  estimate: IntervalEstimate;
 }
 
 /** The cells that findings speak of: those of one device, timer and cache state, so that like meets like. */
@@ -42,7 +42,7 @@ export function latenciesOf(cells: readonly CellResult[], direction: "h2d" | "d2
 }
 
 /** "open": the intervals overlap, but are too wide to call that equality. */
-export type Comparison = "above" | "below" | "equal" | "open";
+export type IntervalOrder = "above" | "below" | "equal" | "open";
 
 /** The widest relative half-width whose overlap still counts as equal, however precise the run was to be. */
 const leastEqualWidth = 0.05;
@@ -53,7 +53,11 @@ export function equalWidth(document: ResultDocument): number {
 }
 
 /** Larger or smaller for certain where the intervals do not overlap; equal where they do and both are narrow. */
-export function compare(one: Estimate, other: Estimate, equalWidth: number): Comparison {
+export function compareIntervals(
+  one: IntervalEstimate,
+  other: IntervalEstimate,
+  equalWidth: number,
+): IntervalOrder {
   if (one.low > other.high) {
     return "above";
   }
@@ -63,7 +67,7 @@ export function compare(one: Estimate, other: Estimate, equalWidth: number): Com
   return isNarrow(one, equalWidth) && isNarrow(other, equalWidth) ? "equal" : "open";
 }
 
-function isNarrow(estimate: Estimate, equalWidth: number): boolean {
+function isNarrow(estimate: IntervalEstimate, equalWidth: number): boolean {
   return (relativeHalfWidth(estimate, estimate.median) ?? Number.POSITIVE_INFINITY) <= equalWidth;
 }
 
@@ -71,7 +75,9 @@ function isNarrow(estimate: Estimate, equalWidth: number): boolean {
 export function leanestBest(observations: readonly Observation[], equalWidth: number): Observation | null {
   const best = fastest(observations);
   const asGood = observations.filter(
-    (one) => best !== null && (one === best || compare(one.estimate, best.estimate, equalWidth) === "equal"),
+    (one) =>
+      best !== null &&
+      (one === best || compareIntervals(one.estimate, best.estimate, equalWidth) === "equal"),
   );
   return asGood.reduce<Observation | null>(
     (leanest, one) => (leanest === null || one.workers < leanest.workers ? one : leanest),
@@ -79,6 +85,7 @@ export function leanestBest(observations: readonly Observation[], equalWidth: nu
   );
 }
 
+/** The one of the greatest median; null without observations. */
 export function fastest(observations: readonly Observation[]): Observation | null {
   return observations.reduce<Observation | null>(
     (best, one) => (best === null || one.estimate.median > best.estimate.median ? one : best),
@@ -87,11 +94,49 @@ export function fastest(observations: readonly Observation[]): Observation | nul
 }
 
 /** The values that all of the lists share, ascending. */
-export function shared(...lists: readonly (readonly number[])[]): number[] {
+export function sharedValues(...lists: readonly (readonly number[])[]): number[] {
   const [first = [], ...others] = lists;
   return [...new Set(first)]
     .filter((value) => others.every((list) => list.includes(value)))
     .sort((a, b) => a - b);
+}
+
+/** Two memory kinds at one size, with equally many workers. */
+export interface Pair {
+  sizeBytes: number;
+  workers: number;
+  one: IntervalEstimate;
+  other: IntervalEstimate;
+  ratio: number;
+  order: IntervalOrder;
+}
+
+/** Both at each size that they share, ascending, with the fewest workers that they share over all sizes. */
+export function pairUp(
+  ones: readonly Observation[],
+  others: readonly Observation[],
+  equalWidth: number,
+): Pair[] {
+  const [workers] = sharedValues(workersOf(ones), workersOf(others));
+  return sharedValues(sizesOf(ones), sizesOf(others)).flatMap((sizeBytes) => {
+    const [one, other] = [ones, others].map((list) =>
+      list.find((rate) => rate.sizeBytes === sizeBytes && rate.workers === workers),
+    );
+    if (one === undefined || other === undefined || other.estimate.median === 0) {
+      return [];
+    }
+    const ratio = one.estimate.median / other.estimate.median;
+    return [
+      {
+        sizeBytes,
+        workers: one.workers,
+        one: one.estimate,
+        other: other.estimate,
+        ratio,
+        order: compareIntervals(one.estimate, other.estimate, equalWidth),
+      },
+    ];
+  });
 }
 
 function observe(
@@ -109,4 +154,12 @@ function observe(
     const { memory, sizeBytes, workers } = cell;
     return [{ memory, sizeBytes, workers, estimate: { median, low, high } }];
   });
+}
+
+function sizesOf(observations: readonly Observation[]): number[] {
+  return observations.map(({ sizeBytes }) => sizeBytes);
+}
+
+function workersOf(observations: readonly Observation[]): number[] {
+  return observations.map(({ workers }) => workers);
 }

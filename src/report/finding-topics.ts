@@ -1,17 +1,17 @@
 import type { CellResult } from "../results/schema.js";
 import { formatSize } from "../settings/units.js";
-import { describeSizes } from "./describe-sizes.js";
 import {
-  type Comparison,
-  compare,
+  compareIntervals,
   fastest,
+  type IntervalOrder,
   latenciesOf,
   leanestBest,
   type Observation,
+  type Pair,
+  pairUp,
   ratesOf,
-  shared,
+  sharedValues,
 } from "./finding-evidence.js";
-import { type Pair, pairUp, ratioRange } from "./finding-pairs.js";
 import { formatGBps, formatMicroseconds, formatRatio, formatWholeShare } from "./format-number.js";
 import { counted, listed } from "./wording.js";
 
@@ -33,7 +33,7 @@ export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
     return null;
   }
   const allSizes = pairs.map(({ sizeBytes }) => sizeBytes);
-  const where = (verdict: Comparison) => pairs.filter((pair) => pair.verdict === verdict);
+  const where = (order: IntervalOrder) => pairs.filter((pair) => pair.order === order);
   const sizes = (some: readonly Pair[]) =>
     describeSizes(
       some.map(({ sizeBytes }) => sizeBytes),
@@ -61,7 +61,7 @@ export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
 export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = ratesOf(cells, direction, direction);
   const staged = ofMemory(rates, "staged");
-  const sizeBytes = shared(staged.map(bySize), ofMemory(rates, "pinned").map(bySize)).at(-1);
+  const sizeBytes = sharedValues(staged.map(bySize), ofMemory(rates, "pinned").map(bySize)).at(-1);
   if (sizeBytes === undefined) {
     return null;
   }
@@ -73,7 +73,8 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
     return null;
   }
   const size = formatSize(sizeBytes);
-  const againstPageable = pageable === null ? null : compare(best.estimate, pageable.estimate, equalWidth);
+  const againstPageable =
+    pageable === null ? null : compareIntervals(best.estimate, pageable.estimate, equalWidth);
   if (againstPageable === "below" || againstPageable === "equal") {
     return `staging gains nothing over the driver's own pageable copies at ${size}`;
   }
@@ -82,7 +83,7 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
   }
   const workers = counted(best.workers, "staging worker");
   const verb = best.workers === 1 ? "reaches" : "reach";
-  switch (compare(best.estimate, pinned.estimate, equalWidth)) {
+  switch (compareIntervals(best.estimate, pinned.estimate, equalWidth)) {
     case "equal":
       return `${workers} ${verb} the rate of pinned from pageable memory at ${size}`;
     case "open":
@@ -110,7 +111,7 @@ export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
   }
   const size = formatSize(sizeBytes);
   const ratio = formatRatio(best.estimate.median / fewest.estimate.median);
-  switch (compare(best.estimate, fewest.estimate, equalWidth)) {
+  switch (compareIntervals(best.estimate, fewest.estimate, equalWidth)) {
     case "above":
       return `${counted(best.workers, "worker")} make pageable ${ratio} as fast as ${fewest.workers} at ${size}`;
     case "equal":
@@ -132,11 +133,11 @@ export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => 
       return [];
     }
     const size = formatSize(pair.sizeBytes);
-    if (pair.verdict === "open") {
+    if (pair.order === "open") {
       open.push(`${memory} at ${size}`);
       return [];
     }
-    return pair.verdict === "equal"
+    return pair.order === "equal"
       ? [`${memory} is as fast as pinned at ${size}`]
       : [`${memory} reaches ${formatWholeShare(pair.ratio)} of pinned at ${size}`];
   });
@@ -155,10 +156,10 @@ export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
   }
   const size = formatSize(pair.sizeBytes);
   const [pinned, pageable] = [pair.one, pair.other].map(({ median }) => `${formatMicroseconds(median)} µs`);
-  if (pair.verdict === "open") {
+  if (pair.order === "open") {
     return `at these intervals, a copy of ${size} from pinned and one from pageable memory cannot be told apart`;
   }
-  return pair.verdict === "equal"
+  return pair.order === "equal"
     ? `a copy of ${size} takes as long from pinned as from pageable memory`
     : `a copy of ${size} takes ${pinned} with pinned memory and ${pageable} with pageable`;
 };
@@ -186,7 +187,7 @@ export function bothDirections(cells: readonly CellResult[], equalWidth: number)
     high: h2d.estimate.high + d2h.estimate.high,
   };
   const { median } = together.estimate;
-  const verdict = compare(together.estimate, apart, equalWidth);
+  const verdict = compareIntervals(together.estimate, apart, equalWidth);
   const measure = verdict === "equal" ? "as much as" : `${formatWholeShare(median / apart.median)} of`;
   return (
     `both directions at once move ${formatGBps(median)} GB/s` +
@@ -200,3 +201,33 @@ function ofMemory(observations: readonly Observation[], memory: Observation["mem
 }
 
 const bySize = ({ sizeBytes }: Observation): number => sizeBytes;
+
+/** The ratios' span, once where its ends look the same. */
+function ratioRange(pairs: readonly Pair[]): string {
+  const ratios = pairs.map(({ ratio }) => ratio);
+  const [least, most] = [formatRatio(Math.min(...ratios)), formatRatio(Math.max(...ratios))];
+  return least === most ? least : `${least} to ${most}`;
+}
+
+/** More than this many are counted instead of named. */
+const mostNamed = 3;
+
+/** Which of the measured sizes these are, in words: "at every size", "from 1 MiB up", "at 64 KiB and 16 MiB". */
+function describeSizes(some: readonly number[], all: readonly number[]): string {
+  const named = `at ${listed(some.map(formatSize))}`;
+  if (some.length === 1) {
+    return named;
+  }
+  if (some.length === all.length) {
+    return "at every size";
+  }
+  const first = all.indexOf(some[0] ?? Number.NaN);
+  const contiguous = some.every((size, index) => all[first + index] === size);
+  if (contiguous && first + some.length === all.length) {
+    return `from ${formatSize(some[0] ?? 0)} up`;
+  }
+  if (contiguous && first === 0) {
+    return `up to ${formatSize(some.at(-1) ?? 0)}`;
+  }
+  return some.length <= mostNamed ? named : `at ${some.length} of ${all.length} sizes`;
+}

@@ -1,37 +1,6 @@
-import type { ResultDocument } from "../results/schema.js";
-import { cellGrids } from "./cell-grids.js";
-import { cellNotes } from "./cell-notes.js";
-import { type ColdStartReport, coldStartReports } from "./cold-start-report.js";
-import { findings } from "./findings.js";
 import type { Column, Figure, Grid, Note } from "./report-parts.js";
-import { headerAlerts, headerFacts } from "./result-header.js";
 
-import { joinBlocks } from "./terminal-text.js";
-
-/** The content of the terminal's tables in GitHub's Markdown, for a pull request or a job summary. */
-export function markdownReport(document: ResultDocument): string {
-  const blocks = [
-    [`# pinbench ${document.tool.version}`],
-    ...headerAlerts(document).map(({ text }) => [`> **${escapeMarkdown(text)}**`]),
-    headerFacts(document).map(({ label, value }) => `- **${label}:** ${escapeMarkdown(value)}`),
-    ...cellGrids(document).flatMap((grid) => [[`## ${escapeMarkdown(grid.caption)}`], markdownGrid(grid)]),
-    cellNotes(document).map(listItem),
-    ...coldStartReports(document).flatMap(coldStartBlocks),
-    ["## Findings"],
-    findings(document).map(listItem),
-  ];
-  return joinBlocks(blocks);
-}
-
-function coldStartBlocks({ title, opening, pinning, explanation }: ColdStartReport): string[][] {
-  return [
-    [`## ${escapeMarkdown(title)}`],
-    [escapeMarkdown(opening)],
-    ...(pinning === null ? [] : [markdownGrid(pinning)]),
-    ...(explanation === null ? [] : [[escapeMarkdown(explanation)]]),
-  ];
-}
-
+/** Draws a grid without its caption as a table of GitHub's Markdown, a line each row. */
 export function markdownGrid({ columns, rows }: Grid): string[] {
   return [
     tableRow(columns.map(({ head }) => escapeMarkdown(headText(head)))),
@@ -53,21 +22,28 @@ function alignment({ align }: Column): string {
 }
 
 function cellText({ text, note, tone }: Figure): string {
-  const shown = escapeMarkdown(note === "" ? text : `${text} ${note}`);
-  return tone === "failure" || tone === "mismatch" ? `**${shown}**` : shown;
-}
-
-export function listItem({ text, tone }: Note): string {
-  return tone === "failure" || tone === "mismatch"
-    ? `- **${escapeMarkdown(text)}**`
-    : `- ${escapeMarkdown(text)}`;
+  return emphasized({ text: note === "" ? text : `${text} ${note}`, tone });
 }
 
 function tableRow(cells: readonly string[]): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-/** What Markdown would take for its own: markup, a list within a list, a line break that ends a table's row. */
+/** A note as an entry of a list. */
+export function listItem(note: Note): string {
+  return `- ${emphasized(note)}`;
+}
+
+/** Failures and wrong data are bold. */
+function emphasized({ text, tone }: Note): string {
+  const escaped = escapeMarkdown(text);
+  return tone === "failure" || tone === "mismatch" ? `**${escaped}**` : escaped;
+}
+
+/**
+ * The text with backslashes before what Markdown would take for its own markup or for a list within a list, and
+ * without the line breaks that would end a table's row.
+ */
 export function escapeMarkdown(text: string): string {
   return text
     .replaceAll(/[\\`*_|<>[\]]/g, "\\$&")

@@ -3,7 +3,7 @@ import type { DeviceFacts } from "../native/contract.js";
 import type { Plan } from "../plan/plan.js";
 import type { PlannedCell } from "../plan/planned-cells.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
-import type { Fact } from "./result-header.js";
+import type { Fact } from "./report-parts.js";
 import { factLines, joinBlocks } from "./terminal-text.js";
 import { counted } from "./wording.js";
 

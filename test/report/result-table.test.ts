@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { tableReport } from "../../src/report/table.js";
+import { tableReport } from "../../src/report/result-formats.js";
 import {
   buildCell,
   buildColdStart,

@@ -2,8 +2,12 @@ import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { csvReport } from "../../src/report/csv.js";
 import { jsonReport } from "../../src/report/json.js";
-import { markdownReport } from "../../src/report/markdown-text.js";
-import { formatOfPath, renderReport, reportFormats } from "../../src/report/result-formats.js";
+import {
+  formatOfPath,
+  markdownReport,
+  renderReport,
+  reportFormats,
+} from "../../src/report/result-formats.js";
 import { emulatedNotice } from "../../src/results/notice.js";
 import { parseResult } from "../../src/results/parse.js";
 import {
