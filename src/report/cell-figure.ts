@@ -9,7 +9,7 @@ export const sign = { notConverged: "*", unfinished: "†", noInterval: "±?", a
 /** In place of a figure that was not measured or cannot be computed. */
 export const absentFigure: Figure = figure(sign.absent, "", "muted");
 
-/** Relative half-width above which an interval is always shown: below it, it says no more than the last digit. */
+/** Relative half-width above which an interval is always shown: a narrower one says no more than the last digit. */
 const shownHalfWidth = 0.01;
 
 /** Whether a cell's figures count: it has some, and its data came back right. */
@@ -34,8 +34,8 @@ export function measuredStats(
 }
 
 /**
- * A cell's median rate in GB/s, or what became of it; blank where the plan has no such cell. The interval stands beside
- * it where it is wider than the precision (relative half-width) that the run was asked for.
+ * A cell's median rate in GB/s, or what became of it; blank where the plan has no such cell. Its relative half-width
+ * stands beside it where that is above 1 % or above the precision that the run was asked for.
  */
 export function bandwidthFigure(
   cell: CellResult | undefined,

@@ -20,7 +20,10 @@ export interface GroupRow {
   cells: Map<CellResult["memory"], CellResult>;
 }
 
-/** The cells of a result by table, in the order of device, direction, mode, timer and cache; rows by size, then workers. */
+/**
+ * The cells of a result by table, in the order of device, direction, mode, timer and cache; the rows of each by size,
+ * then workers.
+ */
 export function groupCells(document: ResultDocument): CellGroup[] {
   const { cells } = document;
   const varied = {

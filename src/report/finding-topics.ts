@@ -11,13 +11,15 @@ import {
   pairUp,
   ratesOf,
   sharedValues,
+  sizesOf,
 } from "./finding-evidence.js";
 import { formatGBps, formatMicroseconds, formatRatio, formatWholeShare } from "./format-number.js";
 import { counted, listed } from "./wording.js";
 
 /**
- * A topic says in one clause what the cells show in one direction; null where they do not bear on it. Overlapping
- * intervals wider than `equalWidth` (relative half-width) show nothing, which is said where nothing else can be.
+ * Says in one clause what the cells show on one question in one direction; null where they have no figures for it.
+ * Overlapping intervals wider than `equalWidth` (relative half-width) show nothing: where there are no others, the
+ * clause says that much.
  */
 export type Topic = (
   cells: readonly CellResult[],
@@ -25,20 +27,15 @@ export type Topic = (
   equalWidth: number,
 ) => string | null;
 
-/** Pinned against pageable by size, with the fewest workers that both were measured with. */
+/** How much faster pinned is than pageable, by size, with the fewest workers that both were measured with. */
 export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
   const rates = ratesOf(cells, direction, direction);
   const pairs = pairUp(ofMemory(rates, "pinned"), ofMemory(rates, "pageable"), equalWidth);
   if (pairs.length === 0) {
     return null;
   }
-  const allSizes = pairs.map(({ sizeBytes }) => sizeBytes);
   const where = (order: IntervalOrder) => pairs.filter((pair) => pair.order === order);
-  const sizes = (some: readonly Pair[]) =>
-    describeSizes(
-      some.map(({ sizeBytes }) => sizeBytes),
-      allSizes,
-    );
+  const sizes = (some: readonly Pair[]) => describeSizes(sizesOf(some), sizesOf(pairs));
   const [faster, slower, equal] = [where("above"), where("below"), where("equal")];
   const clauses = [
     faster.length > 0 ? `pinned is ${ratioRange(faster)} pageable ${sizes(faster)}` : null,
@@ -57,11 +54,11 @@ export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
   return (clauses.length > 0 ? listed(clauses) : open) + workers;
 };
 
-/** What staging by several workers makes of pageable memory, at the largest size. */
+/** How near pageable memory that is staged by pinbench comes to pinned, at the largest size. */
 export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = ratesOf(cells, direction, direction);
   const staged = ofMemory(rates, "staged");
-  const sizeBytes = sharedValues(staged.map(bySize), ofMemory(rates, "pinned").map(bySize)).at(-1);
+  const sizeBytes = sharedValues(sizesOf(staged), sizesOf(ofMemory(rates, "pinned"))).at(-1);
   if (sizeBytes === undefined) {
     return null;
   }
@@ -98,7 +95,7 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
 /** Whether more workers make pageable copies faster, at the largest size. */
 export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
   const pageable = ofMemory(ratesOf(cells, direction, direction), "pageable");
-  const sizeBytes = [...new Set(pageable.map(bySize))]
+  const sizeBytes = [...new Set(sizesOf(pageable))]
     .filter((size) => pageable.filter((rate) => rate.sizeBytes === size).length > 1)
     .sort((a, b) => a - b)
     .at(-1);
@@ -123,7 +120,7 @@ export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
   }
 };
 
-/** The other kinds of page-locked memory against pinned, at the largest size that each shares with it. */
+/** How registered, write-combined and mapped memory compare with pinned, each at the largest size that both have. */
 export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = ratesOf(cells, direction, direction);
   const open: string[] = [];
@@ -147,7 +144,7 @@ export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => 
   return open.length === 0 ? null : `at these intervals, ${listed(open)} cannot be told from pinned`;
 };
 
-/** Small copies, one at a time: pinned against pageable at the smallest size. */
+/** How long a small copy takes from pinned and from pageable memory, at the smallest size. */
 export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
   const latencies = latenciesOf(cells, direction);
   const [pair] = pairUp(ofMemory(latencies, "pinned"), ofMemory(latencies, "pageable"), equalWidth);
@@ -164,7 +161,10 @@ export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
     : `a copy of ${size} takes ${pinned} with pinned memory and ${pageable} with pageable`;
 };
 
-/** Both directions at once against each alone; it speaks of both, so it takes no direction. */
+/**
+ * How the fastest cell that copies both ways at once compares with each direction alone; null where one of the three
+ * was not measured.
+ */
 export function bothDirections(cells: readonly CellResult[], equalWidth: number): string | null {
   const alone = (["h2d", "d2h"] as const).map((direction) => ratesOf(cells, direction, direction));
   const together = fastest(ratesOf(cells, "bidir", "sum"));
@@ -200,9 +200,7 @@ function ofMemory(observations: readonly Observation[], memory: Observation["mem
   return observations.filter((observation) => observation.memory === memory);
 }
 
-const bySize = ({ sizeBytes }: Observation): number => sizeBytes;
-
-/** The ratios' span, once where its ends look the same. */
+/** "2.0× to 3.0×", or "2.0×" where the ends of the range look the same. */
 function ratioRange(pairs: readonly Pair[]): string {
   const ratios = pairs.map(({ ratio }) => ratio);
   const [least, most] = [formatRatio(Math.min(...ratios)), formatRatio(Math.max(...ratios))];

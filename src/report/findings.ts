@@ -16,8 +16,8 @@ import { counted } from "./wording.js";
 const mostLines = 3;
 
 /**
- * The closing lines: what was found, computed from the cells. A difference is claimed only where the intervals do
- * not overlap, equality only where they do and are narrow, and figures of cells that failed or came back wrong are no evidence. Wrong data is said first.
+ * The closing lines of a report: what the cells show, wrong data first. A difference is claimed only where intervals do
+ * not overlap, equality only where they do and are narrow; cells that failed or came back wrong are no evidence.
  */
 export function findings(document: ResultDocument): Note[] {
   const wrong = document.cells.filter(({ outcome }) => outcome === "mismatch").length;
@@ -50,7 +50,7 @@ function comparisons(document: ResultDocument): Note[] {
   return lines.map((line) => ({ text: subject + line, tone: "plain" }));
 }
 
-/** Whose figures these are, where that is not plain. */
+/** Says where the figures are those of the emulated device, or of one of several devices. */
 function subjectOf(document: ResultDocument, cells: readonly CellResult[]): string {
   const device = cells[0]?.device;
   const parts = [
@@ -60,12 +60,12 @@ function subjectOf(document: ResultDocument, cells: readonly CellResult[]): stri
   return parts.length === 0 ? "" : `${parts.join(" ")}, `;
 }
 
-/** More words than this in what differs are read more easily as two clauses. */
+/** Where more words than this differ, two clauses are easier to read than one. */
 const mostDifferingWords = 4;
 
 /**
- * One line of what was found host to device and device to host (null where nothing was). What both have in common
- * is said once: "pinned is 3.0× (H2D) and 2.8× (D2H) pageable from 1 MiB up".
+ * One line from the clauses for the two directions (null where nothing was found). What they have in common is said
+ * once: "pinned is 3.0× (H2D) and 2.8× (D2H) pageable from 1 MiB up".
  */
 function joinDirections(h2d: string | null, d2h: string | null): string | null {
   if (h2d === null || d2h === null) {

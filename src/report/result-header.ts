@@ -23,7 +23,7 @@ export function headerFacts(document: ResultDocument): Fact[] {
   ];
 }
 
-/** What must be read before any figure: whose memory this is, and that a run did not come to its end. */
+/** What must be read before any figure: that the device is emulated, and that the run did not come to its end. */
 export function headerAlerts({ backend, notice, run }: ResultDocument): Note[] {
   const alerts: Note[] = [];
   if (notice !== null || backend === "emulated") {
@@ -74,7 +74,7 @@ function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocu
     : `${now}, limit ${roundDown(linkLimitGBps, 1)} GB/s each way (packet overhead not subtracted)`;
 }
 
-/** Set where the link runs below what the device could do: a slot, a riser or a setting holds it back. */
+/** Empty unless the link runs below what the device can do: then a slot, a riser or a setting holds it back. */
 function betterLink({ generation, width, maxGeneration, maxWidth }: LinkRecord): string {
   const below = (now: number | null, most: number | null) => now !== null && most !== null && now < most;
   if (!below(generation, maxGeneration) && !below(width, maxWidth)) {

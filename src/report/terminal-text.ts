@@ -66,7 +66,10 @@ export function noteLines({ text, tone }: Note, prefix: string, chalk: ChalkInst
   return wrapAfter(prefix, text, textWidth).map((line) => paint(line, tone, chalk));
 }
 
-/** One text of blocks of lines, with an empty line between them and a line break at the end; empty blocks are left out. */
+/**
+ * One text of blocks of lines, with an empty line between blocks and a line break at the end. Blocks without lines are
+ * left out.
+ */
 export function joinBlocks(blocks: readonly (readonly string[])[]): string {
   const filled = blocks.filter((lines) => lines.length > 0);
   return `${filled.map((lines) => lines.join("\n")).join("\n\n")}\n`;

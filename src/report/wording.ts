@@ -25,12 +25,12 @@ export const directionName: Readonly<Record<Direction | CellStats["direction"], 
   sum: "sum",
 };
 
-/** "1 cell", "2 cells". */
+/** A number and its noun: "1 cell", "2 cells". */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** "a", "a and b", "a, b and c". */
+/** An enumeration in running text: "a", "a and b", "a, b and c". */
 export function listed(items: readonly string[]): string {
   return items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
 }
