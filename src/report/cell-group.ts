@@ -1,5 +1,5 @@
 import type { CellResult, DeviceRecord, ResultDocument } from "../results/schema.js";
-import { directions as directionOrder, memories as memoryOrder } from "../settings/choices.js";
+import { caches, directions, memories, modes, timers } from "../settings/choices.js";
 import { directionTitle } from "./wording.js";
 
 /** The cells that one table shows: they differ in memory kind, size and workers alone. */
@@ -62,7 +62,7 @@ function groupOf(
     direction: first.direction,
     mode: first.mode,
     title: title.filter((part) => part !== null).join(", "),
-    memories: memoryOrder.filter((memory) => members.some((cell) => cell.memory === memory)),
+    memories: memories.filter((memory) => members.some((cell) => cell.memory === memory)),
     rows: rowsOf(members),
   };
 }
@@ -82,11 +82,10 @@ function rowsOf(members: readonly CellResult[]): GroupRow[] {
 function byTable(a: CellResult, b: CellResult): number {
   return (
     a.device - b.device ||
-    directionOrder.indexOf(a.direction) - directionOrder.indexOf(b.direction) ||
-    // Throughput before latency, wall before event, cold before warm.
-    b.mode.localeCompare(a.mode) ||
-    b.timer.localeCompare(a.timer) ||
-    a.cache.localeCompare(b.cache)
+    directions.indexOf(a.direction) - directions.indexOf(b.direction) ||
+    modes.indexOf(a.mode) - modes.indexOf(b.mode) ||
+    timers.indexOf(a.timer) - timers.indexOf(b.timer) ||
+    caches.indexOf(a.cache) - caches.indexOf(b.cache)
   );
 }
 

@@ -1,4 +1,4 @@
-import { emulatedNotice } from "../results/notice.js";
+import { noticeOf } from "../results/notice.js";
 import type { CellResult, DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
@@ -25,10 +25,8 @@ export function headerFacts(document: ResultDocument): Fact[] {
 
 /** What must be read before any figure: that the device is emulated, and that the run did not come to its end. */
 export function headerAlerts({ backend, notice, run }: ResultDocument): Note[] {
-  const alerts: Note[] = [];
-  if (notice !== null || backend === "emulated") {
-    alerts.push({ text: notice ?? emulatedNotice, tone: "warning" });
-  }
+  const backendNotice = notice ?? noticeOf(backend);
+  const alerts: Note[] = backendNotice === null ? [] : [{ text: backendNotice, tone: "warning" }];
   if (run.status === "aborted") {
     alerts.push({ text: "interrupted: these are the figures measured until then", tone: "warning" });
   } else if (run.status === "running") {
