@@ -5,7 +5,7 @@ import { sensitivityOf } from "../compare/sensitivity.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { prepareRun } from "../measure/prepare.js";
-import { baselineReport } from "../report/baseline.js";
+import { baselineReport } from "../report/baseline-report.js";
 import { jsonReport } from "../report/json.js";
 import { noticeOf } from "../results/notice.js";
 import { createRuns } from "../results/run-folder.js";

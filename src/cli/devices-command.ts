@@ -5,7 +5,7 @@ import { eventTimerOff, kernelsOff } from "../measure/prepare.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { packageVersion } from "../package-facts.js";
-import { type DevicesReport, devicesReport } from "../report/devices.js";
+import { type DevicesReport, devicesReport } from "../report/devices-report.js";
 import { jsonReport } from "../report/json.js";
 import { cudaVersionName } from "../results/cuda-version.js";
 import { linkLimitGBps } from "../results/link.js";

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { cellId } from "../plan/cell.js";
-import { formatOfPath } from "../report/formats.js";
+import { formatOfPath } from "../report/result-formats.js";
 import { jsonReport } from "../report/json.js";
 import { type Imported, importNvbandwidth } from "../results/import-nvbandwidth.js";
 import { checkWritable, finalize } from "../results/store.js";

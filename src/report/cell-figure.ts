@@ -1,15 +1,42 @@
 import type { CellResult, CellStats } from "../results/schema.js";
+import { relativeHalfWidth } from "../stats/relative-half-width.js";
 import { formatGBps, formatHalfWidth, formatMicroseconds } from "./format-number.js";
-import { blank, type Figure, figure } from "./grid.js";
-import { statsOf } from "./wording.js";
+import { blank, type Figure, figure } from "./report-parts.js";
 
-/** What a sign beside a figure means is said below the tables, by cell-notes.ts. */
+/** The signs that stand beside or in place of a figure; what they mean is said below the tables, by cell-notes.ts. */
 export const sign = { notConverged: "*", unfinished: "†", noInterval: "±?", absent: "-" } as const;
 
-/** Intervals are shown from here on: below it they say no more than the last digit. */
+/** In place of a figure that was not measured or cannot be computed. */
+export const absentFigure: Figure = figure(sign.absent, "", "muted");
+
+/** Relative half-width above which an interval is always shown: a narrower one says no more than the last digit. */
 const shownHalfWidth = 0.01;
 
-/** A cell's median rate in GB/s, or what became of it; blank where the plan has no such cell. */
+/** Whether a cell's figures count: it has some, and its data came back right. */
+export function isMeasured(cell: CellResult): boolean {
+  return (
+    cell.stats.length > 0 &&
+    (cell.outcome === "converged" || cell.outcome === "budget" || cell.outcome === null)
+  );
+}
+
+/** The statistics of one direction of a cell; null where the cell has none. */
+export function statsOf(cell: CellResult, direction: CellStats["direction"]): CellStats | null {
+  return cell.stats.find((stats) => stats.direction === direction) ?? null;
+}
+
+/** As statsOf(), of cells whose figures count. */
+export function measuredStats(
+  cell: CellResult | undefined,
+  direction: CellStats["direction"],
+): CellStats | null {
+  return cell === undefined || !isMeasured(cell) ? null : statsOf(cell, direction);
+}
+
+/**
+ * A cell's median rate in GB/s, or what became of it; blank where the plan has no such cell. Its relative half-width
+ * stands beside it where that is above 1 % or above the precision that the run was asked for.
+ */
 export function bandwidthFigure(
   cell: CellResult | undefined,
   direction: CellStats["direction"],
@@ -20,27 +47,26 @@ export function bandwidthFigure(
   );
 }
 
-/** The median latency in microseconds with its interval. */
+/** As bandwidthFigure(), of the median latency in microseconds. */
 export function medianLatencyFigure(
   cell: CellResult | undefined,
   direction: CellStats["direction"],
   precision: number,
 ): Figure {
-  return whereMeasured(cell, direction, ({ latencyUs }, measured) => {
-    if (latencyUs === null) {
-      return figure(sign.absent, "", "muted");
-    }
-    const { median, low, high } = latencyUs;
-    const relativeHalfWidth =
-      low === null || high === null || median === 0 ? null : (high - low) / 2 / median;
-    return figure(formatMicroseconds(median), noteOf(measured, relativeHalfWidth, precision));
-  });
+  return whereMeasured(cell, direction, ({ latencyUs }, measured) =>
+    latencyUs === null
+      ? absentFigure
+      : figure(
+          formatMicroseconds(latencyUs.median),
+          noteOf(measured, relativeHalfWidth(latencyUs, latencyUs.median), precision),
+        ),
+  );
 }
 
 /** The 99th percentile of the latency; blank where the median beside it already says what became of the cell. */
 export function tailLatencyFigure(cell: CellResult | undefined, direction: CellStats["direction"]): Figure {
   const shown = whereMeasured(cell, direction, ({ latencyUs }) =>
-    latencyUs === null ? figure(sign.absent, "", "muted") : figure(formatMicroseconds(latencyUs.p99)),
+    latencyUs === null ? absentFigure : figure(formatMicroseconds(latencyUs.p99)),
   );
   return shown.tone === "plain" ? shown : blank;
 }
@@ -60,7 +86,7 @@ function whereMeasured(
     return figure("failed", "", "failure");
   }
   const stats = cell.outcome === "skipped" ? null : statsOf(cell, direction);
-  return stats === null ? figure(sign.absent, "", "muted") : show(stats, cell);
+  return stats === null ? absentFigure : show(stats, cell);
 }
 
 function noteOf(cell: CellResult, relativeHalfWidth: number | null, precision: number): string {

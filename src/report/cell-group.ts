@@ -1,5 +1,5 @@
 import type { CellResult, DeviceRecord, ResultDocument } from "../results/schema.js";
-import { directions as directionOrder, memories as memoryOrder } from "../settings/choices.js";
+import { caches, directions, memories, modes, timers } from "../settings/choices.js";
 import { directionTitle } from "./wording.js";
 
 /** The cells that one table shows: they differ in memory kind, size and workers alone. */
@@ -13,13 +13,17 @@ export interface CellGroup {
   rows: GroupRow[];
 }
 
+/** A row of a table: the cells of one size and number of workers, by memory kind. */
 export interface GroupRow {
   sizeBytes: number;
   workers: number;
-  cells: ReadonlyMap<CellResult["memory"], CellResult>;
+  cells: Map<CellResult["memory"], CellResult>;
 }
 
-/** Groups in the order of device, direction, mode, timer and cache; rows by size, then workers. */
+/**
+ * The cells of a result by table, in the order of device, direction, mode, timer and cache; the rows of each by size,
+ * then workers.
+ */
 export function groupCells(document: ResultDocument): CellGroup[] {
   const { cells } = document;
   const varied = {
@@ -58,20 +62,17 @@ function groupOf(
     direction: first.direction,
     mode: first.mode,
     title: title.filter((part) => part !== null).join(", "),
-    memories: memoryOrder.filter((memory) => members.some((cell) => cell.memory === memory)),
+    memories: memories.filter((memory) => members.some((cell) => cell.memory === memory)),
     rows: rowsOf(members),
   };
 }
 
 function rowsOf(members: readonly CellResult[]): GroupRow[] {
-  const rows = new Map<
-    string,
-    { sizeBytes: number; workers: number; cells: Map<CellResult["memory"], CellResult> }
-  >();
+  const rows = new Map<string, GroupRow>();
   for (const cell of members) {
     const { sizeBytes, workers } = cell;
     const key = `${sizeBytes}/${workers}`;
-    const row = rows.get(key) ?? { sizeBytes, workers, cells: new Map() };
+    const row: GroupRow = rows.get(key) ?? { sizeBytes, workers, cells: new Map() };
     row.cells.set(cell.memory, cell);
     rows.set(key, row);
   }
@@ -81,11 +82,10 @@ function rowsOf(members: readonly CellResult[]): GroupRow[] {
 function byTable(a: CellResult, b: CellResult): number {
   return (
     a.device - b.device ||
-    directionOrder.indexOf(a.direction) - directionOrder.indexOf(b.direction) ||
-    // Throughput before latency, wall before event, cold before warm.
-    b.mode.localeCompare(a.mode) ||
-    b.timer.localeCompare(a.timer) ||
-    a.cache.localeCompare(b.cache)
+    directions.indexOf(a.direction) - directions.indexOf(b.direction) ||
+    modes.indexOf(a.mode) - modes.indexOf(b.mode) ||
+    timers.indexOf(a.timer) - timers.indexOf(b.timer) ||
+    caches.indexOf(a.cache) - caches.indexOf(b.cache)
   );
 }
 

@@ -3,10 +3,13 @@ import { memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { sign } from "./cell-figure.js";
 import { formatPrecision } from "./format-number.js";
-import type { Note, Tone } from "./grid.js";
+import type { Note, Tone } from "./report-parts.js";
 import { counted, directionName, listed } from "./wording.js";
 
-/** What stands below the tables: wrong data first, then failures, then what each sign means, each reason once. */
+/**
+ * The notes below the tables of a result, each reason once: wrong data, failures, what the signs mean, what was
+ * skipped, warnings, and how many cells came to which end.
+ */
 export function cellNotes(document: ResultDocument): Note[] {
   const { cells } = document;
   return [
@@ -103,26 +106,22 @@ function byReason(
   });
 }
 
-const outcomeOrder = ["converged", "budget", "skipped", "failed", "mismatch", null] as const;
-
-const outcomeName: Readonly<Record<NonNullable<CellResult["outcome"]>, string>> = {
+/** In the order in which they are counted; "null" is the outcome of a cell that the run did not come to. */
+const outcomeName: Readonly<Record<`${CellResult["outcome"]}`, string>> = {
   converged: "converged",
   budget: "not converged",
   skipped: "skipped",
   failed: "failed",
   mismatch: "with wrong data",
+  null: "not finished",
 };
 
 function tally({ cells, run, plan }: ResultDocument): Note {
-  const counts = outcomeOrder.flatMap((outcome) => {
-    const count = cells.filter((cell) => cell.outcome === outcome).length;
+  const counts = Object.entries(outcomeName).flatMap(([outcome, name]) => {
+    const count = cells.filter((cell) => `${cell.outcome}` === outcome).length;
     const target = outcome === "converged" && plan !== null ? ` to ${formatPrecision(plan.precision)}` : "";
-    const name = outcome === null ? "not finished" : outcomeName[outcome];
     return count === 0 ? [] : [`${count} ${name}${target}`];
   });
   const time = run.wallNs === null ? "" : ` in ${formatDuration(run.wallNs)}`;
-  return {
-    text: `${counted(cells.length, "cell")}${time}: ${counts.join(", ")}`,
-    tone: "muted",
-  };
+  return { text: `${counted(cells.length, "cell")}${time}: ${counts.join(", ")}`, tone: "muted" };
 }

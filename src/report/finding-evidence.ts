@@ -1,9 +1,9 @@
 import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
 import { relativeHalfWidth } from "../stats/relative-half-width.js";
-import { isMeasured, statsOf } from "./wording.js";
+import { isMeasured, statsOf } from "./cell-figure.js";
 
-/** A median with its interval, in the unit of what was measured. */
-export interface Estimate {
+/** A median and the ends of its 95 % stopping interval, in the unit of what was measured. */
+export interface IntervalEstimate {
   median: number;
   low: number;
   high: number;
@@ -14,10 +14,13 @@ export interface Observation {
   memory: CellResult["memory"];
   sizeBytes: number;
   workers: number;
-  estimate: Estimate;
+  estimate: IntervalEstimate;
 }
 
-/** The cells that findings speak of: those of one device, timer and cache state, so that like meets like. */
+/**
+ * The measured cells that findings compare: those of the first device, one timer and one cache state, as nothing else
+ * may differ between two cells. The wall clock and the cold cache are preferred.
+ */
 export function comparableCells(document: ResultDocument): CellResult[] {
   const measured = document.cells.filter((cell) => isMeasured(cell) && cell.outcome !== null);
   const device = Math.min(...measured.map((cell) => cell.device));
@@ -27,7 +30,10 @@ export function comparableCells(document: ResultDocument): CellResult[] {
   return ofDevice.filter((cell) => cell.timer === timer && cell.cache === cache);
 }
 
-/** Rates in GB/s of one direction; what has no interval is no evidence. */
+/**
+ * Rates in GB/s of the cells of `direction`, counting what they moved in the direction `moved` (or "sum", both ways
+ * together). Cells without an interval are left out.
+ */
 export function ratesOf(
   cells: readonly CellResult[],
   direction: CellResult["direction"],
@@ -36,24 +42,31 @@ export function ratesOf(
   return observe(cells, direction, "throughput", (cell) => statsOf(cell, moved)?.bandwidthGBps ?? null);
 }
 
-/** Latencies in microseconds of one direction. */
+/** Latencies in microseconds of one direction; cells without an interval are left out. */
 export function latenciesOf(cells: readonly CellResult[], direction: "h2d" | "d2h" | "d2d"): Observation[] {
   return observe(cells, direction, "latency", (cell) => statsOf(cell, direction)?.latencyUs ?? null);
 }
 
-/** "open": the intervals overlap, but are too wide to call that equality. */
-export type Comparison = "above" | "below" | "equal" | "open";
+/** How one interval lies to another. "open": they overlap, but are too wide for that to mean equality. */
+export type IntervalOrder = "above" | "below" | "equal" | "open";
 
-/** The widest relative half-width whose overlap still counts as equal, however precise the run was to be. */
+/** However precise the run was asked to be, overlapping intervals up to this relative half-width count as equal. */
 const leastEqualWidth = 0.05;
 
-/** Up to which relative half-width overlapping intervals count as equal. */
+/** Up to which relative half-width overlapping intervals of a result count as equal: its precision, at least 5 %. */
 export function equalWidth(document: ResultDocument): number {
   return Math.max(leastEqualWidth, document.plan?.precision ?? 0);
 }
 
-/** Larger or smaller for certain where the intervals do not overlap; equal where they do and both are narrow. */
-export function compare(one: Estimate, other: Estimate, equalWidth: number): Comparison {
+/**
+ * "above" or "below" where the intervals do not overlap; "equal" where they do and neither has a relative half-width
+ * above `equalWidth`.
+ */
+export function compareIntervals(
+  one: IntervalEstimate,
+  other: IntervalEstimate,
+  equalWidth: number,
+): IntervalOrder {
   if (one.low > other.high) {
     return "above";
   }
@@ -63,15 +76,17 @@ export function compare(one: Estimate, other: Estimate, equalWidth: number): Com
   return isNarrow(one, equalWidth) && isNarrow(other, equalWidth) ? "equal" : "open";
 }
 
-function isNarrow(estimate: Estimate, equalWidth: number): boolean {
+function isNarrow(estimate: IntervalEstimate, equalWidth: number): boolean {
   return (relativeHalfWidth(estimate, estimate.median) ?? Number.POSITIVE_INFINITY) <= equalWidth;
 }
 
-/** The fewest workers whose rate equals the best; null without observations. */
+/** Of the observations that are as fast as the fastest, the one of the fewest workers; null without observations. */
 export function leanestBest(observations: readonly Observation[], equalWidth: number): Observation | null {
   const best = fastest(observations);
   const asGood = observations.filter(
-    (one) => best !== null && (one === best || compare(one.estimate, best.estimate, equalWidth) === "equal"),
+    (one) =>
+      best !== null &&
+      (one === best || compareIntervals(one.estimate, best.estimate, equalWidth) === "equal"),
   );
   return asGood.reduce<Observation | null>(
     (leanest, one) => (leanest === null || one.workers < leanest.workers ? one : leanest),
@@ -79,6 +94,7 @@ export function leanestBest(observations: readonly Observation[], equalWidth: nu
   );
 }
 
+/** The observation of the greatest median rate; null without observations. */
 export function fastest(observations: readonly Observation[]): Observation | null {
   return observations.reduce<Observation | null>(
     (best, one) => (best === null || one.estimate.median > best.estimate.median ? one : best),
@@ -86,12 +102,54 @@ export function fastest(observations: readonly Observation[]): Observation | nul
   );
 }
 
-/** The values that all of the lists share, ascending. */
-export function shared(...lists: readonly (readonly number[])[]): number[] {
+/** The values that stand in every list, each once and ascending. */
+export function sharedValues(...lists: readonly (readonly number[])[]): number[] {
   const [first = [], ...others] = lists;
   return [...new Set(first)]
     .filter((value) => others.every((list) => list.includes(value)))
     .sort((a, b) => a - b);
+}
+
+/** Two memory kinds measured at one size with equally many workers. */
+export interface Pair {
+  sizeBytes: number;
+  workers: number;
+  one: IntervalEstimate;
+  other: IntervalEstimate;
+  /** The median of `one` over that of `other`. */
+  ratio: number;
+  order: IntervalOrder;
+}
+
+/**
+ * Pairs of two memory kinds, one a size that both were measured at, ascending. All have the same number of workers: the
+ * fewest that both kinds were measured with.
+ */
+export function pairUp(
+  ones: readonly Observation[],
+  others: readonly Observation[],
+  equalWidth: number,
+): Pair[] {
+  const [workers] = sharedValues(workersOf(ones), workersOf(others));
+  return sharedValues(sizesOf(ones), sizesOf(others)).flatMap((sizeBytes) => {
+    const [one, other] = [ones, others].map((list) =>
+      list.find((rate) => rate.sizeBytes === sizeBytes && rate.workers === workers),
+    );
+    if (one === undefined || other === undefined || other.estimate.median === 0) {
+      return [];
+    }
+    const ratio = one.estimate.median / other.estimate.median;
+    return [
+      {
+        sizeBytes,
+        workers: one.workers,
+        one: one.estimate,
+        other: other.estimate,
+        ratio,
+        order: compareIntervals(one.estimate, other.estimate, equalWidth),
+      },
+    ];
+  });
 }
 
 function observe(
@@ -109,4 +167,13 @@ function observe(
     const { memory, sizeBytes, workers } = cell;
     return [{ memory, sizeBytes, workers, estimate: { median, low, high } }];
   });
+}
+
+/** The size of each observation or pair, in bytes. */
+export function sizesOf(measured: readonly { sizeBytes: number }[]): number[] {
+  return measured.map(({ sizeBytes }) => sizeBytes);
+}
+
+function workersOf(observations: readonly Observation[]): number[] {
+  return observations.map(({ workers }) => workers);
 }

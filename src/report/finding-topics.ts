@@ -1,23 +1,25 @@
 import type { CellResult } from "../results/schema.js";
 import { formatSize } from "../settings/units.js";
-import { describeSizes } from "./describe-sizes.js";
 import {
-  type Comparison,
-  compare,
+  compareIntervals,
   fastest,
+  type IntervalOrder,
   latenciesOf,
   leanestBest,
   type Observation,
+  type Pair,
+  pairUp,
   ratesOf,
-  shared,
+  sharedValues,
+  sizesOf,
 } from "./finding-evidence.js";
-import { type Pair, pairUp, ratioRange } from "./finding-pairs.js";
 import { formatGBps, formatMicroseconds, formatRatio, formatWholeShare } from "./format-number.js";
 import { counted, listed } from "./wording.js";
 
 /**
- * A topic says in one clause what the cells show in one direction; null where they do not bear on it. Overlapping
- * intervals wider than `equalWidth` (relative half-width) show nothing, which is said where nothing else can be.
+ * Says in one clause what the cells show on one question in one direction; null where they have no figures for it.
+ * Overlapping intervals wider than `equalWidth` (relative half-width) show nothing: where there are no others, the
+ * clause says that much.
  */
 export type Topic = (
   cells: readonly CellResult[],
@@ -25,20 +27,15 @@ export type Topic = (
   equalWidth: number,
 ) => string | null;
 
-/** Pinned against pageable by size, with the fewest workers that both were measured with. */
+/** How much faster pinned is than pageable, by size, with the fewest workers that both were measured with. */
 export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
   const rates = ratesOf(cells, direction, direction);
   const pairs = pairUp(ofMemory(rates, "pinned"), ofMemory(rates, "pageable"), equalWidth);
   if (pairs.length === 0) {
     return null;
   }
-  const allSizes = pairs.map(({ sizeBytes }) => sizeBytes);
-  const where = (verdict: Comparison) => pairs.filter((pair) => pair.verdict === verdict);
-  const sizes = (some: readonly Pair[]) =>
-    describeSizes(
-      some.map(({ sizeBytes }) => sizeBytes),
-      allSizes,
-    );
+  const where = (order: IntervalOrder) => pairs.filter((pair) => pair.order === order);
+  const sizes = (some: readonly Pair[]) => describeSizes(sizesOf(some), sizesOf(pairs));
   const [faster, slower, equal] = [where("above"), where("below"), where("equal")];
   const clauses = [
     faster.length > 0 ? `pinned is ${ratioRange(faster)} pageable ${sizes(faster)}` : null,
@@ -57,11 +54,11 @@ export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
   return (clauses.length > 0 ? listed(clauses) : open) + workers;
 };
 
-/** What staging by several workers makes of pageable memory, at the largest size. */
+/** How near pageable memory that is staged by pinbench comes to pinned, at the largest size. */
 export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = ratesOf(cells, direction, direction);
   const staged = ofMemory(rates, "staged");
-  const sizeBytes = shared(staged.map(bySize), ofMemory(rates, "pinned").map(bySize)).at(-1);
+  const sizeBytes = sharedValues(sizesOf(staged), sizesOf(ofMemory(rates, "pinned"))).at(-1);
   if (sizeBytes === undefined) {
     return null;
   }
@@ -73,7 +70,8 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
     return null;
   }
   const size = formatSize(sizeBytes);
-  const againstPageable = pageable === null ? null : compare(best.estimate, pageable.estimate, equalWidth);
+  const againstPageable =
+    pageable === null ? null : compareIntervals(best.estimate, pageable.estimate, equalWidth);
   if (againstPageable === "below" || againstPageable === "equal") {
     return `staging gains nothing over the driver's own pageable copies at ${size}`;
   }
@@ -82,7 +80,7 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
   }
   const workers = counted(best.workers, "staging worker");
   const verb = best.workers === 1 ? "reaches" : "reach";
-  switch (compare(best.estimate, pinned.estimate, equalWidth)) {
+  switch (compareIntervals(best.estimate, pinned.estimate, equalWidth)) {
     case "equal":
       return `${workers} ${verb} the rate of pinned from pageable memory at ${size}`;
     case "open":
@@ -97,7 +95,7 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
 /** Whether more workers make pageable copies faster, at the largest size. */
 export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
   const pageable = ofMemory(ratesOf(cells, direction, direction), "pageable");
-  const sizeBytes = [...new Set(pageable.map(bySize))]
+  const sizeBytes = [...new Set(sizesOf(pageable))]
     .filter((size) => pageable.filter((rate) => rate.sizeBytes === size).length > 1)
     .sort((a, b) => a - b)
     .at(-1);
@@ -110,7 +108,7 @@ export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
   }
   const size = formatSize(sizeBytes);
   const ratio = formatRatio(best.estimate.median / fewest.estimate.median);
-  switch (compare(best.estimate, fewest.estimate, equalWidth)) {
+  switch (compareIntervals(best.estimate, fewest.estimate, equalWidth)) {
     case "above":
       return `${counted(best.workers, "worker")} make pageable ${ratio} as fast as ${fewest.workers} at ${size}`;
     case "equal":
@@ -122,7 +120,7 @@ export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
   }
 };
 
-/** The other kinds of page-locked memory against pinned, at the largest size that each shares with it. */
+/** How registered, write-combined and mapped memory compare with pinned, each at the largest size that both have. */
 export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => {
   const rates = ratesOf(cells, direction, direction);
   const open: string[] = [];
@@ -132,11 +130,11 @@ export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => 
       return [];
     }
     const size = formatSize(pair.sizeBytes);
-    if (pair.verdict === "open") {
+    if (pair.order === "open") {
       open.push(`${memory} at ${size}`);
       return [];
     }
-    return pair.verdict === "equal"
+    return pair.order === "equal"
       ? [`${memory} is as fast as pinned at ${size}`]
       : [`${memory} reaches ${formatWholeShare(pair.ratio)} of pinned at ${size}`];
   });
@@ -146,7 +144,7 @@ export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => 
   return open.length === 0 ? null : `at these intervals, ${listed(open)} cannot be told from pinned`;
 };
 
-/** Small copies, one at a time: pinned against pageable at the smallest size. */
+/** How long a small copy takes from pinned and from pageable memory, at the smallest size. */
 export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
   const latencies = latenciesOf(cells, direction);
   const [pair] = pairUp(ofMemory(latencies, "pinned"), ofMemory(latencies, "pageable"), equalWidth);
@@ -155,15 +153,18 @@ export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
   }
   const size = formatSize(pair.sizeBytes);
   const [pinned, pageable] = [pair.one, pair.other].map(({ median }) => `${formatMicroseconds(median)} µs`);
-  if (pair.verdict === "open") {
+  if (pair.order === "open") {
     return `at these intervals, a copy of ${size} from pinned and one from pageable memory cannot be told apart`;
   }
-  return pair.verdict === "equal"
+  return pair.order === "equal"
     ? `a copy of ${size} takes as long from pinned as from pageable memory`
     : `a copy of ${size} takes ${pinned} with pinned memory and ${pageable} with pageable`;
 };
 
-/** Both directions at once against each alone; it speaks of both, so it takes no direction. */
+/**
+ * How the fastest cell that copies both ways at once compares with each direction alone; null where one of the three
+ * was not measured.
+ */
 export function bothDirections(cells: readonly CellResult[], equalWidth: number): string | null {
   const alone = (["h2d", "d2h"] as const).map((direction) => ratesOf(cells, direction, direction));
   const together = fastest(ratesOf(cells, "bidir", "sum"));
@@ -186,7 +187,7 @@ export function bothDirections(cells: readonly CellResult[], equalWidth: number)
     high: h2d.estimate.high + d2h.estimate.high,
   };
   const { median } = together.estimate;
-  const verdict = compare(together.estimate, apart, equalWidth);
+  const verdict = compareIntervals(together.estimate, apart, equalWidth);
   const measure = verdict === "equal" ? "as much as" : `${formatWholeShare(median / apart.median)} of`;
   return (
     `both directions at once move ${formatGBps(median)} GB/s` +
@@ -199,4 +200,32 @@ function ofMemory(observations: readonly Observation[], memory: Observation["mem
   return observations.filter((observation) => observation.memory === memory);
 }
 
-const bySize = ({ sizeBytes }: Observation): number => sizeBytes;
+/** "2.0× to 3.0×", or "2.0×" where the ends of the range look the same. */
+function ratioRange(pairs: readonly Pair[]): string {
+  const ratios = pairs.map(({ ratio }) => ratio);
+  const [least, most] = [formatRatio(Math.min(...ratios)), formatRatio(Math.max(...ratios))];
+  return least === most ? least : `${least} to ${most}`;
+}
+
+/** More than this many are counted instead of named. */
+const mostNamed = 3;
+
+/** Which of the measured sizes these are, in words: "at every size", "from 1 MiB up", "at 64 KiB and 16 MiB". */
+function describeSizes(some: readonly number[], all: readonly number[]): string {
+  const named = `at ${listed(some.map(formatSize))}`;
+  if (some.length === 1) {
+    return named;
+  }
+  if (some.length === all.length) {
+    return "at every size";
+  }
+  const first = all.indexOf(some[0] ?? Number.NaN);
+  const contiguous = some.every((size, index) => all[first + index] === size);
+  if (contiguous && first + some.length === all.length) {
+    return `from ${formatSize(some[0] ?? 0)} up`;
+  }
+  if (contiguous && first === 0) {
+    return `up to ${formatSize(some.at(-1) ?? 0)}`;
+  }
+  return some.length <= mostNamed ? named : `at ${some.length} of ${all.length} sizes`;
+}

@@ -9,15 +9,15 @@ import {
   type Topic,
   workersOnPageable,
 } from "./finding-topics.js";
-import type { Note } from "./grid.js";
-import { joinDirections } from "./join-directions.js";
+import type { Note } from "./report-parts.js";
+import { splitWords } from "./terminal-text.js";
 import { counted } from "./wording.js";
 
 const mostLines = 3;
 
 /**
- * The closing lines: what was found, computed from the cells. A difference is claimed only where the intervals do
- * not overlap, equality only where they do and are narrow, and figures of cells that failed or came back wrong are no evidence. Wrong data is said first.
+ * The closing lines of a report: what the cells show, wrong data first. A difference is claimed only where intervals do
+ * not overlap, equality only where they do and are narrow; cells that failed or came back wrong are no evidence.
  */
 export function findings(document: ResultDocument): Note[] {
   const wrong = document.cells.filter(({ outcome }) => outcome === "mismatch").length;
@@ -50,7 +50,7 @@ function comparisons(document: ResultDocument): Note[] {
   return lines.map((line) => ({ text: subject + line, tone: "plain" }));
 }
 
-/** Whose figures these are, where that is not plain. */
+/** Says where the figures are those of the emulated device, or of one of several devices. */
 function subjectOf(document: ResultDocument, cells: readonly CellResult[]): string {
   const device = cells[0]?.device;
   const parts = [
@@ -58,4 +58,43 @@ function subjectOf(document: ResultDocument, cells: readonly CellResult[]): stri
     document.devices.length > 1 ? `on device ${device}` : null,
   ].filter((part) => part !== null);
   return parts.length === 0 ? "" : `${parts.join(" ")}, `;
+}
+
+/** Where more words than this differ, two clauses are easier to read than one. */
+const mostDifferingWords = 4;
+
+/**
+ * One line from the clauses for the two directions (null where nothing was found). What they have in common is said
+ * once: "pinned is 3.0× (H2D) and 2.8× (D2H) pageable from 1 MiB up".
+ */
+function joinDirections(h2d: string | null, d2h: string | null): string | null {
+  if (h2d === null || d2h === null) {
+    return h2d !== null ? `${h2d} (H2D)` : d2h !== null ? `${d2h} (D2H)` : null;
+  }
+  return h2d === d2h ? `${h2d} (H2D and D2H)` : (mergeFigures(h2d, d2h) ?? `H2D: ${h2d}; D2H: ${d2h}`);
+}
+
+/** Null unless the two differ in one figure alone. */
+function mergeFigures(h2d: string, d2h: string): string | null {
+  const [one, other] = [splitWords(h2d), splitWords(d2h)];
+  const before = commonLength(one, other);
+  const after = commonLength(one.slice(before).reverse(), other.slice(before).reverse());
+  const differing = [one, other].map((words) => words.slice(before, words.length - after));
+  const areFigures = differing.every(
+    (words) => words.length <= mostDifferingWords && /^\d/.test(words[0] ?? ""),
+  );
+  if (!areFigures) {
+    return null;
+  }
+  const [figureOfH2d, figureOfD2h] = differing.map((words) => words.join(" "));
+  return [
+    ...one.slice(0, before),
+    `${figureOfH2d} (H2D) and ${figureOfD2h} (D2H)`,
+    ...one.slice(one.length - after),
+  ].join(" ");
+}
+
+function commonLength(one: readonly string[], other: readonly string[]): number {
+  const end = one.findIndex((word, index) => word !== other[index]);
+  return end === -1 ? Math.min(one.length, other.length) : end;
 }

@@ -1,4 +1,4 @@
-/**
+/*
  * Numbers for people. None is ever rounded into a better one: rates and shares are rounded down, times and
  * intervals up.
  */
@@ -6,11 +6,13 @@
 /** A relative tolerance above the error of binary fractions: 55.3 x 10 must not become 552. */
 const binaryFractionSlack = 1e-12;
 
+/** The largest number of so many decimals that is not above the value: 55.37 to one is "55.3". */
 export function roundDown(value: number, decimals: number): string {
   const scale = 10 ** decimals;
   return (Math.floor(value * scale * (1 + binaryFractionSlack)) / scale).toFixed(decimals);
 }
 
+/** The smallest number of so many decimals that is not below the value: 55.31 to one is "55.4". */
 export function roundUp(value: number, decimals: number): string {
   const scale = 10 ** decimals;
   return (Math.ceil(value * scale * (1 - binaryFractionSlack)) / scale).toFixed(decimals);
@@ -21,12 +23,12 @@ export function formatGBps(rateGBps: number): string {
   return roundDown(rateGBps, decimalsOf(rateGBps));
 }
 
-/** A time in microseconds, without the unit. */
+/** A time in microseconds, without the unit, rounded up: "12.4", "3.51". */
 export function formatMicroseconds(timeUs: number): string {
   return roundUp(timeUs, decimalsOf(timeUs));
 }
 
-/** 0.9996 is "99.9 %". */
+/** A share in per cent to one decimal, rounded down: 0.9996 is "99.9 %". */
 export function formatShare(share: number): string {
   return `${roundDown(share * 100, 1)} %`;
 }
@@ -36,13 +38,13 @@ export function formatWholeShare(share: number): string {
   return share < 0.1 ? formatShare(share) : `${roundDown(share * 100, 0)} %`;
 }
 
-/** "3.0×", "1.04×", "12×". */
+/** A ratio, rounded down, with more decimals the nearer it is to 1: "3.0×", "1.04×", "12×". */
 export function formatRatio(ratio: number): string {
   const decimals = Math.abs(ratio - 1) < 0.01 ? 3 : ratio < 2 ? 2 : ratio < 10 ? 1 : 0;
   return `${roundDown(ratio, decimals)}×`;
 }
 
-/** "±2.1 %", from half the interval's width over the median. */
+/** A relative half-width (half the interval's width over the median), rounded up: 0.0204 is "±2.1 %". */
 export function formatHalfWidth(relativeHalfWidth: number): string {
   const percent = relativeHalfWidth * 100;
   return `±${roundUp(percent, percent < 10 ? 1 : 0)} %`;
@@ -67,7 +69,7 @@ export function formatChange(change: number, towards: "down" | "up"): string {
   return `${sign}${shown} %`;
 }
 
-/** How far an interval reaches from its figure, in the figure's unit and without it. */
+/** The distance from a figure to an end of its interval, rounded up; in the figure's unit, which is not printed. */
 export function formatMargin(margin: number): string {
   return roundUp(margin, decimalsOf(margin));
 }

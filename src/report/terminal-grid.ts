@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import Table from "cli-table3";
-import { layOutFigures } from "./figure-layout.js";
-import type { Grid, Tone } from "./grid.js";
+import type { Figure, Grid } from "./report-parts.js";
+import { paint } from "./terminal-text.js";
 
 const rule = "─";
 const gap = "   ";
@@ -36,13 +36,13 @@ export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance): str
     head: columns.map(({ head }) => headCell(head, headHeight, chalk)),
     colAligns: columns.map(({ align }) => align),
   });
-  const laidOut = columns.map((_, column) => layOutColumn(rows, column));
+  const padded = columns.map((_, column) => padFigures(rows.flatMap((row) => row[column] ?? [])));
   rows.forEach((row, index) => {
     table.push(
       row.map((shown, column) => {
-        const { text, note } = laidOut[column]?.[index] ?? { text: shown.text, note: "" };
-        const padded = columns[column]?.align === "left" ? text.trimStart() : text;
-        return paint(padded, shown.tone, chalk) + (note.trim() === "" ? note : chalk.dim(note));
+        const { text, note } = padded[column]?.[index] ?? { text: shown.text, note: "" };
+        const aligned = columns[column]?.align === "left" ? text.trimStart() : text;
+        return paint(aligned, shown.tone, chalk) + (note.trim() === "" ? note : chalk.dim(note));
       }),
     );
   });
@@ -53,28 +53,56 @@ export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance): str
     .filter((line) => line !== "");
 }
 
-export function paint(text: string, tone: Tone, chalk: ChalkInstance): string {
-  switch (tone) {
-    case "plain":
-      return text;
-    case "muted":
-      return chalk.dim(text);
-    case "warning":
-      return chalk.yellow(text);
-    case "failure":
-      return chalk.red(text);
-    case "mismatch":
-      return chalk.bold.red(text);
-  }
-}
-
-function layOutColumn(rows: Grid["rows"], column: number) {
-  return layOutFigures(rows.flatMap((row) => row[column] ?? []));
-}
-
 /** A short head stands at the bottom of its cell, next to the rule. */
 function headCell(lines: readonly string[], height: number, chalk: ChalkInstance): string {
   return [...Array<string>(height - lines.length).fill(""), ...lines]
     .map((line) => (line === "" ? line : chalk.bold(line)))
     .join("\n");
+}
+
+/** The two parts of a figure, padded so that a column of them lines up: numbers by their decimal point. */
+interface PaddedFigure {
+  text: string;
+  /** With the gap before it; empty where the column has no notes. */
+  note: string;
+}
+
+/** Pads the figures of one column; all results are equally wide. */
+function padFigures(figures: readonly Figure[]): PaddedFigure[] {
+  const parts = figures.map(splitAtPoint);
+  const wholeWidth = widest(parts.map(({ whole }) => whole));
+  const restWidth = widest(parts.map(({ rest }) => rest));
+  const words = figures.filter(isWord).map(({ text }) => text);
+  const textWidth = Math.max(wholeWidth + restWidth, widest(words));
+  const noteWidth = widest(figures.map(({ note }) => note));
+  return figures.map((shown, index) => {
+    const { whole, rest } = parts[index] ?? { whole: "", rest: "" };
+    const text = isWord(shown) ? shown.text : whole + rest.padEnd(restWidth);
+    return {
+      text: text.padStart(textWidth),
+      note: noteWidth === 0 ? "" : ` ${shown.note.padEnd(noteWidth)}`,
+    };
+  });
+}
+
+/** A plain number, ratio or share. What carries another unit is aligned by its end, so that units stand together. */
+const number = /^\d+(\.\d+)?( ?[×%])?$/;
+
+/** A word such as "failed" does not move the decimal points of the numbers above it. */
+function isWord({ text }: Figure): boolean {
+  return !number.test(text);
+}
+
+function splitAtPoint(shown: Figure): { whole: string; rest: string } {
+  if (isWord(shown)) {
+    return { whole: "", rest: "" };
+  }
+  const point = shown.text.search(/\D|$/);
+  return shown.text[point] === "."
+    ? { whole: shown.text.slice(0, point), rest: shown.text.slice(point) }
+    : { whole: shown.text, rest: "" };
+}
+
+function widest(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map(({ length }) => length));
 }

@@ -1,13 +1,57 @@
 import type { ChalkInstance } from "chalk";
-import type { Note } from "./grid.js";
-import type { Fact } from "./header.js";
-import { paint } from "./terminal-grid.js";
-import { wrapAfter } from "./wrap.js";
+import type { Fact, Note, Tone } from "./report-parts.js";
 
-/** Running text is broken here; tables are as wide as they are. */
+/** Running text is broken after so many columns; tables are as wide as they are. */
 export const textWidth = 100;
 
-/** "label  value", values below each other. */
+/** A blank at which a line may end: a number and its unit stay together. */
+const breakable = / (?!%|GB\/s|µs|[KMGT]?i?B\b)/;
+
+/** The words of a text, a number with its unit being one. */
+export function splitWords(text: string): string[] {
+  return text.split(breakable);
+}
+
+/** Breaks text into lines of at most `width` characters; a longer word keeps a line of its own. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of splitWords(text)) {
+    if (line === "") {
+      line = word;
+    } else if (line.length + 1 + word.length <= width) {
+      line += ` ${word}`;
+    } else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return [...lines, line];
+}
+
+/** Breaks `prefix` and text into lines of at most `width` characters, the later ones indented as far as the text. */
+export function wrapAfter(prefix: string, text: string, width: number): string[] {
+  const indent = " ".repeat(prefix.length);
+  return wrap(text, width - prefix.length).map((line, index) => (index === 0 ? prefix : indent) + line);
+}
+
+/** The text in the colour of its tone. */
+export function paint(text: string, tone: Tone, chalk: ChalkInstance): string {
+  switch (tone) {
+    case "plain":
+      return text;
+    case "muted":
+      return chalk.dim(text);
+    case "warning":
+      return chalk.yellow(text);
+    case "failure":
+      return chalk.red(text);
+    case "mismatch":
+      return chalk.bold.red(text);
+  }
+}
+
+/** Lines of "label  value", the values below each other and broken at `textWidth`. */
 export function factLines(facts: readonly Fact[], indent: string, chalk: ChalkInstance): string[] {
   const labelWidth = Math.max(...facts.map(({ label }) => label.length));
   return facts.flatMap(({ label, value }) => {
@@ -17,12 +61,15 @@ export function factLines(facts: readonly Fact[], indent: string, chalk: ChalkIn
   });
 }
 
-/** A note behind `prefix`, in the colour of its tone. */
+/** The lines of a note behind `prefix`, broken at `textWidth` and in the colour of its tone. */
 export function noteLines({ text, tone }: Note, prefix: string, chalk: ChalkInstance): string[] {
   return wrapAfter(prefix, text, textWidth).map((line) => paint(line, tone, chalk));
 }
 
-/** Blocks of lines with an empty line between them, and a line break at the end. */
+/**
+ * One text of blocks of lines, with an empty line between blocks and a line break at the end. Blocks without lines are
+ * left out.
+ */
 export function joinBlocks(blocks: readonly (readonly string[])[]): string {
   const filled = blocks.filter((lines) => lines.length > 0);
   return `${filled.map((lines) => lines.join("\n")).join("\n\n")}\n`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DevicesReport } from "../../src/report/devices.js";
+import type { DevicesReport } from "../../src/report/devices-report.js";
 import { emulatedNotice } from "../../src/results/notice.js";
 import { measureSmall, runCli, runSmall } from "../helpers/run-cli.js";
 

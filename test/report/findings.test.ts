@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compare, leanestBest } from "../../src/report/finding-evidence.js";
+import { compareIntervals, leanestBest } from "../../src/report/finding-evidence.js";
 import { findings } from "../../src/report/findings.js";
 import type { CellResult } from "../../src/results/schema.js";
 import {
@@ -23,7 +23,7 @@ function pair(sizeBytes: number, pageable: number, pinned: number, part: CellPar
   ];
 }
 
-describe("compare", () => {
+describe("compareIntervals", () => {
   const around = (median: number, half: number) => ({ median, low: median - half, high: median + half });
 
   it.each([
@@ -33,7 +33,7 @@ describe("compare", () => {
     ["open where the first is wide", around(10, 2), around(10, 0.1), "open"],
     ["open where the second is wide", around(10, 0.1), around(10, 2), "open"],
   ])("is %s", (_, one, other, verdict) => {
-    expect(compare(one, other, 0.05)).toBe(verdict);
+    expect(compareIntervals(one, other, 0.05)).toBe(verdict);
   });
 
   it("does not take fewer workers for as good as the best where their interval is wide", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { cellId } from "../../src/plan/cell.js";
 import { csvReport } from "../../src/report/csv.js";
-import { markdownReport } from "../../src/report/markdown.js";
+import { markdownReport } from "../../src/report/result-formats.js";
 import { fingerprint } from "../../src/results/fingerprint.js";
 import { type Imported, importNvbandwidth } from "../../src/results/import-nvbandwidth.js";
 import { parseResult } from "../../src/results/parse.js";

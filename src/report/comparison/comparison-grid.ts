@@ -1,6 +1,6 @@
 import type { CellComparison } from "../../compare/comparison.js";
 import { sign } from "../cell-figure.js";
-import { type Column, type Figure, figure, type Grid, type Tone } from "../grid.js";
+import { type Column, type Figure, figure, type Grid, type Tone } from "../report-parts.js";
 import { cellName, changeText, formatFigure, intervalText, unitName } from "./cell-text.js";
 import { verdictTone } from "./outcome.js";
 

@@ -1,7 +1,6 @@
 import type { Comparison, Difference, ResultSetSummary } from "../../compare/comparison.js";
 import { formatSetting } from "../format-number.js";
-import type { Note } from "../grid.js";
-import type { Fact } from "../header.js";
+import type { Fact, Note } from "../report-parts.js";
 import { counted, listed } from "../wording.js";
 import { comparisonNotice, freshProcesses } from "./cell-text.js";
 

@@ -1,5 +1,5 @@
 import type { Comparison } from "../../compare/comparison.js";
-import { escapeMarkdown, listItem, markdownGrid } from "../markdown.js";
+import { escapeMarkdown, listItem, markdownGrid } from "../markdown-text.js";
 import { joinBlocks } from "../terminal-text.js";
 import { comparisonGrids } from "./comparison-grid.js";
 import { comparisonAlerts, comparisonFacts } from "./header.js";

@@ -1,6 +1,6 @@
 import type { CellComparison, Comparison, Verdict } from "../../compare/comparison.js";
 import { sign } from "../cell-figure.js";
-import type { Note } from "../grid.js";
+import type { Note } from "../report-parts.js";
 import { counted } from "../wording.js";
 import { cellName } from "./cell-text.js";
 import { changeEstimate } from "./estimate.js";

@@ -1,5 +1,5 @@
 import type { Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
-import type { Tone } from "../grid.js";
+import type { Tone } from "../report-parts.js";
 import { counted, listed } from "../wording.js";
 import { cellName, describeChange, slowerCells } from "./cell-text.js";
 

@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import type { Comparison } from "../../compare/comparison.js";
-import { paint, terminalGrid } from "../terminal-grid.js";
-import { factLines, joinBlocks, noteLines } from "../terminal-text.js";
+import { terminalGrid } from "../terminal-grid.js";
+import { factLines, joinBlocks, noteLines, paint } from "../terminal-text.js";
 import { comparisonGrids } from "./comparison-grid.js";
 import { comparisonAlerts, comparisonFacts } from "./header.js";
 import { comparisonNotes } from "./notes.js";

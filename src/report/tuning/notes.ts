@@ -1,7 +1,7 @@
 import { describeSetting } from "../../results/loader-setting.js";
 import type { Tuning } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
-import type { Note } from "../grid.js";
+import type { Note } from "../report-parts.js";
 import { listed } from "../wording.js";
 
 /** What must be known to read the table: failures, what was left out, and doubts. */

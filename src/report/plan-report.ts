@@ -3,11 +3,11 @@ import type { DeviceFacts } from "../native/contract.js";
 import type { PlannedCell } from "../plan/cells.js";
 import type { Plan } from "../plan/plan.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
-import type { Fact } from "./header.js";
+import type { Fact } from "./report-parts.js";
 import { factLines, joinBlocks } from "./terminal-text.js";
 import { counted } from "./wording.js";
 
-/** What `--dry-run` prints: the plan, its memory and its estimated time. Nothing in it was measured. */
+/** What `--dry-run` prints: the cells of the plan by axis, the memory that they need and the estimated time. */
 export function planReport(plan: Plan, devices: readonly DeviceFacts[], chalk: ChalkInstance): string {
   return joinBlocks([
     [chalk.bold("The plan (nothing was measured)")],

@@ -3,14 +3,12 @@ import type { BuildInfo, DeviceFacts } from "../native/contract.js";
 import type { HostRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
-import { type Column, type Figure, figure, type Grid } from "./grid.js";
-import type { Fact } from "./header.js";
-import { paint, terminalGrid } from "./terminal-grid.js";
-import { factLines, joinBlocks, textWidth } from "./terminal-text.js";
+import { type Column, type Fact, type Figure, figure, type Grid } from "./report-parts.js";
+import { terminalGrid } from "./terminal-grid.js";
+import { factLines, joinBlocks, paint, textWidth, wrapAfter } from "./terminal-text.js";
 import { counted, listed } from "./wording.js";
-import { wrapAfter } from "./wrap.js";
 
-/** What `pinbench devices` found; its JSON is this object as it is. */
+/** What `pinbench devices` found; its `--json` prints this object as it is. */
 export interface DevicesReport {
   backend: ResultDocument["backend"];
   /** Set for the emulated device. */
@@ -23,13 +21,14 @@ export interface DevicesReport {
   build: BuildInfo & { version: string };
 }
 
+/** A device as the driver describes it, and its place in this machine. */
 export interface DeviceEntry extends DeviceFacts {
   numaNode: number | null;
-  /** Of the link as it is now, which at rest may be below what it is under load. */
+  /** Of the link as it is now: at rest it may run below what it does under load. */
   linkLimitGBps: number | null;
 }
 
-/** Something that build, driver and device together can or cannot do. */
+/** Something that this build can or cannot do with this driver and device, such as timing with events. */
 export interface Feature {
   name: string;
   on: boolean;
@@ -37,6 +36,7 @@ export interface Feature {
   reason: string | null;
 }
 
+/** The table of devices, the facts of the machine and the features, for people at a terminal. */
 export function devicesReport(report: DevicesReport, chalk: ChalkInstance): string {
   return joinBlocks([
     report.notice === null ? [] : [chalk.bold(paint(`! ${report.notice}`, "warning", chalk))],

@@ -1,17 +1,11 @@
-import { emulatedNotice } from "../results/notice.js";
-import type { DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
+import { noticeOf } from "../results/notice.js";
+import type { CellResult, DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
-import type { Note } from "./grid.js";
-import { cacheOf, timingOf } from "./header-method.js";
+import type { Fact, Note } from "./report-parts.js";
 import { counted, listed, unitsNote } from "./wording.js";
 
-/** A line of the header, as in bandwidthTest's: what it was that was measured, and how. */
-export interface Fact {
-  label: string;
-  value: string;
-}
-
+/** What it was that was measured, and how: device, link, driver, host, cache, timing and units. */
 export function headerFacts(document: ResultDocument): Fact[] {
   const { devices, importedFrom } = document;
   return [
@@ -29,12 +23,10 @@ export function headerFacts(document: ResultDocument): Fact[] {
   ];
 }
 
-/** What must be read before any figure: whose memory this is, and that a run did not come to its end. */
+/** What must be read before any figure: that the device is emulated, and that the run did not come to its end. */
 export function headerAlerts({ backend, notice, run }: ResultDocument): Note[] {
-  const alerts: Note[] = [];
-  if (notice !== null || backend === "emulated") {
-    alerts.push({ text: notice ?? emulatedNotice, tone: "warning" });
-  }
+  const backendNotice = notice ?? noticeOf(backend);
+  const alerts: Note[] = backendNotice === null ? [] : [{ text: backendNotice, tone: "warning" }];
   if (run.status === "aborted") {
     alerts.push({ text: "interrupted: these are the figures measured until then", tone: "warning" });
   } else if (run.status === "running") {
@@ -80,7 +72,7 @@ function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocu
     : `${now}, limit ${roundDown(linkLimitGBps, 1)} GB/s each way (packet overhead not subtracted)`;
 }
 
-/** Set where the link runs below what the device could do: a slot, a riser or a setting holds it back. */
+/** Empty unless the link runs below what the device can do: then a slot, a riser or a setting holds it back. */
 function betterLink({ generation, width, maxGeneration, maxWidth }: LinkRecord): string {
   const below = (now: number | null, most: number | null) => now !== null && most !== null && now < most;
   if (!below(generation, maxGeneration) && !below(width, maxWidth)) {
@@ -115,4 +107,44 @@ function hostOf({ host, cells }: ResultDocument): string {
     `${counted(host.numaNodes, "NUMA node")}${placed}`,
     ...(guest.length === 0 ? [] : [`in ${listed(guest)}`]),
   ].join(", ");
+}
+
+function cacheOf(cells: readonly CellResult[]): string {
+  const states = new Set(cells.map(({ cache }) => cache));
+  const descriptions: string[] = [];
+  if (states.has("cold")) {
+    descriptions.push(describeColdPool(cells.filter(({ cache }) => cache === "cold")));
+  }
+  if (states.has("warm")) {
+    descriptions.push("warm: each worker copies one buffer again and again");
+  }
+  return descriptions.join("; ");
+}
+
+function describeColdPool(cells: readonly CellResult[]): string {
+  const known = cells.flatMap(({ cachePool }) => (cachePool === null ? [] : [cachePool]));
+  const pools = known.map(({ totalBytes }) => totalBytes).filter((bytes) => bytes > 0);
+  const [pool] = known;
+  if (pools.length === 0 || pool === undefined) {
+    return "cold: buffers are rotated";
+  }
+  const least = formatSizeRounded(Math.min(...pools));
+  const most = formatSizeRounded(Math.max(...pools));
+  const span = least === most ? least : `${least} to ${most}`;
+  const cache = `${formatSizeRounded(pool.lastLevelCacheBytes)}, from ${pool.lastLevelCacheSource}`;
+  return `cold: buffers rotated through ${span} (last-level cache ${cache})`;
+}
+
+function timingOf({ cells, importedFrom }: ResultDocument): string {
+  const timers = new Set(cells.map(({ timer }) => timer));
+  const methods: string[] = [];
+  if (timers.has("wall")) {
+    methods.push("wall clock, from release to last completion");
+  }
+  if (timers.has("event")) {
+    methods.push("events, on the copy engine alone");
+  }
+  const figures =
+    importedFrom == null ? "medians, ± half a 95 % stopping interval" : "one published figure a cell";
+  return `${methods.join("; ")}; ${figures}`;
 }

@@ -1,19 +1,22 @@
 import type { ChalkInstance } from "chalk";
 import type { Sensitivity } from "../compare/sensitivity.js";
 import { roundUp } from "./format-number.js";
-import { type Column, figure } from "./grid.js";
+import { type Column, figure } from "./report-parts.js";
 import { terminalGrid } from "./terminal-grid.js";
-import { textWidth } from "./terminal-text.js";
+import { textWidth, wrap } from "./terminal-text.js";
 import { counted } from "./wording.js";
-import { wrap } from "./wrap.js";
 
+/** What `pinbench baseline` wrote, and what can be found by checks against it. */
 export interface BaselineReport {
+  /** The folder of its runs. */
   path: string;
   runs: number;
   cells: number;
+  /** Set for the emulated device. */
   notice: string | null;
+  /** How many processes the check has that the sensitivity is given for, and as many to confirm. */
   checkRuns: number;
-  /** Null where one run says nothing of it. */
+  /** By kind of memory; null where a single run leaves the spread between runs unknown. */
   sensitivity: Sensitivity | null;
 }
 
@@ -26,7 +29,7 @@ const columns: readonly Column[] = [
   { head: ["", "largest"], align: "right" },
 ];
 
-/** What a new baseline is good for, by kind of memory. */
+/** The size of a new baseline, and by kind of memory its spread and the drops that checks against it find. */
 export function baselineReport(report: BaselineReport, chalk: ChalkInstance): string {
   const { path, runs, cells, notice, checkRuns, sensitivity } = report;
   const lines = [

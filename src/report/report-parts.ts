@@ -1,10 +1,11 @@
-/**
- * A table before it is drawn: the terminal and Markdown show the same grids. A cell is a figure, whose number is
- * aligned by its decimal point, and a note beside it.
+/*
+ * What reports are made of before they are drawn: the terminal and Markdown show the same grids, facts and notes.
  */
 
+/** What a text is to the reader; the terminal has a colour for each, Markdown prints the two worst in bold. */
 export type Tone = "plain" | "muted" | "warning" | "failure" | "mismatch";
 
+/** One cell of a grid: a number, which is aligned by its decimal point, or a word, and a note beside it. */
 export interface Figure {
   text: string;
   /** What stands after the number, such as "±2.1 %" or "*". */
@@ -12,30 +13,45 @@ export interface Figure {
   tone: Tone;
 }
 
+/** A column of a grid. */
 export interface Column {
   /** One entry a line of the head. */
   head: readonly string[];
   align: "left" | "right";
 }
 
+/** A table: each row has a figure for each column. */
 export interface Grid {
+  /** Empty where the text around the table says what it shows. */
   caption: string;
   columns: readonly Column[];
   rows: readonly (readonly Figure[])[];
 }
 
+/** A sentence of its own, such as a warning or a finding. */
 export interface Note {
   text: string;
   tone: Tone;
 }
 
+/** A labelled line, such as "Driver  580.159.04, CUDA 13.0". */
+export interface Fact {
+  label: string;
+  value: string;
+}
+
+/** An empty cell of a grid. */
 export const blank: Figure = { text: "", note: "", tone: "plain" };
 
+/** A cell of a grid, plain and without a note unless they are given. */
 export function figure(text: string, note = "", tone: Tone = "plain"): Figure {
   return { text, note, tone };
 }
 
-/** The same rows with a label that repeats the one above it left out. */
+/**
+ * The same rows with repeated labels left out: of the first `labelColumns` columns, those that are the same as in
+ * the row above, up to the first that differs.
+ */
 export function withoutRepeats(rows: readonly (readonly Figure[])[], labelColumns: number): Figure[][] {
   return rows.map((row, index) => {
     const above = rows[index - 1];

@@ -1,33 +1,31 @@
 import type { ColdStart, ResultDocument } from "../results/schema.js";
 import { formatDuration, formatSize } from "../settings/units.js";
-import { sign } from "./cell-figure.js";
-import { type Column, type Figure, figure, type Grid } from "./grid.js";
+import { absentFigure, sign } from "./cell-figure.js";
+import { type Column, type Figure, figure, type Grid } from "./report-parts.js";
 
 /** What a device costs once, before any figure of the tables: opening it, and pinning memory. */
 export interface ColdStartReport {
   title: string;
   /** Driver, context and first copy in one line. */
   opening: string;
-  /** Null where no pinning was timed. */
-  pinning: Grid | null;
-  /** How to read the grid; null without one. */
-  explanation: string | null;
+  /** The costs by size, and how to read them; null where no pinning was timed. */
+  pinning: { grid: Grid; explanation: string } | null;
 }
 
+const explanation =
+  "pays off after: copies of that size by one worker until pinning (the cheaper way, free included) has saved " +
+  `more than it cost, against pageable copies; ${sign.absent} where pinned is not faster for certain or was not measured`;
+
+/** The cold starts of a result, one a device. */
 export function coldStartReports({ coldStart, devices }: ResultDocument): ColdStartReport[] {
   return coldStart.map((costs) => {
     const suffix = devices.length > 1 ? `, device ${costs.device}` : "";
-    const hasPinning = costs.pinning.length > 0;
     return {
       title: `Cold start${suffix}: paid once, part of no figure above`,
       opening:
         `driver ${formatDuration(costs.initNs)}, context ${formatDuration(costs.contextNs)}, ` +
         `first copy ${formatDuration(costs.firstCopyNs)}`,
-      pinning: hasPinning ? pinningGrid(costs) : null,
-      explanation: hasPinning
-        ? "pays off after: copies of that size by one worker until pinning (the cheaper way, free included) has saved " +
-          `more than it cost, against pageable copies; ${sign.absent} where pinned is not faster for certain or was not measured`
-        : null,
+      pinning: costs.pinning.length === 0 ? null : { grid: pinningGrid(costs), explanation },
     };
   });
 }
@@ -56,12 +54,10 @@ function pinningGrid({ pinning }: ColdStart): Grid {
 /** Until the buffer is ready to copy from, and until it is given back. */
 function costFigures(cost: ColdStart["pinning"][number]["pinned"]): Figure[] {
   return cost === null
-    ? [absent, absent]
+    ? [absentFigure, absentFigure]
     : [figure(formatDuration(cost.allocateNs)), figure(formatDuration(cost.freeNs))];
 }
 
 function reuseFigure(copies: number | null): Figure {
-  return copies === null ? absent : figure(copies === 1 ? "1 copy" : `${copies} copies`);
+  return copies === null ? absentFigure : figure(copies === 1 ? "1 copy" : `${copies} copies`);
 }
-
-const absent = figure(sign.absent, "", "muted");

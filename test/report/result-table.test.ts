@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { tableReport } from "../../src/report/table.js";
+import { tableReport } from "../../src/report/result-formats.js";
 import {
   buildCell,
   buildColdStart,
@@ -99,6 +99,35 @@ describe("the table of the default sweep", () => {
   it("ends in one line break", () => {
     expect(text).toMatch(/[^\n]\n$/);
   });
+});
+
+describe("the interval beside a figure", () => {
+  it.each([
+    { halfWidth: 0.004, precision: 0.005, shown: "" },
+    { halfWidth: 0.007, precision: 0.005, shown: " ±0.7 %" },
+    { halfWidth: 0.007, precision: 0.01, shown: "" },
+    { halfWidth: 0.02, precision: 0.01, shown: " ±2.0 %" },
+    { halfWidth: 0.02, precision: 0.05, shown: " ±2.0 %" },
+    { halfWidth: 0.007, precision: 0.05, shown: "" },
+  ])(
+    "is shown where it is above 1 % or above the precision asked for: $halfWidth at $precision",
+    ({ halfWidth, precision, shown }) => {
+      const cells = [
+        buildCell({ GBps: 50, relativeHalfWidth: halfWidth }),
+        buildCell({
+          mode: "latency",
+          GBps: 1,
+          latencyUs: { median: 400, p99: 500 },
+          relativeHalfWidth: halfWidth,
+        }),
+      ];
+      const lines = render({ cells, plan: { precision } })
+        .split("\n")
+        .filter((line) => line.includes("16 MiB"))
+        .map((line) => line.trim().split(/\s+/).join(" "));
+      expect(lines).toEqual([`16 MiB 1 50.0${shown} 79.3 %`, `16 MiB 1 400.0${shown} 500.0`]);
+    },
+  );
 });
 
 describe("colours", () => {

@@ -1,9 +1,13 @@
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { csvReport } from "../../src/report/csv.js";
-import { formatOfPath, renderReport, reportFormats } from "../../src/report/formats.js";
 import { jsonReport } from "../../src/report/json.js";
-import { markdownReport } from "../../src/report/markdown.js";
+import {
+  formatOfPath,
+  markdownReport,
+  renderReport,
+  reportFormats,
+} from "../../src/report/result-formats.js";
 import { emulatedNotice } from "../../src/results/notice.js";
 import { parseResult } from "../../src/results/parse.js";
 import {
