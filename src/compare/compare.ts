@@ -1,7 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/notice.js";
 import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
-import { holm } from "../stats/holm.js";
+import { holm } from "../stats/hypothesis-tests.js";
 import { compareCell } from "./compare-cell.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
 import { findDifferences } from "./differences.js";

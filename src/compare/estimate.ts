@@ -1,5 +1,5 @@
-import { studentQuantile, studentTail } from "../stats/student-t.js";
-import type { VarianceEstimate } from "../stats/variance-prior.js";
+import { studentQuantile, studentTail } from "../stats/hypothesis-tests.js";
+import type { VarianceEstimate } from "../stats/variance.js";
 
 /** A change of log speed: below 0 is slower. */
 export interface LogChange {

@@ -1,5 +1,4 @@
-import type { VarianceEstimate } from "../stats/variance-prior.js";
-import { winsorizedMoments } from "../stats/winsorized.js";
+import { type VarianceEstimate, winsorizedMoments } from "../stats/variance.js";
 import { estimateChange, type LogChange } from "./estimate.js";
 import { type CellNoise, estimateNoise } from "./noise.js";
 import { fewestForCentre, outlierSpread } from "./outlier-spread.js";

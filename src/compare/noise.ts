@@ -1,7 +1,12 @@
-import { squaresAboutMean } from "../stats/mean.js";
-import { median } from "../stats/median.js";
-import { fitVariancePrior, moderate, type VarianceEstimate } from "../stats/variance-prior.js";
-import { robustVariance, winsorizedMoments } from "../stats/winsorized.js";
+import { median } from "../stats/order-statistics.js";
+import {
+  fitVariancePrior,
+  moderate,
+  robustVariance,
+  squaresAboutMean,
+  type VarianceEstimate,
+  winsorizedMoments,
+} from "../stats/variance.js";
 
 /**
  * The noise between processes, of logarithms of their medians: an independent part of each cell, and an offset that

@@ -1,5 +1,4 @@
-import { mean, squaresAboutMean } from "../stats/mean.js";
-import type { VarianceEstimate } from "../stats/variance-prior.js";
+import { mean, squaresAboutMean, type VarianceEstimate } from "../stats/variance.js";
 
 /** Runs below which a side has no robust centre: one outlier of one or two runs is that side's figure. */
 export const fewestForCentre = 3;

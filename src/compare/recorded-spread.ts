@@ -1,4 +1,4 @@
-import type { VarianceEstimate } from "../stats/variance-prior.js";
+import type { VarianceEstimate } from "../stats/variance.js";
 
 /**
  * How much the logarithm of a cell's median varies between fresh processes, outliers included, by memory kind: to

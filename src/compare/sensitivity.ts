@@ -1,5 +1,5 @@
 import { thresholdOf } from "../settings/thresholds.js";
-import { studentQuantile } from "../stats/student-t.js";
+import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { kindOf, logSpeeds } from "./evidence.js";
 import type { RunFigures } from "./figures.js";
 import { type CellNoise, estimateNoise } from "./noise.js";

@@ -1,8 +1,6 @@
 import type { Cell } from "../plan/cell.js";
 import type { CellSamples, CellStats } from "../results/schema.js";
-import { distribution } from "../stats/distribution.js";
-import { quantile } from "../stats/quantile.js";
-import { relativeHalfWidth } from "../stats/relative-half-width.js";
+import { distribution, quantile, relativeHalfWidth } from "../stats/order-statistics.js";
 
 /**
  * The statistics of a cell's raw samples: one entry a direction, and for bidir throughput their sum. GB/s is

@@ -1,5 +1,5 @@
 import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
-import { relativeHalfWidth } from "../stats/relative-half-width.js";
+import { relativeHalfWidth } from "../stats/order-statistics.js";
 import { isMeasured, statsOf } from "./wording.js";
 
 /** A median with its interval, in the unit of what was measured. */

@@ -1,8 +1,8 @@
 import { mean, sampleVariance } from "simple-statistics";
 import { describe, expect, it } from "vitest";
 import { estimateNoise, type NoisyCell, offsetCorrelation } from "../../src/compare/noise.js";
-import { fitVariancePrior, moderate } from "../../src/stats/variance-prior.js";
-import { seeded } from "../stats/seeded.js";
+import { fitVariancePrior, moderate } from "../../src/stats/variance.js";
+import { seeded } from "../helpers/seeded.js";
 
 /** Cells of independent normal noise, whose groups lie at speeds of their own. */
 function noisy(

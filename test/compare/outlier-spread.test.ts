@@ -1,7 +1,7 @@
 import { mean, sampleVariance } from "simple-statistics";
 import { describe, expect, it } from "vitest";
 import { outlierSpread } from "../../src/compare/outlier-spread.js";
-import { seeded } from "../stats/seeded.js";
+import { seeded } from "../helpers/seeded.js";
 
 const { normals } = seeded(4);
 const group = (count: number, deviation: number, centre = 0) =>

@@ -4,7 +4,6 @@ import { runFigures } from "../../src/compare/figures.js";
 import type { Rule } from "../../src/compare/rule.js";
 import type { CellResult, Distribution, ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
-import { seeded } from "../stats/seeded.js";
 import {
   buildCell,
   buildDocument,
@@ -12,6 +11,7 @@ import {
   type CellPart,
   type DocumentPart,
 } from "./result-document.js";
+import { seeded } from "./seeded.js";
 
 /** Builds several runs of one machine, and compares them. */
 
