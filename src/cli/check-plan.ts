@@ -1,4 +1,4 @@
-import type { ResultSet } from "../compare/compare.js";
+import type { ResultSet } from "../compare/result-set.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ComparisonRequest, compare, findSuspects, type ResultSet } from "../compare/compare.js";
+import { type ComparisonRequest, compareResults, findSuspects } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
 import { findDifferences } from "../compare/differences.js";
-import { type RunFigures, runFigures } from "../compare/figures.js";
+import { type ResultSet, type RunFigures, runFigures } from "../compare/result-set.js";
 import { repeatInFreshProcesses } from "../measure/repeat.js";
 import { jsonReport } from "../report/json.js";
 import { counted } from "../report/wording.js";
@@ -52,10 +52,10 @@ export class CheckSession {
     );
     if (this.#signal.aborted) return null;
     const measured = { ...request, baseline, candidate: { path: null, runs: first } };
-    if (isOtherMachine()) return compare(measured);
+    if (isOtherMachine()) return compareResults(measured);
     const suspects = findSuspects(measured);
     const fresh = await this.#confirm(suspects);
-    return this.#signal.aborted ? null : compare({ ...measured, fresh, suspects });
+    return this.#signal.aborted ? null : compareResults({ ...measured, fresh, suspects });
   }
 
   async #confirm(suspects: readonly string[]): Promise<RunFigures[]> {

@@ -1,4 +1,4 @@
-import { compare } from "../compare/compare.js";
+import { compareResults } from "../compare/compare-results.js";
 import { readResultSet } from "../compare/result-set.js";
 import type { ExitCode } from "../errors.js";
 import { type ComparisonFlags, ruleOf } from "./comparison-options.js";
@@ -14,7 +14,7 @@ export async function compareFiles(
 ): Promise<ExitCode> {
   const config = await loadConfig(flags);
   const outputs = await comparisonOutputs(flags, [baseline, candidate]);
-  const comparison = compare({
+  const comparison = compareResults({
     version,
     command: "compare",
     baseline: await readResultSet(baseline, "baseline"),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findSuspects } from "../../src/compare/compare.js";
+import { findSuspects } from "../../src/compare/compare-results.js";
 import { buildRuns, compareRuns, comparisonRequest } from "../helpers/runs.js";
 
 const baseline = buildRuns();

@@ -6,20 +6,20 @@ import { seeded } from "../helpers/seeded.js";
 
 /** Cells of independent normal noise, whose groups lie at speeds of their own. */
 function noisy(
-  memory: string,
+  kind: string,
   deviations: readonly number[],
   lengths: readonly number[],
   seed = 1,
 ): NoisyCell[] {
   const { normals } = seeded(seed);
   return deviations.map((deviation, c) => ({
-    memory,
+    kind,
     groups: lengths.map((length, g) => normals(length).map((z) => c + g / 4 + deviation * z)),
   }));
 }
 
 const recorded = { pinned: { variance: 4e-6, degreesOfFreedom: 5 } };
-const single = (memory: string): NoisyCell => ({ memory, groups: [[4], [4.1], []] });
+const single = (kind: string): NoisyCell => ({ kind, groups: [[4], [4.1], []] });
 const variancesOf = (cells: readonly NoisyCell[]) =>
   estimateNoise(cells, null).map((noise) => noise!.variance);
 
@@ -60,8 +60,8 @@ describe("the noise of a cell in a kind with others", () => {
   });
 
   it("is not the distance between the groups", () => {
-    const apart = cells.map(({ memory, groups }) => ({
-      memory,
+    const apart = cells.map(({ kind, groups }) => ({
+      kind,
       groups: [groups[0]!, groups[1]!.map((x) => x + 3)],
     }));
     variancesOf(apart).forEach((variance, i) => {
@@ -79,13 +79,13 @@ describe("the noise of a cell in a kind with others", () => {
   });
 
   it("is that of its kind where the cell was measured once, though nothing was recorded", () => {
-    const [noise] = estimateNoise([{ memory: "pinned", groups: [[4], [4.1]] }, ...cells], null);
+    const [noise] = estimateNoise([{ kind: "pinned", groups: [[4], [4.1]] }, ...cells], null);
     expect(noise).toMatchObject({ source: "these runs" });
     expect(noise!.variance / prior.variance).toBeCloseTo(1, 1);
   });
 
   it("is never below that of 0.01 %", () => {
-    const constant = Array.from({ length: 5 }, () => ({ memory: "pinned", groups: [[4, 4, 4, 4]] }));
+    const constant = Array.from({ length: 5 }, () => ({ kind: "pinned", groups: [[4, 4, 4, 4]] }));
     for (const variance of variancesOf(constant)) {
       expect(variance).toBeGreaterThanOrEqual(1e-8);
       expect(variance).toBeLessThan(2e-8);
@@ -125,8 +125,8 @@ describe("the offsets that the cells of a kind share in a process", () => {
   const shifts = seeded(4)
     .normals(40)
     .map((z) => 0.02 * z);
-  const shifted = cells.map(({ memory, groups }) => ({
-    memory,
+  const shifted = cells.map(({ kind, groups }) => ({
+    kind,
     groups: groups.map((group) => group.map((value, p) => value + shifts[p]!)),
   }));
   const offsets = (all: readonly NoisyCell[]) =>

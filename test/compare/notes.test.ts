@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compare } from "../../src/compare/compare.js";
+import { compareResults } from "../../src/compare/compare-results.js";
 import { buildRuns, comparisonRequest } from "../helpers/runs.js";
 
 const staged = [1, 2, 3, 4].map((workers) => ({ GBps: 10 * workers, memory: "staged" as const, workers }));
@@ -13,7 +13,7 @@ function notesWith(suspects: number): string[] {
   const ids = request.baseline.runs[0]!.cells.filter(({ cell }) => cell.memory === "staged").map(
     ({ cell }) => cell.id,
   );
-  return compare({ ...request, suspects: ids.slice(0, suspects) }).notes;
+  return compareResults({ ...request, suspects: ids.slice(0, suspects) }).notes;
 }
 
 describe("a check in which most cells of a kind look slower together", () => {

@@ -1,6 +1,6 @@
 import { mean, sampleVariance } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { outlierSpread } from "../../src/compare/outlier-spread.js";
+import { outlierSpread } from "../../src/compare/noise.js";
 import { seeded } from "../helpers/seeded.js";
 
 const { normals } = seeded(4);

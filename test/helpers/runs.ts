@@ -1,6 +1,6 @@
-import { type ComparisonRequest, compare, type ResultSet } from "../../src/compare/compare.js";
+import { type ComparisonRequest, compareResults } from "../../src/compare/compare-results.js";
 import type { Comparison } from "../../src/compare/comparison.js";
-import { runFigures } from "../../src/compare/figures.js";
+import { type ResultSet, runFigures } from "../../src/compare/result-set.js";
 import type { Rule } from "../../src/compare/rule.js";
 import type { CellResult, Distribution, ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
@@ -103,5 +103,5 @@ export function comparisonRequest(
 }
 
 export function compareRuns(...args: Parameters<typeof comparisonRequest>): Comparison {
-  return compare(comparisonRequest(...args));
+  return compareResults(comparisonRequest(...args));
 }
