@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { defaultSignificance, type Rule } from "../compare/rule.js";
 import { PinbenchError } from "../errors.js";
-import { type ComparisonFormat, comparisonFormats } from "../report/comparison/format-names.js";
+import { type ComparisonFormat, comparisonFormats } from "../settings/choices.js";
 import { mergeThresholds, parseThresholdFlag, type Thresholds } from "../settings/thresholds.js";
 import type { LoadedConfig } from "./config.js";
 import { collect } from "./option-values.js";

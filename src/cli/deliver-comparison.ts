@@ -1,11 +1,11 @@
 import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../compare/comparison.js";
 import { ExitCode } from "../errors.js";
-import type { ComparisonFormat } from "../report/comparison/format-names.js";
-import { comparisonFormatOfPath, renderComparison } from "../report/comparison/formats.js";
 import { githubStepSummary } from "../report/comparison/github.js";
+import { comparisonFormatOfPath, renderComparison } from "../report/comparison/render-comparison.js";
 import { cannotWrite } from "../results/output-error.js";
 import { checkWritable } from "../results/store.js";
+import type { ComparisonFormat } from "../settings/choices.js";
 import { plainChalk, stdoutChalk } from "./colour.js";
 import type { ComparisonFlags } from "./comparison-options.js";
 import { deliver } from "./deliver.js";

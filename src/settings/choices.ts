@@ -1,8 +1,8 @@
 import { PinbenchError } from "../errors.js";
 
 /*
- * Every enumeration of a cell once, in the order in which plans and tables list its values. Types and the documents'
- * schemas derive from these.
+ * Every enumeration once; those of a cell in the order in which plans and tables list their values. Types and the
+ * documents' schemas derive from these.
  */
 
 export const directions = ["h2d", "d2h", "bidir", "d2d"] as const;
@@ -40,6 +40,18 @@ export type BackendName = (typeof backendNames)[number];
 
 export const backendChoices = ["auto", ...backendNames] as const;
 export type BackendChoice = (typeof backendChoices)[number];
+
+/** What `compare` and `check` can print: the values of their `--format`. */
+export const comparisonFormats = [
+  "table",
+  "json",
+  "markdown",
+  "junit",
+  "github",
+  "bmf",
+  "benchmark-action",
+] as const;
+export type ComparisonFormat = (typeof comparisonFormats)[number];
 
 /**
  * The entries of a list such as "pinned,pageable", each once and in the order of `choices`; `what` names them in the
