@@ -16,7 +16,7 @@ import type { CellComparison } from "./comparison.js";
  */
 
 /**
- * One cell's logarithms of speed, one a run, in a group for each set of runs that followed one another (the
+ * One cell's logarithms of speed, one for each run, in a group for each set of runs that followed one another (the
  * baseline's, the candidate's first ones, the confirming ones). Every cell has the same groups in the same order; those
  * in which it was not measured are empty.
  */
@@ -120,7 +120,7 @@ function withPrior(
   });
 }
 
-/** The variance within the groups, of the sums of squares that `squaresOf` takes; null where no group has two runs. */
+/** The variance within the groups, from each group's sum of squares; null where no group has two runs. */
 function pooledVariance(
   groups: Groups,
   squaresOf: (group: readonly number[]) => number,
@@ -133,8 +133,8 @@ function pooledVariance(
 }
 
 /**
- * The variance of the offsets that the cells of a kind share in a process: an offset is the median, over the cells, of
- * what the run differs from the cell's median. Null where there are too few cells, or runs, to tell.
+ * The variance of the offsets that the cells of a kind share in a process. A run's offset is the median, over the cells,
+ * of its distances to each cell's own median. Null where there are too few cells, or runs, to tell.
  */
 function offsetVarianceOf(cells: readonly Groups[]): number | null {
   if (cells.length < fewestForOffset) return null;

@@ -19,9 +19,10 @@ export interface TestLevels {
 }
 
 /**
- * A cell that lost more than this share of its threshold, with a p-value below this level, is a suspect, which fresh
- * runs measure again. That is generous, for a cell that is no suspect is never called slower. A suspect is confirmed
- * where the fresh runs alone show as much; without a correction for many cells, as they had no part in the choice.
+ * A cell that lost more than this share of its threshold, with a p-value below this level, is a suspect, which a check
+ * measures again by fresh runs. That is generous, for a check never calls a cell slower that is no suspect. A suspect is
+ * confirmed where the fresh runs alone show as much; their p-value needs no correction for many cells, as they had no
+ * part in choosing the suspects.
  */
 const suspicion = { shareOfThreshold: 0.5, level: 0.05 };
 
@@ -59,7 +60,7 @@ export function judge(
   }
   const percent = `${+(bounds.threshold * 100).toPrecision(3)} %`;
   const drop = countingDrop(series, evidence, bounds);
-  const counts =
+  const whatCounts =
     drop > logDrop(bounds) ? `the floor of ${floorText(series, bounds)}` : `a drop of ${percent}`;
   if (-overall.change > drop && adjusted.slower < significance) {
     const unconfirmed =
@@ -73,11 +74,11 @@ export function judge(
     return { verdict: "faster", reason: `by more than ${percent}, beyond the spread between runs` };
   }
   if (overall.low > -drop) {
-    return { verdict: "same", reason: `${counts} lies outside the interval` };
+    return { verdict: "same", reason: `${whatCounts} lies outside the interval` };
   }
   return {
     verdict: "inconclusive",
-    reason: `the spread between runs neither shows nor excludes ${counts}`,
+    reason: `the spread between runs neither shows nor excludes ${whatCounts}`,
   };
 }
 
@@ -111,7 +112,7 @@ function countingDrop(series: Series, { baseline }: Evidence, bounds: Bounds): n
 /** The gain of the logarithm of speed that counts: the threshold's, or the floor's where that is more. */
 function countingGain(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
   const share = floor / figureOf(series, baseline);
-  // Nor can a latency: where it is below the floor, no gain counts.
+  // A latency cannot fall by more than all of itself: where it is below the floor, no gain counts.
   const atFloor = series.unit !== "us" ? Math.log1p(share) : share < 1 ? -Math.log1p(-share) : Infinity;
   return Math.max(Math.log1p(threshold), atFloor);
 }

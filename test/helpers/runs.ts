@@ -27,7 +27,7 @@ export interface RunsPart {
   document?: DocumentPart;
 }
 
-/** One after the other, a minute apart. The same part gives the same runs. */
+/** Runs of one machine that followed one another, a minute apart. The same part always gives the same runs. */
 export function buildRuns(part: RunsPart = {}): ResultDocument[] {
   const { cells = [{ GBps: 50 }], deviation = 0.002, speed = 1, document = {} } = part;
   const count = part.count ?? (typeof speed === "number" ? 5 : speed.length);
@@ -43,7 +43,7 @@ export function buildRuns(part: RunsPart = {}): ResultDocument[] {
   });
 }
 
-/** The same document from a machine that is so many times as fast: its samples and its figures. */
+/** The document, samples and figures, that a machine `factor` times as fast would have given. */
 export function documentAtSpeed(document: ResultDocument, factor: number): ResultDocument {
   return { ...document, cells: document.cells.map((cell) => atSpeed(cell, factor)) };
 }
