@@ -26,8 +26,8 @@ export interface ComparisonRequest {
 }
 
 /**
- * Compares two sets of results: a verdict on each cell, and an outcome of the whole. Measures and writes nothing. Throws
- * a "notComparable" PinbenchError where they have no cell in common.
+ * Compares two sets of results: a verdict on each cell, and an outcome of the whole. Measures and writes nothing.
+ * Throws a "notComparable" PinbenchError where they have no cell in common.
  */
 export function compareResults(request: ComparisonRequest): Comparison {
   const { baseline, candidate, fresh, rule, command } = request;

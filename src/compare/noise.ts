@@ -133,8 +133,8 @@ function pooledVariance(
 }
 
 /**
- * The variance of the offsets that the cells of a kind share in a process. A run's offset is the median, over the cells,
- * of its distances to each cell's own median. Null where there are too few cells, or runs, to tell.
+ * The variance of the offsets that the cells of a kind share in a process. A run's offset is the median, over the
+ * cells, of its distances to each cell's own median. Null where there are too few cells, or runs, to tell.
  */
 function offsetVarianceOf(cells: readonly Groups[]): number | null {
   if (cells.length < fewestForOffset) return null;

@@ -20,9 +20,9 @@ export interface TestLevels {
 
 /**
  * A cell that lost more than this share of its threshold, with a p-value below this level, is a suspect, which a check
- * measures again by fresh runs. That is generous, for a check never calls a cell slower that is no suspect. A suspect is
- * confirmed where the fresh runs alone show as much; their p-value needs no correction for many cells, as they had no
- * part in choosing the suspects.
+ * measures again by fresh runs. That is generous, for a check never calls a cell slower that is no suspect. A suspect
+ * is confirmed where the fresh runs alone show as much; their p-value needs no correction for many cells, as they had
+ * no part in choosing the suspects.
  */
 const suspicion = { shareOfThreshold: 0.5, level: 0.05 };
 

@@ -76,7 +76,7 @@ function extraLines(cell: CellComparison, comparison: Comparison): string[] {
   ];
 }
 
-/** The measures of Bencher by a cell's unit. "latency" is Bencher's own, in nanoseconds; "bandwidth" is ours, in GB/s. */
+/** Bencher's measures, by a cell's unit: "latency" is its own, in nanoseconds; "bandwidth" is ours, in GB/s. */
 const measures = {
   "GB/s": { name: "bandwidth", scale: 1 },
   us: { name: "latency", scale: 1000 },
