@@ -1,7 +1,7 @@
 // Writes schema/*.json from the compiled zod schemas. Run `npm run build` (or tsc) before.
 import { mkdir, writeFile } from "node:fs/promises";
 import { configJsonSchema } from "../dist/cli/config-json-schema.js";
-import { comparisonJsonSchema } from "../dist/compare/json-schema.js";
+import { comparisonJsonSchema } from "../dist/compare/comparison.js";
 import { resultJsonSchema } from "../dist/results/json-schema.js";
 import { tuningJsonSchema } from "../dist/results/tuning.js";
 

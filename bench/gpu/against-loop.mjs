@@ -1,5 +1,5 @@
 // pinbench's engine against the bare copy loop, in turns within one run: one worker, warm.
-import { median } from "../../dist/stats/median.js";
+import { median } from "../../dist/stats/order-statistics.js";
 import { CopyLoop } from "../lib/copy-loop.mjs";
 import { GiB, KiB, MiB, measure } from "../lib/session.mjs";
 import { fixed, printTable, ratioText } from "../lib/table.mjs";

@@ -1,6 +1,6 @@
 // Pinned, bidirectional and mapped copies against nvbandwidth's figures (see peers.mjs), with its method: copies of a
 // stream that is held until all are enqueued, timed by events, one buffer.
-import { median } from "../../dist/stats/median.js";
+import { median } from "../../dist/stats/order-statistics.js";
 import { GiB, MiB, measure } from "../lib/session.mjs";
 import { fixed, printTable, ratioText, verdict } from "../lib/table.mjs";
 import { nvbandwidth } from "./peers.mjs";

@@ -1,6 +1,6 @@
 // Copies from pageable memory by workers, the tool's own staging against the driver's; and how fast a large
 // pinned buffer is ready.
-import { median } from "../../dist/stats/median.js";
+import { median } from "../../dist/stats/order-statistics.js";
 import { GiB, MiB, measure } from "../lib/session.mjs";
 import { fixed, printTable, verdict } from "../lib/table.mjs";
 

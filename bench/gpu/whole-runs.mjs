@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { median } from "../../dist/stats/median.js";
+import { median } from "../../dist/stats/order-statistics.js";
 import { MiB } from "../lib/session.mjs";
 import { fixed, printTable, verdict } from "../lib/table.mjs";
 

@@ -1,5 +1,5 @@
 // `pinbench check` on simulated processes: the rule itself is the one that the command uses.
-import { compare, findSuspects } from "../../dist/compare/compare.js";
+import { compareResults, findSuspects } from "../../dist/compare/compare-results.js";
 import { defaultSignificance } from "../../dist/compare/rule.js";
 import { defaultThresholds } from "../../dist/settings/thresholds.js";
 import { noisyCells } from "./noise-model.mjs";
@@ -17,12 +17,14 @@ export function slowerByCheck({ baseline, first, fresh }) {
   const suspects = findSuspects(request);
   if (suspects.length === 0) return [];
   const wanted = new Set(suspects);
-  return slowerIn(compare({ ...request, suspects, fresh: runsOf(fresh, ({ id }) => wanted.has(id)) }).cells);
+  return slowerIn(
+    compareResults({ ...request, suspects, fresh: runsOf(fresh, ({ id }) => wanted.has(id)) }).cells,
+  );
 }
 
-/** The same by `compare`, which measures nothing again. */
+/** Indices of the cells that `pinbench compare`, which measures nothing again, calls slower. */
 export function slowerByCompare(baseline, candidate) {
-  return slowerIn(compare(requestOf("compare", baseline, candidate)).cells);
+  return slowerIn(compareResults(requestOf("compare", baseline, candidate)).cells);
 }
 
 function requestOf(command, baseline, candidate) {

@@ -1,7 +1,7 @@
 // Noise like that recorded on a GPU: results/nvidia-h200/noise.json, the medians of 60 cells in 45 processes that
 // ran one after the other.
 import { readFileSync } from "node:fs";
-import { median } from "../../dist/stats/median.js";
+import { median } from "../../dist/stats/order-statistics.js";
 
 const recording = JSON.parse(
   readFileSync(new URL("../../results/nvidia-h200/noise.json", import.meta.url), "utf8"),

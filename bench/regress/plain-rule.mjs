@@ -1,8 +1,7 @@
 // The rule that pinbench's is measured against: a t test on means of log medians, its variance moderated by memory
 // kind, Holm's correction over all cells at 5 %, a drop above 5 %, and the same test again, at 5 %, by fresh processes.
-import { holm } from "../../dist/stats/holm.js";
-import { studentTail } from "../../dist/stats/student-t.js";
-import { fitVariancePrior, moderate } from "../../dist/stats/variance-prior.js";
+import { holm, studentTail } from "../../dist/stats/hypothesis-tests.js";
+import { fitVariancePrior, moderate } from "../../dist/stats/variance.js";
 import { noisyCells } from "./noise-model.mjs";
 
 const logDrop = -Math.log(0.95);

@@ -1,7 +1,7 @@
 // How long `pinbench --version` takes beside an empty Node program, run in turns.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { median } from "../../dist/stats/median.js";
+import { median } from "../../dist/stats/order-statistics.js";
 
 const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 const turns = 21;

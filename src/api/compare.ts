@@ -1,7 +1,6 @@
-import { compare as compareSets, type ResultSet } from "../compare/compare.js";
+import { compareResults } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
-import { runFigures } from "../compare/figures.js";
-import { readResultSet } from "../compare/result-set.js";
+import { type ResultSet, readResultSet, runFigures } from "../compare/result-set.js";
 import { defaultSignificance } from "../compare/rule.js";
 import { PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
@@ -28,7 +27,7 @@ export interface CompareOptions {
  * see its `outcome`. Rejects with a PinbenchError where the results cannot be read or have no cell in common.
  */
 export async function compare({ baseline, candidate, ...options }: CompareOptions): Promise<Comparison> {
-  return compareSets({
+  return compareResults({
     version: packageVersion(),
     command: "compare",
     baseline: await toSet(baseline, "baseline"),

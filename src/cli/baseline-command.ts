@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { runFigures } from "../compare/figures.js";
+import { runFigures } from "../compare/result-set.js";
 import { defaultSignificance, usualCheckRuns } from "../compare/rule.js";
 import { sensitivityOf } from "../compare/sensitivity.js";
 import { ExitCode, PinbenchError } from "../errors.js";

@@ -1,6 +1,5 @@
-import type { ResultSet } from "../compare/compare.js";
 import type { Comparison } from "../compare/comparison.js";
-import { readResultSet } from "../compare/result-set.js";
+import { type ResultSet, readResultSet } from "../compare/result-set.js";
 import { usualCheckRuns } from "../compare/rule.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { openBackend } from "../native/backend.js";

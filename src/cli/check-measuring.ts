@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ComparisonRequest, compare, findSuspects, type ResultSet } from "../compare/compare.js";
+import { type ComparisonRequest, compareResults, findSuspects } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
 import { findDifferences } from "../compare/differences.js";
-import { type RunFigures, runFigures } from "../compare/figures.js";
+import { type ResultSet, type RunFigures, runFigures } from "../compare/result-set.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { jsonReport } from "../report/json.js";
 import { counted } from "../report/wording.js";
@@ -55,10 +55,10 @@ export class CheckMeasuring {
       suspects: [],
       fresh: [],
     };
-    if (isOtherMachine()) return compare(measured);
+    if (isOtherMachine()) return compareResults(measured);
     const suspects = findSuspects(measured);
     const fresh = await this.#confirm(suspects);
-    return signal.aborted ? null : compare({ ...measured, fresh, suspects });
+    return signal.aborted ? null : compareResults({ ...measured, fresh, suspects });
   }
 
   async #confirm(suspects: readonly string[]): Promise<RunFigures[]> {

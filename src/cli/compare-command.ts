@@ -1,4 +1,4 @@
-import { compare } from "../compare/compare.js";
+import { compareResults } from "../compare/compare-results.js";
 import { readResultSet } from "../compare/result-set.js";
 import type { ExitCode } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
@@ -15,7 +15,7 @@ export async function compareCommand({
 }: Invocation<CommandSettings<"compare">>): Promise<ExitCode> {
   const configuration = await loadConfiguration(flags);
   const outputs = await comparisonOutputs(flags, [baseline, candidate]);
-  const comparison = compare({
+  const comparison = compareResults({
     version: packageVersion(),
     command: "compare",
     baseline: await readResultSet(baseline, "baseline"),

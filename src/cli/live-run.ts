@@ -1,8 +1,8 @@
 import type { RunEvent } from "../measure/rounds.js";
 import type { Run } from "../measure/run.js";
 import type { Plan } from "../plan/plan.js";
-import { renderReport } from "../report/result-formats.js";
 import { type ProgressState, progressLine } from "../report/progress.js";
+import { renderReport } from "../report/result-formats.js";
 import { writePartial } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
 import { noter, ProgressLine, plainChalk } from "./terminal.js";

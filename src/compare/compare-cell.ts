@@ -1,18 +1,24 @@
 import type { CellChange, CellComparison } from "./comparison.js";
-import type { LogChange } from "./estimate.js";
-import { type Evidence, figureOf, meanLogSpeed } from "./evidence.js";
-import type { Series } from "./series.js";
+import { type Evidence, type LogChange, meanLogSpeed } from "./evidence.js";
+import { figureOf, type Series } from "./series.js";
 import { type Bounds, judge, type TestLevels } from "./verdict.js";
 
-/** The entry of one series in a comparison; null for one that neither side has a figure of. */
-export function compareCell(
-  series: Series,
-  evidence: Evidence | null,
-  adjusted: { slower: number | null; faster: number | null },
-  bounds: Bounds,
-  levels: TestLevels,
-  isBlocked: boolean,
-): CellComparison | null {
+/** All that the entry of one series follows from. */
+export interface SeriesFindings {
+  series: Series;
+  /** Null where a side lacks the series. */
+  evidence: Evidence | null;
+  /** P-values after the correction for all series of the comparison; null where there is no evidence or no noise. */
+  adjusted: { slower: number | null; faster: number | null };
+  bounds: Bounds;
+  levels: TestLevels;
+  /** Whether the two sides are not comparable. */
+  isBlocked: boolean;
+}
+
+/** The entry of one series in the comparison; null where neither side has a figure of it. */
+export function compareCell(findings: SeriesFindings): CellComparison | null {
+  const { series, evidence, adjusted, bounds } = findings;
   const { cell, moved, unit, baseline, first, fresh } = series;
   if (baseline.length === 0 && first.length === 0) return null;
   const noise = evidence?.noise ?? null;
@@ -32,7 +38,7 @@ export function compareCell(
             evidence?.candidate ?? meanLogSpeed(series, first, null),
             first.length + fresh.length,
             evidence?.baseline ?? null,
-            evidence?.all ?? null,
+            evidence?.overall ?? null,
           ),
     confirmation:
       evidence === null || evidence.fresh === null
@@ -48,18 +54,18 @@ export function compareCell(
             logDeviation: Math.sqrt(noise.variance),
             degreesOfFreedom: noise.degreesOfFreedom,
           },
-    ...verdictOf(series, evidence, adjusted, bounds, levels, isBlocked),
+    ...verdictOf(findings),
   };
 }
 
-function verdictOf(
-  series: Series,
-  evidence: Evidence | null,
-  { slower, faster }: { slower: number | null; faster: number | null },
-  bounds: Bounds,
-  levels: TestLevels,
-  isBlocked: boolean,
-): Pick<CellComparison, "verdict" | "reason"> {
+function verdictOf({
+  series,
+  evidence,
+  adjusted,
+  bounds,
+  levels,
+  isBlocked,
+}: SeriesFindings): Pick<CellComparison, "verdict" | "reason"> {
   if (series.baseline.length === 0) return { verdict: "new", reason: "the baseline does not have it" };
   if (evidence === null) {
     return { verdict: "missing", reason: series.absence?.reason ?? "the candidate did not measure it" };
@@ -67,10 +73,16 @@ function verdictOf(
   if (isBlocked) {
     return { verdict: "not comparable", reason: "the two sides were measured on different machines" };
   }
-  return judge(series, evidence, { slower: slower ?? 1, faster: faster ?? 1 }, bounds, levels);
+  return judge(
+    series,
+    evidence,
+    { slower: adjusted.slower ?? 1, faster: adjusted.faster ?? 1 },
+    bounds,
+    levels,
+  );
 }
 
-/** A change of log speed as one of the figure: of a latency, a drop in speed is a rise. */
+/** A change of the logarithm of speed as one of the figure, in its unit: a latency rises as speed drops. */
 function changeOf(
   series: Series,
   logSpeed: number,

@@ -1,14 +1,15 @@
 import { z } from "zod";
+import { backendNames, caches, directions, directionsMoved, modes, timers } from "../settings/choices.js";
 
 /**
- * The outcome of `compare` and `check`, `schemaVersion: 1`: what `--format json` prints and all other outputs are
- * made from. schema/comparison-v1.json is generated from here (`npm run schema`). Changes are relative to the
- * baseline (-0.06 is 6 % less); what is not known is null.
+ * The comparison document, `schemaVersion: 1`: what `compare` and `check` print with `--format json`, and what all
+ * their other outputs are made from. schema/comparison-v1.json is generated from here (`npm run schema`). Changes are
+ * relative to the baseline (-0.06 is 6 % less); what is not known is null.
  */
 
 const count = z.number().int().nonnegative();
 
-/** What can be said of a cell; `describeVerdict` in src/report says each in a sentence. */
+/** What a comparison can say of a cell; `verdictMeaning` in src/report explains each. */
 export const verdicts = [
   "slower",
   "faster",
@@ -19,7 +20,7 @@ export const verdicts = [
   "new",
 ] as const;
 
-/** An estimate of how much a figure changed. */
+/** The candidate's figure of a cell, and by how much it differs from the baseline's. */
 const changeSchema = z.object({
   /** The candidate's figure: the centre of its processes' medians, in the cell's unit. */
   figure: z.number(),
@@ -36,31 +37,34 @@ const changeSchema = z.object({
 const cellComparisonSchema = z.object({
   id: z.string(),
   device: count,
-  direction: z.enum(["h2d", "d2h", "bidir", "d2d"]),
-  /** What of the cell is compared: its own direction; of bidir cells each direction, and of their throughput "sum". */
-  moved: z.enum(["h2d", "d2h", "d2d", "sum"]),
+  direction: z.enum(directions),
+  /**
+   * Which figure of the cell is compared: that of its own direction; a bidir cell has an entry for each direction, and
+   * in throughput mode one for their "sum".
+   */
+  moved: z.enum([...directionsMoved, "sum"]),
   memory: z.string(),
   sizeBytes: count,
   workers: count,
-  mode: z.enum(["throughput", "latency"]),
-  timer: z.enum(["wall", "event"]),
-  cache: z.enum(["cold", "warm"]),
+  mode: z.enum(modes),
+  timer: z.enum(timers),
+  cache: z.enum(caches),
   /** "GB/s" for throughput, where more is faster; "us" a copy for latency, where less is. */
   unit: z.enum(["GB/s", "us"]),
   baseline: z.object({ figure: z.number(), runs: count }).nullable(),
-  /** From all of the candidate's processes, those of the confirmation included; null where they lack the cell. */
+  /** From all of the candidate's runs, those of the confirmation included; null where they lack the cell. */
   candidate: changeSchema.nullable(),
-  /** The confirmation's fresh processes alone; null where the cell was not measured again. */
+  /** From the confirmation's runs alone; null where the cell was not measured again. */
   confirmation: changeSchema.nullable(),
   /** `candidate.pValue` after Holm's correction over all cells. */
   adjustedPValue: z.number().nullable(),
-  /** The relative drop that counts for this cell. */
+  /** The relative drop that counts as one for this cell. */
   threshold: z.number().positive(),
-  /** What the interval and the p-value take for the noise between processes. */
+  /** The noise between processes that the interval and the p-value assume; null where it is not known. */
   spread: z
     .object({
       source: z.enum(["these runs", "recorded"]),
-      /** Standard deviation of the logarithm of a process's median. */
+      /** Standard deviation of the logarithm of a run's median. */
       logDeviation: z.number().nonnegative(),
       degreesOfFreedom: z.number().positive(),
     })
@@ -70,43 +74,45 @@ const cellComparisonSchema = z.object({
   reason: z.string(),
 });
 
+/** One side of a comparison; what is not a count is that of its first run. */
 const resultSetSchema = z.object({
   /** As it was given; null for what `check` measured itself. */
   path: z.string().nullable(),
   runs: count,
-  /** Of the first run. */
   startedAt: z.string(),
   deviceNames: z.array(z.string()),
   fingerprint: z.record(z.string(), z.string().nullable()),
 });
 
 const differenceSchema = z.object({
-  /** For people, such as "driver" or "link under load". */
+  /** What differs, in words: "driver", "link under load". */
   fact: z.string(),
   baseline: z.string().nullable(),
   candidate: z.string().nullable(),
-  /** Results that differ in this are not comparable. */
+  /** Whether it makes the results not comparable. */
   blocks: z.boolean(),
-  /** They were not, but for --allow-mismatch. */
+  /** Whether it would, but for --allow-mismatch. */
   isOverruled: z.boolean(),
 });
 
+/** What a comparison as a whole can come to; the exit code follows from it. */
 export const outcomes = ["pass", "regression", "failed", "not comparable", "inconclusive"] as const;
 
+/** The whole document; its JSON Schema is `comparisonJsonSchema()`. */
 export const comparisonSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("comparison"),
   tool: z.object({ name: z.literal("pinbench"), version: z.string() }),
   command: z.enum(["compare", "check"]),
   createdAt: z.iso.datetime(),
-  backend: z.enum(["cuda", "emulated"]),
+  backend: z.enum(backendNames),
   /** Set for the emulated device: its figures are no GPU's. */
   notice: z.string().nullable(),
   baseline: resultSetSchema,
   candidate: resultSetSchema,
   differences: z.array(differenceSchema),
   rule: z.object({
-    /** Of the whole comparison: the chance that it calls any cell slower where none is, if its assumptions hold. */
+    /** The chance that the comparison calls any cell slower where none is, if its assumptions hold. */
     significance: z.number().positive(),
     threshold: z.number().positive(),
     floorGBps: z.number().nonnegative(),
@@ -114,21 +120,42 @@ export const comparisonSchema = z.object({
     allowMismatch: z.boolean(),
     strict: z.boolean(),
   }),
-  /** Null where nothing was measured again. */
+  /** The ids of the cells that looked slower, and the runs that measured these again; null without such runs. */
   confirmation: z.object({ runs: count, suspects: z.array(z.string()) }).nullable(),
   cells: z.array(cellComparisonSchema),
   /** How many cells have each verdict. */
   counts: z.record(z.enum(verdicts), count),
-  /** What a reader must know besides: where the spread was taken from, what failed. */
+  /** What a reader must know besides, a sentence each: where the spread was taken from, what failed. */
   notes: z.array(z.string()),
-  /** What the exit code follows from; "inconclusive" under --strict alone. */
+  /** "inconclusive" under --strict alone. */
   outcome: z.enum(outcomes),
 });
 
+/** The document of `compare` and `check`. */
 export type Comparison = z.infer<typeof comparisonSchema>;
+/** One compared figure: the entry of a cell, or of one direction of a bidir cell. */
 export type CellComparison = z.infer<typeof cellComparisonSchema>;
+/** The candidate's figure of a cell, and its change. */
 export type CellChange = z.infer<typeof changeSchema>;
+/** A fact or a setting in which the two sides differ. */
 export type Difference = z.infer<typeof differenceSchema>;
+/** What the document says of one side. */
 export type ResultSetSummary = z.infer<typeof resultSetSchema>;
+/** What the comparison says of a cell. */
 export type Verdict = (typeof verdicts)[number];
+/** What the comparison as a whole comes to. */
 export type ComparisonOutcome = (typeof outcomes)[number];
+
+/** The JSON Schema (draft 2020-12) of a comparison, as shipped in schema/comparison-v1.json. */
+export function comparisonJsonSchema(): Record<string, unknown> {
+  const { $schema, ...body } = z.toJSONSchema(comparisonSchema, { target: "draft-2020-12", io: "input" });
+  return {
+    $schema,
+    $id: "urn:pinbench:schema:comparison-v1",
+    title: "pinbench comparison, version 1",
+    description:
+      "What pinbench compare and pinbench check print with --json. Changes are relative to the baseline (-0.06 is " +
+      "6 % less); figures are in the cell's unit; what is not known is null.",
+    ...body,
+  };
+}

@@ -1,9 +1,9 @@
 import type { MeasuredSettings } from "../results/run-settings.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import type { Difference } from "./comparison.js";
-import type { RunFigures } from "./figures.js";
+import type { RunFigures } from "./result-set.js";
 
-/** What of the fingerprint is shown under which name, in this order. */
+/** The facts of the fingerprint that are compared, each with the name that messages give it, in their order. */
 const factNames: Readonly<Record<string, string>> = {
   backend: "backend",
   gpu: "GPU",
@@ -24,8 +24,8 @@ const factNames: Readonly<Record<string, string>> = {
 
 /**
  * What differs between two sets of runs. Another backend, another GPU and another link width make them not
- * comparable; all else (a driver, a kernel, a link of a lower generation) is what one wants to compare. A fact that
- * either side does not know is left out.
+ * comparable, unless `allowMismatch` (never for the backend); all else (a driver, a kernel, a link of a lower
+ * generation) is what one wants to compare. A fact that either side does not know is left out.
  */
 export function findDifferences(
   baseline: readonly RunFigures[],
@@ -51,14 +51,15 @@ export function findDifferences(
     });
 }
 
-/** Facts across which nothing can be compared, each with the part of it that counts. */
+/** The facts that must be the same for two results to be comparable, each with the part of it that counts. */
 const blocking: Readonly<Record<string, (value: string) => string>> = {
   backend: (value) => value,
   gpu: (value) => value,
-  // "gen5 x16": a lower generation is a regression to be found, a narrower link another slot.
+  // Of "gen5 x16" the width: a lower generation is a regression to be found, a narrower link is another slot.
   linkUnderLoad: (value) => [...new Set(value.replaceAll(/gen\d+ /g, "").split(", "))].join(", "),
 };
 
+/** The settings that are compared, by the name that messages give them; null where a run does not know its own. */
 const settingNames: readonly (readonly [string, (run: RunFigures) => string | null])[] = [
   [
     "staging ring",
@@ -78,6 +79,7 @@ function describeMeasuring({ samplesPerCell, precision, budgetNs, verify }: Meas
   return verify ? until : `${until}, not verified`;
 }
 
+/** How one fact differs; null where it does not, or where a side does not know it. */
 function difference(
   fact: string,
   baselineValues: readonly (string | null)[],
@@ -89,12 +91,12 @@ function difference(
   if (baseline === null || candidate === null) return null;
   const shown = { fact, baseline: baseline.join(" and "), candidate: candidate.join(" and ") };
   if (shown.baseline === shown.candidate && (blocks === null || baseline.length === 1)) return null;
-  // Also where one side is a mixture of machines in itself.
+  // It blocks also where one side by itself mixes machines.
   const kinds = new Set([...baseline, ...candidate].map((value) => blocks?.(value)));
   return { ...shown, blocks: blocks !== null && kinds.size > 1 };
 }
 
-/** The values that are known, once each; null where none is. */
+/** The values that are known, each once; null where none is. */
 function distinct(values: readonly (string | null)[]): string[] | null {
   const known = [...new Set(values.filter((value) => value !== null))].sort();
   return known.length === 0 ? null : known;

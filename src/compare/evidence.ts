@@ -1,46 +1,58 @@
-import type { VarianceEstimate } from "../stats/variance-prior.js";
-import { winsorizedMoments } from "../stats/winsorized.js";
-import { estimateChange, type LogChange } from "./estimate.js";
-import { type CellNoise, estimateNoise } from "./noise.js";
-import { fewestForCentre, outlierSpread } from "./outlier-spread.js";
-import { recordedSpread } from "./recorded-spread.js";
-import type { Series } from "./series.js";
+import { studentQuantile, studentTail } from "../stats/hypothesis-tests.js";
+import { type VarianceEstimate, winsorizedMoments } from "../stats/variance.js";
+import { type CellNoise, estimateNoise, fewestForCentre, outlierSpread, recordedSpread } from "./noise.js";
+import { kindOf, logSpeeds, type Series } from "./series.js";
 
-/** What the processes say of one series, in logarithms of speed: throughput, or the inverse of latency. */
+/** A change of the logarithm of speed: below 0 is slower. */
+export interface LogChange {
+  change: number;
+  /** 95 % interval, for this cell alone. */
+  low: number;
+  high: number;
+  /** One-sided p-value: the chance of a drop at least as large where nothing changed. */
+  pSlower: number;
+  /** One-sided p-value: the chance of a gain at least as large where nothing changed. */
+  pFaster: number;
+}
+
+/**
+ * What the runs say of one series. All figures are logarithms of speed: of throughput, or of the inverse of latency.
+ */
 export interface Evidence {
-  /** Robust means. */
+  /** Robust mean of the baseline's runs. */
   baseline: number;
+  /** Robust mean of all of the candidate's runs. */
   candidate: number;
-  /** Of the confirmation's processes alone; null where there are none. */
+  /** Robust mean of the confirming runs alone; null where there are none. */
   fresh: number | null;
-  /** Null where no spread between processes is known. */
+  /** Null where the noise between runs is not known. */
   noise: CellNoise | null;
-  /** From all of the candidate's processes; null without noise. */
-  all: LogChange | null;
-  /** From the confirmation's processes alone. */
+  /** The change that all of the candidate's runs show; null without noise. */
+  overall: LogChange | null;
+  /** The change that the confirming runs alone show; null without noise or without such runs. */
   confirmation: LogChange | null;
 }
 
 /**
- * The evidence on each series, in their order; null for one that either side lacks. The recorded spread stands in
+ * The evidence on each series, in their order; null for one that either side lacks. The recorded noise stands in
  * for what too few runs cannot tell, but only for a GPU: nothing is recorded of an emulated device.
  */
 export function gatherEvidence(series: readonly Series[], isGpu: boolean): (Evidence | null)[] {
-  const comparable = series.filter(({ baseline, first }) => baseline.length > 0 && first.length > 0);
+  const inBoth = series.filter(({ baseline, first }) => baseline.length > 0 && first.length > 0);
   const recorded = isGpu ? recordedSpread : null;
-  const cells = comparable.map((one) => ({
-    memory: kindOf(one),
+  const cells = inBoth.map((one) => ({
+    kind: kindOf(one),
     groups: [one.baseline, one.first, one.fresh].map((figures) => logSpeeds(one, figures)),
   }));
   const noise = estimateNoise(cells, recorded);
   const withOutliers = new Map(
-    [...new Set(cells.map(({ memory }) => memory))].map((memory) => {
-      const ofKind = cells.filter((cell) => cell.memory === memory).map(({ groups }) => groups);
-      return [memory, outlierSpread(ofKind, recorded?.[memory] ?? null)];
+    [...new Set(cells.map(({ kind }) => kind))].map((kind) => {
+      const ofKind = cells.filter((cell) => cell.kind === kind).map(({ groups }) => groups);
+      return [kind, outlierSpread(ofKind, recorded?.[kind] ?? null)];
     }),
   );
   const evidence = new Map(
-    comparable.map((one, i) => {
+    inBoth.map((one, i) => {
       const own = noise[i] ?? null;
       const kind = kindOf(one);
       const known = hasFewRuns(one) ? widened(own, withOutliers.get(kind)!, recorded?.[kind]) : own;
@@ -50,21 +62,11 @@ export function gatherEvidence(series: readonly Series[], isGpu: boolean): (Evid
   return series.map((one) => evidence.get(one) ?? null);
 }
 
-/** Logarithms of speed: of throughput, or of the inverse of latency. */
-export function logSpeeds({ unit }: Pick<Series, "unit">, figures: readonly number[]): number[] {
-  return figures.map((value) => (unit === "us" ? -Math.log(value) : Math.log(value)));
-}
-
-/** The noise of a latency is another than that of the same memory's throughput. */
-export function kindOf({ cell, unit }: Pick<Series, "cell" | "unit">): string {
-  return unit === "us" ? `${cell.memory} latency` : cell.memory;
-}
-
 function hasFewRuns({ baseline, first, fresh }: Series): boolean {
   return Math.min(baseline.length, first.length + fresh.length) < fewestForCentre;
 }
 
-/** Noise for a side whose only runs may be outliers. */
+/** The noise where a side has so few runs that they may all be outliers: no less than `withOutliers`. */
 function widened(
   noise: CellNoise | null,
   withOutliers: VarianceEstimate | null,
@@ -75,12 +77,7 @@ function widened(
   return { ...noise, ...withOutliers, source: withOutliers === recorded ? "recorded" : "these runs" };
 }
 
-/** The figure, in the series' unit, of a mean log speed. */
-export function figureOf({ unit }: Pick<Series, "unit">, logSpeed: number): number {
-  return Math.exp(unit === "us" ? -logSpeed : logSpeed);
-}
-
-/** The mean log speed of some processes: a robust one where their noise is known. */
+/** The centre of some runs' logarithms of speed: a winsorized mean, or their median where the noise is not known. */
 export function meanLogSpeed(
   series: Series,
   figures: readonly number[],
@@ -93,7 +90,7 @@ function evidenceOf(series: Series, noise: CellNoise | null): Evidence {
   const { baseline, first, fresh } = series;
   const all = [...first, ...fresh];
   const mean = (figures: readonly number[]) => meanLogSpeed(series, figures, noise);
-  const change = (figures: readonly number[]) =>
+  const changeTo = (figures: readonly number[]) =>
     noise === null || figures.length === 0
       ? null
       : estimateChange(
@@ -106,7 +103,28 @@ function evidenceOf(series: Series, noise: CellNoise | null): Evidence {
     candidate: mean(all),
     fresh: fresh.length === 0 ? null : mean(fresh),
     noise,
-    all: change(all),
-    confirmation: change(fresh),
+    overall: changeTo(all),
+    confirmation: changeTo(fresh),
   };
+}
+
+/** Beyond each end of a 95 % interval. */
+const tail = 0.025;
+
+/**
+ * Student's t on the difference of two means of logarithms, over `runs` on each side, where the logarithm of one run
+ * has the variance and the degrees of freedom of `noise`.
+ */
+export function estimateChange(
+  means: { baseline: number; candidate: number },
+  runs: { baseline: number; candidate: number },
+  noise: VarianceEstimate & { offsetVariance: number },
+): LogChange {
+  const change = means.candidate - means.baseline;
+  const variance = (noise.variance + noise.offsetVariance) * (1 / runs.baseline + 1 / runs.candidate);
+  const error = Math.sqrt(variance);
+  const halfWidth = error * studentQuantile(tail, noise.degreesOfFreedom);
+  const pSlower = studentTail(-change / error, noise.degreesOfFreedom);
+  const pFaster = studentTail(change / error, noise.degreesOfFreedom);
+  return { change, low: change - halfWidth, high: change + halfWidth, pSlower, pFaster };
 }

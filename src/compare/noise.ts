@@ -1,61 +1,71 @@
-import { squaresAboutMean } from "../stats/mean.js";
-import { median } from "../stats/median.js";
-import { fitVariancePrior, moderate, type VarianceEstimate } from "../stats/variance-prior.js";
-import { robustVariance, winsorizedMoments } from "../stats/winsorized.js";
+import { median } from "../stats/order-statistics.js";
+import {
+  fitVariancePrior,
+  mean,
+  moderate,
+  robustVariance,
+  squaresAboutMean,
+  type VarianceEstimate,
+  winsorizedMoments,
+} from "../stats/variance.js";
+import type { CellComparison } from "./comparison.js";
 
 /**
- * The noise between processes, of logarithms of their medians: an independent part of each cell, and an offset that
- * all cells of a memory kind share in a process.
+ * The noise between processes: each run is a process of its own, and the logarithm of a cell's median varies from one
+ * to the next. Part of that is each cell's own; the rest is an offset that all cells of a kind share in a process.
  */
 
 /**
- * One cell's logarithms, one a process, in a group for each set of processes that ran one after the other (the
- * baseline's, the candidate's, the confirmation's): the same groups, in the same order, for every cell, and empty
- * ones where it was not measured.
+ * One cell's logarithms of speed, one for each run, in a group for each set of runs that followed one another (the
+ * baseline's, the candidate's first ones, the confirming ones). Every cell has the same groups in the same order; those
+ * in which it was not measured are empty.
  */
 export interface NoisyCell {
-  memory: string;
+  /** Cells of one kind are taken to be alike in their noise. */
+  kind: string;
   groups: readonly (readonly number[])[];
 }
 
+/** The noise of one cell. Its variance is that of the logarithm of one run's median. */
 export interface CellNoise extends VarianceEstimate {
-  /** What the processes' correlated offsets add to the variance of one figure where several are averaged. */
+  /** What is to be added to that variance for the mean of several runs, as their offsets are correlated. */
   offsetVariance: number;
-  /** The variance by which samples are winsorized; outliers have no part in it. */
+  /** The variance by which outliers among the runs are told; they have no part in it. */
   robustVariance: number;
-  source: "these runs" | "recorded";
+  /** Where the variance was taken from. */
+  source: NonNullable<CellComparison["spread"]>["source"];
 }
 
 /** Cells of a kind from which a prior of its variance can be fitted. */
 const fewestForPrior = 4;
-/** Cells of a kind below which an offset cannot be told from a cell's own noise. */
+/** With fewer cells of a kind, an offset cannot be told from a cell's own noise. */
 const fewestForOffset = 3;
 
-/** A process's median is not known better than to 0.01 %: no spread is taken to be below. */
+/** A run's median is not known better than to 0.01 %: no noise is taken to be below that. */
 const leastVariance = 1e-8;
 
 /**
  * Processes that follow one another are alike: the offsets of pageable and of staged copies have lag-1 correlations
- * of 0.43 on average in the recorded runs (results/nvidia-h200/noise.json). The variance of a mean of such values is larger than that of
- * independent ones by (1 + r) / (1 - r) (first-order autoregression, many values).
+ * of 0.43 on average in the recorded runs (results/nvidia-h200/noise.json). The variance of a mean of such values is
+ * (1 + r) / (1 - r) times that of independent ones (first-order autoregression, many values).
  */
 export const offsetCorrelation = 0.43;
 const offsetInflation = (1 + offsetCorrelation) / (1 - offsetCorrelation);
 
 /**
  * The noise of each cell, in their order; null where nothing is known of it. `recorded` is what to fall back on
- * where these runs are too few: the spread of other runs, by memory kind.
+ * where these runs are too few: the noise of other runs, by kind.
  */
 export function estimateNoise(
   cells: readonly NoisyCell[],
   recorded: Readonly<Record<string, VarianceEstimate>> | null,
 ): (CellNoise | null)[] {
   const noise = new Array<CellNoise | null>(cells.length).fill(null);
-  for (const memory of new Set(cells.map((cell) => cell.memory))) {
-    const indices = [...cells.keys()].filter((i) => cells[i]!.memory === memory);
+  for (const kind of new Set(cells.map((cell) => cell.kind))) {
+    const indices = [...cells.keys()].filter((i) => cells[i]!.kind === kind);
     const ofKind = noiseOfKind(
       indices.map((i) => cells[i]!.groups),
-      recorded?.[memory] ?? null,
+      recorded?.[kind] ?? null,
     );
     indices.forEach((index, i) => {
       noise[index] = ofKind[i]!;
@@ -68,10 +78,13 @@ type Groups = NoisyCell["groups"];
 
 function noiseOfKind(cells: readonly Groups[], recorded: VarianceEstimate | null): (CellNoise | null)[] {
   const scales = withPrior(cells.map(robustVariance), recorded);
-  const own = cells.map((groups, i) => scatterOf(groups, scales[i]?.variance ?? 0));
+  const own = cells.map((groups, i) => {
+    const scale = scales[i]?.variance ?? 0;
+    return pooledVariance(groups, (group) => winsorizedMoments(group, scale).sumOfSquares);
+  });
   const variances = withPrior(own, recorded);
   const offset = offsetVarianceOf(cells);
-  // A cell without spread of its own still has that of its kind, where these runs tell it.
+  // A cell that was measured only once still has the noise of its kind, where these runs tell that.
   const known = own.filter((estimate) => estimate !== null).length;
   return variances.map((estimate, i) => {
     if (estimate === null) return null;
@@ -87,8 +100,8 @@ function noiseOfKind(cells: readonly Groups[], recorded: VarianceEstimate | null
 }
 
 /**
- * Each estimate after the prior of its kind, where there are cells enough to fit one. The recorded spread is for cells
- * without an estimate alone: another machine's must not pull at what these runs say of themselves.
+ * Each estimate pulled towards that of its kind, where there are cells enough to fit a prior. The recorded noise only
+ * stands in for estimates that are missing: another machine's must not pull at what these runs say of themselves.
  */
 function withPrior(
   estimates: readonly (VarianceEstimate | null)[],
@@ -107,18 +120,21 @@ function withPrior(
   });
 }
 
-/** Pooled variance within the groups, from the winsorized samples; null where no group has two. */
-function scatterOf(groups: Groups, variance: number): VarianceEstimate | null {
+/** The variance within the groups, from each group's sum of squares; null where no group has two runs. */
+function pooledVariance(
+  groups: Groups,
+  squaresOf: (group: readonly number[]) => number,
+): VarianceEstimate | null {
   const usable = groups.filter(({ length }) => length > 1);
   const degreesOfFreedom = usable.reduce((sum, { length }) => sum + length - 1, 0);
   if (degreesOfFreedom === 0) return null;
-  const squares = usable.reduce((sum, group) => sum + winsorizedMoments(group, variance).sumOfSquares, 0);
+  const squares = usable.reduce((sum, group) => sum + squaresOf(group), 0);
   return { variance: squares / degreesOfFreedom, degreesOfFreedom };
 }
 
 /**
- * Variance of the offsets that the cells of a kind share in a process, from their median over the cells; null where
- * there are too few cells, or processes, to tell.
+ * The variance of the offsets that the cells of a kind share in a process. A run's offset is the median, over the
+ * cells, of its distances to each cell's own median. Null where there are too few cells, or runs, to tell.
  */
 function offsetVarianceOf(cells: readonly Groups[]): number | null {
   if (cells.length < fewestForOffset) return null;
@@ -126,7 +142,7 @@ function offsetVarianceOf(cells: readonly Groups[]): number | null {
   let degreesOfFreedom = 0;
   for (const g of cells[0]!.keys()) {
     const length = Math.max(...cells.map((groups) => groups[g]!.length));
-    // A cell that some of the processes lack cannot be lined up with the others.
+    // A cell that some of the runs lack cannot be lined up with the others.
     const aligned = cells.map((groups) => groups[g]!).filter((group) => group.length === length);
     if (length < 2 || aligned.length < fewestForOffset) continue;
     const residuals = aligned.map((group) => {
@@ -139,3 +155,50 @@ function offsetVarianceOf(cells: readonly Groups[]): number | null {
   }
   return degreesOfFreedom === 0 ? null : squares / degreesOfFreedom;
 }
+
+/** With fewer runs a side has no robust centre: an outlier among one or two runs moves that side's figure. */
+export const fewestForCentre = 3;
+
+/** Degrees of freedom, of all cells of a kind together, from which these runs tell the noise with its outliers. */
+const fewestDegrees = 20;
+
+/**
+ * The variance of the logarithm of one run's median with its outliers, for the cells of a kind (the groups of each):
+ * any of them may have the outliers that another one had. It is the mean of the cells' variances, with 4 + 2 / c²
+ * degrees of freedom, those of a scaled inverse chi-square distribution with the coefficient of variation c that the
+ * cells' variances have; or the recorded noise, if that is larger. Null where neither is known.
+ */
+export function outlierSpread(
+  cells: readonly Groups[],
+  recorded: VarianceEstimate | null,
+): VarianceEstimate | null {
+  const own = cells
+    .map((groups) => pooledVariance(groups, squaresAboutMean))
+    .filter((estimate) => estimate !== null);
+  const degrees = own.reduce((sum, { degreesOfFreedom }) => sum + degreesOfFreedom, 0);
+  if (degrees < fewestDegrees || own.length < 2) return recorded;
+  const variance = mean(own.map((estimate) => estimate.variance));
+  const scatter = mean(own.map((estimate) => (estimate.variance - variance) ** 2));
+  const these = {
+    variance,
+    degreesOfFreedom: scatter === 0 ? degrees : Math.min(degrees, 4 + (2 * variance ** 2) / scatter),
+  };
+  return recorded !== null && recorded.variance > these.variance ? recorded : these;
+}
+
+/**
+ * The noise of a GPU, outliers included, by kind: what to fall back on where the compared runs say nothing of their
+ * own. From 45 processes on an NVIDIA H200 (results/nvidia-h200/noise.json; `node bench/regress/recorded-spread.mjs`
+ * prints these lines); it says little of another machine, and kinds that were not recorded are absent.
+ *
+ * Variance and degrees of freedom are made as in `outlierSpread()`. `fitVariancePrior()` would leave 1.3 to 2.2
+ * degrees of freedom: most cells of a kind are far quieter than a few, its logarithms weigh the quiet ones, and a
+ * pinned cell would have to lose 44 % before one run could be called slower than another. With these values none of
+ * the recorded runs is slower than another, and a pinned cell that loses 10 % is found; a pageable cell must lose a
+ * third and a staged one two thirds, for single processes are off by nearly as much.
+ */
+export const recordedSpread: Readonly<Record<string, VarianceEstimate>> = {
+  pageable: { variance: 1.08e-3, degreesOfFreedom: 6.9 },
+  staged: { variance: 3.36e-3, degreesOfFreedom: 5.0 },
+  pinned: { variance: 1.88e-6, degreesOfFreedom: 4.4 },
+};

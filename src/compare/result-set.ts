@@ -2,13 +2,130 @@ import { stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
 import { parseResult } from "../results/parse.js";
 import { listRuns } from "../results/run-folder.js";
+import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
+import type { CellResult, ResultDocument } from "../results/schema.js";
 import { readTextFile } from "../text-file.js";
-import type { ResultSet } from "./compare.js";
-import { type RunFigures, runFigures } from "./figures.js";
+import type { CellComparison } from "./comparison.js";
+
+/** The runs of one side of a comparison, never empty. */
+export interface ResultSet {
+  /** The file or folder in which they were found; null where they were measured just now. */
+  path: string | null;
+  runs: readonly RunFigures[];
+}
 
 /**
- * The runs of a result file, or of a folder of them, in the order in which they were measured. One file is held in
- * memory at a time. Throws a usage error that names the file, and "notComparable" for a baseline that is not there.
+ * What a comparison keeps of a run: each cell's medians, and none of the samples, of which a folder of runs has
+ * millions.
+ */
+export interface RunFigures {
+  /** The run's own id: a copy of the run has it too. */
+  id: string;
+  /** What messages call the run; null where it was measured just now. */
+  path: string | null;
+  startedAt: string;
+  status: ResultDocument["run"]["status"];
+  /** The tool that measured it, where that was not pinbench. */
+  importedFrom: string | null;
+  backend: ResultDocument["backend"];
+  pinbenchVersion: string;
+  deviceNames: string[];
+  fingerprint: ResultDocument["fingerprint"];
+  /** How it was measured; null where that is not known, as of an imported result. */
+  settings: MeasuredSettings | null;
+  /** The host's, by which the buffers of cold cells were chosen; null where it is not known. */
+  lastLevelCacheBytes: number | null;
+  cells: CellFigures[];
+}
+
+/** What a cell's id is made of, and the id. */
+export type CellParameters = Pick<
+  CellResult,
+  "id" | "device" | "direction" | "memory" | "sizeBytes" | "workers" | "mode" | "timer" | "cache"
+>;
+
+/** A cell of one run: its figures, or why it has none. */
+export interface CellFigures {
+  cell: CellParameters;
+  figures: CellFigure[];
+  /** Null where it has figures. */
+  absence: Absence | null;
+}
+
+/** The median of a run's samples, in GB/s or in microseconds a copy. */
+export interface CellFigure extends Pick<CellComparison, "moved" | "unit"> {
+  value: number;
+}
+
+/** Why a cell has no figure. */
+export interface Absence {
+  /** Whether a measurement failed; one that was skipped or interrupted did not. */
+  isFailure: boolean;
+  reason: string;
+}
+
+/** What a comparison keeps of a result; `path` is what messages call it, null where it was measured just now. */
+export function runFigures(document: ResultDocument, path: string | null): RunFigures {
+  return {
+    id: document.run.id,
+    path,
+    startedAt: document.run.startedAt,
+    status: document.run.status,
+    importedFrom: document.importedFrom?.tool ?? null,
+    backend: document.backend,
+    pinbenchVersion: document.tool.version,
+    deviceNames: document.devices.map(({ name }) => name),
+    fingerprint: document.fingerprint,
+    settings: settingsOfResult(document),
+    lastLevelCacheBytes: document.host?.lastLevelCacheBytes ?? null,
+    cells: document.cells.map((cell) => cellFigures(cell, document.run)),
+  };
+}
+
+function cellFigures(cell: CellResult, run: ResultDocument["run"]): CellFigures {
+  const { id, device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
+  const absence = absenceOf(cell, run);
+  return {
+    cell: { id, device, direction, memory, sizeBytes, workers, mode, timer, cache },
+    figures: absence === null ? figuresOf(cell) : [],
+    absence,
+  };
+}
+
+function absenceOf(
+  { outcome, error, skipReason }: CellResult,
+  run: Pick<ResultDocument["run"], "status" | "error">,
+): Absence | null {
+  switch (outcome) {
+    case "converged":
+    case "budget":
+      return null;
+    case "mismatch":
+      return { isFailure: true, reason: "the data came back wrong" };
+    case "failed":
+      return { isFailure: true, reason: `it failed: ${error?.message ?? "no reason is known"}` };
+    case "skipped":
+      return { isFailure: false, reason: `it was skipped: ${skipReason ?? "no reason is known"}` };
+    case null:
+      // A device that could not be opened fails the run and none of its cells: these were not left out on purpose.
+      if (run.status === "failed") {
+        return { isFailure: true, reason: `its run failed: ${run.error?.message ?? "no reason is known"}` };
+      }
+      return { isFailure: false, reason: "its run ended before it was measured" };
+  }
+}
+
+/** A cell has one figure; a bidir cell has one for each direction, and in throughput mode one for their sum. */
+function figuresOf({ stats, mode }: CellResult): CellFigure[] {
+  return stats.flatMap(({ direction, bandwidthGBps, latencyUs }): CellFigure[] => {
+    if (mode === "throughput") return [{ moved: direction, unit: "GB/s", value: bandwidthGBps.median }];
+    return latencyUs === null ? [] : [{ moved: direction, unit: "us", value: latencyUs.median }];
+  });
+}
+
+/**
+ * Reads the runs of a result file, or of a folder of them, in the order in which they were measured. One file is held
+ * in memory at a time. Throws a usage error that names the file, and "notComparable" for a baseline that is not there.
  */
 export async function readResultSet(path: string, role: "baseline" | "candidate"): Promise<ResultSet> {
   const paths = (await isFolder(path, role)) ? await listRuns(path) : [path];
@@ -19,7 +136,7 @@ export async function readResultSet(path: string, role: "baseline" | "candidate"
   return { path, runs };
 }
 
-/** A copy of a run would count as another process, and make the spread between them look smaller than it is. */
+/** A copy would count as one more run, and make the spread between runs look smaller than it is. */
 function refuseCopies(runs: readonly RunFigures[]): void {
   const paths = new Map<string, string | null>();
   for (const { id, path } of runs) {
@@ -42,7 +159,7 @@ async function isFolder(path: string, role: "baseline" | "candidate"): Promise<b
         cause,
       });
     }
-    // What else is wrong with the path, reading it says.
+    // Whatever else is wrong with the path, reading it will say.
     return false;
   }
 }

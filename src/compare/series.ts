@@ -1,22 +1,25 @@
-import type { Absence, CellParameters, RunFigures } from "./figures.js";
+import type { CellComparison } from "./comparison.js";
+import type { Absence, CellParameters, RunFigures } from "./result-set.js";
 
-/** One thing that is compared, with its figures from every process, in the order in which they ran. */
-export interface Series {
+/**
+ * What is compared by itself: a cell, or a direction of a bidir cell, or the sum of both. It has the median of every
+ * run, in its unit and in the order in which the runs were measured.
+ */
+export interface Series extends Pick<CellComparison, "moved" | "unit"> {
   cell: CellParameters;
-  moved: "h2d" | "d2h" | "d2d" | "sum";
-  unit: "GB/s" | "us";
   baseline: number[];
-  /** The candidate's first processes. */
+  /** Of the candidate's first runs. */
   first: number[];
-  /** Fresh processes that measured suspects again. */
+  /** Of the candidate's runs that measured the suspects again, to confirm. */
   fresh: number[];
-  /** Why the candidate (its first processes or the fresh ones) lacks a figure somewhere; null where it does not. */
+  /** Why one of the candidate's runs has no figure; null where they all have one. */
   absence: Absence | null;
 }
 
+/** All runs of a comparison, cell by cell. */
 export interface JoinedRuns {
   series: Series[];
-  /** What failed in the candidate, whether or not the baseline has that cell: ids with reasons. */
+  /** What failed in the candidate, whether or not the baseline has that cell: "id: reason". */
   failures: string[];
 }
 
@@ -29,8 +32,8 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
   for (const group of ["baseline", "first", "fresh"] as const) {
     for (const { cells } of runs[group]) {
       for (const { cell, figures, absence } of cells) {
-        const isNews = absence !== null && group !== "baseline" && !absences.get(cell.id)?.isFailure;
-        if (isNews) absences.set(cell.id, absence);
+        const mustBeTold = absence !== null && group !== "baseline" && !absences.get(cell.id)?.isFailure;
+        if (mustBeTold) absences.set(cell.id, absence);
         for (const { moved, unit, value } of figures) {
           const key = `${cell.id} ${moved} ${unit}`;
           let series = joined.get(key);
@@ -50,4 +53,19 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
     })),
     failures: [...absences].flatMap(([id, { isFailure, reason }]) => (isFailure ? [`${id}: ${reason}`] : [])),
   };
+}
+
+/** Logarithms of speed: of throughput, or of the inverse of latency. */
+export function logSpeeds({ unit }: Pick<Series, "unit">, figures: readonly number[]): number[] {
+  return figures.map((value) => (unit === "us" ? -Math.log(value) : Math.log(value)));
+}
+
+/** The figure, in the series' unit, of which `logSpeed` is the logarithm of speed. */
+export function figureOf({ unit }: Pick<Series, "unit">, logSpeed: number): number {
+  return Math.exp(unit === "us" ? -logSpeed : logSpeed);
+}
+
+/** What shares its noise with a series: its kind of memory, and latency apart from throughput ("pinned latency"). */
+export function kindOf({ cell, unit }: Pick<Series, "cell" | "unit">): string {
+  return unit === "us" ? `${cell.memory} latency` : cell.memory;
 }

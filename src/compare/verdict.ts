@@ -1,40 +1,42 @@
 import type { Verdict } from "./comparison.js";
-import { type Evidence, figureOf, logSpeeds } from "./evidence.js";
-import type { Series } from "./series.js";
+import type { Evidence, LogChange } from "./evidence.js";
+import { figureOf, logSpeeds, type Series } from "./series.js";
 
-/** The relative drop and the absolute difference that count. */
+/** How much must change in a series to count: the threshold, and never less than the floor. */
 export interface Bounds {
-  /** 0.05 is a drop of 5 %. */
+  /** A relative drop: 0.05 is 5 %. */
   threshold: number;
-  /** In the series' unit. */
+  /** An absolute difference, in the series' unit. */
   floor: number;
 }
 
-/** What a test of one comparison asks for. */
+/** What a comparison as a whole asks of its evidence. */
 export interface TestLevels {
-  /** That any cell is called slower where none is. */
+  /** The chance that any cell is called slower where none is. */
   significance: number;
   /** Whether a regression has to be confirmed by fresh processes. */
   needsConfirmation: boolean;
 }
 
 /**
- * A suspect is measured again by fresh processes: generously chosen, for a missed one is lost. Confirmed is what
- * these alone show as well, at a plain level, for they were not chosen by their figures.
+ * A cell that lost more than this share of its threshold, with a p-value below this level, is a suspect, which a check
+ * measures again by fresh runs. That is generous, for a check never calls a cell slower that is no suspect. A suspect
+ * is confirmed where the fresh runs alone show as much; their p-value needs no correction for many cells, as they had
+ * no part in choosing the suspects.
  */
 const suspicion = { shareOfThreshold: 0.5, level: 0.05 };
 
-/** Of the candidate's runs so many have to be slower than the baseline, by so much of the threshold. */
+/** At least this share of the candidate's runs must be slower than the baseline by this share of the threshold. */
 const mostRuns = { share: 0.8, shareOfThreshold: 0.5 };
 
 /** Whether a series looks slow enough to be measured again. */
 export function isSuspect(series: Series, evidence: Evidence, bounds: Bounds): boolean {
-  const { all } = evidence;
-  return (
-    all !== null &&
-    -all.change > suspicion.shareOfThreshold * countingDrop(series, evidence, bounds) &&
-    all.pSlower < suspicion.level
-  );
+  const drop = countingDrop(series, evidence, bounds);
+  return evidence.overall !== null && isSuspicious(evidence.overall, drop);
+}
+
+function isSuspicious({ change, pSlower }: LogChange, drop: number): boolean {
+  return -change > suspicion.shareOfThreshold * drop && pSlower < suspicion.level;
 }
 
 /**
@@ -48,8 +50,8 @@ export function judge(
   bounds: Bounds,
   { significance, needsConfirmation }: TestLevels,
 ): { verdict: Verdict; reason: string } {
-  const { all } = evidence;
-  if (all === null) {
+  const { overall } = evidence;
+  if (overall === null) {
     return {
       verdict: "inconclusive",
       reason:
@@ -58,9 +60,9 @@ export function judge(
   }
   const percent = `${+(bounds.threshold * 100).toPrecision(3)} %`;
   const drop = countingDrop(series, evidence, bounds);
-  const counts =
+  const whatCounts =
     drop > logDrop(bounds) ? `the floor of ${floorText(series, bounds)}` : `a drop of ${percent}`;
-  if (-all.change > drop && adjusted.slower < significance) {
+  if (-overall.change > drop && adjusted.slower < significance) {
     const unconfirmed =
       whyNotMostRuns(series, evidence, drop) ?? (needsConfirmation ? whyNotConfirmed(evidence, drop) : null);
     if (unconfirmed === null) {
@@ -68,15 +70,15 @@ export function judge(
     }
     return { verdict: "inconclusive", reason: unconfirmed };
   }
-  if (all.change > countingGain(series, evidence, bounds) && adjusted.faster < significance) {
+  if (overall.change > countingGain(series, evidence, bounds) && adjusted.faster < significance) {
     return { verdict: "faster", reason: `by more than ${percent}, beyond the spread between runs` };
   }
-  if (all.low > -drop) {
-    return { verdict: "same", reason: `${counts} lies outside the interval` };
+  if (overall.low > -drop) {
+    return { verdict: "same", reason: `${whatCounts} lies outside the interval` };
   }
   return {
     verdict: "inconclusive",
-    reason: `the spread between runs neither shows nor excludes ${counts}`,
+    reason: `the spread between runs neither shows nor excludes ${whatCounts}`,
   };
 }
 
@@ -90,28 +92,27 @@ function whyNotMostRuns(series: Series, { baseline }: Evidence, drop: number): s
 
 function whyNotConfirmed({ confirmation }: Evidence, drop: number): string | null {
   if (confirmation === null) return "it looked slower, and fresh processes could not measure it again";
-  const isConfirmed =
-    -confirmation.change > suspicion.shareOfThreshold * drop && confirmation.pSlower < suspicion.level;
-  return isConfirmed ? null : "it looked slower, and fresh processes did not confirm it";
+  if (isSuspicious(confirmation, drop)) return null;
+  return "it looked slower, and fresh processes did not confirm it";
 }
 
-/** The drop in logarithms that a relative threshold stands for. */
+/** The threshold, as a drop of the logarithm of speed. */
 function logDrop({ threshold }: Bounds): number {
   return -Math.log1p(-threshold);
 }
 
-/** The drop in logarithms that counts: the threshold's, or the floor's where that is more. */
+/** The drop of the logarithm of speed that counts: the threshold's, or the floor's where that is more. */
 function countingDrop(series: Series, { baseline }: Evidence, bounds: Bounds): number {
   const share = bounds.floor / figureOf(series, baseline);
-  // A rate can fall by all of itself at most; below the floor nothing counts then.
+  // A rate cannot fall by more than all of itself: where it is below the floor, no drop counts.
   const atFloor = series.unit === "us" ? Math.log1p(share) : share < 1 ? -Math.log1p(-share) : Infinity;
   return Math.max(logDrop(bounds), atFloor);
 }
 
-/** The gain in logarithms that counts. */
+/** The gain of the logarithm of speed that counts: the threshold's, or the floor's where that is more. */
 function countingGain(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
   const share = floor / figureOf(series, baseline);
-  // A latency can fall by all of itself at most.
+  // A latency cannot fall by more than all of itself: where it is below the floor, no gain counts.
   const atFloor = series.unit !== "us" ? Math.log1p(share) : share < 1 ? -Math.log1p(-share) : Infinity;
   return Math.max(Math.log1p(threshold), atFloor);
 }

@@ -3,9 +3,7 @@ import type { Cell } from "../plan/cell.js";
 import type { PlannedCell } from "../plan/cells.js";
 import { linkLimitGBps } from "../results/link.js";
 import type { CellResult, CellSamples, CellStats, ErrorRecord, Outcome } from "../results/schema.js";
-import { distribution } from "../stats/distribution.js";
-import { quantile } from "../stats/quantile.js";
-import { relativeHalfWidth } from "../stats/relative-half-width.js";
+import { distribution, quantile, relativeHalfWidth } from "../stats/order-statistics.js";
 
 /** What has been measured of one cell so far. */
 export class CellProgress {

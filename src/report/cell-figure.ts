@@ -1,5 +1,5 @@
 import type { CellResult, CellStats } from "../results/schema.js";
-import { relativeHalfWidth } from "../stats/relative-half-width.js";
+import { relativeHalfWidth } from "../stats/order-statistics.js";
 import { formatGBps, formatHalfWidth, formatMicroseconds } from "./format-number.js";
 import { blank, type Figure, figure } from "./report-parts.js";
 

@@ -1,5 +1,5 @@
 import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
-import { relativeHalfWidth } from "../stats/relative-half-width.js";
+import { relativeHalfWidth } from "../stats/order-statistics.js";
 import { isMeasured, statsOf } from "./cell-figure.js";
 
 /** A median and the ends of its 95 % stopping interval, in the unit of what was measured. */

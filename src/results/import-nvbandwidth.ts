@@ -1,4 +1,4 @@
-import { distribution } from "../stats/distribution.js";
+import { distribution } from "../stats/order-statistics.js";
 import { fingerprint } from "./fingerprint.js";
 import {
   bufferSizeOf,

@@ -2,8 +2,8 @@ import { PinbenchError } from "../errors.js";
 import { type List, listEntries } from "./units.js";
 
 /*
- * Every enumeration of a cell once, in the order in which plans and tables list its values. Types and the documents'
- * schemas derive from these.
+ * Every enumeration once; those of a cell in the order in which plans and tables list their values. Types and the
+ * documents' schemas derive from these.
  */
 
 export const directions = ["h2d", "d2h", "bidir", "d2d"] as const;

@@ -1,5 +1,5 @@
-import { mean, squaresAboutMean } from "../stats/mean.js";
-import { studentQuantile } from "../stats/student-t.js";
+import { studentQuantile } from "../stats/hypothesis-tests.js";
+import { mean, squaresAboutMean } from "../stats/variance.js";
 import { batchesInFlight, type LoaderSetting } from "./setting.js";
 
 /** How fast batches arrive once the loader runs evenly, with a 95 % interval. */

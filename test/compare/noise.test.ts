@@ -1,25 +1,25 @@
 import { mean, sampleVariance } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { estimateNoise, type NoisyCell, offsetCorrelation } from "../../src/compare/noise.js";
-import { fitVariancePrior, moderate } from "../../src/stats/variance-prior.js";
-import { seeded } from "../stats/seeded.js";
+import { estimateNoise, type NoisyCell, offsetCorrelation, outlierSpread } from "../../src/compare/noise.js";
+import { fitVariancePrior, moderate } from "../../src/stats/variance.js";
+import { seeded } from "../helpers/seeded.js";
 
 /** Cells of independent normal noise, whose groups lie at speeds of their own. */
 function noisy(
-  memory: string,
+  kind: string,
   deviations: readonly number[],
   lengths: readonly number[],
   seed = 1,
 ): NoisyCell[] {
   const { normals } = seeded(seed);
   return deviations.map((deviation, c) => ({
-    memory,
+    kind,
     groups: lengths.map((length, g) => normals(length).map((z) => c + g / 4 + deviation * z)),
   }));
 }
 
 const recorded = { pinned: { variance: 4e-6, degreesOfFreedom: 5 } };
-const single = (memory: string): NoisyCell => ({ memory, groups: [[4], [4.1], []] });
+const single = (kind: string): NoisyCell => ({ kind, groups: [[4], [4.1], []] });
 const variancesOf = (cells: readonly NoisyCell[]) =>
   estimateNoise(cells, null).map((noise) => noise!.variance);
 
@@ -60,8 +60,8 @@ describe("the noise of a cell in a kind with others", () => {
   });
 
   it("is not the distance between the groups", () => {
-    const apart = cells.map(({ memory, groups }) => ({
-      memory,
+    const apart = cells.map(({ kind, groups }) => ({
+      kind,
       groups: [groups[0]!, groups[1]!.map((x) => x + 3)],
     }));
     variancesOf(apart).forEach((variance, i) => {
@@ -79,13 +79,13 @@ describe("the noise of a cell in a kind with others", () => {
   });
 
   it("is that of its kind where the cell was measured once, though nothing was recorded", () => {
-    const [noise] = estimateNoise([{ memory: "pinned", groups: [[4], [4.1]] }, ...cells], null);
+    const [noise] = estimateNoise([{ kind: "pinned", groups: [[4], [4.1]] }, ...cells], null);
     expect(noise).toMatchObject({ source: "these runs" });
     expect(noise!.variance / prior.variance).toBeCloseTo(1, 1);
   });
 
   it("is never below that of 0.01 %", () => {
-    const constant = Array.from({ length: 5 }, () => ({ memory: "pinned", groups: [[4, 4, 4, 4]] }));
+    const constant = Array.from({ length: 5 }, () => ({ kind: "pinned", groups: [[4, 4, 4, 4]] }));
     for (const variance of variancesOf(constant)) {
       expect(variance).toBeGreaterThanOrEqual(1e-8);
       expect(variance).toBeLessThan(2e-8);
@@ -125,8 +125,8 @@ describe("the offsets that the cells of a kind share in a process", () => {
   const shifts = seeded(4)
     .normals(40)
     .map((z) => 0.02 * z);
-  const shifted = cells.map(({ memory, groups }) => ({
-    memory,
+  const shifted = cells.map(({ kind, groups }) => ({
+    kind,
     groups: groups.map((group) => group.map((value, p) => value + shifts[p]!)),
   }));
   const offsets = (all: readonly NoisyCell[]) =>
@@ -145,5 +145,47 @@ describe("the offsets that the cells of a kind share in a process", () => {
     }
     const [noise] = estimateNoise([single("pinned")], recorded);
     expect(noise!.offsetVariance).toBeCloseTo(recorded.pinned.variance * excess, 12);
+  });
+});
+
+describe("the spread that a side of one or two runs may have", () => {
+  const { normals } = seeded(4);
+  const group = (count: number, deviation: number, centre = 0) =>
+    normals(count).map((z) => centre + deviation * z);
+  /** Cells of eleven runs before and eleven now, at another speed. */
+  const cells = [0.01, 0.02, 0.01, 0.04].map((deviation) => [group(11, deviation), group(11, deviation, 3)]);
+  const variances = cells.map((groups) => mean(groups.map((values) => sampleVariance(values))));
+  const recordedPinned = { variance: 1e-6, degreesOfFreedom: 5 };
+
+  it("is the mean of the variances of its kind's cells, outliers and all", () => {
+    expect(outlierSpread(cells, null)!.variance).toBeCloseTo(mean(variances), 12);
+    const [first, ...others] = cells;
+    const withOutlier = [[[...first![0]!.slice(1), 1], first![1]!], ...others];
+    expect(outlierSpread(withOutlier, null)!.variance).toBeGreaterThan(10 * mean(variances));
+  });
+
+  it("has fewer degrees of freedom the more the cells' variances scatter", () => {
+    const scatter = mean(variances.map((variance) => (variance - mean(variances)) ** 2));
+    const expected = 4 + (2 * mean(variances) ** 2) / scatter;
+    expect(outlierSpread(cells, null)!.degreesOfFreedom).toBeCloseTo(expected, 9);
+    const equal = [cells[0]!, cells[0]!, cells[0]!];
+    // Three times twenty: what they were estimated with.
+    expect(outlierSpread(equal, null)!.degreesOfFreedom).toBe(60);
+  });
+
+  it("is the recorded one where that is larger", () => {
+    expect(outlierSpread(cells, recordedPinned)!.variance).toBeCloseTo(mean(variances), 12);
+    const large = { variance: 1, degreesOfFreedom: 5 };
+    expect(outlierSpread(cells, large)).toBe(large);
+  });
+
+  it.each([
+    ["one cell has all of the runs", [cells[0]!]],
+    ["there are fewer than twenty degrees of freedom", cells.map(([first]) => [first!.slice(0, 5)])],
+    ["no cell has two runs in a row", cells.map(([first]) => [first!.slice(0, 1), [], first!.slice(0, 1)])],
+    ["there are no cells", []],
+  ])("is the recorded one, or not known, where %s", (_, few) => {
+    expect(outlierSpread(few, recordedPinned)).toBe(recordedPinned);
+    expect(outlierSpread(few, null)).toBeNull();
   });
 });

@@ -36,6 +36,25 @@ describe("what a baseline is good for", () => {
     expect(drop({ deviation: 0.3 })).toBeLessThan(1);
   });
 
+  // Five runs 3 % above and five 3 % below in logarithms; the tails of Student's t with 9 degrees of freedom.
+  it.each([
+    { cells: 1, level: 0.01, quantile: 2.821 },
+    { cells: 2, level: 0.005, quantile: 3.25 },
+  ])("is larger the more cells are tested: with $cells, each at a level of $level", ({ cells, quantile }) => {
+    const speed = Array.from({ length: 10 }, (_, run) => Math.exp(run % 2 === 0 ? 0.03 : -0.03));
+    const baseline = buildRuns({ cells: pinned.slice(0, cells), speed, deviation: 0 });
+    const rule = { ...usualRule, significance: 0.01 };
+    const [kind] = sensitivityOf(resultSet(baseline).runs, 5, rule)!.kinds;
+    // Nine degrees of freedom; winsorizing would leave 0.995 of the variance of a normal distribution.
+    const variance = (10 * 0.03 ** 2) / 9 / 0.995;
+    expect(kind!.typicalDeviation).toBeCloseTo(Math.sqrt(variance), 9);
+    // Ten runs before, five and five now, and offsets of a lag-1 correlation of 0.43.
+    const error = Math.sqrt(variance * (1.43 / 0.57) * (1 / 10 + 1 / 10));
+    const missingOneOfTwenty = 1.833;
+    expect(kind!.typicalDrop).toBeCloseTo(1 - Math.exp(-error * (quantile + missingOneOfTwenty)), 4);
+    expect(kind!.largestDrop).toBe(kind!.typicalDrop);
+  });
+
   it("gets better with more runs of either side", () => {
     const noisy = { deviation: 0.02 };
     expect(drop({ ...noisy, count: 40 })).toBeLessThan(drop({ ...noisy, count: 10 }));

@@ -1,10 +1,9 @@
-import { type ComparisonRequest, compare, type ResultSet } from "../../src/compare/compare.js";
+import { type ComparisonRequest, compareResults } from "../../src/compare/compare-results.js";
 import type { Comparison } from "../../src/compare/comparison.js";
-import { runFigures } from "../../src/compare/figures.js";
+import { type ResultSet, runFigures } from "../../src/compare/result-set.js";
 import type { Rule } from "../../src/compare/rule.js";
 import type { CellResult, Distribution, ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
-import { seeded } from "../stats/seeded.js";
 import {
   buildCell,
   buildDocument,
@@ -12,6 +11,7 @@ import {
   type CellPart,
   type DocumentPart,
 } from "./result-document.js";
+import { seeded } from "./seeded.js";
 
 /** Builds several runs of one machine, and compares them. */
 
@@ -27,7 +27,7 @@ export interface RunsPart {
   document?: DocumentPart;
 }
 
-/** One after the other, a minute apart. The same part gives the same runs. */
+/** Runs of one machine that followed one another, a minute apart. The same part always gives the same runs. */
 export function buildRuns(part: RunsPart = {}): ResultDocument[] {
   const { cells = [{ GBps: 50 }], deviation = 0.002, speed = 1, document = {} } = part;
   const count = part.count ?? (typeof speed === "number" ? 5 : speed.length);
@@ -43,7 +43,7 @@ export function buildRuns(part: RunsPart = {}): ResultDocument[] {
   });
 }
 
-/** The same document from a machine that is so many times as fast: its samples and its figures. */
+/** The document, samples and figures, that a machine `factor` times as fast would have given. */
 export function documentAtSpeed(document: ResultDocument, factor: number): ResultDocument {
   return { ...document, cells: document.cells.map((cell) => atSpeed(cell, factor)) };
 }
@@ -103,5 +103,5 @@ export function comparisonRequest(
 }
 
 export function compareRuns(...args: Parameters<typeof comparisonRequest>): Comparison {
-  return compare(comparisonRequest(...args));
+  return compareResults(comparisonRequest(...args));
 }

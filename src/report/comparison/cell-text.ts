@@ -2,18 +2,18 @@ import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { noticeOf } from "../../results/notice.js";
 import { formatChange, formatGBps, formatMicroseconds } from "../format-number.js";
 import { directionName } from "../wording.js";
-import { changeEstimate } from "./estimate.js";
 
-/** What every output says of one cell. */
+/** What every output says of one cell of a comparison. */
 
+/** How a cell's unit is printed. */
 export const unitName = { "GB/s": "GB/s", us: "µs" } as const;
 
-/** Its id; in latency mode a bidir cell is compared twice, once a direction, and two things need two names. */
+/** The cell's id; where a direction of a bidir cell is compared by itself, with that direction: "… (H2D)". */
 export function cellName({ id, direction, moved }: CellComparison): string {
   return direction === "bidir" && moved !== "sum" ? `${id} (${directionName[moved]})` : id;
 }
 
-/** The name under which a service follows a cell over time: an emulated device's figures are kept apart. */
+/** The name under which a tracker follows a cell over time: an emulated device's figures are kept apart. */
 export function trackedName(cell: CellComparison, comparison: Comparison): string {
   return comparisonNotice(comparison) === null ? cellName(cell) : `${cellName(cell)} (emulated device)`;
 }
@@ -28,13 +28,16 @@ export function formatFigure(figure: number, unit: CellComparison["unit"]): stri
   return unit === "us" ? formatMicroseconds(figure) : formatGBps(figure);
 }
 
-/** "−9.8 %", rounded towards the slower: a loss is never shown smaller than it is, nor a gain larger. */
+/**
+ * The relative change, such as "−9.8 %"; null where there is none. Rounded towards the slower: a loss is never shown
+ * smaller than it is, nor a gain larger.
+ */
 export function changeText(cell: CellComparison): string | null {
   const change = changeEstimate(cell);
   return change === null ? null : formatChange(change.figure, cell.unit === "us" ? "up" : "down");
 }
 
-/** "−10.1 to −9.5 %", rounded outwards; null where no spread is known. */
+/** The interval of the change, such as "−10.1 to −9.5 %", rounded outwards; null where no spread is known. */
 export function intervalText(cell: CellComparison): string | null {
   const interval = changeEstimate(cell)?.interval ?? null;
   if (interval === null) {
@@ -44,7 +47,7 @@ export function intervalText(cell: CellComparison): string | null {
   return `${low.replace(/ %$/, "")} to ${formatChange(interval.high, "up")}`;
 }
 
-/** "−9.8 % (−10.1 to −9.5 %); confirmed by 5 fresh processes". */
+/** The change in a phrase: "−9.8 % (−10.1 to −9.5 %); confirmed by 5 fresh processes". */
 export function describeChange(cell: CellComparison): string {
   const change = changeText(cell);
   if (change === null) {
@@ -57,7 +60,7 @@ export function describeChange(cell: CellComparison): string {
   return `${change} (${intervalText(cell) ?? "no interval known"})${confirmed}`;
 }
 
-/** "61.4 GB/s before, 55.3 GB/s now: −9.8 % (…)". */
+/** Both figures and the change in a phrase: "61.4 GB/s before, 55.3 GB/s now: −9.8 % (…)". */
 export function describeFigures(cell: CellComparison): string {
   const { baseline, candidate, unit } = cell;
   const shown = (side: { figure: number } | null) =>
@@ -68,15 +71,56 @@ export function describeFigures(cell: CellComparison): string {
   return `${shown(baseline)} before, ${shown(candidate)} now${change}`;
 }
 
+/** "1 fresh process", "5 fresh processes". */
 export function freshProcesses(count: number): string {
   return `${count} fresh process${count === 1 ? "" : "es"}`;
 }
 
-/** Most slower first; among cells of either unit. */
+/** The cells that are slower, the one that lost most first; throughput and latency alike. */
 export function slowerCells(cells: readonly CellComparison[]): CellComparison[] {
   const loss = (cell: CellComparison) => {
     const change = changeEstimate(cell)?.figure ?? 0;
     return cell.unit === "us" ? change : -change;
   };
   return cells.filter(({ verdict }) => verdict === "slower").sort((a, b) => loss(b) - loss(a));
+}
+
+/** A figure and its 95 % interval, in the same unit. */
+export interface Estimate {
+  figure: number;
+  /** Null where no spread is known. */
+  interval: { low: number; high: number } | null;
+}
+
+/** The candidate's figure in the cell's unit; null where it has none, or none that is a finite number. */
+export function candidateEstimate({ baseline, candidate }: CellComparison): Estimate | null {
+  if (candidate === null || !Number.isFinite(candidate.figure)) {
+    return null;
+  }
+  const { figure, low, high } = candidate;
+  return {
+    figure,
+    interval:
+      baseline === null ? null : intervalOf(low, high, (relative) => baseline.figure * (1 + relative)),
+  };
+}
+
+/** The relative change, -0.06 being 6 % less; null where there is none, or none that is a finite number. */
+export function changeEstimate({ candidate }: CellComparison): Estimate | null {
+  const change = candidate?.change ?? null;
+  return candidate === null || change === null || !Number.isFinite(change)
+    ? null
+    : { figure: change, interval: intervalOf(candidate.low, candidate.high, (relative) => relative) };
+}
+
+function intervalOf(
+  low: number | null,
+  high: number | null,
+  convert: (relative: number) => number,
+): Estimate["interval"] {
+  if (low === null || high === null) {
+    return null;
+  }
+  const interval = { low: convert(low), high: convert(high) };
+  return Number.isFinite(interval.low) && Number.isFinite(interval.high) ? interval : null;
 }

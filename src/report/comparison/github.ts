@@ -1,12 +1,45 @@
 import type { Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
+import { escapeMarkdown, listItem, markdownGrid } from "../markdown-text.js";
+import { joinBlocks } from "../terminal-text.js";
 import { counted } from "../wording.js";
 import { cellName, comparisonNotice, describeFigures, slowerCells } from "./cell-text.js";
-import { comparisonMarkdown } from "./markdown.js";
+import { comparisonAlerts, comparisonFacts, comparisonGrids, notesBelow } from "./comparison-content.js";
 import { describeOutcome, verdictMeaning } from "./outcome.js";
+
+/** What GitHub shows of a comparison: Markdown, and annotations of a job. */
+
+/**
+ * The comparison in GitHub's Markdown, for a pull request or a job summary: the outcome as its title, the cells that
+ * are not the same, and all cells folded away.
+ */
+export function comparisonMarkdown(comparison: Comparison): string {
+  const { cells, command } = comparison;
+  const notable = cells.filter(({ verdict }) => verdict !== "same");
+  return joinBlocks([
+    [`## pinbench ${command}: ${escapeMarkdown(describeOutcome(comparison))}`],
+    ...comparisonAlerts(comparison).map(({ text }) => [`> **${escapeMarkdown(text)}**`]),
+    ...gridBlocks(notable),
+    notesBelow(comparison).map(listItem),
+    comparisonFacts(comparison).map(({ label, value }) => `- **${label}:** ${escapeMarkdown(value)}`),
+    ...(cells.length === 0 ? [] : folded(`All cells (${cells.length})`, gridBlocks(cells))),
+  ]);
+}
+
+function gridBlocks(cells: Comparison["cells"]): string[][] {
+  return comparisonGrids(cells).flatMap((grid) => [
+    [`**${escapeMarkdown(grid.caption)}**`],
+    markdownGrid(grid),
+  ]);
+}
+
+/** GitHub takes what is inside for Markdown only where empty lines set it apart from the tags. */
+function folded(summary: string, blocks: readonly string[][]): string[][] {
+  return [["<details>", `<summary>${summary}</summary>`], ...blocks, ["</details>"]];
+}
 
 type Level = "error" | "warning" | "notice";
 
-/** Where no cell has an error of its own, the outcome is the one that says why the step fails. */
+/** A regression has an error for each slower cell; where no cell has one, the outcome says why the step fails. */
 const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
   pass: "notice",
   regression: "notice",
@@ -15,6 +48,7 @@ const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
   inconclusive: "error",
 };
 
+/** So many cells of a verdict are named. */
 const mostNamed = 5;
 
 /**
@@ -31,7 +65,7 @@ export function githubReport(comparison: Comparison): string {
       command("error", "pinbench: slower", `${cellName(cell)}, ${describeFigures(cell)}\n${cell.reason}`),
     ),
     ...(["missing", "not comparable", "inconclusive"] as const).flatMap((verdict) =>
-      summaryWarning(comparison, verdict),
+      verdictWarning(comparison, verdict),
     ),
   ].join("");
 }
@@ -41,7 +75,8 @@ export function githubStepSummary(comparison: Comparison): string {
   return comparisonMarkdown(comparison);
 }
 
-function summaryWarning({ cells }: Comparison, verdict: Verdict): string[] {
+/** One warning for all cells of a verdict; none where there are none. */
+function verdictWarning({ cells }: Comparison, verdict: Verdict): string[] {
   const names = cells.filter((cell) => cell.verdict === verdict).map(cellName);
   if (names.length === 0) {
     return [];
@@ -57,7 +92,7 @@ function command(level: Level, title: string, message: string): string {
   return `::${level} title=${escapeProperty(title)}::${escapeData(message)}\n`;
 }
 
-/** The runner ends a command at the line and decodes these; the percent sign comes first, or it would be doubled. */
+/** A line's end would end the command. The percent sign comes first, or those of the other codes would be encoded. */
 function escapeData(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }

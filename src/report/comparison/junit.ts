@@ -1,9 +1,8 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { cellName, comparisonNotice, describeFigures } from "./cell-text.js";
 import { describeOutcome } from "./outcome.js";
-import { element, type XmlElement, xmlDocument } from "./xml.js";
 
-/** What became of a test; null for one that passed. */
+/** Why a test did not pass; null where it did. */
 type Result = { kind: "failure" | "error" | "skipped"; type: string; message: string } | null;
 
 interface Test {
@@ -14,8 +13,8 @@ interface Test {
 }
 
 /**
- * The comparison as JUnit's XML, as the schema of Jenkins' xunit plugin has it: a test a cell, and one for the
- * comparison as a whole. Tests fail where the exit code says so, and only there.
+ * The comparison as JUnit's XML, as the schema of Jenkins' xunit plugin has it: a test for each cell, and one for the
+ * comparison as a whole. Some test fails where the exit code is not 0, and only there.
  */
 export function junitReport(comparison: Comparison): string {
   const tests = [wholeTest(comparison), ...comparison.cells.map((cell) => cellTest(cell, comparison))];
@@ -31,7 +30,7 @@ export function junitReport(comparison: Comparison): string {
   return xmlDocument(element("testsuites", { name, ...totals }, [suite]));
 }
 
-/** Fails for what no single cell can be blamed for. It is there in every report, so that its history has no gaps. */
+/** Fails where no single cell is to blame. It stands in every report, so that its history has no gaps. */
 function wholeTest(comparison: Comparison): Test {
   const { outcome, notes } = comparison;
   const message = describeOutcome(comparison);
@@ -77,7 +76,7 @@ function cellResult(cell: CellComparison, { outcome, rule }: Comparison): Result
   }
 }
 
-/** Nothing is timed here, but some readers cannot do without a time; some show a result's text, not its message. */
+/** Some readers cannot do without a time, though none is known; some show a result's text in place of its message. */
 function testElement({ className, name, result, output }: Test): XmlElement {
   const said =
     result === null
@@ -104,4 +103,55 @@ function propertiesElement(comparison: Comparison): XmlElement {
       value === null ? [] : [element("property", { name: `pinbench.${name}`, value })],
     ),
   );
+}
+
+interface XmlElement {
+  name: string;
+  attributes: Readonly<Record<string, string | number>>;
+  /** Either elements or text. */
+  content: readonly XmlElement[] | string;
+}
+
+function element(
+  name: string,
+  attributes: XmlElement["attributes"],
+  content: XmlElement["content"] = [],
+): XmlElement {
+  return { name, attributes, content };
+}
+
+/** A whole document, indented by two blanks for each level; ends in a line break. */
+function xmlDocument(root: XmlElement): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${serialize(root, "")}`;
+}
+
+function serialize({ name, attributes, content }: XmlElement, indent: string): string {
+  const pairs = Object.entries(attributes).map(
+    ([key, value]) => ` ${key}="${escapeAttribute(String(value))}"`,
+  );
+  const tag = `${indent}<${name}${pairs.join("")}`;
+  if (content.length === 0) {
+    return `${tag}/>\n`;
+  }
+  return typeof content === "string"
+    ? `${tag}>${escapeText(content)}</${name}>\n`
+    : `${tag}>\n${content.map((child) => serialize(child, `${indent}  `)).join("")}${indent}</${name}>\n`;
+}
+
+/** Line breaks and tabs in an attribute, unless written by number, become blanks as it is read. */
+function escapeAttribute(text: string): string {
+  return escapeText(text).replaceAll('"', "&quot;").replaceAll("\n", "&#10;").replaceAll("\t", "&#9;");
+}
+
+function escapeText(text: string): string {
+  return withoutForbidden(text)
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll("\r", "&#13;");
+}
+
+/** XML 1.0 has no way to write most control characters, lone surrogates and non-characters, not even by number. */
+function withoutForbidden(text: string): string {
+  return text.replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd");
 }

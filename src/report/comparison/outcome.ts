@@ -5,7 +5,7 @@ import { cellName, describeChange, slowerCells } from "./cell-text.js";
 
 /** The terms in which every output speaks of verdicts and of the outcome. */
 
-/** What a verdict says; also the order in which verdicts are named, what needs attention first. */
+/** What each verdict says of a cell; in the order in which verdicts are named, what needs attention first. */
 export const verdictMeaning: Readonly<Record<Verdict, string>> = {
   slower: "shown to be slower, by the cell's threshold or more",
   missing: "in the baseline, without a figure in the candidate",
@@ -18,6 +18,7 @@ export const verdictMeaning: Readonly<Record<Verdict, string>> = {
 
 const verdictOrder = Object.keys(verdictMeaning) as Verdict[];
 
+/** How strongly a verdict is shown. */
 export const verdictTone: Readonly<Record<Verdict, Tone>> = {
   slower: "failure",
   missing: "warning",
@@ -28,6 +29,7 @@ export const verdictTone: Readonly<Record<Verdict, Tone>> = {
   new: "plain",
 };
 
+/** How strongly an outcome is shown. */
 export const outcomeTone: Readonly<Record<ComparisonOutcome, Tone>> = {
   pass: "plain",
   regression: "failure",
@@ -36,6 +38,7 @@ export const outcomeTone: Readonly<Record<ComparisonOutcome, Tone>> = {
   inconclusive: "warning",
 };
 
+/** A verdict and what it says: "new: in the candidate alone". */
 export function describeVerdict(verdict: Verdict): string {
   return `${verdict}: ${verdictMeaning[verdict]}`;
 }
@@ -83,7 +86,7 @@ function describeObstacle(comparison: Comparison): string {
   return comparison.cells.length === 0 ? "no cell was compared" : tally(comparison);
 }
 
-/** "57 same, 3 inconclusive". */
+/** The number of cells by verdict: "3 inconclusive, 57 same". */
 function tally({ counts }: Comparison): string {
   return verdictOrder
     .filter((verdict) => counts[verdict] > 0)

@@ -1,5 +1,5 @@
 import type { MeasureRequest, NativeSession } from "../../native/contract.js";
-import { median } from "../../stats/median.js";
+import { median } from "../../stats/order-statistics.js";
 import { interrupted } from "./faults.js";
 
 export interface LinkSpeed {

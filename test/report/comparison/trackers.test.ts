@@ -1,7 +1,6 @@
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { benchmarkActionReport } from "../../../src/report/comparison/benchmark-action.js";
-import { bmfReport } from "../../../src/report/comparison/bmf.js";
+import { benchmarkActionReport, bmfReport } from "../../../src/report/comparison/trackers.js";
 import { emulatedNotice } from "../../../src/results/notice.js";
 import {
   buildCellComparison,

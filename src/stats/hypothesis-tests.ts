@@ -1,8 +1,11 @@
 import { logGamma } from "./gamma.js";
 
+/** Tests of hypotheses: the tails and quantiles of Student's t, and a correction for many tests at once. */
+
 /**
  * P(T > t) for Student's t with `degreesOfFreedom` > 0 (which need not be whole): half the regularised incomplete
- * beta function at df / (df + t²) (Abramowitz and Stegun, 26.7.1).
+ * beta function at df / (df + t²) (Abramowitz and Stegun, 26.7.1). Throws RangeError for other degrees of freedom, and
+ * for a t that is NaN.
  */
 export function studentTail(t: number, degreesOfFreedom: number): number {
   if (!(degreesOfFreedom > 0) || Number.isNaN(t)) throw new RangeError("no such t distribution");
@@ -13,7 +16,10 @@ export function studentTail(t: number, degreesOfFreedom: number): number {
   return 0.5 * incompleteBeta(x, y, degreesOfFreedom / 2, 0.5);
 }
 
-/** The t that `degreesOfFreedom` exceed with probability `tail`, 0 < tail <= 1/2: 12.706 for 0.025 and 1. */
+/**
+ * The t with P(T > t) = `tail` for Student's t with `degreesOfFreedom`: 12.706 for 0.025 and 1. Throws RangeError for a
+ * tail that does not lie above 0 and up to 1/2.
+ */
 export function studentQuantile(tail: number, degreesOfFreedom: number): number {
   if (!(tail > 0 && tail <= 0.5)) throw new RangeError("a tail lies above 0 and up to 1/2");
   let low = 0;
@@ -63,4 +69,20 @@ function betaFraction(x: number, a: number, b: number): number {
     if (Math.abs(d * c - 1) < 1e-15) break;
   }
   return product;
+}
+
+/**
+ * P-values after Holm's step-down correction, in the order given: those below a level control the chance of any
+ * false one among all of them at that level, however they depend on each other (S. Holm, "A simple sequentially
+ * rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979).
+ */
+export function holm(pValues: readonly number[]): number[] {
+  const ascending = pValues.map((_, i) => i).sort((i, j) => pValues[i]! - pValues[j]!);
+  const adjusted = new Array<number>(pValues.length);
+  let largest = 0;
+  ascending.forEach((index, rank) => {
+    largest = Math.max(largest, Math.min(1, pValues[index]! * (pValues.length - rank)));
+    adjusted[index] = largest;
+  });
+  return adjusted;
 }

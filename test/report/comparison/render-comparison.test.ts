@@ -1,8 +1,14 @@
 import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { comparisonTable } from "../../../src/report/comparison/table.js";
+import { comparisonSchema } from "../../../src/compare/comparison.js";
+import {
+  comparisonFormatOfPath,
+  comparisonTable,
+  renderComparison,
+} from "../../../src/report/comparison/render-comparison.js";
 import { emulatedNotice } from "../../../src/results/notice.js";
+import { comparisonFormats } from "../../../src/settings/choices.js";
 import {
   buildCellComparison,
   buildCellComparisons,
@@ -11,7 +17,62 @@ import {
   buildMixedCells,
   buildSlower,
   type ComparisonPart,
+  oddText,
 } from "../../helpers/comparison.js";
+
+const chalk = new Chalk({ level: 0 });
+
+describe("formats of a comparison", () => {
+  it.each([
+    ["check.json", "json"],
+    ["check.md", "markdown"],
+    ["/data/Check.TXT", "table"],
+    ["junit.xml", "junit"],
+    ["/dev/stdout", "json"],
+  ])("takes %s for %s", (path, format) => {
+    expect(comparisonFormatOfPath(path)).toBe(format);
+  });
+
+  it("refuses what names no format and lists what there is", () => {
+    expect(() => comparisonFormatOfPath("check.csv")).toThrowError(
+      expect.objectContaining({
+        kind: "usage",
+        message: "check.csv has the extension .csv, which names no format.",
+        hint: "Use one of .json, .md, .txt, .xml.",
+      }),
+    );
+  });
+
+  it.each(comparisonFormats)(
+    "renders %s, the same each time, and says of the emulated device what it is",
+    (format) => {
+      const comparison = buildComparison({ backend: "emulated", cells: buildMixedCells() });
+      const text = renderComparison(comparison, format, chalk);
+      expect(text).toBe(renderComparison(comparison, format, chalk));
+      expect(text).toContain("emulated device");
+      expect(text).toMatch(/[^\n]\n$/);
+    },
+  );
+
+  it.each(comparisonFormats)("prints no NaN, Infinity or undefined in %s", (format) => {
+    const cells = [
+      ...buildMixedCells(),
+      buildCellComparison({ margin: null }),
+      buildCellComparison({ mode: "latency", baseline: 0 }),
+      buildCellComparison({ id: oddText }),
+    ];
+    for (const part of [{ cells }, { cells: [] }]) {
+      const text = renderComparison(buildComparison(part), format, chalk);
+      expect(text).not.toMatch(/NaN|Infinity|undefined|\[object/);
+    }
+  });
+
+  it("has the comparison itself as JSON", () => {
+    const comparison = buildComparison({ cells: buildMixedCells() });
+    const text = renderComparison(comparison, "json", chalk);
+    expect(comparisonSchema.parse(JSON.parse(text))).toEqual(comparison);
+  });
+});
 
 const render = (part: ComparisonPart, level: 0 | 1 = 0) =>
   comparisonTable(buildComparison(part), new Chalk({ level }));
@@ -23,7 +84,7 @@ const columnsOf = (text: string, ...parts: string[]) =>
     ?.trim()
     .split(/\s{2,}/);
 
-describe("the header", () => {
+describe("the header of the table", () => {
   const driver = { fact: "driver", baseline: "580.1", candidate: null, blocks: true, isOverruled: false };
 
   it("says what is compared with what, and by which rule", () => {
@@ -63,7 +124,7 @@ describe("the header", () => {
   });
 });
 
-describe("the cells", () => {
+describe("the cells in the table", () => {
   const text = render({ outcome: "regression", cells: buildMixedCells() });
 
   it("have a row each with both figures, the change with its interval, and the verdict", () => {
@@ -111,7 +172,7 @@ describe("the cells", () => {
   });
 });
 
-describe("below the cells", () => {
+describe("below the cells in the table", () => {
   it("each reason stands once, without those of cells with which nothing is wrong", () => {
     const inconclusive = [1, 2, 3].map((workers) => buildInconclusive({ workers }));
     const text = render({ cells: [...buildCellComparisons(2), ...inconclusive, buildSlower()] });
@@ -135,7 +196,7 @@ describe("below the cells", () => {
   });
 });
 
-describe("colours", () => {
+describe("the colours of the table", () => {
   const part = { outcome: "regression" as const, cells: buildMixedCells() };
 
   it("change nothing but the escape codes, and are absent at level 0", () => {

@@ -1,7 +1,7 @@
 import { mean, sampleVariance, tTestTwoSample } from "simple-statistics";
 import { describe, expect, it } from "vitest";
-import { estimateChange } from "../../src/compare/estimate.js";
-import { studentTail } from "../../src/stats/student-t.js";
+import { estimateChange } from "../../src/compare/evidence.js";
+import { studentTail } from "../../src/stats/hypothesis-tests.js";
 
 // Student's own example ("The probable error of a mean", 1908): hours of sleep gained with two drugs.
 const first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2];

@@ -1,39 +1,35 @@
 import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/notice.js";
 import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
-import { holm } from "../stats/holm.js";
+import { holm } from "../stats/hypothesis-tests.js";
 import { compareCell } from "./compare-cell.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
 import { findDifferences } from "./differences.js";
 import { gatherEvidence } from "./evidence.js";
-import type { RunFigures } from "./figures.js";
-import { comparisonNotes } from "./notes.js";
+import type { ResultSet, RunFigures } from "./result-set.js";
 import type { Rule } from "./rule.js";
 import { joinRuns, type Series } from "./series.js";
 import { type Bounds, isSuspect } from "./verdict.js";
 
-/** Runs of one side, as they were found at `path` (null: measured just now). Never empty. */
-export interface ResultSet {
-  path: string | null;
-  runs: readonly RunFigures[];
-}
-
+/** What is to be compared, and by which rule. */
 export interface ComparisonRequest {
+  /** Of pinbench. */
   version: string;
   command: Comparison["command"];
   baseline: ResultSet;
   candidate: ResultSet;
-  /** Fresh processes that measured the suspects again; empty where there were none to measure. */
+  /** Runs of fresh processes that measured the suspects again; empty where there are none. */
   fresh: readonly RunFigures[];
+  /** Ids of the cells that looked slower, as `findSuspects()` has them. */
   suspects: readonly string[];
   rule: Rule;
 }
 
 /**
- * Two results in, a verdict on each cell and one on the whole out. Throws a "notComparable" PinbenchError where
- * they have no cell in common.
+ * Compares two sets of results: a verdict on each cell, and an outcome of the whole. Measures and writes nothing.
+ * Throws a "notComparable" PinbenchError where they have no cell in common.
  */
-export function compare(request: ComparisonRequest): Comparison {
+export function compareResults(request: ComparisonRequest): Comparison {
   const { baseline, candidate, fresh, rule, command } = request;
   const differences = findDifferences(baseline.runs, candidate.runs, rule);
   const isBlocked = differences.some(({ blocks }) => blocks);
@@ -41,20 +37,20 @@ export function compare(request: ComparisonRequest): Comparison {
   if (!isBlocked) checkCommon(series, baseline, candidate);
   const evidence = gatherEvidence(series, isGpu(baseline));
   const adjusted = {
-    slower: adjustedBy(evidence.map((one) => one?.all?.pSlower ?? null)),
-    faster: adjustedBy(evidence.map((one) => one?.all?.pFaster ?? null)),
+    slower: adjustKnown(evidence.map((one) => one?.overall?.pSlower ?? null)),
+    faster: adjustKnown(evidence.map((one) => one?.overall?.pFaster ?? null)),
   };
   const levels = { significance: rule.significance, needsConfirmation: command === "check" };
   const cells = series
     .map((one, i) =>
-      compareCell(
-        one,
-        evidence[i]!,
-        { slower: adjusted.slower[i]!, faster: adjusted.faster[i]! },
-        boundsOf(one, rule.thresholds),
+      compareCell({
+        series: one,
+        evidence: evidence[i]!,
+        adjusted: { slower: adjusted.slower[i]!, faster: adjusted.faster[i]! },
+        bounds: boundsOf(one, rule.thresholds),
         levels,
         isBlocked,
-      ),
+      }),
     )
     .filter((cell) => cell !== null);
   const { backend } = baseline.runs[0]!;
@@ -80,12 +76,12 @@ export function compare(request: ComparisonRequest): Comparison {
     confirmation: fresh.length === 0 ? null : { runs: fresh.length, suspects: [...request.suspects] },
     cells,
     counts: countVerdicts(cells),
-    notes: comparisonNotes(request, failures, cells),
+    notes: notesOn(request, failures, cells),
     outcome: outcomeOf(cells, failures, isBlocked, rule),
   };
 }
 
-/** Ids of the cells that look slow enough to be measured again. */
+/** Ids of the cells that look slow enough to be measured again, before anything has been. */
 export function findSuspects({ baseline, candidate, rule }: ComparisonRequest): string[] {
   const { series } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh: [] });
   const evidence = gatherEvidence(series, isGpu(baseline));
@@ -107,8 +103,8 @@ function boundsOf({ cell, unit }: Series, thresholds: Thresholds): Bounds {
   };
 }
 
-/** Holm's correction over those that have a p-value. */
-function adjustedBy(pValues: readonly (number | null)[]): (number | null)[] {
+/** Holm's correction over the p-values that are known. */
+function adjustKnown(pValues: readonly (number | null)[]): (number | null)[] {
   const known = holm(pValues.filter((p) => p !== null));
   let next = 0;
   return pValues.map((p) => (p === null ? null : known[next++]!));
@@ -157,4 +153,69 @@ function outcomeOf(
   if (cells.some(({ verdict }) => verdict === "slower")) return "regression";
   const isOpen = cells.some(({ verdict }) => verdict === "inconclusive" || verdict === "missing");
   return strict && isOpen ? "inconclusive" : "pass";
+}
+
+/** What a reader must know besides the verdicts, a sentence each. */
+function notesOn(
+  { baseline, candidate, fresh, command, suspects }: ComparisonRequest,
+  failures: readonly string[],
+  cells: readonly CellComparison[],
+): string[] {
+  const runs = [...baseline.runs, ...candidate.runs, ...fresh];
+  return [
+    ...unfinished(runs),
+    ...imported(baseline, candidate),
+    ...spreadSource(cells),
+    ...commonCauses(suspects, cells),
+    ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower")
+      ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
+      : []),
+    ...failures,
+  ];
+}
+
+/** Fewer suspects of a memory kind say nothing of a common cause. */
+const fewestSuspects = 3;
+
+/**
+ * Where most cells of a memory kind look slower together they have a cause in common, which may be a passing one: on
+ * a shared H200 all of pageable and staged memory was slower for three minutes (results/README.md), while pinned memory
+ * was not.
+ */
+function commonCauses(suspects: readonly string[], cells: readonly CellComparison[]): string[] {
+  const kinds = [...new Set(cells.map(({ memory }) => memory))].flatMap((memory) => {
+    const ofKind = cells.filter((cell) => cell.memory === memory);
+    const slow = ofKind.filter(({ id }) => suspects.includes(id)).length;
+    return slow >= fewestSuspects && slow >= ofKind.length / 2
+      ? [`${slow} of ${ofKind.length} ${memory}`]
+      : [];
+  });
+  if (kinds.length === 0) return [];
+  return [
+    `${kinds.join(" and ")} cells looked slower at the same time: another program or virtual machine that uses the host's memory does that for a while; --confirm-after 5min tells what passes from what stays`,
+  ];
+}
+
+function unfinished(runs: readonly RunFigures[]): string[] {
+  return runs
+    .filter(({ status }) => status !== "complete")
+    .map(({ path, status }) => `${path ?? "a run"} is ${status}: only its finished cells are compared`);
+}
+
+function imported(...sets: readonly ResultSet[]): string[] {
+  const tools = new Set(sets.flatMap(({ runs }) => runs.map(({ importedFrom }) => importedFrom)));
+  return [...tools]
+    .filter((tool) => tool !== null)
+    .map(
+      (tool) => `a side was imported from ${tool}: what it does not record of its machine is not compared`,
+    );
+}
+
+function spreadSource(cells: readonly CellComparison[]): string[] {
+  const recorded = cells.filter(({ spread }) => spread?.source === "recorded");
+  if (recorded.length === 0) return [];
+  const kinds = [...new Set(recorded.map(({ memory }) => memory))].join(", ");
+  return [
+    `a side of one or two runs says too little of the spread between runs: that of ${kinds} is taken from runs recorded on an NVIDIA H200; several runs on each side say more`,
+  ];
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { compareResults } from "../../src/compare/compare-results.js";
 import { PinbenchError } from "../../src/errors.js";
 import {
   buildCell,
@@ -8,7 +9,7 @@ import {
   buildMismatch,
   buildSkipped,
 } from "../helpers/result-document.js";
-import { buildRuns, compareRuns } from "../helpers/runs.js";
+import { buildRuns, compareRuns, comparisonRequest } from "../helpers/runs.js";
 
 const cells = [{ GBps: 50 }, { GBps: 50, direction: "d2h" }] as const;
 const baseline = buildRuns({ cells });
@@ -151,4 +152,24 @@ it("runs that are not whole, and those of another tool, are named", () => {
     "after/0.json is running: only its finished cells are compared",
     "a side was imported from nvbandwidth: what it does not record of its machine is not compared",
   ]);
+});
+
+describe("a check in which most cells of a kind look slower together", () => {
+  const staged = [1, 2, 3, 4].map((workers) => ({ GBps: 10 * workers, memory: "staged" as const, workers }));
+  const [before, after] = [1, 2].map((seed) => buildRuns({ cells: [{ GBps: 55 }, ...staged], seed }));
+  const request = comparisonRequest(before!, after!, { command: "check" });
+  const stagedIds = before![0]!.cells.filter(({ memory }) => memory === "staged").map(({ id }) => id);
+  const notesWith = (suspects: number) =>
+    compareResults({ ...request, suspects: stagedIds.slice(0, suspects) }).notes;
+
+  it("says that they may have a passing cause in common", () => {
+    expect(notesWith(3)).toEqual([
+      expect.stringMatching(/^3 of 4 staged cells looked slower at the same time: .*--confirm-after 5min/),
+    ]);
+  });
+
+  it("says nothing of it where only a few do", () => {
+    expect(notesWith(2)).toEqual([]);
+    expect(notesWith(0)).toEqual([]);
+  });
 });

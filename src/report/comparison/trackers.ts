@@ -2,8 +2,16 @@ import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { formatMargin } from "../format-number.js";
 import { jsonReport } from "../json.js";
 import { counted } from "../wording.js";
-import { comparisonNotice, describeChange, formatFigure, trackedName } from "./cell-text.js";
-import { candidateEstimate, type Estimate } from "./estimate.js";
+import {
+  candidateEstimate,
+  comparisonNotice,
+  describeChange,
+  type Estimate,
+  formatFigure,
+  trackedName,
+} from "./cell-text.js";
+
+/** The formats of services that follow figures over time: github-action-benchmark and Bencher. */
 
 /**
  * The candidate's figures for github-action-benchmark's `customBiggerIsBetter`. Latency, where less is better, is
@@ -30,6 +38,7 @@ export function benchmarkActionReport(comparison: Comparison): string {
   );
 }
 
+/** The candidate's figure as one of which more is better; null where it has none. */
 function biggerIsBetter(cell: CellComparison): Estimate | null {
   const estimate = candidateEstimate(cell);
   if (cell.unit !== "us" || estimate === null) {
@@ -47,7 +56,7 @@ function biggerIsBetter(cell: CellComparison): Estimate | null {
   };
 }
 
-/** The format has one figure for both sides: the longer, lest the interval seem narrower than it is. */
+/** The format has one margin for both sides: the longer one, lest the interval seem narrower than it is. */
 function margin(figure: number, { low, high }: NonNullable<Estimate["interval"]>): number {
   return Math.max(figure - low, high - figure);
 }
@@ -57,7 +66,7 @@ function extraLines(cell: CellComparison, comparison: Comparison): string[] {
   const notice = comparisonNotice(comparison);
   const isLatency = unit === "us";
   return [
-    // Programs split this text: the minus sign is ASCII's.
+    // Programs take this text apart, so that its minus sign is ASCII's.
     `${verdict}: ${isLatency ? "latency " : ""}${describeChange(cell)}`.replaceAll("−", "-"),
     counted(candidate?.runs ?? 0, "run"),
     ...(isLatency && candidate !== null
@@ -65,4 +74,37 @@ function extraLines(cell: CellComparison, comparison: Comparison): string[] {
       : []),
     ...(notice === null ? [] : [notice]),
   ];
+}
+
+/** Bencher's measures, by a cell's unit: "latency" is its own, in nanoseconds; "bandwidth" is ours, in GB/s. */
+const measures = {
+  "GB/s": { name: "bandwidth", scale: 1 },
+  us: { name: "latency", scale: 1000 },
+} as const;
+
+/**
+ * The candidate's figures in Bencher Metric Format, with their intervals where those are known. Only the names can tell
+ * that a device is emulated: the format has no place for a notice.
+ */
+export function bmfReport(comparison: Comparison): string {
+  return jsonReport(
+    Object.fromEntries(
+      comparison.cells.flatMap((cell) => {
+        const metric = metricOf(cell);
+        return metric === null ? [] : [[trackedName(cell, comparison), metric]];
+      }),
+    ),
+  );
+}
+
+function metricOf(cell: CellComparison) {
+  const estimate = candidateEstimate(cell);
+  if (estimate === null) {
+    return null;
+  }
+  const { name, scale } = measures[cell.unit];
+  const { figure, interval } = estimate;
+  const bounds =
+    interval === null ? {} : { lower_value: interval.low * scale, upper_value: interval.high * scale };
+  return { [name]: { value: figure * scale, ...bounds } };
 }

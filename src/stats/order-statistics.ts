@@ -1,0 +1,139 @@
+/** Functions of samples in ascending order, in the samples' unit: quantiles, the median, and its interval. */
+
+/**
+ * An ascending copy of the samples (numeric order, input untouched). Throws RangeError for an empty input or one
+ * that holds NaN or an infinity: a statistic of those would be a number that means nothing.
+ */
+function sortedCopy(samples: ArrayLike<number>): Float64Array {
+  if (samples.length === 0) throw new RangeError("no samples");
+  const sorted = Float64Array.from(samples).sort();
+  // Typed arrays sort -Infinity first, and Infinity and then NaN last: looking at both ends finds all of them.
+  if (!Number.isFinite(sorted[0]) || !Number.isFinite(sorted[sorted.length - 1])) {
+    throw new RangeError("a sample is not a finite number");
+  }
+  return sorted;
+}
+
+/**
+ * The quantile at `probability` (0 to 1) in the samples' unit, type 7: linear interpolation at position
+ * (n - 1) p of the sorted samples, what R and NumPy do by default (Hyndman and Fan, "Sample Quantiles in
+ * Statistical Packages", The American Statistician 50, 1996). Throws RangeError for empty or non-finite samples
+ * and for a probability outside 0 to 1.
+ */
+export function quantile(samples: ArrayLike<number>, probability: number): number {
+  return quantileOfSorted(sortedCopy(samples), probability);
+}
+
+/** `quantile()` of samples that are ascending already, so that several statistics cost one sort. */
+function quantileOfSorted(sorted: Float64Array, probability: number): number {
+  if (!(probability >= 0 && probability <= 1)) throw new RangeError("a probability lies between 0 and 1");
+  const position = (sorted.length - 1) * probability;
+  const index = Math.floor(position);
+  const below = sorted[index]!;
+  const above = sorted[Math.min(index + 1, sorted.length - 1)]!;
+  return below + (position - index) * (above - below);
+}
+
+/**
+ * The middle of the sorted samples, or the mean of the two in the middle. Throws RangeError for empty or non-finite
+ * samples.
+ */
+export function median(samples: ArrayLike<number>): number {
+  return quantile(samples, 0.5);
+}
+
+/** Two ranks, counted from 1 in the sorted samples, and the coverage of the interval between them. */
+export interface MedianRanks {
+  lowRank: number;
+  highRank: number;
+  coverage: number;
+}
+
+/**
+ * The ranks r and n + 1 - r with the largest r such that P(r <= B <= n - r) >= `confidence`, where B, the number
+ * of samples below the median, is binomial with n trials of 1/2 (David and Nagaraja, "Order Statistics",
+ * section 7.1). Null where even r = 1, the extremes, falls short: below 6 samples at 95 %. Throws RangeError for a
+ * confidence that is not between 0 and 1.
+ */
+export function medianRanks(sampleCount: number, confidence = 0.95): MedianRanks | null {
+  if (!(confidence > 0 && confidence < 1)) throw new RangeError("a confidence lies between 0 and 1");
+  const { inner, total } = binomialSums(sampleCount);
+  for (let steps = 0; steps < inner.length; ++steps) {
+    const lowRank = Math.floor(sampleCount / 2) - steps;
+    const coverage = inner[steps]! / total;
+    if (lowRank >= 1 && coverage >= confidence) {
+      return { lowRank, highRank: sampleCount + 1 - lowRank, coverage };
+    }
+  }
+  return null;
+}
+
+/**
+ * Sums of binomial coefficients relative to the largest one, from the middle outwards: `inner[i]` is the sum of
+ * C(n, k) over k from floor(n/2) - i to n - floor(n/2) + i, `total` of all of them. Relative to the largest,
+ * nothing overflows, and what underflows or is cut off at the far ends is below the rounding error of the sum.
+ */
+function binomialSums(trials: number): { inner: number[]; total: number } {
+  const middle = Math.floor(trials / 2);
+  const inner: number[] = [];
+  // An odd number of trials has two equal coefficients in the middle.
+  let sum = trials % 2 === 0 ? 1 : 2;
+  let coefficient = 1;
+  inner.push(sum);
+  for (let k = middle; k > 0 && coefficient > 1e-20; --k) {
+    // C(n, k - 1) = C(n, k) * k / (n - k + 1)
+    coefficient *= k / (trials - k + 1);
+    sum += 2 * coefficient;
+    inner.push(sum);
+  }
+  return { inner, total: sum };
+}
+
+/** An interval of the median in the samples' unit, and the probability with which such an interval covers it. */
+export interface MedianInterval {
+  low: number;
+  high: number;
+  coverage: number;
+}
+
+/**
+ * The distribution-free interval of the median between two order statistics: the tightest symmetric pair of
+ * ranks whose exact coverage reaches `confidence`. Null where even the extremes do not: below 6 samples at
+ * 95 %. Throws RangeError for non-finite samples or a confidence that is not between 0 and 1.
+ * Coverage holds for one look at independent samples; whoever looks repeatedly has a stopping interval.
+ */
+export function medianInterval(samples: ArrayLike<number>, confidence = 0.95): MedianInterval | null {
+  const ranks = medianRanks(samples.length, confidence);
+  if (ranks === null) return null;
+  const sorted = sortedCopy(samples);
+  return { low: sorted[ranks.lowRank - 1]!, high: sorted[ranks.highRank - 1]!, coverage: ranks.coverage };
+}
+
+/**
+ * Median, extremes, and the interval of the median (`low` to `high`, null where there are too few samples for one),
+ * in the samples' unit: what the result document says of a set of samples. Throws RangeError for empty or non-finite
+ * samples.
+ */
+export function distribution(samples: ArrayLike<number>, confidence = 0.95) {
+  const sorted = sortedCopy(samples);
+  const interval = medianInterval(sorted, confidence);
+  return {
+    median: quantileOfSorted(sorted, 0.5),
+    min: sorted[0]!,
+    max: sorted[sorted.length - 1]!,
+    low: interval?.low ?? null,
+    high: interval?.high ?? null,
+  };
+}
+
+/**
+ * Half the width of an interval over the median it belongs to: 0.01 is "± 1 %". Null without an interval, and for
+ * a median of zero, to which nothing is relative.
+ */
+export function relativeHalfWidth(
+  interval: { readonly low: number | null; readonly high: number | null } | null,
+  centre: number,
+): number | null {
+  if (interval === null || interval.low === null || interval.high === null || centre === 0) return null;
+  return (interval.high - interval.low) / 2 / Math.abs(centre);
+}
