@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { RunIdentity } from "../measure/document.js";
 import { runPlan } from "../measure/run.js";
-import { describeFailed } from "../native/load-error.js";
+import { describeFailed } from "../native/load-failure.js";
 import { formatOfPath, type ReportFormat, renderReport } from "../report/formats.js";
 import { jsonReport } from "../report/json.js";
 import { planReport } from "../report/plan.js";
