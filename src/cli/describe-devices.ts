@@ -1,5 +1,5 @@
 import { hostRecord } from "../host/host-record.js";
-import { numaNodeOfPciDevice } from "../host/numa.js";
+import { numaNodeOfPciDevice } from "../host/topology.js";
 import { eventTimerOff, kernelsOff } from "../measure/plan-facts.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";

@@ -1,4 +1,4 @@
-import { numaNodeOfPciDevice } from "../host/numa.js";
+import { numaNodeOfPciDevice } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
 import type { BuildInfo, LinkState } from "../native/contract.js";
 import { arenaKind } from "../plan/geometry.js";

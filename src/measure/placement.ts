@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { allowedCpus, usableCpuCount } from "../host/cpus.js";
-import { cpusOfNode, numaNodeOfPciDevice, numaNodes } from "../host/numa.js";
+import { cpusOfNode, numaNodeOfPciDevice, numaNodes } from "../host/topology.js";
 
 /** Where workers run and their memory comes from. */
 export interface Placement {
