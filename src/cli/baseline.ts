@@ -5,7 +5,7 @@ import { ExitCode, PinbenchError } from "../errors.js";
 import { repeatInFreshProcesses } from "../measure/repeat.js";
 import { baselineReport } from "../report/baseline.js";
 import { jsonReport } from "../report/json.js";
-import { noticeOf } from "../results/notice.js";
+import { noticeOf } from "../results/device-facts.js";
 import type { RepeatSettings } from "../results/repeat-settings.js";
 import { createRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";

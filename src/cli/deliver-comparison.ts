@@ -4,7 +4,7 @@ import { ExitCode } from "../errors.js";
 import type { ComparisonFormat } from "../report/comparison/format-names.js";
 import { comparisonFormatOfPath, renderComparison } from "../report/comparison/formats.js";
 import { githubStepSummary } from "../report/comparison/github.js";
-import { cannotWrite } from "../results/output-error.js";
+import { cannotWrite } from "../results/output-stream.js";
 import { checkWritable } from "../results/store.js";
 import { plainChalk, stdoutChalk } from "./colour.js";
 import type { ComparisonFlags } from "./comparison-options.js";

@@ -4,9 +4,7 @@ import { eventTimerOff, kernelsOff } from "../measure/plan-facts.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import type { DevicesReport } from "../report/devices.js";
-import { cudaVersionName } from "../results/cuda-version.js";
-import { linkLimitGBps } from "../results/link.js";
-import { noticeOf } from "../results/notice.js";
+import { cudaVersionName, linkLimitGBps, noticeOf } from "../results/device-facts.js";
 import type { BackendChoice } from "../settings/choices.js";
 
 /** What `pinbench devices` shows. Opens the driver but no device, so that it costs the GPU nothing. */

@@ -1,6 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import { cannotWrite } from "../results/output-error.js";
-import { writeToStream } from "../results/stream-target.js";
+import { cannotWrite, writeToStream } from "../results/output-stream.js";
 
 /**
  * Keeps Node from ending the process with a stack when a stream cannot be written. A reader that closes the pipe early

@@ -1,6 +1,6 @@
 import type { DeviceFacts, LinkState, MeasureResult, NativeError } from "../native/contract.js";
 import type { PlannedCell } from "../plan/planned-cells.js";
-import { linkLimitGBps } from "../results/link.js";
+import { linkLimitGBps } from "../results/device-facts.js";
 import type { CellResult, CellSamples, CellStats, ErrorRecord, Outcome } from "../results/schema.js";
 import { summarize } from "./summarize.js";
 

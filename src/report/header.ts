@@ -1,4 +1,4 @@
-import { emulatedNotice } from "../results/notice.js";
+import { emulatedNotice } from "../results/device-facts.js";
 import type { DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";

@@ -4,7 +4,7 @@ import { csvReport } from "../../src/report/csv.js";
 import { formatOfPath, renderReport, reportFormats } from "../../src/report/formats.js";
 import { jsonReport } from "../../src/report/json.js";
 import { markdownReport } from "../../src/report/markdown.js";
-import { emulatedNotice } from "../../src/results/notice.js";
+import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
 import {
   buildCell,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Comparison } from "../../../src/compare/comparison.js";
 import { githubReport, githubStepSummary } from "../../../src/report/comparison/github.js";
 import { comparisonMarkdown } from "../../../src/report/comparison/markdown.js";
-import { emulatedNotice } from "../../../src/results/notice.js";
+import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   buildCellComparisons,
   buildComparison,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { comparisonMarkdown } from "../../../src/report/comparison/markdown.js";
-import { emulatedNotice } from "../../../src/results/notice.js";
+import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   buildCellComparison,
   buildCellComparisons,

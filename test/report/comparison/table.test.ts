@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { comparisonTable } from "../../../src/report/comparison/table.js";
-import { emulatedNotice } from "../../../src/results/notice.js";
+import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   buildCellComparison,
   buildCellComparisons,

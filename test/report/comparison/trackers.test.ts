@@ -2,7 +2,7 @@ import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { benchmarkActionReport } from "../../../src/report/comparison/benchmark-action.js";
 import { bmfReport } from "../../../src/report/comparison/bmf.js";
-import { emulatedNotice } from "../../../src/results/notice.js";
+import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   buildCellComparison,
   buildComparison,
