@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   accessSync,
   constants,
@@ -7,27 +7,32 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   renameSync,
   rmSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import { availableParallelism, tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { PinbenchError } from "../errors.js";
 import { addonName, emulatedLibraryName, localBuildFolder, userBuildFolder } from "../native/candidates.js";
 import { type LoadedAddon, loadAddon } from "../native/load.js";
 import { packageRoot } from "../package-facts.js";
-import { findBuildModules, requireBuildTools } from "./build-tools.js";
 import { writeStdout } from "./stdout.js";
 
+/** The flags of `pinbench build`. */
 export interface BuildFlags {
   verbose?: boolean;
   debug?: boolean;
 }
 
+/** The packages that run CMake with Node's headers, in the versions that pinbench's own build is tested with. */
+export const buildPackages = { "cmake-js": "8.0.0", "node-addon-api": "8.9.2" } as const;
+
 /** What a build reads; cmake-js learns from package.json that Node-API is all that is needed. */
 const sources = ["CMakeLists.txt", "cuda", "package.json"];
 
-/** How much of a compiler's words is shown where it fails. */
+/** The lines of output that are shown where compiling fails. */
 const shownLines = 40;
 
 /** `pinbench build`: compiles the package's sources for this machine and loads the result. Throws PinbenchError. */
@@ -65,7 +70,7 @@ function note(text: string): void {
   process.stderr.write(`pinbench: ${text}\n`);
 }
 
-/** In a copy of the sources, since not every path is one that make, nvcc and the linker can do with. */
+/** Compiles a copy of the sources, as make, nvcc and the linker cannot handle every path a package may lie at. */
 async function compile(
   workshop: string,
   modules: string,
@@ -82,7 +87,7 @@ async function compile(
   }
 }
 
-/** In one step: a process that has the old file open keeps it. */
+/** Replaces the file whole: a process that has loaded the old one keeps it. */
 function install(file: string, folder: string): void {
   const target = join(folder, basename(file));
   copyFileSync(file, `${target}.new`);
@@ -135,4 +140,95 @@ function runStep(step: string, args: string[], env: NodeJS.ProcessEnv, verbose: 
       else fail(`ended with ${signal ?? `exit code ${code}`}`);
     });
   });
+}
+
+/** What compiling needs: one of the programs (or what the variable names), and the Debian package of the first. */
+const needed = [
+  { what: "a C++20 compiler", programs: ["c++", "g++", "clang++"], variable: "CXX", debian: "g++" },
+  { what: "CMake", programs: ["cmake"], variable: null, debian: "cmake" },
+  { what: "make or ninja", programs: ["make", "ninja"], variable: null, debian: "make" },
+];
+
+/** Throws an "unavailable" PinbenchError that names all that is missing. */
+function requireBuildTools(environment: NodeJS.ProcessEnv): void {
+  const missing = needed.filter(({ programs, variable }) => {
+    if (variable !== null && environment[variable]) return false;
+    return programs.every((program) => findProgram(program, environment) === null);
+  });
+  if (missing.length === 0) return;
+  const what = missing.map((one) => one.what).join(" and ");
+  throw new PinbenchError("unavailable", `Compiling needs ${what}, not found in the PATH.`, {
+    hint: `Install it first (Debian: apt-get install ${missing.map(({ debian }) => debian).join(" ")}).`,
+  });
+}
+
+/** A node_modules folder with the build packages: that of a checkout, or the one that npx fetches them into. */
+function findBuildModules(environment: NodeJS.ProcessEnv): string {
+  const local = localModules();
+  if (local !== null) return local;
+  const npx = findProgram("npx", environment) ?? join(dirname(process.execPath), "npx");
+  const packages = Object.entries(buildPackages).flatMap(([name, version]) => [
+    "--package",
+    `${name}@${version}`,
+  ]);
+  const { status, stdout, stderr, error } = spawnSync(
+    npx,
+    ["--yes", ...packages, "--call", "command -v cmake-js"],
+    // Not in the working folder: if that is a project, npx would use its packages.
+    { cwd: tmpdir(), env: environment, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] },
+  );
+  if (error) throw cannotFetch(`npx does not start (${(error as NodeJS.ErrnoException).code})`);
+  const modules = dirname(dirname(stdout.trim().split("\n").at(-1) ?? ""));
+  if (status !== 0 || !hasBuildPackages(modules)) throw cannotFetch(firstReason(stderr));
+  return modules;
+}
+
+function localModules(): string | null {
+  try {
+    const path = createRequire(join(packageRoot, "package.json")).resolve("cmake-js/package.json");
+    const modules = dirname(dirname(path));
+    return hasBuildPackages(modules) ? modules : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether both packages are there, in the versions of `buildPackages`. */
+function hasBuildPackages(modules: string): boolean {
+  return Object.entries(buildPackages).every(([name, version]) => {
+    const path = join(modules, name, "package.json");
+    return (
+      existsSync(path) && (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version === version
+    );
+  });
+}
+
+/** The line of npm's many that says what went wrong. */
+function firstReason(stderr: string): string {
+  const lines = stderr.split("\n").map((line) => line.replace(/^npm (error|ERR!)\s*/, "").trim());
+  const reason = lines.find(
+    (line) => /request to|network|E[A-Z]{4,}/.test(line) && !/^(code|errno)\b/.test(line),
+  );
+  return (reason ?? lines.find((line) => line !== "") ?? "npx said nothing").replace(/\.$/, "");
+}
+
+function cannotFetch(reason: string): PinbenchError {
+  const what = Object.entries(buildPackages)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(" and ");
+  return new PinbenchError("unavailable", `Compiling needs ${what}, which npx could not fetch: ${reason}.`, {
+    hint: "Check the network and npm's settings (registry, proxy), and try again.",
+  });
+}
+
+function findProgram(name: string, { PATH = "" }: NodeJS.ProcessEnv): string | null {
+  for (const folder of PATH.split(delimiter)) {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return join(folder, name);
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return null;
 }

@@ -91,9 +91,9 @@ export interface LeftOut {
 }
 
 /**
- * These hold a stream by a kernel, enqueue warm-up copies, an event, cuMemcpyAsync of one buffer to one other again and
- * again, and an event, and let go (memcpy.cpp, doMemcpyCore). Host memory is cuMemHostAlloc's. That is an event-timed
- * warm cell of one worker.
+ * The tests that measure what a cell does: they hold a stream back with a kernel, enqueue warm-up copies, an event,
+ * cuMemcpyAsync of one buffer to another again and again, and an event, and release the stream (memcpy.cpp,
+ * doMemcpyCore). Host memory is cuMemHostAlloc's. That is an event-timed warm cell of one worker.
  */
 const counterparts: ReadonlyMap<string, Pick<NvbandwidthFigure, "direction" | "memory">> = new Map([
   ["host_to_device_memcpy_ce", { direction: "h2d", memory: "pinned" }],
