@@ -84,6 +84,8 @@ async function compiles() {
 /** Runs a command of a fault; `output` is the end of what it printed. */
 function runTest(command) {
   return new Promise((resolve, reject) => {
+    // Ctrl-C came while the fault was being compiled.
+    if (isInterrupted) return resolve({ passes: false, output: "" });
     const printed = [];
     child = spawn("sh", ["-c", command], { cwd: root, detached: true, stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => printed.push(chunk));
