@@ -73,45 +73,57 @@ export interface SystemFacts {
   glibc: string | null;
 }
 
-type Refusal = (message: string, system: SystemFacts) => Failure | null;
+/** A kind of message of the system's linker, and what it means. */
+interface Refusal {
+  pattern: RegExp;
+  kind: Failure["kind"];
+  /** `found` is what the pattern's group matched. */
+  reason: (found: string, glibc: string | null) => string;
+  /** With glibc the same words mean something else. */
+  isForOtherLibraries?: true;
+}
 
-/** What the linkers of glibc and musl say, from the particular to the general. */
+const musl = {
+  kind: "musl",
+  reason: () => "it is for glibc, and this system has another C library (musl)",
+} as const;
+
+/** What the linkers of glibc and musl say; the first pattern that fits counts. */
 const refusals: readonly Refusal[] = [
-  (message, { glibc }) => {
+  {
     // Of a C library that is too old for several versions, the linker names the first alone.
-    const version = /version [`']GLIBC_([\d.]+)' not found/.exec(message)?.[1];
-    if (version === undefined) return null;
-    const here = glibc === null ? "" : `, and this system has ${glibc}`;
-    return { kind: "glibc", reason: `it needs glibc ${version} or newer${here}` };
+    pattern: /version [`']GLIBC_([\d.]+)' not found/,
+    kind: "glibc",
+    reason: (version, glibc) =>
+      `it needs glibc ${version} or newer${glibc === null ? "" : `, and this system has ${glibc}`}`,
   },
-  (message) => {
-    const name = /version [`']((?:GLIBCXX|CXXABI|GCC)_[\d.]+)' not found/.exec(message)?.[1];
-    return name === undefined
-      ? null
-      : { kind: "dependency", reason: `it needs a newer C++ runtime (${name})` };
+  {
+    pattern: /version [`']((?:GLIBCXX|CXXABI|GCC)_[\d.]+)' not found/,
+    kind: "dependency",
+    reason: (name) => `it needs a newer C++ runtime (${name})`,
   },
-  (message, { glibc }) => {
-    const isMusl = /Error (?:loading shared library|relocating)/.test(message);
-    const wantsGlibc = /ld-linux-[\w-]+\.so|libc\.so\.6|__\w+_chk: symbol not found/.test(message);
-    if (!isMusl && !(glibc === null && wantsGlibc)) return null;
-    return { kind: "musl", reason: "it is for glibc, and this system has another C library (musl)" };
+  { pattern: /Error (?:loading shared library|relocating)/, ...musl },
+  {
+    pattern: /ld-linux-[\w-]+\.so|libc\.so\.6|__\w+_chk: symbol not found/,
+    isForOtherLibraries: true,
+    ...musl,
   },
-  (message) =>
-    /failed to map segment|Operation not permitted/.test(message)
-      ? { kind: "noexec", reason: "nothing may be executed from there (is it mounted noexec?)" }
-      : null,
-  (message) =>
-    /file too short|invalid ELF header|file truncated|ELF load command/.test(message)
-      ? { kind: "damaged", reason: "it is damaged" }
-      : null,
-  (message) => {
-    const library = /(\S+): cannot open shared object file: No such file/.exec(message)?.[1];
-    return library === undefined
-      ? null
-      : { kind: "dependency", reason: `it needs ${library}, which is not there` };
+  {
+    pattern: /failed to map segment|Operation not permitted/,
+    kind: "noexec",
+    reason: () => "nothing may be executed from there (is it mounted noexec?)",
   },
-  (message) =>
-    /Permission denied/.test(message) ? { kind: "unreadable", reason: "it may not be read" } : null,
+  {
+    pattern: /file too short|invalid ELF header|file truncated|ELF load command/,
+    kind: "damaged",
+    reason: () => "it is damaged",
+  },
+  {
+    pattern: /(\S+): cannot open shared object file: No such file/,
+    kind: "dependency",
+    reason: (library) => `it needs ${library}, which is not there`,
+  },
+  { pattern: /Permission denied/, kind: "unreadable", reason: () => "it may not be read" },
 ];
 
 /** Why a module did not load in a process that tried it, in words for people. */
@@ -120,19 +132,8 @@ export function explainFailure(
   system: SystemFacts,
 ): Failure {
   switch (outcome.kind) {
-    case "refused": {
-      for (const refusal of refusals) {
-        const failure = refusal(outcome.message, system);
-        if (failure !== null) return failure;
-      }
-      return {
-        kind: "other",
-        reason: outcome.message
-          .trim()
-          .replace(/\.$/, "")
-          .replaceAll(/\s*\n\s*/g, " "),
-      };
-    }
+    case "refused":
+      return explainRefusal(outcome.message, system);
     case "foreign":
       return { kind: "foreign", reason: "it is a compiled module, but not pinbench's" };
     case "crashed":
@@ -144,6 +145,16 @@ export function explainFailure(
     case "hung":
       return { kind: "crash", reason: "loading it did not end within 30 s" };
   }
+}
+
+function explainRefusal(message: string, { glibc }: SystemFacts): Failure {
+  for (const { pattern, kind, reason, isForOtherLibraries } of refusals) {
+    const match = pattern.exec(message);
+    if (match === null || (isForOtherLibraries && glibc !== null)) continue;
+    return { kind, reason: reason(match[1] ?? "", glibc) };
+  }
+  const line = message.trim().replace(/\.$/, "");
+  return { kind: "other", reason: line.replaceAll(/\s*\n\s*/g, " ") };
 }
 
 /** One line on a module that is not used: `prebuilt /path: it is empty`. */
