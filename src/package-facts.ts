@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 /** The folder of the package: that of package.json, dist and what is compiled. */
 export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
+/** The version that package.json has, such as "0.1.0". */
 export function packageVersion(): string {
   const text = readFileSync(join(packageRoot, "package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;

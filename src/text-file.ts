@@ -7,7 +7,6 @@ const defaultLimitBytes = 128 * 1024 ** 2;
 const chunkBytes = 64 * 1024;
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
   ENOTDIR: "a part of its path is a file, not a folder",
   EISDIR: "it is a folder",
   EACCES: "permission denied",
@@ -16,7 +15,14 @@ const reasons: Readonly<Record<string, string>> = {
   ENAMETOOLONG: "its name is too long",
 };
 
-const chooseAnother = "Give the path of a file that can be read.";
+/**
+ * Why the file system refused, as a clause without a full stop; `more` has what is particular to the call. A code
+ * without words is told as it is.
+ */
+export function fileErrorReason(cause: unknown, more: Readonly<Record<string, string>>): string {
+  const code = errorCode(cause);
+  return (code && (more[code] ?? reasons[code])) ?? code ?? String(cause);
+}
 
 /**
  * All of a text file as UTF-8, without a byte order mark. A fifo, /dev/stdin and what a shell's <(…) gives are read to
@@ -65,13 +71,12 @@ function tooLarge(path: string, found: string, limitBytes: number): PinbenchErro
 }
 
 function cannotRead(path: string, cause: unknown): PinbenchError {
-  const code = errorCode(cause);
-  const reason = (code && reasons[code]) ?? code ?? String(cause);
-  return unreadable(path, reason, cause);
+  return unreadable(path, fileErrorReason(cause, { ENOENT: "there is no such file" }), cause);
 }
 
 function unreadable(path: string, reason: string, cause?: unknown): PinbenchError {
-  return new PinbenchError("usage", `cannot read ${path}: ${reason}.`, { hint: chooseAnother, cause });
+  const hint = "Give the path of a file that can be read.";
+  return new PinbenchError("usage", `cannot read ${path}: ${reason}.`, { hint, cause });
 }
 
 /** Rounded up to tenths, so that a size just above a limit never reads like the limit; small ones in bytes. */

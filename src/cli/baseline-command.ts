@@ -7,7 +7,7 @@ import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { prepareRun } from "../measure/prepare.js";
 import { baselineReport } from "../report/baseline-report.js";
 import { jsonReport } from "../report/json.js";
-import { noticeOf } from "../results/notice.js";
+import { noticeOf } from "../results/device-facts.js";
 import { createRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";

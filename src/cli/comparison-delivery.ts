@@ -4,7 +4,7 @@ import { defaultSignificance, type Rule } from "../compare/rule.js";
 import { ExitCode } from "../errors.js";
 import { githubStepSummary } from "../report/comparison/github.js";
 import { comparisonFormatOfPath, renderComparison } from "../report/comparison/render-comparison.js";
-import { cannotWrite } from "../results/output-error.js";
+import { cannotWrite } from "../results/output-stream.js";
 import { checkWritable } from "../results/store.js";
 import type { ComparisonFormat } from "../settings/choices.js";
 import type { Configuration } from "../settings/configuration.js";

@@ -1,15 +1,13 @@
 import { ExitCode } from "../errors.js";
 import { hostRecord } from "../host/host-record.js";
-import { numaNodeOfPciDevice } from "../host/numa.js";
+import { numaNodeOfPciDevice } from "../host/topology.js";
 import { eventTimerOff, kernelsOff } from "../measure/prepare.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { packageVersion } from "../package-facts.js";
 import { type DevicesReport, devicesReport } from "../report/devices-report.js";
 import { jsonReport } from "../report/json.js";
-import { cudaVersionName } from "../results/cuda-version.js";
-import { linkLimitGBps } from "../results/link.js";
-import { noticeOf } from "../results/notice.js";
+import { cudaVersionName, linkLimitGBps, noticeOf } from "../results/device-facts.js";
 import type { BackendChoice } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/table.js";
 import type { Invocation } from "./asked-settings.js";

@@ -1,9 +1,8 @@
 import { readdir, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { errorCode, PinbenchError } from "../errors.js";
-import { makeFolder, removeEmptyFolders } from "../results/make-folder.js";
-import { cannotWrite } from "../results/output-error.js";
-import { notEmpty } from "../results/run-folder.js";
+import { cannotWrite } from "../results/output-stream.js";
+import { makeFolder, notEmpty, removeEmptyFolders } from "../results/run-folder.js";
 import { checkWritable } from "../results/store.js";
 
 /**

@@ -2,7 +2,7 @@ import { text as textOf } from "node:stream/consumers";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
 import { Run } from "../measure/run.js";
-import { describeFailed } from "../native/load-error.js";
+import { describeFailed } from "../native/load-failure.js";
 import { jsonReport } from "../report/json.js";
 import { planDocument, planReport } from "../report/plan-report.js";
 import { formatOfPath, renderReport } from "../report/result-formats.js";

@@ -1,8 +1,7 @@
 import { Chalk, type ChalkInstance, supportsColor } from "chalk";
 import { CommanderError } from "commander";
 import { ExitCode, PinbenchError } from "../errors.js";
-import { cannotWrite } from "../results/output-error.js";
-import { writeToStream } from "../results/stream-target.js";
+import { cannotWrite, writeToStream } from "../results/output-stream.js";
 
 /*
  * The terminal: data go to stdout, everything else to stderr. Nothing outside src/cli writes to either.

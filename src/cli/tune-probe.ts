@@ -2,7 +2,7 @@ import { PinbenchError } from "../errors.js";
 import { choosePlacement } from "../measure/placement.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
-import { emulatedNotice } from "../results/notice.js";
+import { emulatedNotice } from "../results/device-facts.js";
 import { type DataFolder, defaultSampleBytes, listDataFolder } from "../tune/model/data-folder.js";
 import { openNativeProbe } from "../tune/model/probe.js";
 import type { Probe } from "../tune/probe.js";

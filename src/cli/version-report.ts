@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import type { BuildInfo } from "../native/contract.js";
 import { loadAddon } from "../native/load.js";
-import { describeFailed } from "../native/load-error.js";
-import { neededGlibc, systemFacts } from "../native/system-facts.js";
+import { describeFailed, neededGlibc, systemFacts } from "../native/load-failure.js";
 
 /** `pinbench --version --json`: what a report of a fault has to say about the program and where it runs. */
 export interface VersionReport {

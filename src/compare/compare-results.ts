@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import { noticeOf } from "../results/notice.js";
+import { noticeOf } from "../results/device-facts.js";
 import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
 import { holm } from "../stats/hypothesis-tests.js";
 import { compareCell } from "./compare-cell.js";

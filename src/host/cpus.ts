@@ -1,6 +1,5 @@
 import { availableParallelism } from "node:os";
 import { type CgroupHierarchy, cgroupHierarchies } from "./cgroup.js";
-import { parseCpuList } from "./cpu-list.js";
 import { fieldOf, readCount, readText } from "./files.js";
 
 /** CPUs that the affinity mask of this process allows, ascending; never empty. */
@@ -42,4 +41,18 @@ export function usableCpuCount(root = "/"): number {
   const allowed = allowedCpus(root).length;
   const quota = cpuQuota(root);
   return quota === null ? allowed : Math.max(1, Math.min(allowed, Math.ceil(quota)));
+}
+
+/** The numbers of a kernel list such as "0-3,8,10-11", ascending; null for anything else (an empty list is empty). */
+export function parseCpuList(text: string): number[] | null {
+  const cpus = new Set<number>();
+  for (const part of text.trim().split(",")) {
+    if (part === "") continue;
+    const match = /^(\d+)(?:-(\d+))?$/.exec(part.trim());
+    if (match === null) return null;
+    const first = Number(match[1]);
+    const last = Number(match[2] ?? match[1]);
+    for (let cpu = first; cpu <= last; ++cpu) cpus.add(cpu);
+  }
+  return [...cpus].sort((a, b) => a - b);
 }

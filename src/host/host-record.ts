@@ -1,5 +1,4 @@
 import type { HostRecord } from "../results/schema.js";
-import { lastLevelCache } from "./caches.js";
 import { allowedCpus, cpuQuota } from "./cpus.js";
 import {
   cgroupMemoryLimitBytes,
@@ -7,9 +6,16 @@ import {
   memoryAvailableBytes,
   memoryTotalBytes,
 } from "./memory.js";
-import { numaNodes } from "./numa.js";
-import { cpuModel, frequencyGovernor, hostname, kernelRelease, transparentHugePages } from "./system.js";
-import { container, virtualization } from "./virtualization.js";
+import {
+  container,
+  cpuModel,
+  frequencyGovernor,
+  hostname,
+  kernelRelease,
+  transparentHugePages,
+  virtualization,
+} from "./system.js";
+import { lastLevelCache, numaNodes } from "./topology.js";
 
 /** The host as the result document describes it. Never throws: what cannot be read is null or a stated fallback. */
 export function hostRecord(root = "/"): HostRecord {

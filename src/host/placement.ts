@@ -1,7 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import type { NumaChoice } from "../settings/kinds.js";
 import { allowedCpus, usableCpuCount } from "./cpus.js";
-import { cpusOfNode, numaNodeOfPciDevice, numaNodes } from "./numa.js";
+import { cpusOfNode, numaNodeOfPciDevice, numaNodes } from "./topology.js";
 
 /** Where workers run and their memory comes from. */
 export interface Placement {

@@ -1,7 +1,7 @@
 import type { DeviceFacts, LinkState, MeasureResult, NativeError } from "../native/contract.js";
 import type { Cell } from "../plan/cell.js";
 import type { PlannedCell } from "../plan/cells.js";
-import { linkLimitGBps } from "../results/link.js";
+import { linkLimitGBps } from "../results/device-facts.js";
 import type { CellResult, CellSamples, CellStats, ErrorRecord, Outcome } from "../results/schema.js";
 import { distribution, quantile, relativeHalfWidth } from "../stats/order-statistics.js";
 

@@ -1,12 +1,11 @@
-import { numaNodeOfPciDevice } from "../host/numa.js";
+import { numaNodeOfPciDevice } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
 import type { BuildInfo, LinkState } from "../native/contract.js";
 import { packageVersion } from "../package-facts.js";
 import { arenaKind } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
-import { cudaVersionName } from "../results/cuda-version.js";
+import { cudaVersionName, noticeOf } from "../results/device-facts.js";
 import { fingerprint } from "../results/fingerprint.js";
-import { noticeOf } from "../results/notice.js";
 import type { CellResult, DeviceRecord, ErrorRecord, HostRecord, ResultDocument } from "../results/schema.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { DeviceRun } from "./device-run.js";

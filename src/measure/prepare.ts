@@ -4,7 +4,7 @@ import { choosePlacement } from "../host/placement.js";
 import { type Backend, openBackend } from "../native/backend.js";
 import type { BuildInfo, DeviceFacts } from "../native/contract.js";
 import { loadAddon } from "../native/load.js";
-import type { FailedCandidate } from "../native/load-error.js";
+import type { FailedCandidate } from "../native/load-failure.js";
 import type { PlanFacts } from "../plan/facts.js";
 import { type Plan, plan } from "../plan/plan.js";
 import type { HostRecord } from "../results/schema.js";

@@ -3,6 +3,7 @@ import type { BackendChoice, BackendName } from "../settings/choices.js";
 import type { DriverFacts, NativeDriver, NativeError } from "./contract.js";
 import type { LoadedAddon } from "./load.js";
 
+/** A driver that is open and initialised, and the name of the backend that it is. */
 export interface Backend {
   name: BackendName;
   /** Path or name of the driver library. */
@@ -31,7 +32,7 @@ export async function openBackend(
   return "absence" in opened ? openEmulated(addon, emulatedLibraryPath, opened.absence) : opened;
 }
 
-/** The GPU, or why `auto` is to go without. */
+/** The GPU's driver, or why `auto` uses the emulated device instead. */
 async function openCudaOrSayWhyNot(
   choice: BackendChoice,
   addon: LoadedAddon["addon"],

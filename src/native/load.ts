@@ -2,33 +2,36 @@ import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { type AddonSource, type Candidate, candidates } from "./candidates.js";
 import type { NativeAddon } from "./contract.js";
-import { explainFailure, type Failure } from "./explain-failure.js";
-import { inspectBinary } from "./inspect-binary.js";
-import { type FailedCandidate, nothingLoads } from "./load-error.js";
+import {
+  explainFailure,
+  type FailedCandidate,
+  type Failure,
+  inspectBinary,
+  nothingLoads,
+  systemFacts,
+} from "./load-failure.js";
 import { type ProbeOutcome, probe } from "./probe.js";
-import { ProbeCache, probeKey } from "./probe-cache.js";
-import { systemFacts } from "./system-facts.js";
 
+/** The compiled module that is used, and where it comes from. */
 export interface LoadedAddon {
   addon: NativeAddon;
   path: string;
   source: AddonSource;
   /** The emulated driver that belongs to this build: it lies beside the addon. */
   emulatedLibraryPath: string;
-  /** Modules that come first, are there and do not load. */
+  /** Modules that are there and would come first, but do not load. */
   passedOver: FailedCandidate[];
 }
 
 /**
  * Loads the compiled module: the one that PINBENCH_ADDON names, else the first that loads of the local build, this
- * user's and the prebuilt one. What has not loaded on this machine before is tried in another process first, which a
- * bad one may crash. Throws an "unavailable" PinbenchError that says what was tried.
+ * user's and the prebuilt one. A module that has not loaded on this machine before is tried in another process first,
+ * since it might crash this one. Throws an "unavailable" PinbenchError that says what was tried.
  */
 export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedAddon {
-  const cache = new ProbeCache(environment);
   const failed: FailedCandidate[] = [];
   for (const candidate of candidates(environment)) {
-    const result = tryCandidate(candidate, cache);
+    const result = tryCandidate(candidate, environment);
     if ("addon" in result) {
       const passedOver = failed.filter(({ failure }) => failure.kind !== "missing");
       return { ...candidate, addon: result.addon, passedOver };
@@ -38,19 +41,17 @@ export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedA
   throw nothingLoads(failed, systemFacts().glibc);
 }
 
-function tryCandidate(candidate: Candidate, cache: ProbeCache): { addon: NativeAddon } | Failure {
+function tryCandidate(
+  candidate: Candidate,
+  environment: NodeJS.ProcessEnv,
+): { addon: NativeAddon } | Failure {
   const { path, emulatedLibraryPath } = candidate;
-  // Without it the module still serves a GPU.
+  // Where it is missing, the module still serves a GPU.
   const withEmulated = existsSync(emulatedLibraryPath);
   const defect = inspectBinary(path) ?? (withEmulated ? defectOfEmulated(emulatedLibraryPath) : null);
   if (defect !== null) return defect;
-  const key = probeKey(candidate);
-  const isKnown = cache.has(key);
-  if (!isKnown) {
-    const outcome = probe(candidate, withEmulated);
-    if (outcome.kind === "loads") cache.add(key);
-    else if (outcome.kind !== "untried") return explainFailure(outcome, systemFacts());
-  }
+  const outcome = probe(candidate, withEmulated, environment);
+  if (outcome.kind !== "loads" && outcome.kind !== "untried") return explainFailure(outcome, systemFacts());
   const opened = openAddon(path);
   return "addon" in opened ? opened : explainFailure(opened, systemFacts());
 }
@@ -60,7 +61,7 @@ function defectOfEmulated(path: string): Failure | null {
   return defect && { ...defect, reason: `of ${basename(path)} beside it: ${defect.reason}` };
 }
 
-/** Not by `require`, which runs a file as JavaScript whose name does not end in ".node". */
+/** By dlopen: `require` would run a file as JavaScript whose name does not end in ".node". */
 function openAddon(
   path: string,
 ): { addon: NativeAddon } | Extract<ProbeOutcome, { kind: "refused" | "foreign" }> {

@@ -1,16 +1,39 @@
-import type { Candidate } from "./candidates.js";
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Candidate, cacheFolder } from "./candidates.js";
 
 /** What became of loading a module in another process. */
 export type ProbeOutcome =
   | { kind: "loads" }
   /** Node or the system's linker refused it, in these words. */
   | { kind: "refused"; message: string }
+  /** It loaded, and is not pinbench's. */
   | { kind: "foreign" }
   | { kind: "crashed"; signal: NodeJS.Signals }
   | { kind: "ended"; exitCode: number | null }
   | { kind: "hung" }
   /** No process could be started to try it in. */
   | { kind: "untried" };
+
+/**
+ * Loads a module, and the emulated driver beside it if `withEmulated`, in another process, which a bad one may crash.
+ * One that has loaded before and has not changed since is known to load. Failures are tried again each time, since
+ * their cause may be gone.
+ */
+export function probe(
+  candidate: Candidate,
+  withEmulated: boolean,
+  environment: NodeJS.ProcessEnv,
+): ProbeOutcome {
+  const cache = cacheFolder(environment);
+  const file = cache === null ? null : join(cache, "loaded.json");
+  const key = keyOf(candidate);
+  const known = file === null ? [] : readKeys(file);
+  if (known.includes(key)) return { kind: "loads" };
+  const outcome = loadElsewhere(candidate, withEmulated);
+  if (outcome.kind === "loads" && file !== null) writeKeys(file, [key, ...known].slice(0, mostKept));
+  return outcome;
+}
 
 const hangMs = 30_000;
 
@@ -32,11 +55,10 @@ try {
   say({ kind: "refused", message: String(error && error.message) });
 }`;
 
-/** Loads a module, and the emulated driver beside it where there is one, in a process that may crash. */
-export function probe({ path, emulatedLibraryPath }: Candidate, withEmulated: boolean): ProbeOutcome {
+function loadElsewhere({ path, emulatedLibraryPath }: Candidate, withEmulated: boolean): ProbeOutcome {
   // Takes a while to load, and hardly any start needs it.
   const { spawnSync } = process.getBuiltinModule("node:child_process");
-  // Options of Node's that the user set for this process are not meant for that one.
+  // Node's options that the user set are meant for this process, not for that one.
   const { NODE_OPTIONS: _, ...env } = process.env;
   const args = ["-e", script, "--", path, ...(withEmulated ? [emulatedLibraryPath] : [])];
   const child = spawnSync(process.execPath, args, {
@@ -50,7 +72,45 @@ export function probe({ path, emulatedLibraryPath }: Candidate, withEmulated: bo
   if (lines.length === 0) return { kind: "untried" };
   if ((child.error as NodeJS.ErrnoException | undefined)?.code === "ETIMEDOUT") return { kind: "hung" };
   const outcome = lines.length > 1 ? (JSON.parse(lines.at(-1)!) as ProbeOutcome) : null;
-  // One that loads and then brings the process down at its end is no good either.
+  // A module that loads and then crashes the process as it ends is unusable, too.
   if (child.signal !== null) return { kind: "crashed", signal: child.signal };
   return outcome ?? { kind: "ended", exitCode: child.status };
+}
+
+/** With another version of the C library, the system's linker is another file. */
+const linker = "/lib64/ld-linux-x86-64.so.2";
+
+/** Names a module and all that decides whether it loads: the files as they are, Node, and the C library. */
+function keyOf({ path, emulatedLibraryPath }: Candidate): string {
+  const files = [path, emulatedLibraryPath, process.execPath, linker];
+  return [process.version, process.arch, ...files.map(identityOf)].join(" ");
+}
+
+/** Changes with the file; a time, too, since a file can be overwritten in place by one of the same size. */
+function identityOf(path: string): string {
+  const info = statSync(path, { throwIfNoEntry: false });
+  return info === undefined ? "-" : `${path}:${info.ino}:${info.size}:${info.mtimeMs}`;
+}
+
+const mostKept = 32;
+
+function readKeys(file: string): string[] {
+  try {
+    const kept: unknown = JSON.parse(readFileSync(file, "utf8"));
+    return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
+  } catch {
+    return [];
+  }
+}
+
+/** A convenience: where nothing can be written, in a home that is read-only or full, nothing is kept. */
+function writeKeys(file: string, keys: readonly string[]): void {
+  const fresh = `${file}.${process.pid}`;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(fresh, JSON.stringify(keys), { mode: 0o600 });
+    renameSync(fresh, file);
+  } catch {
+    // Then the next start tries the module again.
+  }
 }

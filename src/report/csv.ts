@@ -1,4 +1,4 @@
-import { noticeOf } from "../results/notice.js";
+import { noticeOf } from "../results/device-facts.js";
 import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
 
 type Value = string | number | null;

@@ -7,6 +7,12 @@ import type { Fact } from "./report-parts.js";
 import { factLines, joinBlocks } from "./terminal-text.js";
 import { counted } from "./wording.js";
 
+/** What `--dry-run --json` prints: the plan with all that it was made from. */
+export function planDocument({ settings, ...plan }: Plan): Record<string, unknown> {
+  const { stagingChunkBytes: chunkBytes, stagingSlots: slots, verify, seed } = settings;
+  return { ...plan, staging: { chunkBytes, slots }, verify, seed, settings };
+}
+
 /** What `--dry-run` prints: the cells of the plan by axis, the memory that they need and the estimated time. */
 export function planReport(plan: Plan, devices: readonly DeviceFacts[], chalk: ChalkInstance): string {
   return joinBlocks([

@@ -1,4 +1,4 @@
-import { noticeOf } from "../results/notice.js";
+import { noticeOf } from "../results/device-facts.js";
 import type { CellResult, DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";

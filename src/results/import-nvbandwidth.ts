@@ -4,21 +4,24 @@ import {
   bufferSizeOf,
   cudaVersionOf,
   devicesOf,
+  type LeftOut,
   mayHaveHugePages,
+  type NvbandwidthFigure,
   nvbandwidthVersion,
-} from "./nvbandwidth-facts.js";
-import { parseNvbandwidth } from "./nvbandwidth-json.js";
-import { type LeftOut, type NvbandwidthFigure, readFigures } from "./nvbandwidth-tests.js";
+  parseNvbandwidth,
+  readFigures,
+} from "./nvbandwidth-file.js";
 import type { CellResult, ResultDocument } from "./schema.js";
 
 const hugePagesUnknown = "nvbandwidth does not record whether -H gave host memory huge pages";
 
-/** What names a cell, and is compared. */
+/** The parameters that make up a cell's id; a comparison joins cells by it. */
 export type CellParameters = Pick<
   CellResult,
   "device" | "direction" | "memory" | "sizeBytes" | "workers" | "mode" | "timer" | "cache"
 >;
 
+/** What the file of nvbandwidth does not say, and what the document is to name. */
 export interface ImportOptions {
   /** What messages call the file, a path as a rule. */
   path: string;
@@ -30,14 +33,15 @@ export interface ImportOptions {
   bufferSizeBytes: number | null;
   runId: string;
   pinbenchVersion: string;
-  /** cellId of src/plan, which stands beside this layer: the ids are what a comparison joins on. */
+  /** cellId() of src/plan, passed in since this folder may not import from there. */
   cellId: (cell: CellParameters) => string;
 }
 
+/** The result document of an import, and what is to be told about it. */
 export interface Imported {
   document: ResultDocument;
   bufferSizeBytes: number;
-  /** The buffer size is the default of nvbandwidth's version, recorded and stated nowhere. */
+  /** The file does not say the size and nobody stated it: it is the default of nvbandwidth's version. */
   isBufferSizeAssumed: boolean;
   leftOut: LeftOut[];
 }

@@ -48,7 +48,7 @@ function checkVersion(value: unknown, name: string): void {
   }
 }
 
-/** What the shape cannot say: ids are unique, and a cell's figures are those of its samples. */
+/** Checks what the zod schema cannot: ids are unique, and a cell has the samples that its figures need. */
 function checkCells({ cells }: ResultDocument, name: string): void {
   const ids = new Set<string>();
   for (const cell of cells) {
@@ -63,7 +63,7 @@ function checkCells({ cells }: ResultDocument, name: string): void {
   }
 }
 
-/** What a cell has or lacks, as in "no samples of"; null for nothing. */
+/** What is wrong with a cell, worded to go before "the cell …", such as "no samples of"; null for nothing. */
 function faultOf({ outcome, samples, stats }: CellResult): string | null {
   const ragged = samples.find(
     ({ startNs, durationNs, round }) =>

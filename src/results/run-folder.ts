@@ -1,11 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { readdir, rm, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { errorCode, PinbenchError } from "../errors.js";
 import { readTextFile } from "../text-file.js";
-import { makeFolder, removeEmptyFolders } from "./make-folder.js";
-import { cannotWrite } from "./output-error.js";
+import { cannotWrite } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
 
 /**
@@ -33,7 +32,7 @@ export async function listRuns(folder: string): Promise<string[]> {
       cause,
     });
   });
-  // A fifo would be waited for without end.
+  // Reading a fifo would wait without end.
   const names = entries.filter((entry) => entry.isFile() || entry.isSymbolicLink()).map(({ name }) => name);
   const runs = names.includes(listName)
     ? await readList(join(folder, listName))
@@ -105,6 +104,7 @@ async function writeRuns(folder: string, texts: readonly string[]): Promise<void
   }
 }
 
+/** The "output" error for a folder that was to be empty and is not. */
 export function notEmpty(folder: string): PinbenchError {
   return new PinbenchError("output", `${folder} is there already and is not empty.`, {
     hint: `Choose a new folder; \`pinbench check --baseline ${folder} --update\` replaces a baseline.`,
@@ -133,5 +133,40 @@ async function orReport<T>(path: string, work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     throw cannotWrite(path, error);
+  }
+}
+
+/**
+ * Makes a folder and those above it that are not there; returns the ones it made, outer first. Rejects with the file
+ * system's error, having made none. (Node's own recursive mkdir never ends where a folder cannot be made in one that
+ * is there because of ENOENT, as in /proc.)
+ */
+export async function makeFolder(path: string): Promise<string[]> {
+  try {
+    await mkdir(path);
+    return [path];
+  } catch (error) {
+    if (errorCode(error) === "EEXIST" && (await stat(path)).isDirectory()) return [];
+    if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
+    const above = await makeFolder(dirname(path));
+    if (above.length === 0) throw error;
+    try {
+      await mkdir(path);
+    } catch (error) {
+      await removeEmptyFolders(above);
+      throw error;
+    }
+    return [...above, path];
+  }
+}
+
+/** Removes what makeFolder() made, as far as it is empty: somebody else may have come to use a folder. */
+export async function removeEmptyFolders(made: readonly string[]): Promise<void> {
+  for (const folder of made.toReversed()) {
+    const isRemoved = await rmdir(folder).then(
+      () => true,
+      () => false,
+    );
+    if (!isRemoved) return;
   }
 }

@@ -1,16 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { access, open, rename, rm, stat } from "node:fs/promises";
-import { dirname } from "node:path";
-import { PinbenchError } from "../errors.js";
-import { cannotWrite, unwritable } from "./output-error.js";
-import { resolveTarget } from "./output-target.js";
-import { writeToStream } from "./stream-target.js";
+import { access, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { errorCode, PinbenchError } from "../errors.js";
+import { cannotWrite, inheritedDescriptor, unwritable, writeToStream } from "./output-stream.js";
 
 /**
  * Result files. A FILE is only ever replaced whole: text goes to a temporary file beside it, is synchronised to
- * disk, and is renamed over it. While a run goes on its rounds are in FILE.partial. Where FILE is a symbolic link
- * all of this happens beside the file that it leads to, and the link stays. What is no regular file (a fifo,
+ * disk, and is renamed over it. During a run the rounds that are done are in FILE.partial. Where FILE is a symbolic
+ * link all of this happens beside the file that it leads to, and the link stays. What is no regular file (a fifo,
  * /dev/stdout) is written to directly, once, at the end.
  *
  * Every function rejects with one PinbenchError (output) that names the path as it was given, or its FILE.partial.
@@ -68,7 +66,7 @@ export async function finalize(path: string, text: string): Promise<void> {
   });
 }
 
-/** FILE is written: what stays beside it (a folder of that name is none of ours) is no failure. */
+/** No failure if it stays: FILE is written, and a folder of that name is not pinbench's. */
 async function removePartial(path: string): Promise<void> {
   await rm(path, { force: true }).catch(() => undefined);
 }
@@ -78,6 +76,10 @@ async function isFolder(path: string): Promise<boolean> {
   return info?.isDirectory() ?? false;
 }
 
+/**
+ * Not by write-file-atomic: where the disk has room for a part of the text alone, version 7 puts that part in the
+ * file's place and reports success, and two containers with equal process ids write to one temporary file.
+ */
 async function replaceFile(path: string, text: string, existing: Stats | null): Promise<void> {
   const temporary = temporaryName(path);
   try {
@@ -118,5 +120,56 @@ async function reportingAs(path: string, work: () => Promise<void>): Promise<voi
     await work();
   } catch (error) {
     throw error instanceof PinbenchError ? error : cannotWrite(path, error);
+  }
+}
+
+/** What an output path leads to. */
+type OutputTarget =
+  | { kind: "stream"; path: string }
+  | { kind: "directory"; path: string }
+  /** `path` is free of symbolic links; `existing` is null where the file is not there yet. */
+  | { kind: "file"; path: string; existing: Stats | null };
+
+const mostLinks = 40;
+
+/** Follows `path`, also through a link whose target does not exist yet. Rejects with the file system's error. */
+async function resolveTarget(path: string): Promise<OutputTarget> {
+  if (inheritedDescriptor(path) !== null) {
+    return { kind: "stream", path };
+  }
+  const existing = await orNullIfMissing(stat(path));
+  if (existing === null) {
+    return { kind: "file", path: await resolveMissing(path, mostLinks), existing };
+  }
+  if (existing.isFile()) {
+    return { kind: "file", path: await realpath(path), existing };
+  }
+  return { kind: existing.isDirectory() ? "directory" : "stream", path };
+}
+
+/** Where a file would come to be if `path` were opened for writing. */
+async function resolveMissing(path: string, linksLeft: number): Promise<string> {
+  const folder = await realpath(dirname(resolve(path)));
+  const inFolder = join(folder, basename(path));
+  const link = await readlink(inFolder).catch((error: unknown) => {
+    if (errorCode(error) === "EINVAL" || errorCode(error) === "ENOENT") {
+      return null;
+    }
+    throw error;
+  });
+  if (link === null || linksLeft === 0) {
+    return inFolder;
+  }
+  return resolveMissing(resolve(folder, link), linksLeft - 1);
+}
+
+async function orNullIfMissing<T>(promise: Promise<T>): Promise<T | null> {
+  try {
+    return await promise;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") {
+      return null;
+    }
+    throw error;
   }
 }

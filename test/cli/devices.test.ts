@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DevicesReport } from "../../src/report/devices-report.js";
-import { emulatedNotice } from "../../src/results/notice.js";
+import { emulatedNotice } from "../../src/results/device-facts.js";
 import { measureSmall, runCli, runSmall } from "../helpers/run-cli.js";
 
 const twoDevices = { PINBENCH_EMULATED_DEVICES: "2", PINBENCH_EMULATED_MEMORY: "2GiB" };

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { emulatedNotice } from "../../src/results/notice.js";
+import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
 import { runSmall, small, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
-import { emulatedNotice } from "../../src/results/notice.js";
+import { emulatedNotice } from "../../src/results/device-facts.js";
 import { measureSmall, pinbench, runCli, runSmall, small, start } from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 

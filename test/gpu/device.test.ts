@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { linkLimitGBps } from "../../src/results/link.js";
+import { linkLimitGBps } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { KiB, MiB, openTestBackend, openTestSession, requestOf, useSession } from "./session.js";

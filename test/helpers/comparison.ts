@@ -1,7 +1,7 @@
 import type { CellChange, CellComparison, Comparison, Verdict } from "../../src/compare/comparison.js";
 import { verdicts } from "../../src/compare/comparison.js";
 import { type Cell, cellId } from "../../src/plan/cell.js";
-import { noticeOf } from "../../src/results/notice.js";
+import { noticeOf } from "../../src/results/device-facts.js";
 import { MiB } from "./result-document.js";
 
 /** Builds valid comparisons by parts: each part has sensible defaults, a test gives what it is about. */

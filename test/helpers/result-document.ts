@@ -1,7 +1,6 @@
 import { type Cell, cellId } from "../../src/plan/cell.js";
+import { linkLimitGBps, noticeOf } from "../../src/results/device-facts.js";
 import { fingerprint } from "../../src/results/fingerprint.js";
-import { linkLimitGBps } from "../../src/results/link.js";
-import { noticeOf } from "../../src/results/notice.js";
 import type {
   CellResult,
   CellSamples,

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { hostRecord } from "../../src/host/host-record.js";
-import { cpuModel, frequencyGovernor, kernelRelease, transparentHugePages } from "../../src/host/system.js";
-import { container, virtualization } from "../../src/host/virtualization.js";
+import {
+  container,
+  cpuModel,
+  frequencyGovernor,
+  kernelRelease,
+  transparentHugePages,
+  virtualization,
+} from "../../src/host/system.js";
 import { resultSchema } from "../../src/results/schema.js";
 import { fixtureRoot } from "./support.js";
 

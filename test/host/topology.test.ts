@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lastLevelCache } from "../../src/host/caches.js";
-import { cpusOfNode, numaNodeOfPciDevice, numaNodes } from "../../src/host/numa.js";
+import { cpusOfNode, lastLevelCache, numaNodeOfPciDevice, numaNodes } from "../../src/host/topology.js";
 import { fixtureRoot } from "./support.js";
 
 const MiB = 1024 * 1024;

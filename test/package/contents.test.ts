@@ -35,6 +35,11 @@ describe("the package", () => {
     }
   });
 
+  it("is for the systems alone that what is compiled runs on", () => {
+    const { os, cpu, libc } = JSON.parse(readFileSync(inPackage("package.json"), "utf8"));
+    expect({ os, cpu, libc }).toEqual({ os: ["linux"], cpu: ["x64"], libc: ["glibc"] });
+  });
+
   it("has its kernels in what is compiled", () => {
     const program = inPackage("bin/pinbench.js");
     const { stdout } = spawnSync(process.execPath, [program, "--version", "--json"], { encoding: "utf8" });

@@ -8,7 +8,7 @@ import {
   renderReport,
   reportFormats,
 } from "../../src/report/result-formats.js";
-import { emulatedNotice } from "../../src/results/notice.js";
+import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
 import {
   buildCell,

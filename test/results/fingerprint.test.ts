@@ -66,4 +66,13 @@ describe("fingerprint", () => {
     });
     expect(found).toMatchObject({ linkUnderLoad: null, usableCpus: "16, quota 4" });
   });
+
+  it("has null for the links of two devices of which one is not known", () => {
+    for (const devices of [
+      [buildDevice(), buildDevice({ ordinal: 1, link: null })],
+      [buildDevice({ link: null }), buildDevice({ ordinal: 1 })],
+    ]) {
+      expect(fingerprint({ ...parts, devices })).toMatchObject({ linkUnderLoad: null, gpuCount: "2" });
+    }
+  });
 });

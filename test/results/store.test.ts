@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { constants } from "node:fs";
 import {
   chmod,
@@ -131,6 +131,26 @@ describe("finalize", () => {
     expect(await readFile(inFolder("result.json"), "utf8")).toBe("done");
     expect((await readdir(folder)).sort()).toEqual(["result.json", "result.json.partial"]);
   });
+
+  it.skipIf(spawnSync("prlimit", ["--version"]).status !== 0)(
+    "leaves FILE as it was where only a part of the text finds room",
+    async () => {
+      await writeFile(inFolder("result.json"), "before");
+      // As on a disk that fills: the first write takes what fits, and the next one fails.
+      const limit = (bytes: string) => execFileSync("prlimit", [`--pid=${process.pid}`, `--fsize=${bytes}:`]);
+      limit("8192");
+      try {
+        await expect(finalize(inFolder("result.json"), "0123456789".repeat(5000))).rejects.toMatchObject({
+          kind: "output",
+          message: expect.stringMatching(/result\.json: it would be larger than a file may be\.$/),
+        });
+      } finally {
+        limit("unlimited");
+      }
+      expect(await readdir(folder)).toEqual(["result.json"]);
+      expect(await readFile(inFolder("result.json"), "utf8")).toBe("before");
+    },
+  );
 
   it("replaces rather than overwrites: who has FILE open keeps reading the old one", async () => {
     await writeFile(inFolder("result.json"), "before");

@@ -1,11 +1,159 @@
 import type { Command } from "commander";
-import { bashScript } from "./bash.js";
-import { fishScript } from "./fish.js";
-import { commandTree } from "./tree.js";
-import { zshScript } from "./zsh.js";
+import { allCommands, type CommandNode, commandTree, type Flag } from "./command-tree.js";
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
-export function completionScript(shell: keyof typeof scripts, program: Command): string {
+export type Shell = keyof typeof scripts;
+
+/** The script that completes the program's commands, flags and values in a shell. */
+export function completionScript(shell: Shell, program: Command): string {
   return scripts[shell](commandTree(program));
+}
+
+const bashKey = ({ path }: CommandNode) => path.map((name) => `/${name}`).join("");
+
+/** Words for `compgen -W`; they hold no characters that bash would take for its own. */
+const bashWords = (node: CommandNode) =>
+  [
+    ...node.commands.map(({ path }) => path.at(-1)!),
+    ...node.words,
+    ...node.flags.flatMap(({ names }) => names),
+  ].join(" ");
+
+/** For bash 4 and newer, without the package bash-completion. */
+function bashScript(root: CommandNode): string {
+  const nodes = allCommands(root);
+  const subcommands = nodes.filter(({ path }) => path.length > 0).map((node) => `"${bashKey(node)}"`);
+  const values = nodes.flatMap((node) => node.flags.flatMap((flag) => bashValueCases(bashKey(node), flag)));
+  return `# Completes pinbench in bash: eval "$(pinbench completion bash)"
+_pinbench() {
+  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} command="" words="" word i
+  # bash takes "=" for a word of its own.
+  if [[ $current == "=" ]]; then current=""; elif [[ $previous == "=" ]]; then previous=\${COMP_WORDS[COMP_CWORD-2]}; fi
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    word=\${COMP_WORDS[i]}
+    case "$command/$word" in
+      ${subcommands.join(" | ")}) command+="/$word" ;;
+    esac
+  done
+  COMPREPLY=()
+  case "$command $previous" in
+${values.map((line) => `    ${line}\n`).join("")}  esac
+  case "$command" in
+${nodes.map((node) => `    "${bashKey(node)}") words="${bashWords(node)}" ;;\n`).join("")}  esac
+  case "$command" in
+    ${bashFilesCase(nodes)}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -F _pinbench pinbench
+`;
+}
+
+function bashValueCases(command: string, { names, value }: Flag): string[] {
+  if (value === null) return [];
+  const pattern = names.map((name) => `"${command} ${name}"`).join(" | ");
+  if (value.choices.length > 0) {
+    return [`${pattern}) COMPREPLY=($(compgen -W "${value.choices.join(" ")}" -- "$current")); return ;;`];
+  }
+  return [value.isFile ? `${pattern}) compopt -o default; return ;;` : `${pattern}) return ;;`];
+}
+
+/** Commands that take files offer flags only once a dash was typed. */
+function bashFilesCase(nodes: CommandNode[]): string {
+  const withFiles = nodes.filter(({ takesFiles }) => takesFiles).map((node) => `"${bashKey(node)}"`);
+  if (withFiles.length === 0) return "*) ;;";
+  return `${withFiles.join(" | ")}) if [[ $current != -* ]]; then compopt -o default; return; fi ;;`;
+}
+
+/** Inside single quotes, and inside the brackets and between the colons of _arguments. */
+const zshQuoted = (text: string) => text.replaceAll("'", "'\\''");
+const zshEscaped = (text: string) => zshQuoted(text.replaceAll(/[\\[\]:]/g, (sign) => `\\${sign}`));
+
+const zshFunctionName = ({ path }: CommandNode) => ["_pinbench", ...path].join("_");
+
+/** A function for each command, with the descriptions that the help has. */
+function zshScript(root: CommandNode): string {
+  return `#compdef pinbench
+# Completes pinbench in zsh: eval "$(pinbench completion zsh)" after compinit
+${zshFunction(root)}compdef _pinbench pinbench
+`;
+}
+
+function zshFunction(node: CommandNode): string {
+  const specs = node.flags.map(zshFlag);
+  if (node.commands.length === 0) {
+    if (node.words.length > 0) specs.push(`'1:argument:(${node.words.join(" ")})'`);
+    if (node.takesFiles) specs.push("'*:file:_files'");
+    return `${zshFunctionName(node)}() {
+  _arguments ${specs.join(" \\\n    ")}
+}
+`;
+  }
+  const names = node.commands.map(
+    ({ path, description }) => `'${zshEscaped(path.at(-1)!)}:${zshQuoted(description)}'`,
+  );
+  const branches = node.commands.map((one) => `        ${one.path.at(-1)}) ${zshFunctionName(one)} ;;\n`);
+  return `${node.commands.map(zshFunction).join("")}${zshFunctionName(node)}() {
+  local curcontext=$curcontext state line
+  local -a commands=(${names.join(" ")})
+  _arguments -C ${[...specs, "'1: :->command'", "'*:: :->rest'"].join(" \\\n    ")}
+  case $state in
+    command) _describe command commands ;;
+    rest)
+      case $line[1] in
+${branches.join("")}      esac ;;
+  esac
+}
+`;
+}
+
+function zshFlag({ names, description, isRepeatable, value }: Flag): string {
+  const action = value === null ? "" : `:${zshEscaped(value.name)}:${zshAction(value)}`;
+  const text = `[${zshEscaped(description)}]${action}`;
+  if (isRepeatable) return `'*${names.at(-1)}${text}'`;
+  if (names.length === 1) return `'${names[0]}${text}'`;
+  return `'(${names.join(" ")})'{${names.join(",")}}'${text}'`;
+}
+
+function zshAction({ choices, isFile }: NonNullable<Flag["value"]>): string {
+  if (choices.length > 0) return `(${choices.join(" ")})`;
+  return isFile ? "_files" : " ";
+}
+
+const fishQuoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+
+/** One line for each command and flag, each under the condition that its command was typed. */
+function fishScript(root: CommandNode): string {
+  const lines = [
+    "# Completes pinbench in fish: pinbench completion fish > ~/.config/fish/completions/pinbench.fish",
+    "complete -c pinbench -f",
+  ];
+  for (const node of allCommands(root)) {
+    const condition = fishCondition(node);
+    for (const { path, description } of node.commands) {
+      lines.push(`complete -c pinbench -n ${condition} -a ${path.at(-1)} -d ${fishQuoted(description)}`);
+    }
+    if (node.words.length > 0)
+      lines.push(`complete -c pinbench -n ${condition} -a ${fishQuoted(node.words.join(" "))}`);
+    if (node.takesFiles) lines.push(`complete -c pinbench -n ${condition} -F`);
+    for (const flag of node.flags) lines.push(`complete -c pinbench -n ${condition} ${fishFlag(flag)}`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function fishCondition({ path, commands }: CommandNode): string {
+  const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`);
+  // Its own commands, once typed, have flags of their own.
+  const names = commands.map((one) => one.path.at(-1));
+  if (names.length > 0) seen.push(`not __fish_seen_subcommand_from ${names.join(" ")}`);
+  return fishQuoted(seen.join("; and ") || "true");
+}
+
+function fishFlag({ names, description, value }: Flag): string {
+  const parts = names.map((name) => (name.startsWith("--") ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
+  if (value?.isFile) parts.push("-r -F");
+  else if (value !== null) parts.push("-x");
+  if (value !== null && value.choices.length > 0) parts.push(`-a ${fishQuoted(value.choices.join(" "))}`);
+  return [...parts, `-d ${fishQuoted(description)}`].join(" ");
 }

@@ -1,5 +1,5 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
-import { noticeOf } from "../../results/notice.js";
+import { noticeOf } from "../../results/device-facts.js";
 import { formatChange, formatGBps, formatMicroseconds } from "../format-number.js";
 import { directionName } from "../wording.js";
 

@@ -5,7 +5,7 @@ import {
   githubReport,
   githubStepSummary,
 } from "../../../src/report/comparison/github.js";
-import { emulatedNotice } from "../../../src/results/notice.js";
+import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   buildCellComparison,
   buildCellComparisons,

@@ -7,7 +7,7 @@ import {
   comparisonTable,
   renderComparison,
 } from "../../../src/report/comparison/render-comparison.js";
-import { emulatedNotice } from "../../../src/results/notice.js";
+import { emulatedNotice } from "../../../src/results/device-facts.js";
 import { comparisonFormats } from "../../../src/settings/choices.js";
 import {
   buildCellComparison,

@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { benchmarkActionReport, bmfReport } from "../../../src/report/comparison/trackers.js";
-import { emulatedNotice } from "../../../src/results/notice.js";
+import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   buildCellComparison,
   buildComparison,

@@ -2,14 +2,15 @@ import { write } from "node:fs";
 import { open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { errorCode } from "../errors.js";
+import { errorCode, PinbenchError } from "../errors.js";
+import { fileErrorReason } from "../text-file.js";
 
 const writeDescriptor = promisify(write);
 const retryMs = 2;
 
 /**
  * Writes all of `text` to something that is no regular file: a fifo, a terminal, or a descriptor of this process
- * under its path. A reader that has closed its end wanted no more, which is no error.
+ * under its path. That a reader has closed its end early is no error. Rejects with the file system's error.
  */
 export async function writeToStream(path: string, text: string): Promise<void> {
   const bytes = Buffer.from(text);
@@ -33,8 +34,8 @@ export async function writeToStream(path: string, text: string): Promise<void> {
 }
 
 /**
- * The descriptor that paths such as /dev/stdout and /dev/fd/3 stand for; null for any other path. It is written
- * to as it is: opening the path again fails on a socket and starts at the top of a redirected file.
+ * The descriptor that paths such as /dev/stdout and /dev/fd/3 stand for; null for any other path. Text is written
+ * to it as it is: opening the path again fails on a socket and starts at the top of a redirected file.
  */
 export function inheritedDescriptor(path: string): number | null {
   if (path === "/dev/stdout") {
@@ -61,4 +62,25 @@ async function writeAll(descriptor: number, bytes: Buffer): Promise<void> {
       await sleep(retryMs);
     }
   }
+}
+
+/** What a failed write may meet beside what any file may. */
+const reasons: Readonly<Record<string, string>> = {
+  EROFS: "the file system is read-only",
+  ENOENT: "its folder does not exist",
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  EFBIG: "it would be larger than a file may be",
+  ENXIO: "nothing reads from it",
+};
+
+/** One sentence on why `path` cannot be written, from an error of the file system. */
+export function cannotWrite(path: string, cause: unknown): PinbenchError {
+  return unwritable(path, fileErrorReason(cause, reasons), cause);
+}
+
+/** The error for `path`, of kind "output", with the reason as a clause without a full stop. */
+export function unwritable(path: string, reason: string, cause?: unknown): PinbenchError {
+  const hint = "Choose another path to write to.";
+  return new PinbenchError("output", `cannot write ${path}: ${reason}.`, { hint, cause });
 }

@@ -1,3 +1,18 @@
+import type { ResultDocument } from "./schema.js";
+
+/** What every output with figures of the emulated device says. */
+export const emulatedNotice = "emulated device: figures describe this machine's memory, not a GPU";
+
+/** The notice that a result of this backend carries; null where its figures are a GPU's. */
+export function noticeOf(backend: ResultDocument["backend"]): string | null {
+  return backend === "emulated" ? emulatedNotice : null;
+}
+
+/** The name of a version as cuDriverGetVersion counts: 13000 is "13.0". */
+export function cudaVersionName(version: number): string {
+  return `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
+}
+
 interface LinkEncoding {
   gigatransfersPerSecond: number;
   /** Payload bits over transmitted bits on the wire. */

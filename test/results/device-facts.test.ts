@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { linkLimitGBps } from "../../src/results/link.js";
+import { linkLimitGBps } from "../../src/results/device-facts.js";
 
 describe("linkLimitGBps", () => {
   it.each([

@@ -1,6 +1,6 @@
 import type { Command, Option } from "commander";
 
-/** What a shell can complete, as commander knows it: scripts made from this never lag behind the commands. */
+/** A command as a shell completes it. Read from commander's definitions, so the scripts have every command and flag. */
 export interface CommandNode {
   /** Names from the program down, such as ["import", "nvbandwidth"]; empty for the program itself. */
   path: string[];
@@ -12,6 +12,7 @@ export interface CommandNode {
   words: readonly string[];
 }
 
+/** A flag as a shell completes it. */
 export interface Flag {
   names: string[];
   description: string;
@@ -20,6 +21,7 @@ export interface Flag {
   value: { choices: readonly string[]; isFile: boolean; name: string } | null;
 }
 
+/** The completions of a command, which has the names `path` below the program, and of all commands below it. */
 export function commandTree(command: Command, path: string[] = []): CommandNode {
   const help = command.createHelp();
   const [argument] = command.registeredArguments;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { explainFailure, type Failure } from "../../src/native/explain-failure.js";
-import { nothingLoads } from "../../src/native/load-error.js";
+import { explainFailure, type Failure, nothingLoads } from "../../src/native/load-failure.js";
 
 const old = { glibc: "2.27" };
 const musl = { glibc: null };

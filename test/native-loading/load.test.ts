@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -126,6 +126,14 @@ describe.skipIf(spawnSync("g++", ["--version"]).status !== 0)("a module that mis
     compile(`#include <cstdlib>\n__attribute__((constructor)) static void begin() { ${statement} }`);
     // AddressSanitizer, where the tests run under it, ends a process of its own accord.
     expect(refusal().message).toMatch(reason);
+  });
+
+  it("is refused each time, not remembered as one that loads", () => {
+    compile("#include <cstdlib>\n__attribute__((constructor)) static void begin() { std::abort(); }");
+    expect(refusal().message).toContain("SIGABRT");
+    // Were it remembered, the second attempt would end this very process.
+    expect(existsSync(join(folder, "cache/pinbench/loaded.json"))).toBe(false);
+    expect(refusal().message).toContain("SIGABRT");
   });
 
   it("is told from pinbench's own", () => {

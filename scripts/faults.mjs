@@ -1,0 +1,153 @@
+// `node scripts/faults.mjs [--only TEXT]`: puts the faults of test/faults.json into the code, one at a time, and tells
+// which of them a test notices. Exit code 0 only if all are noticed.
+//
+// A fault replaces `find`, which must stand in `file` exactly once, by `replace`; `test` is the command that must fail
+// then, and `what` says in one line what is wrong. `--only` takes the faults that have TEXT in one of these. dist is
+// compiled anew for a fault in src/; a command that needs other code compiled builds that itself.
+import { spawn, spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { ensureBuilt } from "./lib/build.mjs";
+import { main, ScriptError } from "./lib/process.mjs";
+import { inRoot, root } from "./lib/project.mjs";
+
+/** A test that runs longer hangs, which is a way of noticing, too. */
+const hangMs = 30 * 60_000;
+
+const shownLines = 20;
+
+/** Puts the faulty file back as it was; null while no fault is in. */
+let takeOut = null;
+/** The test that is running; it has a process group of its own, so that all of it can be ended. */
+let child = null;
+let isInterrupted = false;
+
+function restore() {
+  takeOut?.();
+  takeOut = null;
+}
+
+function interrupt() {
+  restore();
+  try {
+    if (child !== null) process.kill(-child.pid, isInterrupted ? "SIGKILL" : "SIGTERM");
+  } catch {
+    // It has ended.
+  }
+  if (isInterrupted) process.exit(130);
+  isInterrupted = true;
+}
+
+function readFaults(only) {
+  const faults = JSON.parse(readFileSync(inRoot("test/faults.json"), "utf8"));
+  const keys = ["file", "find", "replace", "test", "what"];
+  for (const [i, fault] of faults.entries()) {
+    const missing = keys.find((key) => typeof fault[key] !== "string");
+    if (missing !== undefined) throw new ScriptError(`Fault ${i + 1} of test/faults.json has no ${missing}.`);
+  }
+  return faults.filter((fault) => keys.some((key) => fault[key].includes(only)));
+}
+
+function requireCleanTree() {
+  const { status, stdout } = spawnSync("git", ["status", "--porcelain"], { cwd: root, encoding: "utf8" });
+  if (status !== 0 || stdout !== "") {
+    throw new ScriptError("Faults are put into a clean working tree alone: commit or stash what is there.");
+  }
+}
+
+/** What is wrong with the fault itself; null once it is in the file. */
+function putIn({ file, find, replace }) {
+  let text;
+  try {
+    text = readFileSync(inRoot(file), "utf8");
+  } catch (error) {
+    return error.code;
+  }
+  const parts = text.split(find);
+  if (parts.length !== 2) return `the text is there ${parts.length - 1} times`;
+  takeOut = () => writeFileSync(inRoot(file), text);
+  writeFileSync(inRoot(file), parts.join(replace));
+  return null;
+}
+
+/** Compiles what has changed; false where it does not compile, which leaves dist as it was. */
+async function compiles() {
+  try {
+    await ensureBuilt({ quiet: true });
+    return true;
+  } catch (error) {
+    if (error instanceof ScriptError) return false;
+    throw error;
+  }
+}
+
+/** Runs a command of a fault; `output` is the end of what it printed. */
+function runTest(command) {
+  return new Promise((resolve, reject) => {
+    // Ctrl-C came while the fault was being compiled.
+    if (isInterrupted) return resolve({ passes: false, output: "" });
+    const printed = [];
+    child = spawn("sh", ["-c", command], { cwd: root, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => printed.push(chunk));
+    const hangs = setTimeout(() => process.kill(-child.pid, "SIGKILL"), hangMs);
+    child.on("error", reject);
+    child.on("close", (code) => {
+      clearTimeout(hangs);
+      child = null;
+      const lines = Buffer.concat(printed).toString().trimEnd().split("\n");
+      resolve({ passes: code === 0, output: lines.slice(-shownLines).join("\n") });
+    });
+  });
+}
+
+/** One word or two on a fault, and more where it was not noticed. */
+async function tryFault(fault, failing) {
+  if (failing.has(fault.test)) return ["TEST FAILS WITHOUT IT", failing.get(fault.test)];
+  const reason = putIn(fault);
+  if (reason !== null) return ["DOES NOT APPLY", reason];
+  try {
+    const isCompiled = !fault.file.startsWith("src/") || (await compiles());
+    const { passes } = await runTest(fault.test);
+    if (!passes) return ["noticed", ""];
+    return ["NOT NOTICED", isCompiled ? fault.test : `${fault.test} (and it does not compile)`];
+  } finally {
+    restore();
+  }
+}
+
+async function tryAll(faults) {
+  await ensureBuilt({ quiet: true });
+  /** Commands that fail as it is, with the end of what they print: they would notice any fault. */
+  const failing = new Map();
+  for (const command of new Set(faults.map(({ test }) => test))) {
+    const { passes, output } = await runTest(command);
+    if (isInterrupted) return;
+    if (!passes) failing.set(command, `${command}\n${output}`);
+  }
+  let noticed = 0;
+  for (const fault of faults) {
+    const [verdict, more] = await tryFault(fault, failing);
+    if (isInterrupted) return;
+    if (verdict === "noticed") ++noticed;
+    console.log(`${verdict.padEnd(11)}  ${fault.file}: ${fault.what}${more === "" ? "" : `\n  ${more}`}`);
+  }
+  console.log(`${noticed} of ${faults.length} faults were noticed`);
+  if (noticed < faults.length) process.exitCode = 1;
+}
+
+await main(async () => {
+  const { values } = parseArgs({ options: { only: { type: "string", default: "" } } });
+  const faults = readFaults(values.only);
+  if (faults.length === 0) throw new ScriptError(`No fault of test/faults.json has ${values.only} in it.`);
+  requireCleanTree();
+  process.on("exit", restore);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, interrupt);
+  try {
+    await tryAll(faults);
+  } finally {
+    restore();
+    // dist as the source is, also after Ctrl-C.
+    await ensureBuilt({ quiet: true });
+  }
+  if (isInterrupted) process.exitCode = 130;
+});

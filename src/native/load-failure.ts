@@ -1,0 +1,213 @@
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { PinbenchError } from "../errors.js";
+import type { Candidate } from "./candidates.js";
+import type { ProbeOutcome } from "./probe.js";
+
+/** Why a module cannot be loaded; `kind` decides what is advised. */
+export interface Failure {
+  kind:
+    | "missing"
+    | "unreadable"
+    | "damaged"
+    | "architecture"
+    | "glibc"
+    | "musl"
+    | "dependency"
+    | "noexec"
+    | "cpu"
+    | "crash"
+    | "foreign"
+    | "other";
+  /** A clause without a full stop, such as "there is no such file". */
+  reason: string;
+}
+
+/** A module that was tried, and why it is not used. */
+export interface FailedCandidate extends Candidate {
+  failure: Failure;
+}
+
+/** The processors that e_machine of an ELF header may name, as Node calls them: this one, and the likeliest other. */
+const machines: Readonly<Record<number, string>> = { 62: "x64", 183: "arm64" };
+
+/**
+ * What is wrong with a library, as far as its header tells; null where nothing is. The system's linker names such
+ * faults unclearly, and a file that was cut short can crash it.
+ */
+export function inspectBinary(path: string): Failure | null {
+  let size: number;
+  const header = Buffer.alloc(64);
+  try {
+    size = statSync(path).size;
+    const file = openSync(path, "r");
+    try {
+      readSync(file, header, 0, header.length, 0);
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return { kind: "missing", reason: "there is no such file" };
+    return { kind: "unreadable", reason: `it cannot be read (${code ?? message})` };
+  }
+  if (size === 0) return { kind: "damaged", reason: "it is empty" };
+  if (header.toString("latin1", 0, 4) !== "\x7fELF") return { kind: "damaged", reason: "it is no ELF file" };
+  // 64 bits, little-endian: the offsets below hold for these alone.
+  if (header[4] !== 2 || header[5] !== 1) {
+    return { kind: "architecture", reason: `it is not for ${process.arch}` };
+  }
+  const machine = header.readUInt16LE(18);
+  if (machines[machine] !== process.arch) {
+    const name = machines[machine] ?? `machine ${machine}`;
+    return { kind: "architecture", reason: `it is for ${name}, and this Node is for ${process.arch}` };
+  }
+  // The table of sections is the last thing in the file.
+  const end = Number(header.readBigUInt64LE(40)) + header.readUInt16LE(58) * header.readUInt16LE(60);
+  if (end > size) return { kind: "damaged", reason: `it is cut short: ${size} of ${end} bytes` };
+  return null;
+}
+
+/** The C library of this process. */
+export interface SystemFacts {
+  /** Version of glibc, such as "2.36"; null where the C library is another one. */
+  glibc: string | null;
+}
+
+/** A kind of message of the system's linker, and what it means. */
+interface Refusal {
+  pattern: RegExp;
+  kind: Failure["kind"];
+  /** `found` is what the pattern's group matched. */
+  reason: (found: string, glibc: string | null) => string;
+  /** With glibc the same words mean something else. */
+  isForOtherLibraries?: true;
+}
+
+const musl = {
+  kind: "musl",
+  reason: () => "it is for glibc, and this system has another C library (musl)",
+} as const;
+
+/** What the linkers of glibc and musl say; the first pattern that fits counts. */
+const refusals: readonly Refusal[] = [
+  {
+    // Of a C library that is too old for several versions, the linker names the first alone.
+    pattern: /version [`']GLIBC_([\d.]+)' not found/,
+    kind: "glibc",
+    reason: (version, glibc) =>
+      `it needs glibc ${version} or newer${glibc === null ? "" : `, and this system has ${glibc}`}`,
+  },
+  {
+    pattern: /version [`']((?:GLIBCXX|CXXABI|GCC)_[\d.]+)' not found/,
+    kind: "dependency",
+    reason: (name) => `it needs a newer C++ runtime (${name})`,
+  },
+  { pattern: /Error (?:loading shared library|relocating)/, ...musl },
+  {
+    pattern: /ld-linux-[\w-]+\.so|libc\.so\.6|__\w+_chk: symbol not found/,
+    isForOtherLibraries: true,
+    ...musl,
+  },
+  {
+    pattern: /failed to map segment|Operation not permitted/,
+    kind: "noexec",
+    reason: () => "nothing may be executed from there (is it mounted noexec?)",
+  },
+  {
+    pattern: /file too short|invalid ELF header|file truncated|ELF load command/,
+    kind: "damaged",
+    reason: () => "it is damaged",
+  },
+  {
+    pattern: /(\S+): cannot open shared object file: No such file/,
+    kind: "dependency",
+    reason: (library) => `it needs ${library}, which is not there`,
+  },
+  { pattern: /Permission denied/, kind: "unreadable", reason: () => "it may not be read" },
+];
+
+/** Why a module did not load in a process that tried it, in words for people. */
+export function explainFailure(
+  outcome: Exclude<ProbeOutcome, { kind: "loads" | "untried" }>,
+  system: SystemFacts,
+): Failure {
+  switch (outcome.kind) {
+    case "refused":
+      return explainRefusal(outcome.message, system);
+    case "foreign":
+      return { kind: "foreign", reason: "it is a compiled module, but not pinbench's" };
+    case "crashed":
+      return outcome.signal === "SIGILL"
+        ? { kind: "cpu", reason: "it has instructions that this CPU lacks (SIGILL)" }
+        : { kind: "crash", reason: `loading it crashes the process (${outcome.signal})` };
+    case "ended":
+      return { kind: "crash", reason: `loading it ends the process with exit code ${outcome.exitCode}` };
+    case "hung":
+      return { kind: "crash", reason: "loading it did not end within 30 s" };
+  }
+}
+
+function explainRefusal(message: string, { glibc }: SystemFacts): Failure {
+  for (const { pattern, kind, reason, isForOtherLibraries } of refusals) {
+    const match = pattern.exec(message);
+    if (match === null || (isForOtherLibraries && glibc !== null)) continue;
+    return { kind, reason: reason(match[1] ?? "", glibc) };
+  }
+  const line = message.trim().replace(/\.$/, "");
+  return { kind: "other", reason: line.replaceAll(/\s*\n\s*/g, " ") };
+}
+
+/** One line on a module that is not used: `prebuilt /path: it is empty`. */
+export function describeFailed({ source, path, failure }: FailedCandidate): string {
+  return `${source} ${path}: ${failure.reason}`;
+}
+
+/**
+ * The one error for a machine on which no module loads: what was tried, why each failed, and what to do. `glibc` is
+ * the system's version, null for another C library.
+ */
+export function nothingLoads(failed: readonly FailedCandidate[], glibc: string | null): PinbenchError {
+  const library = glibc === null ? "no glibc" : `glibc ${glibc}`;
+  const system = `linux-${process.arch}, ${library}, Node ${process.version}`;
+  const [only] = failed;
+  if (only?.source === "PINBENCH_ADDON") {
+    const { path, failure } = only;
+    const message = `The compiled module ${path} does not load: ${failure.reason} (${system}).`;
+    const hint = "Point PINBENCH_ADDON at a pinbench.node that loads here, or unset it.";
+    return new PinbenchError("unavailable", message, { hint });
+  }
+  const tried = failed.map((one) => `\n  ${describeFailed(one)}.`).join("");
+  return new PinbenchError("unavailable", `The compiled module does not load (${system}). Tried:${tried}`, {
+    hint: remedies(failed).join("\n"),
+  });
+}
+
+function remedies(failed: readonly FailedCandidate[]): string[] {
+  const kinds = new Set(failed.map(({ failure }) => failure.kind));
+  const lines = ["What to do:"];
+  if (kinds.has("noexec")) lines.push("  - install pinbench on a file system from which programs may be run");
+  if (kinds.has("damaged")) lines.push("  - install pinbench again: a file of it is damaged");
+  lines.push(
+    kinds.has("musl")
+      ? "  - use a Node for glibc (such as the image node:22-slim), or try `pinbench build` (apk add g++ cmake make)"
+      : "  - compile it on this machine: `pinbench build` (needs a C++20 compiler, CMake and make)",
+    "  - or name a module that was compiled for it: PINBENCH_ADDON=/path/to/pinbench.node",
+  );
+  return lines;
+}
+
+/** Reads what Node knows of its C library. Takes some milliseconds: for failures and for `--version` alone. */
+export function systemFacts(): SystemFacts {
+  // The report would else look up the names of hosts on the network. @types/node does not have this setting yet.
+  Object.assign(process.report, { excludeNetwork: true });
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+  return { glibc: header.glibcVersionRuntime ?? null };
+}
+
+/** The newest version of glibc that a library names, which is the oldest that it loads with; null where it names none. */
+export function neededGlibc(path: string): string | null {
+  const minors = [...readFileSync(path, "latin1").matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) =>
+    Number(minor),
+  );
+  return minors.length === 0 ? null : `2.${Math.max(...minors)}`;
+}

@@ -1,0 +1,316 @@
+import { z } from "zod";
+import { PinbenchError } from "../errors.js";
+import { cudaVersionName } from "./device-facts.js";
+import type { DeviceRecord } from "./schema.js";
+
+/**
+ * What `nvbandwidth -j` prints, as versions 0.5 to 0.9 do (NVIDIA/nvbandwidth, json_output.cpp): one object below
+ * "nvbandwidth". Cells of a matrix are strings, GB/s as a C++ stream prints a double, "N/A" where nothing ran.
+ *
+ * Not recorded by any of them: buffer size, number of samples and copies, median or mean, date and command line, nor
+ * since 0.9 whether host memory was given huge pages (-H). The "CUDA Runtime Version" is what cuDriverGetVersion says
+ * (13000), as is pinbench's own CUDA version. The first versions list no GPUs; a host's name is in the list since 0.8.
+ */
+
+const testcaseSchema = z.object({
+  name: z.string(),
+  /** "Passed", "Waived", "Running" (never finished), "Error", or "ERROR" for a name that it did not know. */
+  status: z.string(),
+  error: z.string().optional(),
+  /** Checked when it is read, and only for tests that a cell is made of. */
+  bandwidth_matrix: z.unknown().optional(),
+});
+
+const resultSchema = z.object({
+  version: z.string().optional(),
+  "CUDA Runtime Version": z.number().int().positive().optional(),
+  "Driver Version": z.string().optional(),
+  "GPU Device list": z.array(z.string()).nullish(),
+  error: z.string().optional(),
+  /** The last warning; a list of them where several nodes ran. */
+  warning: z.union([z.string(), z.array(z.string())]).optional(),
+  testcases: z.array(testcaseSchema).optional(),
+});
+
+/** The object below "nvbandwidth": versions, GPUs, and the tests with their figures. */
+export type NvbandwidthResult = z.infer<typeof resultSchema>;
+type NvbandwidthTestcase = z.infer<typeof testcaseSchema>;
+
+const saveHint = "Give a file that `nvbandwidth -j > FILE.json` wrote; newer versions say --format json.";
+
+/** Reads nvbandwidth's JSON. `name` is what messages call it. Throws one PinbenchError (usage) if it is none. */
+export function parseNvbandwidth(text: string, name: string): NvbandwidthResult {
+  const value = parseJson(text, name);
+  if (isObject(value) && "schemaVersion" in value) {
+    throw unusable(name, "is a pinbench result already: it needs no import", "Use it as it is.");
+  }
+  if (!isObject(value) || !isObject(value.nvbandwidth)) {
+    throw unusable(name, 'is JSON, but no result of nvbandwidth: it has no "nvbandwidth" object');
+  }
+  const parsed = resultSchema.safeParse(value.nvbandwidth);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const where = ["nvbandwidth", ...(issue?.path ?? [])].map(String).join(".");
+    throw unusable(name, `is no valid result of nvbandwidth at ${where}: ${issue?.message ?? "invalid"}`);
+  }
+  if (parsed.data.error !== undefined) {
+    const reason = oneLine(parsed.data.error);
+    throw unusable(name, `records that nvbandwidth failed: ${reason}`, "Run nvbandwidth again.");
+  }
+  return parsed.data;
+}
+
+function parseJson(text: string, name: string): unknown {
+  if (text.trim() === "") throw unusable(name, "is empty");
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw unusable(name, `is not JSON (${oneLine((cause as SyntaxError).message)})`, saveHint, cause);
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A figure of a test that measures what a cell of pinbench does. */
+export interface NvbandwidthFigure {
+  test: string;
+  direction: "h2d" | "d2h" | "d2d";
+  memory: "pinned" | "device";
+  /** The column of the matrix: CUDA's ordinal. */
+  device: number;
+  /** The rate that nvbandwidth printed, GB/s; within a device it counts a byte that is read and written once. */
+  publishedGBps: number;
+}
+
+/** A test, or a GPU of a test, that no cell is made of, and why. */
+export interface LeftOut {
+  what: string;
+  reason: string;
+}
+
+/**
+ * The tests that measure what a cell does: they hold a stream back with a kernel, enqueue warm-up copies, an event,
+ * cuMemcpyAsync of one buffer to another again and again, and an event, and release the stream (memcpy.cpp,
+ * doMemcpyCore). Host memory is cuMemHostAlloc's. That is an event-timed warm cell of one worker.
+ */
+const counterparts: ReadonlyMap<string, Pick<NvbandwidthFigure, "direction" | "memory">> = new Map([
+  ["host_to_device_memcpy_ce", { direction: "h2d", memory: "pinned" }],
+  ["device_to_host_memcpy_ce", { direction: "d2h", memory: "pinned" }],
+  ["device_local_copy", { direction: "d2d", memory: "device" }],
+]);
+
+/** Why a test has no cell, the first pattern that fits its name. */
+const reasons: readonly (readonly [RegExp, string])[] = [
+  [/latency/, "it measures latencies of single accesses or messages"],
+  [/^device_to_device|^multinode|all_to_one|one_to_all/, "it copies between GPUs"],
+  [/all_to_host|host_to_all/, "several GPUs copy at once, and a cell has one device"],
+  [/bidirectional/, "it tells one direction's rate while the other runs, and a cell of both has both rates"],
+  [
+    /_sm$/,
+    "its kernels cut the buffer to a multiple of their threads and repeat in one launch, and mapped cells do neither",
+  ],
+];
+
+/** The figures that cells can be made of, and all the rest with the reason. Throws a usage error without any. */
+export function readFigures(
+  { testcases = [] }: NvbandwidthResult,
+  name: string,
+): { figures: NvbandwidthFigure[]; leftOut: LeftOut[]; gpuCount: number } {
+  const figures: NvbandwidthFigure[] = [];
+  const leftOut: LeftOut[] = [];
+  // A test that fails is there twice: as it was begun, and with its error.
+  const failed = testcases.find(({ name: test, status }) => counterparts.has(test) && !isOver(status));
+  const broken =
+    testcases.find((test) => test.name === failed?.name && /^error$/i.test(test.status)) ?? failed;
+  if (broken !== undefined) throw failure(broken, name);
+
+  const seen = new Set<string>();
+  let gpuCount = 0;
+  for (const testcase of testcases) {
+    const { name: test, status } = testcase;
+    const counterpart = counterparts.get(test);
+    if (counterpart === undefined) {
+      const reason = reasons.find(([pattern]) => pattern.test(test))?.[1] ?? "pinbench has no such cell";
+      leftOut.push({ what: test, reason });
+    } else if (status !== "Passed") {
+      leftOut.push({ what: test, reason: `it was not run (${status})` });
+    } else {
+      if (seen.has(test)) throw unusable(name, `has ${test} twice`, "Run each test once.");
+      seen.add(test);
+      const row = readRow(testcase, name);
+      gpuCount = Math.max(gpuCount, row.length);
+      row.forEach((publishedGBps, device) => {
+        if (publishedGBps !== null) figures.push({ test, ...counterpart, device, publishedGBps });
+        else leftOut.push({ what: `${test} of GPU ${device}`, reason: "it was not run (N/A)" });
+      });
+    }
+  }
+  if (figures.length === 0) {
+    const ran =
+      testcases.length === 0 ? "it has no tests at all" : "none of its tests has a cell in pinbench";
+    const hint = "Run nvbandwidth -j -t host_to_device_memcpy_ce device_to_host_memcpy_ce.";
+    throw unusable(name, `has no figure to import: ${ran}`, hint);
+  }
+  return { figures, leftOut: unique(leftOut), gpuCount };
+}
+
+function isOver(status: string): boolean {
+  return status === "Passed" || status === "Waived";
+}
+
+function failure({ name: test, status, error }: NvbandwidthTestcase, name: string) {
+  const reason = error === undefined ? "" : `: ${oneLine(error)}`;
+  const hint = "Run nvbandwidth again; a test that fails says why without -j.";
+  return unusable(
+    name,
+    `records that ${test} did not succeed (status ${JSON.stringify(status)})${reason}`,
+    hint,
+  );
+}
+
+/** One row: the host; a column a GPU. Null for "N/A". */
+function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, name: string) {
+  const rows: unknown[] = Array.isArray(matrix) ? matrix : [];
+  const [row] = rows;
+  if (rows.length !== 1 || !Array.isArray(row)) {
+    throw unusable(name, `has no bandwidth_matrix of one row for ${test}`);
+  }
+  return row.map((cell: unknown, device) => {
+    const text = typeof cell === "string" || typeof cell === "number" ? String(cell).trim() : "";
+    if (text === "N/A") return null;
+    const isNumber = /^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text);
+    if (isNumber && Number(text) > 0 && Number.isFinite(Number(text))) return Number(text);
+    throw unusable(
+      name,
+      `has ${oneLine(JSON.stringify(cell))} for ${test} of GPU ${device}, which is no rate in GB/s`,
+    );
+  });
+}
+
+function unique(leftOut: readonly LeftOut[]): LeftOut[] {
+  return [...new Map(leftOut.map((one) => [one.what, one])).values()];
+}
+
+const MiB = 1024 ** 2;
+
+/** The size of the buffers that nvbandwidth copied. */
+export interface BufferSize {
+  bytes: number;
+  /** The file does not say it and nobody stated it: the default of nvbandwidth's version. */
+  isAssumed: boolean;
+}
+
+/** nvbandwidth's version without its "v", such as "0.8"; null where it is not recorded. */
+export function nvbandwidthVersion({ version }: NvbandwidthResult): string | null {
+  return version?.replace(/^v(?=\d)/, "") || null;
+}
+
+/** The version of CUDA, such as "13.0"; null where it is not recorded. */
+export function cudaVersionOf(result: NvbandwidthResult): string | null {
+  const version = result["CUDA Runtime Version"];
+  return version === undefined ? null : cudaVersionName(version);
+}
+
+/**
+ * The size of the buffers, which no version records: `statedBytes`, else the version's default, if no warning says that
+ * it was not that. Throws a usage error where it cannot be known, or is not what nvbandwidth can have run with.
+ */
+export function bufferSizeOf(
+  result: NvbandwidthResult,
+  statedBytes: number | null,
+  name: string,
+): BufferSize {
+  const isSmaller = [result.warning ?? []]
+    .flat()
+    .some((text) => /smaller than the default buffer size/i.test(text));
+  const defaultBytes = defaultBufferSize(nvbandwidthVersion(result));
+  if (statedBytes === null) {
+    const hint = "State what its -b was, as in --buffer-size 32MiB.";
+    if (isSmaller)
+      throw unusable(name, "warns of a buffer smaller than the default, but not of what size", hint);
+    if (defaultBytes === null)
+      throw unusable(name, "tells neither a buffer size nor nvbandwidth's version", hint);
+    return { bytes: defaultBytes, isAssumed: true };
+  }
+  const hint = "Give the value of nvbandwidth's -b, which counts in MiB, as in --buffer-size 512MiB.";
+  if (statedBytes % MiB !== 0) {
+    throw unusable(
+      name,
+      "cannot have been measured with this buffer size: it is not a whole number of MiB",
+      hint,
+    );
+  }
+  if (isSmaller && defaultBytes !== null && statedBytes >= defaultBytes) {
+    const most = `${defaultBytes / MiB} MiB`;
+    throw unusable(
+      name,
+      `was measured with buffers below ${most}, as it warns itself, not with this size`,
+      hint,
+    );
+  }
+  return { bytes: statedBytes, isAssumed: false };
+}
+
+/** 64 MiB until 0.6 and 512 MiB from 0.7 on (common.h, and 0.7's release notes). */
+function defaultBufferSize(version: string | null): number | null {
+  const release = releaseOf(version);
+  return release === null ? null : (release >= 0.007 ? 512 : 64) * MiB;
+}
+
+/** A number that orders versions: 0.008 for 0.8, 0.01 for 0.10. */
+function releaseOf(version: string | null): number | null {
+  const match = /^(\d+)\.(\d+)/.exec(version ?? "");
+  return match === null ? null : Number(match[1]) + Number(match[2]) / 1000;
+}
+
+/** Whether host memory may have had huge pages: from 0.9 on -H gives it some, and the file does not record that. */
+export function mayHaveHugePages(result: NvbandwidthResult): boolean {
+  const release = releaseOf(nvbandwidthVersion(result));
+  return release === null || release >= 0.009;
+}
+
+/**
+ * The GPUs of the list, such as "0: NVIDIA H200 (00000000:00:06): (node-1)", where they have all that the file tells.
+ * Empty without a list, or if one of its entries reads differently.
+ */
+export function devicesOf(result: NvbandwidthResult): DeviceRecord[] {
+  const devices = (result["GPU Device list"] ?? []).map(deviceOf);
+  return devices.every((device) => device !== null) ? devices : [];
+}
+
+function deviceOf(entry: string): DeviceRecord | null {
+  const match =
+    /^(\d{1,4}): (.+?)(?: \(([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\))?(?:: \([^()]*\))?$/i.exec(entry);
+  if (match === null) return null;
+  const [, ordinal, name, domain, bus, slot] = match;
+  return {
+    ordinal: Number(ordinal),
+    // Both tools ask cuDeviceGetName.
+    name: name!,
+    uuid: null,
+    // Without the function, which nvbandwidth does not record; its domain has eight digits, CUDA's four.
+    pciBusId:
+      domain === undefined ? null : `${domain.replace(/^0{1,4}(?=.{4})/, "")}:${bus}:${slot}`.toLowerCase(),
+    totalMemoryBytes: null,
+    computeCapability: null,
+    multiprocessors: null,
+    l2CacheBytes: null,
+    copyEngines: null,
+    numaNode: null,
+    link: null,
+    linkLimitGBps: null,
+  };
+}
+
+/** An error about a file of nvbandwidth: the file, what is wrong with it, and what to do. */
+function unusable(name: string, what: string, hint = saveHint, cause?: unknown): PinbenchError {
+  return new PinbenchError("usage", `${name} ${what.replace(/\.$/, "")}.`, { hint, cause });
+}
+
+/** Text of another program as a part of a sentence: without line breaks, and no longer than one is read. */
+function oneLine(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length <= 200 ? line : `${line.slice(0, 200)}…`;
+}

@@ -1,0 +1,65 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { cacheFolder, candidates, localBuildFolder, userBuildFolder } from "../../src/native/candidates.js";
+
+let home = "";
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "pinbench-home-"));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(home, { recursive: true, force: true });
+});
+
+describe("candidates", () => {
+  it("puts what was built here before what the package brings", () => {
+    const found = candidates({ HOME: home });
+    expect(found.map(({ source }) => source)).toEqual(["local build", "build of this user", "prebuilt"]);
+    expect(found.map(({ path }) => path)).toEqual([
+      join(localBuildFolder, "pinbench.node"),
+      join(userBuildFolder({ HOME: home })!, "pinbench.node"),
+      expect.stringMatching(/\/prebuilds\/linux-\w+\/pinbench\.node$/),
+    ]);
+  });
+
+  it("has no build of a user without a cache folder", () => {
+    expect(candidates({}).map(({ source }) => source)).toEqual(["local build", "prebuilt"]);
+  });
+
+  it("is the module alone that PINBENCH_ADDON names, with the emulated driver beside it", () => {
+    expect(candidates({ HOME: home, PINBENCH_ADDON: "/p/x.node" })).toEqual([
+      {
+        source: "PINBENCH_ADDON",
+        path: "/p/x.node",
+        emulatedLibraryPath: "/p/libpinbench_emulated.so",
+      },
+    ]);
+  });
+});
+
+describe("cacheFolder", () => {
+  it("lies where XDG says, or else in the home", () => {
+    expect(cacheFolder({ HOME: home })).toBe(join(home, ".cache/pinbench"));
+    expect(cacheFolder({ HOME: "/none", XDG_CACHE_HOME: join(home, "c") })).toBe(join(home, "c/pinbench"));
+  });
+
+  it("passes over a relative XDG_CACHE_HOME, as the rules ask", () => {
+    expect(cacheFolder({ HOME: home, XDG_CACHE_HOME: "c" })).toBe(join(home, ".cache/pinbench"));
+  });
+
+  it("is none without a home, or with one that does not exist", () => {
+    expect(cacheFolder({})).toBeNull();
+    expect(cacheFolder({ HOME: "" })).toBeNull();
+    expect(cacheFolder({ HOME: join(home, "none") })).toBeNull();
+  });
+
+  it("is none in the home of another user", () => {
+    mkdirSync(join(home, ".cache"));
+    const uid = process.geteuid?.() ?? 0;
+    vi.spyOn(process as Required<NodeJS.Process>, "geteuid").mockReturnValue(uid + 1);
+    expect(cacheFolder({ HOME: home })).toBeNull();
+    expect(cacheFolder({ XDG_CACHE_HOME: home })).toBeNull();
+  });
+});

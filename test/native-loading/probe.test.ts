@@ -1,0 +1,38 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { type Candidate, candidates } from "../../src/native/candidates.js";
+import { loadAddon } from "../../src/native/load.js";
+import { probe } from "../../src/native/probe.js";
+
+let folder = "";
+let candidate: Candidate;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "pinbench-probe-"));
+  [candidate] = candidates({ PINBENCH_ADDON: join(folder, "pinbench.node") }) as [Candidate];
+  copyFileSync(loadAddon().path, candidate.path);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const tryIt = () => probe(candidate, false, { XDG_CACHE_HOME: join(folder, "cache") });
+
+it("knows a module that has loaded, without another process", () => {
+  expect(tryIt()).toEqual({ kind: "loads" });
+  // How probe() comes by child_process.
+  const starts = vi.spyOn(process, "getBuiltinModule");
+  expect(tryIt()).toEqual({ kind: "loads" });
+  expect(starts).not.toHaveBeenCalled();
+});
+
+it("tries a module again that was overwritten in place by one of the same size", () => {
+  expect(tryIt()).toEqual({ kind: "loads" });
+  const before = statSync(candidate.path);
+  writeFileSync(candidate.path, readFileSync(candidate.path).fill(0xff, 64, 4096));
+  const { ino, size } = statSync(candidate.path);
+  expect({ ino, size }).toEqual({ ino: before.ino, size: before.size });
+  expect(tryIt().kind).not.toBe("loads");
+});

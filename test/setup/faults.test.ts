@@ -1,0 +1,88 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeCheckout } from "./fake-checkout.js";
+
+const source = "src/cli/main.ts";
+
+describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("faults.mjs", () => {
+  let checkout: FakeCheckout;
+  beforeEach(() => {
+    checkout = new FakeCheckout();
+    checkout.write(".gitignore", "node_modules\ndist\nbuild\n*.log\n");
+    checkout.write(source, "one two two");
+  });
+  afterEach(() => checkout.delete("."));
+
+  const git = (...args: string[]) => spawnSync("git", args, { cwd: checkout.root, encoding: "utf8" }).stdout;
+  const content = () => readFileSync(join(checkout.root, source), "utf8");
+
+  /** Commits the checkout with these faults; each is completed to one that its test notices. */
+  function commit(...faults: object[]): void {
+    const complete = {
+      file: source,
+      find: "one",
+      replace: "1",
+      test: `grep one ${source}`,
+      what: "one is 1",
+    };
+    checkout.write("test/faults.json", JSON.stringify(faults.map((fault) => ({ ...complete, ...fault }))));
+    git("init", "-q");
+    git("add", "-A");
+    git("-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x");
+  }
+
+  it("tells which are noticed, and fails unless all are", () => {
+    commit({}, { test: "true", what: "no test looks" });
+    expect(checkout.run("faults.mjs")).toMatchObject({
+      status: 1,
+      output:
+        "noticed      src/cli/main.ts: one is 1\n" +
+        "NOT NOTICED  src/cli/main.ts: no test looks\n  true\n" +
+        "1 of 2 faults were noticed\n",
+    });
+    expect(content()).toBe("one two two");
+    expect(git("status", "--porcelain")).toBe("");
+  });
+
+  it("passes where all are noticed, and compiles src/ with the fault and without it", () => {
+    commit({ test: "[ $(grep -c tsc calls.log) -eq 1 ]" });
+    expect(checkout.run("faults.mjs")).toMatchObject({ status: 0, calls: ["tsc", "cmake-js"] });
+    expect(checkout.run("prepare.mjs").calls).toEqual([]);
+  });
+
+  it.each([
+    [{ find: "three" }, "DOES NOT APPLY .*\n {2}the text is there 0 times"],
+    [{ find: "two" }, "DOES NOT APPLY .*\n {2}the text is there 2 times"],
+    [{ file: "src/none.ts" }, "DOES NOT APPLY .*\n {2}ENOENT"],
+    [{ test: "echo broken; exit 1" }, "TEST FAILS WITHOUT IT .*\n {2}echo broken; exit 1\nbroken"],
+  ])("takes none for noticed that was not tried: %j", (fault, message) => {
+    commit(fault);
+    const { status, output } = checkout.run("faults.mjs");
+    expect({ status, output }).toEqual({ status: 1, output: expect.stringMatching(message) });
+    expect(content()).toBe("one two two");
+  });
+
+  it("refuses a tree with changes, which it could not tell from a fault", () => {
+    commit({});
+    checkout.write(source, "one two three");
+    const { status, output } = checkout.run("faults.mjs");
+    expect({ status, output }).toEqual({ status: 1, output: expect.stringContaining("clean working tree") });
+    expect(content()).toBe("one two three");
+  });
+
+  it("takes the fault out when it is interrupted", async () => {
+    commit({ test: `if grep one ${source}; then true; else echo > begun.log; sleep 60; fi` });
+    const child = spawn(process.execPath, [join(checkout.root, "scripts/faults.mjs")], { stdio: "ignore" });
+    const ended = once(child, "exit");
+    while (!existsSync(join(checkout.root, "begun.log"))) await sleep(5);
+    expect(content()).toBe("1 two two");
+    child.kill("SIGINT");
+    expect(await ended).toEqual([130, null]);
+    expect(content()).toBe("one two two");
+    expect(git("status", "--porcelain")).toBe("");
+  });
+});
