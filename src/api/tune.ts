@@ -14,7 +14,7 @@ import { listed } from "../report/wording.js";
 import type { Tuning } from "../results/tuning.js";
 import type { BackendChoice } from "../settings/choices.js";
 import { parseDuration, parseSize } from "../settings/units.js";
-import { tune as tuneWith } from "../tune/tune.js";
+import { tune as tuneWith } from "../tune/tune-loader.js";
 import type { Quantity } from "./options.js";
 
 /** The flags of `pinbench tune`, with their defaults. Give one of `torch`, `sampleBytes` and `data`. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { tuningFormats } from "../report/tuning/format-names.js";
+import { tuningFormats } from "../report/tuning/tuning-format-names.js";
 import { addTuneOptions, type TuneFlags, tuneDefaults } from "./tune-options.js";
 
 export function addTuneCommand(program: Command, version: string, setExitCode: (code: number) => void): void {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { PinbenchError } from "../errors.js";
-import type { TuningFormat } from "../report/tuning/format-names.js";
+import type { TuningFormat } from "../report/tuning/tuning-format-names.js";
 import type { BackendChoice } from "../settings/choices.js";
 import { parseDuration, parseSize } from "../settings/units.js";
 import { parseWait, parseWhole } from "./option-values.js";

@@ -3,9 +3,9 @@ import { choosePlacement } from "../measure/placement.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { emulatedNotice } from "../results/notice.js";
+import type { Probe } from "../tune/loader-probe.js";
 import { type DataFolder, defaultSampleBytes, listDataFolder } from "../tune/model/data-folder.js";
-import { openNativeProbe } from "../tune/model/probe.js";
-import type { Probe } from "../tune/probe.js";
+import { openModelProbe } from "../tune/model/model-probe.js";
 import { openTorchProbe } from "../tune/torch/torch-probe.js";
 import type { TuneFlags } from "./tune-options.js";
 
@@ -44,7 +44,7 @@ async function openNative(flags: TuneFlags, signal: AbortSignal): Promise<Probe>
       hint: "pinbench devices lists them.",
     });
   }
-  const probe = await openNativeProbe({
+  const probe = await openModelProbe({
     driver: backend.driver,
     device,
     placement: choosePlacement(device.pciBusId, "local"),

@@ -1,5 +1,5 @@
-import { machineLimits } from "../tune/machine.js";
-import type { TuneRequest } from "../tune/tune.js";
+import { machineLimits } from "../tune/machine-limits.js";
+import type { TuneRequest } from "../tune/tune-loader.js";
 import type { TuneFlags } from "./tune-options.js";
 
 /** The request of the flags; `identity` is whose it is and when it began. */

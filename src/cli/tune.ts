@@ -1,10 +1,10 @@
 import { ExitCode, PinbenchError } from "../errors.js";
-import { renderTuning } from "../report/tuning/formats.js";
+import { renderTuning } from "../report/tuning/tuning-formats.js";
 import { describeSetting } from "../results/loader-setting.js";
 import { checkWritable } from "../results/store.js";
 import type { Tuning } from "../results/tuning.js";
-import type { Probe } from "../tune/probe.js";
-import { tune } from "../tune/tune.js";
+import type { Probe } from "../tune/loader-probe.js";
+import { tune } from "../tune/tune-loader.js";
 import { plainChalk, stdoutChalk } from "./colour.js";
 import { deliver } from "./deliver.js";
 import { Interruption } from "./interruption.js";

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import type { Tuning } from "../../src/results/tuning.js";
 import { openTorchProbe } from "../../src/tune/torch/torch-probe.js";
-import { tune } from "../../src/tune/tune.js";
+import { tune } from "../../src/tune/tune-loader.js";
 import { testPython } from "../helpers/test-python.js";
 import { limitsOf } from "../helpers/tune.js";
 

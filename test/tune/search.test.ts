@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { cheapestWithin } from "../../src/tune/choose.js";
-import type { TrialControl } from "../../src/tune/probe.js";
+import { settingKey, torchDefault, usualSetting } from "../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../src/results/tuning.js";
+import type { TrialControl } from "../../src/tune/loader-probe.js";
+import { cheapestWithin } from "../../src/tune/score.js";
 import { inDoubt } from "../../src/tune/search.js";
-import { type LoaderSetting, settingKey, torchDefault, usualSetting } from "../../src/tune/setting.js";
 import type { Trials } from "../../src/tune/trials.js";
 import {
   generator,

@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Fault, Trial, TrialFailure } from "../../../src/tune/probe.js";
+import type { Fault, TrialFailure } from "../../../src/results/tuning.js";
+import type { Trial } from "../../../src/tune/loader-probe.js";
 import type { TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
 import { openFor, target, temporaryFolder, until, workers } from "./support.js";
 

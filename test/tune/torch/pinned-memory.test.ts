@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import { probeProgram } from "../../../src/tune/torch/options.js";
+import { probeProgram } from "../../../src/tune/torch/probe-process.js";
 import { python } from "./support.js";
 
 /** Counts of torch's pinned memory: requests, their bytes, requests in use, and most of them in use. */

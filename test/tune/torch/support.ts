@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import type { Probe, Trial, TrialControl } from "../../../src/tune/probe.js";
-import { type LoaderSetting, torchDefault } from "../../../src/tune/setting.js";
+import { torchDefault } from "../../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../../src/results/tuning.js";
+import type { Probe, Trial, TrialControl } from "../../../src/tune/loader-probe.js";
 import { openTorchProbe, type TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
 import { testPython } from "../../helpers/test-python.js";
 

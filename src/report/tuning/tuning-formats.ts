@@ -1,9 +1,26 @@
-import type { LoaderSetting } from "../../results/loader-setting.js";
-import type { Tuning } from "../../results/tuning.js";
-import { tuningReasons } from "./reasons.js";
+import type { ChalkInstance } from "chalk";
+import type { LoaderSetting, Tuning } from "../../results/tuning.js";
+import { jsonReport } from "../json.js";
+import type { TuningFormat } from "./tuning-format-names.js";
+import { tuningReasons } from "./tuning-reasons.js";
+import { tuningTable } from "./tuning-table.js";
+
+/** The whole text of a report. Only the table has colours: those of the chalk instance. */
+export function renderTuning(tuning: Tuning, format: TuningFormat, chalk: ChalkInstance): string {
+  switch (format) {
+    case "table":
+      return tuningTable(tuning, chalk);
+    case "json":
+      return jsonReport(tuning);
+    case "python":
+      return pythonReport(tuning);
+    case "env":
+      return envReport(tuning);
+  }
+}
 
 /** DataLoader's keyword arguments, to paste; the reasons stand above them as comments. */
-export function pythonReport(tuning: Tuning): string {
+function pythonReport(tuning: Tuning): string {
   const { recommendation, probe } = tuning;
   if (recommendation === null) return "# pinbench tune: no setting could be measured\n";
   const { setting } = recommendation;
@@ -18,7 +35,7 @@ export function pythonReport(tuning: Tuning): string {
 }
 
 /** One line of assignments, as `export $(pinbench tune … --format env)` and `env` take them. */
-export function envReport({ recommendation }: Tuning): string {
+function envReport({ recommendation }: Tuning): string {
   if (recommendation === null) return "";
   const { nonBlocking } = recommendation.setting;
   const variables = Object.entries({ ...keywords(recommendation.setting), non_blocking: nonBlocking });

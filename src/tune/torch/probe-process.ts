@@ -1,11 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { rmSync } from "node:fs";
-import { basename } from "node:path";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasLivingMember, removeSemaphores, temporaryFolder } from "./leavings.js";
-import type { Command, Message } from "./messages.js";
-import { probeProgram } from "./options.js";
+import { fileURLToPath } from "node:url";
+import { PinbenchError } from "../../errors.js";
+import type { Command, Message } from "./torch-messages.js";
+
+/** The Python program, beside this file both in src/ and in dist/. */
+export const probeProgram = fileURLToPath(new URL("probe/main.py", import.meta.url));
 
 const stderrBytes = 8192;
 /** How long an idle program may take to end when it is asked to. */
@@ -168,5 +172,46 @@ export class ProbeProcess {
     } catch {
       // Reset by a process that was killed.
     }
+  }
+}
+
+/** For a probe's files; throws a usage error where none can be made. */
+function temporaryFolder(): string {
+  const parent = tmpdir();
+  try {
+    return mkdtempSync(join(parent, "pinbench-"));
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    throw new PinbenchError("usage", `No folder can be made in ${parent} (${code}).`, {
+      hint: "TMPDIR names another place for temporary files.",
+      cause: error,
+    });
+  }
+}
+
+/** Whether a process of the group runs. Those that have ended count for the kernel until they are waited for, which in a container may be never. */
+function hasLivingMember(group: number): boolean {
+  for (const pid of readdirSync("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    try {
+      // "PID (NAME) STATE PARENT GROUP ...", where the name may hold anything.
+      const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+      const [state, , its] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      if (Number(its) === group && state !== "Z" && state !== "X") return true;
+    } catch {
+      // It has gone.
+    }
+  }
+  return false;
+}
+
+/** multiprocessing's, which have names where workers are not forked (serve.py). */
+function removeSemaphores(prefix: string): void {
+  try {
+    for (const name of readdirSync("/dev/shm")) {
+      if (name.startsWith(`sem.${prefix}-`)) rmSync(join("/dev/shm", name), { force: true });
+    }
+  } catch {
+    // There is no such folder.
   }
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { LoaderOptions } from "../../../src/native/contract.js";
-import { loaderOptions } from "../../../src/tune/model/options.js";
-import { runTrial } from "../../../src/tune/model/trial.js";
-import type { TrialControl } from "../../../src/tune/probe.js";
+import type { TrialControl } from "../../../src/tune/loader-probe.js";
+import { loaderOptions } from "../../../src/tune/model/model-options.js";
+import { runTrial } from "../../../src/tune/model/model-trial.js";
 import { control, FakeDriver, FakeLoader, type News, nativeError, probeOptions, setting } from "./support.js";
 
 async function trialOf(

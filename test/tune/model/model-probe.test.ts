@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openBackend } from "../../../src/native/backend.js";
 import { loadAddon } from "../../../src/native/load.js";
 import { listDataFolder } from "../../../src/tune/model/data-folder.js";
-import { openNativeProbe } from "../../../src/tune/model/probe.js";
+import { openModelProbe } from "../../../src/tune/model/model-probe.js";
 import { control, FakeDriver, FakeLoader, nativeError, probeOptions, setting } from "./support.js";
 
 describe("what a native probe says of itself", () => {
@@ -14,7 +14,7 @@ describe("what a native probe says of itself", () => {
     const loader = new FakeLoader([]);
     loader.stepNs = 5e6;
     fake.open = () => loader;
-    const probe = await openNativeProbe(probeOptions(fake.driver, { sampleCostNs: 500_000, step: "auto" }));
+    const probe = await openModelProbe(probeOptions(fake.driver, { sampleCostNs: 500_000, step: "auto" }));
     expect(probe.facts).toMatchObject({
       kind: "native",
       source: "generated samples of 1000 B, 500 us each",
@@ -39,12 +39,12 @@ describe("what a native probe says of itself", () => {
   it("leaves out a step that nobody asked for by name where there are no kernels", async () => {
     const fake = new FakeDriver();
     fake.kernelsOff = "this build has no kernels";
-    const probe = await openNativeProbe(probeOptions(fake.driver, { step: "auto" }));
+    const probe = await openModelProbe(probeOptions(fake.driver, { step: "auto" }));
     expect(probe.facts.stepNs).toBeNull();
     expect(probe.facts.notes).toContain(
       "No training step stands beside the loader: this build has no kernels.",
     );
-    const asked = openNativeProbe(probeOptions(fake.driver, { step: { durationNs: 1e6 } }));
+    const asked = openModelProbe(probeOptions(fake.driver, { step: { durationNs: 1e6 } }));
     await expect(asked).rejects.toMatchObject({ kind: "unsupported" });
     expect(fake.openSessions).toBe(1);
     await probe.close();
@@ -55,7 +55,7 @@ describe("what a native probe says of itself", () => {
     fake.refuseNode = true;
     fake.failReserving = nativeError("CUDA_ERROR_OUT_OF_MEMORY");
     const placement = { cpus: [0], threads: 1, numaNode: 1 };
-    const probe = await openNativeProbe(probeOptions(fake.driver, { placement }));
+    const probe = await openModelProbe(probeOptions(fake.driver, { placement }));
     expect(probe.facts.link).toBeNull();
     expect(probe.facts.notes.slice(1)).toEqual([
       "it failed with PLACEMENT_REFUSED.",
@@ -70,7 +70,7 @@ describe("what a native probe says of itself", () => {
     fake.open = () => {
       throw nativeError("CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemAlloc_v2" });
     };
-    const opening = openNativeProbe(probeOptions(fake.driver, { step: "auto" }));
+    const opening = openModelProbe(probeOptions(fake.driver, { step: "auto" }));
     await expect(opening).rejects.toMatchObject({
       kind: "limit",
       message: expect.stringMatching(/^The loader/),
@@ -89,7 +89,7 @@ describe("a native probe on the emulated device", () => {
   const driver = async () => (await openBackend("emulated", loadAddon())).driver;
 
   it("measures one setting after the other", async () => {
-    const probe = await openNativeProbe(
+    const probe = await openModelProbe(
       probeOptions(await driver(), { sampleCostNs: 20_000, step: { durationNs: 500_000 } }),
     );
     expect(probe.facts.stepNs).toBeGreaterThan(499_000);
@@ -111,7 +111,7 @@ describe("a native probe on the emulated device", () => {
   it("reads a folder, and says which file it could not read", async () => {
     for (const name of ["a", "b", "c"]) writeFileSync(join(folder, name), name.repeat(3000));
     const data = await listDataFolder(folder);
-    const probe = await openNativeProbe(probeOptions(await driver(), { data, sampleBytes: 3000 }));
+    const probe = await openModelProbe(probeOptions(await driver(), { data, sampleBytes: 3000 }));
     expect(probe.facts).toMatchObject({ source: `3 files of ${folder}, each read whole`, epochBatches: 1 });
     expect(probe.facts.notes.join(" ")).toMatch(/sample of 3000 B.*decoding.*page cache/);
     expect((await probe.measure(setting(), control(4))).failure).toBeNull();
@@ -127,7 +127,7 @@ describe("a native probe on the emulated device", () => {
 
   it("ends a trial that is aborted, by its own signal or the probe's", async () => {
     const all = new AbortController();
-    const probe = await openNativeProbe(
+    const probe = await openModelProbe(
       probeOptions(await driver(), { sampleCostNs: 60e9, signal: all.signal }),
     );
     const one = new AbortController();
@@ -140,15 +140,13 @@ describe("a native probe on the emulated device", () => {
     setTimeout(() => all.abort(), 30);
     expect(await probe.measure(setting({ numWorkers: 0 }), control(1))).toMatchObject({ aborted: true });
     await probe.close();
-    await expect(openNativeProbe(probeOptions(await driver(), { signal: all.signal }))).rejects.toMatchObject(
-      {
-        message: "Opening the loader was interrupted.",
-      },
-    );
+    await expect(openModelProbe(probeOptions(await driver(), { signal: all.signal }))).rejects.toMatchObject({
+      message: "Opening the loader was interrupted.",
+    });
   });
 
   it("hangs where a batch takes longer than it may", async () => {
-    const probe = await openNativeProbe(probeOptions(await driver(), { sampleCostNs: 60e9 }));
+    const probe = await openModelProbe(probeOptions(await driver(), { sampleCostNs: 60e9 }));
     const trial = await probe.measure(setting(), control(1, { timeoutNs: 100e6 }));
     expect(trial.failure).toMatchObject({ fault: "hang", everywhere: false });
     await probe.close();

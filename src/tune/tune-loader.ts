@@ -1,13 +1,12 @@
 import { PinbenchError } from "../errors.js";
 import { cpuModel, hostname } from "../host/system.js";
-import type { Tuning } from "../results/tuning.js";
-import type { Measured } from "./choose.js";
-import { measureGrid } from "./grid.js";
-import { cpusPerRank, type MachineLimits } from "./machine.js";
-import type { Probe } from "./probe.js";
+import { torchDefault } from "../results/loader-setting.js";
+import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
+import type { Probe } from "./loader-probe.js";
+import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
 import { recommend, toDocument } from "./recommend.js";
-import { search } from "./search.js";
-import { type LoaderSetting, torchDefault } from "./setting.js";
+import type { Measured } from "./score.js";
+import { measureGrid, search } from "./search.js";
 import { droppedBatches } from "./steady-state.js";
 import { usualStopping } from "./stopping.js";
 import { Trials, type TriedSetting } from "./trials.js";
@@ -112,7 +111,7 @@ function statusOf(hasResult: boolean, wasAborted: boolean, isTimeUp: boolean): T
   return isTimeUp ? "budget" : "complete";
 }
 
-function probeRecord({ facts }: Probe): Tuning["probe"] {
+function probeRecord({ facts }: Probe): ProbeRecord {
   const { filesPerBatch: _, fileLimit: __, filesInUse: ___, ...record } = facts;
   return record;
 }

@@ -1,4 +1,5 @@
-import type { LoaderSetting } from "./setting.js";
+import { batchesInFlight } from "../results/loader-setting.js";
+import type { LoaderSetting } from "../results/tuning.js";
 import { droppedBatches, type SteadyState, steadyState } from "./steady-state.js";
 
 /** What settings are compared by: batches a second, with its interval. */
@@ -65,7 +66,37 @@ function wholeEpoch(durationNs: number, batches: number, steady: SteadyState | n
   return { batchesPerSecond, low: steady.low * scale, high: steady.high * scale, isSettled: true };
 }
 
-/** Bytes that arrive in a second, in GB/s. */
-export function loaderGBps(score: Score, batchBytes: number): number {
-  return (score.batchesPerSecond * batchBytes) / 1e9;
+/** A setting and all that is known of its rate. */
+export interface Measured {
+  setting: LoaderSetting;
+  score: Score;
+}
+
+/** The one with the highest rate; null of none. */
+export function fastest<M extends Measured>(measured: readonly M[]): M | null {
+  return measured.reduce<M | null>(
+    (best, one) => (best === null || one.score.batchesPerSecond > best.score.batchesPerSecond ? one : best),
+    null,
+  );
+}
+
+/** Negative where `a` costs less than `b`: fewer workers, then less memory for batches in flight and for pinning. */
+export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
+  const memory = (setting: LoaderSetting) => batchesInFlight(setting) * (setting.pinMemory ? 2 : 1);
+  return a.numWorkers - b.numWorkers || memory(a) - memory(b);
+}
+
+/**
+ * The cheapest setting that reaches the fastest one's rate within `tolerance`: by its rate, not by its interval, as one
+ * that is wide for want of batches recommends nothing.
+ */
+export function cheapestWithin<M extends Measured>(measured: readonly M[], tolerance: number): M | null {
+  const best = fastest(measured);
+  if (best === null) return null;
+  const needed = (1 - tolerance) * best.score.batchesPerSecond;
+  const good = measured.filter(({ score }) => score.batchesPerSecond >= needed);
+  return good.reduce(
+    (cheapest, one) => (compareCost(one.setting, cheapest.setting) < 0 ? one : cheapest),
+    best,
+  );
 }

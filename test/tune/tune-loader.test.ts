@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
-import { tuningSchema } from "../../src/results/tuning.js";
-import type { Probe, TrialControl } from "../../src/tune/probe.js";
-import { type LoaderSetting, torchDefault, usualSetting } from "../../src/tune/setting.js";
-import { type TuneRequest, tune } from "../../src/tune/tune.js";
+import { torchDefault, usualSetting } from "../../src/results/loader-setting.js";
+import { type LoaderSetting, tuningSchema } from "../../src/results/tuning.js";
+import type { Probe, TrialControl } from "../../src/tune/loader-probe.js";
+import { type TuneRequest, tune } from "../../src/tune/tune-loader.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { SimulatedProbe, simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, failureOf, limitsOf, ScriptedProbe, trialOf } from "../helpers/tune.js";

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { tuningTable } from "../../../src/report/tuning/table.js";
-import { usualSetting } from "../../../src/tune/setting.js";
+import { tuningTable } from "../../../src/report/tuning/tuning-table.js";
+import { usualSetting } from "../../../src/results/loader-setting.js";
 import { buildFailure, buildScore, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
 const render = (part: TuningPart = {}, level: 0 | 1 = 0) =>

@@ -1,20 +1,17 @@
 import { PinbenchError } from "../../errors.js";
-import type { LoaderStep, NativeError, NativeSession } from "../../native/contract.js";
-import type { Probe, ProbeFacts, Trial, TrialControl } from "../probe.js";
-import { type LoaderSetting, torchDefault } from "../setting.js";
-import { describeProbe } from "./describe.js";
-import { interrupted } from "./faults.js";
-import { type LinkSpeed, measureLink } from "./link.js";
-import { loaderOptions, loaderStep, type NativeProbeOptions } from "./options.js";
-import { close, runTrial } from "./trial.js";
-
-export type { NativeProbeOptions } from "./options.js";
+import type { LoaderStep, MeasureRequest, NativeError, NativeSession } from "../../native/contract.js";
+import { torchDefault } from "../../results/loader-setting.js";
+import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
+import { median } from "../../stats/median.js";
+import type { Probe, ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
+import { describeProbe, loaderOptions, loaderStep, type ModelProbeOptions } from "./model-options.js";
+import { close, runTrial } from "./model-trial.js";
 
 /**
  * Opens the engine's model of a loader. Rejects with a PinbenchError where the device cannot be opened, or does not do
  * the step that was asked for.
  */
-export async function openNativeProbe(options: NativeProbeOptions): Promise<Probe> {
+export async function openModelProbe(options: ModelProbeOptions): Promise<Probe> {
   if (options.signal.aborted) throw interrupted();
   const notes: string[] = [];
   const session = await openSession(options, notes);
@@ -29,17 +26,17 @@ export async function openNativeProbe(options: NativeProbeOptions): Promise<Prob
     const step = availableStep(options, session, notes);
     const stepNs = step === null ? null : await timeStep(session, options, step);
     const link = await measureLinkAlone(options, notes);
-    return new NativeProbe(session, options, step, describeProbe(options, { stepNs, link, notes }), end);
+    return new ModelProbe(session, options, step, describeProbe(options, { stepNs, link, notes }), end);
   } catch (error) {
     await end();
     throw options.signal.aborted ? interrupted() : asPinbenchError(error as NativeError);
   }
 }
 
-class NativeProbe implements Probe {
+class ModelProbe implements Probe {
   readonly facts: ProbeFacts;
   readonly #session: NativeSession;
-  readonly #options: NativeProbeOptions;
+  readonly #options: ModelProbeOptions;
   readonly #step: LoaderStep | null;
   readonly #end: () => Promise<void>;
   /** A loader did not end: its threads may stay for good, and so may the session. */
@@ -47,7 +44,7 @@ class NativeProbe implements Probe {
 
   constructor(
     session: NativeSession,
-    options: NativeProbeOptions,
+    options: ModelProbeOptions,
     step: LoaderStep | null,
     facts: ProbeFacts,
     end: () => Promise<void>,
@@ -86,7 +83,7 @@ class NativeProbe implements Probe {
 
 /** A container may forbid to choose a node; first touch by that node's CPUs does nearly as well. */
 async function openSession(
-  { driver, device, placement, seed }: NativeProbeOptions,
+  { driver, device, placement, seed }: ModelProbeOptions,
   notes: string[],
 ): Promise<NativeSession> {
   const open = (numaNode: number | null) =>
@@ -104,7 +101,7 @@ async function openSession(
 
 /** The step, where there are kernels to do it; what nobody asked for by name is left out with a note. */
 function availableStep(
-  options: NativeProbeOptions,
+  options: ModelProbeOptions,
   { opening: { kernelsOff } }: NativeSession,
   notes: string[],
 ): LoaderStep | null {
@@ -120,7 +117,7 @@ function availableStep(
 /** Opening a loader times its step; of this one nothing else is wanted. */
 async function timeStep(
   session: NativeSession,
-  options: NativeProbeOptions,
+  options: ModelProbeOptions,
   step: LoaderStep,
 ): Promise<number | null> {
   const plain = { ...options, data: null, sampleCostNs: 0 };
@@ -130,7 +127,7 @@ async function timeStep(
 }
 
 /** In a session of its own, which gives its memory back. Null with a note where a batch cannot be pinned. */
-async function measureLinkAlone(options: NativeProbeOptions, notes: string[]): Promise<LinkSpeed | null> {
+async function measureLinkAlone(options: ModelProbeOptions, notes: string[]): Promise<ProbeRecord["link"]> {
   const session = await openSession(options, notes);
   const abort = () => session.abort();
   options.signal.addEventListener("abort", abort, { once: true });
@@ -153,4 +150,56 @@ function asPinbenchError(error: NativeError | PinbenchError): PinbenchError {
   const kind = error.code === "CUDA_ERROR_OUT_OF_MEMORY" ? "limit" : "unavailable";
   const hint = kind === "limit" ? { hint: "Ask for smaller batches, or free the device." } : {};
   return new PinbenchError(kind, `The loader cannot be opened: ${error.message}.`, { ...hint, cause: error });
+}
+
+/** Copies that are timed: the median of these is within a few per cent. */
+const linkCopies = 15;
+/** What memory of the device is given out in, and a buffer is rounded up to. */
+const granularityBytes = 512;
+
+/**
+ * Times copies of one batch to the device, from pinned and from pageable memory, with nothing beside them. What is
+ * reserved for it stays with the session, which should be one for this alone.
+ */
+async function measureLink(
+  session: NativeSession,
+  batchBytes: number,
+): Promise<NonNullable<ProbeRecord["link"]>> {
+  const geometry = {
+    chunksOfWorker: [1],
+    chunkBytes: Math.ceil(batchBytes / granularityBytes) * granularityBytes,
+  };
+  await session.reserveDevice(geometry, 1);
+  const speed = async (memory: "pinned" | "pageable") => {
+    await session.reserveHost(memory, geometry);
+    const { columns, aborted } = await session.measure(requestOf(memory, batchBytes));
+    if (aborted) throw interrupted();
+    return batchBytes / (median([...columns[0]!.durationNs]) / 1e9);
+  };
+  return { pinnedBytesPerSecond: await speed("pinned"), pageableBytesPerSecond: await speed("pageable") };
+}
+
+function requestOf(memory: "pinned" | "pageable", sizeBytes: number): MeasureRequest {
+  return {
+    direction: "h2d",
+    memory,
+    sizeBytes,
+    workers: 1,
+    mode: "throughput",
+    timer: "wall",
+    cache: "warm",
+    buffers: 1,
+    firstBuffer: 0,
+    warmupCopies: 2,
+    warmupBytes: sizeBytes,
+    copiesPerSample: 1,
+    samples: linkCopies,
+    verify: false,
+    readLink: false,
+  };
+}
+
+/** What opening the probe comes to where the user ends it. */
+function interrupted(): PinbenchError {
+  return new PinbenchError("measurement", "Opening the loader was interrupted.");
 }

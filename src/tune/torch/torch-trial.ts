@@ -1,17 +1,11 @@
-import type { Trial, TrialControl, TrialFailure } from "../probe.js";
-import type { LoaderSetting } from "../setting.js";
-import type { Ending, Message, Sums } from "./messages.js";
-import type { ProbeProcess } from "./process.js";
-import { complete, died, hang } from "./trial-failures.js";
+import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
+import type { TrialControl, TrialRun } from "../loader-probe.js";
+import type { ProbeProcess } from "./probe-process.js";
+import { complete, died, hang } from "./torch-failures.js";
+import type { Ending, Message, Sums } from "./torch-messages.js";
 
 /** How long a trial may take to end when it is asked to, its workers included, before its process is killed. */
 const endMs = 5000;
-
-export interface TrialRun {
-  trial: Trial;
-  /** The process is idle again, and can run another trial. */
-  isUsable: boolean;
-}
 
 /** One trial in a process that is ready. Rejects only with what `control.enough` throws. */
 export function runTrial(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formatRate, tuningReasons } from "../../../src/report/tuning/reasons.js";
-import { usualSetting } from "../../../src/tune/setting.js";
+import { formatRate, tuningReasons } from "../../../src/report/tuning/tuning-reasons.js";
+import { usualSetting } from "../../../src/results/loader-setting.js";
 import { buildScore, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
 const reasons = (part: TuningPart = {}) => tuningReasons(buildTuning(part));

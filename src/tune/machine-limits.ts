@@ -1,7 +1,39 @@
+import { statfsSync } from "node:fs";
+import { join } from "node:path";
+import { cpuQuota, usableCpuCount } from "../host/cpus.js";
+import { memoryAvailableBytes } from "../host/memory.js";
+import { batchesInFlight } from "../results/loader-setting.js";
+import type { LoaderSetting, Tuning } from "../results/tuning.js";
 import { formatSizeRounded } from "../settings/units.js";
-import { cpusPerRank, type MachineLimits } from "./machine.js";
-import type { ProbeFacts } from "./probe.js";
-import { batchesInFlight, type LoaderSetting } from "./setting.js";
+import type { ProbeFacts } from "./loader-probe.js";
+
+/** What the loaders of this node's training processes have to share. */
+export type MachineLimits = Omit<Tuning["machine"], "hostname" | "cpuModel">;
+
+/** The limits as they are now, read below `root`, which tests replace. */
+export function machineLimits(ranks: number, root = "/"): MachineLimits {
+  return {
+    usableCpus: usableCpuCount(root),
+    cpuQuota: cpuQuota(root),
+    memoryAvailableBytes: memoryAvailableBytes(root),
+    sharedMemoryBytes: freeSharedMemoryBytes(root),
+    ranks,
+  };
+}
+
+function freeSharedMemoryBytes(root: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(join(root, "dev/shm"));
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}
+
+/** CPUs that each of the node's processes may keep busy; at least 1. */
+export function cpusPerRank({ usableCpus, ranks }: MachineLimits): number {
+  return Math.max(1, Math.floor(usableCpus / ranks));
+}
 
 /** What a setting takes of the machine, as far as it is known. */
 export interface SettingNeed {

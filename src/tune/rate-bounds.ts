@@ -1,4 +1,4 @@
-import type { Score } from "./objective.js";
+import type { Score } from "./score.js";
 
 /** Settings that differ in their workers alone: the curve of rate over workers, as far as it was measured. */
 export interface Point {
