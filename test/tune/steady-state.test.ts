@@ -45,6 +45,18 @@ describe("the rate", () => {
     expect(steadyState(uneven, 2)?.low).toBeGreaterThan(0);
   });
 
+  it("has the one of batch means: five blocks of a batch each, by hand", () => {
+    // Gaps of 8 to 12 ms: their mean is 10 ms, their variance (4 + 1 + 0 + 1 + 4) / (5 - 1) = 2.5 ms², the standard error
+    // of the mean sqrt(2.5 / 5) = 0.70711 ms, and Student's t for 4 degrees of freedom 2.77645: 10 ms ± 1.96325 ms.
+    const steady = steadyState(
+      [1, 2, 10, 19, 29, 40, 52].map((time) => time * ms),
+      2,
+    )!;
+    expect(steady.batchesPerSecond).toBeCloseTo(100, 6);
+    expect(steady.low).toBeCloseTo(1000 / 11.96325, 3);
+    expect(steady.high).toBeCloseTo(1000 / 8.03675, 3);
+  });
+
   it.each([16, 17, 27, 103])("counts a late batch for its interval too, wherever in %i it is", (batches) => {
     for (let late = 0; late < batches; ++late) {
       const arrivals = evenly(batches + 2, ms).map(

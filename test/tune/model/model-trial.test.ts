@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { LoaderOptions } from "../../../src/native/contract.js";
 import type { TrialControl } from "../../../src/tune/loader-probe.js";
 import { loaderOptions } from "../../../src/tune/model/model-options.js";
@@ -46,6 +46,25 @@ describe("a trial", () => {
     });
     expect(trial.arrivalsNs).toHaveLength(2);
     expect(loader.isClosed).toBe(true);
+  });
+
+  it("does not hang while batches come, however long all of it takes", async () => {
+    let nowMs = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    onTestFinished(() => clock.mockRestore());
+    const change = (loader: FakeLoader) => {
+      const arrivals = loader.arrivals.bind(loader);
+      loader.arrivals = (waitNs) => {
+        nowMs += 60;
+        return arrivals(waitNs);
+      };
+    };
+    const { trial } = await trialOf([1, 0, 1, 0, 1, 0, 1], control(4, { timeoutNs: 100e6 }), change);
+    expect(trial).toMatchObject({ failure: null, arrivalsNs: [1e6, 2e6, 3e6, 4e6] });
+    expect(nowMs).toBe(420);
+    nowMs = 0;
+    const { trial: hanging } = await trialOf([1, 0, 0, 1], control(2, { timeoutNs: 100e6 }), change);
+    expect(hanging).toMatchObject({ failure: { fault: "hang" }, arrivalsNs: [1e6] });
   });
 
   it("ends with what there is when it is aborted", async () => {
