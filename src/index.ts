@@ -1,9 +1,172 @@
 /** The program as a library: what the commands measure and find, as the documents that their --json prints. */
-export { type CompareOptions, compare, type Results } from "./api/compare.js";
-export type { List, PlanOptions, Quantity, ThresholdOptions } from "./api/options.js";
-export { type RunOptions, type RunProgress, run } from "./api/run.js";
-export { type TuneOptions, tune } from "./api/tune.js";
+import { compareResults } from "./compare/compare-results.js";
+import type { Comparison } from "./compare/comparison.js";
+import { type ResultSet, readResultSet, runFigures } from "./compare/result-set.js";
+import { defaultSignificance } from "./compare/rule.js";
+import { PinbenchError } from "./errors.js";
+import { prepareRun } from "./measure/prepare.js";
+import { Run } from "./measure/run.js";
+import { packageVersion } from "./package-facts.js";
+import type { ResultDocument } from "./results/schema.js";
+import type { Tuning } from "./results/tuning.js";
+import type { Direction, Memory } from "./settings/choices.js";
+import { readSection, thresholdsOf } from "./settings/configuration.js";
+import { type Options, optionName } from "./settings/setting.js";
+import { type Call, defaultsOf, fillRunSettings, readOptions } from "./settings/settings.js";
+import { runSettings, saidByCellIds, tuneSettings } from "./settings/table.js";
+import type { Quantity } from "./settings/units.js";
+import { machineLimits } from "./tune/machine-limits.js";
+import { openProbe } from "./tune/open-probe.js";
+import { tuneLoader } from "./tune/tune-loader.js";
+
 export type { CellComparison, Comparison } from "./compare/comparison.js";
 export { type ErrorKind, PinbenchError } from "./errors.js";
 export type { CellResult, ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
+export type { List, Quantity } from "./settings/units.js";
+
+/** What to measure and how: the keys, values and defaults that `plan` in pinbench.config.json has. */
+export type PlanOptions = Omit<Options<typeof runSettings>, "cells">;
+
+export interface RunOptions extends PlanOptions {
+  /** Exactly these cells, by the ids that results have. */
+  cells?: readonly string[];
+  /** Ends the run with what it has measured: the status of its document is then "aborted". */
+  signal?: AbortSignal;
+  /** Called before each visit of a cell. */
+  onProgress?: (progress: RunProgress) => void;
+}
+
+/** How far a run has come. */
+export interface RunProgress {
+  /** Id of the cell that is measured. */
+  cell: string;
+  /** From 1. */
+  round: number;
+  /** Cells whose interval is as narrow as asked. */
+  convergedCells: number;
+  totalCells: number;
+}
+
+/**
+ * Measures as `pinbench run` does, and returns the document that its --json prints. It prints nothing, and reads no
+ * configuration and no arguments. A cell that fails does not reject: see its `outcome`. What is wrong with the options
+ * or the machine rejects as a PinbenchError.
+ */
+export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {}): Promise<ResultDocument> {
+  const call = callNow();
+  const given = await readSection("plan", plan);
+  if (cells !== undefined) {
+    const both = saidByCellIds.find((key) => given[key] !== undefined);
+    if (both !== undefined) {
+      const name = optionName(runSettings[both].flag);
+      throw new PinbenchError("usage", `cells and ${name} exclude each other: an id says all of a cell.`);
+    }
+  }
+  const settings = fillRunSettings({
+    origin: "caller",
+    given: { ...given, ...(cells === undefined ? {} : { cells }) },
+  });
+  const running = new Run({ ...call, ...(await prepareRun(settings)) });
+  for await (const event of running.measure(signal ?? new AbortController().signal)) {
+    if (event.kind !== "visit") continue;
+    onProgress?.({
+      cell: event.progress.cell.id,
+      round: event.round + 1,
+      convergedCells: running.cells.filter(({ outcome }) => outcome === "converged").length,
+      totalCells: running.cells.length,
+    });
+  }
+  return running.document();
+}
+
+/** A file, a folder of runs, or documents: of one run, or of several of the same machine. */
+export type Results = string | ResultDocument | readonly ResultDocument[];
+
+/** The drops that count, with the keys that `thresholds` in pinbench.config.json has. */
+export interface ThresholdOptions {
+  default?: Quantity;
+  memory?: Partial<Record<Memory, Quantity>>;
+  direction?: Partial<Record<Direction, Quantity>>;
+  /** By patterns of cell ids; the first that matches wins. */
+  cells?: Record<string, Quantity>;
+  floorGBps?: number;
+  floorUs?: number;
+}
+
+export interface CompareOptions {
+  baseline: Results;
+  candidate: Results;
+  thresholds?: ThresholdOptions;
+  /** The chance that any cell is called slower where none is; 0.003 unless given. */
+  significance?: number;
+  /** Whether what cannot be decided makes the outcome "inconclusive". */
+  strict?: boolean;
+  /** Compares although GPU or link width differ. */
+  allowMismatch?: boolean;
+}
+
+/**
+ * Compares as `pinbench compare` does, and returns the document that its --json prints. A regression does not reject:
+ * see its `outcome`. Rejects with a PinbenchError where the results cannot be read or have no cell in common.
+ */
+export async function compare({ baseline, candidate, ...options }: CompareOptions): Promise<Comparison> {
+  return compareResults({
+    version: packageVersion(),
+    command: "compare",
+    baseline: await resultSetOf(baseline, "baseline"),
+    candidate: await resultSetOf(candidate, "candidate"),
+    fresh: [],
+    suspects: [],
+    rule: {
+      significance: options.significance ?? defaultSignificance,
+      thresholds: thresholdsOf(await readSection("thresholds", options.thresholds ?? {})),
+      allowMismatch: options.allowMismatch ?? false,
+      strict: options.strict ?? false,
+    },
+  });
+}
+
+async function resultSetOf(results: Results, role: "baseline" | "candidate"): Promise<ResultSet> {
+  if (typeof results === "string") return readResultSet(results, role);
+  const documents = isList(results) ? results : [results];
+  if (documents.length === 0) throw new PinbenchError("usage", `The ${role} has no runs.`);
+  if (new Set(documents.map(({ run }) => run.id)).size < documents.length) {
+    // It would count as another process, and make the spread between them look smaller than it is.
+    throw new PinbenchError("usage", `The ${role} has the same run twice.`);
+  }
+  return { path: null, runs: documents.map((document) => runFigures(document, null)) };
+}
+
+function isList(results: ResultDocument | readonly ResultDocument[]): results is readonly ResultDocument[] {
+  return Array.isArray(results);
+}
+
+/** The flags of `pinbench tune`, with their defaults. Give one of `torch`, `sampleBytes` and `data`. */
+export interface TuneOptions extends Options<typeof tuneSettings> {
+  /** Ends the search with what it has found: the status of its document is then "aborted". */
+  signal?: AbortSignal;
+}
+
+/**
+ * Tunes as `pinbench tune` does, and returns the document that its --json prints. It prints nothing. Where no setting
+ * could be measured, its `recommendation` is null. Rejects with a PinbenchError where there is nothing to measure with:
+ * wrong options, no Python, a data set that cannot make a batch, an abort before the first trial.
+ */
+export async function tune({
+  signal = new AbortController().signal,
+  ...options
+}: TuneOptions): Promise<Tuning> {
+  const call = callNow();
+  const settings = { ...defaultsOf(tuneSettings), ...readOptions(tuneSettings, options) };
+  const probe = await openProbe(settings, signal);
+  try {
+    return await tuneLoader(probe, { ...settings, ...call, limits: machineLimits(settings.ranks) }, signal);
+  } finally {
+    await probe.close();
+  }
+}
+
+function callNow(): Call {
+  return { argv: [], startedAt: new Date(), startedMs: performance.now() };
+}

@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { verdicts } from "../src/compare/comparison.js";
 import { pinbench, runCli, start, temporaryFolder } from "./helpers/run-cli.js";
-import { testPython } from "./helpers/test-python.js";
+import { testPython, torchMissing } from "./helpers/test-python.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const documents = [
@@ -82,10 +82,14 @@ const quickly: Readonly<Record<string, string>> = {
   compare: "--threshold '*=90%' --quiet",
   import: "--quiet",
   devices: "--backend emulated",
-  tune: `--python ${testPython} --backend emulated --budget 2s --max-workers 1 --quiet`,
+  tune: `--python ${testPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
   // `pinbench --version`
   "": "",
 };
+
+/** The flags that follow a line: `quickly`'s, and samples that are made fast, whatever the document shows. */
+const quickFlags = (line: string) =>
+  `${quickly[subcommandOf(line)]}${line.includes(" --sample-cost ") ? " --sample-cost 100us" : ""}`;
 
 const subcommandOf = (line: string) => /\bpinbench (\w+)/.exec(line)?.[1] ?? "";
 
@@ -128,15 +132,20 @@ describe("every command that the documents show works", () => {
     return folder;
   }
 
-  it.each(ofPinbench)("%s", async (line) => {
+  it.for(ofPinbench)("%s", async (line, { skip }) => {
+    if (line.includes(" --torch ")) skip(torchMissing !== null, torchMissing ?? undefined);
     const command = line.replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"');
     const subcommand = subcommandOf(line);
     expect(Object.keys(quickly)).toContain(subcommand);
     const cwd = folderFor(line);
-    const { exitCode, stdout, stderr } = await start("bash", ["-c", `${command} ${quickly[subcommand]}`], {
-      cwd,
-      env: { NODE: process.execPath, PINBENCH: pinbench },
-    }).finished;
+    const env = { NODE: process.execPath, PINBENCH: pinbench };
+    const run = (flags: string) => start("bash", ["-c", `${command} ${flags}`], { cwd, env }).finished;
+    let finished = await run(quickFlags(line));
+    // On a machine that others keep busy a second is too short for some; then it has to work with as much as it needs.
+    if (finished.stderr.includes("too few batches came within the budget")) {
+      finished = await run(`${quickFlags(line)} --budget 40s`);
+    }
+    const { exitCode, stdout, stderr } = finished;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     if (subcommand !== "import") expect(stdout).not.toBe("");
     for (const path of filesOf(line)) expect(existsSync(join(cwd, path)), path).toBe(true);

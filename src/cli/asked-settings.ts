@@ -1,8 +1,7 @@
 import { PinbenchError } from "../errors.js";
-import type { Start } from "../measure/document.js";
 import type { Configuration } from "../settings/configuration.js";
 import type { Given } from "../settings/setting.js";
-import { fillRunSettings, type RunSettings } from "../settings/settings.js";
+import { type Call, fillRunSettings, type RunSettings } from "../settings/settings.js";
 import { runSettings } from "../settings/table.js";
 
 /** A command as it was called. */
@@ -13,7 +12,7 @@ export interface Invocation<Settings> {
   settings: Settings;
   /** The settings that flags gave. */
   given: Partial<Settings>;
-  start: Start;
+  call: Call;
 }
 
 /**

@@ -13,10 +13,11 @@ import type { ResultDocument } from "../results/schema.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";
 import type { CommandSettings } from "../settings/table.js";
 import { askedRunSettings, type Invocation } from "./asked-settings.js";
+import { stdoutChalk } from "./delivery.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder } from "./output-paths.js";
 import { notesOn } from "./run-command.js";
-import { noter, ProgressLine, stdoutChalk, writeStdout } from "./terminal.js";
+import { noter, ProgressLine, writeStdout } from "./terminal.js";
 
 /** The program itself, for the processes that it starts. */
 export const entry = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));

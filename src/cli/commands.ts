@@ -15,9 +15,7 @@ interface CommandEntry<Name extends keyof typeof commandSettings> {
   /** Other programs call it, not people. */
   isHidden?: true;
   /** Loads what the command needs when it runs, so that help and errors are quick. */
-  load: () => Promise<
-    (invocation: Invocation<CommandSettings<Name>>, program: Command) => Promise<ExitCode | void>
-  >;
+  load: () => Promise<(invocation: Invocation<CommandSettings<Name>>, program: Command) => Promise<ExitCode>>;
 }
 
 const nvbandwidthExamples = `
@@ -173,13 +171,11 @@ function addCommand<Name extends keyof typeof commandSettings>(
     for (const option of optionsOf(setting, table)) command.addOption(option);
   }
   command.action(async () => {
-    const startedAt = new Date();
-    const start = { startedAt, startedMs: performance.now(), argv: process.argv.slice(2) };
+    const call = { argv: process.argv.slice(2), startedAt: new Date(), startedMs: performance.now() };
     const given = givenSettings(command, table) as Partial<CommandSettings<Name>>;
     const settings = { ...defaultsOf(table), ...given } as CommandSettings<Name>;
     const execute = await load();
-    const exitCode = await execute({ operands: command.args, settings, given, start }, program);
-    if (exitCode !== undefined) setExitCode(exitCode);
+    setExitCode(await execute({ operands: command.args, settings, given, call }, program));
   });
 }
 

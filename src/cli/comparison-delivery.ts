@@ -11,9 +11,8 @@ import type { Configuration } from "../settings/configuration.js";
 import type { CommandSettings } from "../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import { chosenFormat } from "./asked-settings.js";
-import { deliver } from "./deliver.js";
+import { deliver, plainChalk, stdoutChalk } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";
-import { plainChalk, stdoutChalk } from "./terminal.js";
 
 /** What `compare` and `check` have in common: how to judge, and where to. */
 type JudgingFlags = CommandSettings<"compare">;

@@ -11,7 +11,8 @@ import { cudaVersionName, linkLimitGBps, noticeOf } from "../results/device-fact
 import type { BackendChoice } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/table.js";
 import type { Invocation } from "./asked-settings.js";
-import { stdoutChalk, writeStdout } from "./terminal.js";
+import { stdoutChalk } from "./delivery.js";
+import { writeStdout } from "./terminal.js";
 
 /** `pinbench devices`: opens the driver but no device, so that it costs the GPU nothing. Throws PinbenchError. */
 export async function devicesCommand({

@@ -5,7 +5,8 @@ import { type ProgressState, progressLine } from "../report/progress.js";
 import { renderReport } from "../report/result-formats.js";
 import { writePartial } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
-import { noter, ProgressLine, plainChalk } from "./terminal.js";
+import { plainChalk } from "./delivery.js";
+import { noter, ProgressLine } from "./terminal.js";
 
 /** A file to write. */
 export interface Output {

@@ -13,16 +13,16 @@ import { configurationNote, loadConfiguration } from "../settings/configuration.
 import type { RunSettings } from "../settings/settings.js";
 import type { CommandSettings } from "../settings/table.js";
 import { askedRunSettings, chosenFormat, type Invocation } from "./asked-settings.js";
-import { deliver } from "./deliver.js";
+import { deliver, plainChalk, stdoutChalk } from "./delivery.js";
 import { Interruption } from "./interruption.js";
 import { type Output, showRun } from "./live-run.js";
-import { noter, plainChalk, stdoutChalk, writeStdout } from "./terminal.js";
+import { noter, writeStdout } from "./terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function runCommand({
   settings: flags,
   given,
-  start,
+  call,
 }: Invocation<CommandSettings<"run">>): Promise<ExitCode> {
   const format = chosenFormat(flags);
   const outputs = flags.output.map((path) => ({ path, format: formatOfPath(path) }));
@@ -42,7 +42,7 @@ export async function runCommand({
     );
     return ExitCode.ok;
   }
-  const run = new Run({ ...start, ...prepared });
+  const run = new Run({ ...call, ...prepared });
   const interruption = new Interruption();
   await showRun(run, prepared.plan, { outputs, quiet: flags.quiet, signal: interruption.signal });
   const document = run.document();
@@ -67,10 +67,10 @@ export async function runCommand({
  * `pinbench measure`, which other pinbench processes start: measures the settings that stdin has as JSON, and prints the
  * document. Returns the exit code; throws PinbenchError.
  */
-export async function measureCommand({ start }: Pick<Invocation<unknown>, "start">): Promise<ExitCode> {
+export async function measureCommand({ call }: Pick<Invocation<unknown>, "call">): Promise<ExitCode> {
   const settings = JSON.parse(await textOf(process.stdin)) as RunSettings;
   const prepared = await prepareRun(settings);
-  const run = new Run({ ...start, ...prepared });
+  const run = new Run({ ...call, ...prepared });
   const interruption = new Interruption();
   await showRun(run, prepared.plan, { outputs: [], quiet: true, signal: interruption.signal });
   const document = run.document();

@@ -1,26 +1,10 @@
-import { Chalk, type ChalkInstance, supportsColor } from "chalk";
-import { CommanderError } from "commander";
+import type { CommanderError } from "commander";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { cannotWrite, writeToStream } from "../results/output-stream.js";
 
 /*
  * The terminal: data go to stdout, everything else to stderr. Nothing outside src/cli writes to either.
  */
-
-/**
- * Colours for stdout: none with --no-color, NO_COLOR (https://no-color.org) or without a terminal; FORCE_COLOR has
- * the last word, as chalk reads it.
- */
-export function stdoutChalk(options: { color: boolean }): ChalkInstance {
-  const { NO_COLOR, FORCE_COLOR } = process.env;
-  if (!options.color) return plainChalk();
-  if (FORCE_COLOR === undefined && NO_COLOR) return plainChalk();
-  return new Chalk({ level: supportsColor ? supportsColor.level : 0 });
-}
-
-export function plainChalk(): ChalkInstance {
-  return new Chalk({ level: 0 });
-}
 
 /**
  * Keeps Node from ending the process with a stack when a stream cannot be written. A reader that closes the pipe early
@@ -54,7 +38,7 @@ export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
 
 /** Says on stderr what went wrong, in one sentence and what to do about it; returns the exit code. */
 export function reportError(error: unknown, options: { debug: boolean }): number {
-  if (error instanceof CommanderError) {
+  if (isCommanderError(error)) {
     // Help and version are "errors" of commander's with exit code 0; they have been printed already.
     if (error.exitCode === 0) return ExitCode.ok;
     if (error.code !== "commander.help") {
@@ -70,6 +54,11 @@ export function reportError(error: unknown, options: { debug: boolean }): number
   );
   if (options.debug) process.stderr.write(`${describeStack(error)}\n`);
   return isOurs ? error.exitCode : ExitCode.measurement;
+}
+
+/** By its code, so that commands that parse nothing need not load commander. */
+function isCommanderError(error: unknown): error is CommanderError {
+  return error instanceof Error && "code" in error && String(error.code).startsWith("commander.");
 }
 
 function writeError(message: string, hint: string | null): void {

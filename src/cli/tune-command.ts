@@ -1,28 +1,88 @@
-import { type Command, Option } from "commander";
-import { tuningFormats } from "../report/tuning/format-names.js";
-import { addTuneOptions, type TuneFlags, tuneDefaults } from "./tune-options.js";
+import { ExitCode, PinbenchError } from "../errors.js";
+import { renderTuning } from "../report/tuning/tuning-formats.js";
+import { describeSetting } from "../results/loader-setting.js";
+import { checkWritable } from "../results/store.js";
+import type { Tuning } from "../results/tuning.js";
+import type { CommandSettings } from "../settings/table.js";
+import type { Probe } from "../tune/loader-probe.js";
+import { machineLimits } from "../tune/machine-limits.js";
+import { openProbe } from "../tune/open-probe.js";
+import { tuneLoader } from "../tune/tune-loader.js";
+import { chosenFormat, type Invocation } from "./asked-settings.js";
+import { deliver, plainChalk, stdoutChalk } from "./delivery.js";
+import { Interruption } from "./interruption.js";
+import { ProgressLine } from "./terminal.js";
 
-export function addTuneCommand(program: Command, version: string, setExitCode: (code: number) => void): void {
-  const command = program
-    .command("tune")
-    .description("find num_workers, pin_memory and prefetch_factor for a training job's DataLoader")
-    .addHelpText(
-      "after",
-      `
-The data are your own Dataset in your own Python (--torch), or a model of a loader that needs no Python
-(--sample-bytes, --data, or both: files that become samples of so many bytes).
-
-Examples:
-  pinbench tune --torch train_data.py:make_dataset --batch-size 64
-  pinbench tune --torch train_data.py:loader --step-time 70ms     a DataLoader, beside a training step of 70 ms
-  pinbench tune --data images/ --batch-size 64                    read the files of a folder
-  pinbench tune --sample-bytes 588KiB --sample-cost 500us --batch-size 64
-  export $(pinbench tune --torch train_data.py:make_dataset --batch-size 64 --format env)`,
+/** `pinbench tune`: from the flags to the recommendation. Returns the exit code; throws PinbenchError. */
+export async function tuneCommand({
+  settings: flags,
+  call,
+}: Invocation<CommandSettings<"tune">>): Promise<ExitCode> {
+  const format = chosenFormat(flags);
+  if (flags.save !== null) await checkWritable(flags.save);
+  const interruption = new Interruption();
+  const line = new ProgressLine(flags);
+  let probe: Probe | null = null;
+  let tuning: Tuning;
+  try {
+    line.update(() => "opening the data");
+    probe = await openProbe(flags, interruption.signal);
+    tuning = await tuneLoader(
+      probe,
+      { ...flags, ...call, limits: machineLimits(flags.ranks) },
+      interruption.signal,
+      (setting, best) => line.update((columns) => progress(setting, best).slice(0, columns)),
     );
-  addTuneOptions(command)
-    .addOption(new Option("--format <name>", "what to print").choices(tuningFormats))
-    .action(async (given: Partial<TuneFlags>) => {
-      const { tuneLoader } = await import("./tune.js");
-      setExitCode(await tuneLoader({ ...tuneDefaults, ...given }, version));
+  } catch (error) {
+    if (interruption.exitCode !== null) return interruption.exitCode;
+    throw error;
+  } finally {
+    line.clear();
+    await probe?.close();
+    interruption.dispose();
+  }
+  const { save } = flags;
+  await deliver(
+    {
+      stdout: () => renderTuning(tuning, format, stdoutChalk(flags)),
+      files: save === null ? [] : [{ path: save, text: () => renderTuning(tuning, "json", plainChalk()) }],
+    },
+    flags,
+  );
+  if (interruption.exitCode !== null) return interruption.exitCode;
+  if (tuning.run.error !== null) {
+    throw new PinbenchError("measurement", `The search could not go on: ${tuning.run.error}`);
+  }
+  if (tuning.recommendation === null) throw failureOf(tuning);
+  return ExitCode.ok;
+}
+
+function progress(
+  setting: Parameters<typeof describeSetting>[0],
+  best: { setting: typeof setting; score: { batchesPerSecond: number } } | null,
+): string {
+  const trying = `trying ${describeSetting(setting)}`;
+  return best === null
+    ? trying
+    : `${trying}; best so far ${best.score.batchesPerSecond.toPrecision(3)} batches/s with ${describeSetting(best.setting)}`;
+}
+
+function failureOf({ tried, skipped }: Tuning): PinbenchError {
+  const failure = tried.flatMap(({ trials }) => trials.flatMap((trial) => trial.failure ?? []))[0];
+  if (failure !== undefined) {
+    return new PinbenchError("measurement", `No setting could be measured: ${failure.message}`, {
+      ...(failure.hint === null ? {} : { hint: failure.hint }),
+      ...(failure.traceback === null ? {} : { cause: new Error(failure.traceback) }),
     });
+  }
+  if (tried.length === 0 && skipped[0] !== undefined) {
+    return new PinbenchError("measurement", `No setting could be measured: ${skipped[0].reason}.`, {
+      hint: "Take smaller batches.",
+    });
+  }
+  return new PinbenchError(
+    "measurement",
+    "No setting could be measured: too few batches came within the budget.",
+    { hint: "Give more time with --budget, or take smaller batches." },
+  );
 }

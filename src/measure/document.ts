@@ -7,19 +7,12 @@ import type { Plan } from "../plan/plan.js";
 import { cudaVersionName, noticeOf } from "../results/device-facts.js";
 import { fingerprint } from "../results/fingerprint.js";
 import type { CellResult, DeviceRecord, ErrorRecord, HostRecord, ResultDocument } from "../results/schema.js";
+import type { Call } from "../settings/settings.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { DeviceRun } from "./device-run.js";
 
-/** When a command began, and with which arguments: what its document says of that. */
-export interface Start {
-  startedAt: Date;
-  /** The same moment on the steady clock (performance.now): a clock that is set back makes no run shorter. */
-  startedMs: number;
-  argv: readonly string[];
-}
-
 /** What stays the same from the first to the last document of a run. */
-export interface RunIdentity extends Start {
+export interface RunIdentity extends Call {
   id: string;
   build: BuildInfo;
   host: HostRecord;

@@ -1,13 +1,4 @@
-/** The keyword arguments of a DataLoader that pinbench chooses, and how its batches are copied. */
-export interface LoaderSetting {
-  numWorkers: number;
-  pinMemory: boolean;
-  /** Batches that each worker makes ahead; null with 0 workers, where DataLoader takes none. */
-  prefetchFactor: number | null;
-  persistentWorkers: boolean;
-  /** `batch.to(device, non_blocking=True)`: of effect for pinned batches alone. */
-  nonBlocking: boolean;
-}
+import type { LoaderSetting } from "./tuning.js";
 
 /** DataLoader's own prefetch_factor. */
 export const defaultPrefetchFactor = 2;
@@ -20,8 +11,40 @@ export function describeSetting({ numWorkers, pinMemory, prefetchFactor }: Loade
   return `${workers}, ${pinMemory ? "pinned" : "not pinned"}${prefetch}`;
 }
 
-/** The same for settings that are alike. */
+/** A text that is the same for settings that are alike, and for these alone. */
 export function settingKey(setting: LoaderSetting): string {
   const { numWorkers, pinMemory, prefetchFactor, persistentWorkers, nonBlocking } = setting;
   return [numWorkers, pinMemory, prefetchFactor, persistentWorkers, nonBlocking].join();
+}
+
+/** The setting of a DataLoader that is made without any of these arguments. */
+export const torchDefault: LoaderSetting = {
+  numWorkers: 0,
+  pinMemory: false,
+  prefetchFactor: null,
+  persistentWorkers: false,
+  nonBlocking: false,
+};
+
+/** Batches that may be ready or in the making at once; one with 0 workers. */
+export function batchesInFlight({ numWorkers, prefetchFactor }: LoaderSetting): number {
+  return numWorkers === 0 ? 1 : numWorkers * (prefetchFactor ?? defaultPrefetchFactor);
+}
+
+/**
+ * What a trial of so many workers looks like: workers that stay from one epoch to the next, and copies of pinned
+ * batches that nobody waits for, as both cost nothing.
+ */
+export function usualSetting(
+  numWorkers: number,
+  pinMemory: boolean,
+  prefetchFactor: number = defaultPrefetchFactor,
+): LoaderSetting {
+  return {
+    numWorkers,
+    pinMemory,
+    prefetchFactor: numWorkers === 0 ? null : prefetchFactor,
+    persistentWorkers: numWorkers > 0,
+    nonBlocking: pinMemory,
+  };
 }

@@ -8,12 +8,46 @@ import { z } from "zod";
 const count = z.number().int().nonnegative();
 const nanoseconds = z.number().nonnegative();
 
+/** What measures: the user's Dataset in their own Python, or the engine's model of a loader. */
+export const probeKinds = ["torch", "native"] as const;
+
+export const searchKinds = ["adaptive", "grid"] as const;
+
+/** "budget": the time was up before the search was done; "failed": it could not go on, or had nothing to show. */
+export const searchStatuses = ["complete", "budget", "aborted", "failed"] as const;
+
+/** What can go wrong with one setting. */
+export const faults = [
+  "dataset-raised",
+  "worker-killed",
+  "hang",
+  "device-tensors",
+  "custom-batch",
+  "shared-memory-full",
+  "out-of-memory",
+  "too-many-files",
+  "not-picklable",
+  "data-ended",
+  "probe-died",
+  "device-error",
+] as const;
+export type Fault = (typeof faults)[number];
+
+/**
+ * What keeps a loader from being faster: "step" the training step, behind which the data hide; "link" the copies;
+ * "workers" making samples in workers; "process" making them in the training process; "hand-over" of batches between the
+ * two; "unknown" where it was not measured what making a batch takes.
+ */
+export const loaderLimits = ["step", "link", "workers", "process", "hand-over", "unknown"] as const;
+
+/** The keyword arguments of a DataLoader that pinbench chooses, and how its batches are copied. */
 const settingSchema = z.object({
   numWorkers: count,
   pinMemory: z.boolean(),
-  /** Null with 0 workers. */
+  /** Batches that each worker makes ahead; null with 0 workers, where DataLoader takes none. */
   prefetchFactor: count.nullable(),
   persistentWorkers: z.boolean(),
+  /** `batch.to(device, non_blocking=True)`: of effect for pinned batches alone. */
   nonBlocking: z.boolean(),
 });
 
@@ -26,39 +60,43 @@ const scoreSchema = z.object({
   isSettled: z.boolean(),
 });
 
+const failureSchema = z.object({
+  /** Any text in a document, as a later pinbench may name further faults. */
+  fault: z.string<Fault>(),
+  /** One sentence for the user: what happened, in which file and line where that is known. */
+  message: z.string(),
+  /** What to do about it. */
+  hint: z.string().nullable(),
+  /** The user's traceback, innermost frame last; null without one. */
+  traceback: z.string().nullable(),
+  /** Every other setting would fail in the same way. */
+  everywhere: z.boolean(),
+});
+
 const trialSchema = z.object({
-  /** When each batch had arrived, from the loader's start. */
+  /** When each batch had arrived on the device (in host memory where there is none), ascending, from the loader's start. */
   arrivalsNs: z.array(nanoseconds),
   /** Of these, the first ones that the rate leaves out. */
   droppedBatches: count,
   aborted: z.boolean(),
-  failure: z
-    .object({
-      fault: z.string(),
-      message: z.string(),
-      hint: z.string().nullable(),
-      traceback: z.string().nullable(),
-      /** Every other setting would fail in the same way. */
-      everywhere: z.boolean(),
-    })
-    .nullable(),
+  /** Null where the trial ended because enough had come, or was aborted. */
+  failure: failureSchema.nullable(),
+  /** Means a batch over the whole trial: the loop's waiting for the loader, and for the copy that it issued. */
   waitNsPerBatch: nanoseconds.nullable(),
   copyNsPerBatch: nanoseconds.nullable(),
+  /** Highest use of /dev/shm over what it was before the trial, and of pinned memory; null where it cannot be told. */
   sharedMemoryBytes: count.nullable(),
   pinnedBytes: count.nullable(),
+  /** Private memory of the workers together as last seen (their part of the parent's pages not counted). */
   workerPrivateBytes: count.nullable(),
+  /** Bytes that storage had to deliver during the trial: 0 where all came from the page cache. */
   storageReadBytes: count.nullable(),
 });
 
 const recommendationSchema = z.object({
   setting: settingSchema,
   score: scoreSchema,
-  /**
-   * What keeps it from being faster: "step" the training step, behind which the data hide; "link" the copies; "workers"
-   * making samples in workers; "process" making them in the training process; "hand-over" of batches between the two; "unknown"
-   * where it was not measured what making a batch takes.
-   */
-  limit: z.enum(["step", "link", "workers", "process", "hand-over", "unknown"]),
+  limit: z.enum(loaderLimits),
   /** Bytes that arrive, in GB/s. */
   loaderGBps: z.number().nonnegative(),
   /** Of the time of a step with its batch, what the batch adds; null without a step. */
@@ -67,6 +105,34 @@ const recommendationSchema = z.object({
   pinning: z.object({ numWorkers: count, savedNsPerBatch: z.number() }).nullable(),
 });
 
+/** What a probe knows of the data and the device as soon as it is ready. */
+const probeSchema = z.object({
+  kind: z.enum(probeKinds),
+  /** "train_data.py:make_dataset" or "samples of 602112 B, 500 us each". */
+  source: z.string(),
+  /** Name of the device that batches are copied to; null where they stay in host memory. */
+  device: z.string().nullable(),
+  /** "torch 2.11.0, Python 3.12.3"; null for the model of a loader. */
+  runtime: z.string().nullable(),
+  /** The first batch: bytes of all its tensors together, and "float32 [64, 3, 224, 224] + int64 [64]". */
+  batch: z.object({ samples: count, bytes: count, description: z.string() }),
+  /** Batches of an epoch; null where it is not known (iterable data sets, generated samples). */
+  epochBatches: count.nullable(),
+  /** The settings of the user's DataLoader, where that is what was given. */
+  startingPoint: settingSchema.nullable(),
+  /** Why pinned settings are of no use here ("torch sees no GPU"); null where they can be tried. */
+  pinningOff: z.string().nullable(),
+  /** Why settings with workers are of no use here ("batches are CUDA tensors"); null where they can be tried. */
+  workersOff: z.string().nullable(),
+  /** Copies of one batch from host to device and nothing beside them, bytes a second; null without a device. */
+  link: z.object({ pinnedBytesPerSecond: z.number(), pageableBytesPerSecond: z.number() }).nullable(),
+  /** The step that stands beside the loader, as it takes without one; null where there is none. */
+  stepNs: nanoseconds.nullable(),
+  /** What the user should know of the data, a sentence each. */
+  notes: z.array(z.string()),
+});
+
+/** The zod schema of the document, with which it is read. */
 export const tuningSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("tuning"),
@@ -77,13 +143,12 @@ export const tuningSchema = z.object({
     wallNs: nanoseconds,
     searchNs: nanoseconds,
     argv: z.array(z.string()),
-    /** "budget": the time was up before the search was done; "failed": it could not go on, or had nothing to show. */
-    status: z.enum(["complete", "budget", "aborted", "failed"]),
+    status: z.enum(searchStatuses),
     /** Why the search could not go on; what it had found by then is there. Null where it could. */
     error: z.string().nullable(),
   }),
   method: z.object({
-    search: z.enum(["adaptive", "grid"]),
+    search: z.enum(searchKinds),
     /** A whole epoch of so many batches counts, start-up included; null for the steady state. */
     epochBatches: count.nullable(),
     /** Relative difference in rate that is not worth a worker. */
@@ -93,26 +158,16 @@ export const tuningSchema = z.object({
   machine: z.object({
     hostname: z.string(),
     cpuModel: z.string(),
+    /** CPUs of the affinity mask within the cgroup's quota, whatever the machine has. */
     usableCpus: count,
     cpuQuota: z.number().positive().nullable(),
+    /** Training processes on this node, each with a loader like this one. */
     ranks: count,
     memoryAvailableBytes: count,
+    /** Free in /dev/shm, where workers hand their batches over; null where there is none. */
     sharedMemoryBytes: count.nullable(),
   }),
-  probe: z.object({
-    kind: z.enum(["torch", "native"]),
-    source: z.string(),
-    device: z.string().nullable(),
-    runtime: z.string().nullable(),
-    batch: z.object({ samples: count, bytes: count, description: z.string() }),
-    epochBatches: count.nullable(),
-    startingPoint: settingSchema.nullable(),
-    pinningOff: z.string().nullable(),
-    workersOff: z.string().nullable(),
-    link: z.object({ pinnedBytesPerSecond: z.number(), pageableBytesPerSecond: z.number() }).nullable(),
-    stepNs: nanoseconds.nullable(),
-    notes: z.array(z.string()),
-  }),
+  probe: probeSchema,
   /** In the order in which they were first tried. */
   tried: z.array(
     z.object({ setting: settingSchema, score: scoreSchema.nullable(), trials: z.array(trialSchema) }),
@@ -123,9 +178,20 @@ export const tuningSchema = z.object({
   recommendation: recommendationSchema.nullable(),
 });
 
+/** What `pinbench tune` found: the document that its --json prints. */
 export type Tuning = z.infer<typeof tuningSchema>;
+/** Batches a second with the 95 % interval, as the document has them. */
 export type TuningScore = z.infer<typeof scoreSchema>;
+/** The setting to take, what it brings, and what keeps it from bringing more. */
 export type Recommendation = z.infer<typeof recommendationSchema>;
+/** The keyword arguments of a DataLoader that pinbench chooses, and how its batches are copied. */
+export type LoaderSetting = z.infer<typeof settingSchema>;
+/** One run of a loader under one setting. */
+export type TrialRecord = z.infer<typeof trialSchema>;
+/** Why a trial ended before it should have. */
+export type TrialFailure = z.infer<typeof failureSchema>;
+/** What a probe knows of the data and the device as soon as it is ready. */
+export type ProbeRecord = z.infer<typeof probeSchema>;
 
 /** The JSON Schema (draft 2020-12) of the document, as shipped in schema/tuning-v1.json. */
 export function tuningJsonSchema(): Record<string, unknown> {

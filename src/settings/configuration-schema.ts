@@ -63,7 +63,7 @@ function schemaOf({ form, allowed, choices, read }: Kind<unknown, Written>, help
 }
 
 /** A table's settings by the names of their options; what comes out has the table's keys. */
-export function sectionOf<Table extends SettingTable>(table: Table) {
+function sectionOf<Table extends SettingTable>(table: Table) {
   const entries = Object.entries(table).map(([key, { flag, kind, help }]) => ({
     key,
     name: optionName(flag),
@@ -85,8 +85,7 @@ const { cells: _, ...planTable } = runSettings;
 
 const plan = sectionOf(planTable);
 
-/** What to measure and how, as `plan` of a configuration or a caller of the library writes it. */
-export const planSchema = plan.schema.describe("What to measure where no flag of the same name says.");
+const planSchema = plan.schema.describe("What to measure where no flag of the same name says.");
 
 const share = readAs(
   z.union([z.string(), z.number()], { error: "must be a share such as 5% or 0.05" }),
@@ -100,7 +99,7 @@ const floor = (unit: string) => {
   return z.number({ error }).nonnegative({ error }).describe(`Smaller changes never count; ${unit}.`);
 };
 
-export const thresholdsSchema = section({
+const thresholdsSchema = section({
   default: share.exactOptional(),
   memory: sharesOf(memories).exactOptional(),
   direction: sharesOf(directions).exactOptional(),
@@ -113,6 +112,9 @@ export const thresholdsSchema = section({
 }).describe(
   "The drop that counts as one, relative to the baseline: cells' before memory's before direction's before default.",
 );
+
+/** The sections that a caller of the library may write as well. */
+export const sections = { plan: planSchema, thresholds: thresholdsSchema };
 
 const path = { error: "must be a path" };
 const count = { error: "must be a whole number from 1 up" };

@@ -87,10 +87,20 @@ export function thresholdsOf({
   return mergeThresholds(defaultThresholds, { ...rest, cells: patterns });
 }
 
+/** A section as a caller of the library writes it, read as a configuration's. Throws a usage error that names what is wrong. */
+export async function readSection<Name extends "plan" | "thresholds">(name: Name, options: object) {
+  const { sections, knownKeys } = await import("./configuration-schema.js");
+  // A key without a value is as good as none.
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const parsed = sections[name].safeParse(given);
+  if (parsed.success) return parsed.data as z.infer<(typeof sections)[Name]>;
+  throw refuse("Among the options, ", [], parsed.error.issues[0]!, { "": knownKeys[name] ?? [] });
+}
+
 type KnownKeys = Readonly<Record<string, readonly string[]>>;
 
 /** A usage error for the first thing that is wrong: where it is, what may stand there and what was likely meant. */
-export function refuse(
+function refuse(
   place: string,
   above: readonly string[],
   issue: z.core.$ZodIssue,

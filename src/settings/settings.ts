@@ -26,6 +26,14 @@ export type TuneSettings = Values<typeof tuneSettings>;
 /** A run's settings as a configuration or a caller writes them. */
 export type RunSettingOptions = Options<typeof runSettings>;
 
+/** When a command or a function was called, and with which arguments: a document says so of the call that made it. */
+export interface Call {
+  argv: readonly string[];
+  startedAt: Date;
+  /** The same moment on the steady clock (performance.now): a clock that is set back makes no run shorter. */
+  startedMs: number;
+}
+
 /** What one of the three ways of giving settings gave. */
 export interface Source {
   origin: Origin;
@@ -79,15 +87,20 @@ export function overrideSettings(earlier: RunSettings, { origin, given }: Source
 }
 
 /**
- * What a caller or a configuration wrote, read by each setting's own kind; keys without a value are as good as none.
- * The shape is as `schema` of configuration.ts has found it. Throws a usage error for what makes no sense.
+ * What a caller wrote, read by each setting's own kind; keys without a value are as good as none. Throws a usage error
+ * for what makes no sense, and for a key that is no option.
  */
 export function readOptions<Table extends SettingTable>(table: Table, options: Options<Table>): Given<Table> {
+  const keyOf = new Map(Object.entries(table).map(([key, { flag }]) => [optionName(flag), key]));
   const given: Record<string, unknown> = {};
-  const written = options as Readonly<Record<string, unknown>>;
-  for (const [key, { flag, kind }] of Object.entries(table)) {
-    const value = written[optionName(flag)];
-    if (value !== undefined) given[key] = kind.read(value);
+  for (const [name, value] of Object.entries(options)) {
+    const key = keyOf.get(name);
+    if (key === undefined) {
+      throw new PinbenchError("usage", `There is no option ${name}.`, {
+        hint: `The options are ${[...keyOf.keys()].join(", ")}.`,
+      });
+    }
+    if (value !== undefined) given[key] = table[key]!.kind.read(value);
   }
   return given as Given<Table>;
 }

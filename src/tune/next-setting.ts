@@ -1,7 +1,6 @@
-import { type Curve, interpolated, upperBound } from "./branch.js";
-import { cheapestWithin, fastest, type Measured } from "./choose.js";
-import type { Score } from "./objective.js";
-import type { LoaderSetting } from "./setting.js";
+import type { LoaderSetting } from "../results/tuning.js";
+import { type Curve, interpolated, upperBound } from "./rate-bounds.js";
+import { cheapestWithin, fastest, type Measured, type Score } from "./score.js";
 
 /** What the search knows when it decides what to try next. */
 export interface Knowledge {

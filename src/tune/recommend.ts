@@ -1,7 +1,6 @@
-import type { Recommendation } from "../results/tuning.js";
-import { cheapestWithin } from "./choose.js";
-import { loaderGBps, type Score } from "./objective.js";
-import type { ProbeFacts } from "./probe.js";
+import type { Recommendation, TuningScore } from "../results/tuning.js";
+import type { ProbeFacts } from "./loader-probe.js";
+import { cheapestWithin, type Score } from "./score.js";
 import type { Trials, TriedSetting } from "./trials.js";
 
 /** The cheapest of the fastest settings, and what its figures say about the machine; null where none was measured. */
@@ -21,7 +20,7 @@ export function recommend(trials: Trials, tolerance: number): Recommendation | n
 }
 
 /** JSON has no infinity: an open end of an interval is null. */
-export function toDocument({ batchesPerSecond, low, high, isSettled }: Score) {
+export function toDocument({ batchesPerSecond, low, high, isSettled }: Score): TuningScore {
   const end = (value: number) => (Number.isFinite(value) && value > 0 ? value : null);
   return { batchesPerSecond, low: end(low), high: end(high), isSettled };
 }
@@ -71,4 +70,9 @@ function pinningAt(tried: readonly TriedSetting[], workers: number): Recommendat
   });
   const distance = (pair: { numWorkers: number }) => Math.abs(pair.numWorkers - workers);
   return pairs.sort((a, b) => distance(a) - distance(b))[0] ?? null;
+}
+
+/** Bytes that arrive in a second, in GB/s. */
+export function loaderGBps(score: Score, batchBytes: number): number {
+  return (score.batchesPerSecond * batchBytes) / 1e9;
 }

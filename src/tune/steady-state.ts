@@ -1,6 +1,7 @@
+import { batchesInFlight } from "../results/loader-setting.js";
+import type { LoaderSetting } from "../results/tuning.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { mean, squaresAboutMean } from "../stats/variance.js";
-import { batchesInFlight, type LoaderSetting } from "./setting.js";
 
 /** How fast batches arrive once the loader runs evenly, with a 95 % interval. */
 export interface SteadyState {

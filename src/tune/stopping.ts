@@ -1,5 +1,5 @@
-import { type Score, scoreOf } from "./objective.js";
-import type { LoaderSetting } from "./setting.js";
+import type { LoaderSetting } from "../results/tuning.js";
+import { type Score, scoreOf } from "./score.js";
 import { droppedBatches, steadyState } from "./steady-state.js";
 
 /** When a trial has told enough. Times are of the loader's clock. */

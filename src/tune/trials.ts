@@ -1,9 +1,8 @@
-import { fastest, type Measured } from "./choose.js";
-import { misfit } from "./fit.js";
-import type { MachineLimits } from "./machine.js";
-import { type Score, scoreOf } from "./objective.js";
-import type { Probe, Trial } from "./probe.js";
-import { type LoaderSetting, settingKey, usualSetting } from "./setting.js";
+import { settingKey, usualSetting } from "../results/loader-setting.js";
+import type { LoaderSetting, Tuning } from "../results/tuning.js";
+import type { Probe, Trial } from "./loader-probe.js";
+import { type MachineLimits, misfit } from "./machine-limits.js";
+import { fastest, type Measured, type Score, scoreOf } from "./score.js";
 import { enoughFor, type StoppingRule } from "./stopping.js";
 
 /** A setting that was tried, as often as it was. */
@@ -12,11 +11,6 @@ export interface TriedSetting {
   trials: Trial[];
   /** Of all its trials together; null where none had enough batches, or one of them failed. */
   score: Score | null;
-}
-
-export interface SkippedSetting {
-  setting: LoaderSetting;
-  reason: string;
 }
 
 export interface TrialsOptions {
@@ -34,7 +28,7 @@ export interface TrialsOptions {
 /** All trials of a search: runs them, one at a time, and keeps what came of them. */
 export class Trials {
   readonly #tried = new Map<string, TriedSetting>();
-  readonly #skipped = new Map<string, SkippedSetting>();
+  readonly #skipped = new Map<string, Tuning["skipped"][number]>();
   #workerPrivateBytes = 0;
 
   constructor(
@@ -47,7 +41,7 @@ export class Trials {
     return [...this.#tried.values()];
   }
 
-  get skipped(): SkippedSetting[] {
+  get skipped(): Tuning["skipped"] {
     return [...this.#skipped].filter(([key]) => !this.#tried.has(key)).map(([, skipped]) => skipped);
   }
 

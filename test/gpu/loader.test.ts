@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { choosePlacement } from "../../src/host/placement.js";
 import type { Backend } from "../../src/native/backend.js";
 import type { LoaderArrivals, LoaderOptions, NativeSession } from "../../src/native/contract.js";
-import { openNativeProbe } from "../../src/tune/model/probe.js";
+import { openModelProbe } from "../../src/tune/model/model-probe.js";
 import { KiB, MiB, openTestBackend, openTestSession } from "./session.js";
 
 let backend: Backend;
@@ -104,7 +104,7 @@ describe("the native probe", () => {
     const device = backend.facts.devices[0]!;
     const signal = new AbortController().signal;
     const { batchSamples, sampleBytes, sampleCostNs } = options;
-    const probe = await openNativeProbe({
+    const probe = await openModelProbe({
       driver: backend.driver,
       device,
       placement: choosePlacement(device.pciBusId, "local"),

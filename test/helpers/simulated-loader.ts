@@ -1,5 +1,6 @@
-import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/probe.js";
-import { batchesInFlight, type LoaderSetting } from "../../src/tune/setting.js";
+import { batchesInFlight } from "../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../src/results/tuning.js";
+import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
 
 /** A loader made of numbers: what the search does with it shows at once and is the same each time. */
 export interface SimulatedLoader {

@@ -1,2 +1,12 @@
-/** A Python with torch (of the CPU): Debian's python3-torch belongs to /usr/bin/python3. */
-export const testPython = process.env.PINBENCH_TEST_PYTHON ?? "/usr/bin/python3";
+import { beforeEach, inject } from "vitest";
+
+/** The Python that tests run, as torch-setup.ts has chosen it. */
+export const testPython = inject("testPython");
+
+/** Why tests that need torch are skipped; null where they are not. */
+export const torchMissing = inject("torchMissing");
+
+/** Skips the tests of the file or the `describe` in which it is called, where testPython has no torch. */
+export function skipWithoutTorch(): void {
+  beforeEach(({ skip }) => skip(torchMissing !== null, torchMissing ?? undefined));
+}

@@ -1,8 +1,9 @@
-import type { MachineLimits } from "../../src/tune/machine.js";
-import type { Score } from "../../src/tune/objective.js";
-import type { Fault, Probe, Trial, TrialFailure } from "../../src/tune/probe.js";
+import { usualSetting } from "../../src/results/loader-setting.js";
+import type { Fault, LoaderSetting, TrialFailure } from "../../src/results/tuning.js";
+import type { Probe, Trial } from "../../src/tune/loader-probe.js";
+import type { MachineLimits } from "../../src/tune/machine-limits.js";
+import type { Score } from "../../src/tune/score.js";
 import { type SearchOptions, search } from "../../src/tune/search.js";
-import { type LoaderSetting, usualSetting } from "../../src/tune/setting.js";
 import { type StoppingRule, usualStopping } from "../../src/tune/stopping.js";
 import { Trials, type TrialsOptions } from "../../src/tune/trials.js";
 import { type SimulatedLoader, SimulatedProbe, simulatedFacts } from "./simulated-loader.js";

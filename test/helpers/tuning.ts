@@ -1,6 +1,5 @@
-import type { LoaderSetting } from "../../src/results/loader-setting.js";
-import type { Recommendation, Tuning, TuningScore } from "../../src/results/tuning.js";
-import { usualSetting } from "../../src/tune/setting.js";
+import { usualSetting } from "../../src/results/loader-setting.js";
+import type { LoaderSetting, Recommendation, Tuning, TuningScore } from "../../src/results/tuning.js";
 import { evenly } from "./tune.js";
 
 type Tried = Tuning["tried"][number];

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { describeSetting, settingKey } from "../../src/results/loader-setting.js";
+import { describeSetting, settingKey, usualSetting } from "../../src/results/loader-setting.js";
 import { type Tuning, tuningJsonSchema, tuningSchema } from "../../src/results/tuning.js";
-import { usualSetting } from "../../src/tune/setting.js";
 import { shippedTuningSchema, tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { buildFailure, buildTried, buildTuning } from "../helpers/tuning.js";
 

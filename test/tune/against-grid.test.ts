@@ -1,13 +1,18 @@
 import { fileURLToPath } from "node:url";
-import { expect, it, onTestFinished } from "vitest";
+import { it, type onTestFinished } from "vitest";
 import type { Tuning } from "../../src/results/tuning.js";
 import { openTorchProbe } from "../../src/tune/torch/torch-probe.js";
-import { tune } from "../../src/tune/tune.js";
-import { testPython } from "../helpers/test-python.js";
+import { tune } from "../../src/tune/tune-loader.js";
+import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
 import { limitsOf } from "../helpers/tune.js";
 
+skipWithoutTorch();
+
 /** What bench/tune.mjs does on a GPU with time enough, as far as a CPU that others use as well can do it. */
-async function gridAndSearch(target: string): Promise<{ grid: Tuning; search: Tuning }> {
+async function gridAndSearch(
+  target: string,
+  onFinished: typeof onTestFinished,
+): Promise<{ grid: Tuning; search: Tuning }> {
   const { signal } = new AbortController();
   const probe = await openTorchProbe({
     python: testPython,
@@ -21,7 +26,7 @@ async function gridAndSearch(target: string): Promise<{ grid: Tuning; search: Tu
     timeoutNs: 60e9,
     signal,
   });
-  onTestFinished(() => probe.close());
+  onFinished(() => probe.close());
   const tuned = (exhaustive: boolean) =>
     tune(
       probe,
@@ -42,15 +47,19 @@ async function gridAndSearch(target: string): Promise<{ grid: Tuning; search: Tu
   return { grid: await tuned(true), search: await tuned(false) };
 }
 
-it.each([
+// Both at once, as their samples wait and do not compute.
+it.concurrent.for([
   ["Sleeping", "samples that wait, as many at once as there are workers"],
   ["OneAtATime", "samples that come through one lock"],
-])("for %s (%s) the choice brings at least 0.7 of what the grid's best does", async (name) => {
-  const { grid, search } = await gridAndSearch(`sleeping.py:${name}`);
-  expect(grid.tried.map(({ setting }) => setting.numWorkers)).toEqual([0, 1, 2, 3, 4]);
-  const workers = search.recommendation?.setting.numWorkers;
-  const rates = grid.tried.map(({ score }) => score?.batchesPerSecond ?? 0);
-  const said = `${workers} workers; the grid has ${rates.map((rate) => rate.toFixed(1)).join(", ")}`;
-  expect(rates[workers!], said).toBeGreaterThan(0.7 * Math.max(...rates));
-  if (name === "Sleeping") expect(workers, said).toBeGreaterThanOrEqual(3);
-});
+])(
+  "for %s (%s) the choice brings at least 0.7 of what the grid's best does",
+  async ([name], { expect, onTestFinished }) => {
+    const { grid, search } = await gridAndSearch(`sleeping.py:${name}`, onTestFinished);
+    expect(grid.tried.map(({ setting }) => setting.numWorkers)).toEqual([0, 1, 2, 3, 4]);
+    const workers = search.recommendation?.setting.numWorkers;
+    const rates = grid.tried.map(({ score }) => score?.batchesPerSecond ?? 0);
+    const said = `${workers} workers; the grid has ${rates.map((rate) => rate.toFixed(1)).join(", ")}`;
+    expect(rates[workers!], said).toBeGreaterThan(0.7 * Math.max(...rates));
+    if (name === "Sleeping") expect(workers, said).toBeGreaterThanOrEqual(3);
+  },
+);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { measureGrid, spread } from "../../src/tune/grid.js";
-import { settingKey, usualSetting } from "../../src/tune/setting.js";
+import { settingKey, usualSetting } from "../../src/results/loader-setting.js";
+import { measureGrid, spread } from "../../src/tune/search.js";
 import { SimulatedProbe, simulatedFacts } from "../helpers/simulated-loader.js";
 import { trialsOf } from "../helpers/tune.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Curve } from "../../src/tune/branch.js";
+import { usualSetting } from "../../src/results/loader-setting.js";
 import { type Candidate, nextSetting } from "../../src/tune/next-setting.js";
-import { usualSetting } from "../../src/tune/setting.js";
+import type { Curve } from "../../src/tune/rate-bounds.js";
 import { scoreAt } from "../helpers/tune.js";
 
 /** Batches a second by workers; 0 workers are no point of a curve. */

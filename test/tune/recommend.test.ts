@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { ProbeFacts } from "../../src/tune/probe.js";
+import { usualSetting } from "../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../src/results/tuning.js";
+import type { ProbeFacts } from "../../src/tune/loader-probe.js";
 import { recommend, toDocument } from "../../src/tune/recommend.js";
-import { type LoaderSetting, usualSetting } from "../../src/tune/setting.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, ScriptedProbe, scoreAt, trialOf, trialsOf } from "../helpers/tune.js";
 

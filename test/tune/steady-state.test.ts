@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { usualSetting } from "../../src/tune/setting.js";
+import { usualSetting } from "../../src/results/loader-setting.js";
 import { droppedBatches, steadyState } from "../../src/tune/steady-state.js";
 import { generator } from "../helpers/simulated-loader.js";
 import { evenly } from "../helpers/tune.js";
@@ -43,6 +43,18 @@ describe("the rate", () => {
     const uneven = [1, 2, 2.01, 2.02, 2.03, 2.04, 20].map((time) => time * ms);
     expect(steadyState(uneven, 2)?.high).toBe(Number.POSITIVE_INFINITY);
     expect(steadyState(uneven, 2)?.low).toBeGreaterThan(0);
+  });
+
+  it("has the one of batch means: five blocks of a batch each, by hand", () => {
+    // Gaps of 8 to 12 ms: their mean is 10 ms, their variance (4 + 1 + 0 + 1 + 4) / (5 - 1) = 2.5 ms², the standard error
+    // of the mean sqrt(2.5 / 5) = 0.70711 ms, and Student's t for 4 degrees of freedom 2.77645: 10 ms ± 1.96325 ms.
+    const steady = steadyState(
+      [1, 2, 10, 19, 29, 40, 52].map((time) => time * ms),
+      2,
+    )!;
+    expect(steady.batchesPerSecond).toBeCloseTo(100, 6);
+    expect(steady.low).toBeCloseTo(1000 / 11.96325, 3);
+    expect(steady.high).toBeCloseTo(1000 / 8.03675, 3);
   });
 
   it.each([16, 17, 27, 103])("counts a late batch for its interval too, wherever in %i it is", (batches) => {

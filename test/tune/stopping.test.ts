@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { usualSetting } from "../../src/tune/setting.js";
+import { usualSetting } from "../../src/results/loader-setting.js";
 import { cannotWin, enoughFor } from "../../src/tune/stopping.js";
 import { generator } from "../helpers/simulated-loader.js";
 import { evenly, scoreAt, stopping } from "../helpers/tune.js";

@@ -8,9 +8,9 @@ import type {
   NativeSession,
   SessionOptions,
 } from "../../../src/native/contract.js";
-import type { NativeProbeOptions } from "../../../src/tune/model/options.js";
-import type { TrialControl } from "../../../src/tune/probe.js";
-import type { LoaderSetting } from "../../../src/tune/setting.js";
+import type { LoaderSetting } from "../../../src/results/tuning.js";
+import type { TrialControl } from "../../../src/tune/loader-probe.js";
+import type { ModelProbeOptions } from "../../../src/tune/model/model-options.js";
 
 export const device: DeviceFacts = {
   ordinal: 0,
@@ -151,8 +151,8 @@ export class FakeDriver {
 
 export function probeOptions(
   driver: NativeDriver,
-  changes: Partial<NativeProbeOptions> = {},
-): NativeProbeOptions {
+  changes: Partial<ModelProbeOptions> = {},
+): ModelProbeOptions {
   return {
     driver,
     device,

@@ -1,12 +1,10 @@
-import { execFileSync, spawn } from "node:child_process";
-import { cpSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { leftovers, marked, openFor, python, target, temporaryFolder, until, workers } from "./support.js";
+import { leftovers, marked, openFor, python, skipWithoutTorch, target, until, workers } from "./support.js";
 
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+skipWithoutTorch();
 
 /** Not at once where the kernel, or a process that only sees that others are gone, has to do it. */
 async function expectNothingLeft(): Promise<void> {
@@ -70,15 +68,10 @@ it("the signal of the options closes the probe, in the middle of a trial whose s
 });
 
 it("nothing outlives a pinbench that was killed", async () => {
-  const dist = temporaryFolder();
   const script = fileURLToPath(new URL("../../fixtures/tune/forever.mjs", import.meta.url));
-  const tsc = join(root, "node_modules/.bin/tsc");
-  execFileSync(tsc, ["-p", "tsconfig.json", "--outDir", dist, "--noCheck"], { cwd: root });
-  cpSync(join(root, "src/tune/torch/probe"), join(dist, "tune/torch/probe"), { recursive: true });
-  writeFileSync(join(dist, "package.json"), '{ "type": "module" }\n');
   const before = leftovers();
   for (const name of ["make_shared_by_name", "make_spawned"]) {
-    const child = spawn(process.execPath, [script, dist, python, target(`data_sets.py:${name}`)], {
+    const child = spawn(process.execPath, [script, python, target(`data_sets.py:${name}`)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     await new Promise<void>((resolve, reject) => {

@@ -1,9 +1,13 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import type { Fault, Trial, TrialFailure } from "../../../src/tune/probe.js";
-import type { TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
-import { openFor, target, temporaryFolder, until, workers } from "./support.js";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Fault, LoaderSetting, TrialFailure } from "../../../src/results/tuning.js";
+import type { Probe, Trial } from "../../../src/tune/loader-probe.js";
+import { openTorchProbe, type TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
+import { openFor, options, skipWithoutTorch, target, until, workers } from "./support.js";
+
+skipWithoutTorch();
 
 const batchSize = 2;
 
@@ -21,43 +25,91 @@ function failureOf({ aborted, failure }: Trial): TrialFailure {
   return failure;
 }
 
-it("an exception of the data set, in a worker and without one, and the next trial in the same process", async () => {
-  const probe = await openFor("faulty.py:raising", { batchSize });
-  const inWorker = failureOf(await probe.measure(workers(2), until(200)));
-  expect(inWorker).toMatchObject({ fault: "dataset-raised", everywhere: false });
-  expect(inWorker.message).toMatch(
-    /^The data set failed in a worker: ValueError: sample \d+ is bad \(test\/fixtures\/tune\/faulty\.py:\d+\)\.$/,
-  );
-  expect(inWorker.traceback).toMatch(/^Traceback .*\n {2}File .*faulty\.py", line \d+, in __getitem__\n/);
-  expect(inWorker.traceback).toMatch(/\nValueError: sample \d+ is bad$/);
-  expect(inWorker.traceback).not.toMatch(/torch|pinbench_probe/);
+describe("one data set that fails in many ways", () => {
+  /** The file that says how; and the probe, whose process goes on wherever it can. */
+  const path = join(mkdtempSync(join(tmpdir(), "faults-")), "action");
+  let opened: Promise<Probe> | null = null;
 
-  const inMain = failureOf(await probe.measure(workers(0), until(200)));
-  expect(inMain.message).toMatch(/^The data set failed in the main process: ValueError/);
-  expect(inMain.traceback).not.toMatch(/site-packages|dist-packages|pinbench_probe/);
-  expect(inMain.traceback).toMatch(/in raise_error\n/);
-});
+  async function switchedTo(action: string, setting: LoaderSetting, control = until(200)): Promise<Trial> {
+    writeFileSync(path, action);
+    opened ??= openTorchProbe(options("faulty.py:Switched", { batchSize, kwargs: { path } }));
+    return (await opened).measure(setting, control);
+  }
 
-it("what befalls workers, and the next trial in the same process", async () => {
-  const path = join(temporaryFolder(), "action");
-  const probe = await openFor("faulty.py:Switched", { batchSize, kwargs: { path } });
-  const cases: [string, Fault, RegExp][] = [
+  afterAll(async () => {
+    await (await opened)?.close();
+    rmSync(dirname(path), { recursive: true });
+  });
+
+  it("an exception, in a worker and without one", async () => {
+    const inWorker = failureOf(await switchedTo("anywhere: error", workers(2)));
+    expect(inWorker).toMatchObject({ fault: "dataset-raised", everywhere: false });
+    expect(inWorker.message).toMatch(
+      /^The data set failed in a worker: ValueError: sample \d+ is bad \(test\/fixtures\/tune\/faulty\.py:\d+\)\.$/,
+    );
+    expect(inWorker.traceback).toMatch(/^Traceback .*\n {2}File .*faulty\.py", line \d+, in __getitem__\n/);
+    expect(inWorker.traceback).toMatch(/\nValueError: sample \d+ is bad$/);
+    expect(inWorker.traceback).not.toMatch(/torch|pinbench_probe/);
+
+    const inMain = failureOf(await switchedTo("anywhere: error", workers(0)));
+    expect(inMain.message).toMatch(/^The data set failed in the main process: ValueError/);
+    expect(inMain.traceback).not.toMatch(/site-packages|dist-packages|pinbench_probe/);
+    expect(inMain.traceback).toMatch(/in raise_error\n/);
+  });
+
+  it.each<[action: string, fault: Fault, message: RegExp]>([
     ["killed", "worker-killed", /^(A worker was killed \(SIGKILL\)|The kernel killed a worker)/],
     ["bus error", "shared-memory-full", /bus error/],
     ["segmentation fault", "worker-killed", /^A worker crashed in native code \(SIGSEGV\)\.$/],
-    ["exit", "worker-killed", /^A worker ended by itself, with exit code 3\.$/],
+    ["exit 3", "worker-killed", /^A worker ended by itself, with exit code 3\.$/],
+    ["exit 0", "worker-killed", /^A worker ended by itself, with exit code 0\.$/],
     ["shared memory", "shared-memory-full", /no room for the batches in \/dev\/shm/],
     ["re-initialize", "device-tensors", /uses the GPU/],
     ["memory", "out-of-memory", /can't allocate memory/],
-  ];
-  for (const [action, fault, message] of cases) {
-    writeFileSync(path, action);
-    const failure = failureOf(await probe.measure(workers(2), until(200)));
+  ])("%s, in a worker", async (action, fault, message) => {
+    const failure = failureOf(await switchedTo(`in workers: ${action}`, workers(2)));
     expect(failure).toMatchObject({ fault, message: expect.stringMatching(message), everywhere: false });
     expect(failure.hint).not.toBeNull();
-  }
-  writeFileSync(path, "nothing");
-  expect(await probe.measure(workers(2), until(20))).toMatchObject({ failure: null });
+  });
+
+  it("an exception of which nothing can be said", async () => {
+    const message = expect.stringContaining("Unspeakable");
+    for (const setting of [workers(0), workers(0), workers(1)]) {
+      const failure = failureOf(await switchedTo("anywhere: unspeakable", setting));
+      expect(failure).toMatchObject({ fault: "dataset-raised", message });
+    }
+  });
+
+  it("sys.exit(), without a worker", async () => {
+    const failure = failureOf(await switchedTo("anywhere: sys.exit", workers(0)));
+    expect(failure).toMatchObject({ fault: "dataset-raised" });
+    expect(failure.message).toMatch(/^The data set called sys\.exit\(5\) \(test\/.*faulty\.py:\d+\)\.$/);
+  });
+
+  it("nothing: all that leaves the process well", async () => {
+    expect(await switchedTo("in workers: nothing", workers(2), until(20))).toMatchObject({ failure: null });
+  });
+
+  it("a hang, which is told with its place, and the next trial runs in another process", async () => {
+    const control = until(200, { timeoutNs: 1e9 });
+    const failure = failureOf(await switchedTo("in workers: hang", workers(1), control));
+    expect(failure.fault).toBe("hang");
+    expect(failure.message).toMatch(
+      /^No further batch came within 1 s with \d workers?, not pinned, which hangs at test\/fixtures\/tune\/faulty\.py:\d+, in <lambda>\.$/,
+    );
+    expect(failure.traceback).toContain("in __getitem__");
+    expect(await switchedTo("in workers: nothing", workers(1), until(2))).toMatchObject({ failure: null });
+  });
+
+  it("the end of the whole process, however it comes, and the next trial in another one", async () => {
+    const crash = failureOf(await switchedTo("anywhere: read of address 0", workers(0)));
+    expect(crash.fault).toBe("probe-died");
+    expect(crash.message).toMatch(
+      /^The Python process was killed \(SIGSEGV\) with 0 workers, not pinned, at test\/.*faulty\.py:\d+/,
+    );
+    const exit = failureOf(await switchedTo("anywhere: exit 7", workers(0)));
+    expect(exit).toMatchObject({ fault: "probe-died", message: expect.stringContaining("exit code 7") });
+  });
 });
 
 describe("what cannot be sent", () => {
@@ -98,33 +150,4 @@ it("an exception of worker_init_fn", async () => {
     fault: "dataset-raised",
     message: expect.stringContaining("no shard for"),
   });
-});
-
-it("a hang is told with its place, and the next trial runs in another process", async () => {
-  const probe = await openFor("faulty.py:hanging", { batchSize });
-  const control = until(200, { timeoutNs: 1e9 });
-  const failure = failureOf(await probe.measure(workers(1), control));
-  expect(failure.fault).toBe("hang");
-  expect(failure.message).toMatch(
-    /^No further batch came within 1 s with \d workers?, not pinned, which hangs at test\/fixtures\/tune\/faulty\.py:\d+, in <lambda>\.$/,
-  );
-  expect(failure.traceback).toContain("in __getitem__");
-  expect(await probe.measure(workers(1), until(2))).toMatchObject({ failure: null });
-});
-
-it("the end of the whole process, however it comes, and the next trial in another one", async () => {
-  const crashing = await openFor("faulty.py:crashing", { batchSize });
-  const crash = failureOf(await crashing.measure(workers(0), until(200)));
-  expect(crash.fault).toBe("probe-died");
-  expect(crash.message).toMatch(
-    /^The Python process was killed \(SIGSEGV\) with 0 workers, not pinned, at test\/.*faulty\.py:\d+/,
-  );
-  expect(failureOf(await crashing.measure(workers(0), until(200))).fault).toBe("probe-died");
-
-  const exit = failureOf(await trialOf("exiting", { numWorkers: 0 }));
-  expect(exit).toMatchObject({ fault: "probe-died", message: expect.stringContaining("exit code 7") });
-
-  const sysExit = failureOf(await trialOf("sys_exiting", { numWorkers: 0 }));
-  expect(sysExit).toMatchObject({ fault: "dataset-raised" });
-  expect(sysExit.message).toMatch(/^The data set called sys\.exit\(5\) \(test\/.*faulty\.py:\d+\)\.$/);
 });

@@ -2,12 +2,35 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
-import { leftovers, marked, openFor, options, temporaryFolder, until, workers } from "./support.js";
+import {
+  leftovers,
+  marked,
+  openedInOneProcess,
+  openFor,
+  options,
+  skipWithoutTorch,
+  target,
+  temporaryFolder,
+  torchMissing,
+  until,
+  workers,
+} from "./support.js";
 
 const batchSize = 2;
 const beyondAll = 100_000;
 
-it("lets go of the streams that a detached process holds", async () => {
+/** What needs no trial to be seen. */
+function opened() {
+  const [graph, loader, named] = openedInOneProcess([
+    options("intrusive.py:Graph", { batchSize, collate: target("intrusive.py:first") }),
+    options("intrusive.py:make_few"),
+    options("data_sets.py:Named", { batchSize: 4 }),
+  ]);
+  return { graph: graph!, loader: loader!, named: named! };
+}
+
+it("lets go of the streams that a detached process holds", async ({ skip }) => {
+  skip(torchMissing !== null, torchMissing ?? undefined);
   const path = join(temporaryFolder(), "pid");
   const pipes = () => process.getActiveResourcesInfo().filter((name) => name === "PipeWrap").length;
   const before = pipes();
@@ -23,6 +46,8 @@ it("lets go of the streams that a detached process holds", async () => {
 });
 
 describe("a data set that closes descriptors", () => {
+  skipWithoutTorch();
+
   it("does not reach pinbench's where it closes the first 256", async () => {
     const path = join(temporaryFolder(), "file");
     const probe = await openFor("intrusive.py:Closing", { batchSize, kwargs: { path, end: 256 } });
@@ -61,6 +86,8 @@ describe("a data set that closes descriptors", () => {
 });
 
 describe("naming a fault", () => {
+  skipWithoutTorch();
+
   it("where the current folder is gone", async () => {
     const probe = await openFor("intrusive.py:InFolderThatGoes", { batchSize });
     const { failure } = await probe.measure(workers(1), until(5));
@@ -68,24 +95,6 @@ describe("naming a fault", () => {
     expect(failure?.message).toMatch(
       /in a worker: ValueError: sample \d is bad \(\/.*intrusive\.py:\d+\)\.$/,
     );
-  });
-
-  it("of which nothing can be said", async () => {
-    const probe = await openFor("intrusive.py:RaisingUnspeakable", { batchSize });
-    const message = expect.stringContaining("Unspeakable");
-    for (const setting of [workers(0), workers(0), workers(1)]) {
-      const { failure } = await probe.measure(setting, until(20));
-      expect(failure).toMatchObject({ fault: "dataset-raised", message });
-    }
-  });
-
-  it("of workers that end with exit code 0", async () => {
-    const probe = await openFor("intrusive.py:Leaving", { batchSize });
-    const { failure } = await probe.measure(workers(1), until(20));
-    expect(failure).toMatchObject({
-      fault: "worker-killed",
-      message: "A worker ended by itself, with exit code 0.",
-    });
   });
 
   it("of data that are there without workers only", async () => {
@@ -100,15 +109,23 @@ describe("naming a fault", () => {
   });
 });
 
-it("takes batches apart that go in circles", async () => {
-  const probe = await openFor("intrusive.py:Graph", {
-    batchSize,
-    collate: options("intrusive.py:first").target,
+it("takes batches apart that go in circles", ({ skip }) => {
+  skip(torchMissing !== null, torchMissing ?? undefined);
+  expect(opened().graph.facts?.batch.bytes).toBe(60 * 8);
+});
+
+it("takes batches apart that are mappings, of which text counts for nothing", ({ skip }) => {
+  skip(torchMissing !== null, torchMissing ?? undefined);
+  expect(opened().named.facts?.batch).toEqual({
+    samples: 4,
+    bytes: 4 * (192 + 8),
+    description: "uint8 [4, 3, 8, 8] + int64 [4]",
   });
-  expect(probe.facts.batch.bytes).toBe(60 * 8);
 });
 
 describe("samples", () => {
+  skipWithoutTorch();
+
   it.each(["make_own_range", "make_without_length"])(
     "are those of the DataLoader's own: %s",
     async (name) => {
@@ -121,38 +138,32 @@ describe("samples", () => {
   it("fewer than a batch has: the batch has so many, and that is said", async () => {
     const note = "An epoch has 3 samples: batches are of so many, and not of 8.";
     const batch = { samples: 3, bytes: 24 };
-    const loader = await openFor("intrusive.py:make_few");
-    expect(loader.facts).toMatchObject({ batch, epochBatches: 1, notes: [note] });
+    expect(opened().loader.facts).toMatchObject({ batch, epochBatches: 1, notes: [note] });
     const alone = await openFor("intrusive.py:Few", { batchSize: 8, shuffle: true });
     expect(alone.facts).toMatchObject({ batch, epochBatches: 1, notes: [note] });
     expect(await alone.measure(workers(0), until(5))).toMatchObject({ failure: null });
   });
-
-  it("fewer than a batch has, with drop_last: refused", async () => {
-    const opening = openTorchProbe(options("intrusive.py:make_few", { kwargs: { drop_last: true } }));
-    await expect(opening).rejects.toMatchObject({
-      kind: "usage",
-      message: "An epoch has 3 samples, which with drop_last make no batch of 8.",
-    });
-  });
 });
 
-it("knows the waiting until then of a trial that had to be killed, and takes no shared memory without workers", async () => {
-  const kwargs = { index: 8, seconds: 8 };
-  const probe = await openFor("intrusive.py:SlowFrom", { batchSize: 1, kwargs });
-  const trial = await probe.measure(workers(0), until(4));
-  expect(trial).toMatchObject({ failure: null, waitNsPerBatch: expect.any(Number) });
-  const quick = await openFor("intrusive.py:SlowFrom", { batchSize: 1, kwargs: { index: 500, seconds: 1 } });
-  expect(await quick.measure(workers(0), until(20))).toMatchObject({ sharedMemoryBytes: 0 });
-});
+// They wait more than they work.
+describe.concurrent("a trial", () => {
+  skipWithoutTorch();
 
-it("allows for a step that takes longer than a batch may", async () => {
-  const probe = await openFor("intrusive.py:SlowFrom", {
-    batchSize,
-    kwargs: { index: 1000, seconds: 0 },
-    step: { durationNs: 1e9 },
+  it("that had to be killed has the waiting until then", async ({ expect, onTestFinished }) => {
+    const kwargs = { index: 8, seconds: 8 };
+    const probe = await openFor("intrusive.py:SlowFrom", { batchSize: 1, kwargs }, onTestFinished);
+    const trial = await probe.measure(workers(0), until(4));
+    expect(trial).toMatchObject({ failure: null, waitNsPerBatch: expect.any(Number) });
   });
-  expect(await probe.measure(workers(0), until(3, { timeoutNs: 0.6e9 }))).toMatchObject({ failure: null });
+
+  it("may have a step that takes longer than a batch may", async ({ expect, onTestFinished }) => {
+    const kwargs = { index: 1000, seconds: 0 };
+    const step = { durationNs: 1e9 };
+    const probe = await openFor("intrusive.py:SlowFrom", { batchSize, kwargs, step }, onTestFinished);
+    const trial = await probe.measure(workers(0), until(2, { timeoutNs: 0.6e9 }));
+    expect(trial).toMatchObject({ failure: null });
+    expect(trial.arrivalsNs[1]! - trial.arrivalsNs[0]!).toBeGreaterThan(0.9e9);
+  });
 });
 
 it.each([

@@ -1,7 +1,15 @@
-import { afterAll, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { PinbenchError } from "../../../src/errors.js";
 import { openTorchProbe, type TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
-import { leftovers, marked, options, target } from "./support.js";
+import {
+  leftovers,
+  marked,
+  openedInOneProcess,
+  options,
+  skipWithoutTorch,
+  target,
+  torchMissing,
+} from "./support.js";
 
 async function refusalOf(name: string, changes: Partial<TorchProbeOptions> = {}): Promise<PinbenchError> {
   const error = await openTorchProbe(options(name, changes)).then(
@@ -15,57 +23,98 @@ async function refusalOf(name: string, changes: Partial<TorchProbeOptions> = {})
   return error;
 }
 
-const cases: [string, Partial<TorchProbeOptions>, string, RegExp][] = [
-  ["bad_import.py:x", {}, "usage", /bad_import\.py cannot be imported: ModuleNotFoundError: .*\.py:1\)\.$/],
-  ["bad_syntax.py:x", {}, "usage", /bad_syntax\.py cannot be imported: SyntaxError: .*\.py:1\)\.$/],
-  ["no_file.py:x", {}, "usage", /^There is no file .*no_file\.py\.$/],
-  ["data_sets.py", {}, "usage", /does not say where the data set is\.$/],
-  ["data_sets.py:nope", {}, "usage", /data_sets\.py has no 'nope'\.$/],
-  ["data_sets.py:NOT_A_DATASET", {}, "usage", /is dict, which is neither a Dataset nor a DataLoader\.$/],
-  ["data_sets.py:make_number", {}, "usage", /returned int, which is neither/],
-  [
-    "data_sets.py:make_needs_root",
-    {},
-    "usage",
-    /with these arguments: missing a required argument: 'root'\.$/,
-  ],
-  ["data_sets.py:make", { kwargs: { x: 1 } }, "usage", /got an unexpected keyword argument 'x'\.$/],
-  ["data_sets.py:INSTANCE", { kwargs: { x: 1 } }, "usage", /takes no arguments/],
-  ["data_sets.py:make", {}, "usage", /does not say how large a batch is\.$/],
-  ["data_sets.py:make_own_batches", { batchSize: 3 }, "usage", /batch_sampler of its own/],
-  [
-    "faulty.py:raising_at_once",
-    { batchSize: 2 },
-    "measurement",
-    /make a batch: ValueError: sample 0 is bad \(test\/.*:\d+\)\.$/,
-  ],
-  [
-    "faulty.py:raising",
-    { batchSize: 2, collate: target("faulty.py:raising_collate") },
-    "measurement",
-    /IndexError: cannot collate 2 samples/,
-  ],
-  ["faulty.py:Nothing", { batchSize: 2 }, "measurement", /^The data set gives no batch\.$/],
-  [
-    "faulty.py:dying_at_once",
-    {},
-    "measurement",
-    /^Python ended with exit code 9 while the data set was being made\.$/,
-  ],
-  [
-    "faulty.py:hanging_at_once",
-    { timeoutNs: 4e9 },
-    "measurement",
-    /^Nothing happened for 4 s while the data set was being made \(at test\/.*faulty\.py:\d+, in hanging_at_once\)\.$/,
-  ],
-  ["data_sets.py:make", { python: "no-such-python" }, "usage", /^There is no no-such-python\.$/],
-  ["data_sets.py:make", { python: "/bin/true" }, "usage", /^\/bin\/true ended with exit code 0 instead of/],
-];
+type Case = [name: string, changes: Partial<TorchProbeOptions>, kind: string, message: RegExp];
 
-it.each(cases)("%s, %o: %s", async (name, changes, kind, message) => {
-  const error = await refusalOf(name, changes);
-  expect(error.message).toMatch(message);
-  expect(error.kind).toBe(kind);
+describe("what keeps a probe from opening", () => {
+  it.each<Case>([
+    ["no_file.py:x", {}, "usage", /^There is no file .*no_file\.py\.$/],
+    ["data_sets.py", {}, "usage", /does not say where the data set is\.$/],
+    ["data_sets.py:make", { python: "no-such-python" }, "usage", /^There is no no-such-python\.$/],
+    ["data_sets.py:make", { python: "/bin/true" }, "usage", /^\/bin\/true ended with exit code 0 instead of/],
+  ])("%s, %o: %s", async (name, changes, kind, message) => {
+    const error = await refusalOf(name, changes);
+    expect(error.message).toMatch(message);
+    expect(error.kind).toBe(kind);
+  });
+
+  describe("once torch is there", () => {
+    skipWithoutTorch();
+
+    it.each<Case>([
+      [
+        "bad_import.py:x",
+        {},
+        "usage",
+        /bad_import\.py cannot be imported: ModuleNotFoundError: .*\.py:1\)\.$/,
+      ],
+      [
+        "faulty.py:raising_at_once",
+        { batchSize: 2 },
+        "measurement",
+        /make a batch: ValueError: sample 0 is bad \(test\/.*:\d+\)\.$/,
+      ],
+      [
+        "faulty.py:dying_at_once",
+        {},
+        "measurement",
+        /^Python ended with exit code 9 while the data set was being made\.$/,
+      ],
+      [
+        "faulty.py:hanging_at_once",
+        { timeoutNs: 4e9 },
+        "measurement",
+        /^Nothing happened for 4 s while the data set was being made \(at test\/.*faulty\.py:\d+, in hanging_at_once\)\.$/,
+      ],
+    ])("%s, %o: %s", async (name, changes, kind, message) => {
+      const error = await refusalOf(name, changes);
+      expect(error.message).toMatch(message);
+      expect(error.kind).toBe(kind);
+    });
+  });
+});
+
+/** How a refusal reaches pinbench is seen above; what is refused, in one process for all of it. */
+describe("what the Python program refuses", () => {
+  skipWithoutTorch();
+
+  const cases: Case[] = [
+    ["bad_import.py:x", {}, "usage", /bad_import\.py cannot be imported: ModuleNotFoundError: .*\.py:1\)\.$/],
+    ["bad_syntax.py:x", {}, "usage", /bad_syntax\.py cannot be imported: SyntaxError: .*\.py:1\)\.$/],
+    ["data_sets.py:nope", {}, "usage", /data_sets\.py has no 'nope'\.$/],
+    ["data_sets.py:NOT_A_DATASET", {}, "usage", /is dict, which is neither a Dataset nor a DataLoader\.$/],
+    ["data_sets.py:make_number", {}, "usage", /returned int, which is neither/],
+    [
+      "data_sets.py:make_needs_root",
+      {},
+      "usage",
+      /with these arguments: missing a required argument: 'root'\.$/,
+    ],
+    ["data_sets.py:make", { kwargs: { x: 1 } }, "usage", /got an unexpected keyword argument 'x'\.$/],
+    ["data_sets.py:INSTANCE", { kwargs: { x: 1 } }, "usage", /takes no arguments/],
+    ["data_sets.py:make", {}, "usage", /does not say how large a batch is\.$/],
+    ["data_sets.py:make_own_batches", { batchSize: 3 }, "usage", /batch_sampler of its own/],
+    [
+      "faulty.py:raising",
+      { batchSize: 2, collate: target("faulty.py:raising_collate") },
+      "measurement",
+      /IndexError: cannot collate 2 samples/,
+    ],
+    ["faulty.py:Nothing", { batchSize: 2 }, "measurement", /^The data set gives no batch\.$/],
+    [
+      "intrusive.py:make_few",
+      { kwargs: { drop_last: true } },
+      "usage",
+      /^An epoch has 3 samples, which with drop_last make no batch of 8\.$/,
+    ],
+  ];
+
+  it.each(cases.map((each, index) => [...each, index] as const))(
+    "%s, %o: %s",
+    (_name, _changes, kind, message, index) => {
+      const { refusal } = openedInOneProcess(cases.map(([name, changes]) => options(name, changes)))[index]!;
+      expect(refusal).toEqual([kind, expect.stringMatching(message)]);
+    },
+  );
 });
 
 it("says that a Python has no torch", async () => {
@@ -75,10 +124,11 @@ it("says that a Python has no torch", async () => {
   expect(error.message).toMatch(/\(Python 3\.\d+\.\d+\) has no torch\.$/);
 });
 
-it("opens nothing for a signal that was given before, and stops for one that comes", async () => {
+it("opens nothing for a signal that was given before, and stops for one that comes", async ({ skip }) => {
   await expect(openTorchProbe(options("data_sets.py:make", { signal: AbortSignal.abort() }))).rejects.toThrow(
     "interrupted",
   );
+  skip(torchMissing !== null, torchMissing ?? undefined);
   const signal = AbortSignal.timeout(300);
   await expect(openTorchProbe(options("data_sets.py:make", { signal }))).rejects.toThrow("interrupted");
 });

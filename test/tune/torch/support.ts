@@ -1,14 +1,17 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import type { Probe, Trial, TrialControl } from "../../../src/tune/probe.js";
-import { type LoaderSetting, torchDefault } from "../../../src/tune/setting.js";
+import { torchDefault } from "../../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../../src/results/tuning.js";
+import type { Probe, ProbeFacts, Trial, TrialControl } from "../../../src/tune/loader-probe.js";
+import { probeProgram } from "../../../src/tune/torch/probe-process.js";
 import { openTorchProbe, type TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
-import { testPython } from "../../helpers/test-python.js";
+import { skipWithoutTorch, testPython, torchMissing } from "../../helpers/test-python.js";
 
-export { testPython as python };
+export { skipWithoutTorch, testPython as python, torchMissing };
 
 const fixtures = fileURLToPath(new URL("../../fixtures/tune/", import.meta.url));
 
@@ -30,11 +33,38 @@ export function options(name: string, changes: Partial<TorchProbeOptions> = {}):
   };
 }
 
-/** A probe that is closed when the test ends. */
-export async function openFor(name: string, changes: Partial<TorchProbeOptions> = {}): Promise<Probe> {
+/** A probe that is closed when the test ends; tests that run at once give their own `onFinished`. */
+export async function openFor(
+  name: string,
+  changes: Partial<TorchProbeOptions> = {},
+  onFinished: typeof onTestFinished = onTestFinished,
+): Promise<Probe> {
   const probe = await openTorchProbe(options(name, changes));
-  onTestFinished(() => probe.close());
+  onFinished(() => probe.close());
   return probe;
+}
+
+/** What comes of opening a data set: the refusal as kind and message, or the facts. */
+interface OpenedInPython {
+  refusal: [kind: string, message: string] | null;
+  facts: ProbeFacts | null;
+}
+
+const opened = new Map<string, OpenedInPython[]>();
+
+/** What comes of opening these one after the other in one process, as importing torch takes a second; once for all tests. */
+export function openedInOneProcess(all: readonly TorchProbeOptions[]): OpenedInPython[] {
+  const input = JSON.stringify(all);
+  const before = opened.get(input);
+  if (before !== undefined) return before;
+  const args = ["-B", target("opened.py"), dirname(probeProgram)];
+  const said = execFileSync(testPython, args, { input, encoding: "utf8" });
+  const results = said
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as OpenedInPython);
+  opened.set(input, results);
+  return results;
 }
 
 /** Until so many batches have come. */

@@ -6,7 +6,7 @@ import resource
 
 # Beyond what os.closerange(3, 256) and its like reach. Not higher than need be: a fork copies the table up to it.
 _HIGHEST = 1000
-# Exit status where the user's code has closed one; trial-failures.ts words it.
+# Exit status where the user's code has closed one; torch-failures.ts words it.
 CLOSED = 84
 
 

@@ -5,8 +5,7 @@ import re
 import threading
 import traceback
 
-from .failure import SHARED_HINT, failure
-from .system_faults import of_system
+from .failure import SHARED_HINT, failure, of_system
 from .tracebacks import UserTraceback
 
 STARTING, LOADING, COPYING = "starting", "loading", "copying"

@@ -37,36 +37,14 @@ def main():
 
 
 def _serve(channel, options, stops, scratch):
-    target.check(options["target"])
-    if options["collate"] is not None:
-        target.check(options["collate"], "the collate function")
-    channel.send("phase", phase="torch was being imported")
-    _check_torch()
-    from . import device as devices
-    from . import facts, faults, source, step, tracebacks, trial
+    def phase(doing):
+        channel.send("phase", phase=doing)
 
-    faults.remember_pinning_errors()
-    device = devices.find()
-    channel.send("phase", phase="%s was being imported" % options["target"].rpartition(":")[0])
-    sys.argv = [options["target"].rpartition(":")[0]]
-    made_of = target.load(options["target"])
-    collate = None if options["collate"] is None else target.load(options["collate"])
-    if collate is not None and not callable(collate):
-        raise Refusal("usage", "%s is no function." % options["collate"])
-    channel.send("phase", phase="the data set was being made")
-    made = source.build(options["target"], made_of, options["kwargs"])
-    try:
-        data = source.Source(made, options["batchSize"], collate, options["shuffle"], options["seed"], scratch)
-    except Exception as error:  # of its __len__, for one
-        if isinstance(error, Refusal):
-            raise
-        raise tracebacks.refuse_for(error, "%s cannot be put into a DataLoader" % options["target"]) from None
-    channel.send("phase", phase="the first batch was being made")
-    contents = facts.first_batch(data)
-    data.tensors = max(1, len(contents.tensors))
+    data, contents, device = open_data(options, phase, scratch)
+    from . import facts, step, trial
 
     def measuring():
-        channel.send("phase", phase="the device was being measured")
+        phase("the device was being measured")
 
     measuring()
     link = device.link(contents.bytes) if options["link"] else None
@@ -82,6 +60,41 @@ def _serve(channel, options, stops, scratch):
             return
         number, setting = command["trial"], command["setting"]
         trial.Trial(number, setting, data, device, run_step, channel, stop, scratch).run()
+
+
+def open_data(options, phase, scratch):
+    """Imports torch and the target, and makes the data set and a first batch of it: (source, contents, device).
+
+    Raises a Refusal where that cannot be. `phase` is called with what is begun, such as "the data set was being made".
+    """
+    target.check(options["target"])
+    if options["collate"] is not None:
+        target.check(options["collate"], "the collate function")
+    phase("torch was being imported")
+    _check_torch()
+    from . import device as devices
+    from . import facts, faults, source, tracebacks
+
+    faults.remember_pinning_errors()
+    device = devices.find()
+    phase("%s was being imported" % options["target"].rpartition(":")[0])
+    sys.argv = [options["target"].rpartition(":")[0]]
+    made_of = target.load(options["target"])
+    collate = None if options["collate"] is None else target.load(options["collate"])
+    if collate is not None and not callable(collate):
+        raise Refusal("usage", "%s is no function." % options["collate"])
+    phase("the data set was being made")
+    made = source.build(options["target"], made_of, options["kwargs"])
+    try:
+        data = source.Source(made, options["batchSize"], collate, options["shuffle"], options["seed"], scratch)
+    except Exception as error:  # of its __len__, for one
+        if isinstance(error, Refusal):
+            raise
+        raise tracebacks.refuse_for(error, "%s cannot be put into a DataLoader" % options["target"]) from None
+    phase("the first batch was being made")
+    contents = facts.first_batch(data)
+    data.tensors = max(1, len(contents.tensors))
+    return data, contents, device
 
 
 def _check_torch():

@@ -4,8 +4,7 @@ import json
 import re
 import signal
 
-from .failure import MEMORY_HINT, SHARED_HINT, failure
-from .system_faults import of_system
+from .failure import MEMORY_HINT, SHARED_HINT, failure, of_system
 from .worker_start import UNSENDABLE, unsendable_file
 
 

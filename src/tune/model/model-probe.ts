@@ -1,0 +1,205 @@
+import { PinbenchError } from "../../errors.js";
+import type { LoaderStep, MeasureRequest, NativeError, NativeSession } from "../../native/contract.js";
+import { torchDefault } from "../../results/loader-setting.js";
+import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
+import { median } from "../../stats/order-statistics.js";
+import type { Probe, ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
+import { describeProbe, loaderOptions, loaderStep, type ModelProbeOptions } from "./model-options.js";
+import { close, runTrial } from "./model-trial.js";
+
+/**
+ * Opens the engine's model of a loader. Rejects with a PinbenchError where the device cannot be opened, or does not do
+ * the step that was asked for.
+ */
+export async function openModelProbe(options: ModelProbeOptions): Promise<Probe> {
+  if (options.signal.aborted) throw interrupted();
+  const notes: string[] = [];
+  const session = await openSession(options, notes);
+  const abort = () => session.abort();
+  options.signal.addEventListener("abort", abort, { once: true });
+  if (options.signal.aborted) abort();
+  const end = async () => {
+    options.signal.removeEventListener("abort", abort);
+    await session.close().catch(() => undefined);
+  };
+  try {
+    const step = availableStep(options, session, notes);
+    const stepNs = step === null ? null : await timeStep(session, options, step);
+    const link = await measureLinkAlone(options, notes);
+    return new ModelProbe(session, options, step, describeProbe(options, { stepNs, link, notes }), end);
+  } catch (error) {
+    await end();
+    throw options.signal.aborted ? interrupted() : asPinbenchError(error as NativeError);
+  }
+}
+
+class ModelProbe implements Probe {
+  readonly facts: ProbeFacts;
+  readonly #session: NativeSession;
+  readonly #options: ModelProbeOptions;
+  readonly #step: LoaderStep | null;
+  readonly #end: () => Promise<void>;
+  /** A loader did not end: its threads may stay for good, and so may the session. */
+  #isStuck = false;
+
+  constructor(
+    session: NativeSession,
+    options: ModelProbeOptions,
+    step: LoaderStep | null,
+    facts: ProbeFacts,
+    end: () => Promise<void>,
+  ) {
+    this.#session = session;
+    this.#options = options;
+    this.#step = step;
+    this.facts = facts;
+    this.#end = end;
+  }
+
+  async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
+    if (this.#isStuck) {
+      throw new PinbenchError(
+        "measurement",
+        "The loader of an earlier setting hangs, and none can be run beside it.",
+      );
+    }
+    const signal = AbortSignal.any([control.signal, this.#options.signal]);
+    const options = loaderOptions(this.#options, this.#step, setting);
+    const enough = (arrivalsNs: readonly number[]) => control.enough(arrivalsNs);
+    const { timeoutNs } = control;
+    const { trial, isUsable } = await runTrial(this.#session, options, setting, {
+      enough,
+      signal,
+      timeoutNs,
+    });
+    this.#isStuck = !isUsable;
+    return trial;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#isStuck) await this.#end();
+  }
+}
+
+/** A container may forbid to choose a node; first touch by that node's CPUs does nearly as well. */
+async function openSession(
+  { driver, device, placement, seed }: ModelProbeOptions,
+  notes: string[],
+): Promise<NativeSession> {
+  const open = (numaNode: number | null) =>
+    driver.openSession({ device: device.ordinal, ...placement, numaNode, seed });
+  try {
+    return await open(placement.numaNode).catch((error: NativeError) => {
+      if (error.code !== "PLACEMENT_REFUSED" || placement.numaNode === null) throw error;
+      if (!notes.includes(`${error.message}.`)) notes.push(`${error.message}.`);
+      return open(null);
+    });
+  } catch (error) {
+    throw asPinbenchError(error as NativeError);
+  }
+}
+
+/** The step, where there are kernels to do it; what nobody asked for by name is left out with a note. */
+function availableStep(
+  options: ModelProbeOptions,
+  { opening: { kernelsOff } }: NativeSession,
+  notes: string[],
+): LoaderStep | null {
+  const step = loaderStep(options.step);
+  if (step === null || kernelsOff === null) return step;
+  if (options.step !== "auto") {
+    throw new PinbenchError("unsupported", `There can be no training step: ${kernelsOff}.`);
+  }
+  notes.push(`No training step stands beside the loader: ${kernelsOff}.`);
+  return null;
+}
+
+/** Opening a loader times its step; of this one nothing else is wanted. */
+async function timeStep(
+  session: NativeSession,
+  options: ModelProbeOptions,
+  step: LoaderStep,
+): Promise<number | null> {
+  const plain = { ...options, data: null, sampleCostNs: 0 };
+  const loader = await session.openLoader(loaderOptions(plain, step, torchDefault));
+  await close(loader);
+  return loader.stepNs;
+}
+
+/** In a session of its own, which gives its memory back. Null with a note where a batch cannot be pinned. */
+async function measureLinkAlone(options: ModelProbeOptions, notes: string[]): Promise<ProbeRecord["link"]> {
+  const session = await openSession(options, notes);
+  const abort = () => session.abort();
+  options.signal.addEventListener("abort", abort, { once: true });
+  if (options.signal.aborted) abort();
+  try {
+    return await measureLink(session, options.batchSamples * options.sampleBytes);
+  } catch (error) {
+    const { code, message } = error as NativeError;
+    if (options.signal.aborted || !code?.endsWith("OUT_OF_MEMORY")) throw error;
+    notes.push(`Copies of a batch alone could not be timed: ${message}.`);
+    return null;
+  } finally {
+    options.signal.removeEventListener("abort", abort);
+    await session.close().catch(() => undefined);
+  }
+}
+
+function asPinbenchError(error: NativeError | PinbenchError): PinbenchError {
+  if (error instanceof PinbenchError) return error;
+  const kind = error.code === "CUDA_ERROR_OUT_OF_MEMORY" ? "limit" : "unavailable";
+  const hint = kind === "limit" ? { hint: "Ask for smaller batches, or free the device." } : {};
+  return new PinbenchError(kind, `The loader cannot be opened: ${error.message}.`, { ...hint, cause: error });
+}
+
+/** Copies that are timed: the median of these is within a few per cent. */
+const linkCopies = 15;
+/** What memory of the device is given out in, and a buffer is rounded up to. */
+const granularityBytes = 512;
+
+/**
+ * Times copies of one batch to the device, from pinned and from pageable memory, with nothing beside them. What is
+ * reserved for it stays with the session, which should be one for this alone.
+ */
+async function measureLink(
+  session: NativeSession,
+  batchBytes: number,
+): Promise<NonNullable<ProbeRecord["link"]>> {
+  const geometry = {
+    chunksOfWorker: [1],
+    chunkBytes: Math.ceil(batchBytes / granularityBytes) * granularityBytes,
+  };
+  await session.reserveDevice(geometry, 1);
+  const speed = async (memory: "pinned" | "pageable") => {
+    await session.reserveHost(memory, geometry);
+    const { columns, aborted } = await session.measure(requestOf(memory, batchBytes));
+    if (aborted) throw interrupted();
+    return batchBytes / (median([...columns[0]!.durationNs]) / 1e9);
+  };
+  return { pinnedBytesPerSecond: await speed("pinned"), pageableBytesPerSecond: await speed("pageable") };
+}
+
+function requestOf(memory: "pinned" | "pageable", sizeBytes: number): MeasureRequest {
+  return {
+    direction: "h2d",
+    memory,
+    sizeBytes,
+    workers: 1,
+    mode: "throughput",
+    timer: "wall",
+    cache: "warm",
+    buffers: 1,
+    firstBuffer: 0,
+    warmupCopies: 2,
+    warmupBytes: sizeBytes,
+    copiesPerSample: 1,
+    samples: linkCopies,
+    verify: false,
+    readLink: false,
+  };
+}
+
+/** What opening the probe comes to where the user ends it. */
+function interrupted(): PinbenchError {
+  return new PinbenchError("measurement", "Opening the loader was interrupted.");
+}

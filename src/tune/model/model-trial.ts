@@ -1,0 +1,172 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { PinbenchError } from "../../errors.js";
+import { fieldOf, readText } from "../../host/files.js";
+import type {
+  LoaderArrivals,
+  LoaderOptions,
+  NativeError,
+  NativeLoader,
+  NativeSession,
+} from "../../native/contract.js";
+import { describeSetting } from "../../results/loader-setting.js";
+import type { Fault, LoaderSetting, TrialFailure } from "../../results/tuning.js";
+import type { Trial, TrialControl, TrialRun } from "../loader-probe.js";
+
+/** How soon an abort or a hang is seen where no batch comes. */
+const pollNs = 50e6;
+/** How long closing a loader may take beyond the steps under way. A read that never returns keeps it for good. */
+const closeMs = 5000;
+
+/**
+ * One loader from its opening to its closing. Rejects with a PinbenchError for what no setting is to blame for, and with
+ * what `control.enough` throws; the loader is closed all the same.
+ */
+export async function runTrial(
+  session: NativeSession,
+  options: LoaderOptions,
+  setting: LoaderSetting,
+  control: TrialControl,
+): Promise<TrialRun> {
+  const storageBefore = storageBytesRead();
+  const arrivalsNs: number[] = [];
+  let failure: TrialFailure | null = null;
+  let loader: NativeLoader | null = null;
+  let last: LoaderArrivals | null = null;
+  let isUsable = true;
+  let isHanging = false;
+  let timeoutNs = control.timeoutNs;
+  try {
+    loader = await session.openLoader(options);
+    // A step may take longer than a batch ever should; the next batch comes after it.
+    timeoutNs += loader.stepNs ?? 0;
+    let lastNewsMs = performance.now();
+    while (!control.signal.aborted) {
+      last = await loader.arrivals(Math.min(pollNs, timeoutNs));
+      // These have arrived also where an abort came meanwhile.
+      arrivalsNs.push(...last.arrivalsNs);
+      if (control.signal.aborted) break;
+      if (last.arrivalsNs.length > 0) {
+        if (control.enough(arrivalsNs)) break;
+        lastNewsMs = performance.now();
+      } else if ((performance.now() - lastNewsMs) * 1e6 >= timeoutNs) {
+        isHanging = true;
+        break;
+      }
+    }
+  } catch (error) {
+    // What fails while it is being stopped is no fault of the setting.
+    if (!isNative(error)) throw error;
+    if (!control.signal.aborted) failure = trialFailure(error, setting);
+  } finally {
+    if (loader !== null) isUsable = await close(loader);
+  }
+  if (isHanging) failure = hang(setting, arrivalsNs.length, timeoutNs, !isUsable);
+  const storageAfter = storageBytesRead();
+  const perBatch = (sumNs: number | undefined) =>
+    sumNs === undefined || arrivalsNs.length === 0 ? null : sumNs / arrivalsNs.length;
+  const trial: Trial = {
+    setting,
+    arrivalsNs,
+    aborted: control.signal.aborted && failure === null,
+    failure,
+    waitNsPerBatch: perBatch(last?.waitNs),
+    copyNsPerBatch: perBatch(last?.copyNs),
+    sharedMemoryBytes: last?.sharedMemoryBytes ?? null,
+    pinnedBytes: last?.pinnedBytes ?? null,
+    workerPrivateBytes: null,
+    storageReadBytes: storageBefore === null || storageAfter === null ? null : storageAfter - storageBefore,
+  };
+  return { trial, isUsable };
+}
+
+/** Whether all threads have ended; never rejects. */
+export async function close(loader: NativeLoader): Promise<boolean> {
+  const limit = new AbortController();
+  const closed = loader.close().then(
+    () => true,
+    () => false,
+  );
+  const limitMs = closeMs + (2 * (loader.stepNs ?? 0)) / 1e6;
+  const late = delay(limitMs, false, { signal: limit.signal, ref: false }).catch(() => false);
+  const outcome = await Promise.race([closed, late]);
+  limit.abort();
+  return outcome;
+}
+
+function isNative(error: unknown): error is NativeError {
+  return error instanceof Error && "sticky" in error && "code" in error;
+}
+
+/** Bytes that storage has delivered to this process so far; null where the kernel does not tell. */
+function storageBytesRead(root = "/"): number | null {
+  const count = fieldOf(readText(root, "proc/self/io"), "read_bytes");
+  return count === null ? null : Number(count);
+}
+
+interface FaultKind {
+  fault: Fault;
+  hint: string;
+  /** It would befall every other setting too. */
+  everywhere?: boolean;
+}
+
+const memoryHint = "Fewer workers, a smaller prefetch factor or smaller batches take less.";
+
+/** What the engine's own codes come to; those of CUDA are told apart below. */
+const kinds: Readonly<Record<string, FaultKind>> = {
+  FILE_UNREADABLE: {
+    fault: "dataset-raised",
+    hint: "Every file must stay and be readable while the loader is measured.",
+    everywhere: true,
+  },
+  TOO_MANY_FILES: {
+    fault: "too-many-files",
+    hint: "Each batch in flight holds a file descriptor: raise the limit (ulimit -n), or prefetch less.",
+  },
+  OUT_OF_SHARED_MEMORY: { fault: "shared-memory-full", hint: memoryHint },
+  SHARED_MEMORY_REFUSED: {
+    fault: "shared-memory-full",
+    hint: "Workers hand batches over in shared memory (memfd_create), which this system does not give.",
+  },
+  OUT_OF_HOST_MEMORY: { fault: "out-of-memory", hint: memoryHint },
+  TOO_MANY_THREADS: {
+    fault: "out-of-memory",
+    hint: "Raise the limit of processes (ulimit -u, the container's pids limit), or allow fewer workers.",
+  },
+};
+
+/** The failure of one setting; throws a PinbenchError for what no setting is to blame for. */
+function trialFailure(error: NativeError, setting: LoaderSetting): TrialFailure {
+  const kind = kinds[error.code] ?? cudaFault(error);
+  if (kind === null) {
+    throw new PinbenchError("measurement", `The loader cannot be run: ${error.message}.`, { cause: error });
+  }
+  const { fault, hint, everywhere = false } = kind;
+  const message =
+    fault === "dataset-raised" ? `${error.message}.` : `With ${describeSetting(setting)}, ${error.message}.`;
+  return { fault, message, hint, traceback: null, everywhere };
+}
+
+function cudaFault({ code, call, sticky }: NativeError): FaultKind | null {
+  if (!code.startsWith("CUDA_ERROR")) return null;
+  if (code === "CUDA_ERROR_OUT_OF_MEMORY" && call === "cuMemHostAlloc") {
+    return { fault: "out-of-memory", hint: `Batches are pinned as they come. ${memoryHint}` };
+  }
+  return {
+    fault: "device-error",
+    hint: sticky
+      ? "The device is of no use to this process any more; dmesg and nvidia-smi may tell why."
+      : "Other processes may hold the device's memory: nvidia-smi lists them.",
+    everywhere: sticky,
+  };
+}
+
+function hang(setting: LoaderSetting, batches: number, timeoutNs: number, isStuck: boolean): TrialFailure {
+  return {
+    fault: "hang",
+    message: `No ${batches === 0 ? "" : "further "}batch came within ${timeoutNs / 1e9} s with ${describeSetting(setting)}.`,
+    hint: "If a batch takes that long by right, allow more time; else look at the storage that the files are on.",
+    traceback: null,
+    everywhere: isStuck,
+  };
+}

@@ -1,0 +1,85 @@
+import { PinbenchError } from "../errors.js";
+import { choosePlacement } from "../host/placement.js";
+import { openBackend } from "../native/backend.js";
+import { loadAddon } from "../native/load.js";
+import { emulatedNotice } from "../results/device-facts.js";
+import type { TuneSettings } from "../settings/settings.js";
+import { tuneSettings } from "../settings/table.js";
+import type { Probe } from "./loader-probe.js";
+import { type DataFolder, defaultSampleBytes, listDataFolder } from "./model/data-folder.js";
+import { openModelProbe } from "./model/model-probe.js";
+import { openTorchProbe } from "./torch/torch-probe.js";
+
+/** The probe that the settings ask for, opened: the user's own data, or a model of a loader. Rejects with a PinbenchError. */
+export async function openProbe(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
+  const { torch } = settings;
+  if (torch === null) return openModel(settings, signal);
+  refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "data", "device"]);
+  return openTorchProbe({
+    python: settings.python,
+    target: torch,
+    batchSize: settings.batchSize,
+    collate: settings.collate,
+    kwargs: settings.kwargs ?? {},
+    step: stepOf(settings),
+    shuffle: settings.shuffle,
+    seed: settings.seed,
+    timeoutNs: settings.timeoutNs,
+    signal,
+  });
+}
+
+async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
+  refuse(settings, "without --torch", ["collate", "kwargs"]);
+  const data = settings.data === null ? null : await listDataFolder(settings.data);
+  const sampleBytes = settings.sampleBytes ?? fileBytes(data);
+  if (settings.batchSize === null) {
+    throw new PinbenchError("usage", "How many samples make a batch is not known.", {
+      hint: "Give --batch-size.",
+    });
+  }
+  const backend = await openBackend(settings.backend, loadAddon());
+  const device = backend.facts.devices.find(({ ordinal }) => ordinal === (settings.device ?? 0));
+  if (device === undefined) {
+    throw new PinbenchError("unavailable", `There is no device ${settings.device}.`, {
+      hint: "pinbench devices lists them.",
+    });
+  }
+  const probe = await openModelProbe({
+    driver: backend.driver,
+    device,
+    placement: choosePlacement(device.pciBusId, "local"),
+    batchSamples: settings.batchSize,
+    sampleBytes,
+    sampleCostNs: settings.sampleCostNs ?? 0,
+    data,
+    step: stepOf(settings),
+    seed: settings.seed,
+    signal,
+  });
+  if (backend.facts.emulated) probe.facts.notes.unshift(`${emulatedNotice}.`);
+  return probe;
+}
+
+function fileBytes(data: DataFolder | null): number {
+  if (data !== null) return defaultSampleBytes(data);
+  throw new PinbenchError("usage", "There are no data to tune for.", {
+    hint: "Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE.",
+  });
+}
+
+function stepOf({ stepTime }: TuneSettings): { durationNs: number } | "auto" | null {
+  return typeof stepTime === "number" ? { durationNs: stepTime } : stepTime;
+}
+
+/** Settings that only another source of data heeds are mistakes. */
+function refuse(
+  settings: TuneSettings,
+  where: string,
+  strangers: readonly (keyof typeof tuneSettings)[],
+): void {
+  const stranger = strangers.find((key) => settings[key] !== null);
+  if (stranger === undefined) return;
+  const [flag] = tuneSettings[stranger].flag.split(" ");
+  throw new PinbenchError("usage", `${flag} has no effect ${where}.`, { hint: "Leave it out." });
+}

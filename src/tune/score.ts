@@ -1,0 +1,102 @@
+import { batchesInFlight } from "../results/loader-setting.js";
+import type { LoaderSetting } from "../results/tuning.js";
+import { droppedBatches, type SteadyState, steadyState } from "./steady-state.js";
+
+/** What settings are compared by: batches a second, with its interval. */
+export interface Score {
+  batchesPerSecond: number;
+  low: number;
+  high: number;
+  /** False where a trial had to end before the batches were dropped that were made ahead: a rough figure. */
+  isSettled: boolean;
+}
+
+/**
+ * The score of a setting: its steady state, or with `epochBatches` the rate over an epoch of so many batches from the
+ * loader's start, which counts the workers' start-up. The part of the epoch that was not waited for is added at the
+ * steady rate. A trial that has `ended` before its steady state has a rough score. Null where there is too little to say.
+ */
+export function scoreOf(
+  arrivalsNs: readonly number[],
+  setting: LoaderSetting,
+  epochBatches: number | null,
+  ended: boolean,
+): Score | null {
+  const settled = steadyState(arrivalsNs, droppedBatches(setting));
+  const isSettled = settled !== null && Number.isFinite(settled.high);
+  const steady = isSettled || !ended ? settled : roughState(arrivalsNs);
+  if (epochBatches === null) return steady && { ...pick(steady), isSettled };
+  if (arrivalsNs.length >= epochBatches)
+    return wholeEpoch(arrivalsNs[epochBatches - 1]!, epochBatches, steady);
+  if (steady === null) return null;
+  const left = epochBatches - arrivalsNs.length;
+  const elapsedS = arrivalsNs.at(-1)! / 1e9;
+  const over = (batchesPerSecond: number) => epochBatches / (elapsedS + left / batchesPerSecond);
+  const { batchesPerSecond, low, high } = steady;
+  return { batchesPerSecond: over(batchesPerSecond), low: over(low), high: over(high), isSettled };
+}
+
+/**
+ * For want of a steady state: the second half of what came, but no faster than all of it since the loader was started,
+ * as the first batches of many workers come at once.
+ */
+function roughState(arrivalsNs: readonly number[]): SteadyState | null {
+  const half = steadyState(arrivalsNs, Math.ceil(arrivalsNs.length / 2));
+  if (half === null) return null;
+  const sinceStart = (arrivalsNs.length / arrivalsNs.at(-1)!) * 1e9;
+  if (half.batchesPerSecond <= sinceStart) return half;
+  return { ...half, batchesPerSecond: sinceStart, low: Math.min(half.low, sinceStart) };
+}
+
+function pick({ batchesPerSecond, low, high }: SteadyState) {
+  return { batchesPerSecond, low, high };
+}
+
+/** Half the interval of an epoch that ends before there is a steady state: one epoch does not tell its own spread. */
+const assumedSpread = 0.1;
+
+/** One epoch was seen from end to end: its interval is as wide as the steady state's, which is all that is known. */
+function wholeEpoch(durationNs: number, batches: number, steady: SteadyState | null): Score {
+  const batchesPerSecond = (batches / durationNs) * 1e9;
+  if (steady === null || !Number.isFinite(steady.high)) {
+    const by = (factor: number) => batchesPerSecond * factor;
+    return { batchesPerSecond, low: by(1 - assumedSpread), high: by(1 + assumedSpread), isSettled: true };
+  }
+  const scale = batchesPerSecond / steady.batchesPerSecond;
+  return { batchesPerSecond, low: steady.low * scale, high: steady.high * scale, isSettled: true };
+}
+
+/** A setting and all that is known of its rate. */
+export interface Measured {
+  setting: LoaderSetting;
+  score: Score;
+}
+
+/** The one with the highest rate; null of none. */
+export function fastest<M extends Measured>(measured: readonly M[]): M | null {
+  return measured.reduce<M | null>(
+    (best, one) => (best === null || one.score.batchesPerSecond > best.score.batchesPerSecond ? one : best),
+    null,
+  );
+}
+
+/** Negative where `a` costs less than `b`: fewer workers, then less memory for batches in flight and for pinning. */
+export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
+  const memory = (setting: LoaderSetting) => batchesInFlight(setting) * (setting.pinMemory ? 2 : 1);
+  return a.numWorkers - b.numWorkers || memory(a) - memory(b);
+}
+
+/**
+ * The cheapest setting that reaches the fastest one's rate within `tolerance`: by its rate, not by its interval, as one
+ * that is wide for want of batches recommends nothing.
+ */
+export function cheapestWithin<M extends Measured>(measured: readonly M[], tolerance: number): M | null {
+  const best = fastest(measured);
+  if (best === null) return null;
+  const needed = (1 - tolerance) * best.score.batchesPerSecond;
+  const good = measured.filter(({ score }) => score.batchesPerSecond >= needed);
+  return good.reduce(
+    (cheapest, one) => (compareCost(one.setting, cheapest.setting) < 0 ? one : cheapest),
+    best,
+  );
+}

@@ -1,0 +1,217 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { PinbenchError } from "../../errors.js";
+import type { Command, Message } from "./torch-messages.js";
+
+/** The Python program, beside this file both in src/ and in dist/. */
+export const probeProgram = fileURLToPath(new URL("probe/main.py", import.meta.url));
+
+const stderrBytes = 8192;
+/** How long an idle program may take to end when it is asked to. */
+const exitMs = 1500;
+/** How long Python's keeper of named shared memory may take to clean up. */
+const keeperMs = 300;
+/** How long the kernel may take to end what was killed: giving back pinned memory takes a while. */
+const killMs = 5000;
+
+/** How a program ended; `error` where it did not start. */
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  error: NodeJS.ErrnoException | null;
+}
+
+/**
+ * The Python program in a session and process group of its own: Ctrl-C does not reach it, and everything that it has
+ * started can be ended with it. It speaks over descriptor 3; 4 is its life line, whose end tells a guard of its own
+ * (guard.py) that pinbench is gone.
+ */
+export class ProbeProcess {
+  /** For sockets between its processes, and what they say of themselves while they hang. */
+  readonly scratch: string;
+  /** Resolves when the process has ended and all that it said has been handed over. */
+  readonly exit: Promise<Exit>;
+  onMessage: (message: Message) => void = () => undefined;
+  readonly #child: ChildProcess;
+  readonly #control: Duplex | undefined;
+  readonly #lifeLine: Duplex | undefined;
+  #stderr = "";
+  #ended: Exit | null = null;
+
+  /** Throws where the program cannot even be tried to start; most of such errors come by `exit`. */
+  constructor(python: string) {
+    this.scratch = temporaryFolder();
+    try {
+      this.#child = spawn(python, [probeProgram], {
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
+        env: { ...process.env, PINBENCH_PROBE_SCRATCH: this.scratch },
+      });
+    } catch (error) {
+      rmSync(this.scratch, { recursive: true, force: true });
+      throw error;
+    }
+    // Without files left for them, none is made.
+    const [, stdout, stderr, control, lifeLine] = (this.#child.stdio ?? []) as unknown as (
+      | Duplex
+      | undefined
+    )[];
+    this.#control = control;
+    this.#lifeLine = lifeLine;
+    // All of them end with the process; what is written after that is lost, as it may be.
+    for (const stream of [stdout, stderr, control, lifeLine]) stream?.on("error", () => undefined);
+    stdout?.resume();
+    lifeLine?.resume();
+    stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-stderrBytes);
+    });
+    this.exit = this.#watch();
+  }
+
+  /** Null while the process runs. */
+  get ended(): Exit | null {
+    return this.#ended;
+  }
+
+  /** The end of what was printed to stderr of late, by the user's code and by Python itself. */
+  get stderrTail(): string {
+    return this.#stderr.replaceAll("\0", "").trim();
+  }
+
+  /** What was said until now has nothing to do with what comes. */
+  forgetStderr(): void {
+    this.#stderr = "";
+  }
+
+  send(command: Command): void {
+    this.#control?.write(`${JSON.stringify(command)}\n`);
+  }
+
+  /** To every process of the group that is left. */
+  signalAll(signal: NodeJS.Signals): void {
+    if (this.#child.pid === undefined) return;
+    try {
+      process.kill(-this.#child.pid, signal);
+    } catch {
+      // None is left.
+    }
+  }
+
+  /** Lets an idle program end by itself, and ends by force what is left then. */
+  async close(): Promise<void> {
+    if (this.#ended === null) {
+      this.send({ type: "exit" });
+      await Promise.race([this.exit, sleep(exitMs, undefined, { ref: false })]);
+    }
+    await this.kill();
+  }
+
+  /** Ends all of it at once and removes its files. */
+  async kill(): Promise<void> {
+    // The workers die with it. Python's keeper of named shared memory ignores a SIGTERM, and removes what is left of
+    // that when all others have gone.
+    this.#child.kill("SIGKILL");
+    this.signalAll("SIGTERM");
+    await this.#untilGroupIsGone(keeperMs);
+    this.signalAll("SIGKILL");
+    await Promise.race([this.exit, sleep(killMs, undefined, { ref: false })]);
+    await this.#untilGroupIsGone(killMs);
+    removeSemaphores(basename(this.scratch));
+    rmSync(this.scratch, { recursive: true, force: true });
+    this.#lifeLine?.end("x");
+    this.#control?.destroy();
+    // What the data set has detached from the group is out of reach, and may hold these for as long as it likes.
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
+  }
+
+  /** Workers may outlive their parent, and are not this process' children to be waited for. */
+  async #untilGroupIsGone(limitMs: number): Promise<void> {
+    const end = performance.now() + limitMs;
+    while (this.#groupIsThere() && performance.now() < end) await sleep(5);
+  }
+
+  #groupIsThere(): boolean {
+    if (this.#child.pid === undefined) return false;
+    try {
+      process.kill(-this.#child.pid, 0);
+      return hasLivingMember(this.#child.pid);
+    } catch {
+      return false;
+    }
+  }
+
+  async #watch(): Promise<Exit> {
+    const exit = new Promise<Exit>((resolve) => {
+      this.#child.once("exit", (code, signal) => resolve({ code, signal, error: null }));
+      this.#child.once("error", (error) => resolve({ code: null, signal: null, error }));
+    });
+    const said = this.#readMessages();
+    const ended = await exit;
+    // What it wrote before it ended is still in the socket; a process that it left behind may hold the stderr.
+    await Promise.race([said, sleep(200, undefined, { ref: false })]);
+    this.#ended = ended;
+    return ended;
+  }
+
+  async #readMessages(): Promise<void> {
+    if (this.#control === undefined) return;
+    let rest = "";
+    this.#control.setEncoding("utf8");
+    try {
+      for await (const text of this.#control) {
+        const lines = (rest + text).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) this.onMessage(JSON.parse(line) as Message);
+      }
+    } catch {
+      // Reset by a process that was killed.
+    }
+  }
+}
+
+/** For a probe's files; throws a usage error where none can be made. */
+function temporaryFolder(): string {
+  const parent = tmpdir();
+  try {
+    return mkdtempSync(join(parent, "pinbench-"));
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    throw new PinbenchError("usage", `No folder can be made in ${parent} (${code}).`, {
+      hint: "TMPDIR names another place for temporary files.",
+      cause: error,
+    });
+  }
+}
+
+/** Whether a process of the group runs. Those that have ended count for the kernel until they are waited for, which in a container may be never. */
+function hasLivingMember(group: number): boolean {
+  for (const pid of readdirSync("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    try {
+      // "PID (NAME) STATE PARENT GROUP ...", where the name may hold anything.
+      const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+      const [state, , its] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      if (Number(its) === group && state !== "Z" && state !== "X") return true;
+    } catch {
+      // It has gone.
+    }
+  }
+  return false;
+}
+
+/** multiprocessing's, which have names where workers are not forked (serve.py). */
+function removeSemaphores(prefix: string): void {
+  try {
+    for (const name of readdirSync("/dev/shm")) {
+      if (name.startsWith(`sem.${prefix}-`)) rmSync(join("/dev/shm", name), { force: true });
+    }
+  } catch {
+    // There is no such folder.
+  }
+}

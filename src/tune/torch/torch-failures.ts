@@ -1,0 +1,132 @@
+import { readdirSync, readFileSync, realpathSync } from "node:fs";
+import { join, relative } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describeSetting } from "../../results/loader-setting.js";
+import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
+import type { Exit, ProbeProcess } from "./probe-process.js";
+
+/** descriptors.py's. */
+const closedCode = 84;
+
+/** What to do about a process of which there is more to say than how it ended; null for all others. */
+export function exitHint({ code }: Exit): string | null {
+  return code === closedCode
+    ? "os.closerange() and the like close what others have opened: close only what the data set itself opened."
+    : null;
+}
+
+/** "was killed (SIGSEGV)", "ended with exit code 3". */
+export function describeExit({ code, signal }: Exit): string {
+  if (code === closedCode) return "ended because the data set closed pinbench's own file descriptor";
+  return signal === null ? `ended with exit code ${code}` : `was killed (${signal})`;
+}
+
+/** Asks the processes where they are; they are to be killed after that. */
+export async function hang(
+  probe: ProbeProcess,
+  setting: LoaderSetting,
+  { batches, timeoutNs }: { batches: number; timeoutNs: number },
+): Promise<TrialFailure> {
+  const where = await whereItHangs(probe);
+  const at = where === null ? "" : `, which hangs at ${where.place}`;
+  const tail = probe.stderrTail;
+  return {
+    fault: "hang",
+    message: `No ${batches === 0 ? "" : "further "}batch came within ${timeoutNs / 1e9} s with ${describeSetting(setting)}${at}.`,
+    hint:
+      setting.numWorkers === 0
+        ? "If a batch takes that long by right, allow more time."
+        : "A lock, thread or connection made before the workers were forked is often why: make it in each worker.",
+    traceback: where?.traceback ?? (tail === "" ? null : tail),
+    everywhere: false,
+  };
+}
+
+/** The process is gone in the middle of a trial. */
+export function died(probe: ProbeProcess, exit: Exit, setting: LoaderSetting): TrialFailure {
+  const tail = probe.stderrTail;
+  const where = whereItCrashed(tail);
+  const at = where === null ? "" : `, at ${where.place}`;
+  return {
+    fault: "probe-died",
+    message: `The Python process ${describeExit(exit)} with ${describeSetting(setting)}${at}.`,
+    hint: exitHint(exit) ?? usualHint(exit),
+    traceback: where?.traceback ?? (tail === "" ? null : tail),
+    everywhere: false,
+  };
+}
+
+function usualHint({ signal }: Exit): string {
+  if (signal === null) return "The data set, or a library that it uses, ended the process.";
+  if (signal !== "SIGKILL") return "A library that the data set uses crashed.";
+  return "Most likely memory ran out, which the kernel log tells (dmesg).";
+}
+
+/** Python's faulthandler writes all threads, the one that crashed as the current one. */
+function whereItCrashed(stderr: string): Whereabouts | null {
+  const crash = stderr.lastIndexOf("Fatal Python error");
+  const thread = crash < 0 ? -1 : stderr.indexOf("Current thread ", crash);
+  return thread < 0 ? null : readStack(stderr.slice(thread).split("\n\n")[0] ?? "");
+}
+
+/** The failure as it is told, with what a dead worker said where nothing else is known. */
+export function complete(failure: TrialFailure, stderrTail: string): TrialFailure {
+  const { fault, message, hint, traceback, everywhere } = failure;
+  const said = fault === "worker-killed" && stderrTail !== "" ? stderrTail : null;
+  return { fault, message, hint, traceback: traceback ?? said, everywhere };
+}
+
+/** How long the processes have to write where they are: they do it in a signal's handler, at once. */
+const writeMs = 300;
+
+interface Whereabouts {
+  /** "train_data.py:17, in __getitem__": the user's innermost line, of a worker where one is in their code. */
+  place: string;
+  traceback: string;
+}
+
+/**
+ * Where the processes of a probe that hangs are in the user's code; null where none is. The processes that have no
+ * handler for the signal (worker_start.py) die of it: only for a probe that is to be killed.
+ */
+export async function whereItHangs(probe: ProbeProcess): Promise<Whereabouts | null> {
+  probe.signalAll("SIGUSR2");
+  await sleep(writeMs);
+  const stacks = readdirSync(probe.scratch).filter((name) => name.endsWith(".stack"));
+  // The main process waits for the workers where it has some.
+  stacks.sort((a, b) => Number(a.startsWith("main")) - Number(b.startsWith("main")) || a.localeCompare(b));
+  for (const name of stacks) {
+    const found = readStack(readFileSync(join(probe.scratch, name), "utf8"));
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** Of Python's own and installed code, in which no user can do anything. */
+const library =
+  /(^<)|\/(site|dist)-packages\/|\/lib(64)?\/python3[^/]*\/|\/pinbench_probe\/|\/torch\/probe\/main\.py$/;
+
+/** The user's frames of what faulthandler writes of one thread, the innermost first; null where there are none. */
+function readStack(text: string): Whereabouts | null {
+  const frames = [...text.matchAll(/^ {2}File "(.+)", line (\d+) in (.+)$/gm)].map(
+    ([, file = "", line = "", name = ""]) => ({ file, line, name }),
+  );
+  const first = frames.findIndex(({ file }) => !library.test(file));
+  const innermost = frames[first];
+  if (innermost === undefined) return null;
+  const users = frames.filter(({ file }) => !library.test(file)).reverse();
+  return {
+    place: `${shorten(innermost.file)}:${innermost.line}, in ${innermost.name}`,
+    traceback: users.map(({ file, line, name }) => `  File "${file}", line ${line}, in ${name}`).join("\n"),
+  };
+}
+
+/** Relative to the current folder where it is below that, and there is one. */
+function shorten(file: string): string {
+  try {
+    const path = relative(realpathSync(process.cwd()), file);
+    return path.startsWith("..") ? file : path;
+  } catch {
+    return file;
+  }
+}

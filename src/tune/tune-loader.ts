@@ -1,0 +1,125 @@
+import { PinbenchError } from "../errors.js";
+import { cpuModel, hostname } from "../host/system.js";
+import { packageVersion } from "../package-facts.js";
+import { torchDefault } from "../results/loader-setting.js";
+import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
+import type { Call, TuneSettings } from "../settings/settings.js";
+import type { Probe } from "./loader-probe.js";
+import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
+import { recommend, toDocument } from "./recommend.js";
+import type { Measured } from "./score.js";
+import { measureGrid, search } from "./search.js";
+import { droppedBatches } from "./steady-state.js";
+import { usualStopping } from "./stopping.js";
+import { Trials, type TriedSetting } from "./trials.js";
+
+/** What a search is to do, on what machine, and for which call. */
+export interface TuneRequest
+  extends Pick<TuneSettings, "maxWorkers" | "budgetNs" | "epochBatches" | "timeoutNs" | "exhaustive">,
+    Call {
+  limits: MachineLimits;
+}
+
+/** A trial may take this much of the budget, however slow the loader. */
+const trialShare = 0.25;
+/** With so much of it spent, the search does not begin to look again at what it has found. */
+const confirmShare = 0.2;
+/** A grid takes as long as it takes, within reason: each setting as long as a search could need. */
+const gridBudgetFactor = 10;
+/** What Node's timers hold; a longer one would ring at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/**
+ * Measures settings with an open probe until the search is done or the budget is used, and says which one to take. An
+ * abort, and a probe that cannot go on, end it with what there is. Rejects with a PinbenchError where that is nothing.
+ */
+export async function tuneLoader(
+  probe: Probe,
+  request: TuneRequest,
+  signal: AbortSignal,
+  onTrial: (setting: LoaderSetting, best: Measured | null) => void = () => undefined,
+): Promise<Tuning> {
+  const searchStartedMs = performance.now();
+  const budgetNs = request.budgetNs * (request.exhaustive ? gridBudgetFactor : 1);
+  const deadline = AbortSignal.timeout(Math.min(longestTimerMs, Math.ceil(budgetNs / 1e6)));
+  const trials = new Trials(probe, {
+    limits: request.limits,
+    maxWorkers: request.maxWorkers ?? cpusPerRank(request.limits),
+    stopping: {
+      ...usualStopping,
+      mostNs: trialShare * request.budgetNs,
+      epochBatches: request.epochBatches,
+    },
+    timeoutNs: request.timeoutNs,
+    signal: AbortSignal.any([signal, deadline]),
+    onTrial,
+  });
+  const isTimeUp = () => deadline.aborted;
+  const isEnough = () => (performance.now() - searchStartedMs) * 1e6 > confirmShare * budgetNs;
+  const { tolerance } = usualStopping;
+  const searching = request.exhaustive
+    ? measureGrid(trials, { isTimeUp })
+    : search(trials, { tolerance, isTimeUp, isEnough });
+  const error = await searching.then(
+    () => null,
+    (reason: unknown) => {
+      // What was measured until then cannot be had again.
+      if (!(reason instanceof PinbenchError) || trials.tried.length === 0) throw reason;
+      return reason.message;
+    },
+  );
+  const recommendation = recommend(trials, tolerance);
+  const nowMs = performance.now();
+  return {
+    schemaVersion: 1,
+    kind: "tuning",
+    tool: { name: "pinbench", version: packageVersion() },
+    run: {
+      startedAt: request.startedAt.toISOString(),
+      wallNs: (nowMs - request.startedMs) * 1e6,
+      searchNs: (nowMs - searchStartedMs) * 1e6,
+      argv: [...request.argv],
+      status: statusOf(error === null && recommendation !== null, signal.aborted, deadline.aborted),
+      error,
+    },
+    method: {
+      search: request.exhaustive ? "grid" : "adaptive",
+      epochBatches: request.epochBatches,
+      tolerance,
+      maxWorkers: trials.options.maxWorkers,
+    },
+    machine: { hostname: hostname(), cpuModel: cpuModel(), ...request.limits },
+    probe: probeRecord(probe),
+    tried: trials.tried.map(triedRecord),
+    skipped: trials.skipped,
+    startingScore: startingScore(trials),
+    recommendation,
+  };
+}
+
+function statusOf(hasResult: boolean, wasAborted: boolean, isTimeUp: boolean): Tuning["run"]["status"] {
+  if (wasAborted) return "aborted";
+  if (!hasResult) return "failed";
+  return isTimeUp ? "budget" : "complete";
+}
+
+function probeRecord({ facts }: Probe): ProbeRecord {
+  const { filesPerBatch: _, fileLimit: __, filesInUse: ___, ...record } = facts;
+  return record;
+}
+
+function triedRecord({ setting, score, trials }: TriedSetting): Tuning["tried"][number] {
+  return {
+    setting,
+    score: score && toDocument(score),
+    trials: trials.map(({ setting: _, ...trial }) => ({
+      ...trial,
+      droppedBatches: Math.min(droppedBatches(setting), trial.arrivalsNs.length),
+    })),
+  };
+}
+
+function startingScore(trials: Trials): Tuning["startingScore"] {
+  const score = trials.find(trials.probe.facts.startingPoint ?? torchDefault)?.score;
+  return score ? toDocument(score) : null;
+}

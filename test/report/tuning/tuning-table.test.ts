@@ -1,0 +1,200 @@
+import { stripVTControlCharacters } from "node:util";
+import { Chalk } from "chalk";
+import { describe, expect, it } from "vitest";
+import { tuningTable } from "../../../src/report/tuning/tuning-table.js";
+import { usualSetting } from "../../../src/results/loader-setting.js";
+import { buildFailure, buildScore, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
+
+const render = (part: TuningPart = {}, level: 0 | 1 = 0) =>
+  tuningTable(buildTuning(part), new Chalk({ level }));
+
+/** What stands in the line that has all of `parts`. */
+const columnsOf = (text: string, ...parts: string[]) =>
+  text
+    .split("\n")
+    .find((line) => parts.every((part) => line.includes(part)))
+    ?.trim()
+    .split(/\s{2,}/);
+
+/** The row of a setting. */
+const rowOf = (text: string, workers: number, pinned: boolean) =>
+  text
+    .split("\n")
+    .find((line) => new RegExp(`^ +${workers}   ${pinned ? "yes" : "no"} `).test(line))
+    ?.trim()
+    .split(/\s{2,}/);
+
+/** The text without its line breaks. */
+const flat = (text: string) => text.replaceAll(/\s+/g, " ");
+
+const sixteen = usualSetting(16, false);
+
+describe("the header", () => {
+  it("says what was measured, with what, on what", () => {
+    const text = render();
+    expect(text.split("\n")[0]).toBe("pinbench 0.1.0 tune");
+    expect(columnsOf(text, "Data ")?.[1]).toBe("train_data.py:make_dataset");
+    expect(flat(text)).toContain("Batch 64 samples, 36.8 MiB: float32 [64, 3, 224, 224] + int64 [64]");
+    expect(columnsOf(text, "Device ")?.[1]).toBe("NVIDIA H200; torch 2.11.0, Python 3.12.3");
+    expect(flat(text)).toContain("Copies 55.3 GB/s pinned, 11.2 not pinned, one batch, nothing beside it");
+    expect(columnsOf(text, "Host ")?.[1]).toBe("A CPU, 16 CPUs, at most 16 workers");
+    expect(columnsOf(text, "Measured ")?.[1]).toBe("batches arriving in the steady state, a search of 9.4 s");
+    expect(text).not.toContain("Step ");
+  });
+
+  it("says what else there is, and what is not", () => {
+    const text = render({
+      probe: { device: null, runtime: null, link: null, stepNs: 70.02e6 },
+      machine: { cpuQuota: 2.5, usableCpus: 3, ranks: 3 },
+      method: { maxWorkers: 1, search: "grid", epochBatches: 200 },
+    });
+    expect(columnsOf(text, "Device ")?.[1]).toBe("none: batches arrive in host memory");
+    expect(text).not.toContain("Copies ");
+    expect(columnsOf(text, "Step ")?.[1]).toBe("70.1 ms");
+    expect(columnsOf(text, "Host ")?.[1]).toBe(
+      "A CPU, 3 CPUs (quota 2.5), 3 ranks share them, at most 1 worker",
+    );
+    expect(columnsOf(text, "Measured ")?.[1]).toBe("an epoch of 200 batches with its start, a grid of 9.4 s");
+  });
+
+  it.each([
+    ["complete", "adaptive", undefined],
+    ["aborted", "adaptive", "! interrupted: this is what was found until then"],
+    ["budget", "adaptive", "! the budget was used before the search was done: --budget gives more"],
+    ["budget", "grid", "! the budget was used before the grid was done: --budget gives more"],
+  ] as const)("says when it was %s, of an %s search", (status, search, alert) => {
+    const text = render({ run: { status }, method: { search } });
+    expect(text.split("\n").find((line) => line.startsWith("!"))).toBe(alert);
+  });
+});
+
+describe("a row of the table", () => {
+  it("is a setting with its rate, and what it took", () => {
+    const text = render();
+    expect(rowOf(text, 0, false)).toEqual(["0", "no", "-", "20.0 ±1.0 %", "0.77", "0.13", "0 B", "0 B"]);
+    expect(rowOf(text, 16, true)).toEqual([
+      "16",
+      "yes",
+      "2",
+      "70.0 ±1.0 %",
+      "2.69",
+      "0.13",
+      "1.22 GiB",
+      "1.31 GiB",
+    ]);
+  });
+
+  it("has a mark where the setting is recommended", () => {
+    const marked = render()
+      .split("\n")
+      .filter((line) => line.endsWith("<="));
+    expect(marked).toHaveLength(1);
+    expect(marked[0]).toMatch(/^ +8 +no +2 /);
+  });
+
+  it("has the most memory of several trials, and what is not known is left open", () => {
+    const one = buildTried(sixteen, 72, { sharedMemoryBytes: 1e6, pinnedBytes: null });
+    const [trial] = one.trials;
+    const tried = [{ ...one, trials: [{ ...trial!, sharedMemoryBytes: 2 ** 20 }, trial!] }];
+    expect(rowOf(render({ tried }), 16, false)?.slice(-2)).toEqual(["1 MiB", "-"]);
+  });
+
+  it("has the name of a fault for its rate", () => {
+    const tried = [buildTried(sixteen, null, { arrivalsNs: [], failure: buildFailure() })];
+    expect(rowOf(render({ tried }), 16, false)?.[3]).toBe("worker-killed");
+  });
+
+  it("has a rough figure's mark, and no interval where that is open", () => {
+    const rough = buildScore(72, { low: null, high: null, isSettled: false });
+    const tried = [{ ...buildTried(sixteen, 72), score: rough }];
+    const text = render({ tried });
+    expect(rowOf(text, 16, false)?.[3]).toBe("72.0 ±? *");
+    expect(flat(text)).toContain("* a rough figure: the trial ended while batches came");
+  });
+
+  it("is left out with the table, where nothing was tried", () => {
+    const text = render({ tried: [], recommendation: null });
+    expect(text).not.toContain("batches/s");
+    expect(text).toContain("=> no setting could be measured");
+  });
+});
+
+describe("notes", () => {
+  it("say what failed and what to do, once for settings that failed alike", () => {
+    const failure = buildFailure({ message: "A batch cannot be pinned.", hint: "Give it a pin_memory()." });
+    const tried = [
+      buildTried(usualSetting(0, true), null, { failure }),
+      buildTried(usualSetting(16, true), null, { failure }),
+    ];
+    expect(flat(render({ tried }))).toContain(
+      " 0 workers, pinned and 16 workers, pinned: A batch cannot be pinned. Give it a pin_memory(). ",
+    );
+  });
+
+  it("do not name a setting twice, which the message names", () => {
+    const tried = [buildTried(sixteen, null, { failure: buildFailure() })];
+    expect(flat(render({ tried })).match(/16 workers, not pinned/g)).toHaveLength(1);
+  });
+
+  it("say why settings were skipped, once for a reason", () => {
+    const text = render({
+      skipped: [
+        { setting: usualSetting(9, false), reason: "it needs 980.1 MiB of memory, and 64 MiB are available" },
+        { setting: usualSetting(10, false), reason: "it needs 1.1 GiB of memory, and 64 MiB are available" },
+        { setting: usualSetting(40, true), reason: "40 workers are more than the 16 that 16 CPUs allow" },
+      ],
+    });
+    expect(flat(text)).toContain(
+      "skipped: 9 workers, not pinned: it needs 980.1 MiB of memory, and 64 MiB are available; and 1 more for the same reason",
+    );
+    expect(flat(text)).toContain(
+      "skipped: 40 workers, pinned: 40 workers are more than the 16 that 16 CPUs allow",
+    );
+  });
+
+  it("say when a notable part of the data came from storage", () => {
+    const read = (storageReadBytes: number | null) =>
+      flat(render({ tried: [buildTried(sixteen, 72, { storageReadBytes })] }));
+    expect(read(1e9)).toContain("953.7 MiB came from storage, the rest from the page cache");
+    expect(read(18e6)).not.toContain("storage");
+    const tiny = { batch: { samples: 4, bytes: 128, description: "float32 [4, 8]" } };
+    const tried = [buildTried(sixteen, 72, { storageReadBytes: 2 ** 20 })];
+    expect(render({ probe: { ...buildTuning().probe, ...tiny }, tried })).not.toContain("storage");
+    expect(read(null)).not.toContain("storage");
+  });
+
+  it("say why no workers were tried, and what the probe has to say", () => {
+    const text = render({
+      probe: { workersOff: "the batches are cuda tensors", notes: ["This is a model."] },
+    });
+    expect(text).toContain("  no workers were tried: the batches are cuda tensors\n");
+    expect(text).toContain("  This is a model.\n");
+  });
+});
+
+describe("the outcome", () => {
+  it("is the settings as keyword arguments, and the two reasons", () => {
+    const lines = render().trimEnd().split("\n").slice(-6).join("\n");
+    expect(flat(lines)).toContain(
+      "=> num_workers=8 pin_memory=False prefetch_factor=2 persistent_workers=True non_blocking=False => 8 workers, not pinned: ",
+    );
+    expect(flat(lines)).toMatch(/=> The loader gives 2\.77 GB\/s, the link takes 55\.3: .*\.$/);
+  });
+
+  it("has no prefetch_factor without workers, and no copies without a device", () => {
+    const text = render({ recommendation: { setting: usualSetting(0, false) }, probe: { device: null } });
+    expect(text).toContain("=> num_workers=0 pin_memory=False persistent_workers=False\n");
+  });
+});
+
+it("is as wide as a terminal, and the same but for colours with them", () => {
+  const tried = [
+    ...buildTuning().tried,
+    buildTried(usualSetting(4, false), null, { failure: buildFailure({ hint: "word ".repeat(60).trim() }) }),
+  ];
+  const plain = render({ tried });
+  for (const line of plain.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+  const coloured = render({ tried }, 1);
+  expect(coloured).not.toBe(plain);
+  expect(stripVTControlCharacters(coloured)).toBe(plain);
+});

@@ -1,0 +1,164 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { usualSetting } from "../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../src/results/tuning.js";
+import type { ProbeFacts } from "../../src/tune/loader-probe.js";
+import {
+  cpusPerRank,
+  type MachineLimits,
+  machineLimits,
+  misfit,
+  needOf,
+} from "../../src/tune/machine-limits.js";
+import { settingThatFits } from "../../src/tune/search.js";
+import { SimulatedProbe, simulatedFacts } from "../helpers/simulated-loader.js";
+import { limitsOf, trialsOf } from "../helpers/tune.js";
+import { fixtureRoot } from "../host/support.js";
+
+const machine = (files: Record<string, string> = {}) =>
+  fixtureRoot({
+    "proc/self/status": "Cpus_allowed_list:\t0-11",
+    "proc/meminfo": "MemTotal: 2000 kB\nMemAvailable: 1000 kB",
+    ...files,
+  });
+
+describe("what loaders have to share", () => {
+  it("are the CPUs of the affinity mask, and available memory", () => {
+    expect(machineLimits(2, machine())).toEqual({
+      usableCpus: 12,
+      cpuQuota: null,
+      memoryAvailableBytes: 1_024_000,
+      sharedMemoryBytes: null,
+      ranks: 2,
+    });
+  });
+
+  it("are the CPUs of a container's quota, of which a part counts as a whole", () => {
+    const quota = { "proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "350000 100000" };
+    expect(machineLimits(1, machine(quota))).toMatchObject({ usableCpus: 4, cpuQuota: 3.5 });
+  });
+
+  it("is the free space of /dev/shm", () => {
+    const root = machine();
+    mkdirSync(join(root, "dev/shm"), { recursive: true });
+    expect(machineLimits(1, root).sharedMemoryBytes).toBeGreaterThan(0);
+  });
+});
+
+it.each([
+  [16, 1, 16],
+  [16, 2, 8],
+  [16, 3, 5],
+  [2, 8, 1],
+  [1, 1, 1],
+])("%i CPUs of %i ranks are %i for each", (usableCpus, ranks, each) => {
+  expect(cpusPerRank(limitsOf({ usableCpus, ranks }))).toBe(each);
+});
+
+const MiB = 2 ** 20;
+const facts: ProbeFacts = { ...simulatedFacts, batch: { ...simulatedFacts.batch, bytes: 32 * MiB } };
+const why = (
+  setting: LoaderSetting,
+  limits: Partial<MachineLimits>,
+  { maxWorkers = 16, of = {} as Partial<ProbeFacts>, workerBytes = 0 } = {},
+) => misfit(setting, { ...facts, ...of }, { limits: limitsOf(limits), maxWorkers }, workerBytes);
+
+describe("what a setting needs", () => {
+  it("is shared memory for the batches in flight and two more, and as much again pinned", () => {
+    expect(needOf(usualSetting(4, false), facts, 0)).toMatchObject({
+      sharedMemoryBytes: 10 * 32 * MiB,
+      memoryBytes: 10 * 32 * MiB,
+    });
+    expect(needOf(usualSetting(4, true, 1), facts, 0)).toMatchObject({
+      sharedMemoryBytes: 6 * 32 * MiB,
+      memoryBytes: 2 * 6 * 32 * MiB,
+    });
+  });
+
+  it("is pinned in powers of two", () => {
+    const odd = { ...facts, batch: { ...facts.batch, bytes: 33 * MiB } };
+    expect(needOf(usualSetting(0, true), odd, 0).memoryBytes).toBe(3 * 64 * MiB);
+  });
+
+  it("is nothing of all that with 0 workers that do not pin", () => {
+    expect(needOf(usualSetting(0, false), facts, 50e6)).toEqual({
+      sharedMemoryBytes: 0,
+      memoryBytes: 0,
+      files: 0,
+    });
+  });
+
+  it("is also what each worker holds for itself, and its pipes", () => {
+    const need = needOf(usualSetting(4, false), { ...facts, filesPerBatch: 3 }, 50e6);
+    expect(need.memoryBytes).toBe(10 * 32 * MiB + 200e6);
+    expect(need.files).toBe(4 * 8 + 10 * 3);
+  });
+});
+
+describe("why a setting does not fit", () => {
+  it("is nothing for one that does", () => {
+    expect(why(usualSetting(16, true), {})).toBeNull();
+  });
+
+  it.each([
+    [{}, 16, 17, "17 workers are more than the 16 that 16 CPUs allow"],
+    [
+      { usableCpus: 3, cpuQuota: 2.5 },
+      3,
+      4,
+      "4 workers are more than the 3 that 3 CPUs (the cgroup's quota is 2.5) allow",
+    ],
+    [{ ranks: 4 }, 4, 5, "5 workers are more than the 4 that 16 CPUs allow each of 4 ranks"],
+    [{ usableCpus: 1 }, 1, 2, "2 workers are more than the 1 that 1 CPU allows"],
+    [{}, 8, 9, "9 workers are more than the 8 that --max-workers allows"],
+  ])("are workers: %j and at most %i", (limits, maxWorkers, workers, reason) => {
+    expect(why(usualSetting(workers, false), limits, { maxWorkers })).toBe(reason);
+    expect(why(usualSetting(workers - 1, false), limits, { maxWorkers })).toBeNull();
+  });
+
+  it.each([
+    [{ sharedMemoryBytes: 64 * MiB }, "batches in flight need 320 MiB of /dev/shm, and 64 MiB are free"],
+    [
+      { sharedMemoryBytes: 500 * MiB, ranks: 2 },
+      "batches in flight need 320 MiB of /dev/shm for each of 2 ranks, and 500 MiB are free",
+    ],
+    [{ memoryAvailableBytes: 300 * MiB }, "it needs 320 MiB of memory, and 300 MiB are available"],
+  ])("is memory: %j", (limits, reason) => {
+    expect(why(usualSetting(4, false), limits)).toBe(reason);
+  });
+
+  it("is memory that workers of an earlier trial were seen to hold", () => {
+    const limits = { memoryAvailableBytes: 500 * MiB };
+    expect(why(usualSetting(4, false), limits)).toBeNull();
+    expect(why(usualSetting(4, false), limits, { workerBytes: 64 * MiB })).toBe(
+      "it needs 576 MiB of memory, and 500 MiB are available",
+    );
+  });
+
+  it("is the limit of file descriptors", () => {
+    expect(
+      why(usualSetting(4, false), {}, { of: { filesPerBatch: 2, fileLimit: 100, filesInUse: 60 } }),
+    ).toBe("it needs about 52 file descriptors beside 60 in use, and the limit is 100 (ulimit -n)");
+    expect(why(usualSetting(4, false), {}, { of: { filesPerBatch: 2, fileLimit: null } })).toBeNull();
+  });
+
+  it("never is a /dev/shm that is not there, nor with 0 workers a small one", () => {
+    expect(why(usualSetting(4, false), { sharedMemoryBytes: null })).toBeNull();
+    expect(why(usualSetting(0, true), { sharedMemoryBytes: 0 })).toBeNull();
+  });
+});
+
+describe("a small /dev/shm", () => {
+  it("has prefetch_factor 1 where only that fits, and the usual one where both do or neither", () => {
+    const probe = new SimulatedProbe(
+      { makeMs: 10, handOverMs: 1, handOverPinnedMs: 1, copyMs: 1, copyPinnedMs: 1 },
+      facts,
+    );
+    const trials = trialsOf(probe, { limits: limitsOf({ sharedMemoryBytes: 10 * 32 * MiB }) });
+    expect(settingThatFits(trials, 4, false)).toEqual(usualSetting(4, false));
+    expect(settingThatFits(trials, 5, false)).toEqual(usualSetting(5, false, 1));
+    expect(settingThatFits(trials, 8, true)).toEqual(usualSetting(8, true, 1));
+    expect(settingThatFits(trials, 9, false)).toEqual(usualSetting(9, false));
+  });
+});

@@ -1,0 +1,154 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openBackend } from "../../../src/native/backend.js";
+import { loadAddon } from "../../../src/native/load.js";
+import { listDataFolder } from "../../../src/tune/model/data-folder.js";
+import { openModelProbe } from "../../../src/tune/model/model-probe.js";
+import { control, FakeDriver, FakeLoader, nativeError, probeOptions, setting } from "./support.js";
+
+describe("what a native probe says of itself", () => {
+  it("names source, batch, link and step, and leaves one session open", async () => {
+    const fake = new FakeDriver();
+    const loader = new FakeLoader([]);
+    loader.stepNs = 5e6;
+    fake.open = () => loader;
+    const probe = await openModelProbe(probeOptions(fake.driver, { sampleCostNs: 500_000, step: "auto" }));
+    expect(probe.facts).toMatchObject({
+      kind: "native",
+      source: "generated samples of 1000 B, 500 us each",
+      device: "a device",
+      runtime: null,
+      batch: { samples: 4, bytes: 4000, description: "uint8 [4, 1000]" },
+      epochBatches: null,
+      link: { pinnedBytesPerSecond: 4e6, pageableBytesPerSecond: 1e6 },
+      stepNs: 5e6,
+      filesPerBatch: 1,
+      notes: [expect.stringMatching(/threads.*no Python.*global lock/)],
+    });
+    expect(probe.facts.fileLimit).toBeGreaterThan(0);
+    expect(probe.facts.filesInUse).toBeGreaterThan(0);
+    expect(fake.requested[0]).toMatchObject({ step: { multiplyAddsPerByte: 10_000 }, workers: 0 });
+    expect(loader.isClosed).toBe(true);
+    expect(fake.openSessions).toBe(1);
+    await probe.close();
+    expect(fake.openSessions).toBe(0);
+  });
+
+  it("leaves out a step that nobody asked for by name where there are no kernels", async () => {
+    const fake = new FakeDriver();
+    fake.kernelsOff = "this build has no kernels";
+    const probe = await openModelProbe(probeOptions(fake.driver, { step: "auto" }));
+    expect(probe.facts.stepNs).toBeNull();
+    expect(probe.facts.notes).toContain(
+      "No training step stands beside the loader: this build has no kernels.",
+    );
+    const asked = openModelProbe(probeOptions(fake.driver, { step: { durationNs: 1e6 } }));
+    await expect(asked).rejects.toMatchObject({ kind: "unsupported" });
+    expect(fake.openSessions).toBe(1);
+    await probe.close();
+  });
+
+  it("does without a NUMA node that may not be chosen, and without a link that cannot be timed", async () => {
+    const fake = new FakeDriver();
+    fake.refuseNode = true;
+    fake.failReserving = nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    const placement = { cpus: [0], threads: 1, numaNode: 1 };
+    const probe = await openModelProbe(probeOptions(fake.driver, { placement }));
+    expect(probe.facts.link).toBeNull();
+    expect(probe.facts.notes.slice(1)).toEqual([
+      "it failed with PLACEMENT_REFUSED.",
+      "Copies of a batch alone could not be timed: it failed with CUDA_ERROR_OUT_OF_MEMORY.",
+    ]);
+    await probe.close();
+    expect(fake.openSessions).toBe(0);
+  });
+
+  it("is a sentence where it cannot be opened, and leaves nothing behind", async () => {
+    const fake = new FakeDriver();
+    fake.open = () => {
+      throw nativeError("CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemAlloc_v2" });
+    };
+    const opening = openModelProbe(probeOptions(fake.driver, { step: "auto" }));
+    await expect(opening).rejects.toMatchObject({
+      kind: "limit",
+      message: expect.stringMatching(/^The loader/),
+    });
+    expect(fake.openSessions).toBe(0);
+  });
+});
+
+describe("a native probe on the emulated device", () => {
+  let folder = "";
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "pinbench-probe-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const driver = async () => (await openBackend("emulated", loadAddon())).driver;
+
+  it("measures one setting after the other", async () => {
+    const probe = await openModelProbe(
+      probeOptions(await driver(), { sampleCostNs: 20_000, step: { durationNs: 500_000 } }),
+    );
+    expect(probe.facts.stepNs).toBeGreaterThan(499_000);
+    expect(probe.facts.link?.pinnedBytesPerSecond).toBeGreaterThan(0);
+    for (const each of [
+      setting({ numWorkers: 0, prefetchFactor: null, pinMemory: false, nonBlocking: false }),
+      setting(),
+      setting({ numWorkers: 1, pinMemory: false }),
+    ]) {
+      const trial = await probe.measure(each, control(8));
+      expect(trial).toMatchObject({ setting: each, failure: null, aborted: false });
+      expect(trial.arrivalsNs.length).toBeGreaterThanOrEqual(8);
+      expect(trial.arrivalsNs).toEqual([...trial.arrivalsNs].sort((a, b) => a - b));
+      expect(trial.storageReadBytes === null || trial.storageReadBytes >= 0).toBe(true);
+    }
+    await probe.close();
+  });
+
+  it("reads a folder, and says which file it could not read", async () => {
+    for (const name of ["a", "b", "c"]) writeFileSync(join(folder, name), name.repeat(3000));
+    const data = await listDataFolder(folder);
+    const probe = await openModelProbe(probeOptions(await driver(), { data, sampleBytes: 3000 }));
+    expect(probe.facts).toMatchObject({ source: `3 files of ${folder}, each read whole`, epochBatches: 1 });
+    expect(probe.facts.notes.join(" ")).toMatch(/sample of 3000 B.*decoding.*page cache/);
+    expect((await probe.measure(setting(), control(4))).failure).toBeNull();
+    rmSync(join(folder, "b"));
+    const { failure } = await probe.measure(setting(), control(1000));
+    expect(failure).toMatchObject({
+      fault: "dataset-raised",
+      message: `${join(folder, "b")} cannot be read: No such file or directory.`,
+      everywhere: true,
+    });
+    await probe.close();
+  });
+
+  it("ends a trial that is aborted, by its own signal or the probe's", async () => {
+    const all = new AbortController();
+    const probe = await openModelProbe(
+      probeOptions(await driver(), { sampleCostNs: 60e9, signal: all.signal }),
+    );
+    const one = new AbortController();
+    setTimeout(() => one.abort(), 30);
+    expect(await probe.measure(setting(), control(1, { signal: one.signal }))).toMatchObject({
+      aborted: true,
+      arrivalsNs: [],
+      failure: null,
+    });
+    setTimeout(() => all.abort(), 30);
+    expect(await probe.measure(setting({ numWorkers: 0 }), control(1))).toMatchObject({ aborted: true });
+    await probe.close();
+    await expect(openModelProbe(probeOptions(await driver(), { signal: all.signal }))).rejects.toMatchObject({
+      message: "Opening the loader was interrupted.",
+    });
+  });
+
+  it("hangs where a batch takes longer than it may", async () => {
+    const probe = await openModelProbe(probeOptions(await driver(), { sampleCostNs: 60e9 }));
+    const trial = await probe.measure(setting(), control(1, { timeoutNs: 100e6 }));
+    expect(trial.failure).toMatchObject({ fault: "hang", everywhere: false });
+    await probe.close();
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { LoaderOptions } from "../../../src/native/contract.js";
+import type { TrialControl } from "../../../src/tune/loader-probe.js";
+import { loaderOptions } from "../../../src/tune/model/model-options.js";
+import { runTrial } from "../../../src/tune/model/model-trial.js";
+import { control, FakeDriver, FakeLoader, type News, nativeError, probeOptions, setting } from "./support.js";
+
+async function trialOf(
+  news: News[],
+  controlled: TrialControl,
+  change: (loader: FakeLoader) => void = () => undefined,
+) {
+  const fake = new FakeDriver();
+  const loader = new FakeLoader(news);
+  change(loader);
+  fake.open = () => loader;
+  const session = await fake.driver.openSession({ device: 0, cpus: [], threads: 1, numaNode: null, seed: 1 });
+  const options: LoaderOptions = loaderOptions(probeOptions(fake.driver), null, setting());
+  const run = await runTrial(session, options, setting(), controlled);
+  return { ...run, loader };
+}
+
+describe("a trial", () => {
+  it("ends when enough has come, with means a batch", async () => {
+    const { trial, loader, isUsable } = await trialOf([1, 0, 2, 9], control(3));
+    expect(trial).toMatchObject({
+      setting: setting(),
+      arrivalsNs: [1e6, 2e6, 3e6],
+      aborted: false,
+      failure: null,
+      waitNsPerBatch: 100,
+      copyNsPerBatch: 10,
+      sharedMemoryBytes: 4096,
+      pinnedBytes: 8192,
+      workerPrivateBytes: null,
+    });
+    expect([loader.isClosed, isUsable]).toEqual([true, true]);
+  });
+
+  it("hangs when nothing comes for too long", async () => {
+    const { trial, loader } = await trialOf([2], control(9, { timeoutNs: 80e6 }));
+    expect(trial.failure).toMatchObject({
+      fault: "hang",
+      message: "No further batch came within 0.08 s with 2 workers, pinned.",
+      everywhere: false,
+    });
+    expect(trial.arrivalsNs).toHaveLength(2);
+    expect(loader.isClosed).toBe(true);
+  });
+
+  it("does not hang while batches come, however long all of it takes", async () => {
+    let nowMs = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    onTestFinished(() => clock.mockRestore());
+    const change = (loader: FakeLoader) => {
+      const arrivals = loader.arrivals.bind(loader);
+      loader.arrivals = (waitNs) => {
+        nowMs += 60;
+        return arrivals(waitNs);
+      };
+    };
+    const { trial } = await trialOf([1, 0, 1, 0, 1, 0, 1], control(4, { timeoutNs: 100e6 }), change);
+    expect(trial).toMatchObject({ failure: null, arrivalsNs: [1e6, 2e6, 3e6, 4e6] });
+    expect(nowMs).toBe(420);
+    nowMs = 0;
+    const { trial: hanging } = await trialOf([1, 0, 0, 1], control(2, { timeoutNs: 100e6 }), change);
+    expect(hanging).toMatchObject({ failure: { fault: "hang" }, arrivalsNs: [1e6] });
+  });
+
+  it("ends with what there is when it is aborted", async () => {
+    const aborting = new AbortController();
+    const enough = () => {
+      aborting.abort();
+      return false;
+    };
+    const { trial } = await trialOf([2, 2], control(9, { enough, signal: aborting.signal }));
+    expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6, 2e6] });
+  });
+
+  it("counts what had arrived when an abort came", async () => {
+    const aborting = new AbortController();
+    const change = (loader: FakeLoader) => {
+      const arrivals = loader.arrivals.bind(loader);
+      loader.arrivals = (waitNs) => {
+        aborting.abort();
+        return arrivals(waitNs);
+      };
+    };
+    const { trial } = await trialOf([3], control(9, { signal: aborting.signal }), change);
+    expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6, 2e6, 3e6] });
+    expect(trial.waitNsPerBatch).toBe(100);
+  });
+
+  it("allows for a step that takes longer than a batch may", async () => {
+    const change = (loader: FakeLoader) => {
+      loader.stepNs = 10e9;
+    };
+    const { trial } = await trialOf([1, 0, 0, 0, 1], control(2, { timeoutNs: 60e6 }), change);
+    expect(trial.failure).toBeNull();
+    expect(trial.arrivalsNs).toHaveLength(2);
+  });
+
+  it("closes the loader when the caller's own function throws", async () => {
+    let loader: FakeLoader | null = null;
+    const enough = () => {
+      throw new Error("mine");
+    };
+    const running = trialOf([1], control(1, { enough }), (opened) => {
+      loader = opened;
+    });
+    await expect(running).rejects.toThrow("mine");
+    expect(loader!.isClosed).toBe(true);
+  });
+
+  it.each([
+    ["FILE_UNREADABLE", {}, "dataset-raised", true],
+    ["TOO_MANY_FILES", {}, "too-many-files", false],
+    ["OUT_OF_SHARED_MEMORY", {}, "shared-memory-full", false],
+    ["SHARED_MEMORY_REFUSED", {}, "shared-memory-full", false],
+    ["OUT_OF_HOST_MEMORY", {}, "out-of-memory", false],
+    ["TOO_MANY_THREADS", {}, "out-of-memory", false],
+    ["CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemHostAlloc" }, "out-of-memory", false],
+    ["CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemAlloc_v2" }, "device-error", false],
+    ["CUDA_ERROR_ILLEGAL_ADDRESS", { call: "cuEventSynchronize", sticky: true }, "device-error", true],
+  ] as const)("tells %s %o as %s", async (code, details, fault, everywhere) => {
+    const { trial } = await trialOf([1, nativeError(code, details)], control(9));
+    expect(trial.failure).toMatchObject({ fault, everywhere, traceback: null });
+    expect(trial.failure?.message).toContain(`it failed with ${code}.`);
+    expect(trial.failure?.hint).toMatch(/\.$/);
+    expect(trial.arrivalsNs).toHaveLength(1);
+  });
+
+  it("throws what no setting is to blame for", async () => {
+    await expect(trialOf([nativeError("INTERNAL")], control(1))).rejects.toMatchObject({
+      kind: "measurement",
+      message: "The loader cannot be run: it failed with INTERNAL.",
+    });
+  });
+});

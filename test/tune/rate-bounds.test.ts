@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { type Curve, interpolated, upperBound } from "../../src/tune/rate-bounds.js";
+import { scoreAt } from "../helpers/tune.js";
+
+/** Points as [workers, batches a second, share of the time that was waited]. */
+const curveOf = (...points: [number, number, number?][]): Curve =>
+  points.map(([workers, rate, waitingShare = 0.5]) => ({ workers, score: scoreAt(rate), waitingShare }));
+
+describe("the most that a count of workers can bring", () => {
+  it("is what they brought, where that was measured", () => {
+    expect(upperBound(curveOf([4, 100], [8, 150]), 4, null)).toBe(100);
+  });
+
+  it("has no bound without points and without a time for making a batch", () => {
+    expect(upperBound([], 4, null)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("is little more than what they make without any loss", () => {
+    expect(upperBound([], 4, 10e6)).toBeCloseTo(1.15 * 400);
+    expect(upperBound([], 8, 10e6)).toBeCloseTo(1.15 * 800);
+  });
+
+  it("lies below the line from nothing through a point with fewer workers", () => {
+    expect(upperBound(curveOf([4, 100]), 8, null)).toBeCloseTo(200);
+    expect(upperBound(curveOf([4, 100]), 16, null)).toBeCloseTo(400);
+  });
+
+  it("lies below the line through any two points with fewer workers", () => {
+    expect(upperBound(curveOf([4, 100], [8, 120]), 16, null)).toBeCloseTo(160);
+    expect(upperBound(curveOf([2, 80], [4, 100], [8, 120]), 12, null)).toBeCloseTo(140);
+  });
+
+  it("lies below the line through two points with more workers", () => {
+    expect(upperBound(curveOf([8, 100], [16, 80]), 4, null)).toBeCloseTo(110);
+  });
+
+  it("has one point with more workers for no bound, when those are idle for a part", () => {
+    expect(upperBound(curveOf([16, 100]), 4, null)).toBe(Number.POSITIVE_INFINITY);
+    expect(upperBound(curveOf([16, 100]), 4, 40e6)).toBeCloseTo(115);
+  });
+
+  it("is no more than what more workers bring that are all busy", () => {
+    // 16 workers can make 160 a second, and bring 150: 15 bring less.
+    expect(upperBound(curveOf([16, 150]), 15, 100e6)).toBeCloseTo(150);
+    expect(upperBound(curveOf([16, 100]), 15, 100e6)).toBeCloseTo(1.15 * 150);
+  });
+
+  it("is no more than what fewer workers bring, where the loop hardly waits for those", () => {
+    expect(upperBound(curveOf([4, 100, 0.01]), 8, null)).toBe(100);
+    expect(upperBound(curveOf([4, 100, 0.2]), 8, null)).toBeCloseTo(200);
+    const unknown = [{ workers: 4, score: scoreAt(100), waitingShare: null }];
+    expect(upperBound(unknown, 8, null)).toBeCloseTo(200);
+  });
+
+  it("does not depend on the points' order, nor on their intervals", () => {
+    const points = curveOf([2, 80], [8, 120], [16, 110]);
+    const wide = points.map((point) => ({
+      ...point,
+      score: scoreAt(point.score.batchesPerSecond, 0.5),
+    }));
+    for (const workers of [1, 4, 12]) {
+      const bound = upperBound(points, workers, null);
+      expect(upperBound([...points].reverse(), workers, null)).toBe(bound);
+      expect(upperBound(wide, workers, null)).toBe(bound);
+    }
+  });
+});
+
+describe("between points", () => {
+  it("is a straight line, from nothing on the left", () => {
+    const curve = curveOf([8, 100], [4, 80]);
+    expect(interpolated(curve, 2)).toBeCloseTo(40);
+    expect(interpolated(curve, 4)).toBeCloseTo(80);
+    expect(interpolated(curve, 6)).toBeCloseTo(90);
+  });
+
+  it("is nothing beyond the last point", () => {
+    expect(interpolated(curveOf([8, 100]), 9)).toBeNull();
+    expect(interpolated([], 1)).toBeNull();
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, it } from "vitest";
+import { settingKey, torchDefault, usualSetting } from "../../src/results/loader-setting.js";
+import { loaderGBps } from "../../src/tune/recommend.js";
+import { cheapestWithin, compareCost, fastest, type Measured, scoreOf } from "../../src/tune/score.js";
+import { evenly, scoreAt } from "../helpers/tune.js";
+
+const ms = 1e6;
+const two = usualSetting(2, false);
+const started = evenly(8, 0.1 * ms, 900 * ms);
+/** 8 batches at once after 900 ms, then one every 10 ms. */
+const arrivals = (batches: number) => [...started, ...evenly(batches, 10 * ms, 910.7 * ms)];
+
+describe("without an epoch", () => {
+  it("is the steady state", () => {
+    const score = scoreOf(arrivals(50), two, null, false)!;
+    expect(score.batchesPerSecond).toBeCloseTo(100, 6);
+    expect(score.isSettled).toBe(true);
+  });
+
+  it("is not known before there is one", () => {
+    expect(scoreOf([], two, null, false)).toBeNull();
+    expect(scoreOf(started, two, null, false)).toBeNull();
+    expect(scoreOf(arrivals(3), two, null, false)).toMatchObject({ isSettled: false });
+  });
+
+  it("is a rough figure of a trial that ended before, of its second half", () => {
+    const score = scoreOf(evenly(6, 100 * ms), two, null, true)!;
+    expect(score).toMatchObject({ isSettled: false, low: 0, high: Number.POSITIVE_INFINITY });
+    expect(score.batchesPerSecond).toBeCloseTo(10, 6);
+    const slower = [100, 110, 120, 130, 330, 530, 730].map((time) => time * ms);
+    expect(scoreOf(slower, two, null, true)!.batchesPerSecond).toBeCloseTo(5, 6);
+  });
+
+  it("is no faster for a first burst, which is all that came", () => {
+    // 16 workers that take a second for a batch each make 16 a second, not one every 0.1 ms.
+    const burst = evenly(16, 0.1 * ms, 1000 * ms);
+    const score = scoreOf(burst, usualSetting(16, false), null, true)!;
+    expect(score.isSettled).toBe(false);
+    expect(score.batchesPerSecond).toBeGreaterThan(15);
+    expect(score.batchesPerSecond).toBeLessThanOrEqual(16);
+    expect(score.low).toBeLessThanOrEqual(score.batchesPerSecond);
+    expect(score.high).toBeGreaterThanOrEqual(score.batchesPerSecond);
+  });
+
+  it.each([0, 1])("is nothing after %i batches, ended or not", (batches) => {
+    expect(scoreOf(evenly(batches, ms), two, null, true)).toBeNull();
+  });
+});
+
+describe("with an epoch", () => {
+  it("counts the start, and takes the part that was not waited for at the steady rate", () => {
+    const score = scoreOf(arrivals(50), two, 1000, false)!;
+    const lastS = (910.7 + 490) / 1e3;
+    expect(score.batchesPerSecond).toBeCloseTo(1000 / (lastS + 942 / 100), 6);
+    expect(score.isSettled).toBe(true);
+  });
+
+  it("favours fewer workers the shorter it is", () => {
+    const slowStart = [...evenly(16, 0.1 * ms, 2000 * ms), ...evenly(40, 5 * ms, 2006 * ms)];
+    const quickStart = evenly(60, 10 * ms, 100 * ms);
+    const rates = (epoch: number) => [
+      scoreOf(slowStart, usualSetting(4, false), epoch, false)!.batchesPerSecond,
+      scoreOf(quickStart, two, epoch, false)!.batchesPerSecond,
+    ];
+    const [slowOfShort, quickOfShort] = rates(100);
+    expect(quickOfShort).toBeGreaterThan(slowOfShort!);
+    const [slowOfLong, quickOfLong] = rates(10_000);
+    expect(slowOfLong).toBeGreaterThan(quickOfLong!);
+  });
+
+  it("is what was seen, of one that came whole", () => {
+    const score = scoreOf(arrivals(50), two, 30, false)!;
+    expect(score.batchesPerSecond).toBeCloseTo(30 / ((910.7 + 210) / 1e3), 6);
+    expect(score.low).toBeLessThanOrEqual(score.batchesPerSecond);
+    expect(score.isSettled).toBe(true);
+  });
+
+  it("is settled with an assumed interval where it was over before the steady state", () => {
+    expect(scoreOf(evenly(4, 250 * ms), two, 4, true)).toEqual({
+      batchesPerSecond: 4,
+      low: expect.closeTo(3.6),
+      high: expect.closeTo(4.4),
+      isSettled: true,
+    });
+  });
+
+  it("is open where the steady state is", () => {
+    const score = scoreOf(arrivals(3), two, 100, false)!;
+    expect(score).toMatchObject({ low: 0, isSettled: false });
+    expect(score.high).toBeGreaterThan(score.batchesPerSecond);
+  });
+});
+
+it("loaderGBps is decimal", () => {
+  expect(loaderGBps(scoreAt(100), 38_535_168)).toBeCloseTo(3.8535, 4);
+});
+
+const measured = (workers: number, pinMemory: boolean, rate: number, spread = 0.01): Measured => ({
+  setting: usualSetting(workers, pinMemory),
+  score: scoreAt(rate, spread),
+});
+const choice = (...all: Measured[]) => cheapestWithin(all, 0.02)?.setting ?? null;
+
+it("the fastest is that of the highest rate, the first of equal ones", () => {
+  const all = [measured(2, false, 90), measured(8, false, 100), measured(16, false, 100)];
+  expect(fastest(all)).toBe(all[1]);
+  expect(fastest([])).toBeNull();
+});
+
+describe("the cheapest within 2 % of the fastest", () => {
+  it("has the fewest workers", () => {
+    expect(choice(measured(16, false, 100), measured(8, false, 98), measured(6, false, 97.9))).toEqual(
+      usualSetting(8, false),
+    );
+  });
+
+  it("is the fastest where all others are further away, however wide their intervals", () => {
+    expect(choice(measured(16, true, 100), measured(8, false, 97, 0.3))).toEqual(usualSetting(16, true));
+  });
+
+  it("of as many workers is the one that is not pinned, and the shorter prefetch", () => {
+    expect(choice(measured(8, true, 100), measured(8, false, 99))).toEqual(usualSetting(8, false));
+    const long = { setting: usualSetting(8, false, 4), score: scoreAt(100) };
+    expect(choice(long, measured(8, false, 99))).toEqual(usualSetting(8, false));
+  });
+
+  it("has one worker less even where that is pinned", () => {
+    expect(choice(measured(8, false, 100), measured(7, true, 99))).toEqual(usualSetting(7, true));
+  });
+
+  it("is 0 workers where they do as well", () => {
+    expect(choice(measured(0, false, 99), measured(0, true, 100), measured(1, false, 100))).toEqual(
+      usualSetting(0, false),
+    );
+  });
+
+  it("is nothing of none", () => {
+    expect(choice()).toBeNull();
+  });
+});
+
+it("costs are workers first, then memory for batches", () => {
+  const ascending = [
+    usualSetting(0, false),
+    usualSetting(0, true),
+    usualSetting(1, false, 1),
+    usualSetting(1, false),
+    usualSetting(1, false, 3),
+    usualSetting(1, true),
+    usualSetting(2, false),
+  ];
+  expect([...ascending].reverse().sort(compareCost)).toEqual(ascending);
+  expect(compareCost(usualSetting(4, false), usualSetting(4, false))).toBe(0);
+});
+
+it("0 workers have no prefetch_factor and none that persist, and what a script gets that says nothing is one of them", () => {
+  expect(usualSetting(0, false)).toEqual(torchDefault);
+  expect(settingKey(usualSetting(0, false))).toBe(settingKey(torchDefault));
+  expect(usualSetting(0, true)).toMatchObject({ prefetchFactor: null, persistentWorkers: false });
+  expect(usualSetting(3, true)).toEqual({
+    numWorkers: 3,
+    pinMemory: true,
+    prefetchFactor: 2,
+    persistentWorkers: true,
+    nonBlocking: true,
+  });
+});

@@ -1,0 +1,218 @@
+import { describe, expect, it } from "vitest";
+import { PinbenchError } from "../../src/errors.js";
+import { torchDefault, usualSetting } from "../../src/results/loader-setting.js";
+import { type LoaderSetting, tuningSchema } from "../../src/results/tuning.js";
+import type { Probe, TrialControl } from "../../src/tune/loader-probe.js";
+import { type TuneRequest, tune } from "../../src/tune/tune-loader.js";
+import { tuningSchemaErrors } from "../helpers/schema-errors.js";
+import { SimulatedProbe, simulatedFacts } from "../helpers/simulated-loader.js";
+import { evenly, failureOf, limitsOf, ScriptedProbe, trialOf } from "../helpers/tune.js";
+
+const loader = {
+  makeMs: 55,
+  handOverMs: 9.4,
+  handOverPinnedMs: 10.7,
+  copyMs: 4,
+  copyPinnedMs: 1.2,
+  contention: 0.02,
+  noise: 0.08,
+};
+
+async function tuned(
+  probe: Probe,
+  changes: Partial<TuneRequest> = {},
+  signal = new AbortController().signal,
+  onTrial?: Parameters<typeof tune>[3],
+) {
+  const request: TuneRequest = {
+    limits: limitsOf(),
+    maxWorkers: null,
+    budgetNs: 60e9,
+    epochBatches: null,
+    timeoutNs: 30e9,
+    exhaustive: false,
+    version: "0.1.0",
+    argv: ["tune"],
+    startedAt: new Date("2026-11-20T10:00:00Z"),
+    startedMs: performance.now() - 5000,
+    ...changes,
+  };
+  const tuning = await tune(probe, request, signal, onTrial);
+  // Whatever came of it, it is a document of its schema and has nothing that the schema does not know.
+  const text = JSON.parse(JSON.stringify(tuning)) as unknown;
+  expect(tuningSchemaErrors(text)).toBeNull();
+  expect(tuningSchema.parse(text)).toEqual(text);
+  return tuning;
+}
+
+describe("the document", () => {
+  it("has the recommendation and all that it comes from", async () => {
+    const probe = new SimulatedProbe(loader);
+    const tuning = await tuned(probe);
+    expect(tuning).toMatchObject({
+      schemaVersion: 1,
+      kind: "tuning",
+      tool: { name: "pinbench", version: "0.1.0" },
+      run: { startedAt: "2026-11-20T10:00:00.000Z", argv: ["tune"], status: "complete" },
+      method: { search: "adaptive", epochBatches: null, tolerance: 0.02, maxWorkers: 16 },
+      machine: { usableCpus: 16, ranks: 1, cpuModel: expect.any(String) },
+      probe: { source: "simulated.py:dataset", link: simulatedFacts.link },
+      recommendation: { setting: { pinMemory: false } },
+    });
+    expect(tuning.run.wallNs).toBeGreaterThanOrEqual(5e9 + tuning.run.searchNs);
+    expect(tuning.tried.map(({ setting }) => setting)).toEqual([
+      ...new Map(probe.order.map((setting) => [JSON.stringify(setting), setting])).values(),
+    ]);
+    const trials = tuning.tried.flatMap((one) => one.trials);
+    expect(trials).toHaveLength(probe.order.length);
+    for (const { arrivalsNs, droppedBatches } of trials) {
+      expect(droppedBatches).toBeLessThan(arrivalsNs.length);
+    }
+    expect(tuning.recommendation?.score).toEqual(
+      tuning.tried.find(({ setting }) => setting === tuning.recommendation?.setting)?.score,
+    );
+  });
+
+  it("compares with DataLoader's defaults, or with the user's own settings", async () => {
+    const tuning = await tuned(new SimulatedProbe(loader));
+    expect(tuning.startingScore).toEqual(tuning.tried[0]?.score);
+    expect(tuning.tried[0]?.setting).toEqual(torchDefault);
+    const startingPoint = { ...usualSetting(3, true), persistentWorkers: false };
+    const own = await tuned(new SimulatedProbe(loader, { ...simulatedFacts, startingPoint }));
+    expect(own.probe.startingPoint).toEqual(startingPoint);
+    expect(own.startingScore).toEqual(own.tried[0]?.score);
+  });
+
+  it("has the settings that were skipped", async () => {
+    const startingPoint = usualSetting(40, false);
+    const tuning = await tuned(new SimulatedProbe(loader, { ...simulatedFacts, startingPoint }), {
+      maxWorkers: 4,
+    });
+    expect(tuning.skipped[0]).toEqual({
+      setting: startingPoint,
+      reason: "40 workers are more than the 4 that --max-workers allows",
+    });
+    expect(tuning.startingScore).toBeNull();
+    expect(tuning.method.maxWorkers).toBe(4);
+  });
+
+  it("has failures, with what is to be known of them", async () => {
+    const failure = failureOf("dataset-raised", {
+      everywhere: true,
+      hint: "Mend it.",
+      traceback: "  File a.py",
+    });
+    const tuning = await tuned(new ScriptedProbe((setting) => trialOf(setting, [1e6], { failure })));
+    expect(tuning.run.status).toBe("failed");
+    expect(tuning.recommendation).toBeNull();
+    expect(tuning.startingScore).toBeNull();
+    expect(tuning.tried).toMatchObject([{ score: null, trials: [{ failure }] }]);
+  });
+});
+
+it("shares CPUs and memory between ranks", async () => {
+  const limits = limitsOf({ ranks: 4 });
+  const tuning = await tuned(new SimulatedProbe(loader), { limits });
+  expect(tuning.method.maxWorkers).toBe(4);
+  expect(Math.max(...tuning.tried.map(({ setting }) => setting.numWorkers))).toBe(4);
+});
+
+it("allows more workers than there are CPUs, where that is asked for", async () => {
+  const probe = new SimulatedProbe({ ...loader, makeMs: 200 });
+  const tuning = await tuned(probe, { limits: limitsOf({ usableCpus: 2 }), maxWorkers: 6 });
+  expect(tuning.recommendation?.setting.numWorkers).toBe(6);
+});
+
+it("tunes for an epoch, in which starting many workers does not pay", async () => {
+  const slowStart = { ...loader, startMsPerWorker: 400 };
+  const workersFor = async (epochBatches: number | null) =>
+    (await tuned(new SimulatedProbe(slowStart), { epochBatches })).recommendation!.setting.numWorkers;
+  expect(await workersFor(60)).toBeLessThanOrEqual(4);
+  expect(await workersFor(null)).toBeGreaterThanOrEqual(7);
+});
+
+it("measures a grid instead", async () => {
+  const tuning = await tuned(new SimulatedProbe(loader), { exhaustive: true });
+  expect(tuning.method.search).toBe("grid");
+  expect(tuning.tried).toHaveLength(28);
+  expect(tuning.recommendation?.setting.pinMemory).toBe(false);
+});
+
+it("tells what it tries, and the best until then", async () => {
+  const told: (number | null)[] = [];
+  const probe = new SimulatedProbe(loader);
+  await tuned(probe, {}, undefined, (_, best) => told.push(best?.score.batchesPerSecond ?? null));
+  expect(told).toHaveLength(probe.order.length);
+  expect(told[0]).toBeNull();
+  expect(told.at(-1)).toBeGreaterThan(50);
+});
+
+/** Takes real time: a batch every 5 ms until it is enough or aborted. */
+class SlowProbe extends ScriptedProbe {
+  constructor() {
+    super(() => {
+      throw new Error("not used");
+    });
+  }
+
+  override async measure(setting: LoaderSetting, control?: TrialControl) {
+    this.order.push(setting);
+    const arrivalsNs: number[] = [];
+    const isOver = () => control!.signal.aborted || (arrivalsNs.length > 0 && control!.enough(arrivalsNs));
+    while (!isOver()) {
+      await new Promise((done) => setTimeout(done, 5));
+      arrivalsNs.push((arrivalsNs.at(-1) ?? 0) + 5e6);
+    }
+    return trialOf(setting, arrivalsNs, { aborted: control!.signal.aborted });
+  }
+}
+
+describe("the time is up", () => {
+  it("after the budget, with what was found until then", async () => {
+    const startedMs = performance.now();
+    const probe = new SlowProbe();
+    const tuning = await tuned(probe, { budgetNs: 0.6e9 });
+    expect(performance.now() - startedMs).toBeLessThan(2000);
+    expect(tuning.run.status).toBe("budget");
+    expect(tuning.recommendation).not.toBeNull();
+    // A trial has a quarter of it at most.
+    expect(probe.order.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it.each([25 * 86_400e9, 1e6 * 3600e9])(
+    "not before: a budget of %d ns is not too long for a timer",
+    async (budgetNs) => {
+      const tuning = await tuned(new SimulatedProbe(loader), { budgetNs });
+      expect(tuning.run.status).toBe("complete");
+    },
+  );
+
+  it("when it is aborted, which says so even if something was found", async () => {
+    const abort = new AbortController();
+    setTimeout(() => abort.abort(), 300);
+    const tuning = await tuned(new SlowProbe(), { budgetNs: 20e9 }, abort.signal);
+    expect(tuning.run.status).toBe("aborted");
+    expect(tuning.tried.at(-1)?.trials.at(-1)?.aborted).toBe(true);
+    const before = await tuned(new SlowProbe(), {}, AbortSignal.abort());
+    expect(before).toMatchObject({ run: { status: "aborted" }, tried: [], recommendation: null });
+  });
+});
+
+it("rejects where the probe cannot even begin", async () => {
+  const broken = new ScriptedProbe((setting, time) => {
+    if (time === 1) throw new PinbenchError("measurement", "The device is gone.");
+    return trialOf(setting, evenly(100, 10e6));
+  });
+  await expect(tuned(broken)).rejects.toThrow("The device is gone.");
+});
+
+it("keeps what was measured before the probe could not go on", async () => {
+  const probe = new ScriptedProbe((setting, time) => {
+    if (time > 2) throw new PinbenchError("measurement", "The device is gone.");
+    return trialOf(setting, evenly(100, 10e6));
+  });
+  const { run, tried, recommendation } = await tuned(probe);
+  expect(run).toMatchObject({ status: "failed", error: "The device is gone." });
+  expect(tried).toHaveLength(2);
+  expect(recommendation?.score.batchesPerSecond).toBeGreaterThan(0);
+});
