@@ -1,13 +1,13 @@
 // Writes schema/*.json from the compiled zod schemas. Run `npm run build` (or tsc) before.
 import { mkdir, writeFile } from "node:fs/promises";
-import { configJsonSchema } from "../dist/cli/config-json-schema.js";
+import { configurationJsonSchema } from "../dist/settings/configuration-schema.js";
 import { comparisonJsonSchema } from "../dist/compare/comparison.js";
 import { resultJsonSchema } from "../dist/results/json-schema.js";
 import { tuningJsonSchema } from "../dist/results/tuning.js";
 
 const schemas = {
   "result-v1.json": resultJsonSchema(),
-  "config-v1.json": configJsonSchema(),
+  "config-v1.json": configurationJsonSchema(),
   "comparison-v1.json": comparisonJsonSchema(),
   "tuning-v1.json": tuningJsonSchema(),
 };

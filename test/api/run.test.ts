@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { knownKeys } from "../../src/cli/config-schema.js";
 import { PinbenchError, type PlanOptions, type RunOptions, type RunProgress, run } from "../../src/index.js";
 import { parseResult } from "../../src/results/parse.js";
+import { knownKeys } from "../../src/settings/configuration-schema.js";
 
 const small: RunOptions = {
   backend: "emulated",

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
-import { repeatSettings } from "../../src/results/repeat-settings.js";
 import { listRuns } from "../../src/results/run-folder.js";
+import { settingsOfResult } from "../../src/results/run-settings.js";
 import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
@@ -121,15 +121,15 @@ describe("a machine that is not slower", () => {
   it("is measured as the baseline was, but for the flags given", async () => {
     const baseline = await baselineAt(certainly.faster);
     const [original] = await documentsIn(baseline);
-    const settings = repeatSettings(original!);
+    const settings = settingsOfResult(original!);
     const keep = join(temporaryFolder(), "runs");
     await checkJson(baseline, ["--runs", "1", "--keep", keep]);
-    expect((await documentsIn(keep)).map(repeatSettings)).toEqual([settings]);
+    expect((await documentsIn(keep)).map(settingsOfResult)).toEqual([settings]);
 
     const other = join(temporaryFolder(), "runs");
     const flags = "--runs 1 --samples 7 --no-verify --seed 9".split(" ");
     await checkJson(baseline, ["--keep", other, ...flags]);
-    expect((await documentsIn(other)).map(repeatSettings)).toEqual([
+    expect((await documentsIn(other)).map(settingsOfResult)).toEqual([
       { ...settings, samplesPerCell: 7, verify: false, seed: 9 },
     ]);
   });
@@ -142,7 +142,7 @@ describe("a machine that is not slower", () => {
     ] as const) {
       const keep = join(temporaryFolder(), "runs");
       await checkJson(baseline, ["--runs", "1", "--keep", keep, flag, value]);
-      const [settings] = (await documentsIn(keep)).map(repeatSettings);
+      const [settings] = (await documentsIn(keep)).map(settingsOfResult);
       expect(settings).toMatchObject({ samplesPerCell: null, ...expected });
     }
   });

@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createProgram } from "../../src/cli/program.js";
+import { createProgram } from "../../src/cli/commands.js";
 import { runCli, temporaryFolder } from "../helpers/run-cli.js";
 
-const commands = createProgram("0.0.0", () => undefined)
+const commands = createProgram(() => undefined)
   .commands.map((command) => command.name())
   .filter((name) => name !== "help");
 

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { liveHooks } from "../../src/cli/live-hooks.js";
+import { showRun } from "../../src/cli/live-run.js";
+import type { Run } from "../../src/measure/run.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { parseResult } from "../../src/results/parse.js";
 import { buildDocument } from "../helpers/result-document.js";
@@ -67,11 +68,19 @@ describe("a FILE.partial that cannot be written", () => {
     let nowMs = 0;
     vi.spyOn(performance, "now").mockImplementation(() => nowMs);
     const outputs = [blocked, good].map((path) => ({ path, format: "json" as const }));
-    const hooks = liveHooks({ cells: [], stopping: {} } as unknown as Plan, outputs, options);
-    for (const hostname of ["first", "second"]) {
-      nowMs += 2000;
-      await hooks.onRound(() => buildDocument({ host: { hostname } }));
-    }
+    let hostname = "none";
+    const run = {
+      cells: [],
+      async *measure() {
+        for (hostname of ["first", "second"]) {
+          nowMs += 2000;
+          yield { kind: "round", round: 0 };
+        }
+      },
+      document: () => buildDocument({ host: { hostname } }),
+    };
+    const { signal } = new AbortController();
+    await showRun(run as unknown as Run, { stopping: {} } as Plan, { outputs, signal, ...options });
     const partial = readFileSync(`${good}.partial`, "utf8");
     expect(readdirSync(folder).sort()).toEqual(["a.json.partial", "b.json.partial"]);
     return { blocked, partial, said: said.mock.calls.map(([text]) => text) };

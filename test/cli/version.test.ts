@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createProgram } from "../../src/cli/program.js";
+import { createProgram } from "../../src/cli/commands.js";
 import { runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
@@ -50,7 +50,7 @@ describe("--version", () => {
 });
 
 describe("--help", () => {
-  const commands = createProgram("0.0.0", () => undefined).commands.map((command) => command.name());
+  const commands = createProgram(() => undefined).commands.map((command) => command.name());
 
   it.each(["", ...commands])("shows examples: pinbench %s", async (command) => {
     const { exitCode, stdout } = await runCli([...command.split(" ").filter(Boolean), "--help"]);

@@ -6,37 +6,38 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { measureInFreshProcess } from "../../src/measure/fresh-process.js";
-import { repeatFlags } from "../../src/measure/repeat-flags.js";
-import { type RepeatSettings, repeatSettings } from "../../src/results/repeat-settings.js";
+import { settingsOfResult } from "../../src/results/run-settings.js";
+import { fillRunSettings, type RunSettings } from "../../src/settings/settings.js";
 import { copyFaults, pinbench, temporaryFolder } from "../helpers/run-cli.js";
 
 const cell = "d0/h2d/pinned/4096/w1/throughput/wall/cold";
 const other = "d0/d2h/pageable/65536/w2/latency/wall/warm";
 
-const settings: RepeatSettings = {
-  backend: "emulated",
-  precision: 0.02,
-  budgetNs: 8e9,
-  samplesPerCell: 6,
-  staging: { chunkBytes: 65_536, slots: 4 },
-  verify: true,
-  seed: 7,
-  lastLevelCacheBytes: 1024 ** 2,
-  numa: "local",
-  maxPinnedBytes: null,
-};
+const settings: RunSettings = fillRunSettings({
+  origin: "caller",
+  given: {
+    backend: "emulated",
+    precision: 0.02,
+    budgetNs: 8e9,
+    samplesPerCell: 6,
+    stagingChunkBytes: 65_536,
+    stagingSlots: 4,
+    seed: 7,
+    lastLevelCacheBytes: 1024 ** 2,
+  },
+});
 
 /** Never converges, and would take an hour. */
-const endless: RepeatSettings = { ...settings, samplesPerCell: null, precision: 1e-7, budgetNs: 3600e9 };
+const endless: RunSettings = { ...settings, samplesPerCell: null, precision: 1e-7, budgetNs: 3600e9 };
 
 interface Options {
   entry?: string;
   signal?: AbortSignal;
 }
 
-function measure(ids: readonly string[], changes: Partial<RepeatSettings> = {}, options: Options = {}) {
+function measure(cells: readonly string[], changes: Partial<RunSettings> = {}, options: Options = {}) {
   const signal = new AbortController().signal;
-  return measureInFreshProcess(ids, { ...settings, ...changes }, { entry: pinbench, signal, ...options });
+  return measureInFreshProcess({ ...settings, ...changes, cells }, { entry: pinbench, signal, ...options });
 }
 
 async function errorOf(measuring: Promise<unknown>): Promise<PinbenchError> {
@@ -99,10 +100,11 @@ describe("measuring in a fresh process", () => {
     { verify: true },
     { verify: false, samplesPerCell: null, budgetNs: 1e6, precision: 0.1234567890123456, seed: 0 },
   ])("measures as it was told: %o", async (changes) => {
-    expect(repeatSettings(await measure([cell], changes))).toEqual({ ...settings, ...changes });
+    const measured = settingsOfResult(await measure([cell], changes));
+    expect(measured).toEqual({ ...settings, ...changes, cells: [cell] });
   });
 
-  it("heeds a limit of pinned memory, which no document holds", async () => {
+  it("heeds a limit of pinned memory", async () => {
     const error = await errorOf(measure([cell], { maxPinnedBytes: 4096 }));
     expect(error.message).toMatch(/above the limit of 4 KiB \(--max-pinned\)/);
   });
@@ -110,8 +112,8 @@ describe("measuring in a fresh process", () => {
   it("hands over more cells than an argument holds", async () => {
     const entry = program(`
       import { readFileSync } from "node:fs";
-      const ids = readFileSync(0, "utf8").trim().split("\\n");
-      process.stderr.write("pinbench: " + new Set(ids).size);
+      const { cells } = JSON.parse(readFileSync(0, "utf8"));
+      process.stderr.write("pinbench: " + new Set(cells).size);
     `);
     const ids = Array.from({ length: 20_000 }, (_, i) => cell.replace("4096", `${i + 1}`));
     expect((await errorOf(measure(ids, {}, { entry }))).message).toBe("20000");
@@ -125,16 +127,6 @@ describe("measuring in a fresh process", () => {
     const document = await measure([single], { samplesPerCell: 50, lastLevelCacheBytes: 16 * 1024 ** 2 });
     expect(document.run.status).toBe("complete");
     expect(document.cells[0]?.outcome).toBe("mismatch");
-  });
-});
-
-describe("the flags of a repetition", () => {
-  it("write every figure so that the flags' parsers read the same", () => {
-    const flags = repeatFlags({ ...settings, precision: 1e-7, numa: 1, maxPinnedBytes: 2 ** 40 });
-    expect(flags.join(" ")).toBe(
-      "--backend emulated --precision 0.0000001 --budget 8000000000ns --samples 6 --staging-chunk 65536B " +
-        "--staging-slots 4 --verify --seed 7 --llc 1048576B --numa 1 --max-pinned 1099511627776B",
-    );
   });
 });
 
@@ -240,7 +232,7 @@ it("leaves no process behind when its own is killed", async () => {
       import { measureInFreshProcess } from ${JSON.stringify(fresh)};
       const signal = new AbortController().signal;
       const options = { entry: ${JSON.stringify(entry)}, signal };
-      await measureInFreshProcess(${JSON.stringify([cell, other])}, ${JSON.stringify(endless)}, options);
+      await measureInFreshProcess(${JSON.stringify({ ...endless, cells: [cell, other] })}, options);
     `),
   ]);
   const pid = await pidIn(file);

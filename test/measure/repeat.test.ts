@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { repeatInFreshProcesses } from "../../src/measure/repeat.js";
-import { defaultSettings } from "../../src/results/repeat-settings.js";
+import { measureInFreshProcesses } from "../../src/measure/fresh-process.js";
+import { fillRunSettings } from "../../src/settings/settings.js";
 import { buildDocument } from "../helpers/result-document.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
@@ -20,35 +20,25 @@ function program(before: string): string {
   return path;
 }
 
-/** Runs that were started, and those that brought a result. */
-async function repeat(
-  entry: string,
-  runs: number,
-  onResult = (_: number) => undefined as "stop" | undefined,
-) {
+/** Runs that were started, and those that brought a result, of which the reader takes `most`. */
+async function repeat(entry: string, runs: number, most = runs) {
   const controller = new AbortController();
-  const [started, brought]: number[][] = [[], []];
-  const repeating = repeatInFreshProcesses(
-    { cellIds: ["a"], settings: defaultSettings, runs, entry },
-    (_, run) => {
-      brought!.push(run);
-      return onResult(run);
-    },
-    (run) => {
-      started!.push(run);
+  const [started, brought]: [number[], number[]] = [[], []];
+  const options = { entry, signal: controller.signal };
+  for await (const { kind, run } of measureInFreshProcesses(fillRunSettings(), runs, options)) {
+    if (kind === "start") {
+      started.push(run);
       if (run === 1) setTimeout(() => controller.abort(), 300);
-    },
-    controller.signal,
-  );
-  await repeating;
+    } else if (brought.push(run) === most) break;
+  }
   return { started, brought };
 }
 
 describe("measuring in several fresh processes", () => {
-  it("hands over each result as it comes, until it is told to stop", async () => {
+  it("hands over each result as it comes, until nobody reads on", async () => {
     const entry = program("");
     expect(await repeat(entry, 1)).toEqual({ started: [0], brought: [0] });
-    expect(await repeat(entry, 5, () => "stop")).toEqual({ started: [0], brought: [0] });
+    expect(await repeat(entry, 5, 1)).toEqual({ started: [0], brought: [0] });
   });
 
   const untilAborted = "await new Promise((resolve) => process.on('disconnect', resolve))";

@@ -16,12 +16,17 @@ interface Asked {
   signal?: AbortSignal;
 }
 
-function measure(session: FakeSession, cells: CellProgress[], asked: Asked = {}): Promise<number> {
+/** Measures to the end; resolves with the number of rounds that were measured whole. */
+async function measure(session: FakeSession, cells: CellProgress[], asked: Asked = {}): Promise<number> {
   const { samples = null, precision = 0.01, budgetNs = 0 } = asked;
   const stopping = { precision, budgetNs, samplesPerCell: samples };
-  const hooks = { onCell: () => undefined, onRound: async () => undefined };
+  const plan = { stopping, settings: { verify: true } };
   const signal = asked.signal ?? new AbortController().signal;
-  return measureInRounds(session, cells, { stopping, verify: true }, budgetNs, hooks, signal);
+  let rounds = 0;
+  for await (const event of measureInRounds(session, cells, { plan, budgetNs, signal })) {
+    if (event.kind === "round") rounds = event.round + 1;
+  }
+  return rounds;
 }
 
 const twoCells = () => [progressOf({ memory: "pageable" }), progressOf({ memory: "pinned" })];

@@ -1,13 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { runPlan } from "../../src/measure/run.js";
+import { Run } from "../../src/measure/run.js";
 import type { Backend } from "../../src/native/backend.js";
 import type { NativeSession } from "../../src/native/contract.js";
-import { plan } from "../../src/plan/plan.js";
-import type { PlanRequest } from "../../src/plan/request.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { buildHost } from "../helpers/result-document.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
-import { facts } from "../plan/support.js";
+import { planOf } from "../plan/support.js";
 import { deviceFacts, FakeSession, MiB, nativeError, stopTheClock } from "./support.js";
 
 beforeEach(stopTheClock);
@@ -16,7 +14,7 @@ afterEach(() => {
 });
 
 const devices = [0, 1].map((ordinal) => ({ ...deviceFacts, ordinal, freeMemoryBytes: null }));
-const small: PlanRequest = {
+const small: Parameters<typeof planOf>[0] = {
   sizesBytes: [MiB],
   workers: [1],
   memory: ["pageable", "mapped"],
@@ -48,27 +46,27 @@ async function runOn(
     },
     fallbackReason: null,
   };
-  const identity = {
-    id: "run",
+  const run = new Run({
     startedAt: new Date(),
     startedMs: performance.now(),
     argv: [],
-    version: "0.1.0",
     build: { compiler: "g++", kernels: true, sanitizer: null },
     host: buildHost(),
     backend,
-    plan: plan(small, facts({ devices, selectedDevices: options.selected ?? [0] })),
-  };
-  const hooks = { onActivity: () => undefined, onCell: () => undefined, onRound: async () => undefined };
+    plan: planOf({ ...small, devices: options.selected ?? [0] }, { devices }),
+  });
   const signal = options.signal ?? new AbortController().signal;
-  const document = await runPlan(identity, { numa: "local" }, hooks, signal);
+  for await (const _ of run.measure(signal)) {
+    // Reading the events is what drives the run on.
+  }
+  const document = run.document();
   expect(schemaErrors(document)).toBeNull();
   return document;
 }
 
 const outcomesOf = ({ cells }: ResultDocument) => cells.map(({ outcome }) => outcome);
 
-describe("runPlan", () => {
+describe("a run", () => {
   it("gives a complete document, and closes the session", async () => {
     const session = new FakeSession();
     const document = await runOn(() => session);

@@ -12,7 +12,7 @@ import type {
   SessionOpening,
 } from "../../src/native/contract.js";
 import { type Cell, cellId } from "../../src/plan/cell.js";
-import type { PlannedCell } from "../../src/plan/planned-cells.js";
+import type { PlannedCell } from "../../src/plan/cells.js";
 
 export const KiB = 1024;
 export const MiB = 1024 * KiB;

@@ -85,7 +85,7 @@ describe("the order of cells", () => {
 
   it("takes one device after the other, and every id is its cell's own", () => {
     const devices = [h200, { ...h200, ordinal: 1 }];
-    const { cells } = planOf({ preset: "quick" }, { devices, selectedDevices: [1, 0] });
+    const { cells } = planOf({ preset: "quick", devices: [1, 0] }, { devices });
     expect(cells.map((cell) => cell.device)).toEqual([0, 0, 0, 0, 1, 1, 1, 1]);
     expect(cells.every((cell) => cell.id === cellId(cell))).toBe(true);
     expect(new Set(cells.map((cell) => cell.id)).size).toBe(8);
@@ -186,8 +186,8 @@ describe("what makes no sense", () => {
     { request: { budgetNs: Number.NaN }, why: "time budget cannot be NaN" },
     { request: { samplesPerCell: 0 }, why: "number of samples cannot be 0" },
     { request: { seed: 0.5 }, why: "seed cannot be 0.5" },
-    { request: { staging: { slots: 1 } }, why: "number of staging slots cannot be 1" },
-    { request: { staging: { chunkBytes: 1 } }, why: "staging chunk cannot be 1" },
+    { request: { stagingSlots: 1 }, why: "number of staging slots cannot be 1" },
+    { request: { stagingChunkBytes: 1 }, why: "staging chunk cannot be 1" },
     { request: { sizesBytes: Array.from({ length: 7000 }, (_, index) => index + 1) }, why: "126000 cells" },
   ])("is a usage error: $why", ({ request, why }) => {
     const error = errorOf(() => planOf(request));
@@ -197,11 +197,11 @@ describe("what makes no sense", () => {
   });
 
   it("a device that is not there is unavailable, exit code 3", () => {
-    const error = errorOf(() => planOf({}, { selectedDevices: [3] }));
+    const error = errorOf(() => planOf({ devices: [3] }));
     expect(error.message).toBe("There is no device 3: the driver reports only 0.");
     expect(error.exitCode).toBe(3);
     expect(errorOf(() => planOf({}, { devices: [] })).message).toContain("the driver reports no device");
-    expect(errorOf(() => planOf({}, { selectedDevices: [] })).kind).toBe("unavailable");
+    expect(errorOf(() => planOf({ devices: [] })).kind).toBe("unavailable");
   });
 
   it("an unknown choice is answered with the choices", () => {

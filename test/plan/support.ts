@@ -1,6 +1,9 @@
 import { PinbenchError } from "../../src/errors.js";
+import type { PlanDevice, PlanFacts } from "../../src/plan/facts.js";
 import { type Plan, plan } from "../../src/plan/plan.js";
-import type { PlanDevice, PlanFacts, PlanRequest } from "../../src/plan/request.js";
+import type { Given } from "../../src/settings/setting.js";
+import { fillRunSettings } from "../../src/settings/settings.js";
+import type { runSettings } from "../../src/settings/table.js";
 
 export const KiB = 1024;
 export const MiB = 1024 * KiB;
@@ -19,7 +22,6 @@ export const h200: PlanDevice = {
 export function facts(changes: Partial<PlanFacts> = {}): PlanFacts {
   return {
     devices: [h200],
-    selectedDevices: [0],
     cpusUsable: 16,
     lastLevelCacheBytes: 64 * MiB,
     memoryAvailableBytes: 128 * GiB,
@@ -30,8 +32,9 @@ export function facts(changes: Partial<PlanFacts> = {}): PlanFacts {
   };
 }
 
-export function planOf(request: PlanRequest = {}, changes: Partial<PlanFacts> = {}): Plan {
-  return plan(request, facts(changes));
+/** The plan of these settings, the others at their defaults, on a machine that differs in `changes`. */
+export function planOf(given: Given<typeof runSettings> = {}, changes: Partial<PlanFacts> = {}): Plan {
+  return plan(fillRunSettings({ origin: "caller", given }), facts(changes));
 }
 
 /** The PinbenchError that `action` throws; anything else fails the test. */

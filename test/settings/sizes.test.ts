@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { parseSizes, shmooSizes } from "../../src/settings/sizes.js";
+import { readSizes, shmooSizes } from "../../src/settings/sizes.js";
 import { errorOf, KiB, MiB } from "../plan/support.js";
 
-describe("parseSizes", () => {
+describe("readSizes", () => {
   it.each([
     ["64KiB", [64 * KiB]],
     ["16MiB,64KiB,1MiB", [64 * KiB, MiB, 16 * MiB]],
@@ -16,7 +16,7 @@ describe("parseSizes", () => {
     ["1KiB..1KiB*2", [KiB]],
     ["1KiB..4KiB*2,3KiB", [KiB, 2 * KiB, 3 * KiB, 4 * KiB]],
   ])("reads %j", (text, sizes) => {
-    expect(parseSizes(text)).toEqual(sizes);
+    expect(readSizes(text)).toEqual(sizes);
   });
 
   it.each([
@@ -39,13 +39,13 @@ describe("parseSizes", () => {
     ["0", "at least 1 byte"],
     ["64k", "does not say"],
   ])("rejects %j: %s", (text, why) => {
-    const error = errorOf(() => parseSizes(text));
+    const error = errorOf(() => readSizes(text));
     expect(error.message).toContain(why);
     expect(error.kind).toBe("usage");
   });
 
   it("takes exactly 1000 sizes", () => {
-    expect(parseSizes("1..1000+1")).toHaveLength(1000);
+    expect(readSizes("1..1000+1")).toHaveLength(1000);
   });
 });
 

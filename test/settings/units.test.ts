@@ -3,10 +3,10 @@ import {
   formatDuration,
   formatSize,
   formatSizeRounded,
-  parseCounts,
   parseDuration,
   parsePercent,
   parseSize,
+  readCounts,
 } from "../../src/settings/units.js";
 import { errorOf, GiB, KiB, MiB } from "../plan/support.js";
 
@@ -141,13 +141,13 @@ describe("parsePercent", () => {
   });
 });
 
-describe("parseCounts", () => {
+describe("readCounts", () => {
   it("reads a list, ascending and each once", () => {
-    expect(parseCounts("4, 1,2,4", "workers")).toEqual([1, 2, 4]);
+    expect(readCounts("4, 1,2,4", "workers")).toEqual([1, 2, 4]);
   });
 
   it.each(["0", "-1", "1.5", "two", "1,,2", ""])("rejects %j and names what it counts", (text) => {
-    const error = errorOf(() => parseCounts(text, "workers"));
+    const error = errorOf(() => readCounts(text, "workers"));
     expect(error.message).toContain("not a number of workers");
     expect(error.kind).toBe("usage");
   });

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { it, type onTestFinished } from "vitest";
 import type { Tuning } from "../../src/results/tuning.js";
 import { openTorchProbe } from "../../src/tune/torch/torch-probe.js";
-import { tune } from "../../src/tune/tune-loader.js";
+import { tuneLoader } from "../../src/tune/tune-loader.js";
 import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
 import { limitsOf } from "../helpers/tune.js";
 
@@ -28,7 +28,7 @@ async function gridAndSearch(
   });
   onFinished(() => probe.close());
   const tuned = (exhaustive: boolean) =>
-    tune(
+    tuneLoader(
       probe,
       {
         limits: limitsOf(),
@@ -37,7 +37,6 @@ async function gridAndSearch(
         epochBatches: null,
         timeoutNs: 30e9,
         exhaustive,
-        version: "0.1.0",
         argv: [],
         startedAt: new Date(),
         startedMs: performance.now(),

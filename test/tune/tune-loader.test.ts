@@ -3,7 +3,7 @@ import { PinbenchError } from "../../src/errors.js";
 import { torchDefault, usualSetting } from "../../src/results/loader-setting.js";
 import { type LoaderSetting, tuningSchema } from "../../src/results/tuning.js";
 import type { Probe, TrialControl } from "../../src/tune/loader-probe.js";
-import { type TuneRequest, tune } from "../../src/tune/tune-loader.js";
+import { type TuneRequest, tuneLoader } from "../../src/tune/tune-loader.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { SimulatedProbe, simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, failureOf, limitsOf, ScriptedProbe, trialOf } from "../helpers/tune.js";
@@ -22,7 +22,7 @@ async function tuned(
   probe: Probe,
   changes: Partial<TuneRequest> = {},
   signal = new AbortController().signal,
-  onTrial?: Parameters<typeof tune>[3],
+  onTrial?: Parameters<typeof tuneLoader>[3],
 ) {
   const request: TuneRequest = {
     limits: limitsOf(),
@@ -31,13 +31,12 @@ async function tuned(
     epochBatches: null,
     timeoutNs: 30e9,
     exhaustive: false,
-    version: "0.1.0",
     argv: ["tune"],
     startedAt: new Date("2026-11-20T10:00:00Z"),
     startedMs: performance.now() - 5000,
     ...changes,
   };
-  const tuning = await tune(probe, request, signal, onTrial);
+  const tuning = await tuneLoader(probe, request, signal, onTrial);
   // Whatever came of it, it is a document of its schema and has nothing that the schema does not know.
   const text = JSON.parse(JSON.stringify(tuning)) as unknown;
   expect(tuningSchemaErrors(text)).toBeNull();

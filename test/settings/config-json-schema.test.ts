@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { configJsonSchema } from "../../src/cli/config-json-schema.js";
-import { configSchema } from "../../src/cli/config-schema.js";
+import { configurationJsonSchema, configurationSchema } from "../../src/settings/configuration-schema.js";
 
 describe("schema/config-v1.json", () => {
   const shipped = JSON.parse(readFileSync(new URL("../../schema/config-v1.json", import.meta.url), "utf8"));
@@ -13,13 +12,13 @@ describe("schema/config-v1.json", () => {
   );
 
   it("is what the zod schema says; `npm run schema` writes it", () => {
-    expect(shipped).toEqual(JSON.parse(JSON.stringify(configJsonSchema())));
+    expect(shipped).toEqual(JSON.parse(JSON.stringify(configurationJsonSchema())));
   });
 
   it("accepts the documented example, and so does pinbench", () => {
     const config = JSON.parse(example?.[1] ?? "");
     expect(validate(config) ? [] : validate.errors).toEqual([]);
-    expect(configSchema.safeParse(config).error).toBeUndefined();
+    expect(configurationSchema.safeParse(config).error).toBeUndefined();
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/cli/config.js";
+import { loadConfiguration } from "../../src/settings/configuration.js";
 import { configFile, folderOf, refusalOf } from "../helpers/config.js";
 
 describe("the configuration file", () => {
@@ -10,7 +10,7 @@ describe("the configuration file", () => {
       [`a/${configFile}`]: { runs: 2 },
       "a/b/c/other": "",
     });
-    expect(await loadConfig({}, join(folder, "a/b/c"))).toMatchObject({
+    expect(await loadConfiguration({ config: null }, join(folder, "a/b/c"))).toMatchObject({
       path: join(folder, "a", configFile),
       runs: 2,
     });
@@ -22,7 +22,7 @@ describe("the configuration file", () => {
       "a/package.json": { dependencies: { pinbench: "^1" } },
       "a/b/package.json": "",
     });
-    expect(await loadConfig({}, join(folder, "a/b"))).toMatchObject({
+    expect(await loadConfiguration({ config: null }, join(folder, "a/b"))).toMatchObject({
       path: join(folder, "package.json"),
       runs: 4,
     });
@@ -30,7 +30,7 @@ describe("the configuration file", () => {
 
   it("comes before package.json in the same folder", async () => {
     const folder = folderOf({ [configFile]: { runs: 1 }, "package.json": { pinbench: { runs: 2 } } });
-    expect(await loadConfig({}, folder)).toMatchObject({ runs: 1 });
+    expect(await loadConfiguration({ config: null }, folder)).toMatchObject({ runs: 1 });
   });
 
   it("is the one that is named, whatever its name, and package.json's key there too", async () => {
@@ -39,21 +39,25 @@ describe("the configuration file", () => {
       "nightly.txt": { runs: 2 },
       "p/package.json": { pinbench: { runs: 3 } },
     });
-    expect(await loadConfig({ config: "nightly.txt" }, folder)).toMatchObject({ runs: 2 });
-    expect(await loadConfig({ config: join(folder, "p/package.json") }, folder)).toMatchObject({ runs: 3 });
+    expect(await loadConfiguration({ config: "nightly.txt" }, folder)).toMatchObject({ runs: 2 });
+    expect(await loadConfiguration({ config: join(folder, "p/package.json") }, folder)).toMatchObject({
+      runs: 3,
+    });
   });
 
   it("may begin with a byte order mark, and name its schema", async () => {
     const text = '\uFEFF{"$schema": "./node_modules/pinbench/schema/config-v1.json", "runs": 2}';
     const folder = folderOf({ [configFile]: text });
-    expect(await loadConfig({}, folder)).toMatchObject({ runs: 2 });
-    expect(await loadConfig({ config: join(folder, configFile) })).toMatchObject({ runs: 2 });
+    expect(await loadConfiguration({ config: null }, folder)).toMatchObject({ runs: 2 });
+    expect(await loadConfiguration({ config: join(folder, configFile) })).toMatchObject({ runs: 2 });
   });
 
   it("is never run", async () => {
     const script = "process.exit(9)";
     const folder = folderOf({ "pinbench.config.js": script, ".pinbenchrc.cjs": script, "a.mjs": script });
-    expect(await loadConfig({}, folder)).toMatchObject({ path: null });
-    expect(await refusalOf(loadConfig({ config: join(folder, "a.mjs") }))).toMatch(/a\.mjs is not JSON/);
+    expect(await loadConfiguration({ config: null }, folder)).toMatchObject({ path: null });
+    expect(await refusalOf(loadConfiguration({ config: join(folder, "a.mjs") }))).toMatch(
+      /a\.mjs is not JSON/,
+    );
   });
 });

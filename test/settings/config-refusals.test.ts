@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/cli/config.js";
+import { loadConfiguration } from "../../src/settings/configuration.js";
 import { configFile, folderOf, refusalOf } from "../helpers/config.js";
 
 describe("a file that cannot be used is named, and why", () => {
@@ -11,31 +11,31 @@ describe("a file that cannot be used is named, and why", () => {
     ["is null", "null", /the whole must be an object\.$/],
   ])("one that %s", async (_, text, message) => {
     const folder = folderOf({ [configFile]: text });
-    expect(await refusalOf(loadConfig({}, folder))).toMatch(message);
-    expect(await refusalOf(loadConfig({ config: join(folder, configFile) }))).toMatch(message);
+    expect(await refusalOf(loadConfiguration({ config: null }, folder))).toMatch(message);
+    expect(await refusalOf(loadConfiguration({ config: join(folder, configFile) }))).toMatch(message);
   });
 
   it("a folder in its place, also where one is searched for", async () => {
     const folder = folderOf({ [`${configFile}/a`]: "" });
     const message = /^cannot read \S+pinbench\.config\.json: it is a folder\./;
-    expect(await refusalOf(loadConfig({}, folder))).toMatch(message);
-    expect(await refusalOf(loadConfig({ config: join(folder, configFile) }))).toMatch(message);
+    expect(await refusalOf(loadConfiguration({ config: null }, folder))).toMatch(message);
+    expect(await refusalOf(loadConfiguration({ config: join(folder, configFile) }))).toMatch(message);
   });
 
   it("one that is not there", async () => {
-    expect(await refusalOf(loadConfig({ config: "/none/here.json" }))).toMatch(
+    expect(await refusalOf(loadConfiguration({ config: "/none/here.json" }))).toMatch(
       /^cannot read \/none\/here\.json: there is no such file\./,
     );
   });
 
   it("a package.json that speaks of pinbench", async () => {
     const folder = folderOf({ "package.json": '{"pinbench": {', "a/package.json": "{}" });
-    expect(await refusalOf(loadConfig({}, folder))).toMatch(/package\.json is not JSON/);
-    expect(await refusalOf(loadConfig({ config: join(folder, "a/package.json") }))).toMatch(
+    expect(await refusalOf(loadConfiguration({ config: null }, folder))).toMatch(/package\.json is not JSON/);
+    expect(await refusalOf(loadConfiguration({ config: join(folder, "a/package.json") }))).toMatch(
       /a\/package\.json has no key "pinbench"\./,
     );
     const other = folderOf({ "package.json": { pinbench: { run: 3 } } });
-    expect(await refusalOf(loadConfig({}, other))).toMatch(
+    expect(await refusalOf(loadConfiguration({ config: null }, other))).toMatch(
       /^In \S+package\.json, pinbench\.run is not a known key\. Did you mean runs\?$/,
     );
   });
@@ -102,6 +102,8 @@ describe("a key or value that makes no sense is named, and what is allowed", () 
     ],
   ])("%j", async (config, expected) => {
     const folder = folderOf({ [configFile]: config });
-    expect(await refusalOf(loadConfig({}, folder))).toBe(`In ${join(folder, configFile)}, ${expected}`);
+    expect(await refusalOf(loadConfiguration({ config: null }, folder))).toBe(
+      `In ${join(folder, configFile)}, ${expected}`,
+    );
   });
 });

@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/cli/config.js";
-import { knownKeys } from "../../src/cli/config-schema.js";
+import { loadConfiguration } from "../../src/settings/configuration.js";
+import { knownKeys } from "../../src/settings/configuration-schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { runCli } from "../helpers/run-cli.js";
 
-const configured = (config: unknown) => loadConfig({}, folderOf({ [configFile]: config }));
+const configured = (config: unknown) =>
+  loadConfiguration({ config: null }, folderOf({ [configFile]: config }));
 
 describe("values are written as on the command line", () => {
   it("and come out as the flags' own parsers give them", async () => {
@@ -36,24 +37,24 @@ describe("values are written as on the command line", () => {
     });
     expect(plan).toEqual({
       preset: "quick",
-      device: [0, 1],
+      devices: [0, 1],
       backend: "cuda",
-      sizes: [1024, 2048, 4096, 6000],
+      sizesBytes: [1024, 2048, 4096, 6000],
       workers: [1, 2],
       memory: ["pageable", "pinned"],
-      direction: ["d2h"],
-      mode: ["latency"],
-      timer: ["wall", "event"],
-      cache: ["warm"],
+      directions: ["d2h"],
+      modes: ["latency"],
+      timers: ["wall", "event"],
+      caches: ["warm"],
       precision: 0.02,
-      budget: 500e6,
-      samples: 30,
-      stagingChunk: 1024 ** 2,
+      budgetNs: 500e6,
+      samplesPerCell: 30,
+      stagingChunkBytes: 1024 ** 2,
       stagingSlots: 4,
       verify: false,
       seed: 7,
-      maxPinned: 1024 ** 3,
-      llc: 32 * 1024 ** 2,
+      maxPinnedBytes: 1024 ** 3,
+      lastLevelCacheBytes: 32 * 1024 ** 2,
       numa: 1,
     });
   });
@@ -72,12 +73,12 @@ describe("values are written as on the command line", () => {
       },
     });
     expect(plan).toEqual({
-      device: [0, 1],
-      sizes: [4096, 65536, 1024 ** 2, 2 * 1024 ** 2, 4 * 1024 ** 2],
+      devices: [0, 1],
+      sizesBytes: [4096, 65536, 1024 ** 2, 2 * 1024 ** 2, 4 * 1024 ** 2],
       workers: [1, 4],
       memory: ["pageable", "pinned"],
       precision: 0.02,
-      samples: 30,
+      samplesPerCell: 30,
       seed: 7,
       numa: 0,
     });
@@ -109,7 +110,7 @@ describe("what is for comparing", () => {
         strict: false,
       },
     });
-    expect(await loadConfig({}, join(folder, "ci"))).toEqual({
+    expect(await loadConfiguration({ config: null }, join(folder, "ci"))).toEqual({
       path: join(folder, "ci", configFile),
       plan: {},
       baseline: join(folder, "ci/baselines/h200.json"),
@@ -140,7 +141,7 @@ describe("what is for comparing", () => {
       strict: null,
     };
     expect(await configured({})).toEqual({ ...open, path: expect.any(String) });
-    expect(await loadConfig({ config: false }, folderOf({ [configFile]: { runs: 3 } }))).toEqual({
+    expect(await loadConfiguration({ config: false }, folderOf({ [configFile]: { runs: 3 } }))).toEqual({
       ...open,
       path: null,
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { summarize } from "../../src/measure/summarize.js";
+import { summarize } from "../../src/measure/cell-progress.js";
 import type { CellSamples } from "../../src/results/schema.js";
 
 function samplesOf(durationNs: number[], direction: CellSamples["direction"] = "h2d"): CellSamples {
