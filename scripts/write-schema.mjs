@@ -1,9 +1,9 @@
 // Writes schema/*.json from the compiled zod schemas. Run `npm run build` (or tsc) before.
 import { mkdir, writeFile } from "node:fs/promises";
-import { configurationJsonSchema } from "../dist/settings/configuration-schema.js";
 import { comparisonJsonSchema } from "../dist/compare/comparison.js";
 import { resultJsonSchema } from "../dist/results/json-schema.js";
 import { tuningJsonSchema } from "../dist/results/tuning.js";
+import { configurationJsonSchema } from "../dist/settings/configuration-schema.js";
 
 const schemas = {
   "result-v1.json": resultJsonSchema(),

@@ -1,12 +1,9 @@
 // Where the time of a default sweep goes: samples, native calls around them, and TypeScript.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { hostRecord } from "../../dist/host/host-record.js";
-import { planFacts } from "../../dist/measure/plan-facts.js";
-import { runPlan } from "../../dist/measure/run.js";
-import { openBackend } from "../../dist/native/backend.js";
-import { loadAddon } from "../../dist/native/load.js";
-import { plan } from "../../dist/plan/plan.js";
+import { prepareRun } from "../../dist/measure/prepare.js";
+import { Run } from "../../dist/measure/run.js";
+import { fillRunSettings } from "../../dist/settings/settings.js";
 
 const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 
@@ -50,39 +47,31 @@ function sampleTimeMs(samples) {
 
 /** From the first to the last native call of the rounds, what passed outside of them: deciding, statistics, waiting. */
 async function typescriptShare(backendName) {
-  const loaded = loadAddon();
-  const backend = await openBackend(backendName, loaded);
-  const host = {
-    ...hostRecord(),
+  const given = {
+    backend: backendName,
+    sizesBytes: [4096, 16384, 65536, 262144],
+    workers: [1, 2],
+    budgetNs: 0,
     lastLevelCacheBytes: 1 << 20,
-    lastLevelCacheSource: "small, for this benchmark",
   };
-  const { build } = loaded.addon;
-  const planned = plan(
-    { sizesBytes: [4096, 16384, 65536, 262144], workers: [1, 2], budgetNs: 0 },
-    planFacts(backend, build, host, [0]),
-  );
+  const prepared = await prepareRun(fillRunSettings({ origin: "caller", given }));
+  const { backend, plan } = prepared;
   const clock = { nativeMs: 0, firstMs: 0, lastMs: 0 };
-  const identity = {
-    id: "bench",
+  const run = new Run({
+    ...prepared,
+    argv: [],
     startedAt: new Date(),
     startedMs: performance.now(),
-    argv: [],
-    version: "0",
-    build,
-    host,
     backend: { ...backend, driver: timedDriver(backend.driver, clock) },
-    plan: planned,
-  };
-  const hooks = { onActivity: () => {}, onCell: () => {}, onRound: async () => {} };
-  await runPlan(identity, { numa: "local" }, hooks, new AbortController().signal);
-  const value = (clock.lastMs - clock.firstMs - clock.nativeMs) / planned.cells.length;
+  });
+  for await (const _ of run.measure(new AbortController().signal));
+  const value = (clock.lastMs - clock.firstMs - clock.nativeMs) / plan.cells.length;
   return {
     name: "TypeScript's share, ms a cell",
     value,
     bound: "at most 1",
     reached: value <= 1,
-    from: `${planned.cells.length} cells, 6 samples in 3 rounds each`,
+    from: `${plan.cells.length} cells, 6 samples in 3 rounds each`,
   };
 }
 

@@ -11,7 +11,7 @@ import { checkReplaceable, createRuns, replaceRuns } from "../results/run-folder
 import type { BackendChoice } from "../settings/choices.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";
 import { fillRunSettings, overrideSettings } from "../settings/settings.js";
-import { type CommandSettings, measuringSettings } from "../settings/table.js";
+import type { CommandSettings } from "../settings/table.js";
 import type { Invocation } from "./asked-settings.js";
 import { CheckMeasuring } from "./check-measuring.js";
 import { comparisonOutputs, deliverComparison, ruleOf } from "./comparison-delivery.js";
@@ -104,8 +104,7 @@ async function settingsOfCheck(baseline: ResultSet, given: Partial<CheckFlags>) 
   const earlier = baseline.runs.find(({ settings }) => settings !== null)?.settings;
   // A result that does not say how it was measured comes from a GPU.
   const usual = { ...fillRunSettings(), backend: "cuda" as const };
-  const overriding = Object.fromEntries(Object.entries(given).filter(([key]) => key in measuringSettings));
-  const settings = overrideSettings(earlier ?? usual, { origin: "flag", given: overriding });
+  const settings = overrideSettings(earlier ?? usual, { origin: "flag", given });
   await checkBackend(settings.backend, path);
   return { ...settings, cells };
 }

@@ -54,10 +54,7 @@ export function defaultsOf<Table extends SettingTable>(table: Table): Values<Tab
  */
 export function fillRunSettings(...sources: readonly Source[]): RunSettings {
   const settings: RunSettings = { ...defaultsOf(runSettings), origins: {} };
-  for (const { origin, given } of sources) {
-    for (const key of Object.keys(given) as (keyof typeof runSettings)[]) settings.origins[key] = origin;
-    Object.assign(settings, given);
-  }
+  for (const source of sources) put(settings, source);
   if (settings.cells !== null) {
     const defaults = defaultsOf(runSettings);
     for (const key of saidByCellIds.filter((key) => key !== "devices")) {
@@ -73,17 +70,22 @@ export function fillRunSettings(...sources: readonly Source[]): RunSettings {
  * Settings of an earlier run, with what is given now in their place. A precision or a budget that is given says when a
  * cell has been measured enough, which a fixed count of samples of that run would leave without effect.
  */
-export function overrideSettings(earlier: RunSettings, { origin, given }: Source): RunSettings {
+export function overrideSettings(earlier: RunSettings, source: Source): RunSettings {
+  const { given } = source;
   const isStoppingGiven = given.precision !== undefined || given.budgetNs !== undefined;
-  const settings: RunSettings = {
-    ...earlier,
-    ...(isStoppingGiven ? { samplesPerCell: null } : {}),
-    ...given,
-    origins: { ...earlier.origins },
-  };
-  for (const key of Object.keys(given) as (keyof typeof runSettings)[]) settings.origins[key] = origin;
+  const samplesPerCell = isStoppingGiven ? null : earlier.samplesPerCell;
+  const settings = { ...earlier, samplesPerCell, origins: { ...earlier.origins } };
+  put(settings, source);
   checkBounds(runSettings, settings);
   return settings;
+}
+
+/** Takes over what a source gave of a run's settings; a command gives others beside them. */
+function put(settings: RunSettings, { origin, given }: Source): void {
+  for (const key of Object.keys(given).filter((key) => key in runSettings)) {
+    Object.assign(settings, { [key]: given[key as keyof typeof given] });
+    settings.origins[key as keyof typeof runSettings] = origin;
+  }
 }
 
 /**

@@ -7,46 +7,56 @@ import { baselineAt, certainly, filesIn } from "../helpers/baseline-folder.js";
 import { type Started, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 /** Measuring it again never converges, and would take an hour. */
-const endless = (document: ResultDocument): ResultDocument => ({
-  ...document,
-  plan: { ...document.plan!, samplesPerCell: null, budgetNs: 3600e9, precision: 1e-7 },
-});
+const endless = (document: ResultDocument) => lasting(document, 3600e9);
 
-/** Its processes end with it, and it ends with its test, whatever that finds. */
-function startEndless(...args: Parameters<typeof startCli>): Started {
-  const started = startCli(...args);
+/** The same for as long as the budget. */
+function lasting(document: ResultDocument, budgetNs: number): ResultDocument {
+  const { plan } = document;
+  const settings = { ...plan!.settings!, samplesPerCell: null, budgetNs, precision: 1e-7 };
+  return { ...document, plan: { ...plan!, settings } };
+}
+
+/** Its processes bear the mark and end with it, and it ends with its test, whatever that finds. */
+function startEndless(
+  args: readonly string[],
+  mark: string,
+  options: NonNullable<Parameters<typeof startCli>[1]> = {},
+): Started {
+  const started = startCli(args, { ...options, env: { [markName]: mark } });
   onTestFinished(() => void started.child.kill("SIGKILL"));
   return started;
 }
 
-/** A seed that no other process has, to find those by that an interrupted one may leave behind. */
-let nextSeed = 1_000_000 + (process.pid % 100_000) * 1000;
+/** A variable of the environment, to find the processes by that an interrupted one may leave behind. */
+const markName = "PINBENCH_TEST_MARK";
+let marks = 0;
+const nextMark = () => `${process.pid}-${++marks}`;
 
-/** The ids of the processes of this seed that measure, known by their arguments; one that has ended has none. */
-function measuring(seed: number): string[] {
+/** The ids of the processes with this mark that measure; one that has ended has no arguments. */
+function measuring(mark: string): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => {
       try {
-        const args = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0");
-        return args.includes("run") && args.includes(`${seed}`);
+        const words = (file: string) => readFileSync(`/proc/${name}/${file}`, "utf8").split("\0");
+        return words("cmdline").includes("measure") && words("environ").includes(`${markName}=${mark}`);
       } catch {
         return false;
       }
     });
 }
 
-const untilMeasuring = (seed: number) =>
-  vi.waitFor(() => expect(measuring(seed)).toHaveLength(1), { timeout: 20_000, interval: 20 });
+const untilMeasuring = (mark: string) =>
+  vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 20_000, interval: 20 });
 
 /** Interrupts it as soon as it has a process that measures, and expects none to be left soon after. */
-async function interrupt({ child, finished }: Started, seed: number, signal: NodeJS.Signals) {
-  await untilMeasuring(seed);
+async function interrupt({ child, finished }: Started, mark: string, signal: NodeJS.Signals) {
+  await untilMeasuring(mark);
   const signalledMs = performance.now();
   child.kill(signal);
   const result = await finished;
   expect(performance.now() - signalledMs).toBeLessThan(8000);
-  await vi.waitFor(() => expect(measuring(seed)).toEqual([]), { timeout: 5000 });
+  await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 5000 });
   return result;
 }
 
@@ -60,10 +70,10 @@ describe("an interrupted check", () => {
       const baseline = await baselineAt(certainly.slower, endless);
       const before = filesIn(baseline);
       const cwd = temporaryFolder();
-      const seed = nextSeed++;
+      const mark = nextMark();
       const writing = ["--update", "--accept", "--keep", "kept", "--output", "a.json"];
-      const args = ["check", "--baseline", baseline, "--seed", `${seed}`, ...writing];
-      const { exitCode, stdout, stderr } = await interrupt(startEndless(args, { cwd }), seed, signal);
+      const args = ["check", "--baseline", baseline, ...writing];
+      const { exitCode, stdout, stderr } = await interrupt(startEndless(args, mark, { cwd }), mark, signal);
       expect({ exitCode, stdout, stderr }).toEqual({
         exitCode: code,
         stdout: "",
@@ -75,52 +85,49 @@ describe("an interrupted check", () => {
   );
 
   it("leaves with --keep the runs that were whole", async () => {
-    const baseline = await baselineAt(certainly.slower, (document) => ({
-      ...document,
-      plan: { ...document.plan!, samplesPerCell: null, budgetNs: 200e6, precision: 1e-7 },
-    }));
+    const baseline = await baselineAt(certainly.slower, (document) => lasting(document, 200e6));
     const cwd = temporaryFolder();
-    const seed = nextSeed++;
-    const args = ["check", "--baseline", baseline, "--seed", `${seed}`, "--runs", "1000", "--keep", "kept"];
-    const started = startEndless(args, { cwd });
-    await untilMeasuring(seed);
-    const [first] = measuring(seed);
-    await vi.waitFor(() => expect(measuring(seed).filter((id) => id !== first)).toHaveLength(1), {
+    const mark = nextMark();
+    const args = ["check", "--baseline", baseline, "--runs", "1000", "--keep", "kept"];
+    const started = startEndless(args, mark, { cwd });
+    await untilMeasuring(mark);
+    const [first] = measuring(mark);
+    await vi.waitFor(() => expect(measuring(mark).filter((id) => id !== first)).toHaveLength(1), {
       timeout: 20_000,
       interval: 20,
     });
-    expect((await interrupt(started, seed, "SIGINT")).exitCode).toBe(130);
+    expect((await interrupt(started, mark, "SIGINT")).exitCode).toBe(130);
     expect(await listRuns(join(cwd, "kept"))).not.toEqual([]);
   });
 
   it("that is killed leaves no process either, and the baseline", async () => {
     const baseline = await baselineAt(certainly.slower, endless);
     const before = filesIn(baseline);
-    const seed = nextSeed++;
-    const args = ["check", "--baseline", baseline, "--seed", `${seed}`, "--update", "--accept"];
-    expect((await interrupt(startEndless(args), seed, "SIGKILL")).signal).toBe("SIGKILL");
+    const mark = nextMark();
+    const args = ["check", "--baseline", baseline, "--update", "--accept"];
+    expect((await interrupt(startEndless(args, mark), mark, "SIGKILL")).signal).toBe("SIGKILL");
     expect(filesIn(baseline)).toEqual(before);
   });
 
   it("by Ctrl-C, which reaches all of its processes, is the same", async () => {
     const baseline = await baselineAt(certainly.slower, endless);
-    const seed = nextSeed++;
-    const args = ["check", "--baseline", baseline, "--seed", `${seed}`];
-    const { child, finished } = startEndless(args, { detached: true });
-    await untilMeasuring(seed);
+    const mark = nextMark();
+    const args = ["check", "--baseline", baseline];
+    const { child, finished } = startEndless(args, mark, { detached: true });
+    await untilMeasuring(mark);
     process.kill(-child.pid!, "SIGINT");
     expect((await finished).exitCode).toBe(130);
-    await vi.waitFor(() => expect(measuring(seed)).toEqual([]), { timeout: 5000 });
+    await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 5000 });
   });
 });
 
 it("an interrupted pinbench baseline writes none", async () => {
   const cwd = temporaryFolder();
-  const seed = nextSeed++;
+  const mark = nextMark();
   const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--workers", "1"];
-  const endlessly = ["--budget", "1h", "--precision", "0.0001%", "--seed", `${seed}`];
-  const started = startEndless(["baseline", "sub/main", ...sweep, ...endlessly], { cwd });
-  const { exitCode, stdout, stderr } = await interrupt(started, seed, "SIGINT");
+  const endlessly = ["--budget", "1h", "--precision", "0.0001%"];
+  const started = startEndless(["baseline", "sub/main", ...sweep, ...endlessly], mark, { cwd });
+  const { exitCode, stdout, stderr } = await interrupt(started, mark, "SIGINT");
   expect({ exitCode, stdout, stderr }).toEqual({
     exitCode: 130,
     stdout: "",

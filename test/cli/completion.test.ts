@@ -5,8 +5,11 @@ import { describe, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/commands.js";
 import { runCli, temporaryFolder } from "../helpers/run-cli.js";
 
-const commands = createProgram(() => undefined)
-  .commands.map((command) => command.name())
+const program = createProgram(() => undefined);
+const commands = program
+  .createHelp()
+  .visibleCommands(program)
+  .map((command) => command.name())
   .filter((name) => name !== "help");
 
 const has = (shell: string) => spawnSync(shell, ["-c", "exit 0"]).status === 0;

@@ -50,7 +50,12 @@ describe("--version", () => {
 });
 
 describe("--help", () => {
-  const commands = createProgram(() => undefined).commands.map((command) => command.name());
+  const program = createProgram(() => undefined);
+  const commands = program
+    .createHelp()
+    .visibleCommands(program)
+    .map((command) => command.name())
+    .filter((name) => name !== "help");
 
   it.each(["", ...commands])("shows examples: pinbench %s", async (command) => {
     const { exitCode, stdout } = await runCli([...command.split(" ").filter(Boolean), "--help"]);
