@@ -19,6 +19,7 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
       context.abort().throw_if_set();
       blocks_.push_back(HostBlock::allocate(context, kind, geometry.chunk_bytes));
     }
+    if (kind == HostMemoryKind::kPinned && context.maps_host_memory()) map(context);
     const auto allocated_ns = now_ns();
     const auto fill = [&](const Range& range) {
       fill_pattern(bytes(range), pattern_at(pattern_base(seed, range.worker, range.chunk), range.offset));
@@ -38,7 +39,7 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
     report_.allocate_ns = static_cast<double>(allocated_ns - begin_ns);
     report_.fill_ns = static_cast<double>(now_ns() - allocated_ns);
   } catch (...) {
-    context.on_device_thread([this] { blocks_.clear(); });
+    context.free_on_device_thread([this] { blocks_.clear(); });
     throw;
   }
   report_.bytes = geometry.bytes();
@@ -49,25 +50,27 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
   }
 }
 
-DeviceArena::DeviceArena(DeviceContext& context, const ArenaGeometry& geometry)
-    : cuda_(context.cuda()), geometry_(geometry) {
+// The addresses never change, and asking for them takes longer than starting a small copy: all of that is
+// done before anything is timed.
+void HostArena::map(DeviceContext& context) {
+  const auto& cuda = context.cuda();
   context.on_device_thread([&] {
-    try {
-      for (std::size_t i = 0; i < geometry.total_chunks(); ++i) {
-        context.abort().throw_if_set();
-        cu::DevicePtr pointer = 0;
-        cuda_.check(cuda_.memAlloc(&pointer, geometry.chunk_bytes));
-        pointers_.push_back(pointer);
-      }
-    } catch (...) {
-      for (const auto pointer : pointers_) cuda_.memFree(pointer);
-      throw;
+    for (const auto& block : blocks_) {
+      auto& address = mapped_chunks_.emplace_back();
+      cuda.check(cuda.memHostGetDevicePointer(&address, block.bytes().data(), 0));
     }
   });
 }
 
-DeviceArena::~DeviceArena() {
-  for (const auto pointer : pointers_) cuda_.memFree(pointer);
+DeviceArena::DeviceArena(DeviceContext& context, const ArenaGeometry& geometry) : geometry_(geometry) {
+  context.on_device_thread([&] {
+    std::vector<DeviceMemory> chunks;  // freed on this thread where one cannot be had
+    for (std::size_t i = 0; i < geometry.total_chunks(); ++i) {
+      context.abort().throw_if_set();
+      chunks.push_back(allocate_device_memory(context.cuda(), geometry.chunk_bytes));
+    }
+    chunks_ = std::move(chunks);
+  });
 }
 
 }  // namespace pinbench

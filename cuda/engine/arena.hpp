@@ -32,11 +32,19 @@ class HostArena {
   std::span<std::byte> bytes(const Range& range) const {
     return chunk(range.worker, range.chunk).subspan(range.offset, range.bytes);
   }
+  // Where the device finds a chunk of pinned memory, which is what kernels copy from and to; 0 for other
+  // kinds, and where the device cannot map the host's memory.
+  cu::DevicePtr mapped_chunk(std::size_t worker, std::size_t index) const {
+    return mapped_chunks_.empty() ? 0 : mapped_chunks_[geometry_.first_chunk(worker) + index];
+  }
 
  private:
+  void map(DeviceContext& context);
+
   HostMemoryKind kind_;
   ArenaGeometry geometry_;
   std::vector<HostBlock> blocks_;
+  std::vector<cu::DevicePtr> mapped_chunks_;
   ArenaReport report_;
 };
 
@@ -44,20 +52,16 @@ class HostArena {
 class DeviceArena {
  public:
   DeviceArena(DeviceContext& context, const ArenaGeometry& geometry);
-  DeviceArena(const DeviceArena&) = delete;
-  DeviceArena& operator=(const DeviceArena&) = delete;
-  ~DeviceArena();
 
   const ArenaGeometry& geometry() const { return geometry_; }
   cu::DevicePtr chunk(std::size_t worker, std::size_t index) const {
-    return pointers_[geometry_.first_chunk(worker) + index];
+    return chunks_[geometry_.first_chunk(worker) + index].get();
   }
   cu::DevicePtr address(const Range& range) const { return chunk(range.worker, range.chunk) + range.offset; }
 
  private:
-  const CudaDriver& cuda_;
   ArenaGeometry geometry_;
-  std::vector<cu::DevicePtr> pointers_;
+  std::vector<DeviceMemory> chunks_;
 };
 
 }  // namespace pinbench
