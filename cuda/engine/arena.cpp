@@ -21,20 +21,18 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
     }
     if (kind == HostMemoryKind::kPinned && context.maps_host_memory()) map(context);
     const auto allocated_ns = now_ns();
-    const auto fill = [&](const Range& range) {
-      fill_pattern(bytes(range), pattern_at(pattern_base(seed, range.worker, range.chunk), range.offset));
-    };
-    const auto pieces = split_ranges(whole_arena(geometry), kFillPieceBytes);
     if (kind == HostMemoryKind::kPageable) {
-      // Each worker writes its own: the first touch decides on which node a page lies.
+      // Each worker touches its own before all fill: the first touch decides on which node a page lies.
       context.team().run(geometry.workers(), [&](std::size_t worker) {
-        for (const auto& piece : pieces) {
-          if (piece.worker == worker && !context.abort().is_set()) fill(piece);
-        }
+        for (std::size_t i = 0; i < geometry.chunks_of_worker[worker]; ++i)
+          touch_pages(context.abort(), chunk(worker, i));
       });
-    } else {
-      context.for_each_piece(pieces.size(), [&](std::size_t i) { fill(pieces[i]); });
     }
+    const auto pieces = split_ranges(whole_arena(geometry), kFillPieceBytes);
+    context.for_each_piece(pieces.size(), [&](std::size_t i) {
+      const auto& piece = pieces[i];
+      fill_pattern(bytes(piece), pattern_at(pattern_base(seed, piece.worker, piece.chunk), piece.offset));
+    });
     context.abort().throw_if_set();
     report_.allocate_ns = static_cast<double>(allocated_ns - begin_ns);
     report_.fill_ns = static_cast<double>(now_ns() - allocated_ns);

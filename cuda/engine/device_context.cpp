@@ -73,9 +73,11 @@ void DeviceContext::on_device_thread(const std::function<void()>& job) {
   device_thread_.run(1, [&job](std::size_t) { job(); });
 }
 
-void DeviceContext::free_on_device_thread(const std::function<void()>& free) noexcept {
+void DeviceContext::free_on_device_thread(const std::function<void()>& free,
+                                          const std::function<void()>& meanwhile) noexcept {
   try {
-    on_device_thread(free);
+    device_thread_.run(
+        1, [&free](std::size_t) { free(); }, meanwhile);
   } catch (...) {
     // There is nobody left to tell.
   }

@@ -43,9 +43,10 @@ class DeviceContext {
   // theirs.
   void on_device_thread(const std::function<void()>& job);
 
-  // The same for what only frees. Where the context is lost or there is no thread for it, that is left to the
-  // driver, which frees everything when the process ends.
-  void free_on_device_thread(const std::function<void()>& free) noexcept;
+  // The same for what only frees; `meanwhile`, if there is one, runs on the calling thread. Where the context
+  // is lost or there is no thread for it, freeing is left to the driver, which does so when the process ends.
+  void free_on_device_thread(const std::function<void()>& free,
+                             const std::function<void()>& meanwhile = nullptr) noexcept;
 
   // Calls job(0) … job(count - 1) in no order on the placement's number of threads; ends early on abort.
   void for_each_piece(std::size_t count, const std::function<void(std::size_t)>& job);

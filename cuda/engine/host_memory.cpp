@@ -98,10 +98,8 @@ void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
 
   const std::size_t pieces = (rounded + kHugePageBytes - 1) / kHugePageBytes;
   context.for_each_piece(pieces, [&](std::size_t piece) {
-    const std::size_t end = std::min(rounded, (piece + 1) * kHugePageBytes);
-    for (std::size_t offset = piece * kHugePageBytes; offset < end; offset += kPageBytes) {
-      *reinterpret_cast<volatile std::byte*>(data + offset) = std::byte{0};
-    }
+    const std::size_t offset = piece * kHugePageBytes;
+    touch_pages(context.abort(), {data + offset, std::min(kHugePageBytes, rounded - offset)});
   });
   context.abort().throw_if_set();
   context.on_device_thread([&] {
@@ -109,6 +107,15 @@ void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
         register_memory(context.cuda(), data, bytes, cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap);
   });
   bytes_ = {data, bytes};
+}
+
+void touch_pages(const AbortFlag& abort, std::span<std::byte> memory) {
+  if (memory.empty()) return;
+  const auto touch = [&](std::size_t offset) {
+    *static_cast<volatile std::byte*>(memory.data() + offset) = std::byte{0};
+  };
+  for (std::size_t offset = 0; offset < memory.size() && !abort.is_set(); offset += kPageBytes) touch(offset);
+  touch(memory.size() - 1);  // in a page of its own where the first byte does not begin one
 }
 
 std::optional<std::size_t> huge_page_bytes(const std::vector<std::span<std::byte>>& blocks) {

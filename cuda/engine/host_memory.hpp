@@ -59,6 +59,9 @@ class HostBlock {
   std::span<std::byte> bytes_;
 };
 
+// Writes to every page of fresh memory, so that the system gives it one; ends early on abort.
+void touch_pages(const AbortFlag& abort, std::span<std::byte> memory);
+
 // Bytes of these blocks that transparent huge pages back (AnonHugePages of /proc/self/smaps); empty where the
 // kernel does not tell.
 std::optional<std::size_t> huge_page_bytes(const std::vector<std::span<std::byte>>& blocks);

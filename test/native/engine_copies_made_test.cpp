@@ -90,11 +90,12 @@ TEST_CASE("a direction that is done first copies on until the other one is, too"
   // is.
   for (const bool event_timer : {false, true}) {
     CAPTURE(event_timer);
-    const NotedDriver noted(with_faults("slow-d2h=100"));
+    const NotedDriver noted(with_faults("slow-d2h=1000"));
     TestSession session(noted.driver());
     session.reserve(CopyMemory::kPinned, kArena);
     auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, kSize);
     request.event_timer = event_timer;
+    request.samples = 4;
     check_clean(session.measure(request), 2 * kBuffers * kSize);
     const std::size_t asked_for = request.warmup_copies + request.samples * request.copies_per_sample;
     CHECK(NotedDriver::take_sources().size() > asked_for);
