@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "driver/handles.hpp"
 #include "engine/geometry.hpp"
 #include "engine/host_memory.hpp"
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "driver/handles.hpp"
 #include "engine/arena.hpp"
 #include "engine/kernels.hpp"
 #include "kernels/kernel_abi.hpp"

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "driver/handles.hpp"
 #include "engine/device_context.hpp"
 
 namespace pinbench {

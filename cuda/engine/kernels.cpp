@@ -16,7 +16,8 @@ constexpr std::uint64_t kBytesPerThread = 16;
 // 1024 threads: what every GPU's multiprocessor holds at once, so that no block of a step waits for another.
 constexpr unsigned kStepBlocksPerMultiprocessor = 2;
 
-// A driver of ours brings its own image; a real one takes the fatbin that this build embeds, if any.
+// The emulated driver brings its own image; a real one takes the fatbin that this build embeds, if there is
+// one.
 const void* image_for(const CudaDriver& cuda) {
   if (cuda.emulated_image() != nullptr) return cuda.emulated_image();
   const auto image = kernels::embedded_kernel_image();

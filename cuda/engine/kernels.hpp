@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "driver/handles.hpp"
 #include "engine/device_context.hpp"
 
 namespace pinbench {

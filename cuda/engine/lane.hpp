@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "driver/handles.hpp"
 #include "engine/device_context.hpp"
 #include "engine/host_memory.hpp"
 

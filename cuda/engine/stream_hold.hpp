@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "driver/handles.hpp"
 #include "engine/device_context.hpp"
 
 namespace pinbench {
