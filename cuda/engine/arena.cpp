@@ -36,15 +36,15 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
     context.abort().throw_if_set();
     report_.allocate_ns = static_cast<double>(allocated_ns - begin_ns);
     report_.fill_ns = static_cast<double>(now_ns() - allocated_ns);
+    report_.bytes = geometry.bytes();
+    if (kind == HostMemoryKind::kPageable || kind == HostMemoryKind::kRegistered) {
+      std::vector<std::span<std::byte>> spans;
+      for (const auto& block : blocks_) spans.push_back(block.bytes());
+      report_.huge_page_bytes = huge_page_bytes(spans);
+    }
   } catch (...) {
     context.free_on_device_thread([this] { blocks_.clear(); });
     throw;
-  }
-  report_.bytes = geometry.bytes();
-  if (kind == HostMemoryKind::kPageable || kind == HostMemoryKind::kRegistered) {
-    std::vector<std::span<std::byte>> spans;
-    for (const auto& block : blocks_) spans.push_back(block.bytes());
-    report_.huge_page_bytes = pinbench::huge_page_bytes(spans);
   }
 }
 

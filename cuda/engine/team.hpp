@@ -26,11 +26,11 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  // Calls job(0) … job(size - 1), each on its own thread, and returns when all have ended. Meanwhile the
-  // calling thread runs `supervise`, if there is one: at once, then every 20 ms. Rethrows the first exception
-  // of a job, else that of `supervise`, which is not called again after it threw and has to see to it that
-  // the jobs end. Jobs that several threads ask for run one after the other. Throws TOO_MANY_THREADS, and
-  // calls nothing, where the system does not start as many threads.
+  // Calls job(0) … job(size - 1), each on its own thread, and returns when all have ended. While they
+  // run the calling thread calls `supervise`, if there is one: at once, then every 20 ms. Rethrows the first
+  // exception of a job, else that of `supervise`, which is not called again after it threw and has to see to
+  // it that the jobs end. Jobs that several threads ask for run one after the other. Throws TOO_MANY_THREADS,
+  // and calls nothing, where the system does not start as many threads.
   void run(std::size_t size, const std::function<void(std::size_t)>& job,
            const std::function<void()>& supervise = nullptr);
 
