@@ -11,7 +11,7 @@ constexpr std::size_t kFillPieceBytes = std::size_t{4} << 20;
 }  // namespace
 
 HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeometry& geometry,
-                     std::uint64_t seed)
+                     std::uint64_t seed, bool any_thread_touches)
     : kind_(kind), geometry_(geometry) {
   const auto begin_ns = now_ns();
   try {
@@ -21,8 +21,7 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
     }
     if (kind == HostMemoryKind::kPinned && context.maps_host_memory()) map(context);
     const auto allocated_ns = now_ns();
-    if (kind == HostMemoryKind::kPageable) {
-      // Each worker touches its own before all fill: the first touch decides on which node a page lies.
+    if (kind == HostMemoryKind::kPageable && !any_thread_touches) {
       context.team().run(geometry.workers(), [&](std::size_t worker) {
         for (std::size_t i = 0; i < geometry.chunks_of_worker[worker]; ++i)
           touch_pages(context.abort(), chunk(worker, i));

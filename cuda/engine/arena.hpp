@@ -22,7 +22,11 @@ struct ArenaReport {
 // a copy's destination, poisoned before, holds it again once the copy has been found right.
 class HostArena {
  public:
-  HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeometry& geometry, std::uint64_t seed);
+  // The pages of pageable memory lie where the threads that touch them first run: each worker touches its
+  // own, and that takes long with few workers. `any_thread_touches`: it makes no difference, so that all
+  // share it out.
+  HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeometry& geometry, std::uint64_t seed,
+            bool any_thread_touches);
 
   HostMemoryKind kind() const { return kind_; }
   const ArenaGeometry& geometry() const { return geometry_; }

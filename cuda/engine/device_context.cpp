@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <string>
+#include <string_view>
 
 #include "driver/error.hpp"
 #include "engine/clock.hpp"
@@ -46,10 +48,28 @@ void prefer_memory_of(int node) {
   }
 }
 
+bool this_process_has_one_memory_node() {
+  std::ifstream status("/proc/self/status");
+  return allows_one_memory_node(status);
+}
+
 }  // namespace
 
+bool allows_one_memory_node(std::istream& status) {
+  constexpr std::string_view kNodes = "Mems_allowed_list:";
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(kNodes)) continue;
+    // One number, where several nodes are a list such as "0-1,4".
+    const auto nodes = line.find_first_not_of(" \t", kNodes.size());
+    return nodes != std::string::npos && line.find_first_not_of("0123456789", nodes) == std::string::npos;
+  }
+  return false;
+}
+
 DeviceContext::DeviceContext(std::shared_ptr<const CudaDriver> driver, int ordinal, Placement placement)
-    : driver_(std::move(driver)), placement_(std::move(placement)) {
+    : driver_(std::move(driver)),
+      placement_(std::move(placement)),
+      has_one_memory_node_(placement_.numa_node.has_value() || this_process_has_one_memory_node()) {
   driver_->check(driver_->deviceGet(&device_, ordinal));
   int maps_host_memory = 0;
   driver_->check(driver_->deviceGetAttribute(&maps_host_memory, cu::kAttributeCanMapHostMemory, device_));

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -20,6 +21,10 @@ struct Placement {
   std::optional<int> numa_node;  // empty: the system's policy
 };
 
+// Whether a process has memory of one node alone, by what Linux tells in its /proc/PID/status; false where
+// that says nothing of nodes.
+bool allows_one_memory_node(std::istream& status);
+
 // One device's primary context and the threads in which it is current. Everything of a session that calls the
 // driver does so on these threads, so that neither Node's threads nor their affinity are touched.
 class DeviceContext {
@@ -33,6 +38,9 @@ class DeviceContext {
   // Whether pinned host memory has an address on the device, too.
   bool maps_host_memory() const { return maps_host_memory_; }
   double creation_ns() const { return creation_ns_; }
+  // Whether memory comes from the same node whichever of the threads touches it first: one node is preferred,
+  // or the system gives this process memory of no other.
+  bool has_one_memory_node() const { return has_one_memory_node_; }
   Team& team() { return team_; }
   AbortFlag& abort() { return abort_; }
 
@@ -54,6 +62,7 @@ class DeviceContext {
  private:
   const std::shared_ptr<const CudaDriver> driver_;
   const Placement placement_;
+  const bool has_one_memory_node_;
   cu::Device device_ = 0;
   bool maps_host_memory_ = false;
   cu::Context context_ = nullptr;
