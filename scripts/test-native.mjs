@@ -1,5 +1,5 @@
 // `npm run test:native`: the C++ tests, an executable without Node, plain and under the sanitizers, with warnings as
-// errors. `-- --only plain|asan|tsan` runs one of them.
+// errors. `-- --only plain|asan|tsan` runs one of them, `-- --tests '*barrier*'` the tests of such titles.
 import { parseArgs } from "node:util";
 import { buildPlain } from "./lib/native-build.mjs";
 import { findProgram, main, run, ScriptError } from "./lib/process.mjs";
@@ -25,7 +25,7 @@ function withoutRandomAddresses(command) {
   return setarch === null ? [command] : [setarch, "-R", command];
 }
 
-async function test(name) {
+async function test(name, titles) {
   const { folder, options, env } = variants[name];
   console.log(`native tests: ${name}`);
   await buildPlain(
@@ -35,13 +35,17 @@ async function test(name) {
   );
   const executable = inRoot(folder, "native_tests");
   const [command, ...args] = name === "tsan" ? withoutRandomAddresses(executable) : [executable];
-  await run(command, args, { env: { ...process.env, ...env } });
+  await run(command, titles === undefined ? args : [...args, `--test-case=${titles}`], {
+    env: { ...process.env, ...env },
+  });
 }
 
 await main(async () => {
-  const { only } = parseArgs({ options: { only: { type: "string" } } }).values;
+  const { only, tests } = parseArgs({
+    options: { only: { type: "string" }, tests: { type: "string" } },
+  }).values;
   if (only !== undefined && !(only in variants)) {
     throw new ScriptError(`--only takes ${Object.keys(variants).join(", ")}, not '${only}'.`);
   }
-  for (const name of only === undefined ? Object.keys(variants) : [only]) await test(name);
+  for (const name of only === undefined ? Object.keys(variants) : [only]) await test(name, tests);
 });

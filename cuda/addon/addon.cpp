@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "addon/driver_object.hpp"
+#include "addon/objects.hpp"
 #include "kernels/kernel_image.hpp"
 
 namespace pinbench::addon {

@@ -6,9 +6,15 @@
 #include <functional>
 #include <optional>
 
-#include "addon/js_error.hpp"
+#include "addon/convert.hpp"
 
 namespace pinbench::addon {
+
+// The result of work that has none: JavaScript's undefined.
+struct Nothing {};
+inline Napi::Value write_nothing(Napi::Env env, Nothing&) {
+  return env.Undefined();
+}
 
 // Runs `work` on a thread of Node's pool and settles a promise with `convert(env, result)` on Node's own
 // thread. `work` touches no JavaScript value.

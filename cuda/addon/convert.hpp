@@ -2,6 +2,10 @@
 
 #include <napi.h>
 
+#include <exception>
+#include <optional>
+#include <type_traits>
+
 #include "driver/device_facts.hpp"
 #include "engine/session.hpp"
 
@@ -25,6 +29,9 @@ Napi::Object write_measure_result(Napi::Env env, const MeasureResult& result);
 Napi::Object write_arrivals(Napi::Env env, const LoaderArrivals& arrivals);
 Napi::Object write_pinning_cost(Napi::Env env, const PinningCost& cost);
 Napi::Object write_device(Napi::Env env, const DeviceFacts& device);
+
+// The JavaScript error for any C++ exception: NativeError of src/native/contract.ts.
+Napi::Error to_js_error(Napi::Env env, const std::exception_ptr& error);
 
 // Null for an empty optional number or string.
 template <class T>

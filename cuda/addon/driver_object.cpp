@@ -1,11 +1,9 @@
-#include "addon/driver_object.hpp"
-
 #include <memory>
 #include <string>
 
 #include "addon/async_task.hpp"
 #include "addon/convert.hpp"
-#include "addon/session_object.hpp"
+#include "addon/objects.hpp"
 #include "driver/error.hpp"
 
 namespace pinbench::addon {

@@ -1,11 +1,10 @@
-#include "addon/loader_object.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "addon/async_task.hpp"
 #include "addon/convert.hpp"
+#include "addon/objects.hpp"
 
 namespace pinbench::addon {
 namespace {
@@ -15,8 +14,6 @@ struct OpenLoader {
   std::shared_ptr<Session> session;
   std::shared_ptr<Loader> loader;
 };
-
-struct Nothing {};
 
 std::chrono::nanoseconds read_patience(const Napi::Value& value) {
   constexpr double kLongestNs = 3.6e12;  // an hour: far from what the clock cannot add
@@ -45,7 +42,7 @@ Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,
           open->loader->close();
           return Nothing{};
         },
-        [](Napi::Env e, Nothing&) { return e.Undefined(); });
+        write_nothing);
   };
   object.Set("arrivals", Napi::Function::New(env, arrivals, "arrivals"));
   object.Set("close", Napi::Function::New(env, close, "close"));

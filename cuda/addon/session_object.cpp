@@ -1,10 +1,8 @@
-#include "addon/session_object.hpp"
-
 #include <utility>
 
 #include "addon/async_task.hpp"
 #include "addon/convert.hpp"
-#include "addon/loader_object.hpp"
+#include "addon/objects.hpp"
 #include "driver/error.hpp"
 
 namespace pinbench::addon {
@@ -19,8 +17,6 @@ struct Handle {
     return session;
   }
 };
-
-struct Nothing {};
 
 template <class Method>
 void define(Napi::Object& object, const char* name, const std::shared_ptr<Handle>& handle, Method method) {
@@ -127,7 +123,7 @@ Napi::Value close(Handle& handle, const Napi::CallbackInfo& info) {
         session->reset();
         return Nothing{};
       },
-      [](Napi::Env env, Nothing&) { return env.Undefined(); });
+      write_nothing);
 }
 
 }  // namespace

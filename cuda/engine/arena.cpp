@@ -11,7 +11,7 @@ constexpr std::size_t kFillPieceBytes = std::size_t{4} << 20;
 }  // namespace
 
 HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeometry& geometry,
-                     std::uint64_t seed)
+                     std::uint64_t seed, bool any_thread_touches)
     : kind_(kind), geometry_(geometry) {
   const auto begin_ns = now_ns();
   try {
@@ -19,55 +19,55 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
       context.abort().throw_if_set();
       blocks_.push_back(HostBlock::allocate(context, kind, geometry.chunk_bytes));
     }
+    if (kind == HostMemoryKind::kPinned && context.maps_host_memory()) map(context);
     const auto allocated_ns = now_ns();
-    const auto fill = [&](const Range& range) {
-      fill_pattern(bytes(range), pattern_at(pattern_base(seed, range.worker, range.chunk), range.offset));
-    };
-    const auto pieces = split_ranges(whole_arena(geometry), kFillPieceBytes);
-    if (kind == HostMemoryKind::kPageable) {
-      // Each worker writes its own: the first touch decides on which node a page lies.
+    if (kind == HostMemoryKind::kPageable && !any_thread_touches) {
       context.team().run(geometry.workers(), [&](std::size_t worker) {
-        for (const auto& piece : pieces) {
-          if (piece.worker == worker && !context.abort().is_set()) fill(piece);
-        }
+        for (std::size_t i = 0; i < geometry.chunks_of_worker[worker]; ++i)
+          touch_pages(context.abort(), chunk(worker, i));
       });
-    } else {
-      context.for_each_piece(pieces.size(), [&](std::size_t i) { fill(pieces[i]); });
     }
+    const auto pieces = split_ranges(whole_arena(geometry), kFillPieceBytes);
+    context.for_each_piece(pieces.size(), [&](std::size_t i) {
+      const auto& piece = pieces[i];
+      fill_pattern(bytes(piece), pattern_at(pattern_base(seed, piece.worker, piece.chunk), piece.offset));
+    });
     context.abort().throw_if_set();
     report_.allocate_ns = static_cast<double>(allocated_ns - begin_ns);
     report_.fill_ns = static_cast<double>(now_ns() - allocated_ns);
+    report_.bytes = geometry.bytes();
+    if (kind == HostMemoryKind::kPageable || kind == HostMemoryKind::kRegistered) {
+      std::vector<std::span<std::byte>> spans;
+      for (const auto& block : blocks_) spans.push_back(block.bytes());
+      report_.huge_page_bytes = huge_page_bytes(spans);
+    }
   } catch (...) {
-    context.on_device_thread([this] { blocks_.clear(); });
+    context.free_on_device_thread([this] { blocks_.clear(); });
     throw;
-  }
-  report_.bytes = geometry.bytes();
-  if (kind == HostMemoryKind::kPageable || kind == HostMemoryKind::kRegistered) {
-    std::vector<std::span<std::byte>> spans;
-    for (const auto& block : blocks_) spans.push_back(block.bytes());
-    report_.huge_page_bytes = pinbench::huge_page_bytes(spans);
   }
 }
 
-DeviceArena::DeviceArena(DeviceContext& context, const ArenaGeometry& geometry)
-    : cuda_(context.cuda()), geometry_(geometry) {
+// The addresses never change, and asking for them takes longer than starting a small copy: all of that is
+// done before anything is timed.
+void HostArena::map(DeviceContext& context) {
+  const auto& cuda = context.cuda();
   context.on_device_thread([&] {
-    try {
-      for (std::size_t i = 0; i < geometry.total_chunks(); ++i) {
-        context.abort().throw_if_set();
-        cu::DevicePtr pointer = 0;
-        cuda_.check(cuda_.memAlloc(&pointer, geometry.chunk_bytes));
-        pointers_.push_back(pointer);
-      }
-    } catch (...) {
-      for (const auto pointer : pointers_) cuda_.memFree(pointer);
-      throw;
+    for (const auto& block : blocks_) {
+      auto& address = mapped_chunks_.emplace_back();
+      cuda.check(cuda.memHostGetDevicePointer(&address, block.bytes().data(), 0));
     }
   });
 }
 
-DeviceArena::~DeviceArena() {
-  for (const auto pointer : pointers_) cuda_.memFree(pointer);
+DeviceArena::DeviceArena(DeviceContext& context, const ArenaGeometry& geometry) : geometry_(geometry) {
+  context.on_device_thread([&] {
+    std::vector<DeviceMemory> chunks;  // freed on this thread where one cannot be had
+    for (std::size_t i = 0; i < geometry.total_chunks(); ++i) {
+      context.abort().throw_if_set();
+      chunks.push_back(allocate_device_memory(context.cuda(), geometry.chunk_bytes));
+    }
+    chunks_ = std::move(chunks);
+  });
 }
 
 }  // namespace pinbench

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "driver/handles.hpp"
 #include "engine/geometry.hpp"
 #include "engine/host_memory.hpp"
 
@@ -21,7 +22,11 @@ struct ArenaReport {
 // a copy's destination, poisoned before, holds it again once the copy has been found right.
 class HostArena {
  public:
-  HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeometry& geometry, std::uint64_t seed);
+  // The pages of pageable memory lie where the threads that touch them first run: each worker touches its
+  // own, and that takes long with few workers. `any_thread_touches`: it makes no difference, so that all
+  // share it out.
+  HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeometry& geometry, std::uint64_t seed,
+            bool any_thread_touches);
 
   HostMemoryKind kind() const { return kind_; }
   const ArenaGeometry& geometry() const { return geometry_; }
@@ -32,11 +37,19 @@ class HostArena {
   std::span<std::byte> bytes(const Range& range) const {
     return chunk(range.worker, range.chunk).subspan(range.offset, range.bytes);
   }
+  // Where the device finds a chunk of pinned memory, which is what kernels copy from and to; 0 for other
+  // kinds, and where the device cannot map the host's memory.
+  cu::DevicePtr mapped_chunk(std::size_t worker, std::size_t index) const {
+    return mapped_chunks_.empty() ? 0 : mapped_chunks_[geometry_.first_chunk(worker) + index];
+  }
 
  private:
+  void map(DeviceContext& context);
+
   HostMemoryKind kind_;
   ArenaGeometry geometry_;
   std::vector<HostBlock> blocks_;
+  std::vector<cu::DevicePtr> mapped_chunks_;
   ArenaReport report_;
 };
 
@@ -44,20 +57,16 @@ class HostArena {
 class DeviceArena {
  public:
   DeviceArena(DeviceContext& context, const ArenaGeometry& geometry);
-  DeviceArena(const DeviceArena&) = delete;
-  DeviceArena& operator=(const DeviceArena&) = delete;
-  ~DeviceArena();
 
   const ArenaGeometry& geometry() const { return geometry_; }
   cu::DevicePtr chunk(std::size_t worker, std::size_t index) const {
-    return pointers_[geometry_.first_chunk(worker) + index];
+    return chunks_[geometry_.first_chunk(worker) + index].get();
   }
   cu::DevicePtr address(const Range& range) const { return chunk(range.worker, range.chunk) + range.offset; }
 
  private:
-  const CudaDriver& cuda_;
   ArenaGeometry geometry_;
-  std::vector<cu::DevicePtr> pointers_;
+  std::vector<DeviceMemory> chunks_;
 };
 
 }  // namespace pinbench

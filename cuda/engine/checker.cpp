@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::size_t kHostPieceBytes = std::size_t{4} << 20;
 constexpr std::size_t kScratchBytes = std::size_t{32} << 20;
+constexpr std::size_t kScratchPieceBytes = std::size_t{1} << 20;  // what one thread fills or compares of it
 
-std::vector<Mismatch> mismatches_of(const HostArena* host, const DeviceArena* device,
-                                    const std::vector<Range>& ranges,
+// Also lists the ranges that were found wrong.
+std::vector<Mismatch> mismatches_of(const ArenaGeometry& geometry, const std::vector<Range>& ranges,
                                     const std::vector<kernels::VerifyResult>& results,
                                     std::vector<Range>& wrong_ranges) {
-  const auto& geometry = host != nullptr ? host->geometry() : device->geometry();
   std::vector<Mismatch> mismatches;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     if (results[i].mismatchedWords == 0) continue;
@@ -28,46 +28,53 @@ std::vector<Mismatch> mismatches_of(const HostArena* host, const DeviceArena* de
   return mismatches;
 }
 
+// Adds a part's result to that of the stretch it belongs to.
+void merge(kernels::VerifyResult& total, const kernels::VerifyResult& part, std::size_t part_offset_bytes) {
+  if (part.mismatchedWords == 0) return;
+  total.mismatchedWords += part.mismatchedWords;
+  total.firstMismatchWord = std::min(total.firstMismatchWord, part_offset_bytes / 8 + part.firstMismatchWord);
+}
+
 }  // namespace
 
 Checker::Checker(DeviceContext& context, const Kernels* kernels, std::uint64_t seed)
     : context_(context), kernels_(kernels), seed_(seed) {
   const auto& cuda = context_.cuda();
   context_.on_device_thread([&] {
-    cuda.check(cuda.streamCreate(&stream_, cu::kStreamNonBlocking));
-    if (kernels_ != nullptr) {
-      cuda.check(cuda.memAlloc(&device_results_, kResultsPerBatch * sizeof(kernels::VerifyResult)));
-    }
+    auto stream = create_stream(cuda);
+    if (kernels_ != nullptr)
+      device_results_ = allocate_device_memory(cuda, kResultsPerBatch * sizeof(kernels::VerifyResult));
+    stream_ = std::move(stream);
   });
-}
-
-Checker::~Checker() {
-  const auto& cuda = context_.cuda();
-  if (device_results_ != 0) cuda.memFree(device_results_);
-  if (device_scratch_ != 0) cuda.memFree(device_scratch_);
-  if (stream_ != nullptr) cuda.streamDestroy(stream_);
 }
 
 std::uint64_t Checker::base_of(const Range& range) const {
   return pattern_at(pattern_base(seed_, range.worker, range.chunk), range.offset);
 }
 
+std::vector<Checker::DeviceStretch> Checker::stretches_of(const DeviceArena& arena,
+                                                          const std::vector<Range>& ranges) const {
+  std::vector<DeviceStretch> stretches;
+  for (const auto& range : ranges) stretches.push_back({arena.address(range), range.bytes, base_of(range)});
+  return stretches;
+}
+
 void Checker::synchronize() {
-  context_.cuda().check(context_.cuda().streamSynchronize(stream_));
+  context_.cuda().check(context_.cuda().streamSynchronize(stream_.get()));
 }
 
 std::span<std::byte> Checker::host_scratch() {
   if (!host_scratch_)
-    host_scratch_ = HostBlock::allocate(context_, HostMemoryKind::kRegistered, kScratchBytes);
+    host_scratch_.emplace(HostBlock::allocate(context_, HostMemoryKind::kRegistered, kScratchBytes));
   return host_scratch_->bytes();
 }
 
 cu::DevicePtr Checker::device_scratch() {
-  if (device_scratch_ == 0) {
+  if (!device_scratch_) {
     context_.on_device_thread(
-        [this] { context_.cuda().check(context_.cuda().memAlloc(&device_scratch_, kScratchBytes)); });
+        [this] { device_scratch_ = allocate_device_memory(context_.cuda(), kScratchBytes); });
   }
-  return device_scratch_;
+  return device_scratch_.get();
 }
 
 void Checker::fill(const DeviceArena& arena) {
@@ -90,7 +97,7 @@ void Checker::poison(const DeviceArena& arena, const std::vector<Range>& ranges,
   const auto& cuda = context_.cuda();
   context_.on_device_thread([&] {
     for (const auto& range : ranges) {
-      cuda.check(cuda.memsetD8Async(arena.address(range), kPoisonByte, range.bytes, stream_));
+      cuda.check(cuda.memsetD8Async(arena.address(range), kPoisonByte, range.bytes, stream_.get()));
     }
     synchronize();
   });
@@ -103,9 +110,7 @@ void Checker::restore(const HostArena& arena, const std::vector<Range>& ranges) 
 }
 
 void Checker::restore(const DeviceArena& arena, const std::vector<Range>& ranges) {
-  std::vector<DeviceStretch> stretches;
-  for (const auto& range : ranges) stretches.push_back({arena.address(range), range.bytes, base_of(range)});
-  write_pattern(stretches);
+  write_pattern(stretches_of(arena, ranges));
 }
 
 std::vector<Mismatch> Checker::verify(const HostArena& arena, const std::vector<Range>& ranges) {
@@ -121,18 +126,112 @@ std::vector<Mismatch> Checker::verify(const HostArena& arena, const std::vector<
     });
   }
   std::vector<Range> wrong_ranges;
-  auto mismatches = mismatches_of(&arena, nullptr, pieces, results, wrong_ranges);
+  auto mismatches = mismatches_of(arena.geometry(), pieces, results, wrong_ranges);
   if (!wrong_ranges.empty()) restore(arena, wrong_ranges);
   return mismatches;
 }
 
 std::vector<Mismatch> Checker::verify(const DeviceArena& arena, const std::vector<Range>& ranges) {
-  std::vector<DeviceStretch> stretches;
-  for (const auto& range : ranges) stretches.push_back({arena.address(range), range.bytes, base_of(range)});
   std::vector<Range> wrong_ranges;
-  auto mismatches = mismatches_of(nullptr, &arena, ranges, verify_stretches(stretches), wrong_ranges);
+  auto mismatches =
+      mismatches_of(arena.geometry(), ranges, verify_stretches(stretches_of(arena, ranges)), wrong_ranges);
   if (!wrong_ranges.empty()) restore(arena, wrong_ranges);
   return mismatches;
+}
+
+std::vector<kernels::VerifyResult> Checker::verify_stretches(const std::vector<DeviceStretch>& stretches) {
+  return kernels_ != nullptr ? verify_with_kernel(stretches) : verify_by_reading_back(stretches);
+}
+
+std::vector<kernels::VerifyResult> Checker::verify_with_kernel(const std::vector<DeviceStretch>& stretches) {
+  const auto& cuda = context_.cuda();
+  std::vector<kernels::VerifyResult> results(stretches.size(), {0, ~0ull});
+  context_.on_device_thread([&] {
+    for (std::size_t first = 0; first < stretches.size(); first += kResultsPerBatch) {
+      const std::size_t count = std::min(kResultsPerBatch, stretches.size() - first);
+      const std::size_t bytes = count * sizeof(kernels::VerifyResult);
+      cuda.check(cuda.memcpyHtoDAsync(device_results_.get(), &results[first], bytes, stream_.get()));
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto& stretch = stretches[first + i];
+        kernels_->verify_pattern(stream_.get(), stretch.address, stretch.bytes, stretch.base,
+                                 device_results_.get() + i * sizeof(kernels::VerifyResult));
+      }
+      cuda.check(cuda.memcpyDtoHAsync(&results[first], device_results_.get(), bytes, stream_.get()));
+      synchronize();
+    }
+  });
+  return results;
+}
+
+std::vector<kernels::VerifyResult> Checker::verify_by_reading_back(
+    const std::vector<DeviceStretch>& stretches) {
+  const auto& cuda = context_.cuda();
+  const auto scratch = host_scratch();
+  std::vector<kernels::VerifyResult> results(stretches.size(), {0, ~0ull});
+  for (std::size_t s = 0; s < stretches.size(); ++s) {
+    const auto& stretch = stretches[s];
+    for (std::size_t done = 0; done < stretch.bytes; done += scratch.size()) {
+      const auto part = scratch.first(std::min(scratch.size(), stretch.bytes - done));
+      context_.on_device_thread([&] {
+        cuda.check(cuda.memcpyDtoHAsync(part.data(), stretch.address + done, part.size(), stream_.get()));
+        synchronize();
+      });
+      std::vector<kernels::VerifyResult> pieces((part.size() + kScratchPieceBytes - 1) / kScratchPieceBytes);
+      context_.for_each_piece(pieces.size(), [&](std::size_t i) {
+        const std::size_t offset = i * kScratchPieceBytes;
+        pieces[i] = verify_pattern(part.subspan(offset, std::min(kScratchPieceBytes, part.size() - offset)),
+                                   pattern_at(stretch.base, done + offset));
+      });
+      for (std::size_t i = 0; i < pieces.size(); ++i)
+        merge(results[s], pieces[i], done + i * kScratchPieceBytes);
+    }
+  }
+  return results;
+}
+
+// The CPU reads write-combined memory at a crawl, so the copy engine carries it to the device to be compared.
+std::vector<kernels::VerifyResult> Checker::verify_write_combined(const HostArena& arena,
+                                                                  const std::vector<Range>& ranges) {
+  const auto& cuda = context_.cuda();
+  const auto scratch = device_scratch();
+  std::vector<kernels::VerifyResult> results;
+  for (const auto& range : ranges) {
+    context_.on_device_thread([&] {
+      cuda.check(cuda.memcpyHtoDAsync(scratch, arena.bytes(range).data(), range.bytes, stream_.get()));
+      synchronize();
+    });
+    results.push_back(verify_stretches({{scratch, range.bytes, base_of(range)}}).front());
+  }
+  return results;
+}
+
+void Checker::write_pattern(const std::vector<DeviceStretch>& stretches) {
+  const auto& cuda = context_.cuda();
+  if (kernels_ != nullptr) {
+    context_.on_device_thread([&] {
+      for (const auto& stretch : stretches) {
+        kernels_->fill_pattern(stream_.get(), stretch.address, stretch.bytes, stretch.base);
+      }
+      synchronize();
+    });
+    return;
+  }
+  const auto scratch = host_scratch();
+  for (const auto& stretch : stretches) {
+    for (std::size_t done = 0; done < stretch.bytes && !context_.abort().is_set(); done += scratch.size()) {
+      const auto part = scratch.first(std::min(scratch.size(), stretch.bytes - done));
+      context_.for_each_piece(
+          (part.size() + kScratchPieceBytes - 1) / kScratchPieceBytes, [&](std::size_t i) {
+            const std::size_t offset = i * kScratchPieceBytes;
+            pinbench::fill_pattern(part.subspan(offset, std::min(kScratchPieceBytes, part.size() - offset)),
+                                   pattern_at(stretch.base, done + offset));
+          });
+      context_.on_device_thread([&] {
+        cuda.check(cuda.memcpyHtoDAsync(stretch.address + done, part.data(), part.size(), stream_.get()));
+        synchronize();
+      });
+    }
+  }
 }
 
 }  // namespace pinbench

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "driver/handles.hpp"
 #include "engine/arena.hpp"
 #include "engine/kernels.hpp"
 #include "kernels/kernel_abi.hpp"
@@ -19,15 +20,11 @@ struct Mismatch {
 
 // Poisons destinations before copies and compares them whole afterwards. Device memory is compared by a
 // kernel where there are kernels, else by reading it back into pinned memory. Ranges found wrong get their
-// pattern back, so that one wrong copy is reported once.
+// pattern back, so that one wrong copy is reported once. Destroyed on a device thread.
 class Checker {
  public:
   // `kernels` may be null.
   Checker(DeviceContext& context, const Kernels* kernels, std::uint64_t seed);
-  // On a device thread, as all that frees.
-  ~Checker();
-  Checker(const Checker&) = delete;
-  Checker& operator=(const Checker&) = delete;
 
   void fill(const DeviceArena& arena);
 
@@ -53,6 +50,7 @@ class Checker {
   };
 
   std::uint64_t base_of(const Range& range) const;
+  std::vector<DeviceStretch> stretches_of(const DeviceArena& arena, const std::vector<Range>& ranges) const;
   std::vector<kernels::VerifyResult> verify_stretches(const std::vector<DeviceStretch>& stretches);
   std::vector<kernels::VerifyResult> verify_with_kernel(const std::vector<DeviceStretch>& stretches);
   std::vector<kernels::VerifyResult> verify_by_reading_back(const std::vector<DeviceStretch>& stretches);
@@ -66,10 +64,10 @@ class Checker {
   DeviceContext& context_;
   const Kernels* kernels_;
   const std::uint64_t seed_;
-  cu::Stream stream_ = nullptr;
-  std::optional<HostBlock> host_scratch_;  // pinned; made when first needed
-  cu::DevicePtr device_scratch_ = 0;       // likewise
-  cu::DevicePtr device_results_ = 0;
+  Stream stream_;
+  DeviceMemory device_results_;            // where there are kernels
+  DeviceMemory device_scratch_;            // made when first needed
+  std::optional<HostBlock> host_scratch_;  // likewise; pinned
 };
 
 }  // namespace pinbench

@@ -1,45 +1,111 @@
 #include "engine/device_context.hpp"
 
-#include <algorithm>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "driver/error.hpp"
 #include "engine/clock.hpp"
 
 namespace pinbench {
+namespace {
+
+constexpr int kPreferNode = 1;  // MPOL_PREFERRED of linux/mempolicy.h
+constexpr int kMaxNodes = 1024;
+constexpr int kMaxCpus = 8192;
+
+void restrict_this_thread_to(const std::vector<int>& cpus) {
+  const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(kMaxCpus),
+                                                             [](cpu_set_t* s) { CPU_FREE(s); });
+  const std::size_t bytes = CPU_ALLOC_SIZE(kMaxCpus);
+  CPU_ZERO_S(bytes, set.get());
+  for (const int cpu : cpus) CPU_SET_S(static_cast<std::size_t>(cpu), bytes, set.get());
+  if (sched_setaffinity(0, bytes, set.get()) != 0) {
+    throw Error("PLACEMENT_REFUSED",
+                std::string("the CPUs asked for cannot be used: ") + std::strerror(errno));
+  }
+}
+
+// The system call itself: libnuma would be one more dependency for one line.
+void prefer_memory_of(int node) {
+  if (node < 0 || node >= kMaxNodes) throw Error("PLACEMENT_REFUSED", "no NUMA node " + std::to_string(node));
+  constexpr std::size_t kBitsPerWord = 8 * sizeof(unsigned long);
+  std::array<unsigned long, kMaxNodes / kBitsPerWord> mask{};
+  const auto bit = static_cast<std::size_t>(node);
+  mask[bit / kBitsPerWord] |= 1ul << (bit % kBitsPerWord);
+  if (syscall(SYS_set_mempolicy, kPreferNode, mask.data(), kMaxNodes) != 0) {
+    throw Error("PLACEMENT_REFUSED", "memory of NUMA node " + std::to_string(node) +
+                                         " cannot be preferred: " + std::strerror(errno));
+  }
+}
+
+bool this_process_has_one_memory_node() {
+  std::ifstream status("/proc/self/status");
+  return allows_one_memory_node(status);
+}
+
+}  // namespace
+
+bool allows_one_memory_node(std::istream& status) {
+  constexpr std::string_view kNodes = "Mems_allowed_list:";
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(kNodes)) continue;
+    // One number, where several nodes are a list such as "0-1,4".
+    const auto nodes = line.find_first_not_of(" \t", kNodes.size());
+    return nodes != std::string::npos && line.find_first_not_of("0123456789", nodes) == std::string::npos;
+  }
+  return false;
+}
 
 DeviceContext::DeviceContext(std::shared_ptr<const CudaDriver> driver, int ordinal, Placement placement)
-    : driver_(std::move(driver)), placement_(std::move(placement)) {
+    : driver_(std::move(driver)),
+      placement_(std::move(placement)),
+      has_one_memory_node_(placement_.numa_node.has_value() || this_process_has_one_memory_node()) {
   driver_->check(driver_->deviceGet(&device_, ordinal));
+  int maps_host_memory = 0;
+  driver_->check(driver_->deviceGetAttribute(&maps_host_memory, cu::kAttributeCanMapHostMemory, device_));
+  maps_host_memory_ = maps_host_memory != 0;
   // Spinning waits: a blocking wait adds tens of microseconds of wake-up to every sample. A context that some
   // library of this process made active before keeps its own flags.
   const auto flagged = driver_->primaryContextSetFlags(device_, cu::kContextScheduleSpin);
   if (flagged.result != cu::kErrorPrimaryContextActive) driver_->check(flagged);
   const auto begin_ns = now_ns();
-  driver_->check(driver_->primaryContextRetain(&context_, device_));
+  retained_ = retain_primary_context(*driver_, device_, context_);
   creation_ns_ = static_cast<double>(now_ns() - begin_ns);
-  team_ = std::make_unique<Team>([this] { enter(); });
-  device_thread_ = std::make_unique<Team>([this] { enter(); });
-}
-
-DeviceContext::~DeviceContext() {
-  // No thread may hold the context when it goes.
-  team_.reset();
-  device_thread_.reset();
-  // Whatever the release returns, there is nobody left to tell.
-  driver_->primaryContextRelease(device_);
 }
 
 void DeviceContext::enter() const {
-  place_this_thread(placement_);
+  if (!placement_.cpus.empty()) restrict_this_thread_to(placement_.cpus);
+  if (placement_.numa_node) prefer_memory_of(*placement_.numa_node);
   driver_->check(driver_->contextSetCurrent(context_));
 }
 
 void DeviceContext::on_device_thread(const std::function<void()>& job) {
-  device_thread_->run(1, [&job](std::size_t) { job(); });
+  device_thread_.run(1, [&job](std::size_t) { job(); });
+}
+
+void DeviceContext::free_on_device_thread(const std::function<void()>& free,
+                                          const std::function<void()>& meanwhile) noexcept {
+  try {
+    device_thread_.run(
+        1, [&free](std::size_t) { free(); }, meanwhile);
+  } catch (...) {
+    // There is nobody left to tell.
+  }
 }
 
 void DeviceContext::for_each_piece(std::size_t count, const std::function<void(std::size_t)>& job) {
   std::atomic<std::size_t> next{0};
-  team_->run(std::min(placement_.threads, count), [&](std::size_t) {
+  team_.run(std::min(placement_.threads, count), [&](std::size_t) {
     for (std::size_t piece = next.fetch_add(1); piece < count && !abort_.is_set();
          piece = next.fetch_add(1)) {
       job(piece);

@@ -1,14 +1,10 @@
 #include "engine/host_memory.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <utility>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 #include "driver/error.hpp"
 
@@ -23,17 +19,48 @@ Error out_of_host_memory(std::size_t bytes) {
                "the system has no " + std::to_string(bytes) + " bytes of memory to give");
 }
 
+// What the system's list of this process's memory says of a range of addresses.
+struct Mapping {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+// A mapping's first line is "begin-end perms …"; its attribute lines are "Name: value kB".
+std::optional<Mapping> parse_mapping(const std::string& line) {
+  const auto dash = line.find('-');
+  const auto space = line.find(' ');
+  if (dash == std::string::npos || space == std::string::npos || dash > space) return std::nullopt;
+  if (line.find(':') < space) return std::nullopt;
+  Mapping mapping;
+  std::istringstream(line.substr(0, dash)) >> std::hex >> mapping.begin;
+  std::istringstream(line.substr(dash + 1, space - dash - 1)) >> std::hex >> mapping.end;
+  return mapping;
+}
+
+std::size_t overlap_bytes(const Mapping& mapping, const std::vector<std::span<std::byte>>& blocks) {
+  std::size_t bytes = 0;
+  for (const auto& block : blocks) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(block.data());
+    const auto low = std::max(begin, mapping.begin);
+    const auto high = std::min(begin + block.size(), mapping.end);
+    if (low < high) bytes += high - low;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 HostBlock HostBlock::allocate(DeviceContext& context, HostMemoryKind kind, std::size_t bytes) {
-  HostBlock block(context.cuda(), kind);
+  HostBlock block;
   switch (kind) {
     case HostMemoryKind::kPageable:
       block.allocate_pageable(bytes);
       break;
     case HostMemoryKind::kPinned:
+      block.allocate_pinned(context, bytes, 0);
+      break;
     case HostMemoryKind::kWriteCombined:
-      block.allocate_by_driver(context, bytes);
+      block.allocate_pinned(context, bytes, cu::kHostAllocWriteCombined);
       break;
     case HostMemoryKind::kRegistered:
       block.allocate_registered(context, bytes);
@@ -44,89 +71,69 @@ HostBlock HostBlock::allocate(DeviceContext& context, HostMemoryKind kind, std::
 
 // As a program would call it, so that a large block lies 16 bytes into a page, as a program's does.
 void HostBlock::allocate_pageable(std::size_t bytes) {
-  data_ = static_cast<std::byte*>(std::malloc(bytes));
-  if (data_ == nullptr) throw out_of_host_memory(bytes);
-  size_ = bytes;
+  malloced_.reset(static_cast<std::byte*>(std::malloc(bytes)));
+  if (!malloced_) throw out_of_host_memory(bytes);
+  bytes_ = {malloced_.get(), bytes};
 }
 
-void HostBlock::allocate_by_driver(DeviceContext& context, std::size_t bytes) {
-  unsigned flags = cu::kHostAllocPortable | cu::kHostAllocDeviceMap;
-  if (kind_ == HostMemoryKind::kWriteCombined) flags |= cu::kHostAllocWriteCombined;
-  void* data = nullptr;
-  context.on_device_thread([&] { cuda_->check(cuda_->memHostAlloc(&data, bytes, flags)); });
-  data_ = static_cast<std::byte*>(data);
-  size_ = bytes;
+void HostBlock::allocate_pinned(DeviceContext& context, std::size_t bytes, unsigned extra_flags) {
+  context.on_device_thread([&] {
+    pinned_ = allocate_pinned_memory(context.cuda(), bytes,
+                                     cu::kHostAllocPortable | cu::kHostAllocDeviceMap | extra_flags);
+  });
+  bytes_ = {static_cast<std::byte*>(pinned_.get()), bytes};
 }
 
 // Registering faults pages in one after the other on one thread; huge pages that all CPUs have touched before
 // make it several times faster than cuMemHostAlloc.
 void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
   const std::size_t rounded = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-  mapping_bytes_ = rounded + kHugePageBytes;
-  void* mapping = mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping == MAP_FAILED) throw out_of_host_memory(bytes);
-  mapping_ = mapping;
-  const auto address = reinterpret_cast<std::uintptr_t>(mapping);
+  const std::size_t mapped = rounded + kHugePageBytes;
+  void* const begin = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (begin == MAP_FAILED) throw out_of_host_memory(bytes);
+  pages_ = {static_cast<std::byte*>(begin), UnmapPages{mapped}};
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
   auto* data = reinterpret_cast<std::byte*>((address + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes);
   madvise(data, rounded, MADV_HUGEPAGE);  // a refusal shows in the recorded huge-page coverage
 
   const std::size_t pieces = (rounded + kHugePageBytes - 1) / kHugePageBytes;
   context.for_each_piece(pieces, [&](std::size_t piece) {
-    const std::size_t end = std::min(rounded, (piece + 1) * kHugePageBytes);
-    for (std::size_t offset = piece * kHugePageBytes; offset < end; offset += kPageBytes) {
-      *reinterpret_cast<volatile std::byte*>(data + offset) = std::byte{0};
-    }
+    const std::size_t offset = piece * kHugePageBytes;
+    touch_pages(context.abort(), {data + offset, std::min(kHugePageBytes, rounded - offset)});
   });
   context.abort().throw_if_set();
   context.on_device_thread([&] {
-    cuda_->check(cuda_->memHostRegister(data, bytes, cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap));
+    registration_ =
+        register_memory(context.cuda(), data, bytes, cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap);
   });
-  data_ = data;
-  size_ = bytes;
+  bytes_ = {data, bytes};
 }
 
-HostBlock::HostBlock(HostBlock&& other) noexcept
-    : cuda_(other.cuda_),
-      kind_(other.kind_),
-      data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      mapping_(std::exchange(other.mapping_, nullptr)),
-      mapping_bytes_(other.mapping_bytes_) {}
-
-HostBlock& HostBlock::operator=(HostBlock&& other) noexcept {
-  if (this != &other) {
-    free();
-    cuda_ = other.cuda_;
-    kind_ = other.kind_;
-    data_ = std::exchange(other.data_, nullptr);
-    size_ = std::exchange(other.size_, 0);
-    mapping_ = std::exchange(other.mapping_, nullptr);
-    mapping_bytes_ = other.mapping_bytes_;
-  }
-  return *this;
+void touch_pages(const AbortFlag& abort, std::span<std::byte> memory) {
+  if (memory.empty()) return;
+  const auto touch = [&](std::size_t offset) {
+    *static_cast<volatile std::byte*>(memory.data() + offset) = std::byte{0};
+  };
+  for (std::size_t offset = 0; offset < memory.size() && !abort.is_set(); offset += kPageBytes) touch(offset);
+  touch(memory.size() - 1);  // in a page of its own where the first byte does not begin one
 }
 
-HostBlock::~HostBlock() {
-  free();
-}
-
-void HostBlock::free() noexcept {
-  // Failures are not reported: after a sticky error every free fails, and the process ends soon after.
-  if (data_ != nullptr) {
-    switch (kind_) {
-      case HostMemoryKind::kPageable:
-        std::free(data_);
-        break;
-      case HostMemoryKind::kPinned:
-      case HostMemoryKind::kWriteCombined:
-        cuda_->memFreeHost(data_);
-        break;
-      case HostMemoryKind::kRegistered:
-        cuda_->memHostUnregister(data_);
-        break;
+std::optional<std::size_t> huge_page_bytes(const std::vector<std::span<std::byte>>& blocks) {
+  constexpr const char* kAttribute = "AnonHugePages:";
+  std::ifstream smaps("/proc/self/smaps");
+  if (!smaps) return std::nullopt;
+  std::size_t total = 0;
+  std::size_t overlap = 0;
+  for (std::string line; std::getline(smaps, line);) {
+    if (const auto mapping = parse_mapping(line)) {
+      overlap = overlap_bytes(*mapping, blocks);
+    } else if (overlap > 0 && line.starts_with(kAttribute)) {
+      std::size_t kibibytes = 0;
+      std::istringstream(line.substr(std::string(kAttribute).size())) >> kibibytes;
+      total += std::min(kibibytes * 1024, overlap);
     }
   }
-  if (mapping_ != nullptr) munmap(mapping_, mapping_bytes_);
+  return total;
 }
 
 }  // namespace pinbench

@@ -1,43 +1,67 @@
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
+#include <cstdlib>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "driver/handles.hpp"
 #include "engine/device_context.hpp"
 
 namespace pinbench {
 
 enum class HostMemoryKind { kPageable, kPinned, kRegistered, kWriteCombined };
 
-// One allocation of host memory; freed on destruction, which must happen on a device thread.
+// Memory that malloc() gave out, and pages that mmap() did.
+struct FreeMalloced {
+  void operator()(std::byte* data) const { std::free(data); }
+};
+using MallocedMemory = std::unique_ptr<std::byte, FreeMalloced>;
+
+struct UnmapPages {
+  std::size_t bytes = 0;
+  void operator()(std::byte* data) const { munmap(data, bytes); }
+};
+using MappedPages = std::unique_ptr<std::byte, UnmapPages>;
+
+// One allocation of host memory; freed on destruction, which must happen on a device thread. Empty once moved
+// from.
 class HostBlock {
  public:
   // Called from outside the team. Pageable memory is not touched yet: its own worker does that. Throws
   // OUT_OF_HOST_MEMORY or the driver's error.
   static HostBlock allocate(DeviceContext& context, HostMemoryKind kind, std::size_t bytes);
 
-  HostBlock(HostBlock&& other) noexcept;
-  HostBlock& operator=(HostBlock&& other) noexcept;
-  ~HostBlock();
+  HostBlock(HostBlock&& other) noexcept
+      : malloced_(std::move(other.malloced_)),
+        pinned_(std::move(other.pinned_)),
+        pages_(std::move(other.pages_)),
+        registration_(std::move(other.registration_)),
+        bytes_(std::exchange(other.bytes_, {})) {}
 
-  std::span<std::byte> bytes() const { return {data_, size_}; }
+  std::span<std::byte> bytes() const { return bytes_; }
 
  private:
-  HostBlock(const CudaDriver& cuda, HostMemoryKind kind) : cuda_(&cuda), kind_(kind) {}
+  HostBlock() = default;
   void allocate_pageable(std::size_t bytes);
-  void allocate_by_driver(DeviceContext& context, std::size_t bytes);
+  void allocate_pinned(DeviceContext& context, std::size_t bytes, unsigned extra_flags);
   void allocate_registered(DeviceContext& context, std::size_t bytes);
-  void free() noexcept;
 
-  const CudaDriver* cuda_;
-  HostMemoryKind kind_;
-  std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
-  void* mapping_ = nullptr;  // registered memory: the mapping around the aligned block
-  std::size_t mapping_bytes_ = 0;
+  // What the memory's kind needs; the rest is empty.
+  MallocedMemory malloced_;
+  PinnedMemory pinned_;
+  MappedPages pages_;          // around the block, which is aligned
+  Registration registration_;  // goes before the pages that it holds
+  std::span<std::byte> bytes_;
 };
+
+// Writes to every page of fresh memory, so that the system gives it one; ends early on abort.
+void touch_pages(const AbortFlag& abort, std::span<std::byte> memory);
 
 // Bytes of these blocks that transparent huge pages back (AnonHugePages of /proc/self/smaps); empty where the
 // kernel does not tell.

@@ -16,7 +16,8 @@ constexpr std::uint64_t kBytesPerThread = 16;
 // 1024 threads: what every GPU's multiprocessor holds at once, so that no block of a step waits for another.
 constexpr unsigned kStepBlocksPerMultiprocessor = 2;
 
-// A driver of ours brings its own image; a real one takes the fatbin that this build embeds, if any.
+// The emulated driver brings its own image; a real one takes the fatbin that this build embeds, if there is
+// one.
 const void* image_for(const CudaDriver& cuda) {
   if (cuda.emulated_image() != nullptr) return cuda.emulated_image();
   const auto image = kernels::embedded_kernel_image();
@@ -42,14 +43,7 @@ std::optional<Kernels> Kernels::load(DeviceContext& context, std::string& reason
       int multiprocessors = 0;
       cuda.check(
           cuda.deviceGetAttribute(&multiprocessors, cu::kAttributeMultiprocessorCount, context.device()));
-      cu::Module module = nullptr;
-      cuda.check(cuda.moduleLoadData(&module, image));
-      Kernels kernels(cuda, module, static_cast<unsigned>(std::max(multiprocessors, 1)));
-      kernels.zero_copy_ = kernels.find(kernels::kZeroCopy);
-      kernels.fill_pattern_ = kernels.find(kernels::kFillPattern);
-      kernels.verify_pattern_ = kernels.find(kernels::kVerifyPattern);
-      kernels.compute_step_ = kernels.find(kernels::kComputeStep);
-      loaded.emplace(std::move(kernels));
+      loaded = Kernels(cuda, load_module(cuda, image), static_cast<unsigned>(std::max(multiprocessors, 1)));
     } catch (const Error& error) {
       if (error.sticky()) throw;
       reason = std::string("the driver does not load this build's kernels: ") + error.what();
@@ -58,22 +52,18 @@ std::optional<Kernels> Kernels::load(DeviceContext& context, std::string& reason
   return loaded;
 }
 
-Kernels::Kernels(Kernels&& other) noexcept
-    : cuda_(other.cuda_),
-      module_(std::exchange(other.module_, nullptr)),
-      multiprocessors_(other.multiprocessors_),
-      zero_copy_(other.zero_copy_),
-      fill_pattern_(other.fill_pattern_),
-      verify_pattern_(other.verify_pattern_),
-      compute_step_(other.compute_step_) {}
-
-Kernels::~Kernels() {
-  if (module_ != nullptr) cuda_->moduleUnload(module_);
-}
+Kernels::Kernels(const CudaDriver& cuda, Module module, unsigned multiprocessors)
+    : cuda_(&cuda),
+      module_(std::move(module)),
+      multiprocessors_(multiprocessors),
+      zero_copy_(find(kernels::kZeroCopy)),
+      fill_pattern_(find(kernels::kFillPattern)),
+      verify_pattern_(find(kernels::kVerifyPattern)),
+      compute_step_(find(kernels::kComputeStep)) {}
 
 cu::Function Kernels::find(const char* name) const {
   cu::Function function = nullptr;
-  cuda_->check(cuda_->moduleGetFunction(&function, module_, name));
+  cuda_->check(cuda_->moduleGetFunction(&function, module_.get(), name));
   return function;
 }
 

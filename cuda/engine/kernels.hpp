@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "driver/handles.hpp"
 #include "engine/device_context.hpp"
 
 namespace pinbench {
@@ -13,10 +14,6 @@ class Kernels {
  public:
   // Why there are none (a build without nvcc, a driver that cannot load them) goes to `reason`.
   static std::optional<Kernels> load(DeviceContext& context, std::string& reason);
-
-  Kernels(Kernels&& other) noexcept;
-  Kernels& operator=(Kernels&&) = delete;
-  ~Kernels();
 
   // All enqueue on `stream`; pointers are 16-byte aligned and valid on the device.
   void zero_copy(cu::Stream stream, cu::DevicePtr destination, cu::DevicePtr source,
@@ -31,18 +28,17 @@ class Kernels {
                     cu::DevicePtr sink) const;
 
  private:
-  Kernels(const CudaDriver& cuda, cu::Module module, unsigned multiprocessors)
-      : cuda_(&cuda), module_(module), multiprocessors_(multiprocessors) {}
+  Kernels(const CudaDriver& cuda, Module module, unsigned multiprocessors);
   cu::Function find(const char* name) const;
   void launch(cu::Function function, cu::Stream stream, std::uint64_t bytes, void** parameters) const;
 
   const CudaDriver* cuda_;
-  cu::Module module_;
+  Module module_;
   unsigned multiprocessors_;
-  cu::Function zero_copy_ = nullptr;
-  cu::Function fill_pattern_ = nullptr;
-  cu::Function verify_pattern_ = nullptr;
-  cu::Function compute_step_ = nullptr;
+  cu::Function zero_copy_;
+  cu::Function fill_pattern_;
+  cu::Function verify_pattern_;
+  cu::Function compute_step_;
 };
 
 }  // namespace pinbench

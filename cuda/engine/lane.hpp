@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "driver/handles.hpp"
 #include "engine/device_context.hpp"
 #include "engine/host_memory.hpp"
 
@@ -23,17 +24,19 @@ struct StagingRing {
   cu::Stream upload = nullptr;
   cu::Stream download = nullptr;
   std::vector<std::byte*> slots;
-  std::vector<cu::Event> done;
+  std::vector<Event> done;
   std::size_t chunk_bytes = 0;
 };
 
 // What a worker thread owns on the device: a stream of its own and the events of its timing.
 struct Lane {
-  cu::Stream stream = nullptr;
-  cu::Event origin = nullptr;  // recorded before a hold, by the first lane
-  cu::Event start = nullptr;
-  cu::Event end = nullptr;
-  cu::Event refill[2] = {nullptr, nullptr};  // bound what keeps a bidirectional load going
+  explicit Lane(const CudaDriver& cuda);
+
+  Stream stream;
+  Event origin;  // recorded before a hold, by the first lane
+  Event start;
+  Event end;
+  Event refill[2];  // bound what keeps a bidirectional load going
   StagingRing ring;
 };
 
@@ -41,9 +44,6 @@ struct Lane {
 class Lanes {
  public:
   explicit Lanes(DeviceContext& context) : context_(context) {}
-  ~Lanes();
-  Lanes(const Lanes&) = delete;
-  Lanes& operator=(const Lanes&) = delete;
 
   // Makes sure that there are `workers` lanes.
   void ensure(std::size_t workers);
@@ -54,13 +54,11 @@ class Lanes {
   Lane& operator[](std::size_t worker) { return *lanes_[worker]; }
 
  private:
-  void destroy_rings() noexcept;
-
   DeviceContext& context_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
   std::optional<HostBlock> ring_memory_;
-  cu::Stream upload_ = nullptr;
-  cu::Stream download_ = nullptr;
+  Stream upload_;
+  Stream download_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
   std::size_t rings_ = 0;
 };
 

@@ -10,14 +10,24 @@ Session::Session(std::shared_ptr<const CudaDriver> driver, std::shared_ptr<const
     : nvml_(std::move(nvml)),
       options_(std::move(options)),
       context_(std::move(driver), options_.device, options_.placement) {
+  try {
+    open();
+  } catch (...) {
+    free_all();
+    throw;
+  }
+}
+
+Session::~Session() {
+  free_all();
+}
+
+void Session::open() {
   const auto& cuda = context_.cuda();
   opening_.context_ns = context_.creation_ns();
   std::string kernels_off;
-  if (auto loaded = Kernels::load(context_, kernels_off)) {
-    kernels_.emplace(std::move(*loaded));
-  } else {
-    opening_.kernels_off = kernels_off;
-  }
+  kernels_ = Kernels::load(context_, kernels_off);
+  if (!kernels_) opening_.kernels_off = kernels_off;
   if (cuda.streamWaitValue32) {
     hold_.emplace(context_);
   } else {
@@ -34,20 +44,21 @@ Session::Session(std::shared_ptr<const CudaDriver> driver, std::shared_ptr<const
   opening_.opened_at_ns = static_cast<double>(now_ns());
 }
 
-Session::~Session() {
-  try {
-    context_.on_device_thread([this] {
-      host_arenas_.clear();
-      device_arena_.reset();
-      device_destination_.reset();
-      checker_.reset();
-      lanes_.reset();
-      hold_.reset();
-      kernels_.reset();
-    });
-  } catch (...) {
-    // The context is lost; the driver frees what is left when the process ends.
-  }
+// Gigabytes take long to free: those of ordinary memory, which needs no driver, go at the same time as the
+// others.
+void Session::free_all() noexcept {
+  auto pageable = host_arenas_.extract(HostMemoryKind::kPageable);
+  context_.free_on_device_thread(
+      [this] {
+        host_arenas_.clear();
+        device_arena_.reset();
+        device_destination_.reset();
+        checker_.reset();
+        lanes_.reset();
+        hold_.reset();
+        kernels_.reset();
+      },
+      [&pageable] { pageable = {}; });
 }
 
 ArenaReport Session::reserve_host(HostMemoryKind kind, const ArenaGeometry& geometry) {
@@ -59,7 +70,7 @@ ArenaReport Session::reserve_host(HostMemoryKind kind, const ArenaGeometry& geom
     }
   }
   // Not under the lock: memory of several kinds is made ready at the same time.
-  HostArena arena(context_, kind, geometry, options_.seed);
+  HostArena arena(context_, kind, geometry, options_.seed, context_.has_one_memory_node());
   const std::lock_guard lock(mutex_);
   return host_arenas_.insert_or_assign(kind, std::move(arena)).first->second.report();
 }
@@ -121,18 +132,17 @@ double Session::measure_first_copy_ns() {
   const std::lock_guard lock(mutex_);
   constexpr std::size_t kBytes = 4096;
   const auto& cuda = context_.cuda();
-  std::optional<HostBlock> host = HostBlock::allocate(context_, HostMemoryKind::kPinned, kBytes);
   lanes_->ensure(1);
+  const auto stream = (*lanes_)[0].stream.get();
+  auto host = HostBlock::allocate(context_, HostMemoryKind::kPinned, kBytes);
   double duration_ns = 0;
   context_.on_device_thread([&] {
-    cu::DevicePtr device = 0;
-    cuda.check(cuda.memAlloc(&device, kBytes));
+    const HostBlock source(std::move(host));  // so that it is freed on this thread
+    const auto destination = allocate_device_memory(cuda, kBytes);
     const auto begin_ns = now_ns();
-    const auto copied = cuda.memcpyHtoDAsync(device, host->bytes().data(), kBytes, (*lanes_)[0].stream);
-    const auto finished = cuda.streamSynchronize((*lanes_)[0].stream);
+    const auto copied = cuda.memcpyHtoDAsync(destination.get(), source.bytes().data(), kBytes, stream);
+    const auto finished = cuda.streamSynchronize(stream);
     duration_ns = static_cast<double>(now_ns() - begin_ns);
-    cuda.memFree(device);
-    host.reset();
     cuda.check(copied);
     cuda.check(finished);
   });

@@ -62,6 +62,8 @@ class Session {
  private:
   struct Arenas;
 
+  void open();
+  void free_all() noexcept;
   void release_device();
   LinkState read_link() const;
   void validate(const MeasureRequest& request, const Arenas& arenas) const;

@@ -98,6 +98,9 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
   if (!holds(arenas.device->geometry()) || (arenas.host != nullptr && !holds(arenas.host->geometry()))) {
     throw Error("NOT_RESERVED", "the memory reserved is too small for this cell");
   }
+  if (request.memory == CopyMemory::kMapped && !context_.maps_host_memory()) {
+    throw Error("NOT_RESERVED", "the device cannot map the host memory of this cell");
+  }
   if (request.memory == CopyMemory::kStaged && lanes_->rings() < request.threads()) {
     throw Error("NOT_RESERVED", "too few staging rings were reserved for this cell");
   }
@@ -114,7 +117,10 @@ std::vector<std::vector<BufferPair>> Session::buffers_for(const MeasureRequest& 
           buffer_position(geometry, request.size_bytes, (request.first_buffer + i) % request.buffers);
       BufferPair pair{};
       pair.device = arenas.device->chunk(worker, at.chunk) + at.offset;
-      if (arenas.host != nullptr) pair.host = arenas.host->chunk(worker, at.chunk).data() + at.offset;
+      if (arenas.host != nullptr) {
+        pair.host = arenas.host->chunk(worker, at.chunk).data() + at.offset;
+        pair.mapped_host = arenas.host->mapped_chunk(worker, at.chunk) + at.offset;
+      }
       if (arenas.destination != nullptr)
         pair.second_device = arenas.destination->chunk(worker, at.chunk) + at.offset;
       buffers[worker].push_back(pair);

@@ -10,16 +10,13 @@ constexpr std::uint32_t kAboveAll = 0x3FFFFFFF;
 
 StreamHold::StreamHold(DeviceContext& context) : cuda_(context.cuda()) {
   context.on_device_thread([this] {
-    void* flag = nullptr;
-    cuda_.check(cuda_.memHostAlloc(&flag, sizeof *flag_, cu::kHostAllocPortable | cu::kHostAllocDeviceMap));
-    flag_ = static_cast<std::uint32_t*>(flag);
-    cuda_.check(cuda_.memHostGetDevicePointer(&device_flag_, flag, 0));
+    auto memory =
+        allocate_pinned_memory(cuda_, sizeof *flag_, cu::kHostAllocPortable | cu::kHostAllocDeviceMap);
+    cuda_.check(cuda_.memHostGetDevicePointer(&device_flag_, memory.get(), 0));
+    flag_ = static_cast<std::uint32_t*>(memory.get());
+    memory_ = std::move(memory);
   });
   reset();
-}
-
-StreamHold::~StreamHold() {
-  cuda_.memFreeHost(flag_);
 }
 
 void StreamHold::reset() {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "driver/handles.hpp"
 #include "engine/device_context.hpp"
 
 namespace pinbench {
@@ -13,9 +14,6 @@ class StreamHold {
  public:
   // Throws the driver's error; needs cuStreamWaitValue32.
   explicit StreamHold(DeviceContext& context);
-  ~StreamHold();  // on a device thread
-  StreamHold(const StreamHold&) = delete;
-  StreamHold& operator=(const StreamHold&) = delete;
 
   // Before a measurement, when no stream waits.
   void reset();
@@ -28,6 +26,7 @@ class StreamHold {
 
  private:
   const CudaDriver& cuda_;
+  PinnedMemory memory_;
   std::uint32_t* flag_ = nullptr;
   cu::DevicePtr device_flag_ = 0;
 };

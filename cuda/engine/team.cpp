@@ -1,8 +1,21 @@
 #include "engine/team.hpp"
 
+#include <chrono>
+#include <string>
+#include <system_error>
 #include <utility>
 
+#include "driver/error.hpp"
+
 namespace pinbench {
+namespace {
+
+constexpr auto kSupervisePeriod = std::chrono::milliseconds(20);
+
+}  // namespace
+
+Team::Team(std::function<void()> on_thread_start, StartThread start_thread)
+    : on_thread_start_(std::move(on_thread_start)), start_thread_(std::move(start_thread)) {}
 
 Team::~Team() {
   {
@@ -13,41 +26,60 @@ Team::~Team() {
   for (auto& thread : threads_) thread.join();
 }
 
-void Team::run(std::size_t size, const std::function<void(std::size_t)>& job) {
-  start(size, job);
-  wait();
+void Team::run(std::size_t size, const std::function<void(std::size_t)>& job,
+               const std::function<void()>& supervise) {
+  const std::lock_guard turn(one_job_at_a_time_);
+  ensure_threads(size);
+  post(size, job);
+  // Nothing may leave this function from here on before every thread is through with `job`.
+  const auto failure_of_supervisor = wait(supervise);
+  const auto failure_of_job = std::exchange(first_error_, nullptr);
+  if (failure_of_job) std::rethrow_exception(failure_of_job);
+  if (failure_of_supervisor) std::rethrow_exception(failure_of_supervisor);
 }
 
-void Team::start(std::size_t size, const std::function<void(std::size_t)>& job) {
-  std::unique_lock turn(one_job_at_a_time_);
+void Team::ensure_threads(std::size_t size) {
+  if (threads_.size() >= size) return;
+  threads_.reserve(size);  // a thread that is running already must find its place
+  try {
+    while (threads_.size() < size) {
+      threads_.push_back(
+          start_thread_([this, index = threads_.size(), seen = generation_] { thread_main(index, seen); }));
+    }
+  } catch (const std::system_error& error) {
+    throw Error("TOO_MANY_THREADS", "the system starts no more threads after " +
+                                        std::to_string(threads_.size()) + ": " + error.code().message());
+  }
+}
+
+void Team::post(std::size_t size, const std::function<void(std::size_t)>& job) {
   {
     const std::lock_guard lock(mutex_);
-    while (threads_.size() < size)
-      threads_.emplace_back(&Team::thread_main, this, threads_.size(), generation_);
     job_ = &job;
     job_size_ = size;
     running_ = size;
-    first_error_ = nullptr;
     ++generation_;
   }
-  turn.release();  // wait() ends it
   job_posted_.notify_all();
 }
 
-bool Team::wait_for(std::chrono::milliseconds timeout) {
+// Returns what `supervise` threw.
+std::exception_ptr Team::wait(const std::function<void()>& supervise) {
+  std::exception_ptr failure;
+  const auto is_done = [this] { return running_ == 0; };
   std::unique_lock lock(mutex_);
-  return job_done_.wait_for(lock, timeout, [this] { return running_ == 0; });
-}
-
-void Team::wait() {
-  std::exception_ptr error;
-  {
-    std::unique_lock lock(mutex_);
-    job_done_.wait(lock, [this] { return running_ == 0; });
-    error = std::exchange(first_error_, nullptr);
+  while (supervise && !failure && !is_done()) {
+    lock.unlock();
+    try {
+      supervise();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    if (!failure) job_done_.wait_for(lock, kSupervisePeriod, is_done);
   }
-  one_job_at_a_time_.unlock();
-  if (error) std::rethrow_exception(error);
+  job_done_.wait(lock, is_done);
+  return failure;
 }
 
 void Team::thread_main(std::size_t index, std::size_t seen_generation) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -15,26 +14,34 @@ namespace pinbench {
 // worker's memory is touched, copied and freed by the thread that owns it.
 class Team {
  public:
-  // `on_thread_start` runs once in each thread, before its first job; if it throws, so does that job.
-  explicit Team(std::function<void()> on_thread_start) : on_thread_start_(std::move(on_thread_start)) {}
+  // Starts a thread that runs this, or throws std::system_error.
+  using StartThread = std::function<std::thread(std::function<void()>)>;
+
+  // `on_thread_start` runs once in each thread, before its first job; if it throws, so does that job. Tests
+  // replace `start_thread`.
+  explicit Team(
+      std::function<void()> on_thread_start,
+      StartThread start_thread = [](std::function<void()> body) { return std::thread(std::move(body)); });
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  // Calls job(0) … job(size - 1), each on its own thread, and waits; rethrows the first exception. Jobs that
-  // several threads ask for run one after the other.
-  void run(std::size_t size, const std::function<void(std::size_t)>& job);
-
-  // The same in two steps, for a caller that has something to do meanwhile. `job` must outlive wait(), which
-  // the same thread must call.
-  void start(std::size_t size, const std::function<void(std::size_t)>& job);
-  bool wait_for(std::chrono::milliseconds timeout);
-  void wait();
+  // Calls job(0) … job(size - 1), each on its own thread, and returns when all have ended. While they
+  // run the calling thread calls `supervise`, if there is one: at once, then every 20 ms. Rethrows the first
+  // exception of a job, else that of `supervise`, which is not called again after it threw and has to see to
+  // it that the jobs end. Jobs that several threads ask for run one after the other. Throws TOO_MANY_THREADS,
+  // and calls nothing, where the system does not start as many threads.
+  void run(std::size_t size, const std::function<void(std::size_t)>& job,
+           const std::function<void()>& supervise = nullptr);
 
  private:
+  void ensure_threads(std::size_t size);
+  void post(std::size_t size, const std::function<void(std::size_t)>& job);
+  std::exception_ptr wait(const std::function<void()>& supervise);
   void thread_main(std::size_t index, std::size_t seen_generation);
 
   const std::function<void()> on_thread_start_;
+  const StartThread start_thread_;
   std::mutex one_job_at_a_time_;
   std::mutex mutex_;
   std::condition_variable job_posted_;

@@ -10,9 +10,30 @@ namespace {
 
 // Enqueueing 128 copies takes well under a millisecond; a hold as old as this hangs.
 constexpr std::int64_t kHoldLimitNs = 2'000'000'000;
-constexpr auto kSupervisePeriod = std::chrono::milliseconds(20);
 
 }  // namespace
+
+Window enclosing_window(std::span<const Window> windows) {
+  Window whole = windows.front();
+  for (const auto& window : windows) {
+    whole.start_ns = std::min(whole.start_ns, window.start_ns);
+    whole.end_ns = std::max(whole.end_ns, window.end_ns);
+  }
+  return whole;
+}
+
+void append_sample(SampleColumns& columns, std::span<const Window> windows, bool latency,
+                   std::optional<double> released_ns) {
+  const auto append = [&](const Window& window) {
+    columns.start_ns.push_back(released_ns.value_or(window.start_ns));
+    columns.duration_ns.push_back(window.end_ns - window.start_ns);
+  };
+  if (latency) {
+    std::for_each(windows.begin(), windows.end(), append);
+  } else {
+    append(enclosing_window(windows));
+  }
+}
 
 struct TimingRun::Worker {
   std::size_t index;
@@ -46,7 +67,7 @@ void TimingRun::warm_up(const std::function<void()>& read_link) {
   link_read_.store(!read_link);
   run_workers([this](std::size_t index) { warm_up_worker(index); },
               [&] {
-                if (!read_link) return;
+                if (link_read_.load()) return;
                 while (warming_.load() < request_.threads() && !is_stopping()) std::this_thread::yield();
                 read_link();
                 link_read_.store(true);
@@ -54,15 +75,16 @@ void TimingRun::warm_up(const std::function<void()>& read_link) {
 }
 
 void TimingRun::take_samples() {
-  run_workers([this](std::size_t index) { sample_worker(index); }, [] {});
+  run_workers([this](std::size_t index) { sample_worker(index); }, [this] { watch_hold(); });
   if (hold_timed_out_) {
     throw Error("EVENT_HOLD_TIMEOUT", "the held stream's queue filled up before all copies were enqueued");
   }
 }
 
+// Whoever fails, a worker or the thread that watches over them, makes the others end.
 void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
                             const std::function<void()>& meanwhile) {
-  const std::function<void(std::size_t)> guarded = [&](std::size_t index) {
+  const auto work = [&](std::size_t index) {
     try {
       job(index);
     } catch (...) {
@@ -71,14 +93,16 @@ void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
       throw;
     }
   };
-  auto& team = context_.team();
-  team.start(request_.threads(), guarded);
-  meanwhile();
-  while (!team.wait_for(kSupervisePeriod)) {
-    if (context_.abort().is_set()) cancel();
-    watch_hold();
-  }
-  team.wait();
+  const auto supervise = [&] {
+    try {
+      if (context_.abort().is_set()) cancel();
+      meanwhile();
+    } catch (...) {
+      cancel();
+      throw;
+    }
+  };
+  context_.team().run(request_.threads(), work, supervise);
 }
 
 void TimingRun::sample_worker(std::size_t index) {
@@ -106,7 +130,7 @@ void TimingRun::cancel() {
 // measurement's reset would hold again, nor write to buffers while they are put in order. Errors here only
 // repeat the first.
 void TimingRun::drain(const Lane& lane) {
-  for (const auto stream : {lane.stream, lane.ring.upload, lane.ring.download}) {
+  for (const auto stream : {lane.stream.get(), lane.ring.upload, lane.ring.download}) {
     if (stream != nullptr) cuda_.streamSynchronize(stream);
   }
 }
@@ -154,12 +178,12 @@ bool TimingRun::take_event_window(Worker& worker, std::size_t sample, Window& wi
   const auto ticket = static_cast<std::uint32_t>(sample + 1);
   if (worker.index == 0) {
     hold_began_ns_.store(now_ns());
-    cuda_.check(cuda_.eventRecord(lane.origin, lane.stream));
+    cuda_.check(cuda_.eventRecord(lane.origin.get(), lane.stream.get()));
   }
-  hold_->hold(lane.stream, ticket);
-  cuda_.check(cuda_.eventRecord(lane.start, lane.stream));
+  hold_->hold(lane.stream.get(), ticket);
+  cuda_.check(cuda_.eventRecord(lane.start.get(), lane.stream.get()));
   issue_sample(worker);
-  cuda_.check(cuda_.eventRecord(lane.end, lane.stream));
+  cuda_.check(cuda_.eventRecord(lane.end.get(), lane.stream.get()));
   if (!barrier_.arrive_and_wait()) {
     hold_->release_all();
     return false;
@@ -169,16 +193,17 @@ bool TimingRun::take_event_window(Worker& worker, std::size_t sample, Window& wi
     hold_->release(ticket);
     hold_began_ns_.store(0);
   }
-  cuda_.check(cuda_.eventSynchronize(lane.end));
+  cuda_.check(cuda_.eventSynchronize(lane.end.get()));
   constexpr double kNsPerMs = 1e6;
   if (request_.threads() == 1) {
-    window.end_ns = kNsPerMs * static_cast<double>(cuda_.elapsed_ms(lane.start, lane.end));
+    window.end_ns = kNsPerMs * static_cast<double>(cuda_.elapsed_ms(lane.start.get(), lane.end.get()));
     return true;
   }
   // Several streams share the first one's origin as their clock.
-  cuda_.check(cuda_.eventSynchronize(first_lane.origin));
-  window.start_ns = kNsPerMs * static_cast<double>(cuda_.elapsed_ms(first_lane.origin, lane.start));
-  window.end_ns = kNsPerMs * static_cast<double>(cuda_.elapsed_ms(first_lane.origin, lane.end));
+  cuda_.check(cuda_.eventSynchronize(first_lane.origin.get()));
+  window.start_ns =
+      kNsPerMs * static_cast<double>(cuda_.elapsed_ms(first_lane.origin.get(), lane.start.get()));
+  window.end_ns = kNsPerMs * static_cast<double>(cuda_.elapsed_ms(first_lane.origin.get(), lane.end.get()));
   return true;
 }
 
@@ -204,8 +229,8 @@ void TimingRun::keep_other_direction_loaded(Worker& worker, std::size_t sample) 
       worker.transfer->finish();
       continue;
     }
-    cuda_.check(cuda_.eventRecord(worker.lane.refill[turn % 2], worker.lane.stream));
-    if (turn > 0) cuda_.check(cuda_.eventSynchronize(worker.lane.refill[(turn + 1) % 2]));
+    cuda_.check(cuda_.eventRecord(worker.lane.refill[turn % 2].get(), worker.lane.stream.get()));
+    if (turn > 0) cuda_.check(cuda_.eventSynchronize(worker.lane.refill[(turn + 1) % 2].get()));
   }
   worker.transfer->finish();
 }
@@ -221,27 +246,14 @@ std::vector<SampleColumns> TimingRun::columns() const {
   std::vector<SampleColumns> columns;
   for (std::size_t first = 0; first < request_.threads(); first += request_.workers) {
     auto& column = columns.emplace_back(SampleColumns{direction_of(first), {}, {}});
-    for (std::size_t sample = 0; sample < request_.samples; ++sample) append_sample(column, first, sample);
+    for (std::size_t sample = 0; sample < request_.samples; ++sample) {
+      std::vector<Window> windows;
+      for (std::size_t i = 0; i < request_.workers; ++i) windows.push_back(windows_[first + i][sample]);
+      append_sample(column, windows, request_.latency,
+                    request_.event_timer ? std::optional(released_ns_[sample]) : std::nullopt);
+    }
   }
   return columns;
-}
-
-// The arithmetic of contract.ts's SampleColumns: each worker alone for latency, from the first start to the
-// last end of the direction's workers for throughput.
-void TimingRun::append_sample(SampleColumns& columns, std::size_t first_worker, std::size_t sample) const {
-  double first_start_ns = windows_[first_worker][sample].start_ns;
-  double last_end_ns = windows_[first_worker][sample].end_ns;
-  for (std::size_t i = 0; i < request_.workers; ++i) {
-    const auto& window = windows_[first_worker + i][sample];
-    first_start_ns = std::min(first_start_ns, window.start_ns);
-    last_end_ns = std::max(last_end_ns, window.end_ns);
-    if (!request_.latency) continue;
-    columns.start_ns.push_back(request_.event_timer ? released_ns_[sample] : window.start_ns);
-    columns.duration_ns.push_back(window.end_ns - window.start_ns);
-  }
-  if (request_.latency) return;
-  columns.start_ns.push_back(request_.event_timer ? released_ns_[sample] : first_start_ns);
-  columns.duration_ns.push_back(last_end_ns - first_start_ns);
 }
 
 }  // namespace pinbench

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <atomic>
-#include <exception>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/lane.hpp"
@@ -10,6 +13,21 @@
 #include "engine/stream_hold.hpp"
 
 namespace pinbench {
+
+// One worker's part of one sample, in nanoseconds of one clock.
+struct Window {
+  double start_ns = 0;
+  double end_ns = 0;
+};
+
+// What workers that copied at the same time took together: from the first start to the last end.
+Window enclosing_window(std::span<const Window> windows);
+
+// Appends a sample of the workers of one direction as contract.ts's SampleColumns has it: in throughput all
+// of them together, in latency each alone. `released_ns` is the host's clock at which held streams were let
+// go, for windows that events timed on a clock of their own.
+void append_sample(SampleColumns& columns, std::span<const Window> windows, bool latency,
+                   std::optional<double> released_ns);
 
 // The timed part of a measurement: warm-up and samples of all workers, and nothing else. One object a
 // measurement, used twice: all workers run warm_up(), then all run take_samples(). Between the two the
@@ -30,11 +48,6 @@ class TimingRun {
   std::vector<SampleColumns> columns() const;
 
  private:
-  // One worker's part of one sample.
-  struct Window {
-    double start_ns = 0;
-    double end_ns = 0;
-  };
   struct Worker;
 
   void run_workers(const std::function<void(std::size_t)>& job, const std::function<void()>& meanwhile);
@@ -51,7 +64,6 @@ class TimingRun {
   bool is_stopping() const { return barrier_.is_cancelled() || context_.abort().is_set(); }
   bool is_bidirectional() const { return request_.direction == Direction::kBidirectional; }
   Direction direction_of(std::size_t worker) const;
-  void append_sample(SampleColumns& columns, std::size_t first_worker, std::size_t sample) const;
 
   DeviceContext& context_;
   const CudaDriver& cuda_;

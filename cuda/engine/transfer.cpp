@@ -1,7 +1,13 @@
 #include "engine/transfer.hpp"
 
+#include <emmintrin.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
 #include "driver/error.hpp"
-#include "engine/staged_transfer.hpp"
 
 namespace pinbench {
 namespace {
@@ -40,12 +46,10 @@ class KernelTransfer : public Transfer {
       : cuda_(cuda), stream_(stream), direction_(direction), size_bytes_(size_bytes), kernels_(kernels) {}
 
   void issue(const BufferPair& buffer) override {
-    cu::DevicePtr mapped = 0;
-    cuda_.check(cuda_.memHostGetDevicePointer(&mapped, buffer.host, 0));
     if (direction_ == Direction::kHostToDevice) {
-      kernels_.zero_copy(stream_, buffer.device, mapped, size_bytes_);
+      kernels_.zero_copy(stream_, buffer.device, buffer.mapped_host, size_bytes_);
     } else {
-      kernels_.zero_copy(stream_, mapped, buffer.device, size_bytes_);
+      kernels_.zero_copy(stream_, buffer.mapped_host, buffer.device, size_bytes_);
     }
   }
 
@@ -59,19 +63,119 @@ class KernelTransfer : public Transfer {
   const Kernels& kernels_;
 };
 
+// memcpy whose stores pass the caches by: a destination that nobody reads soon costs no read for ownership,
+// and pushes nothing else out.
+void streaming_copy(std::byte* destination, const std::byte* source, std::size_t bytes) {
+  constexpr std::size_t kAlignment = sizeof(__m128i);  // of streaming stores
+  constexpr std::size_t kStep = 64;
+  const auto misaligned = reinterpret_cast<std::uintptr_t>(destination) % kAlignment;
+  std::size_t done = misaligned == 0 ? 0 : std::min(kAlignment - misaligned, bytes);
+  std::memcpy(destination, source, done);
+  for (; done + kStep <= bytes; done += kStep) {
+    const auto* in = reinterpret_cast<const __m128i*>(source + done);
+    auto* out = reinterpret_cast<__m128i*>(destination + done);
+    const __m128i a = _mm_loadu_si128(in);
+    const __m128i b = _mm_loadu_si128(in + 1);
+    const __m128i c = _mm_loadu_si128(in + 2);
+    const __m128i d = _mm_loadu_si128(in + 3);
+    _mm_stream_si128(out, a);
+    _mm_stream_si128(out + 1, b);
+    _mm_stream_si128(out + 2, c);
+    _mm_stream_si128(out + 3, d);
+  }
+  _mm_sfence();
+  std::memcpy(destination + done, source + done, bytes - done);
+}
+
+// Staged memory: copies between pageable memory and the device through the lane's ring of pinned slots. While
+// the copy engine moves one slot, the worker fills or empties another. What a loader's pinning thread does,
+// without its allocations. The pipeline runs on from one copy to the next until finish().
+class StagedUpload : public Transfer {
+ public:
+  StagedUpload(const CudaDriver& cuda, const StagingRing& ring, std::size_t size_bytes)
+      : cuda_(cuda), ring_(ring), size_bytes_(size_bytes) {}
+
+  void issue(const BufferPair& buffer) override {
+    for (std::size_t done = 0; done < size_bytes_; done += ring_.chunk_bytes) {
+      const std::size_t bytes = std::min(ring_.chunk_bytes, size_bytes_ - done);
+      const std::size_t slot = next_++ % ring_.slots.size();
+      // An event that was never recorded counts as complete.
+      cuda_.check(cuda_.eventSynchronize(ring_.done[slot].get()));
+      std::memcpy(ring_.slots[slot], buffer.host + done, bytes);
+      cuda_.check(cuda_.memcpyHtoDAsync(buffer.device + done, ring_.slots[slot], bytes, ring_.upload));
+      cuda_.check(cuda_.eventRecord(ring_.done[slot].get(), ring_.upload));
+    }
+  }
+
+  // The stream carries other workers' slots too; this worker's last one is what it waits for.
+  void finish() override {
+    if (next_ > 0) cuda_.check(cuda_.eventSynchronize(ring_.done[(next_ - 1) % ring_.slots.size()].get()));
+  }
+
+ private:
+  const CudaDriver& cuda_;
+  const StagingRing& ring_;
+  const std::size_t size_bytes_;
+  std::size_t next_ = 0;
+};
+
+class StagedDownload : public Transfer {
+ public:
+  StagedDownload(const CudaDriver& cuda, const StagingRing& ring, std::size_t size_bytes)
+      : cuda_(cuda), ring_(ring), size_bytes_(size_bytes), pending_(ring.slots.size()) {}
+
+  void issue(const BufferPair& buffer) override {
+    for (std::size_t done = 0; done < size_bytes_; done += ring_.chunk_bytes) {
+      if (issued_ - emptied_ == pending_.size()) empty_oldest();
+      const std::size_t bytes = std::min(ring_.chunk_bytes, size_bytes_ - done);
+      const std::size_t slot = issued_++ % pending_.size();
+      cuda_.check(cuda_.memcpyDtoHAsync(ring_.slots[slot], buffer.device + done, bytes, ring_.download));
+      cuda_.check(cuda_.eventRecord(ring_.done[slot].get(), ring_.download));
+      pending_[slot] = {buffer.host + done, bytes};
+    }
+  }
+
+  void finish() override {
+    while (emptied_ < issued_) empty_oldest();
+  }
+
+ private:
+  struct Pending {
+    std::byte* destination = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  void empty_oldest() {
+    const std::size_t slot = emptied_++ % pending_.size();
+    cuda_.check(cuda_.eventSynchronize(ring_.done[slot].get()));
+    streaming_copy(pending_[slot].destination, ring_.slots[slot], pending_[slot].bytes);
+  }
+
+  const CudaDriver& cuda_;
+  const StagingRing& ring_;
+  const std::size_t size_bytes_;
+  std::vector<Pending> pending_;
+  std::size_t issued_ = 0;
+  std::size_t emptied_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,
                                         CopyMemory memory, std::size_t size_bytes, const Kernels* kernels) {
   switch (memory) {
     case CopyMemory::kStaged:
-      return make_staged_transfer(cuda, lane, direction, size_bytes);
+      if (lane.ring.slots.empty())
+        throw Error("NOT_RESERVED", "staged copies need a ring that was not reserved");
+      if (direction == Direction::kHostToDevice)
+        return std::make_unique<StagedUpload>(cuda, lane.ring, size_bytes);
+      return std::make_unique<StagedDownload>(cuda, lane.ring, size_bytes);
     case CopyMemory::kMapped:
       if (kernels == nullptr)
         throw Error("NO_KERNELS", "mapped memory is moved by a kernel, and none is loaded");
-      return std::make_unique<KernelTransfer>(cuda, lane.stream, direction, size_bytes, *kernels);
+      return std::make_unique<KernelTransfer>(cuda, lane.stream.get(), direction, size_bytes, *kernels);
     default:
-      return std::make_unique<CopyEngineTransfer>(cuda, lane.stream, direction, size_bytes);
+      return std::make_unique<CopyEngineTransfer>(cuda, lane.stream.get(), direction, size_bytes);
   }
 }
 

@@ -14,6 +14,7 @@ enum class CopyMemory { kPageable, kStaged, kPinned, kRegistered, kWriteCombined
 // The two ends of one copy. For device to device both are device addresses.
 struct BufferPair {
   std::byte* host;
+  cu::DevicePtr mapped_host;  // `host` as the device addresses it; 0 where it is not mapped
   cu::DevicePtr device;
   cu::DevicePtr second_device;
 };

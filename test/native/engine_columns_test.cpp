@@ -1,6 +1,7 @@
 // The samples that a measurement returns, by mode and direction.
 #include <algorithm>
 
+#include "engine/timing_run.hpp"
 #include "engine_session.hpp"
 
 namespace pinbench::test {
@@ -27,6 +28,37 @@ void check_column(const SampleColumns& column, Direction direction, std::size_t 
 }
 
 }  // namespace
+
+TEST_CASE("a window goes from the first worker's start to the last one's end, whichever workers these are") {
+  // The first starts second and ends first; the third starts first; the second ends last.
+  const Window windows[] = {{120, 300}, {150, 420}, {100, 350}};
+  const auto whole = enclosing_window(windows);
+  CHECK(whole.start_ns == 100);
+  CHECK(whole.end_ns == 420);
+  const Window alone[] = {{7, 9}};
+  CHECK(enclosing_window(alone).start_ns == 7);
+  CHECK(enclosing_window(alone).end_ns == 9);
+}
+
+TEST_CASE(
+    "a sample of given windows: all workers together, or each alone; held ones start when they are let go") {
+  using Values = std::vector<double>;
+  const Window windows[] = {{120, 300}, {150, 420}, {100, 350}};
+  for (const auto released_ns : {std::optional<double>(), std::optional<double>(5000)}) {
+    SampleColumns together{Direction::kHostToDevice, {}, {}};
+    append_sample(together, windows, false, released_ns);
+    CHECK(together.start_ns == Values{released_ns.value_or(100)});
+    CHECK(together.duration_ns == Values{320});
+
+    SampleColumns alone{Direction::kHostToDevice, {}, {}};
+    append_sample(alone, windows, true, released_ns);
+    CHECK(alone.start_ns == (released_ns ? Values{5000, 5000, 5000} : Values{120, 150, 100}));
+    CHECK(alone.duration_ns == Values{180, 270, 250});
+
+    append_sample(alone, std::span(windows).first(1), true, released_ns);
+    CHECK(alone.duration_ns == Values{180, 270, 250, 180});
+  }
+}
 
 TEST_CASE("throughput: a sample is all workers together, one column a direction") {
   TestSession session;

@@ -14,6 +14,7 @@ struct Case {
   Direction direction;
   bool event_timer;
   const char* call;
+  int calls_of_reserving = 0;
 };
 
 constexpr Case kCases[] = {
@@ -25,7 +26,8 @@ constexpr Case kCases[] = {
     {CopyMemory::kStaged, Direction::kHostToDevice, false, "cuMemcpyHtoDAsync_v2"},
     {CopyMemory::kStaged, Direction::kDeviceToHost, false, "cuEventSynchronize"},
     {CopyMemory::kStaged, Direction::kBidirectional, false, "cuEventRecord"},
-    {CopyMemory::kMapped, Direction::kDeviceToHost, false, "cuMemHostGetDevicePointer_v2"},
+    // A launch fills each of the device's chunks.
+    {CopyMemory::kMapped, Direction::kDeviceToHost, false, "cuLaunchKernel", 2 * kWorkers},
     {CopyMemory::kDevice, Direction::kDeviceToDevice, false, "cuMemcpyDtoDAsync_v2"},
     {CopyMemory::kPinned, Direction::kHostToDevice, true, "cuMemcpyHtoDAsync_v2"},
     {CopyMemory::kPinned, Direction::kDeviceToHost, true, "cuStreamWaitValue32_v2"},
@@ -43,6 +45,11 @@ std::string nth_call_fails(const char* call, int nth, cu::Result result) {
   return std::string(call) + "@" + std::to_string(nth) + "=" + std::to_string(result);
 }
 
+// The nth call of those that measuring makes.
+std::string nth_call_fails(const Case& of, int nth, cu::Result result) {
+  return nth_call_fails(of.call, of.calls_of_reserving + nth, result);
+}
+
 }  // namespace
 
 TEST_CASE("a call that fails in one worker of four releases the others, and the next measurement is clean") {
@@ -54,7 +61,7 @@ TEST_CASE("a call that fails in one worker of four releases the others, and the 
       CAPTURE(each.event_timer);
       CAPTURE(std::string(each.call));
       CAPTURE(nth);
-      TestSession session(with_faults(nth_call_fails(each.call, nth, cu::kErrorInvalidValue)));
+      TestSession session(with_faults(nth_call_fails(each, nth, cu::kErrorInvalidValue)));
       session.reserve(each.memory, kArena);
       const auto request = request_of(each);
       const auto error = error_of([&] { session.measure(request); });
@@ -86,7 +93,7 @@ TEST_CASE("a failure while verifying is an error, not a mismatch") {
     const auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize, kWorkers);
     const auto error = error_of([&] { session.measure(request); });
     CHECK(error.code() == "CUDA_ERROR_INVALID_VALUE");
-    CHECK(error.location().starts_with(driver->launchKernel ? "kernels.cpp:" : "checker_device.cpp:"));
+    CHECK(error.location().starts_with(driver->launchKernel ? "kernels.cpp:" : "checker.cpp:"));
     check_clean(session.measure(request), request.threads() * request.buffers * kSize);
   }
 }
@@ -95,7 +102,7 @@ TEST_CASE("after a sticky error every call fails with it, and the session can st
   for (const auto& each : kCases) {
     CAPTURE(std::string(each.call));
     CAPTURE(each.event_timer);
-    TestSession session(with_faults(nth_call_fails(each.call, 7, cu::kErrorIllegalAddress)));
+    TestSession session(with_faults(nth_call_fails(each, 7, cu::kErrorIllegalAddress)));
     session.reserve(each.memory, kArena);
     const auto request = request_of(each);
     const auto is_lost = [](const Error& error) {

@@ -82,6 +82,20 @@ TEST_CASE("a copy that was not done is found whole, for its destination was pois
   }
 }
 
+TEST_CASE("what was wrong is put right: the other direction copies from it and is clean") {
+  for (const auto& each : kCases) {
+    if (each.direction == Direction::kDeviceToDevice) continue;
+    CAPTURE(static_cast<int>(each.memory));
+    CAPTURE(std::string(each.name));
+    TestSession session(with_faults(fault("corrupt", each, 5)));
+    session.reserve(each.memory, kArena);
+    CHECK(session.measure(one_sample_of_each(each.direction, each.memory)).mismatches.size() == 1);
+    const auto back =
+        each.direction == Direction::kHostToDevice ? Direction::kDeviceToHost : Direction::kHostToDevice;
+    check_clean(session.measure(one_sample_of_each(back, each.memory)), 6 * kSize);
+  }
+}
+
 TEST_CASE("the same where device memory is compared by reading it back") {
   // Filling the six chunks takes a copy each.
   constexpr std::size_t kFills = 6;

@@ -1,5 +1,6 @@
 // Reserving the memory of a session's cells.
 #include <algorithm>
+#include <sstream>
 #include <thread>
 
 #include "engine/pattern.hpp"
@@ -18,19 +19,36 @@ TEST_CASE("every kind of host memory holds the pattern of its place when it is r
   constexpr std::uint64_t kSeed = 5;
   const ArenaGeometry geometry{{2, 1}, 96 * kKiB};
   for (const auto kind : kKinds) {
-    CAPTURE(static_cast<int>(kind));
-    std::optional<HostArena> arena(std::in_place, context, kind, geometry, kSeed);
-    CHECK(arena->kind() == kind);
-    CHECK(arena->report().bytes == 3 * 96 * kKiB);
-    for (const auto& range : whole_arena(geometry)) {
-      const auto bytes = arena->bytes(range);
-      const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-      // Pageable memory is aligned as malloc does it.
-      CHECK(address % (kind == HostMemoryKind::kPageable ? 16 : 4096) == 0);
-      CHECK(verify_pattern(bytes, pattern_base(kSeed, range.worker, range.chunk)).mismatchedWords == 0);
+    for (const bool any_thread_touches : {false, true}) {
+      CAPTURE(static_cast<int>(kind));
+      CAPTURE(any_thread_touches);
+      std::optional<HostArena> arena(std::in_place, context, kind, geometry, kSeed, any_thread_touches);
+      CHECK(arena->kind() == kind);
+      CHECK(arena->report().bytes == 3 * 96 * kKiB);
+      for (const auto& range : whole_arena(geometry)) {
+        const auto bytes = arena->bytes(range);
+        const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+        // Pageable memory is aligned as malloc does it.
+        CHECK(address % (kind == HostMemoryKind::kPageable ? 16 : 4096) == 0);
+        CHECK(verify_pattern(bytes, pattern_base(kSeed, range.worker, range.chunk)).mismatchedWords == 0);
+      }
+      context.on_device_thread([&] { arena.reset(); });
     }
-    context.on_device_thread([&] { arena.reset(); });
   }
+}
+
+TEST_CASE("who touches memory first makes no difference where all of it comes from one node") {
+  const auto allows_one = [](const char* status) {
+    std::istringstream stream(status);
+    return allows_one_memory_node(stream);
+  };
+  CHECK(allows_one("Name:\tnode\nMems_allowed:\t00000001\nMems_allowed_list:\t0\nThreads:\t7\n"));
+  CHECK(allows_one("Mems_allowed_list:\t11"));
+  CHECK_FALSE(allows_one("Mems_allowed_list:\t0-1\n"));
+  CHECK_FALSE(allows_one("Mems_allowed_list:\t0,2\n"));
+  CHECK_FALSE(allows_one("Mems_allowed_list:\n"));
+  CHECK_FALSE(allows_one("Name:\tnode\nMems_allowed:\t00000001\n"));
+  CHECK_FALSE(allows_one(""));
 }
 
 TEST_CASE("the coverage by huge pages is reported where the system decides on it") {

@@ -2,9 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <stdexcept>
+#include <system_error>
 
+#include "driver/error.hpp"
 #include "engine/team.hpp"
 
 namespace pinbench::test {
@@ -80,14 +83,96 @@ TEST_CASE("a thread that cannot be prepared fails the job, and is tried again in
 TEST_CASE("a job can be watched while it runs") {
   Team team([] {});
   std::atomic<bool> may_end{false};
-  const std::function<void(std::size_t)> job = [&may_end](std::size_t) {
+  std::atomic<int> ended{0};
+  const auto job = [&](std::size_t) {
     while (!may_end) std::this_thread::yield();
+    ended.fetch_add(1);
   };
-  team.start(2, job);
-  CHECK_FALSE(team.wait_for(std::chrono::milliseconds(1)));
-  may_end = true;
-  while (!team.wait_for(std::chrono::milliseconds(10))) continue;
-  CHECK_NOTHROW(team.wait());
+  int looks = 0;
+  const auto caller = std::this_thread::get_id();
+  const auto begin = std::chrono::steady_clock::now();
+  team.run(2, job, [&] {
+    CHECK(std::this_thread::get_id() == caller);
+    CHECK(ended == 0);
+    may_end = ++looks == 3;
+  });
+  CHECK(looks == 3);
+  CHECK(ended == 2);
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(40));
+}
+
+TEST_CASE("whoever watches and fails is waited with until all jobs have ended, and asked no more") {
+  Team team([] {});
+  std::atomic<bool> may_end{false};
+  std::atomic<int> ended{0};
+  int looks = 0;
+  const auto run = [&] {
+    team.run(
+        3,
+        [&](std::size_t) {
+          while (!may_end) std::this_thread::yield();
+          // Longer than between two looks.
+          std::this_thread::sleep_for(std::chrono::milliseconds(50));
+          ended.fetch_add(1);
+        },
+        [&] {
+          ++looks;
+          may_end = true;
+          throw std::runtime_error("cannot look");
+        });
+  };
+  CHECK_THROWS_WITH(run(), "cannot look");
+  CHECK(ended == 3);
+  CHECK(looks == 1);
+  CHECK_NOTHROW(ids_of_run(team, 3));
+}
+
+TEST_CASE("the error of a job comes before that of whoever watches") {
+  Team team([] {});
+  std::atomic<bool> may_end{false};
+  const auto run = [&] {
+    team.run(
+        1,
+        [&](std::size_t) {
+          while (!may_end) std::this_thread::yield();
+          throw std::runtime_error("the job's");
+        },
+        [&] {
+          may_end = true;
+          throw std::runtime_error("the watcher's");
+        });
+  };
+  CHECK_THROWS_WITH(run(), "the job's");
+}
+
+TEST_CASE(
+    "threads that the system does not start are an error of its own; the team goes on with those it has") {
+  std::size_t limit = 2;
+  std::size_t started = 0;
+  Team team([] {},
+            [&](std::function<void()> body) {
+              if (started == limit) throw std::system_error(EAGAIN, std::generic_category());
+              ++started;
+              return std::thread(std::move(body));
+            });
+  std::atomic<int> calls{0};
+  const auto run = [&](std::size_t size) { team.run(size, [&](std::size_t) { calls.fetch_add(1); }); };
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    try {
+      run(4);
+      FAIL("no error was thrown");
+    } catch (const Error& error) {
+      CHECK(error.code() == "TOO_MANY_THREADS");
+      CHECK(std::string(error.what()).find("after 2: ") != std::string::npos);
+    }
+    CHECK(calls == 0);
+  }
+  CHECK_NOTHROW(run(2));
+  CHECK(calls == 2);
+  limit = 4;
+  CHECK_NOTHROW(run(4));
+  CHECK(calls == 6);
+  CHECK(started == 4);
 }
 
 TEST_CASE("jobs of several callers run one after the other") {

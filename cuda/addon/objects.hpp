@@ -1,0 +1,22 @@
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+
+#include "engine/session.hpp"
+
+// The JavaScript faces of the engine's objects, as src/native/contract.ts has them.
+namespace pinbench::addon {
+
+// openDriver of NativeAddon.
+Napi::Value open_driver(const Napi::CallbackInfo& info);
+
+// NativeSession. The session lives until close() or until nothing refers to the object.
+Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session);
+
+// NativeLoader. It keeps its session.
+Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,
+                                std::shared_ptr<Loader> loader);
+
+}  // namespace pinbench::addon

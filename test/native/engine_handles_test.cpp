@@ -1,0 +1,110 @@
+// What the driver gives out is given back once, by whoever owns it last.
+#include <utility>
+
+#include "driver/handles.hpp"
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+// What has been given back, in order; entry points are plain functions, and so have no place of their own.
+std::vector<cu::DevicePtr> freed;
+
+cu::Result note_free(cu::DevicePtr address) {
+  freed.push_back(address);
+  return cu::kErrorInvalidContext;  // as every call after a sticky error: nobody is to notice
+}
+
+std::shared_ptr<CudaDriver> driver_that_notes_frees() {
+  freed.clear();
+  auto driver = emulated_driver();
+  driver->memFree.function = note_free;
+  return driver;
+}
+
+using Freed = std::vector<cu::DevicePtr>;
+
+}  // namespace
+
+TEST_CASE("an owner gives back what it has, and an empty one nothing") {
+  const auto driver = driver_that_notes_frees();
+  {
+    const DeviceMemory empty;
+    CHECK_FALSE(empty);
+    CHECK(empty.get() == 0);
+    const DeviceMemory memory(*driver, 7);
+    CHECK(memory);
+    CHECK(memory.get() == 7);
+  }
+  CHECK(freed == Freed{7});
+}
+
+TEST_CASE("what has been moved is given back by its new owner alone") {
+  const auto driver = driver_that_notes_frees();
+  {
+    DeviceMemory first(*driver, 1);
+    DeviceMemory second(std::move(first));
+    CHECK_FALSE(first);
+    CHECK(first.get() == 0);
+    CHECK(second.get() == 1);
+
+    DeviceMemory third(*driver, 3);
+    third = std::move(second);
+    CHECK(freed == Freed{3});
+    CHECK_FALSE(second);
+    CHECK(third.get() == 1);
+  }
+  CHECK(freed == Freed{3, 1});
+}
+
+TEST_CASE("an owner moved to itself keeps what it has") {
+  const auto driver = driver_that_notes_frees();
+  {
+    DeviceMemory memory(*driver, 5);
+    auto& same = memory;
+    memory = std::move(same);
+    CHECK(memory.get() == 5);
+    CHECK(freed.empty());
+  }
+  CHECK(freed == Freed{5});
+}
+
+TEST_CASE("a failure on the way out does not hide the error that is under way") {
+  const auto driver = driver_that_notes_frees();
+  const auto error = error_of([&] {
+    const DeviceMemory memory(*driver, 9);
+    throw Error("THE_CAUSE", "what went wrong");
+  });
+  CHECK(error.code() == "THE_CAUSE");
+  CHECK(freed == Freed{9});
+}
+
+TEST_CASE("what cannot be had is the driver's error, at the place that asked for it") {
+  DeviceContext context(emulated_driver(with_faults("cuStreamCreate@1=2,cuEventCreate@1=2")), 0, {});
+  const auto call_that_fails = [&](const auto& create) {
+    const auto error = error_of([&] { context.on_device_thread([&] { create(); }); });
+    CHECK(error.code() == "CUDA_ERROR_OUT_OF_MEMORY");
+    CHECK(error.location().starts_with("engine_handles_test.cpp:"));
+    return error.call();
+  };
+  CHECK(call_that_fails([&] { create_stream(context.cuda()); }) == "cuStreamCreate");
+  CHECK(call_that_fails([&] { create_event(context.cuda(), cu::kEventDefault); }) == "cuEventCreate");
+}
+
+TEST_CASE("a block of host memory that has been moved from is empty") {
+  DeviceContext context(emulated_driver(), 0, session_options().placement);
+  for (const auto kind : {HostMemoryKind::kPageable, HostMemoryKind::kPinned, HostMemoryKind::kRegistered,
+                          HostMemoryKind::kWriteCombined}) {
+    std::optional<HostBlock> first = HostBlock::allocate(context, kind, 4 * kKiB);
+    std::optional<HostBlock> second(std::move(*first));
+    CHECK(first->bytes().empty());
+    CHECK(second->bytes().size() == 4 * kKiB);
+    context.on_device_thread([&] {
+      first.reset();
+      second->bytes()[0] = std::byte{1};
+      second.reset();
+    });
+  }
+}
+
+}  // namespace pinbench::test
