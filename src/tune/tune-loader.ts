@@ -11,6 +11,7 @@ import { droppedBatches } from "./steady-state.js";
 import { usualStopping } from "./stopping.js";
 import { Trials, type TriedSetting } from "./trials.js";
 
+/** What to search for and within which limits, and what the document says of who asked. Times in nanoseconds. */
 export interface TuneRequest {
   limits: MachineLimits;
   /** Most workers of a setting; null for as many as there are CPUs for each rank. */
@@ -28,13 +29,13 @@ export interface TuneRequest {
   startedMs: number;
 }
 
-/** A trial may take this much of the budget, however slow the loader. */
+/** A trial may take this share of the budget, however slow the loader. */
 const trialShare = 0.25;
-/** With so much of it spent, the search does not begin to look again at what it has found. */
+/** With this share of it spent, the search does not look again at what it has found. */
 const confirmShare = 0.2;
 /** A grid takes as long as it takes, within reason: each setting as long as a search could need. */
 const gridBudgetFactor = 10;
-/** What Node's timers hold; a longer one would ring at once. */
+/** The most that Node's timers hold: a longer one would ring at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**

@@ -52,7 +52,10 @@ interface OpenedInPython {
 
 const opened = new Map<string, OpenedInPython[]>();
 
-/** What comes of opening these one after the other in one process, as importing torch takes a second; once for all tests. */
+/**
+ * What comes of opening these one after the other in one process, as importing torch takes a second; once for all
+ * tests.
+ */
 export function openedInOneProcess(all: readonly TorchProbeOptions[]): OpenedInPython[] {
   const input = JSON.stringify(all);
   const before = opened.get(input);
