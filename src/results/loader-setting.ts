@@ -1,6 +1,6 @@
 import type { LoaderSetting } from "./tuning.js";
 
-/** DataLoader's own prefetch_factor. */
+/** The prefetch_factor that a DataLoader with workers has where none is given. */
 export const defaultPrefetchFactor = 2;
 
 /** A setting in words: "8 workers, not pinned", "1 worker, pinned, prefetch 4". */
@@ -26,14 +26,14 @@ export const torchDefault: LoaderSetting = {
   nonBlocking: false,
 };
 
-/** Batches that may be ready or in the making at once; one with 0 workers. */
+/** Batches that the loader may have ready or in the making at any time; 1 with 0 workers. */
 export function batchesInFlight({ numWorkers, prefetchFactor }: LoaderSetting): number {
   return numWorkers === 0 ? 1 : numWorkers * (prefetchFactor ?? defaultPrefetchFactor);
 }
 
 /**
- * What a trial of so many workers looks like: workers that stay from one epoch to the next, and copies of pinned
- * batches that nobody waits for, as both cost nothing.
+ * The setting under which so many workers are tried: they persist from one epoch to the next, and the copies of pinned
+ * batches are not waited for, since neither costs anything.
  */
 export function usualSetting(
   numWorkers: number,

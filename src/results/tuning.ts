@@ -11,6 +11,7 @@ const nanoseconds = z.number().nonnegative();
 /** What measures: the user's Dataset in their own Python, or the engine's model of a loader. */
 export const probeKinds = ["torch", "native"] as const;
 
+/** "adaptive": the search; "grid": the grid of `--exhaustive`. */
 export const searchKinds = ["adaptive", "grid"] as const;
 
 /** "budget": the time was up before the search was done; "failed": it could not go on, or had nothing to show. */
@@ -40,7 +41,6 @@ export type Fault = (typeof faults)[number];
  */
 export const loaderLimits = ["step", "link", "workers", "process", "hand-over", "unknown"] as const;
 
-/** The keyword arguments of a DataLoader that pinbench chooses, and how its batches are copied. */
 const settingSchema = z.object({
   numWorkers: count,
   pinMemory: z.boolean(),
@@ -74,7 +74,10 @@ const failureSchema = z.object({
 });
 
 const trialSchema = z.object({
-  /** When each batch had arrived on the device (in host memory where there is none), ascending, from the loader's start. */
+  /**
+   * When each batch had arrived on the device (in host memory where there is none), ascending, from the loader's
+   * start.
+   */
   arrivalsNs: z.array(nanoseconds),
   /** Of these, the first ones that the rate leaves out. */
   droppedBatches: count,
@@ -105,7 +108,6 @@ const recommendationSchema = z.object({
   pinning: z.object({ numWorkers: count, savedNsPerBatch: z.number() }).nullable(),
 });
 
-/** What a probe knows of the data and the device as soon as it is ready. */
 const probeSchema = z.object({
   kind: z.enum(probeKinds),
   /** "train_data.py:make_dataset" or "samples of 602112 B, 500 us each". */

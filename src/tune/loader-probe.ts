@@ -48,5 +48,8 @@ export interface ProbeFacts extends ProbeRecord {
   filesInUse: number | null;
 }
 
-/** The training step beside the loader: of so long, or "auto" for about as much computing as ResNet-50 does for a batch. */
+/**
+ * The training step beside the loader: of so long, or "auto" for about as much computing as ResNet-50 does for a
+ * batch.
+ */
 export type TrainingStep = { durationNs: number } | "auto";

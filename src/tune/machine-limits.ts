@@ -35,7 +35,7 @@ export function cpusPerRank({ usableCpus, ranks }: MachineLimits): number {
   return Math.max(1, Math.floor(usableCpus / ranks));
 }
 
-/** What a setting takes of the machine, as far as it is known. */
+/** What a setting takes of the machine, as far as that is known before it is tried. */
 export interface SettingNeed {
   sharedMemoryBytes: number;
   memoryBytes: number;
@@ -48,7 +48,10 @@ const filesPerWorker = 8;
 /** A batch that is taken is given back only after the next one has come: two more than are in flight. */
 const batchesBeyondFlight = 2;
 
-/** `workerPrivateBytes` is what a worker was seen to hold for itself in an earlier trial; 0 before there was one. */
+/**
+ * What a setting will take; `workerPrivateBytes` is the private memory of a worker in earlier trials, 0 before there
+ * was one.
+ */
 export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerPrivateBytes: number): SettingNeed {
   const { numWorkers, pinMemory } = setting;
   const batches = batchesInFlight(setting) + batchesBeyondFlight;

@@ -17,6 +17,7 @@ export interface Knowledge {
   tolerance: number;
 }
 
+/** A setting that may be tried next, with DataLoader's own prefetch_factor. */
 export interface Candidate {
   workers: number;
   pinMemory: boolean;
@@ -41,7 +42,7 @@ export function nextSetting(knowledge: Knowledge): Candidate | null {
   );
 }
 
-/** With more CPUs than half as many again, the first trial with workers has this many. */
+/** Workers of the first trial that has some, on a machine that allows more than half as many again. */
 const firstWorkers = 16;
 
 /** As many as may be; where a training step is the ceiling, those that make batches as fast as it takes them. */
@@ -57,7 +58,9 @@ function firstOf({ workers, ceiling, makeNsPerBatch }: Knowledge): Candidate | n
 /** Counts that differ by less, relatively, are not worth a trial: for more speed, and for fewer workers. */
 const resolution = { faster: 0.25, cheaper: 0.15 };
 
-/** The setting with the most to hope for, if that is more than `rate`; its gap is halved, as its bound is but a bound. */
+/**
+ * The setting with the most to hope for, if that is more than `rate`; its gap is halved, as its bound is but a bound.
+ */
 function mightBeFaster(knowledge: Knowledge, rate: number): Candidate | null {
   let hope: (Candidate & { bound: number }) | null = null;
   for (const pinMemory of branches(knowledge)) {

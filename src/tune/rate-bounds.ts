@@ -1,6 +1,6 @@
 import type { Score } from "./score.js";
 
-/** Settings that differ in their workers alone: the curve of rate over workers, as far as it was measured. */
+/** What so many workers brought: a point of a curve. */
 export interface Point {
   workers: number;
   score: Score;
@@ -8,20 +8,21 @@ export interface Point {
   waitingShare: number | null;
 }
 
+/** Rate over workers, as far as it was measured, of settings that differ in nothing else. */
 export type Curve = readonly Point[];
 
-/** Nothing comes of no workers: it closes the curve on the left. (A loader of 0 workers is another thing.) */
+/** The left end of every curve. (With num_workers=0 the training process makes the batches: that is no point of it.) */
 const origin: Point = {
   workers: 0,
   score: { batchesPerSecond: 0, low: 0, high: 0, isSettled: true },
   waitingShare: null,
 };
 
-/** A worker may be so much faster than the training process, which made the batches for `makeNsPerBatch`. */
+/** By this factor a worker may be faster than the training process was when it made the batches for `makeNsPerBatch`. */
 const supplySlack = 1.15;
-/** Workers that bring so much of what they can make are what limits the loader. */
+/** Workers that bring this share of what they can make, or more, are what limits the loader. */
 const busyShare = 0.7;
-/** A loop that waits no more than this is the limit itself. */
+/** A training loop that waits for no more than this share of its time is the limit itself. */
 const hardlyWaiting = 0.05;
 
 /**
@@ -61,14 +62,14 @@ export function upperBound(curve: Curve, workers: number, makeNsPerBatch: number
   return bound;
 }
 
-/** The line from `far` through `near`, at `workers`. */
+/** Batches a second at `workers` on the line from `far` through `near`. */
 function continued(far: Point, near: Point, workers: number): number {
   const rate = near.score.batchesPerSecond;
   const slope = (rate - far.score.batchesPerSecond) / (near.workers - far.workers);
   return rate + slope * (workers - near.workers);
 }
 
-/** What the curve has between its points, by straight lines; null beyond the last of them. */
+/** Batches a second on the straight lines between the curve's points; null beyond the last of them. */
 export function interpolated(curve: Curve, workers: number): number | null {
   const points = [origin, ...[...curve].sort((a, b) => a.workers - b.workers)];
   const right = points.findIndex((point) => point.workers >= workers);

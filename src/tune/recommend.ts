@@ -19,7 +19,7 @@ export function recommend(trials: Trials, tolerance: number): Recommendation | n
   };
 }
 
-/** JSON has no infinity: an open end of an interval is null. */
+/** The score as the document has it: an open end of its interval is null, as JSON has no infinity. */
 export function toDocument({ batchesPerSecond, low, high, isSettled }: Score): TuningScore {
   const end = (value: number) => (Number.isFinite(value) && value > 0 ? value : null);
   return { batchesPerSecond, low: end(low), high: end(high), isSettled };
@@ -31,7 +31,7 @@ const hiddenShare = 0.95;
 const fullLinkShare = 0.8;
 /** Workers that bring so much of what they could make are at work all the time. */
 const busyShare = 0.7;
-/** Half of the time that the data take: what the training process does most. */
+/** Making batches is the limit where it takes this share of the time that the data take, or more. */
 const mostOfTheTime = 0.5;
 
 function limitOf(trials: Trials, workers: number, score: Score, facts: ProbeFacts): Recommendation["limit"] {
@@ -72,7 +72,7 @@ function pinningAt(tried: readonly TriedSetting[], workers: number): Recommendat
   return pairs.sort((a, b) => distance(a) - distance(b))[0] ?? null;
 }
 
-/** Bytes that arrive in a second, in GB/s. */
+/** GB/s (1e9 bytes) that arrive from the loader. */
 export function loaderGBps(score: Score, batchBytes: number): number {
   return (score.batchesPerSecond * batchBytes) / 1e9;
 }

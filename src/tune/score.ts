@@ -2,7 +2,10 @@ import { batchesInFlight } from "../results/loader-setting.js";
 import type { LoaderSetting } from "../results/tuning.js";
 import { droppedBatches, type SteadyState, steadyState } from "./steady-state.js";
 
-/** What settings are compared by: batches a second, with its interval. */
+/**
+ * What settings are compared by: batches a second with the 95 % interval, whose `high` is infinite where it is not
+ * known.
+ */
 export interface Score {
   batchesPerSecond: number;
   low: number;
@@ -14,7 +17,8 @@ export interface Score {
 /**
  * The score of a setting: its steady state, or with `epochBatches` the rate over an epoch of so many batches from the
  * loader's start, which counts the workers' start-up. The part of the epoch that was not waited for is added at the
- * steady rate. A trial that has `ended` before its steady state has a rough score. Null where there is too little to say.
+ * steady rate. A trial that has `ended` before its steady state has a rough score. Null where there is too little to
+ * say.
  */
 export function scoreOf(
   arrivalsNs: readonly number[],
@@ -66,13 +70,13 @@ function wholeEpoch(durationNs: number, batches: number, steady: SteadyState | n
   return { batchesPerSecond, low: steady.low * scale, high: steady.high * scale, isSettled: true };
 }
 
-/** A setting and all that is known of its rate. */
+/** A setting with the score of its trials. */
 export interface Measured {
   setting: LoaderSetting;
   score: Score;
 }
 
-/** The one with the highest rate; null of none. */
+/** The one with the highest rate; null where nothing was measured. */
 export function fastest<M extends Measured>(measured: readonly M[]): M | null {
   return measured.reduce<M | null>(
     (best, one) => (best === null || one.score.batchesPerSecond > best.score.batchesPerSecond ? one : best),

@@ -4,6 +4,7 @@ import { nextSetting } from "./next-setting.js";
 import { cheapestWithin, fastest, type Measured } from "./score.js";
 import type { Trials, TriedSetting } from "./trials.js";
 
+/** When a search has found enough, or has to end. */
 export interface SearchOptions {
   /** Relative difference in rate that is not worth a worker. */
   tolerance: number;
@@ -76,7 +77,7 @@ function noBetter(
   return counts.filter((count) => count === workers || (count > (most + workers) / 2 && count > most));
 }
 
-/** Every count that may be tried, from 1. */
+/** Every count of workers that may be tried, ascending from 1. */
 export function workerCounts({ options }: Trials): number[] {
   return Array.from({ length: options.maxWorkers }, (_, index) => index + 1);
 }
@@ -125,7 +126,7 @@ function waitsForIdleWorkers(trials: Trials, { setting, score }: Measured): bool
 
 /** Settings that are looked at again together. */
 const mostContenders = 3;
-/** How often, if there is time. */
+/** How often they are looked at again, if there is time. */
 const mostTurns = 3;
 
 /**
@@ -141,7 +142,7 @@ async function confirm(trials: Trials, options: SearchOptions, isOver: () => boo
   }
 }
 
-/** Of the workers of the chosen setting: a saving that is worth a second look at a setting that nearly does. */
+/** A setting that has this share of the chosen one's workers, or less, is worth a second look where it nearly does. */
 const muchCheaper = 0.75;
 
 /** The settings between which the choice is not certain yet, the fastest first; none where it is. */
@@ -166,10 +167,10 @@ export function inDoubt(measured: readonly Measured[], tolerance: number): Loade
 /** Counts of workers on a grid, none among them; each is tried pinned and not: 28 settings. */
 const gridCounts = 14;
 
-/** A grid is to show the slow settings as well. */
+/** No trial of a grid ends early because it is slow: a grid is to show slow settings as well. */
 const neverRuledOut = 1;
 
-/** The grid that a search saves: `pinbench tune --exhaustive` checks the search with it. */
+/** Tries the grid of settings that a search spares: `pinbench tune --exhaustive`, to check the search with. */
 export async function measureGrid(
   trials: Trials,
   { isTimeUp }: Pick<SearchOptions, "isTimeUp">,

@@ -26,10 +26,10 @@ export function droppedBatches(setting: LoaderSetting): number {
 const blocks = { least: 5, most: 16 };
 
 /**
- * The rate after the first `dropped` batches (at least 1), by the method of batch means (Law, "Simulation Modeling and Analysis", section
- * 9.5.3): single gaps depend on each other, since workers deliver in bursts, but the means of long blocks of them
- * hardly do. There are as many blocks as each has batches. A rhythm that is longer than a block widens the interval, so
- * that measuring goes on. Null until a batch has been timed.
+ * The rate after the first `dropped` batches (at least 1), by the method of batch means (Law, "Simulation Modeling
+ * and Analysis", section 9.5.3): single gaps depend on each other, since workers deliver in bursts, but the means of
+ * long blocks of them hardly do. There are as many blocks as each has batches. A rhythm that is longer than a block
+ * widens the interval, so that measuring goes on. Null until a batch has been timed.
  */
 export function steadyState(arrivalsNs: readonly number[], dropped: number): SteadyState | null {
   const batches = arrivalsNs.length - dropped;

@@ -2,7 +2,7 @@ import type { LoaderSetting } from "../results/tuning.js";
 import { type Score, scoreOf } from "./score.js";
 import { droppedBatches, steadyState } from "./steady-state.js";
 
-/** When a trial has told enough. Times are of the loader's clock. */
+/** When a trial has run for long enough. Times count from the moment the loader was started. */
 export interface StoppingRule {
   /** Relative half width of the interval that is aimed at. */
   precision: number;
@@ -11,11 +11,13 @@ export interface StoppingRule {
   mostTimedNs: number;
   /** The most time that a trial takes in all, however slow the loader. */
   mostNs: number;
-  /** Settings whose whole interval lies so far below the best one's are given up. */
+  /** A trial ends early where its whole interval lies below the best one's by more than this share. */
   tolerance: number;
+  /** Ends with the epoch of so many batches; null where the steady state is wanted. */
   epochBatches: number | null;
 }
 
+/** The rule of a search, but for what depends on the request. */
 export const usualStopping = {
   precision: 0.03,
   leastTimedNs: 0.3e9,
@@ -26,7 +28,7 @@ export const usualStopping = {
 /** A shorter look is not trusted to rule a setting out. */
 const leastRuledOutNs = 0.15e9;
 
-/** The `enough` of a trial's control. `best` is the best score until now. */
+/** The `enough` of a TrialControl for this setting; `best` is the best score of the trials before it. */
 export function enoughFor(
   setting: LoaderSetting,
   rule: StoppingRule,
@@ -46,7 +48,7 @@ export function enoughFor(
   };
 }
 
-/** Even at its highest it lies outside of the tolerance. */
+/** Whether even the upper end of the interval lies below the best one's by more than the tolerance. */
 export function cannotWin(score: Score, best: Score | null, tolerance: number): boolean {
   return best !== null && score.high < (1 - tolerance) * best.low;
 }

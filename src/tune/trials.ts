@@ -5,7 +5,7 @@ import { type MachineLimits, misfit } from "./machine-limits.js";
 import { fastest, type Measured, type Score, scoreOf } from "./score.js";
 import { enoughFor, type StoppingRule } from "./stopping.js";
 
-/** A setting that was tried, as often as it was. */
+/** A setting that was tried, with all of its trials. */
 export interface TriedSetting {
   setting: LoaderSetting;
   trials: Trial[];
@@ -13,6 +13,7 @@ export interface TriedSetting {
   score: Score | null;
 }
 
+/** What all trials of a search have in common. */
 export interface TrialsOptions {
   limits: MachineLimits;
   /** Most workers of a setting: the CPUs of each rank, or what the user allows. */
@@ -105,7 +106,7 @@ export class Trials {
   }
 }
 
-/** However fast it was until then, a setting that failed is not to be recommended. Data that end are no fault of it. */
+/** Whether a setting cannot be recommended, however fast it was until it failed. Data that end are no fault of it. */
 function isBroken({ failure }: Trial): boolean {
   return failure !== null && failure.fault !== "data-ended";
 }

@@ -20,13 +20,13 @@ export interface TuneRequest
   limits: MachineLimits;
 }
 
-/** A trial may take this much of the budget, however slow the loader. */
+/** A trial may take this share of the budget, however slow the loader. */
 const trialShare = 0.25;
-/** With so much of it spent, the search does not begin to look again at what it has found. */
+/** With this share of it spent, the search does not look again at what it has found. */
 const confirmShare = 0.2;
 /** A grid takes as long as it takes, within reason: each setting as long as a search could need. */
 const gridBudgetFactor = 10;
-/** What Node's timers hold; a longer one would ring at once. */
+/** The most that Node's timers hold: a longer one would ring at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**

@@ -5,7 +5,10 @@ import type { TuningFormat } from "./tuning-format-names.js";
 import { tuningReasons } from "./tuning-reasons.js";
 import { tuningTable } from "./tuning-table.js";
 
-/** The whole text of a report. Only the table has colours: those of the chalk instance. */
+/**
+ * The document in a format, as the whole text that is printed. Only the table has colours: those of the chalk
+ * instance.
+ */
 export function renderTuning(tuning: Tuning, format: TuningFormat, chalk: ChalkInstance): string {
   switch (format) {
     case "table":

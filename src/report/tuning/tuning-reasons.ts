@@ -10,7 +10,7 @@ export function tuningReasons(tuning: Tuning): string[] {
   return [gain(tuning, recommendation), limit(tuning, recommendation)];
 }
 
-/** What it brings, against what the user has now. */
+/** What the recommended setting brings, against what the user has now. */
 function gain({ probe, startingScore, method }: Tuning, { setting, score }: Recommendation): string {
   const rate = formatRate(score.batchesPerSecond);
   const own = probe.startingPoint;
@@ -63,7 +63,7 @@ function besideStep(stepNs: number | null, batchesPerSecond: number): string {
     : `the data add ${formatMs(addedNs / 1e6)} to ${step}`;
 }
 
-/** What is the limit but for the step. */
+/** What keeps the loader from being faster, where that is not the step. */
 function culprit(tuning: Tuning, { limit, setting, score }: Recommendation): string {
   const { numWorkers } = setting;
   /** ", and more of them bring less"; empty where no such number of workers was measured. */
@@ -122,6 +122,7 @@ function pinning({ probe, method }: Tuning, { pinning, score, limit, setting }: 
   return `; with ${counted(numWorkers, "worker")} pin_memory ${verb} ${formatMs(savedMs)} a batch (${whole})${verdict}`;
 }
 
+/** Batches a second with three digits or so, rounded down. */
 export function formatRate(batchesPerSecond: number): string {
   return roundDown(batchesPerSecond, batchesPerSecond >= 100 ? 0 : batchesPerSecond >= 10 ? 1 : 2);
 }

@@ -7,6 +7,7 @@ import { formatDuration, formatSizeRounded } from "../../settings/units.js";
 import type { ProbeFacts, TrainingStep } from "../loader-probe.js";
 import type { DataFolder } from "./data-folder.js";
 
+/** What a model of a loader does, and where. */
 export interface ModelProbeOptions {
   driver: NativeDriver;
   /** The device that batches are copied to. */
@@ -33,12 +34,12 @@ export interface ModelProbeOptions {
  */
 const resnet50MultiplyAddsPerByte = 10_000;
 
-/** What the step is in a loader. */
+/** The step as the engine takes it; null without one. */
 export function loaderStep(step: ModelProbeOptions["step"]): LoaderStep | null {
   return step === "auto" ? { multiplyAddsPerByte: resnet50MultiplyAddsPerByte } : step;
 }
 
-/** A trial's loader; `step` is what is left of it where there are no kernels. */
+/** The engine's loader for a trial of `setting`; `step` is null where the build has no kernels for it. */
 export function loaderOptions(
   options: ModelProbeOptions,
   step: LoaderStep | null,
@@ -57,7 +58,7 @@ export function loaderOptions(
   };
 }
 
-/** What the probe knows of itself as soon as it is open; `notes` are those that opening gave rise to. */
+/** The facts of a probe that has just opened; `notes` are what was noticed in opening it. */
 export function describeProbe(
   options: ModelProbeOptions,
   { stepNs, link, notes }: { stepNs: number | null; link: ProbeRecord["link"]; notes: string[] },

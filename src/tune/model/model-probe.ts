@@ -5,7 +5,7 @@ import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
 import { describeProbe, loaderOptions, loaderStep, type ModelProbeOptions } from "./model-options.js";
-import { close, runTrial } from "./model-trial.js";
+import { closeLoader, runModelTrial } from "./model-trial.js";
 
 /**
  * Opens the engine's model of a loader. Rejects with a PinbenchError where the device cannot be opened, or does not do
@@ -39,7 +39,7 @@ class ModelProbe implements Probe {
   readonly #options: ModelProbeOptions;
   readonly #step: LoaderStep | null;
   readonly #end: () => Promise<void>;
-  /** A loader did not end: its threads may stay for good, and so may the session. */
+  /** A loader could not be closed: its threads may run for ever, and the session has to stay open for them. */
   #isStuck = false;
 
   constructor(
@@ -67,7 +67,7 @@ class ModelProbe implements Probe {
     const options = loaderOptions(this.#options, this.#step, setting);
     const enough = (arrivalsNs: readonly number[]) => control.enough(arrivalsNs);
     const { timeoutNs } = control;
-    const { trial, isUsable } = await runTrial(this.#session, options, setting, {
+    const { trial, isUsable } = await runModelTrial(this.#session, options, setting, {
       enough,
       signal,
       timeoutNs,
@@ -114,7 +114,7 @@ function availableStep(
   return null;
 }
 
-/** Opening a loader times its step; of this one nothing else is wanted. */
+/** Opening a loader times its step: this one is opened for that alone. */
 async function timeStep(
   session: NativeSession,
   options: ModelProbeOptions,
@@ -122,7 +122,7 @@ async function timeStep(
 ): Promise<number | null> {
   const plain = { ...options, data: null, sampleCostNs: 0 };
   const loader = await session.openLoader(loaderOptions(plain, step, torchDefault));
-  await close(loader);
+  await closeLoader(loader);
   return loader.stepNs;
 }
 
@@ -152,9 +152,9 @@ function asPinbenchError(error: NativeError | PinbenchError): PinbenchError {
   return new PinbenchError(kind, `The loader cannot be opened: ${error.message}.`, { ...hint, cause: error });
 }
 
-/** Copies that are timed: the median of these is within a few per cent. */
+/** Copies that are timed: their median repeats within a few per cent. */
 const linkCopies = 15;
-/** What memory of the device is given out in, and a buffer is rounded up to. */
+/** Sizes of buffers in device memory are rounded up to multiples of this. */
 const granularityBytes = 512;
 
 /**
@@ -199,7 +199,7 @@ function requestOf(memory: "pinned" | "pageable", sizeBytes: number): MeasureReq
   };
 }
 
-/** What opening the probe comes to where the user ends it. */
+/** What opening the probe rejects with where its signal is aborted. */
 function interrupted(): PinbenchError {
   return new PinbenchError("measurement", "Opening the loader was interrupted.");
 }

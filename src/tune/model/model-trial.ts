@@ -12,16 +12,16 @@ import { describeSetting } from "../../results/loader-setting.js";
 import type { Fault, LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import type { Trial, TrialControl, TrialRun } from "../loader-probe.js";
 
-/** How soon an abort or a hang is seen where no batch comes. */
+/** Longest wait in one call of the engine: so soon an abort or a hang is seen where no batch comes. */
 const pollNs = 50e6;
-/** How long closing a loader may take beyond the steps under way. A read that never returns keeps it for good. */
+/** How long closing a loader may take beyond the steps under way: a read that never returns would keep it for ever. */
 const closeMs = 5000;
 
 /**
  * One loader from its opening to its closing. Rejects with a PinbenchError for what no setting is to blame for, and with
  * what `control.enough` throws; the loader is closed all the same.
  */
-export async function runTrial(
+export async function runModelTrial(
   session: NativeSession,
   options: LoaderOptions,
   setting: LoaderSetting,
@@ -58,7 +58,7 @@ export async function runTrial(
     if (!isNative(error)) throw error;
     if (!control.signal.aborted) failure = trialFailure(error, setting);
   } finally {
-    if (loader !== null) isUsable = await close(loader);
+    if (loader !== null) isUsable = await closeLoader(loader);
   }
   if (isHanging) failure = hang(setting, arrivalsNs.length, timeoutNs, !isUsable);
   const storageAfter = storageBytesRead();
@@ -79,8 +79,8 @@ export async function runTrial(
   return { trial, isUsable };
 }
 
-/** Whether all threads have ended; never rejects. */
-export async function close(loader: NativeLoader): Promise<boolean> {
+/** Closes a loader within a limit; whether all of its threads have ended. Never rejects. */
+export async function closeLoader(loader: NativeLoader): Promise<boolean> {
   const limit = new AbortController();
   const closed = loader.close().then(
     () => true,
@@ -112,7 +112,7 @@ interface FaultKind {
 
 const memoryHint = "Fewer workers, a smaller prefetch factor or smaller batches take less.";
 
-/** What the engine's own codes come to; those of CUDA are told apart below. */
+/** The faults by the engine's own codes; those of CUDA are in cudaFault(). */
 const kinds: Readonly<Record<string, FaultKind>> = {
   FILE_UNREADABLE: {
     fault: "dataset-raised",

@@ -14,12 +14,12 @@ export const probeProgram = fileURLToPath(new URL("probe/main.py", import.meta.u
 const stderrBytes = 8192;
 /** How long an idle program may take to end when it is asked to. */
 const exitMs = 1500;
-/** How long Python's keeper of named shared memory may take to clean up. */
-const keeperMs = 300;
+/** How long multiprocessing's resource tracker may take to remove what killed processes have left. */
+const trackerMs = 300;
 /** How long the kernel may take to end what was killed: giving back pinned memory takes a while. */
 const killMs = 5000;
 
-/** How a program ended; `error` where it did not start. */
+/** How the Python program ended: an exit code or a signal; `error` where it did not start. */
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -113,11 +113,11 @@ export class ProbeProcess {
 
   /** Ends all of it at once and removes its files. */
   async kill(): Promise<void> {
-    // The workers die with it. Python's keeper of named shared memory ignores a SIGTERM, and removes what is left of
-    // that when all others have gone.
+    // The workers die with it. multiprocessing's resource tracker ignores SIGTERM, and removes what named shared memory
+    // is left when all others have gone.
     this.#child.kill("SIGKILL");
     this.signalAll("SIGTERM");
-    await this.#untilGroupIsGone(keeperMs);
+    await this.#untilGroupIsGone(trackerMs);
     this.signalAll("SIGKILL");
     await Promise.race([this.exit, sleep(killMs, undefined, { ref: false })]);
     await this.#untilGroupIsGone(killMs);
@@ -175,7 +175,7 @@ export class ProbeProcess {
   }
 }
 
-/** For a probe's files; throws a usage error where none can be made. */
+/** A new folder for a probe's files; throws a usage error where none can be made. */
 function temporaryFolder(): string {
   const parent = tmpdir();
   try {
@@ -189,7 +189,10 @@ function temporaryFolder(): string {
   }
 }
 
-/** Whether a process of the group runs. Those that have ended count for the kernel until they are waited for, which in a container may be never. */
+/**
+ * Whether a process of the group runs. The kernel counts those that have ended until somebody waits for them, which in a
+ * container may never happen.
+ */
 function hasLivingMember(group: number): boolean {
   for (const pid of readdirSync("/proc")) {
     if (!/^\d+$/.test(pid)) continue;
@@ -205,7 +208,7 @@ function hasLivingMember(group: number): boolean {
   return false;
 }
 
-/** multiprocessing's, which have names where workers are not forked (serve.py). */
+/** Removes multiprocessing's semaphores, which have names (serve.py gives them) where workers are not forked. */
 function removeSemaphores(prefix: string): void {
   try {
     for (const name of readdirSync("/dev/shm")) {

@@ -5,24 +5,27 @@ import { describeSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import type { Exit, ProbeProcess } from "./probe-process.js";
 
-/** descriptors.py's. */
+/** Exit status of a Python process that has lost its line to pinbench; descriptors.py has the same. */
 const closedCode = 84;
 
-/** What to do about a process of which there is more to say than how it ended; null for all others. */
+/** What to do where the data set closed pinbench's own file descriptor; null for every other end of the process. */
 export function exitHint({ code }: Exit): string | null {
   return code === closedCode
     ? "os.closerange() and the like close what others have opened: close only what the data set itself opened."
     : null;
 }
 
-/** "was killed (SIGSEGV)", "ended with exit code 3". */
+/** How a process ended, as in "Python was killed (SIGSEGV)" or "Python ended with exit code 3". */
 export function describeExit({ code, signal }: Exit): string {
   if (code === closedCode) return "ended because the data set closed pinbench's own file descriptor";
   return signal === null ? `ended with exit code ${code}` : `was killed (${signal})`;
 }
 
-/** Asks the processes where they are; they are to be killed after that. */
-export async function hang(
+/**
+ * The failure of a trial in which no batch came for `timeoutNs`, with the place at which the user's code hangs.
+ * Asking for that may end the processes: they are to be killed afterwards.
+ */
+export async function hangFailure(
   probe: ProbeProcess,
   setting: LoaderSetting,
   { batches, timeoutNs }: { batches: number; timeoutNs: number },
@@ -42,8 +45,8 @@ export async function hang(
   };
 }
 
-/** The process is gone in the middle of a trial. */
-export function died(probe: ProbeProcess, exit: Exit, setting: LoaderSetting): TrialFailure {
+/** The failure of a trial whose process ended in its middle. */
+export function deathFailure(probe: ProbeProcess, exit: Exit, setting: LoaderSetting): TrialFailure {
   const tail = probe.stderrTail;
   const where = whereItCrashed(tail);
   const at = where === null ? "" : `, at ${where.place}`;
@@ -69,8 +72,10 @@ function whereItCrashed(stderr: string): Whereabouts | null {
   return thread < 0 ? null : readStack(stderr.slice(thread).split("\n\n")[0] ?? "");
 }
 
-/** The failure as it is told, with what a dead worker said where nothing else is known. */
-export function complete(failure: TrialFailure, stderrTail: string): TrialFailure {
+/**
+ * A failure that Python told: where it has no traceback of a worker that was killed, the end of stderr stands for it.
+ */
+export function completeFailure(failure: TrialFailure, stderrTail: string): TrialFailure {
   const { fault, message, hint, traceback, everywhere } = failure;
   const said = fault === "worker-killed" && stderrTail !== "" ? stderrTail : null;
   return { fault, message, hint, traceback: traceback ?? said, everywhere };

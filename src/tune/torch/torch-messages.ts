@@ -28,7 +28,7 @@ export interface TorchProbeOptions {
   signal: AbortSignal;
 }
 
-/** To the Python program, an object a line. The options come first and once. */
+/** What pinbench writes to the Python program, a JSON object a line: "open" first and once. */
 export type Command =
   | ({ type: "open"; link: boolean } & Omit<TorchProbeOptions, "python" | "timeoutNs" | "signal">)
   | { type: "measure"; trial: number; setting: LoaderSetting }
@@ -49,6 +49,7 @@ export interface Ending {
   storageReadBytes?: number | null;
 }
 
+/** Means a batch of the running trial until now; null before its first batch. */
 export interface Sums {
   type: "sums";
   trial: number;
@@ -56,6 +57,7 @@ export interface Sums {
   copyNs: number | null;
 }
 
+/** Why the data set cannot be opened; it becomes a PinbenchError. */
 export interface Refused {
   type: "refused";
   kind: ErrorKind;
@@ -64,7 +66,7 @@ export interface Refused {
   traceback: string | null;
 }
 
-/** From the Python program. */
+/** What the Python program writes, a JSON object a line. */
 export type Message =
   /** "the data set was being made": what it is at while it opens, for a message about an end or a hang in it. */
   | { type: "phase"; phase: string }

@@ -4,7 +4,7 @@ import type { Probe, ProbeFacts, Trial, TrialControl } from "../loader-probe.js"
 import { type Exit, ProbeProcess } from "./probe-process.js";
 import { describeExit, exitHint, whereItHangs } from "./torch-failures.js";
 import type { Message, TorchProbeOptions } from "./torch-messages.js";
-import { runTrial } from "./torch-trial.js";
+import { runTorchTrial } from "./torch-trial.js";
 
 export type { TorchProbeOptions } from "./torch-messages.js";
 
@@ -66,7 +66,7 @@ class TorchProbe implements Probe {
     const { enough } = control;
     // A step may take longer than a batch ever should; the next batch comes after it.
     const timeoutNs = control.timeoutNs + (this.facts.stepNs ?? 0);
-    const run = runTrial(probe, this.#trials, setting, {
+    const run = runTorchTrial(probe, this.#trials, setting, {
       enough: (arrivalsNs) => enough.call(control, arrivalsNs),
       timeoutNs,
       signal,
@@ -124,7 +124,7 @@ function notStarted(setting: LoaderSetting): Trial {
   };
 }
 
-/** What to do about a Python that will not do. */
+/** The hint for a Python that cannot run the probe. */
 const pythonHint = "--python names another Python: the one of the training's environment.";
 
 interface Opened {
@@ -217,7 +217,7 @@ async function hung(probe: ProbeProcess, phase: string | null, timeoutNs: number
   );
 }
 
-/** Why a program that ended by itself has not become ready. */
+/** The error for a program that ended by itself before it was ready. */
 function ended(probe: ProbeProcess, exit: Exit, phase: string | null, python: string): PinbenchError {
   if (exit.error !== null) return cannotBeStarted(python, exit.error);
   const tail = probe.stderrTail;

@@ -1,14 +1,17 @@
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import type { TrialControl, TrialRun } from "../loader-probe.js";
 import type { ProbeProcess } from "./probe-process.js";
-import { complete, died, hang } from "./torch-failures.js";
+import { completeFailure, deathFailure, hangFailure } from "./torch-failures.js";
 import type { Ending, Message, Sums } from "./torch-messages.js";
 
 /** How long a trial may take to end when it is asked to, its workers included, before its process is killed. */
 const endMs = 5000;
 
-/** One trial in a process that is ready. Rejects only with what `control.enough` throws. */
-export function runTrial(
+/**
+ * Runs one trial in a process that is ready; `number` tells its messages from those of other trials. Rejects only
+ * with what `control.enough` throws.
+ */
+export function runTorchTrial(
   probe: ProbeProcess,
   number: number,
   setting: LoaderSetting,
@@ -51,7 +54,7 @@ class RunningTrial {
     probe.onMessage = (message) => this.#receive(message);
     probe.exit.then((exit) => {
       if (this.#isStopping || this.#ending !== null) this.#settle(null, false);
-      else this.#settle(died(probe, exit, setting), false);
+      else this.#settle(deathFailure(probe, exit, setting), false);
     });
     probe.send({ type: "measure", trial: number, setting });
     this.#awaitBatch();
@@ -107,7 +110,7 @@ class RunningTrial {
     const { timeoutNs } = this.#control;
     const told = { batches: this.#arrivalsNs.length, timeoutNs };
     this.#timer = setTimeout(() => {
-      hang(this.#probe, this.#setting, told).then(
+      hangFailure(this.#probe, this.#setting, told).then(
         // An abort, or a batch just too late, may have come meanwhile; the processes are past use all the same.
         (failure) => this.#settle(this.#isAborted ? null : failure, false),
         this.#reject,
@@ -126,7 +129,7 @@ class RunningTrial {
         setting: this.#setting,
         arrivalsNs: this.#arrivalsNs,
         aborted: this.#isAborted,
-        failure: failure ?? (said === null ? null : complete(said, this.#probe.stderrTail)),
+        failure: failure ?? (said === null ? null : completeFailure(said, this.#probe.stderrTail)),
         waitNsPerBatch: (ending ?? this.#sums)?.waitNs ?? null,
         copyNsPerBatch: (ending ?? this.#sums)?.copyNs ?? null,
         sharedMemoryBytes: ending?.sharedMemoryBytes ?? null,

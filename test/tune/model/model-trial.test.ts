@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { LoaderOptions } from "../../../src/native/contract.js";
 import type { TrialControl } from "../../../src/tune/loader-probe.js";
 import { loaderOptions } from "../../../src/tune/model/model-options.js";
-import { runTrial } from "../../../src/tune/model/model-trial.js";
+import { runModelTrial } from "../../../src/tune/model/model-trial.js";
 import { control, FakeDriver, FakeLoader, type News, nativeError, probeOptions, setting } from "./support.js";
 
 async function trialOf(
@@ -16,7 +16,7 @@ async function trialOf(
   fake.open = () => loader;
   const session = await fake.driver.openSession({ device: 0, cpus: [], threads: 1, numaNode: null, seed: 1 });
   const options: LoaderOptions = loaderOptions(probeOptions(fake.driver), null, setting());
-  const run = await runTrial(session, options, setting(), controlled);
+  const run = await runModelTrial(session, options, setting(), controlled);
   return { ...run, loader };
 }
 

@@ -2,17 +2,19 @@ import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { leftovers, marked, openFor, python, skipWithoutTorch, target, until, workers } from "./support.js";
+import {
+  expectNothingLeft,
+  leftovers,
+  marked,
+  openFor,
+  python,
+  skipWithoutTorch,
+  target,
+  until,
+  workers,
+} from "./support.js";
 
 skipWithoutTorch();
-
-/** Not at once where the kernel, or a process that only sees that others are gone, has to do it. */
-async function expectNothingLeft(): Promise<void> {
-  const end = performance.now() + 5000;
-  while ((marked().length > 0 || leftovers().length > 0) && performance.now() < end) await sleep(20);
-  expect(marked()).toEqual([]);
-  expect(leftovers()).toEqual([]);
-}
 
 it("an abort ends a trial with what there is, and the probe goes on", async () => {
   const probe = await openFor("data_sets.py:make", { batchSize: 4 });

@@ -4,20 +4,12 @@ import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Fault, LoaderSetting, TrialFailure } from "../../../src/results/tuning.js";
 import type { Probe, Trial } from "../../../src/tune/loader-probe.js";
-import { openTorchProbe, type TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
+import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
 import { openFor, options, skipWithoutTorch, target, until, workers } from "./support.js";
 
 skipWithoutTorch();
 
 const batchSize = 2;
-
-async function trialOf(
-  name: string,
-  { numWorkers = 1, ...changes }: Partial<TorchProbeOptions> & { numWorkers?: number } = {},
-): Promise<Trial> {
-  const probe = await openFor(`faulty.py:${name}`, { batchSize, ...changes });
-  return probe.measure(workers(numWorkers), until(200));
-}
 
 function failureOf({ aborted, failure }: Trial): TrialFailure {
   expect(aborted).toBe(false);
@@ -113,16 +105,9 @@ describe("one data set that fails in many ways", () => {
 });
 
 describe("what cannot be sent", () => {
-  it("a batch, from a worker", async () => {
-    const failure = failureOf(await trialOf("unsendable", { batchSize: null }));
-    expect(failure).toMatchObject({
-      fault: "not-picklable",
-      message: "A worker cannot send its batch: TypeError: cannot pickle '_thread.lock' object.",
-    });
-  });
-
   it("a data set, to a worker that is spawned", async () => {
-    const failure = failureOf(await trialOf("unpicklable", { batchSize: null }));
+    const probe = await openFor("faulty.py:unpicklable");
+    const failure = failureOf(await probe.measure(workers(1), until(200)));
     expect(failure.fault).toBe("not-picklable");
     expect(failure.message).toMatch(/^The data set cannot be sent to a worker: .*local object/);
   });
@@ -133,21 +118,5 @@ describe("what cannot be sent", () => {
     const failure = failureOf(await limited.measure(workers(1), until(200, { timeoutNs: 10e9 })));
     expect(failure.fault).toBe("too-many-files");
     expect(failure.hint).toContain("ulimit -n");
-  });
-});
-
-it("data that end", async () => {
-  const failure = failureOf(await trialOf("Once"));
-  expect(failure).toMatchObject({
-    fault: "data-ended",
-    message: "The data ended after 5 batches, and gave nothing when it was begun anew.",
-  });
-});
-
-it("an exception of worker_init_fn", async () => {
-  const failure = failureOf(await trialOf("raising_in_worker_init", { batchSize: null }));
-  expect(failure).toMatchObject({
-    fault: "dataset-raised",
-    message: expect.stringContaining("no shard for"),
   });
 });

@@ -3,13 +3,12 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
 import {
+  expectNothingLeft,
   leftovers,
   marked,
-  openedInOneProcess,
   openFor,
   options,
   skipWithoutTorch,
-  target,
   temporaryFolder,
   torchMissing,
   until,
@@ -18,16 +17,6 @@ import {
 
 const batchSize = 2;
 const beyondAll = 100_000;
-
-/** What needs no trial to be seen. */
-function opened() {
-  const [graph, loader, named] = openedInOneProcess([
-    options("intrusive.py:Graph", { batchSize, collate: target("intrusive.py:first") }),
-    options("intrusive.py:make_few"),
-    options("data_sets.py:Named", { batchSize: 4 }),
-  ]);
-  return { graph: graph!, loader: loader!, named: named! };
-}
 
 it("lets go of the streams that a detached process holds", async ({ skip }) => {
   skip(torchMissing !== null, torchMissing ?? undefined);
@@ -85,63 +74,16 @@ describe("a data set that closes descriptors", () => {
   });
 });
 
-describe("naming a fault", () => {
+describe("a data set that leaves no current folder", () => {
   skipWithoutTorch();
 
-  it("where the current folder is gone", async () => {
+  it("has its faults named all the same", async () => {
     const probe = await openFor("intrusive.py:InFolderThatGoes", { batchSize });
     const { failure } = await probe.measure(workers(1), until(5));
     expect(failure?.fault).toBe("dataset-raised");
     expect(failure?.message).toMatch(
       /in a worker: ValueError: sample \d is bad \(\/.*intrusive\.py:\d+\)\.$/,
     );
-  });
-
-  it("of data that are there without workers only", async () => {
-    const probe = await openFor("intrusive.py:NotInWorkers", { batchSize });
-    const { failure } = await probe.measure(workers(1), until(20));
-    expect(failure).toMatchObject({
-      fault: "data-ended",
-      message: "The data set gives no batch in a worker.",
-      everywhere: false,
-    });
-    expect(await probe.measure(workers(0), until(20))).toMatchObject({ failure: null });
-  });
-});
-
-it("takes batches apart that go in circles", ({ skip }) => {
-  skip(torchMissing !== null, torchMissing ?? undefined);
-  expect(opened().graph.facts?.batch.bytes).toBe(60 * 8);
-});
-
-it("takes batches apart that are mappings, of which text counts for nothing", ({ skip }) => {
-  skip(torchMissing !== null, torchMissing ?? undefined);
-  expect(opened().named.facts?.batch).toEqual({
-    samples: 4,
-    bytes: 4 * (192 + 8),
-    description: "uint8 [4, 3, 8, 8] + int64 [4]",
-  });
-});
-
-describe("samples", () => {
-  skipWithoutTorch();
-
-  it.each(["make_own_range", "make_without_length"])(
-    "are those of the DataLoader's own: %s",
-    async (name) => {
-      const probe = await openFor(`intrusive.py:${name}`);
-      expect(probe.facts.epochBatches).toBe(2);
-      expect(await probe.measure(workers(0), until(20))).toMatchObject({ failure: null });
-    },
-  );
-
-  it("fewer than a batch has: the batch has so many, and that is said", async () => {
-    const note = "An epoch has 3 samples: batches are of so many, and not of 8.";
-    const batch = { samples: 3, bytes: 24 };
-    expect(opened().loader.facts).toMatchObject({ batch, epochBatches: 1, notes: [note] });
-    const alone = await openFor("intrusive.py:Few", { batchSize: 8, shuffle: true });
-    expect(alone.facts).toMatchObject({ batch, epochBatches: 1, notes: [note] });
-    expect(await alone.measure(workers(0), until(5))).toMatchObject({ failure: null });
   });
 });
 
@@ -175,7 +117,4 @@ it.each([
   expect(leftovers()).toEqual([]);
 });
 
-afterAll(() => {
-  expect(marked()).toEqual([]);
-  expect(leftovers()).toEqual([]);
-});
+afterAll(expectNothingLeft);

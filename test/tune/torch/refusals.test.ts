@@ -1,15 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { PinbenchError } from "../../../src/errors.js";
 import { openTorchProbe, type TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
-import {
-  leftovers,
-  marked,
-  openedInOneProcess,
-  options,
-  skipWithoutTorch,
-  target,
-  torchMissing,
-} from "./support.js";
+import { expectNothingLeft, options, skipWithoutTorch, target, torchMissing } from "./support.js";
 
 async function refusalOf(name: string, changes: Partial<TorchProbeOptions> = {}): Promise<PinbenchError> {
   const error = await openTorchProbe(options(name, changes)).then(
@@ -73,50 +65,6 @@ describe("what keeps a probe from opening", () => {
   });
 });
 
-/** How a refusal reaches pinbench is seen above; what is refused, in one process for all of it. */
-describe("what the Python program refuses", () => {
-  skipWithoutTorch();
-
-  const cases: Case[] = [
-    ["bad_import.py:x", {}, "usage", /bad_import\.py cannot be imported: ModuleNotFoundError: .*\.py:1\)\.$/],
-    ["bad_syntax.py:x", {}, "usage", /bad_syntax\.py cannot be imported: SyntaxError: .*\.py:1\)\.$/],
-    ["data_sets.py:nope", {}, "usage", /data_sets\.py has no 'nope'\.$/],
-    ["data_sets.py:NOT_A_DATASET", {}, "usage", /is dict, which is neither a Dataset nor a DataLoader\.$/],
-    ["data_sets.py:make_number", {}, "usage", /returned int, which is neither/],
-    [
-      "data_sets.py:make_needs_root",
-      {},
-      "usage",
-      /with these arguments: missing a required argument: 'root'\.$/,
-    ],
-    ["data_sets.py:make", { kwargs: { x: 1 } }, "usage", /got an unexpected keyword argument 'x'\.$/],
-    ["data_sets.py:INSTANCE", { kwargs: { x: 1 } }, "usage", /takes no arguments/],
-    ["data_sets.py:make", {}, "usage", /does not say how large a batch is\.$/],
-    ["data_sets.py:make_own_batches", { batchSize: 3 }, "usage", /batch_sampler of its own/],
-    [
-      "faulty.py:raising",
-      { batchSize: 2, collate: target("faulty.py:raising_collate") },
-      "measurement",
-      /IndexError: cannot collate 2 samples/,
-    ],
-    ["faulty.py:Nothing", { batchSize: 2 }, "measurement", /^The data set gives no batch\.$/],
-    [
-      "intrusive.py:make_few",
-      { kwargs: { drop_last: true } },
-      "usage",
-      /^An epoch has 3 samples, which with drop_last make no batch of 8\.$/,
-    ],
-  ];
-
-  it.each(cases.map((each, index) => [...each, index] as const))(
-    "%s, %o: %s",
-    (_name, _changes, kind, message, index) => {
-      const { refusal } = openedInOneProcess(cases.map(([name, changes]) => options(name, changes)))[index]!;
-      expect(refusal).toEqual([kind, expect.stringMatching(message)]);
-    },
-  );
-});
-
 it("says that a Python has no torch", async () => {
   // -S: without site-packages, as a launcher of a fresh environment would be.
   const error = await refusalOf("data_sets.py:make", { python: target("no_torch.sh") });
@@ -133,7 +81,4 @@ it("opens nothing for a signal that was given before, and stops for one that com
   await expect(openTorchProbe(options("data_sets.py:make", { signal }))).rejects.toThrow("interrupted");
 });
 
-afterAll(() => {
-  expect(marked()).toEqual([]);
-  expect(leftovers()).toEqual([]);
-});
+afterAll(expectNothingLeft);

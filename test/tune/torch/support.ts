@@ -1,13 +1,12 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { torchDefault } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
-import type { Probe, ProbeFacts, Trial, TrialControl } from "../../../src/tune/loader-probe.js";
-import { probeProgram } from "../../../src/tune/torch/probe-process.js";
+import type { Probe, Trial, TrialControl } from "../../../src/tune/loader-probe.js";
 import { openTorchProbe, type TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
 import { skipWithoutTorch, testPython, torchMissing } from "../../helpers/test-python.js";
 
@@ -42,29 +41,6 @@ export async function openFor(
   const probe = await openTorchProbe(options(name, changes));
   onFinished(() => probe.close());
   return probe;
-}
-
-/** What comes of opening a data set: the refusal as kind and message, or the facts. */
-interface OpenedInPython {
-  refusal: [kind: string, message: string] | null;
-  facts: ProbeFacts | null;
-}
-
-const opened = new Map<string, OpenedInPython[]>();
-
-/** What comes of opening these one after the other in one process, as importing torch takes a second; once for all tests. */
-export function openedInOneProcess(all: readonly TorchProbeOptions[]): OpenedInPython[] {
-  const input = JSON.stringify(all);
-  const before = opened.get(input);
-  if (before !== undefined) return before;
-  const args = ["-B", target("opened.py"), dirname(probeProgram)];
-  const said = execFileSync(testPython, args, { input, encoding: "utf8" });
-  const results = said
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as OpenedInPython);
-  opened.set(input, results);
-  return results;
 }
 
 /** Until so many batches have come. */
@@ -122,4 +98,12 @@ export function leftovers(): string[] {
     return /^sem\.pinbench-/.test(name) || (pid !== undefined && !existsSync(`/proc/${pid}`));
   });
   return [...readdirSync(temporary), ...shared];
+}
+
+/** Not at once where the kernel, or a process that only sees that others are gone, has to do it. */
+export async function expectNothingLeft(): Promise<void> {
+  const end = performance.now() + 5000;
+  while ((marked().length > 0 || leftovers().length > 0) && performance.now() < end) await sleep(20);
+  expect(marked()).toEqual([]);
+  expect(leftovers()).toEqual([]);
 }

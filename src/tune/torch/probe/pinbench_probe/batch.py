@@ -4,7 +4,7 @@ import collections.abc
 
 import torch
 
-# Of what is looked at in a batch: a graph of objects may have no end to speak of.
+# The most objects of a batch that are looked at: a graph of objects may be as good as endless.
 _MOST_ITEMS = 100_000
 
 
@@ -13,7 +13,7 @@ class Contents:
 
     def __init__(self, batch):
         self.tensors = []
-        # Names of types that hold tensors which neither torch nor the type itself can pin, or copy.
+        # Names of types that hold tensors, and that neither torch nor the type itself can pin, or copy.
         self.unpinnable = []
         self.uncopyable = []
         self._pinnable = 0
@@ -26,7 +26,7 @@ class Contents:
 
     @property
     def can_pin(self):
-        """Some of it."""
+        """Whether torch pins some of its tensors."""
         return self._pinnable > 0
 
     @property

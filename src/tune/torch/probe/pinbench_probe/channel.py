@@ -9,14 +9,14 @@ import time
 from . import guard
 from .descriptors import Descriptor, move_high
 
-# As pinbench hands it over.
+# The descriptor of the socket to pinbench, as pinbench hands it over.
 CONTROL = 3
-# Arrivals are told in chunks, so that telling them takes nothing from what is measured.
+# Arrivals are told in chunks, so that telling them does not slow down what is measured.
 _CHUNK_SECONDS = 0.02
 
 
 class Channel:
-    """Commands come in by a thread, which keeps them for the main one; what must not wait has a callback."""
+    """A thread reads commands and queues them for the main one; for "stop" it calls `on_stop(trial)` at once."""
 
     def __init__(self, on_stop):
         os.set_blocking(CONTROL, True)
@@ -27,7 +27,7 @@ class Channel:
         self._on_stop = on_stop
         self._lock = threading.Lock()
         self._arrivals = []
-        # Called for the arrivals that became known since; whether there are more under way.
+        # Called before arrivals are told: it adds those that became known since, and says whether more are under way.
         self._collect = None
         self._have_arrivals = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
@@ -45,12 +45,12 @@ class Channel:
         self._have_arrivals.set()
 
     def collect_from(self, collect):
-        """`collect()` gives arrived() what has come by itself, and says whether more will; asked while it does."""
+        """`collect()` calls arrived() for what has come, and says whether more will; if so it is called again."""
         with self._lock:
             self._collect = collect
 
     def expect(self):
-        """Something is under way that `collect` will know of."""
+        """A batch is under way, of whose arrival `collect` will know."""
         self._have_arrivals.set()
 
     def flush_arrivals(self):

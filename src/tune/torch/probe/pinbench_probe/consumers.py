@@ -22,10 +22,10 @@ class _Consumer:
         """Just before the loader is."""
 
     def finish(self):
-        """Waits for all that is under way."""
+        """Waits for copies and steps that are under way."""
 
     def collect(self):
-        """Tells of the arrivals that became known since; whether more are under way."""
+        """Tells of the arrivals that became known since it was last called; whether more are under way."""
         return False
 
 

@@ -9,6 +9,7 @@ from .consumers import BlockingConsumer, HostConsumer, OverlappingConsumer
 
 
 def find():
+    """The GPU that torch uses, or the stand-in for none."""
     return CudaDevice() if torch.cuda.is_available() else HostDevice()
 
 
@@ -33,7 +34,7 @@ class HostDevice:
 
 class CudaDevice:
     is_cuda = True
-    # Large batches are copied no faster than this much of them.
+    # A copy of so much is as fast as any larger one.
     _LINK_BYTES = 256 << 20
 
     def __init__(self):

@@ -24,6 +24,7 @@ def first_batch(source):
 
 
 def collect(source, contents, device, link, step_ns):
+    """ProbeFacts, as src/tune/loader-probe.ts has them, but for what pinbench knows itself: kind and source."""
     workers_off = _workers_off(contents)
     return {
         "device": device.name,

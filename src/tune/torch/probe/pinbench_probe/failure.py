@@ -29,7 +29,7 @@ def failure(fault, message, hint, traceback=None, everywhere=False, broken=False
 
 
 def of_system(text, number):
-    """The failure by the words of the kernel, of CUDA or of torch, and the errno; None for an error of the data set's."""
+    """The failure by the words of the kernel, of CUDA or of torch, and the errno; None for an error of the data set."""
     if re.search(r"Cannot re-initialize CUDA in forked|cannot pin '.*' only dense CPU", text):
         return failure("device-tensors", "The data set uses the GPU, which a forked worker cannot.", _DEVICE_HINT)
     if number == errno.EMFILE or re.search(r"Too many open files|received 0 items of ancdata", text):

@@ -15,7 +15,7 @@ class DataEnded(Exception):
     """An iterable data set that gave nothing when it was begun anew."""
 
 
-# The last one of the pinning thread, at most.
+# What torch's pinning thread died of last; one error at most.
 _pinning_errors = []
 
 
@@ -33,7 +33,7 @@ def remember_pinning_errors():
 
 
 def describe(error, doing, setting, batches, workers):
-    """A failure as pinbench's TrialFailure, and `broken` where this process can run no further trial."""
+    """The failure (failure.py) that an error of the training loop comes to; `doing` is what the loop was at."""
     try:
         pinning_error = _pinning_errors.pop() if _pinning_errors else None
         if pinning_error is not None and "Pin memory thread exited" in str(error):

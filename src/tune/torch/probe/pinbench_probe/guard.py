@@ -1,4 +1,4 @@
-"""Sees to it that nothing outlives pinbench, however that ended: SIGKILL, or while native code here holds the GIL."""
+"""Nothing outlives pinbench, however it ends: not where it is killed, nor while native code here holds the GIL."""
 
 import ctypes
 import glob
@@ -7,10 +7,10 @@ import shutil
 import signal
 import time
 
-# Nothing but the end of this one is ever awaited: by it the guard learns that pinbench is gone.
+# Nothing is ever said over this descriptor: its end tells the guard that pinbench is gone.
 LIFE_LINE = 4
 _PR_SET_PDEATHSIG = 1
-_KEEPER_SECONDS = 0.3
+_TRACKER_SECONDS = 0.3
 
 
 def die_with_parent():
@@ -49,7 +49,7 @@ def _guard(group, scratch):
     nothing = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2, 3):
         os.dup2(nothing, fd)
-    # A byte says that pinbench has cleaned up itself, the end that it could not.
+    # A byte says that pinbench has cleaned up, the end of the line that it could not.
     try:
         if os.read(LIFE_LINE, 1) != b"":
             return
@@ -62,17 +62,17 @@ def _guard(group, scratch):
 
 def _end_group(group):
     try:
-        # Python's keeper of named shared memory ignores this one. It removes what is left of it when all others have
-        # gone, for which it gets the time.
+        # multiprocessing's resource tracker ignores this one. It removes what named shared memory is left when all
+        # others have gone, for which it gets the time.
         os.killpg(group, signal.SIGTERM)
-        time.sleep(_KEEPER_SECONDS)
+        time.sleep(_TRACKER_SECONDS)
         os.killpg(group, signal.SIGKILL)
     except ProcessLookupError:
         pass
 
 
 def clean_up(scratch):
-    """As ProbeProcess does it where pinbench is still there."""
+    """Removes semaphores and temporary files: what ProbeProcess does where pinbench is still there."""
     for path in glob.glob("/dev/shm/sem." + semaphore_prefix(scratch) + "*"):
         os.unlink(path)
     shutil.rmtree(scratch, ignore_errors=True)

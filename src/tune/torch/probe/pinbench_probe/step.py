@@ -7,7 +7,7 @@ import torch
 
 # ResNet-50 forward and backward: 12.3 GFLOP for an image of 602 112 bytes.
 FLOPS_PER_BYTE = 20_000
-# Of the matrices: large ones fill a GPU; a CPU is full with 512, and would take seconds for one product of the largest.
+# Sides of the matrices: it takes large ones to fill a GPU; 512 fill a CPU, which would take seconds for the largest.
 _GPU_SIDES = (4096, 2048, 1024, 512, 256, 128)
 _CPU_SIDES = (512, 256, 128)
 
@@ -28,7 +28,7 @@ def make(wanted, batch_bytes, device, alive):
 
 
 def _sleep_on_device(duration, device, alive):
-    # Long enough for the clock to come up, which is what it counts.
+    # It counts the GPU's clock, which takes as long as this to come up to speed.
     cycles = 20_000_000
     took = [device.time_ns(lambda: torch.cuda._sleep(cycles)) for _ in range(6)]
     cycles_per_ns = cycles / statistics.median(took[3:])
@@ -42,7 +42,7 @@ def _sleep_on_device(duration, device, alive):
 
 def _stand_in(batch_bytes, device, alive):
     flops = max(1, batch_bytes) * FLOPS_PER_BYTE
-    # The largest of which a step has some: it is to be made up of them.
+    # The largest matrices of which a step takes at least four products.
     sides = _GPU_SIDES if device.is_cuda else _CPU_SIDES
     side = next((n for n in sides if flops >= 4 * 2 * n**3), sides[-1])
     count = max(1, round(flops / (2 * side**3)))
@@ -57,7 +57,7 @@ def _stand_in(batch_bytes, device, alive):
                 torch.matmul(left, right, out=out)
 
     multiply(1)
-    # On a CPU the whole of it can take seconds, which all other repeats would take as well.
+    # On a CPU the whole step can take seconds, and so can each repeat: two products are timed instead.
     some = count if device.is_cuda else min(count, 2)
     alive()
     device.time_ns(lambda: multiply(some))

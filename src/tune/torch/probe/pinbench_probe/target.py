@@ -9,7 +9,7 @@ from .tracebacks import refuse_for, shorten
 
 
 def check(target, what="the data set"):
-    """Refuses what cannot be, before anything is imported for it."""
+    """Refuses a target that cannot be right, before anything is imported for it."""
     location, _, name = target.rpartition(":")
     if not location or not name:
         raise Refusal(

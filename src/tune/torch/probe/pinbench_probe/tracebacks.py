@@ -14,7 +14,7 @@ _MACHINERY = tuple(
     os.path.join(folder, "")
     for folder in (
         _OWN,
-        # Found, not imported: what is told of a target that is not there need not wait for that.
+        # Found, not imported: a target that is not there is told at once, without waiting for torch.
         os.path.dirname(getattr(importlib.util.find_spec("torch"), "origin", None) or _OWN),
         os.path.join(_STANDARD, "multiprocessing"),
         os.path.join(_STANDARD, "importlib"),

@@ -53,14 +53,14 @@ class Trial:
         self._started_ns = 0
         self._batches = 0
         self._wait_ns = 0
-        # What the loop is at, for naming what goes wrong there.
+        # What the loop is at, which tells faults apart.
         self._doing = faults.STARTING
         self._consumer = device.consumer(setting, step, self)
         self._usage = Usage(source.tensors)
         self._workers = Workers(self._usage, scratch)
 
     def run(self):
-        """Tells the arrivals, then "ending" with all that is known, then (when the workers have gone) "ended"."""
+        """Sends the arrivals, then "ending" with all that is known, and "ended" when the workers are gone."""
         failure = None
         self._channel.collect_from(lambda: _guarded(self._consumer.collect))
         self._stop.on_ask = lambda: self._channel.send("sums", trial=self._number, **self._means())

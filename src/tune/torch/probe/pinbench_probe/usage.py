@@ -11,7 +11,7 @@ _SAMPLE_NS = 10_000_000
 
 
 class Usage:
-    """Begins with the trial, of batches of so many tensors; `sample` is cheap enough for every batch."""
+    """Made as the trial begins; its batches have `tensors` tensors each. `sample` is cheap enough for every batch."""
 
     def __init__(self, tensors):
         self._tensors = tensors

@@ -9,9 +9,9 @@ from .worker_start import UNSENDABLE, unsendable_file
 
 
 def as_torch_says(text):
-    """(pid, exit code) by torch's error, (None, None) where it does not tell.
+    """(pid, exit code) from the text of torch's error; (None, None) where that does not tell.
 
-    For one that interrupted multiprocessing just when it had learned the exit code, which is lost then.
+    Needed where torch's error interrupted multiprocessing just when it had learned the exit code, which is lost then.
     """
     found = re.search(r"worker \(pid (\d+)\) (?:is killed by signal: ([^.]+)|exited .*with exit code (\d+))\.", text)
     if found is None:
@@ -62,7 +62,7 @@ def _killed(for_memory):
 
 
 def _unsendable(pid, scratch):
-    """It has left a file about the batch that it could not send."""
+    """The failure of a worker that could not send its batch, about which it has left a file."""
     try:
         with open(unsendable_file(scratch, pid)) as file:
             last = json.load(file)["text"].rstrip().split("\n")[-1]

@@ -17,7 +17,7 @@ UNSENDABLE = 83
 
 
 def tell_where_on_signal(scratch, name):
-    """On the signal, whoever holds the GIL, this process' stack goes to a file that pinbench reads."""
+    """On WHERE_SIGNAL this process writes its stack to a file that pinbench reads, whichever thread holds the GIL."""
     path = os.path.join(scratch, name + ".stack")
     # Open as long as this process runs.
     file = move_high(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))

@@ -1,4 +1,4 @@
-"""The worker processes of a DataLoader's iterator: their end, by their own doing and by ours."""
+"""The worker processes of a DataLoader's iterator: what they died of, and ending them."""
 
 import os
 import signal
@@ -7,16 +7,16 @@ import time
 
 from . import worker_faults
 
-# So long a worker may take to end by itself; a batch that it is in the middle of is of no use to anybody.
+# So long a worker may take to end by itself. Nobody needs the batch that it is making.
 _GRACE_SECONDS = 0.5
-# So long the end of a worker may come after the errors that it causes here.
+# A worker's end may become known so much later than the errors that it causes here.
 _EXIT_SECONDS = 0.3
-# What reading from a dead worker's socket gives.
+# The errors that reading from a dead worker's socket raises.
 _SYMPTOMS = (ConnectionError, EOFError, FileNotFoundError)
 
 
 class Workers:
-    """Of one trial; empty until it has an iterator, and for one without workers."""
+    """The workers of one trial: none until there is an iterator, and none where the trial has no workers."""
 
     def __init__(self, usage, scratch):
         self._usage = usage
@@ -60,7 +60,7 @@ class Workers:
         return worker_faults.describe(pid, exit_code, self._usage, self._scratch)
 
     def end(self):
-        """torch's own way, without its patience."""
+        """Ends the workers as torch does, and kills those that take longer than _GRACE_SECONDS."""
         processes = self._processes()
         timer = threading.Timer(_GRACE_SECONDS, lambda: _kill(processes))
         timer.start()

@@ -1,0 +1,236 @@
+import { execFileSync } from "node:child_process";
+import { dirname } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { TrialFailure } from "../../../src/results/tuning.js";
+import type { ProbeFacts } from "../../../src/tune/loader-probe.js";
+import { probeProgram } from "../../../src/tune/torch/probe-process.js";
+import type { TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
+import { options, python, skipWithoutTorch, target, workers } from "./support.js";
+
+/*
+ * What the Python program makes of many data sets, in one process for all of them: importing torch takes a second each
+ * time. How facts, refusals and trials reach pinbench is seen in the other files.
+ */
+
+skipWithoutTorch();
+
+interface Answer {
+  refusal: [kind: string, message: string] | null;
+  facts: ProbeFacts | null;
+  trials: { batches: number; failure: TrialFailure | null }[];
+}
+
+const asked: object[] = [];
+let answers: Answer[] | null = null;
+
+/** Has a data set opened, and trials of it run with so many workers until so many batches have come. */
+function given(
+  name: string,
+  changes: Partial<TorchProbeOptions> = {},
+  ...trials: [numWorkers: number, batches: number][]
+): () => Answer {
+  const wanted = trials.map(([numWorkers, batches]) => ({ setting: workers(numWorkers), batches }));
+  const index = asked.push({ ...options(name, changes), trials: wanted }) - 1;
+  return () => {
+    answers ??= answerAll();
+    return answers[index]!;
+  };
+}
+
+function answerAll(): Answer[] {
+  const args = ["-B", target("opened.py"), dirname(probeProgram)];
+  const said = execFileSync(python, args, { input: JSON.stringify(asked), encoding: "utf8" });
+  return said
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Answer);
+}
+
+const fine = (batches: number) => ({ failure: null, batches });
+
+describe("refused is", () => {
+  it.each(
+    (
+      [
+        [
+          "bad_import.py:x",
+          {},
+          "usage",
+          /bad_import\.py cannot be imported: ModuleNotFoundError: .*\.py:1\)\.$/,
+        ],
+        ["bad_syntax.py:x", {}, "usage", /bad_syntax\.py cannot be imported: SyntaxError: .*\.py:1\)\.$/],
+        ["data_sets.py:nope", {}, "usage", /data_sets\.py has no 'nope'\.$/],
+        [
+          "data_sets.py:NOT_A_DATASET",
+          {},
+          "usage",
+          /is dict, which is neither a Dataset nor a DataLoader\.$/,
+        ],
+        ["data_sets.py:make_number", {}, "usage", /returned int, which is neither/],
+        [
+          "data_sets.py:make_needs_root",
+          {},
+          "usage",
+          /with these arguments: missing a required argument: 'root'\.$/,
+        ],
+        ["data_sets.py:make", { kwargs: { x: 1 } }, "usage", /got an unexpected keyword argument 'x'\.$/],
+        ["data_sets.py:INSTANCE", { kwargs: { x: 1 } }, "usage", /takes no arguments/],
+        ["data_sets.py:make", {}, "usage", /does not say how large a batch is\.$/],
+        ["data_sets.py:make_own_batches", { batchSize: 3 }, "usage", /batch_sampler of its own/],
+        [
+          "faulty.py:raising",
+          { batchSize: 2, collate: target("faulty.py:raising_collate") },
+          "measurement",
+          /IndexError: cannot collate 2 samples/,
+        ],
+        ["faulty.py:Nothing", { batchSize: 2 }, "measurement", /^The data set gives no batch\.$/],
+        [
+          "intrusive.py:make_few",
+          { kwargs: { drop_last: true } },
+          "usage",
+          /^An epoch has 3 samples, which with drop_last make no batch of 8\.$/,
+        ],
+      ] as [name: string, changes: Partial<TorchProbeOptions>, kind: string, message: RegExp][]
+    ).map(([name, changes, ...refusal]) => [name, changes, ...refusal, given(name, changes)] as const),
+  )("%s, %o: %s", (_name, _changes, kind, message, answer) => {
+    expect(answer().refusal).toEqual([kind, expect.stringMatching(message)]);
+  });
+});
+
+describe("a DataLoader", () => {
+  const loader = given("data_sets.py:make_loader", {}, [1, 20]);
+  it("has its settings taken over", () => {
+    const { facts, trials } = loader();
+    expect(facts).toMatchObject({
+      batch: { samples: 6 },
+      epochBatches: 16,
+      startingPoint: {
+        numWorkers: 3,
+        pinMemory: true,
+        prefetchFactor: 4,
+        persistentWorkers: false,
+        nonBlocking: false,
+      },
+    });
+    expect(trials).toEqual([fine(20)]);
+  });
+
+  const ownBatches = given("data_sets.py:make_own_batches", {}, [1, 7]);
+  it("has the batches of its own batch_sampler, without an end", () => {
+    const { facts, trials } = ownBatches();
+    expect(facts).toMatchObject({ batch: { samples: 3 }, epochBatches: 2 });
+    expect(facts?.notes.join()).toContain("list");
+    expect(trials).toEqual([fine(7)]);
+  });
+
+  it.each(
+    ["make_own_range", "make_without_length"].map(
+      (name) => [name, given(`intrusive.py:${name}`, {}, [0, 20])] as const,
+    ),
+  )("has the samples of its own sampler: %s", (_name, answer) => {
+    const { facts, trials } = answer();
+    expect(facts?.epochBatches).toBe(2);
+    expect(trials).toEqual([fine(20)]);
+  });
+
+  const failingInit = given("faulty.py:raising_in_worker_init", {}, [1, 200]);
+  it("fails where its worker_init_fn does", () => {
+    expect(failingInit().trials[0]?.failure).toMatchObject({
+      fault: "dataset-raised",
+      message: expect.stringContaining("no shard for"),
+    });
+  });
+
+  const unsendable = given("faulty.py:unsendable", {}, [1, 200]);
+  it("fails where a worker cannot send its batches", () => {
+    expect(unsendable().trials[0]?.failure).toMatchObject({
+      fault: "not-picklable",
+      message: "A worker cannot send its batch: TypeError: cannot pickle '_thread.lock' object.",
+    });
+  });
+});
+
+describe("an IterableDataset", () => {
+  const stream = given("data_sets.py:Stream", { batchSize: 2 }, [2, 12]);
+  const sharded = given("data_sets.py:make_stream_loader", { kwargs: { length: 1 } }, [1, 3]);
+  it("is begun anew where it ends, and the user's worker_init_fn sees it as it is", () => {
+    expect(stream().facts).toMatchObject({ batch: { samples: 2, bytes: 32 }, epochBatches: null });
+    expect(stream().trials).toEqual([fine(12)]);
+    expect(sharded().trials).toEqual([fine(3)]);
+  });
+
+  const once = given("faulty.py:Once", { batchSize: 2 }, [1, 200]);
+  it("ends the trial where there is nothing a second time", () => {
+    expect(once().trials[0]?.failure).toMatchObject({
+      fault: "data-ended",
+      message: "The data ended after 5 batches, and gave nothing when it was begun anew.",
+    });
+  });
+
+  const notInWorkers = given("intrusive.py:NotInWorkers", { batchSize: 2 }, [1, 20], [0, 20]);
+  it("may be there without workers only", () => {
+    const [inWorker, inMain] = notInWorkers().trials;
+    expect(inWorker?.failure).toMatchObject({
+      fault: "data-ended",
+      message: "The data set gives no batch in a worker.",
+      everywhere: false,
+    });
+    expect(inMain).toEqual(fine(20));
+  });
+});
+
+describe("an epoch of fewer samples than a batch has", () => {
+  const loader = given("intrusive.py:make_few");
+  const alone = given("intrusive.py:Few", { batchSize: 8, shuffle: true }, [0, 5]);
+  it("makes batches of so many, and that is said", () => {
+    const facts = {
+      batch: { samples: 3, bytes: 24 },
+      epochBatches: 1,
+      notes: ["An epoch has 3 samples: batches are of so many, and not of 8."],
+    };
+    expect(loader().facts).toMatchObject(facts);
+    expect(alone().facts).toMatchObject(facts);
+    expect(alone().trials).toEqual([fine(5)]);
+  });
+});
+
+describe("batches", () => {
+  const named = given("data_sets.py:Named", { batchSize: 4 });
+  it("that are mappings are taken apart, and text counts for nothing", () => {
+    expect(named().facts?.batch).toEqual({
+      samples: 4,
+      bytes: 4 * (192 + 8),
+      description: "uint8 [4, 3, 8, 8] + int64 [4]",
+    });
+  });
+
+  const graph = given("intrusive.py:Graph", { batchSize: 2, collate: target("intrusive.py:first") });
+  it("that go in circles are taken apart", () => {
+    expect(graph().facts?.batch.bytes).toBe(60 * 8);
+  });
+
+  const holder = given(
+    "data_sets.py:INSTANCE",
+    { batchSize: 2, collate: target("data_sets.py:as_holder") },
+    [1, 3],
+  );
+  it("of a type of their own have notes on what torch does not do with them", () => {
+    const { facts, trials } = holder();
+    expect(facts?.notes).toEqual([
+      "Batches hold a Holder, which has no pin_memory(): torch pins nothing of it and does not say so.",
+      "Batches hold a Holder, which has no to(): nothing of it is copied.",
+    ]);
+    expect(trials).toEqual([fine(3)]);
+  });
+
+  const meta = given("data_sets.py:Meta", { batchSize: 2 }, [0, 3]);
+  it("that are not in the CPU's memory make workers useless", () => {
+    const { facts, trials } = meta();
+    expect(facts?.workersOff).toBe("the batches are meta tensors");
+    expect(facts?.pinningOff).not.toBeNull();
+    expect(facts?.notes).toEqual([
+      "The batches are on meta already: num_workers=0 and pin_memory=False are all there is.",
+    ]);
+    expect(trials).toEqual([fine(3)]);
+  });
+});
