@@ -1,10 +1,10 @@
-import { fileURLToPath } from "node:url";
 import { runFigures } from "../compare/result-set.js";
 import { defaultSignificance, usualCheckRuns } from "../compare/rule.js";
 import { sensitivityOf } from "../compare/sensitivity.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { prepareRun } from "../measure/prepare.js";
+import { programPath } from "../package-facts.js";
 import { baselineReport } from "../report/baseline-report.js";
 import { jsonReport } from "../report/json.js";
 import { noticeOf } from "../results/device-facts.js";
@@ -18,9 +18,6 @@ import { Interruption } from "./interruption.js";
 import { checkNewFolder } from "./output-paths.js";
 import { notesOn } from "./run-command.js";
 import { noter, ProgressLine, writeStdout } from "./terminal.js";
-
-/** The program itself, for the processes that it starts. */
-export const entry = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 
 /** `pinbench baseline`: returns the exit code; throws PinbenchError. All runs are kept, or none. */
 export async function baselineCommand({
@@ -45,7 +42,7 @@ export async function baselineCommand({
   const line = new ProgressLine(flags);
   const documents: ResultDocument[] = [];
   try {
-    for await (const event of measureInFreshProcesses(settings, runs, { entry, signal })) {
+    for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
       if (event.kind === "start") {
         line.update((columns) => `run ${event.run + 1} of ${runs}, ${cells.length} cells`.slice(0, columns));
       } else {
@@ -54,9 +51,13 @@ export async function baselineCommand({
       }
     }
     line.clear();
-    if (interruption.exitCode !== null) {
-      note(`interrupted after ${documents.length} of ${runs} runs: no baseline was written.`);
-      return interruption.exitCode;
+    const { exitCode } = interruption;
+    if (exitCode !== null) {
+      const isKept = exitCode === ExitCode.measurement && documents.length > 0;
+      if (isKept) await createRuns(folder, documents.map(jsonReport));
+      const kept = isKept ? "the baseline has these alone" : "no baseline was written";
+      note(`interrupted after ${documents.length} of ${runs} runs: ${kept}.`);
+      return exitCode;
     }
     await createRuns(folder, documents.map(jsonReport));
   } finally {

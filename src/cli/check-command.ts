@@ -47,15 +47,19 @@ export async function checkCommand({ settings: flags, given }: Invocation<CheckF
     onProgress: (text) => line.update((columns) => text.slice(0, columns)),
   });
   try {
-    const comparison = await measuring.compare({
+    const request = {
       version: packageVersion(),
       command: "check",
       rule: ruleOf(flags, configuration),
-    });
+    } as const;
+    const comparison = await measuring.compare(request);
     line.clear();
     if (comparison === null) {
+      const { exitCode } = interruption;
+      const soFar = exitCode === ExitCode.measurement ? measuring.compareSoFar(request) : null;
+      if (soFar !== null) return deliverComparison(soFar, outputs, flags);
       note("interrupted: nothing was compared, and the baseline is as it was.");
-      return interruption.exitCode ?? ExitCode.interrupted;
+      return exitCode ?? ExitCode.interrupted;
     }
     const exitCode = await deliverComparison(comparison, outputs, flags);
     if (!flags.update) return exitCode;

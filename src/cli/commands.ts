@@ -5,6 +5,7 @@ import { optionName, type Setting, type SettingTable } from "../settings/setting
 import { defaultsOf } from "../settings/settings.js";
 import { type CommandSettings, commandSettings } from "../settings/table.js";
 import type { Invocation } from "./asked-settings.js";
+import { endBy, isWatched } from "./deadline.js";
 
 /** A command: what help says of it, which settings it takes, and where it is carried out. */
 interface CommandEntry<Name extends keyof typeof commandSettings> {
@@ -174,6 +175,8 @@ function addCommand<Name extends keyof typeof commandSettings>(
     const call = { argv: process.argv.slice(2), startedAt: new Date(), startedMs: performance.now() };
     const given = givenSettings(command, table) as Partial<CommandSettings<Name>>;
     const settings = { ...defaultsOf(table), ...given } as CommandSettings<Name>;
+    const { deadlineNs } = settings as { deadlineNs?: number | null };
+    if (deadlineNs != null && !isWatched) return setExitCode(await endBy(deadlineNs, call.argv));
     const execute = await load();
     setExitCode(await execute({ operands: command.args, settings, given, call }, program));
   });

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { RunEvent } from "../measure/rounds.js";
 import type { Run } from "../measure/run.js";
 import type { Plan } from "../plan/plan.js";
@@ -31,14 +33,31 @@ export async function showRun(run: Run, plan: Plan, { outputs, quiet, signal }: 
     noter({ quiet })(text);
   });
   const startedMs = performance.now();
+  const events = run.measure(signal);
+  const givenUp = afterAbort(signal, patienceMs);
   try {
-    for await (const event of run.measure(signal)) {
-      if (event.kind === "round") await partials.write(run);
-      else line.update((columns) => progressLine(progressOf(event, run, plan, startedMs), columns));
+    for (;;) {
+      const next = await Promise.race([events.next(), givenUp]);
+      if (next === null) return run.abandon();
+      if (next.done) return;
+      if (next.value.kind === "round") await partials.write(run);
+      else {
+        const { value: event } = next;
+        line.update((columns) => progressLine(progressOf(event, run, plan, startedMs), columns));
+      }
     }
   } finally {
     line.clear();
   }
+}
+
+/** How long an interrupted run may wait for the driver's call in flight. */
+const patienceMs = 1000;
+
+/** Null so long after an abort; without one it stays pending. */
+async function afterAbort(signal: AbortSignal, delayMs: number): Promise<null> {
+  if (!signal.aborted) await once(signal, "abort");
+  return sleep(delayMs, null, { ref: false });
 }
 
 function progressOf(

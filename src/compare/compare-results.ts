@@ -23,6 +23,8 @@ export interface ComparisonRequest {
   /** Ids of the cells that looked slower, as `findSuspects()` has them. */
   suspects: readonly string[];
   rule: Rule;
+  /** What failed besides what the runs themselves say. */
+  failures?: readonly string[];
 }
 
 /**
@@ -33,7 +35,8 @@ export function compareResults(request: ComparisonRequest): Comparison {
   const { baseline, candidate, fresh, rule, command } = request;
   const differences = findDifferences(baseline.runs, candidate.runs, rule);
   const isBlocked = differences.some(({ blocks }) => blocks);
-  const { series, failures } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+  const { series, failures: ofRuns } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+  const failures = [...(request.failures ?? []), ...ofRuns];
   if (!isBlocked) checkCommon(series, baseline, candidate);
   const evidence = gatherEvidence(series, isGpu(baseline));
   const adjusted = {

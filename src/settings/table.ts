@@ -290,6 +290,13 @@ const config = setting(
   { helpOfNo: "read no configuration" },
 );
 
+/** From the start of the process to its end. */
+const deadlineNs = setting(
+  "--deadline <time>",
+  "end by then whatever hangs, with what was measured and exit code 4",
+  kind.time,
+);
+
 const output = (extensions: string) =>
   repeatable("--output <file>", `also write a file; ${extensions} (repeatable)`, kind.text, {
     showsDefault: true,
@@ -302,6 +309,7 @@ const format = <const Format extends string>(formats: readonly Format[]) =>
 export const commandSettings = {
   run: {
     ...runSettings,
+    deadlineNs,
     config,
     dryRun: setting(
       "--dry-run",
@@ -320,7 +328,7 @@ export const commandSettings = {
   },
   /** It takes its settings as JSON. */
   measure: {},
-  baseline: { ...baselineSettings, ...runSettings, config, quiet, color, debug },
+  baseline: { ...baselineSettings, ...runSettings, deadlineNs, config, quiet, color, debug },
   check: {
     ...checkSettings,
     ...measuringSettings,
@@ -328,6 +336,7 @@ export const commandSettings = {
     format: format(comparisonFormats),
     json,
     output: output(".json .md .txt .xml (JUnit)"),
+    deadlineNs,
     config,
     quiet,
     color,
@@ -345,6 +354,7 @@ export const commandSettings = {
   },
   tune: {
     ...tuneSettings,
+    deadlineNs,
     json,
     save: setting("--save <file>", "also write all of it to a JSON file", kind.text),
     quiet,
