@@ -46,8 +46,7 @@ async function gridAndSearch(
   return { grid: await tuned(true), search: await tuned(false) };
 }
 
-// Both at once, as their samples wait and do not compute.
-it.concurrent.for([
+it.for([
   ["Sleeping", "samples that wait, as many at once as there are workers"],
   ["OneAtATime", "samples that come through one lock"],
 ])(
