@@ -20,15 +20,15 @@ import { notesOn } from "./run-command.js";
 import { noter, ProgressLine, writeStdout } from "./terminal.js";
 
 /** `pinbench baseline`: returns the exit code; throws PinbenchError. All runs are kept, or none. */
-export async function baselineCommand({
-  operands: [folder = ""],
-  settings: flags,
-  given,
-}: Invocation<CommandSettings<"baseline">>): Promise<ExitCode> {
+export async function baselineCommand(
+  flags: CommandSettings<"baseline">,
+  invocation: Invocation,
+): Promise<ExitCode> {
+  const [folder = ""] = invocation.operands;
   const note = noter(flags);
   const configuration = await loadConfiguration(flags);
   await checkNewFolder(folder);
-  const prepared = await prepareRun(await askedRunSettings(given, configuration));
+  const prepared = await prepareRun(await askedRunSettings(flags, invocation, configuration));
   const { plan, backend } = prepared;
   if (configuration.path !== null) note(configurationNote(configuration.path));
   for (const text of notesOn(prepared)) note(text);

@@ -12,7 +12,7 @@ import type { BackendChoice } from "../settings/choices.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";
 import { fillRunSettings, overrideSettings } from "../settings/settings.js";
 import type { CommandSettings } from "../settings/table.js";
-import type { Invocation } from "./asked-settings.js";
+import { flagsGiven, type Invocation } from "./asked-settings.js";
 import { CheckMeasuring } from "./check-measuring.js";
 import { comparisonOutputs, deliverComparison, ruleOf } from "./comparison-delivery.js";
 import { Interruption } from "./interruption.js";
@@ -22,7 +22,7 @@ import { noter, ProgressLine, reportError } from "./terminal.js";
 type CheckFlags = CommandSettings<"check">;
 
 /** `pinbench check`: returns the exit code; throws PinbenchError. */
-export async function checkCommand({ settings: flags, given }: Invocation<CheckFlags>): Promise<ExitCode> {
+export async function checkCommand(flags: CheckFlags, invocation: Invocation): Promise<ExitCode> {
   const configuration = await loadConfiguration(flags);
   const path = baselinePath(flags, configuration.baseline);
   const note = noter(flags);
@@ -33,7 +33,7 @@ export async function checkCommand({ settings: flags, given }: Invocation<CheckF
     await keepInputs([flags.keep], [path]);
     await checkNewFolder(flags.keep);
   }
-  const settings = await settingsOfCheck(baseline, given);
+  const settings = await settingsOfCheck(baseline, flagsGiven(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
 
   const interruption = new Interruption();

@@ -16,10 +16,10 @@ import { keepInputs } from "./output-paths.js";
 import { noter, writeStdout } from "./terminal.js";
 
 /** `pinbench import nvbandwidth FILE`: reads, writes one document, says on stderr what it is not. */
-export async function importNvbandwidthCommand({
-  operands: [path = ""],
-  settings: flags,
-}: Invocation<CommandSettings<"import nvbandwidth">>): Promise<ExitCode> {
+export async function importNvbandwidthCommand(
+  flags: CommandSettings<"import nvbandwidth">,
+  { operands: [path = ""] }: Invocation,
+): Promise<ExitCode> {
   const text = await readTextFile(path);
   if (flags.output !== null) await checkOutput(flags.output, path);
   const { mtime } = await stat(path);

@@ -19,11 +19,7 @@ import { type Output, showRun } from "./live-run.js";
 import { noter, writeStdout } from "./terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
-export async function runCommand({
-  settings: flags,
-  given,
-  call,
-}: Invocation<CommandSettings<"run">>): Promise<ExitCode> {
+export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {
   const format = chosenFormat(flags);
   const outputs = flags.output.map((path) => ({ path, format: formatOfPath(path) }));
   const note = noter(flags);
@@ -32,7 +28,7 @@ export async function runCommand({
   for (const { path } of outputs) await checkWritable(path);
   const configuration = await loadConfiguration(flags);
   // Finds all that is wrong with the settings before anything is said: an error is the only line on stderr.
-  const prepared = await prepareRun(await askedRunSettings(given, configuration));
+  const prepared = await prepareRun(await askedRunSettings(flags, invocation, configuration));
   if (configuration.path !== null) note(configurationNote(configuration.path));
   for (const text of notesOn(prepared, flags.dryRun)) note(text);
   if (flags.dryRun) {
@@ -42,7 +38,7 @@ export async function runCommand({
     );
     return ExitCode.ok;
   }
-  const run = new Run({ ...call, ...prepared });
+  const run = new Run({ ...invocation.call, ...prepared });
   const interruption = new Interruption();
   await showRun(run, prepared.plan, { outputs, quiet: flags.quiet, signal: interruption.signal });
   const document = run.document();
@@ -67,7 +63,7 @@ export async function runCommand({
  * `pinbench measure`, which other pinbench processes start: measures the settings that stdin has as JSON, and prints the
  * document. Returns the exit code; throws PinbenchError.
  */
-export async function measureCommand({ call }: Pick<Invocation<unknown>, "call">): Promise<ExitCode> {
+export async function measureCommand(_: object, { call }: Invocation): Promise<ExitCode> {
   const settings = JSON.parse(await textOf(process.stdin)) as RunSettings;
   const prepared = await prepareRun(settings);
   const run = new Run({ ...call, ...prepared });

@@ -14,10 +14,7 @@ import { Interruption } from "./interruption.js";
 import { ProgressLine } from "./terminal.js";
 
 /** `pinbench tune`: from the flags to the recommendation. Returns the exit code; throws PinbenchError. */
-export async function tuneCommand({
-  settings: flags,
-  call,
-}: Invocation<CommandSettings<"tune">>): Promise<ExitCode> {
+export async function tuneCommand(flags: CommandSettings<"tune">, { call }: Invocation): Promise<ExitCode> {
   const format = chosenFormat(flags);
   if (flags.save !== null) await checkWritable(flags.save);
   const interruption = new Interruption();
