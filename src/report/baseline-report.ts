@@ -1,7 +1,7 @@
 import type { ChalkInstance } from "chalk";
 import type { Sensitivity } from "../compare/sensitivity.js";
 import { roundUp } from "./format-number.js";
-import { type Column, figure } from "./report-parts.js";
+import { type Column, figure, numberColumn, wordColumn } from "./report-parts.js";
 import { terminalGrid } from "./terminal-grid.js";
 import { textWidth, wrap } from "./terminal-text.js";
 import { counted } from "./wording.js";
@@ -21,12 +21,12 @@ export interface BaselineReport {
 }
 
 const columns: readonly Column[] = [
-  { head: ["memory"], align: "left" },
-  { head: ["cells"], align: "right" },
-  { head: ["spread", "typical"], align: "right" },
-  { head: ["", "largest"], align: "right" },
-  { head: ["drop found", "typical"], align: "right" },
-  { head: ["", "largest"], align: "right" },
+  wordColumn("memory"),
+  numberColumn("cells"),
+  numberColumn("spread", "typical"),
+  numberColumn("", "largest"),
+  numberColumn("drop found", "typical"),
+  numberColumn("", "largest"),
 ];
 
 /** The size of a new baseline, and by kind of memory its spread and the drops that checks against it find. */
@@ -52,7 +52,7 @@ export function baselineReport(report: BaselineReport, chalk: ChalkInstance): st
     ]);
     lines.push(
       "",
-      ...terminalGrid({ caption: "", columns, rows }, chalk).map((line) => `  ${line}`),
+      ...terminalGrid({ columns, rows }, chalk, "  "),
       "",
       ...wrap(
         `Spread is the standard deviation between runs. A drop of the size given is found 19 times out of 20, at the thresholds in force, by a check of ${counted(checkRuns, "run")} with as many to confirm.`,

@@ -1,7 +1,8 @@
 import type { ColdStart, ResultDocument } from "../results/schema.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { absentFigure, sign } from "./cell-figure.js";
-import { type Column, type Figure, figure, type Grid } from "./report-parts.js";
+import { type Column, type Figure, figure, type Grid, numberColumn } from "./report-parts.js";
+import { counted } from "./wording.js";
 
 /** What a device costs once, before any figure of the tables: opening it, and pinning memory. */
 export interface ColdStartReport {
@@ -31,13 +32,9 @@ export function coldStartReports({ coldStart, devices }: ResultDocument): ColdSt
 }
 
 const pinningColumns: readonly Column[] = [
-  { head: ["pinning"], align: "right" },
-  { head: ["cuMemHostAlloc"], align: "right" },
-  { head: ["free"], align: "right" },
-  { head: ["registered"], align: "right" },
-  { head: ["free"], align: "right" },
-  { head: ["H2D pays", "off after"], align: "right" },
-  { head: ["D2H pays", "off after"], align: "right" },
+  ...["pinning", "cuMemHostAlloc", "free", "registered", "free"].map((head) => numberColumn(head)),
+  numberColumn("H2D pays", "off after"),
+  numberColumn("D2H pays", "off after"),
 ];
 
 function pinningGrid({ pinning }: ColdStart): Grid {
@@ -48,7 +45,7 @@ function pinningGrid({ pinning }: ColdStart): Grid {
     reuseFigure(reuses.h2d),
     reuseFigure(reuses.d2h),
   ]);
-  return { caption: "", columns: pinningColumns, rows };
+  return { columns: pinningColumns, rows };
 }
 
 /** Until the buffer is ready to copy from, and until it is given back. */
@@ -59,5 +56,5 @@ function costFigures(cost: ColdStart["pinning"][number]["pinned"]): Figure[] {
 }
 
 function reuseFigure(copies: number | null): Figure {
-  return copies === null ? absentFigure : figure(copies === 1 ? "1 copy" : `${copies} copies`);
+  return copies === null ? absentFigure : figure(counted(copies, "copy", "copies"));
 }

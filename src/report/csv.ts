@@ -1,5 +1,5 @@
-import { noticeOf } from "../results/device-facts.js";
 import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
+import { noticeIn } from "./wording.js";
 
 type Value = string | number | null;
 
@@ -13,7 +13,7 @@ interface Row {
 const columns: ReadonlyMap<string, (row: Row) => Value> = new Map<string, (row: Row) => Value>([
   ["id", ({ cell }) => cell.id],
   ["backend", ({ document }) => document.backend],
-  ["notice", ({ document }) => document.notice ?? noticeOf(document.backend)],
+  ["notice", ({ document }) => noticeIn(document)],
   ["device", ({ cell }) => cell.device],
   ["device_name", ({ document, cell }) => deviceName(document, cell)],
   ["direction", ({ cell }) => cell.direction],

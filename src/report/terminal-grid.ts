@@ -28,8 +28,8 @@ const plainFrame = {
   style: { head: [], border: [], "padding-left": 0, "padding-right": 0, compact: true },
 };
 
-/** Draws a grid without its caption: lines, none of which ends in blanks. */
-export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance): string[] {
+/** Draws a grid without its caption: lines behind `indent`, none of which ends in blanks. */
+export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance, indent = ""): string[] {
   const headHeight = Math.max(...columns.map(({ head }) => head.length));
   const table = new Table({
     ...plainFrame,
@@ -50,7 +50,8 @@ export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance): str
     .toString()
     .split("\n")
     .map((line) => line.trimEnd())
-    .filter((line) => line !== "");
+    .filter((line) => line !== "")
+    .map((line) => indent + line);
 }
 
 /** A short head stands at the bottom of its cell, next to the rule. */
@@ -93,14 +94,12 @@ function isWord({ text }: Figure): boolean {
   return !number.test(text);
 }
 
+/** "55.4 %" is "55" and ".4 %"; a word has neither part. */
 function splitAtPoint(shown: Figure): { whole: string; rest: string } {
-  if (isWord(shown)) {
-    return { whole: "", rest: "" };
-  }
-  const point = shown.text.search(/\D|$/);
-  return shown.text[point] === "."
-    ? { whole: shown.text.slice(0, point), rest: shown.text.slice(point) }
-    : { whole: shown.text, rest: "" };
+  if (isWord(shown)) return { whole: "", rest: "" };
+  const { text } = shown;
+  const point = text.includes(".") ? text.indexOf(".") : text.length;
+  return { whole: text.slice(0, point), rest: text.slice(point) };
 }
 
 function widest(texts: readonly string[]): number {

@@ -1,15 +1,8 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { formatMargin } from "../format-number.js";
 import { jsonReport } from "../json.js";
-import { counted } from "../wording.js";
-import {
-  candidateEstimate,
-  comparisonNotice,
-  describeChange,
-  type Estimate,
-  formatFigure,
-  trackedName,
-} from "./cell-text.js";
+import { counted, noticeIn } from "../wording.js";
+import { candidateEstimate, describeChange, type Estimate, formatFigure, trackedName } from "./cell-text.js";
 
 /** The formats of services that follow figures over time: github-action-benchmark and Bencher. */
 
@@ -63,7 +56,7 @@ function margin(figure: number, { low, high }: NonNullable<Estimate["interval"]>
 
 function extraLines(cell: CellComparison, comparison: Comparison): string[] {
   const { candidate, unit, verdict } = cell;
-  const notice = comparisonNotice(comparison);
+  const notice = noticeIn(comparison);
   const isLatency = unit === "us";
   return [
     // Programs take this text apart, so that its minus sign is ASCII's.
