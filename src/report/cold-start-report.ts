@@ -9,11 +9,12 @@ export interface ColdStartReport {
   title: string;
   /** Driver, context and first copy in one line. */
   opening: string;
-  /** The costs by size, and how to read them; null where no pinning was timed. */
-  pinning: { grid: Grid; explanation: string } | null;
+  /** The costs by size; null where no pinning was timed. */
+  pinning: Grid | null;
 }
 
-const explanation =
+/** How to read the costs of pinning. */
+export const pinningExplanation =
   "pays off after: copies of that size by one worker until pinning (the cheaper way, free included) has saved " +
   `more than it cost, against pageable copies; ${sign.absent} where pinned is not faster for certain or was not measured`;
 
@@ -26,7 +27,7 @@ export function coldStartReports({ coldStart, devices }: ResultDocument): ColdSt
       opening:
         `driver ${formatDuration(costs.initNs)}, context ${formatDuration(costs.contextNs)}, ` +
         `first copy ${formatDuration(costs.firstCopyNs)}`,
-      pinning: costs.pinning.length === 0 ? null : { grid: pinningGrid(costs), explanation },
+      pinning: costs.pinning.length === 0 ? null : pinningGrid(costs),
     };
   });
 }
@@ -50,9 +51,9 @@ function pinningGrid({ pinning }: ColdStart): Grid {
 
 /** Until the buffer is ready to copy from, and until it is given back. */
 function costFigures(cost: ColdStart["pinning"][number]["pinned"]): Figure[] {
-  return cost === null
-    ? [absentFigure, absentFigure]
-    : [figure(formatDuration(cost.allocateNs)), figure(formatDuration(cost.freeNs))];
+  return [cost?.allocateNs, cost?.freeNs].map((timeNs) =>
+    timeNs === undefined ? absentFigure : figure(formatDuration(timeNs)),
+  );
 }
 
 function reuseFigure(copies: number | null): Figure {

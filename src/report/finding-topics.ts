@@ -34,15 +34,15 @@ export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
   const where = (order: IntervalOrder) => pairs.filter((pair) => pair.order === order);
   const sizes = (some: readonly Pair[]) => describeSizes(sizesOf(some), sizesOf(pairs));
   const [faster, slower, equal] = [where("above"), where("below"), where("equal")];
-  const clauses = [
-    faster.length > 0 ? `pinned is ${ratioRange(faster)} pageable ${sizes(faster)}` : null,
-    slower.length > 0
-      ? `${faster.length > 0 ? "only" : "pinned is only"} ${ratioRange(slower)} ${faster.length > 0 ? "" : "pageable "}${sizes(slower)}`
-      : null,
-    equal.length > 0
-      ? `${faster.length + slower.length > 0 ? "it" : "pinned"} gains nothing ${sizes(equal)}`
-      : null,
-  ].filter((clause) => clause !== null);
+  const clauses: string[] = [];
+  if (faster.length > 0) clauses.push(`pinned is ${ratioRange(faster)} pageable ${sizes(faster)}`);
+  if (slower.length > 0) {
+    const [subject, object] = clauses.length > 0 ? ["", ""] : ["pinned is ", "pageable "];
+    clauses.push(`${subject}only ${ratioRange(slower)} ${object}${sizes(slower)}`);
+  }
+  if (equal.length > 0) {
+    clauses.push(`${clauses.length > 0 ? "it" : "pinned"} gains nothing ${sizes(equal)}`);
+  }
   const variesWorkers = new Set(rates.map((rate) => rate.workers)).size > 1;
   const workers = variesWorkers ? `, with ${counted(pairs[0]!.workers, "worker")}` : "";
   const open = `at these intervals, pinned and pageable cannot be told apart ${sizes(pairs)}`;
@@ -182,13 +182,13 @@ function describeSizes(some: readonly number[], all: readonly number[]): string 
   if (some.length === all.length) {
     return "at every size";
   }
-  const first = all.indexOf(some[0] ?? Number.NaN);
+  const first = all.indexOf(some[0]!);
   const contiguous = some.every((size, index) => all[first + index] === size);
   if (contiguous && first + some.length === all.length) {
-    return `from ${formatSize(some[0] ?? 0)} up`;
+    return `from ${formatSize(some[0]!)} up`;
   }
   if (contiguous && first === 0) {
-    return `up to ${formatSize(some.at(-1) ?? 0)}`;
+    return `up to ${formatSize(some.at(-1)!)}`;
   }
   return some.length <= mostNamed ? named : `at ${some.length} of ${all.length} sizes`;
 }

@@ -60,9 +60,8 @@ const mostDifferingWords = 4;
  * once: "pinned is 3.0× (H2D) and 2.8× (D2H) pageable from 1 MiB up".
  */
 function joinDirections(h2d: string | null, d2h: string | null): string | null {
-  if (h2d === null || d2h === null) {
-    return h2d !== null ? `${h2d} (H2D)` : d2h !== null ? `${d2h} (D2H)` : null;
-  }
+  if (h2d === null) return d2h === null ? null : `${d2h} (D2H)`;
+  if (d2h === null) return `${h2d} (H2D)`;
   return h2d === d2h ? `${h2d} (H2D and D2H)` : (mergeFigures(h2d, d2h) ?? `H2D: ${h2d}; D2H: ${d2h}`);
 }
 

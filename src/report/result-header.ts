@@ -1,4 +1,5 @@
 import type { CellResult, DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
+import { type Timer, timers } from "../settings/choices.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
 import { type Fact, type Note, note } from "./report-parts.js";
@@ -105,41 +106,33 @@ function hostOf({ host, cells }: ResultDocument): string {
 }
 
 function cacheOf(cells: readonly CellResult[]): string {
-  const states = new Set(cells.map(({ cache }) => cache));
-  const descriptions: string[] = [];
-  if (states.has("cold")) {
-    descriptions.push(describeColdPool(cells.filter(({ cache }) => cache === "cold")));
-  }
-  if (states.has("warm")) {
-    descriptions.push("warm: each worker copies one buffer again and again");
-  }
-  return descriptions.join("; ");
+  const cold = cells.filter(({ cache }) => cache === "cold");
+  return [
+    ...(cold.length === 0 ? [] : [describeColdPool(cold)]),
+    ...(cold.length === cells.length ? [] : ["warm: each worker copies one buffer again and again"]),
+  ].join("; ");
 }
 
 function describeColdPool(cells: readonly CellResult[]): string {
-  const known = cells.flatMap(({ cachePool }) => (cachePool === null ? [] : [cachePool]));
-  const pools = known.map(({ totalBytes }) => totalBytes).filter((bytes) => bytes > 0);
-  const [pool] = known;
-  if (pools.length === 0 || pool === undefined) {
-    return "cold: buffers are rotated";
-  }
-  const least = formatSizeRounded(Math.min(...pools));
-  const most = formatSizeRounded(Math.max(...pools));
+  const pools = cells.flatMap(({ cachePool }) => cachePool ?? []);
+  const sizesBytes = pools.map(({ totalBytes }) => totalBytes).filter((bytes) => bytes > 0);
+  const [pool] = pools;
+  if (sizesBytes.length === 0 || pool === undefined) return "cold: buffers are rotated";
+  const least = formatSizeRounded(Math.min(...sizesBytes));
+  const most = formatSizeRounded(Math.max(...sizesBytes));
   const span = least === most ? least : `${least} to ${most}`;
   const cache = `${formatSizeRounded(pool.lastLevelCacheBytes)}, from ${pool.lastLevelCacheSource}`;
   return `cold: buffers rotated through ${span} (last-level cache ${cache})`;
 }
 
+const timingMethod: Readonly<Record<Timer, string>> = {
+  wall: "wall clock, from release to last completion",
+  event: "events, on the copy engine alone",
+};
+
 function timingOf({ cells, importedFrom }: ResultDocument): string {
-  const timers = new Set(cells.map(({ timer }) => timer));
-  const methods: string[] = [];
-  if (timers.has("wall")) {
-    methods.push("wall clock, from release to last completion");
-  }
-  if (timers.has("event")) {
-    methods.push("events, on the copy engine alone");
-  }
+  const used = timers.filter((timer) => cells.some((cell) => cell.timer === timer));
   const figures =
     importedFrom == null ? "medians, ± half a 95 % stopping interval" : "one published figure a cell";
-  return `${methods.join("; ")}; ${figures}`;
+  return [...used.map((timer) => timingMethod[timer]), figures].join("; ");
 }

@@ -40,7 +40,7 @@ export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance, inde
   rows.forEach((row, index) => {
     table.push(
       row.map((shown, column) => {
-        const { text, note } = padded[column]?.[index] ?? { text: shown.text, note: "" };
+        const { text, note } = padded[column]![index]!;
         const aligned = columns[column]?.align === "left" ? text.trimStart() : text;
         return paint(aligned, shown.tone, chalk) + (note.trim() === "" ? note : chalk.dim(note));
       }),
@@ -61,15 +61,11 @@ function headCell(lines: readonly string[], height: number, chalk: ChalkInstance
     .join("\n");
 }
 
-/** The two parts of a figure, padded so that a column of them lines up: numbers by their decimal point. */
-interface PaddedFigure {
-  text: string;
-  /** With the gap before it; empty where the column has no notes. */
-  note: string;
-}
-
-/** Pads the figures of one column; all results are equally wide. */
-function padFigures(figures: readonly Figure[]): PaddedFigure[] {
+/**
+ * Texts and notes of one column, padded so that they line up, numbers by their decimal point. A note has the gap before
+ * it; it is empty where the column has none.
+ */
+function padFigures(figures: readonly Figure[]): { text: string; note: string }[] {
   const parts = figures.map(splitAtPoint);
   const wholeWidth = widest(parts.map(({ whole }) => whole));
   const restWidth = widest(parts.map(({ rest }) => rest));
@@ -77,7 +73,7 @@ function padFigures(figures: readonly Figure[]): PaddedFigure[] {
   const textWidth = Math.max(wholeWidth + restWidth, widest(words));
   const noteWidth = widest(figures.map(({ note }) => note));
   return figures.map((shown, index) => {
-    const { whole, rest } = parts[index] ?? { whole: "", rest: "" };
+    const { whole, rest } = parts[index]!;
     const text = isWord(shown) ? shown.text : whole + rest.padEnd(restWidth);
     return {
       text: text.padStart(textWidth),
