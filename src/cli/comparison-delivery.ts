@@ -2,7 +2,7 @@ import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../compare/comparison.js";
 import { defaultSignificance, type Rule } from "../compare/rule.js";
 import { ExitCode } from "../errors.js";
-import { githubStepSummary } from "../report/comparison/github.js";
+import { comparisonMarkdown } from "../report/comparison/github.js";
 import { comparisonFormatOfPath, renderComparison } from "../report/comparison/render-comparison.js";
 import { cannotWrite } from "../results/output-stream.js";
 import { checkWritable } from "../results/store.js";
@@ -81,7 +81,7 @@ const exitCodes = {
 async function writeStepSummary(comparison: Comparison): Promise<void> {
   const path = process.env.GITHUB_STEP_SUMMARY;
   if (!path) return;
-  await appendFile(path, githubStepSummary(comparison)).catch((error: unknown) => {
+  await appendFile(path, comparisonMarkdown(comparison)).catch((error: unknown) => {
     throw cannotWrite(path, error);
   });
 }
