@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import type { Configuration } from "../settings/configuration.js";
+import { type Configuration, loadConfiguration } from "../settings/configuration.js";
 import type { Values } from "../settings/setting.js";
 import { type Call, fillRunSettings, type RunSettings } from "../settings/settings.js";
 import { runSettings } from "../settings/table.js";
@@ -23,17 +23,18 @@ export function flagsGiven<Flags extends object>(flags: Flags, { given }: Invoca
  * What `run` and `baseline` are asked to measure: flags win over the configuration, and it wins over the defaults.
  * Reads the ids of cells from stdin where "-" stands for them.
  */
-export async function askedRunSettings(
-  flags: Values<typeof runSettings>,
+export async function askedSettings(
+  flags: Values<typeof runSettings> & { config: string | false | null },
   invocation: Invocation,
-  configuration: Configuration,
-): Promise<RunSettings> {
+): Promise<{ settings: RunSettings; configuration: Configuration }> {
+  const configuration = await loadConfiguration(flags);
   const isOnStdin = flags.cells?.join() === "-";
   const cells = isOnStdin ? runSettings.cells.kind.read(await readStdin()) : flags.cells;
-  return fillRunSettings(
+  const settings = fillRunSettings(
     { origin: "configuration", given: configuration.plan },
     { origin: "flag", given: flagsGiven({ ...flags, cells }, invocation) },
   );
+  return { settings, configuration };
 }
 
 /** What `--json` and `--format` ask for together. Throws a usage error where they contradict each other. */

@@ -10,9 +10,9 @@ import { jsonReport } from "../report/json.js";
 import { noticeOf } from "../results/device-facts.js";
 import { createRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
-import { configurationNote, loadConfiguration } from "../settings/configuration.js";
+import { configurationNote } from "../settings/configuration.js";
 import type { CommandSettings } from "../settings/table.js";
-import { askedRunSettings, type Invocation } from "./asked-settings.js";
+import { askedSettings, type Invocation } from "./asked-settings.js";
 import { stdoutChalk } from "./delivery.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder } from "./output-paths.js";
@@ -26,9 +26,10 @@ export async function baselineCommand(
 ): Promise<ExitCode> {
   const [folder = ""] = invocation.operands;
   const note = noter(flags);
-  const configuration = await loadConfiguration(flags);
+  const asked = await askedSettings(flags, invocation);
+  const { configuration } = asked;
   await checkNewFolder(folder);
-  const prepared = await prepareRun(await askedRunSettings(flags, invocation, configuration));
+  const prepared = await prepareRun(asked.settings);
   const { plan, backend } = prepared;
   if (configuration.path !== null) note(configurationNote(configuration.path));
   for (const text of notesOn(prepared)) note(text);

@@ -11,7 +11,7 @@ import type { Configuration } from "../settings/configuration.js";
 import type { CommandSettings } from "../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import { chosenFormat } from "./asked-settings.js";
-import { deliver, plainChalk, stdoutChalk } from "./delivery.js";
+import { type Destinations, deliver } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";
 
 /** What `compare` and `check` have in common: how to judge, and where to. */
@@ -33,17 +33,11 @@ function configuredThresholds(flags: JudgingFlags, { thresholds }: Configuration
   return isForAll ? { ...thresholds, memory: {}, direction: {}, cells: [] } : thresholds;
 }
 
-/** Where a comparison is to go, checked before anything is measured. */
-interface ComparisonOutputs {
-  format: ComparisonFormat;
-  files: { path: string; format: ComparisonFormat }[];
-}
-
-/** `inputs` are what the command reads, which no output may be. */
+/** Where a comparison is to go, checked before anything is measured; `inputs` are what is read, which no output may be. */
 export async function comparisonOutputs(
   flags: JudgingFlags,
   inputs: readonly string[],
-): Promise<ComparisonOutputs> {
+): Promise<Destinations<ComparisonFormat>> {
   const format = chosenFormat(flags);
   const files = flags.output.map((path) => ({ path, format: comparisonFormatOfPath(path) }));
   await keepInputs(flags.output, inputs);
@@ -54,18 +48,15 @@ export async function comparisonOutputs(
 /** Prints and writes a comparison, and returns the exit code that follows from it. */
 export async function deliverComparison(
   comparison: Comparison,
-  { format, files }: ComparisonOutputs,
+  { format, files }: Destinations<ComparisonFormat>,
   flags: JudgingFlags,
 ): Promise<ExitCode> {
-  const delivery = {
-    stdout: () => renderComparison(comparison, format, stdoutChalk(flags)),
-    files: files.map(({ path, format }) => ({
-      path,
-      text: () => renderComparison(comparison, format, plainChalk()),
-    })),
-    besides: format === "github" ? [() => writeStepSummary(comparison)] : [],
-  };
-  await deliver(delivery, flags);
+  const besides = format === "github" ? [() => writeStepSummary(comparison)] : [];
+  await deliver(
+    (format, chalk) => renderComparison(comparison, format, chalk),
+    { format, files, besides },
+    flags,
+  );
   return exitCodes[comparison.outcome];
 }
 

@@ -7,17 +7,11 @@ import { type ProgressState, progressLine } from "../report/progress.js";
 import { renderReport } from "../report/result-formats.js";
 import { writePartial } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
-import { plainChalk } from "./delivery.js";
+import { type Output, plainChalk } from "./delivery.js";
 import { noter, ProgressLine } from "./terminal.js";
 
-/** A file to write. */
-export interface Output {
-  path: string;
-  format: ReportFormat;
-}
-
 export interface ShowOptions {
-  outputs: readonly Output[];
+  outputs: readonly Output<ReportFormat>[];
   quiet: boolean;
   signal: AbortSignal;
 }
@@ -87,11 +81,11 @@ const partialEveryMs = 1000;
  * with a note: it must not cost the measurement.
  */
 class Partials {
-  readonly #outputs: Set<Output>;
+  readonly #outputs: Set<Output<ReportFormat>>;
   readonly #note: (text: string) => void;
   #writtenMs = performance.now();
 
-  constructor(outputs: readonly Output[], note: (text: string) => void) {
+  constructor(outputs: readonly Output<ReportFormat>[], note: (text: string) => void) {
     this.#outputs = new Set(outputs);
     this.#note = note;
   }

@@ -9,7 +9,7 @@ import { machineLimits } from "../tune/machine-limits.js";
 import { openProbe } from "../tune/open-probe.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
-import { deliver, plainChalk, stdoutChalk } from "./delivery.js";
+import { deliver } from "./delivery.js";
 import { Interruption } from "./interruption.js";
 import { ProgressLine } from "./terminal.js";
 
@@ -39,13 +39,8 @@ export async function tuneCommand(flags: CommandSettings<"tune">, { call }: Invo
     interruption.dispose();
   }
   const { save } = flags;
-  await deliver(
-    {
-      stdout: () => renderTuning(tuning, format, stdoutChalk(flags)),
-      files: save === null ? [] : [{ path: save, text: () => renderTuning(tuning, "json", plainChalk()) }],
-    },
-    flags,
-  );
+  const files = save === null ? [] : [{ path: save, format: "json" as const }];
+  await deliver((format, chalk) => renderTuning(tuning, format, chalk), { format, files }, flags);
   if (interruption.exitCode !== null) return interruption.exitCode;
   if (tuning.run.error !== null) {
     throw new PinbenchError("measurement", `The search could not go on: ${tuning.run.error}`);

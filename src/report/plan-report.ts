@@ -3,6 +3,7 @@ import type { DeviceFacts } from "../native/contract.js";
 import type { PlannedCell } from "../plan/cells.js";
 import type { Plan } from "../plan/plan.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
+import { formatPrecision } from "./format-number.js";
 import type { Fact } from "./report-parts.js";
 import { factLines, joinBlocks } from "./terminal-text.js";
 import { counted } from "./wording.js";
@@ -41,7 +42,7 @@ function planFacts(plan: Plan, devices: readonly DeviceFacts[]): Fact[] {
     [
       "Stopping",
       stopping.samplesPerCell === null
-        ? `±${stopping.precision * 100} % or ${formatDuration(stopping.budgetNs)} in all`
+        ? `${formatPrecision(stopping.precision)} or ${formatDuration(stopping.budgetNs)} in all`
         : `${counted(stopping.samplesPerCell, "sample")} a cell`,
     ],
     ["Host memory", `${need(estimate.hostBytes)}, of which ${need(estimate.pinnedBytes)} pinned`],

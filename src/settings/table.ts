@@ -19,6 +19,10 @@ import { type Bounds, repeatable, type SettingTable, setting, type Values } from
  * result carries and the help follow from here. Keys have their units in their names; times are nanoseconds.
  */
 
+/** A switch that is off unless it is given. */
+const onDemand = <const Flag extends string>(flag: Flag, help: string) =>
+  setting(flag, help, kind.trueOrFalse, { default: false });
+
 const MiB = 1024 * 1024;
 const wholeFrom = (name: string, least: number, most: number, allowed: string): Bounds => ({
   name,
@@ -176,9 +180,7 @@ export const judgingSettings = {
   strict: setting("--strict", "exit with 6 where a cell is inconclusive or missing", kind.trueOrFalse, {
     helpOfNo: "let those pass, whatever the configuration says",
   }),
-  allowMismatch: setting("--allow-mismatch", "compare although GPU or link width differ", kind.trueOrFalse, {
-    default: false,
-  }),
+  allowMismatch: onDemand("--allow-mismatch", "compare although GPU or link width differ"),
 } as const;
 
 /** What `check` does with a baseline. */
@@ -199,12 +201,8 @@ export const checkSettings = {
     kind.wait,
     { default: 0 },
   ),
-  update: setting("--update", "write a new baseline, unless a regression stands", kind.trueOrFalse, {
-    default: false,
-  }),
-  accept: setting("--accept", "with --update: write it although a regression stands", kind.trueOrFalse, {
-    default: false,
-  }),
+  update: onDemand("--update", "write a new baseline, unless a regression stands"),
+  accept: onDemand("--accept", "with --update: write it although a regression stands"),
   keep: setting("--keep <folder>", "keep the runs in a new folder", kind.text),
 } as const;
 
@@ -258,9 +256,7 @@ export const tuneSettings = {
   timeoutNs: setting("--timeout <time>", "so long without a batch is a hang (30s)", kind.time, {
     default: 30e9,
   }),
-  exhaustive: setting("--exhaustive", "measure a grid instead of searching", kind.trueOrFalse, {
-    default: false,
-  }),
+  exhaustive: onDemand("--exhaustive", "measure a grid instead of searching"),
   backend,
   device: setting(
     "--device <number>",
@@ -272,15 +268,12 @@ export const tuneSettings = {
   }),
 } as const;
 
-/** What every command takes that prints: nothing of it says what is measured. */
-const outputSettings = {
-  json: setting("--json", "short for --format json", kind.trueOrFalse, { default: false }),
-  quiet: setting("--quiet", "no progress and no notes on stderr", kind.trueOrFalse, { default: false }),
-  color: setting("--no-color", "no colours", kind.trueOrFalse, { default: true }),
-  debug: setting("--debug", "show where an error came from", kind.trueOrFalse, { default: false }),
-} as const;
+/* What commands share that say nothing of what is measured. */
 
-const { json, quiet, color, debug } = outputSettings;
+const json = onDemand("--json", "short for --format json");
+const quiet = onDemand("--quiet", "no progress and no notes on stderr");
+const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
+const debug = onDemand("--debug", "show where an error came from");
 
 /** Null searches for the nearest, false reads none. */
 const config = setting(
@@ -311,14 +304,7 @@ export const commandSettings = {
     ...runSettings,
     deadlineNs,
     config,
-    dryRun: setting(
-      "--dry-run",
-      "show the plan, its memory and its estimated time, and stop",
-      kind.trueOrFalse,
-      {
-        default: false,
-      },
-    ),
+    dryRun: onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
     format: format(reportFormats),
     json,
     output: output(".json .csv .md .txt"),
@@ -379,9 +365,7 @@ export const commandSettings = {
     debug,
   },
   build: {
-    verbose: setting("--verbose", "show what CMake and the compiler say", kind.trueOrFalse, {
-      default: false,
-    }),
+    verbose: onDemand("--verbose", "show what CMake and the compiler say"),
     debug,
   },
   completion: {},
