@@ -47,6 +47,21 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
   }
 }
 
+/**
+ * The value of a JSON text. Throws a usage error with this hint for an empty text and for one that is no JSON; `name` is
+ * what its message calls the text, a path as a rule.
+ */
+export function parseJson(text: string, name: string, hint: string): unknown {
+  if (text.trim() === "") throw new PinbenchError("usage", `${name} is empty.`, { hint });
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    // The engine quotes the text around the fault, line breaks included.
+    const reason = (cause as SyntaxError).message.replaceAll(/\s+/g, " ");
+    throw new PinbenchError("usage", `${name} is not JSON (${reason}).`, { hint, cause });
+  }
+}
+
 /** In chunks: a stream tells no size, and a file may grow while it is read. */
 async function readAll(
   handle: FileHandle,

@@ -7,9 +7,17 @@ import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts 
 import { findDifferences } from "./differences.js";
 import { gatherEvidence } from "./evidence.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
-import type { Rule } from "./rule.js";
 import { joinRuns, type Series } from "./series.js";
 import { type Bounds, isSuspect } from "./verdict.js";
+
+/** By what a change is judged. */
+export interface Rule {
+  /** The chance that any cell is called slower where none is, if the assumptions hold (docs/method.md). */
+  significance: number;
+  thresholds: Thresholds;
+  allowMismatch: boolean;
+  strict: boolean;
+}
 
 /** What is to be compared, and by which rule. */
 export interface ComparisonRequest {

@@ -61,7 +61,7 @@ export function judge(
   const percent = `${+(bounds.threshold * 100).toPrecision(3)} %`;
   const drop = countingDrop(series, evidence, bounds);
   const whatCounts =
-    drop > logDrop(bounds) ? `the floor of ${floorText(series, bounds)}` : `a drop of ${percent}`;
+    drop > logFall(bounds.threshold) ? `the floor of ${floorText(series, bounds)}` : `a drop of ${percent}`;
   if (-overall.change > drop && adjusted.slower < significance) {
     const unconfirmed =
       whyNotMostRuns(series, evidence, drop) ?? (needsConfirmation ? whyNotConfirmed(evidence, drop) : null);
@@ -96,25 +96,26 @@ function whyNotConfirmed({ confirmation }: Evidence, drop: number): string | nul
   return "it looked slower, and fresh processes did not confirm it";
 }
 
-/** The threshold, as a drop of the logarithm of speed. */
-function logDrop({ threshold }: Bounds): number {
-  return -Math.log1p(-threshold);
+/** The change of the logarithm of a figure that rises by this share. */
+function logRise(share: number): number {
+  return Math.log1p(share);
+}
+
+/** The change of the logarithm of a figure that falls by this share; no figure can fall by more than all of itself. */
+function logFall(share: number): number {
+  return share < 1 ? -Math.log1p(-share) : Infinity;
 }
 
 /** The drop of the logarithm of speed that counts: the threshold's, or the floor's where that is more. */
-function countingDrop(series: Series, { baseline }: Evidence, bounds: Bounds): number {
-  const share = bounds.floor / figureOf(series, baseline);
-  // A rate cannot fall by more than all of itself: where it is below the floor, no drop counts.
-  const atFloor = series.unit === "us" ? Math.log1p(share) : share < 1 ? -Math.log1p(-share) : Infinity;
-  return Math.max(logDrop(bounds), atFloor);
+function countingDrop(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
+  const share = floor / figureOf(series, baseline);
+  return Math.max(logFall(threshold), series.unit === "us" ? logRise(share) : logFall(share));
 }
 
 /** The gain of the logarithm of speed that counts: the threshold's, or the floor's where that is more. */
 function countingGain(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
   const share = floor / figureOf(series, baseline);
-  // A latency cannot fall by more than all of itself: where it is below the floor, no gain counts.
-  const atFloor = series.unit !== "us" ? Math.log1p(share) : share < 1 ? -Math.log1p(-share) : Infinity;
-  return Math.max(Math.log1p(threshold), atFloor);
+  return Math.max(logRise(threshold), series.unit === "us" ? logFall(share) : logRise(share));
 }
 
 function floorText({ unit }: Series, { floor }: Bounds): string {

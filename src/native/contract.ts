@@ -5,7 +5,8 @@
  * has, after `abort()`.
  */
 
-import type { Cache, Direction, DirectionMoved, Memory, Mode, Timer } from "../settings/choices.js";
+import type { Cell, CellResult, ErrorRecord, LinkRecord, PinningCost } from "../results/schema.js";
+import type { DirectionMoved } from "../settings/choices.js";
 
 /** How host memory is allocated. Staged copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
@@ -60,17 +61,7 @@ export interface DeviceFacts {
   copyEngines: number;
   integrated: boolean;
   canMapHostMemory: boolean;
-  link: LinkState | null;
-}
-
-/** What NVML says of the link and the clocks at one moment; a field is null where the device does not tell. */
-export interface LinkState {
-  generation: number | null;
-  width: number | null;
-  maxGeneration: number | null;
-  maxWidth: number | null;
-  smClockMHz: number | null;
-  memoryClockMHz: number | null;
+  link: LinkRecord | null;
 }
 
 export interface SessionOptions {
@@ -146,15 +137,8 @@ export interface ArenaReport {
   hugePageBytes: number | null;
 }
 
-export interface MeasureRequest {
-  direction: Direction;
-  memory: Memory;
-  sizeBytes: number;
-  workers: number;
-  mode: Mode;
-  timer: Timer;
-  /** A warm cell's destinations are left in the CPU's caches while they are made ready. */
-  cache: Cache;
+/** Some samples of a cell. A warm cell's destinations are left in the CPU's caches while they are made ready. */
+export interface MeasureRequest extends Omit<Cell, "device"> {
   /** Length of each worker's rotation of buffers; a warm cell's is 1. */
   buffers: number;
   /** Where in the rotation the first copy of this call starts. */
@@ -173,8 +157,8 @@ export interface MeasureResult {
   /** One entry a direction moved: two for bidir (h2d, d2h), else one. */
   columns: SampleColumns[];
   /** Total bytes compared and every buffer that was wrong (at most 8 are described). */
-  verification: { checkedBytes: number; mismatches: Mismatch[] };
-  link: LinkState | null;
+  verification: NonNullable<CellResult["verification"]>;
+  link: LinkRecord | null;
   /** True after abort(): there are no columns then, for their data was not compared. */
   aborted: boolean;
   /** Outside the samples: poisoning and warming up, and verifying. */
@@ -192,21 +176,6 @@ export interface SampleColumns {
   /** From the session's zero. */
   startNs: Float64Array;
   durationNs: Float64Array;
-}
-
-export interface Mismatch {
-  direction: DirectionMoved;
-  worker: number;
-  /** Offset of the first wrong 8-byte word in the worker's arena. */
-  offsetBytes: number;
-  mismatchedBytes: number;
-}
-
-export interface PinningCost {
-  /** Until the buffer is ready: for registered memory mapping, first touch and registering. */
-  allocateNs: number;
-  freeNs: number;
-  hugePageBytes: number | null;
 }
 
 /**
@@ -263,16 +232,13 @@ export interface LoaderArrivals {
   fileBytes: number;
 }
 
-/** What every failing call throws or rejects with. */
-export interface NativeError extends Error {
-  /** "CUDA_ERROR_OUT_OF_MEMORY", "LIBRARY_NOT_FOUND", "ABORTED", "OUT_OF_HOST_MEMORY", "EVENT_HOLD_TIMEOUT" … */
-  code: string;
+/**
+ * What every failing call throws or rejects with. Codes are "CUDA_ERROR_OUT_OF_MEMORY", "LIBRARY_NOT_FOUND", "ABORTED",
+ * "OUT_OF_HOST_MEMORY", "EVENT_HOLD_TIMEOUT" …
+ */
+export interface NativeError extends Error, Omit<ErrorRecord, "location"> {
   /** The CUresult, or null where no CUDA call failed. */
   cudaResult: number | null;
-  /** "cuMemHostAlloc" … or null. */
-  call: string | null;
   /** "file:line" in the C++ sources. */
   location: string;
-  /** The context is lost: every later CUDA call of this process will fail too. */
-  sticky: boolean;
 }
