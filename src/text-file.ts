@@ -43,7 +43,8 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
       await handle.close();
     }
   } catch (error) {
-    throw error instanceof PinbenchError ? error : cannotRead(path, error);
+    if (error instanceof PinbenchError) throw error;
+    throw unreadable(path, fileErrorReason(error, { ENOENT: "there is no such file" }), error);
   }
 }
 
@@ -83,10 +84,6 @@ async function readAll(
 
 function tooLarge(path: string, found: string, limitBytes: number): PinbenchError {
   return unreadable(path, `${found}, and ${describeMiB(limitBytes)} is the most that is read`);
-}
-
-function cannotRead(path: string, cause: unknown): PinbenchError {
-  return unreadable(path, fileErrorReason(cause, { ENOENT: "there is no such file" }), cause);
 }
 
 function unreadable(path: string, reason: string, cause?: unknown): PinbenchError {
