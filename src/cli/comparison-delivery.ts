@@ -1,6 +1,6 @@
 import { appendFile } from "node:fs/promises";
-import type { Rule } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
+import type { Rule } from "../compare/verdict.js";
 import { ExitCode } from "../errors.js";
 import { githubStepSummary } from "../report/comparison/github.js";
 import { comparisonFormatOfPath, renderComparison } from "../report/comparison/render-comparison.js";
