@@ -52,7 +52,7 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
  * The value of a JSON text. Throws a usage error with this hint for an empty text and for one that is no JSON; `name` is
  * what its message calls the text, a path as a rule.
  */
-export function parseJson(text: string, name: string, hint: string): unknown {
+export function parseJson(text: string, name: string, hint?: string): unknown {
   if (text.trim() === "") throw new PinbenchError("usage", `${name} is empty.`, { hint });
   try {
     return JSON.parse(text);
