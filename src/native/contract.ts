@@ -11,6 +11,7 @@ import type { DirectionMoved } from "../settings/choices.js";
 /** How host memory is allocated. Staged copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
 
+/** What the compiled module exports. */
 export interface NativeAddon {
   readonly build: BuildInfo;
   /**
@@ -21,6 +22,7 @@ export interface NativeAddon {
   openDriver(paths: { driver: string; nvml: string | null }): NativeDriver;
 }
 
+/** How the module was compiled. */
 export interface BuildInfo {
   compiler: string;
   /** The kernels are embedded: the build found nvcc. */
@@ -28,12 +30,14 @@ export interface BuildInfo {
   sanitizer: "address" | "thread" | null;
 }
 
+/** A driver library that is open. */
 export interface NativeDriver {
   /** Calls cuInit (slow: it may wake the GPU) and reads what does not change. Fails with the driver's error. */
   initialize(): Promise<DriverFacts>;
   openSession(options: SessionOptions): Promise<NativeSession>;
 }
 
+/** What does not change as long as the driver is open. */
 export interface DriverFacts {
   emulated: boolean;
   /** cuDriverGetVersion: 13000 is CUDA 13.0. */
@@ -48,6 +52,7 @@ export interface DriverFacts {
   devices: DeviceFacts[];
 }
 
+/** What the driver tells of a device. */
 export interface DeviceFacts {
   ordinal: number;
   name: string;
@@ -64,6 +69,7 @@ export interface DeviceFacts {
   link: LinkRecord | null;
 }
 
+/** Which device a session is for, and where it runs on the host. */
 export interface SessionOptions {
   device: number;
   /** CPUs that the session's threads may run on (each thread may use all of them). */
@@ -76,6 +82,7 @@ export interface SessionOptions {
   seed: number;
 }
 
+/** A device's context with the memory, threads and streams that measure on it. */
 export interface NativeSession {
   readonly opening: SessionOpening;
   /**
@@ -103,6 +110,7 @@ export interface NativeSession {
   close(): Promise<void>;
 }
 
+/** How a session opened, and what cannot be measured in it. */
 export interface SessionOpening {
   /** Retaining the primary context and making it current. */
   contextNs: number;
@@ -127,6 +135,7 @@ export interface ArenaGeometry {
   chunkBytes: number;
 }
 
+/** What reserving memory of one kind took. */
 export interface ArenaReport {
   bytes: number;
   /** Allocation, first touch and registration. */
@@ -153,6 +162,7 @@ export interface MeasureRequest extends Omit<Cell, "device"> {
   readLink: boolean;
 }
 
+/** The samples of one call, and what was found beside them. */
 export interface MeasureResult {
   /** One entry a direction moved: two for bidir (h2d, d2h), else one. */
   columns: SampleColumns[];
@@ -206,6 +216,7 @@ export interface LoaderOptions {
 /** So long, or so many multiply-adds (two operations each) for each byte of the batch. */
 export type LoaderStep = { durationNs: number } | { multiplyAddsPerByte: number };
 
+/** A loader that runs. */
 export interface NativeLoader {
   /** The step as it takes with nothing beside it; null without one. */
   readonly stepNs: number | null;
@@ -219,6 +230,7 @@ export interface NativeLoader {
   close(): Promise<void>;
 }
 
+/** What a loader has handed over and held. */
 export interface LoaderArrivals {
   /** From the moment that openLoader() started the workers; ascending. */
   arrivalsNs: Float64Array;

@@ -255,6 +255,7 @@ const cellResultSchema = z.object({
   warnings: z.array(z.string()),
 });
 
+/** The zod schema of the document, with which it is read. */
 export const resultSchema = z.object({
   schemaVersion: z.literal(1),
   tool: z.object({
@@ -311,21 +312,31 @@ export const resultSchema = z.object({
   cells: z.array(cellResultSchema),
 });
 
+/** The result document: one run. */
 export type ResultDocument = z.infer<typeof resultSchema>;
 /** What is measured in one cell: the parameters that its id names, and that a baseline joins on. */
 export type Cell = z.infer<typeof cellSchema>;
+/** What a run measured of one cell, or why it did not. */
 export type CellResult = z.infer<typeof cellResultSchema>;
+/** The figures of one direction of a cell, or of the sum of both. */
 export type CellStats = z.infer<typeof statsSchema>;
+/** Median, extremes and interval of a set of samples, in their unit. */
 export type Distribution = z.infer<typeof distributionSchema>;
+/** The raw samples of one direction of a cell. */
 export type CellSamples = z.infer<typeof samplesSchema>;
+/** What a device's first use took, and what pinning memory takes. */
 export type ColdStart = z.infer<typeof coldStartSchema>;
+/** A device as a result describes it. */
 export type DeviceRecord = z.infer<typeof deviceSchema>;
+/** A machine as a result describes it. */
 export type HostRecord = z.infer<typeof hostSchema>;
 /** What NVML says of the link and the clocks at one moment; a field is null where the device does not tell. */
 export type LinkRecord = z.infer<typeof linkSchema>;
 /** What pinning one buffer took, and giving it back. */
 export type PinningCost = z.infer<typeof pinningCostSchema>;
+/** An error of a cell or of a run. */
 export type ErrorRecord = z.infer<typeof errorSchema>;
+/** What became of a cell. */
 export type Outcome = z.infer<typeof outcomeSchema>;
 
 resultSchema.register(z.globalRegistry, {
