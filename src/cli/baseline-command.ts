@@ -1,5 +1,4 @@
 import { runFigures } from "../compare/result-set.js";
-import { defaultSignificance, usualCheckRuns } from "../compare/rule.js";
 import { sensitivityOf } from "../compare/sensitivity.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
@@ -11,7 +10,7 @@ import { noticeOf } from "../results/device-facts.js";
 import { createRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
 import { configurationNote } from "../settings/configuration.js";
-import type { CommandSettings } from "../settings/table.js";
+import { type CommandSettings, defaultCheckRuns, defaultSignificance } from "../settings/table.js";
 import { askedSettings, type Invocation } from "./asked-settings.js";
 import { stdoutChalk } from "./delivery.js";
 import { Interruption } from "./interruption.js";
@@ -65,7 +64,7 @@ export async function baselineCommand(
     line.clear();
     interruption.dispose();
   }
-  const checkRuns = configuration.runs ?? usualCheckRuns;
+  const checkRuns = configuration.runs ?? defaultCheckRuns;
   const report = {
     path: folder,
     runs: documents.length,

@@ -1,17 +1,16 @@
 import type { Comparison } from "../compare/comparison.js";
 import { type ResultSet, readResultSet } from "../compare/result-set.js";
-import { usualCheckRuns } from "../compare/rule.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { packageVersion } from "../package-facts.js";
-import { parseCellId } from "../plan/cell.js";
 import { counted } from "../report/wording.js";
+import { parseCellId } from "../results/cell-id.js";
 import { checkReplaceable, createRuns, replaceRuns } from "../results/run-folder.js";
 import type { BackendChoice } from "../settings/choices.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";
 import { fillRunSettings, overrideSettings } from "../settings/settings.js";
-import type { CommandSettings } from "../settings/table.js";
+import { type CommandSettings, defaultCheckRuns } from "../settings/table.js";
 import { flagsGiven, type Invocation } from "./asked-settings.js";
 import { CheckMeasuring } from "./check-measuring.js";
 import { comparisonOutputs, deliverComparison, ruleOf } from "./comparison-delivery.js";
@@ -41,7 +40,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   const measuring = new CheckMeasuring({
     baseline,
     settings,
-    runs: flags.runs ?? configuration.runs ?? usualCheckRuns,
+    runs: flags.runs ?? configuration.runs ?? defaultCheckRuns,
     confirmAfterNs: flags.confirmAfterNs,
     signal: interruption.signal,
     onProgress: (text) => line.update((columns) => text.slice(0, columns)),

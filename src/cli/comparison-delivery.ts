@@ -1,6 +1,6 @@
 import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../compare/comparison.js";
-import { defaultSignificance, type Rule } from "../compare/rule.js";
+import type { Rule } from "../compare/verdict.js";
 import { ExitCode } from "../errors.js";
 import { comparisonMarkdown } from "../report/comparison/github.js";
 import { comparisonFormatOfPath, renderComparison } from "../report/comparison/render-comparison.js";
@@ -8,7 +8,7 @@ import { cannotWrite } from "../results/output-stream.js";
 import { checkWritable } from "../results/store.js";
 import type { ComparisonFormat } from "../settings/choices.js";
 import type { Configuration } from "../settings/configuration.js";
-import type { CommandSettings } from "../settings/table.js";
+import { type CommandSettings, defaultSignificance } from "../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import { chosenFormat } from "./asked-settings.js";
 import { type Destinations, deliver } from "./delivery.js";

@@ -3,7 +3,6 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
-import { cellId } from "../plan/cell.js";
 import { jsonReport } from "../report/json.js";
 import { formatOfPath } from "../report/result-formats.js";
 import { type Imported, importNvbandwidth } from "../results/import-nvbandwidth.js";
@@ -30,7 +29,6 @@ export async function importNvbandwidthCommand(
     bufferSizeBytes: flags.bufferSizeBytes,
     runId: randomUUID(),
     pinbenchVersion: packageVersion(),
-    cellId,
   });
   const json = jsonReport(imported.document);
   if (flags.output === null) await writeStdout(json);

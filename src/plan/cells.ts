@@ -1,7 +1,8 @@
 import { PinbenchError } from "../errors.js";
+import { cellId } from "../results/cell-id.js";
+import type { Cell } from "../results/schema.js";
 import { type Cache, caches, directions, memories, modes, timers } from "../settings/choices.js";
-import type { Axes } from "./axes.js";
-import { type Cell, cellId, checkSize, checkWorkers } from "./cell.js";
+import { type Axes, checkSize, checkWorkers } from "./axes.js";
 import { beyondCpus, type PlanDevice, type PlanFacts, selectDevices, turnsNote } from "./facts.js";
 import { strideBytes } from "./geometry.js";
 

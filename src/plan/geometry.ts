@@ -1,6 +1,6 @@
 import type { ArenaGeometry, ArenaKind } from "../native/contract.js";
+import type { Cell } from "../results/schema.js";
 import type { Direction, HostMemory } from "../settings/choices.js";
-import type { Cell } from "./cell.js";
 
 const MiB = 1024 * 1024;
 

@@ -1,8 +1,8 @@
+import { parseCellId } from "../results/cell-id.js";
 import { type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
 import { formatSize } from "../settings/units.js";
 import { type ResolvedAxes, resolveAxes } from "./axes.js";
-import { parseCellId } from "./cell.js";
 import { combine, listCells, measurableCells, type PlannedCell } from "./cells.js";
 import { type DurationEstimate, estimateDuration } from "./duration.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";

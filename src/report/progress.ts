@@ -1,4 +1,4 @@
-import type { Cell } from "../plan/cell.js";
+import type { Cell } from "../results/schema.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { formatGBps } from "./format-number.js";
 

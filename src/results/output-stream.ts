@@ -74,6 +74,15 @@ const reasons: Readonly<Record<string, string>> = {
   ENXIO: "nothing reads from it",
 };
 
+/** What `work` comes to; an error of the file system becomes that of `path`, which cannot be written. */
+export async function reportingAs<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof PinbenchError ? error : cannotWrite(path, error);
+  }
+}
+
 /** One sentence on why `path` cannot be written, from an error of the file system. */
 export function cannotWrite(path: string, cause: unknown): PinbenchError {
   return unwritable(path, fileErrorReason(cause, reasons), cause);

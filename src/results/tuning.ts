@@ -195,16 +195,10 @@ export type TrialFailure = z.infer<typeof failureSchema>;
 /** What a probe knows of the data and the device as soon as it is ready. */
 export type ProbeRecord = z.infer<typeof probeSchema>;
 
-/** The JSON Schema (draft 2020-12) of the document, as shipped in schema/tuning-v1.json. */
-export function tuningJsonSchema(): Record<string, unknown> {
-  const { $schema, ...body } = z.toJSONSchema(tuningSchema, { target: "draft-2020-12", io: "input" });
-  return {
-    $schema,
-    $id: "urn:pinbench:schema:tuning-v1",
-    title: "What pinbench tune found, version 1",
-    description:
-      "Settings of a training job's loader, what was tried and what is recommended. Names end in their unit: Ns " +
-      "nanoseconds, Bytes bytes, GBps decimal gigabytes (1e9 bytes) a second. What is not known is null.",
-    ...body,
-  };
-}
+tuningSchema.register(z.globalRegistry, {
+  $id: "urn:pinbench:schema:tuning-v1",
+  title: "What pinbench tune found, version 1",
+  description:
+    "Settings of a training job's loader, what was tried and what is recommended. Names end in their unit: Ns " +
+    "nanoseconds, Bytes bytes, GBps decimal gigabytes (1e9 bytes) a second. What is not known is null.",
+});

@@ -167,7 +167,13 @@ export const measuringSettings = {
 /** What to measure and how. */
 export const runSettings = { ...cellSettings, ...measuringSettings } as const;
 
-/** How `compare` and `check` judge. */
+/** Chosen by `npm run bench:regress`: with it less than 1 % of comparisons of equals raise a false alarm. */
+export const defaultSignificance = 0.003;
+
+/** Fresh processes that a check measures with. */
+export const defaultCheckRuns = 5;
+
+/** How `compare` and `check` judge; what is null is for the configuration to say, before the defaults above. */
 export const judgingSettings = {
   /** Each over those before it. */
   thresholds: repeatable(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { cellId, parseCellId } from "../../src/plan/cell.js";
 import { rotationLength } from "../../src/plan/cells.js";
 import { strideBytes } from "../../src/plan/geometry.js";
+import { cellId, parseCellId } from "../../src/results/cell-id.js";
 import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
 const example = "d0/h2d/pinned/16777216/w4/throughput/wall/cold";

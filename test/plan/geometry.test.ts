@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Cell } from "../../src/plan/cell.js";
 import { arenaBytes, planArenas, type RotatingCell, strideBytes } from "../../src/plan/geometry.js";
+import type { Cell } from "../../src/results/schema.js";
 import { KiB, MiB } from "./support.js";
 
 const staging = { chunkBytes: 2 * MiB, slots: 3 };
