@@ -29,14 +29,15 @@ export function scoreOf(
   const settled = steadyState(arrivalsNs, droppedBatches(setting));
   const isSettled = settled !== null && Number.isFinite(settled.high);
   const steady = isSettled || !ended ? settled : roughState(arrivalsNs);
-  if (epochBatches === null) return steady && { ...pick(steady), isSettled };
-  if (arrivalsNs.length >= epochBatches)
+  if (epochBatches !== null && arrivalsNs.length >= epochBatches) {
     return wholeEpoch(arrivalsNs[epochBatches - 1]!, epochBatches, steady);
+  }
   if (steady === null) return null;
+  const { batchesPerSecond, low, high } = steady;
+  if (epochBatches === null) return { batchesPerSecond, low, high, isSettled };
   const left = epochBatches - arrivalsNs.length;
   const elapsedS = arrivalsNs.at(-1)! / 1e9;
-  const over = (batchesPerSecond: number) => epochBatches / (elapsedS + left / batchesPerSecond);
-  const { batchesPerSecond, low, high } = steady;
+  const over = (rate: number) => epochBatches / (elapsedS + left / rate);
   return { batchesPerSecond: over(batchesPerSecond), low: over(low), high: over(high), isSettled };
 }
 
@@ -50,10 +51,6 @@ function roughState(arrivalsNs: readonly number[]): SteadyState | null {
   const sinceStart = (arrivalsNs.length / arrivalsNs.at(-1)!) * 1e9;
   if (half.batchesPerSecond <= sinceStart) return half;
   return { ...half, batchesPerSecond: sinceStart, low: Math.min(half.low, sinceStart) };
-}
-
-function pick({ batchesPerSecond, low, high }: SteadyState) {
-  return { batchesPerSecond, low, high };
 }
 
 /** Half the interval of an epoch that ends before there is a steady state: one epoch does not tell its own spread. */
@@ -77,7 +74,7 @@ export interface Measured {
 }
 
 /** The one with the highest rate; null where nothing was measured. */
-export function fastest<M extends Measured>(measured: readonly M[]): M | null {
+export function fastest<M extends { score: Score }>(measured: readonly M[]): M | null {
   return measured.reduce<M | null>(
     (best, one) => (best === null || one.score.batchesPerSecond > best.score.batchesPerSecond ? one : best),
     null,
@@ -94,13 +91,11 @@ export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
  * The cheapest setting that reaches the fastest one's rate within `tolerance`: by its rate, not by its interval, as one
  * that is wide for want of batches recommends nothing.
  */
-export function cheapestWithin<M extends Measured>(measured: readonly M[], tolerance: number): M | null {
+export function cheapestWithin(measured: readonly Measured[], tolerance: number): Measured | null {
   const best = fastest(measured);
   if (best === null) return null;
   const needed = (1 - tolerance) * best.score.batchesPerSecond;
-  const good = measured.filter(({ score }) => score.batchesPerSecond >= needed);
-  return good.reduce(
-    (cheapest, one) => (compareCost(one.setting, cheapest.setting) < 0 ? one : cheapest),
-    best,
-  );
+  return measured
+    .filter(({ score }) => score.batchesPerSecond >= needed)
+    .reduce((cheapest, one) => (compareCost(one.setting, cheapest.setting) < 0 ? one : cheapest), best);
 }
