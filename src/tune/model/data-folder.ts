@@ -10,7 +10,6 @@ export interface DataFolder {
   files: string[];
   totalBytes: number;
   meanBytes: number;
-  largestBytes: number;
 }
 
 const mostFiles = 1_000_000;
@@ -42,13 +41,7 @@ export async function listDataFolder(path: string, { limit = mostFiles } = {}): 
   const sizes = await sizesOf(files);
   const totalBytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
   if (totalBytes === 0) throw new PinbenchError("usage", `All files in ${path} are empty.`);
-  return {
-    path,
-    files,
-    totalBytes,
-    meanBytes: totalBytes / files.length,
-    largestBytes: sizes.reduce((most, bytes) => Math.max(most, bytes), 0),
-  };
+  return { path, files, totalBytes, meanBytes: totalBytes / files.length };
 }
 
 /**

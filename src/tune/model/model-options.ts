@@ -1,29 +1,27 @@
 import { listNames, readText } from "../../host/files.js";
 import { memoryTotalBytes } from "../../host/memory.js";
+import type { Placement } from "../../host/placement.js";
 import type { DeviceFacts, LoaderOptions, LoaderStep, NativeDriver } from "../../native/contract.js";
 import { defaultPrefetchFactor } from "../../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
+import type { TuneSettings } from "../../settings/settings.js";
 import { formatDuration, formatSizeRounded } from "../../settings/units.js";
-import type { ProbeFacts, TrainingStep } from "../loader-probe.js";
+import type { ProbeFacts } from "../loader-probe.js";
 import type { DataFolder } from "./data-folder.js";
 
-/** What a model of a loader does, and where. */
-export interface ModelProbeOptions {
+/** What a model of a loader does, and where: the settings, with what they leave open. */
+export interface ModelProbeOptions extends Pick<TuneSettings, "stepTime" | "seed"> {
   driver: NativeDriver;
   /** The device that batches are copied to. */
   device: DeviceFacts;
-  /** As measure/placement.ts chooses it: the CPUs of the device's node, where memory comes from too. */
-  placement: { cpus: number[]; threads: number; numaNode: number | null };
-  batchSamples: number;
-  /** Bytes of a sample in its batch; `defaultSampleBytes` where files are read and nobody says. */
+  placement: Placement;
+  batchSize: number;
+  /** Bytes of a sample in its batch. */
   sampleBytes: number;
   /** CPU time that making a sample takes beyond writing it (and reading its file). */
   sampleCostNs: number;
   /** Files that samples read; null for generated samples. */
   data: DataFolder | null;
-  /** The training step beside the loader; "auto" is a ResNet-50's, by the bytes of the batch. */
-  step: TrainingStep | null;
-  seed: number;
   /** Ends opening and measuring. */
   signal: AbortSignal;
 }
@@ -35,8 +33,9 @@ export interface ModelProbeOptions {
 const resnet50MultiplyAddsPerByte = 10_000;
 
 /** The step as the engine takes it; null without one. */
-export function loaderStep(step: ModelProbeOptions["step"]): LoaderStep | null {
-  return step === "auto" ? { multiplyAddsPerByte: resnet50MultiplyAddsPerByte } : step;
+export function loaderStep({ stepTime }: ModelProbeOptions): LoaderStep | null {
+  if (stepTime === "auto") return { multiplyAddsPerByte: resnet50MultiplyAddsPerByte };
+  return stepTime === null ? null : { durationNs: stepTime };
 }
 
 /** The engine's loader for a trial of `setting`; `step` is null where the build has no kernels for it. */
@@ -50,7 +49,7 @@ export function loaderOptions(
     pinMemory: setting.pinMemory,
     prefetchFactor: setting.prefetchFactor ?? defaultPrefetchFactor,
     nonBlocking: setting.nonBlocking,
-    batchSamples: options.batchSamples,
+    batchSamples: options.batchSize,
     sampleBytes: options.sampleBytes,
     sampleCostNs: options.sampleCostNs,
     files: options.data?.files ?? [],
@@ -61,20 +60,20 @@ export function loaderOptions(
 /** The facts of a probe that has just opened; `notes` are what was noticed in opening it. */
 export function describeProbe(
   options: ModelProbeOptions,
-  { stepNs, link, notes }: { stepNs: number | null; link: ProbeRecord["link"]; notes: string[] },
+  { stepNs, link, notes }: Pick<ProbeRecord, "stepNs" | "link" | "notes">,
 ): ProbeFacts {
-  const { batchSamples, sampleBytes, data, device } = options;
+  const { batchSize, sampleBytes, data, device } = options;
   return {
     kind: "native",
     source: describeSource(options),
     device: device.name,
     runtime: null,
     batch: {
-      samples: batchSamples,
-      bytes: batchSamples * sampleBytes,
-      description: `uint8 [${batchSamples}, ${sampleBytes}]`,
+      samples: batchSize,
+      bytes: batchSize * sampleBytes,
+      description: `uint8 [${batchSize}, ${sampleBytes}]`,
     },
-    epochBatches: data === null ? null : Math.ceil(data.files.length / batchSamples),
+    epochBatches: data === null ? null : Math.ceil(data.files.length / batchSize),
     startingPoint: null,
     pinningOff: null,
     workersOff: null,
@@ -115,8 +114,8 @@ function dataNotes({ data, sampleBytes, sampleCostNs }: ModelProbeOptions): stri
 }
 
 /** File descriptors of this process: the soft limit, and those open; null where the system does not tell. */
-function fileDescriptors(root = "/"): { fileLimit: number | null; filesInUse: number | null } {
-  const soft = /^Max open files\s+(\d+)/m.exec(readText(root, "proc/self/limits") ?? "")?.[1];
-  const open = listNames(root, "proc/self/fd").length;
+function fileDescriptors(): Pick<ProbeFacts, "fileLimit" | "filesInUse"> {
+  const soft = /^Max open files\s+(\d+)/m.exec(readText("/", "proc/self/limits") ?? "")?.[1];
+  const open = listNames("/", "proc/self/fd").length;
   return { fileLimit: soft === undefined ? null : Number(soft), filesInUse: open === 0 ? null : open };
 }

@@ -1,9 +1,9 @@
 import { PinbenchError } from "../../errors.js";
-import type { LoaderStep, MeasureRequest, NativeError, NativeSession } from "../../native/contract.js";
+import type { LoaderStep, NativeError, NativeSession } from "../../native/contract.js";
 import { torchDefault } from "../../results/loader-setting.js";
-import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
+import type { ProbeRecord } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
-import type { Probe, ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
+import type { Probe } from "../loader-probe.js";
 import { describeProbe, loaderOptions, loaderStep, type ModelProbeOptions } from "./model-options.js";
 import { closeLoader, runModelTrial } from "./model-trial.js";
 
@@ -14,89 +14,70 @@ import { closeLoader, runModelTrial } from "./model-trial.js";
 export async function openModelProbe(options: ModelProbeOptions): Promise<Probe> {
   if (options.signal.aborted) throw interrupted();
   const notes: string[] = [];
-  const session = await openSession(options, notes);
-  const abort = () => session.abort();
-  options.signal.addEventListener("abort", abort, { once: true });
-  if (options.signal.aborted) abort();
-  const end = async () => {
-    options.signal.removeEventListener("abort", abort);
-    await session.close().catch(() => undefined);
-  };
+  const { session, end } = await openSession(options, notes);
   try {
     const step = availableStep(options, session, notes);
     const stepNs = step === null ? null : await timeStep(session, options, step);
     const link = await measureLinkAlone(options, notes);
-    return new ModelProbe(session, options, step, describeProbe(options, { stepNs, link, notes }), end);
+    const facts = describeProbe(options, { stepNs, link, notes });
+    // A loader could not be closed: its threads may run for ever, and the session has to stay open for them.
+    let isStuck = false;
+    return {
+      facts,
+      measure: async (setting, control) => {
+        if (isStuck) {
+          throw new PinbenchError(
+            "measurement",
+            "The loader of an earlier setting hangs, and none can be run beside it.",
+          );
+        }
+        const signal = AbortSignal.any([control.signal, options.signal]);
+        const loader = loaderOptions(options, step, setting);
+        const { trial, isUsable } = await runModelTrial(session, loader, setting, { ...control, signal });
+        isStuck = !isUsable;
+        return trial;
+      },
+      close: async () => {
+        if (!isStuck) await end();
+      },
+    };
   } catch (error) {
     await end();
     throw options.signal.aborted ? interrupted() : asPinbenchError(error as NativeError);
   }
 }
 
-class ModelProbe implements Probe {
-  readonly facts: ProbeFacts;
-  readonly #session: NativeSession;
-  readonly #options: ModelProbeOptions;
-  readonly #step: LoaderStep | null;
-  readonly #end: () => Promise<void>;
-  /** A loader could not be closed: its threads may run for ever, and the session has to stay open for them. */
-  #isStuck = false;
-
-  constructor(
-    session: NativeSession,
-    options: ModelProbeOptions,
-    step: LoaderStep | null,
-    facts: ProbeFacts,
-    end: () => Promise<void>,
-  ) {
-    this.#session = session;
-    this.#options = options;
-    this.#step = step;
-    this.facts = facts;
-    this.#end = end;
-  }
-
-  async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
-    if (this.#isStuck) {
-      throw new PinbenchError(
-        "measurement",
-        "The loader of an earlier setting hangs, and none can be run beside it.",
-      );
-    }
-    const signal = AbortSignal.any([control.signal, this.#options.signal]);
-    const options = loaderOptions(this.#options, this.#step, setting);
-    const enough = (arrivalsNs: readonly number[]) => control.enough(arrivalsNs);
-    const { timeoutNs } = control;
-    const { trial, isUsable } = await runModelTrial(this.#session, options, setting, {
-      enough,
-      signal,
-      timeoutNs,
-    });
-    this.#isStuck = !isUsable;
-    return trial;
-  }
-
-  async close(): Promise<void> {
-    if (!this.#isStuck) await this.#end();
-  }
+/** A session that an abort stops, and what closes it. */
+interface OpenSession {
+  session: NativeSession;
+  end(): Promise<void>;
 }
 
 /** A container may forbid to choose a node; first touch by that node's CPUs does nearly as well. */
 async function openSession(
-  { driver, device, placement, seed }: ModelProbeOptions,
+  { driver, device, placement, seed, signal }: ModelProbeOptions,
   notes: string[],
-): Promise<NativeSession> {
+): Promise<OpenSession> {
   const open = (numaNode: number | null) =>
     driver.openSession({ device: device.ordinal, ...placement, numaNode, seed });
-  try {
-    return await open(placement.numaNode).catch((error: NativeError) => {
-      if (error.code !== "PLACEMENT_REFUSED" || placement.numaNode === null) throw error;
-      if (!notes.includes(`${error.message}.`)) notes.push(`${error.message}.`);
-      return open(null);
-    });
-  } catch (error) {
-    throw asPinbenchError(error as NativeError);
-  }
+  const opening = open(placement.numaNode).catch((error: NativeError) => {
+    if (error.code !== "PLACEMENT_REFUSED" || placement.numaNode === null) throw error;
+    if (!notes.includes(`${error.message}.`)) notes.push(`${error.message}.`);
+    return open(null);
+  });
+  const session = await opening.catch((error: NativeError) => {
+    throw asPinbenchError(error);
+  });
+  const abort = () => session.abort();
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  return {
+    session,
+    end: async () => {
+      signal.removeEventListener("abort", abort);
+      await session.close().catch(() => undefined);
+    },
+  };
 }
 
 /** The step, where there are kernels to do it; what nobody asked for by name is left out with a note. */
@@ -105,9 +86,9 @@ function availableStep(
   { opening: { kernelsOff } }: NativeSession,
   notes: string[],
 ): LoaderStep | null {
-  const step = loaderStep(options.step);
+  const step = loaderStep(options);
   if (step === null || kernelsOff === null) return step;
-  if (options.step !== "auto") {
+  if (options.stepTime !== "auto") {
     throw new PinbenchError("unsupported", `There can be no training step: ${kernelsOff}.`);
   }
   notes.push(`No training step stands beside the loader: ${kernelsOff}.`);
@@ -128,20 +109,16 @@ async function timeStep(
 
 /** In a session of its own, which gives its memory back. Null with a note where a batch cannot be pinned. */
 async function measureLinkAlone(options: ModelProbeOptions, notes: string[]): Promise<ProbeRecord["link"]> {
-  const session = await openSession(options, notes);
-  const abort = () => session.abort();
-  options.signal.addEventListener("abort", abort, { once: true });
-  if (options.signal.aborted) abort();
+  const { session, end } = await openSession(options, notes);
   try {
-    return await measureLink(session, options.batchSamples * options.sampleBytes);
+    return await measureLink(session, options.batchSize * options.sampleBytes);
   } catch (error) {
     const { code, message } = error as NativeError;
     if (options.signal.aborted || !code?.endsWith("OUT_OF_MEMORY")) throw error;
     notes.push(`Copies of a batch alone could not be timed: ${message}.`);
     return null;
   } finally {
-    options.signal.removeEventListener("abort", abort);
-    await session.close().catch(() => undefined);
+    await end();
   }
 }
 
@@ -172,31 +149,27 @@ async function measureLink(
   await session.reserveDevice(geometry, 1);
   const speed = async (memory: "pinned" | "pageable") => {
     await session.reserveHost(memory, geometry);
-    const { columns, aborted } = await session.measure(requestOf(memory, batchBytes));
+    const { columns, aborted } = await session.measure({
+      direction: "h2d",
+      memory,
+      sizeBytes: batchBytes,
+      workers: 1,
+      mode: "throughput",
+      timer: "wall",
+      cache: "warm",
+      buffers: 1,
+      firstBuffer: 0,
+      warmupCopies: 2,
+      warmupBytes: batchBytes,
+      copiesPerSample: 1,
+      samples: linkCopies,
+      verify: false,
+      readLink: false,
+    });
     if (aborted) throw interrupted();
     return batchBytes / (median([...columns[0]!.durationNs]) / 1e9);
   };
   return { pinnedBytesPerSecond: await speed("pinned"), pageableBytesPerSecond: await speed("pageable") };
-}
-
-function requestOf(memory: "pinned" | "pageable", sizeBytes: number): MeasureRequest {
-  return {
-    direction: "h2d",
-    memory,
-    sizeBytes,
-    workers: 1,
-    mode: "throughput",
-    timer: "wall",
-    cache: "warm",
-    buffers: 1,
-    firstBuffer: 0,
-    warmupCopies: 2,
-    warmupBytes: sizeBytes,
-    copiesPerSample: 1,
-    samples: linkCopies,
-    verify: false,
-    readLink: false,
-  };
 }
 
 /** What opening the probe rejects with where its signal is aborted. */

@@ -3,10 +3,8 @@ import type { LoaderSetting } from "../../results/tuning.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
 import { type Exit, ProbeProcess } from "./probe-process.js";
 import { describeExit, exitHint, whereItHangs } from "./torch-failures.js";
-import type { Message, TorchProbeOptions } from "./torch-messages.js";
-import { runTorchTrial } from "./torch-trial.js";
-
-export type { TorchProbeOptions } from "./torch-messages.js";
+import type { MessageOf, TorchProbeOptions } from "./torch-messages.js";
+import { notStarted, runTorchTrial } from "./torch-trial.js";
 
 /**
  * The user's own Dataset in their own Python. Rejects with a PinbenchError where it cannot make a single batch: that,
@@ -63,14 +61,9 @@ class TorchProbe implements Probe {
     });
     if (probe === null) return notStarted(setting);
     this.#trials++;
-    const { enough } = control;
     // A step may take longer than a batch ever should; the next batch comes after it.
     const timeoutNs = control.timeoutNs + (this.facts.stepNs ?? 0);
-    const run = runTorchTrial(probe, this.#trials, setting, {
-      enough: (arrivalsNs) => enough.call(control, arrivalsNs),
-      timeoutNs,
-      signal,
-    });
+    const run = runTorchTrial(probe, this.#trials, setting, { ...control, timeoutNs, signal });
     const { trial, isUsable } = await run.catch(async (error) => {
       await this.#drop();
       throw error;
@@ -109,21 +102,6 @@ class TorchProbe implements Probe {
   }
 }
 
-function notStarted(setting: LoaderSetting): Trial {
-  return {
-    setting,
-    arrivalsNs: [],
-    aborted: true,
-    failure: null,
-    waitNsPerBatch: null,
-    copyNsPerBatch: null,
-    sharedMemoryBytes: null,
-    pinnedBytes: null,
-    workerPrivateBytes: null,
-    storageReadBytes: null,
-  };
-}
-
 /** The hint for a Python that cannot run the probe. */
 const pythonHint = "--python names another Python: the one of the training's environment.";
 
@@ -138,8 +116,8 @@ interface Opened {
  */
 async function open(options: TorchProbeOptions, { link }: { link: boolean }): Promise<Opened> {
   if (options.signal.aborted) throw interrupted();
-  const { python, timeoutNs, signal, ...rest } = options;
-  const probe = start(python);
+  const { signal, ...settings } = options;
+  const probe = start(settings.python);
   let abort = () => undefined as unknown;
   try {
     const aborted = new Promise<never>((_, reject) => {
@@ -147,11 +125,11 @@ async function open(options: TorchProbeOptions, { link }: { link: boolean }): Pr
       signal.addEventListener("abort", abort, { once: true });
     });
     // Of the device's measuring a step is a part, which may take longer than all else may.
-    const stepNs = options.step === null || options.step === "auto" ? 0 : options.step.durationNs;
-    const ready = waitUntilReady(probe, options, timeoutNs + stepNs);
-    probe.send({ type: "open", link, ...rest });
+    const stepNs = typeof settings.stepTime === "number" ? settings.stepTime : 0;
+    const ready = waitUntilReady(probe, settings.python, settings.timeoutNs + stepNs);
+    probe.send({ type: "open", link, ...settings });
     const facts = await Promise.race([ready, aborted]);
-    return { process: probe, facts: { kind: "torch", source: options.target, ...facts } };
+    return { process: probe, facts: { kind: "torch", source: settings.torch, ...facts } };
   } catch (error) {
     await probe.kill();
     throw error;
@@ -169,9 +147,9 @@ function start(python: string): ProbeProcess {
   }
 }
 
-type Facts = (Message & { type: "ready" })["facts"];
+type Facts = MessageOf<"ready">["facts"];
 
-function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions, timeoutNs: number): Promise<Facts> {
+function waitUntilReady(probe: ProbeProcess, python: string, timeoutNs: number): Promise<Facts> {
   let phase: string | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isSettled = false;
@@ -191,7 +169,7 @@ function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions, timeout
       } else if (message.type === "ready") resolve(message.facts);
       else if (message.type === "refused") reject(refusal(message));
     };
-    probe.exit.then((exit) => reject(ended(probe, exit, phase, options.python)));
+    probe.exit.then((exit) => reject(ended(probe, exit, phase, python)));
   });
   return result.finally(() => {
     isSettled = true;
@@ -199,44 +177,41 @@ function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions, timeout
   });
 }
 
-function refusal({ kind, message, hint, traceback }: Message & { type: "refused" }): PinbenchError {
+function refusal({ kind, message, hint, traceback }: MessageOf<"refused">): PinbenchError {
   return new PinbenchError(kind, message, {
     ...(hint === null ? {} : { hint }),
-    ...(traceback === null ? {} : { cause: new Error(traceback) }),
+    cause: causeOf(traceback),
   });
+}
+
+/** A traceback, or what was printed last, as the cause that --debug shows. */
+function causeOf(text: string | null): Error | undefined {
+  return text === null ? undefined : new Error(text);
 }
 
 async function hung(probe: ProbeProcess, phase: string | null, timeoutNs: number): Promise<PinbenchError> {
   const where = await whereItHangs(probe);
   const at = where === null ? "" : ` (at ${where.place})`;
   const doing = phase ?? "Python was being started";
-  return new PinbenchError(
-    "measurement",
-    `Nothing happened for ${timeoutNs / 1e9} s while ${doing}${at}.`,
-    where === null ? {} : { cause: new Error(where.traceback) },
-  );
+  return new PinbenchError("measurement", `Nothing happened for ${timeoutNs / 1e9} s while ${doing}${at}.`, {
+    cause: causeOf(where?.traceback ?? null),
+  });
 }
 
 /** The error for a program that ended by itself before it was ready. */
 function ended(probe: ProbeProcess, exit: Exit, phase: string | null, python: string): PinbenchError {
   if (exit.error !== null) return cannotBeStarted(python, exit.error);
   const tail = probe.stderrTail;
-  const cause = tail === "" ? {} : { cause: new Error(tail) };
+  const cause = causeOf(tail);
+  const said = (how: string) => (tail === null ? "" : ` ${how}: ${tail.split("\n").at(-1)}`);
   if (phase === null) {
-    const said = tail === "" ? "" : ` It said: ${tail.split("\n").at(-1)}`;
-    return new PinbenchError(
-      "usage",
-      `${python} ${describeExit(exit)} instead of running the probe.${said}`,
-      {
-        hint: pythonHint,
-        ...cause,
-      },
-    );
+    const message = `${python} ${describeExit(exit)} instead of running the probe.${said("It said")}`;
+    return new PinbenchError("usage", message, { hint: pythonHint, cause });
   }
-  const said = tail === "" ? "" : ` Its last words: ${tail.split("\n").at(-1)}`;
-  return new PinbenchError("measurement", `Python ${describeExit(exit)} while ${phase}.${said}`, {
+  const message = `Python ${describeExit(exit)} while ${phase}.${said("Its last words")}`;
+  return new PinbenchError("measurement", message, {
     hint: exitHint(exit) ?? "The same must happen in a script that makes one batch without workers.",
-    ...cause,
+    cause,
   });
 }
 
