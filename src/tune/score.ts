@@ -1,18 +1,9 @@
 import { batchesInFlight } from "../results/loader-setting.js";
-import type { LoaderSetting } from "../results/tuning.js";
+import type { LoaderSetting, TuningScore } from "../results/tuning.js";
 import { droppedBatches, type SteadyState, steadyState } from "./steady-state.js";
 
-/**
- * What settings are compared by: batches a second with the 95 % interval, whose `high` is infinite where it is not
- * known.
- */
-export interface Score {
-  batchesPerSecond: number;
-  low: number;
-  high: number;
-  /** False where a trial had to end before the batches were dropped that were made ahead: a rough figure. */
-  isSettled: boolean;
-}
+/** What settings are compared by: as the document has it, but with 0 and infinity for ends that are not known. */
+export type Score = { [Key in keyof TuningScore]: NonNullable<TuningScore[Key]> };
 
 /**
  * The score of a setting: its steady state, or with `epochBatches` the rate over an epoch of so many batches from the

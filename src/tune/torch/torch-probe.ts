@@ -21,7 +21,7 @@ class TorchProbe implements Probe {
   readonly #closing = new AbortController();
   #process: ProbeProcess | null;
   #trials = 0;
-  #running: Promise<unknown> | null = null;
+  #running: Promise<Trial> | null = null;
   #closed: Promise<void> | null = null;
 
   constructor(options: TorchProbeOptions, opened: Opened) {
@@ -34,13 +34,10 @@ class TorchProbe implements Probe {
 
   async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
     if (this.#running !== null) throw new Error("A probe runs one trial at a time.");
-    const running = this.#measure(setting, control);
-    this.#running = running;
-    try {
-      return await running;
-    } finally {
+    this.#running = this.#measure(setting, control).finally(() => {
       this.#running = null;
-    }
+    });
+    return this.#running;
   }
 
   close(): Promise<void> {
@@ -118,23 +115,13 @@ async function open(options: TorchProbeOptions, { link }: { link: boolean }): Pr
   if (options.signal.aborted) throw interrupted();
   const { signal, ...settings } = options;
   const probe = start(settings.python);
-  let abort = () => undefined as unknown;
   try {
-    const aborted = new Promise<never>((_, reject) => {
-      abort = () => reject(interrupted());
-      signal.addEventListener("abort", abort, { once: true });
-    });
-    // Of the device's measuring a step is a part, which may take longer than all else may.
-    const stepNs = typeof settings.stepTime === "number" ? settings.stepTime : 0;
-    const ready = waitUntilReady(probe, settings.python, settings.timeoutNs + stepNs);
+    const ready = waitUntilReady(probe, options);
     probe.send({ type: "open", link, ...settings });
-    const facts = await Promise.race([ready, aborted]);
-    return { process: probe, facts: { kind: "torch", source: settings.torch, ...facts } };
+    return { process: probe, facts: { kind: "torch", source: settings.torch, ...(await ready) } };
   } catch (error) {
     await probe.kill();
     throw error;
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }
 
@@ -149,11 +136,17 @@ function start(python: string): ProbeProcess {
 
 type Facts = MessageOf<"ready">["facts"];
 
-function waitUntilReady(probe: ProbeProcess, python: string, timeoutNs: number): Promise<Facts> {
+function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions): Promise<Facts> {
+  const { python, stepTime, signal } = options;
+  // Of the device's measuring a step is a part, which may take longer than all else may.
+  const timeoutNs = options.timeoutNs + (typeof stepTime === "number" ? stepTime : 0);
   let phase: string | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isSettled = false;
+  let abort = () => undefined as unknown;
   const result = new Promise<Facts>((resolve, reject) => {
+    abort = () => reject(interrupted());
+    signal.addEventListener("abort", abort, { once: true });
     const giveUp = () => {
       hung(probe, phase, timeoutNs).then(reject, reject);
     };
@@ -174,6 +167,7 @@ function waitUntilReady(probe: ProbeProcess, python: string, timeoutNs: number):
   return result.finally(() => {
     isSettled = true;
     clearTimeout(timer);
+    signal.removeEventListener("abort", abort);
   });
 }
 

@@ -10,7 +10,7 @@ import type {
 } from "../../../src/native/contract.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import type { TrialControl } from "../../../src/tune/loader-probe.js";
-import type { ModelProbeOptions } from "../../../src/tune/model/model-options.js";
+import type { ModelProbeOptions } from "../../../src/tune/model/model-probe.js";
 
 export const device: DeviceFacts = {
   ordinal: 0,
