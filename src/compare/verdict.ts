@@ -94,9 +94,7 @@ export function judge(
   if (overall.change > countingGain(series, evidence, bounds) && adjusted.faster < rule.significance) {
     return { verdict: "faster", reason: `by more than ${percent}, beyond the spread between runs` };
   }
-  if (overall.low > -drop) {
-    return { verdict: "same", reason: `${whatCounts} lies outside the interval` };
-  }
+  if (overall.low > -drop) return { verdict: "same", reason: `${whatCounts} lies outside the interval` };
   return {
     verdict: "inconclusive",
     reason: `the spread between runs neither shows nor excludes ${whatCounts}`,

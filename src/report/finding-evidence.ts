@@ -75,12 +75,8 @@ export function compareIntervals(
   other: IntervalEstimate,
   equalWidth: number,
 ): IntervalOrder {
-  if (one.low > other.high) {
-    return "above";
-  }
-  if (one.high < other.low) {
-    return "below";
-  }
+  if (one.low > other.high) return "above";
+  if (one.high < other.low) return "below";
   return isNarrow(one, equalWidth) && isNarrow(other, equalWidth) ? "equal" : "open";
 }
 

@@ -74,9 +74,7 @@ function mergeFigures(h2d: string, d2h: string): string | null {
   const areFigures = differing.every(
     (words) => words.length <= mostDifferingWords && /^\d/.test(words[0] ?? ""),
   );
-  if (!areFigures) {
-    return null;
-  }
+  if (!areFigures) return null;
   const [figureOfH2d, figureOfD2h] = differing.map((words) => words.join(" "));
   return [
     ...one.slice(0, before),

@@ -62,9 +62,7 @@ function describeDevice({ name, totalMemoryBytes, pciBusId, numaNode }: DeviceRe
 }
 
 function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocument["backend"]): string {
-  if (backend === "emulated") {
-    return "none: no share of a link is given";
-  }
+  if (backend === "emulated") return "none: no share of a link is given";
   if (link === null || link.generation === null || link.width === null) {
     return "not known: no share of it is given";
   }
@@ -77,9 +75,7 @@ function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocu
 /** Empty unless the link runs below what the device can do: then a slot, a riser or a setting holds it back. */
 function betterLink({ generation, width, maxGeneration, maxWidth }: LinkRecord): string {
   const below = (now: number | null, most: number | null) => now !== null && most !== null && now < most;
-  if (!below(generation, maxGeneration) && !below(width, maxWidth)) {
-    return "";
-  }
+  if (!below(generation, maxGeneration) && !below(width, maxWidth)) return "";
   return ` (the device can do ${pcieLink(maxGeneration ?? generation, maxWidth ?? width)})`;
 }
 
@@ -91,9 +87,7 @@ function driverOf({ backend, driverVersion, cudaVersion, tool }: ResultDocument)
 }
 
 function hostOf({ host, cells }: ResultDocument): string {
-  if (host === null) {
-    return "not known";
-  }
+  if (host === null) return "not known";
   const nodes = new Set(cells.map(({ placement }) => placement?.numaNode));
   const [node] = nodes;
   const placed = nodes.size === 1 && node != null ? `, buffers on node ${node}` : "";

@@ -40,14 +40,10 @@ function checkVersion(value: unknown, name: string): void {
 function checkCells({ cells }: ResultDocument, name: string): void {
   const ids = new Set<string>();
   for (const cell of cells) {
-    if (ids.has(cell.id)) {
-      throw unusable(`${name} has the cell ${cell.id} twice.`);
-    }
+    if (ids.has(cell.id)) throw unusable(`${name} has the cell ${cell.id} twice.`);
     ids.add(cell.id);
     const fault = faultOf(cell);
-    if (fault !== null) {
-      throw unusable(`${name} has ${fault} the cell ${cell.id}.`);
-    }
+    if (fault !== null) throw unusable(`${name} has ${fault} the cell ${cell.id}.`);
   }
 }
 
@@ -74,9 +70,7 @@ function faultOf({ outcome, samples, stats }: CellResult): string | null {
 
 /** `["cells", 3, "samples"]` is written `cells[3].samples`. */
 function describePath(path: readonly PropertyKey[]): string {
-  if (path.length === 0) {
-    return "the top";
-  }
+  if (path.length === 0) return "the top";
   return path
     .map((key, depth) => (typeof key === "number" ? `[${key}]` : `${depth === 0 ? "" : "."}${String(key)}`))
     .join("");

@@ -19,13 +19,9 @@ const partialSuffix = ".partial";
 /** Finds out before measuring whether `finalize` will be able to write; leaves nothing behind. */
 export async function checkWritable(path: string): Promise<void> {
   await reportingAs(path, async () => {
-    if (path === "" || path.endsWith("/")) {
-      throw unwritable(path === "" ? '""' : path, "it is no file name");
-    }
+    if (path === "" || path.endsWith("/")) throw unwritable(path === "" ? '""' : path, "it is no file name");
     const target = await resolveTarget(path);
-    if (target.kind === "directory") {
-      throw unwritable(path, "it is a folder");
-    }
+    if (target.kind === "directory") throw unwritable(path, "it is a folder");
     if (target.kind === "stream") {
       await access(target.path, constants.W_OK);
       return;
@@ -118,16 +114,10 @@ const mostLinks = 40;
 
 /** Follows `path`, also through a link whose target does not exist yet. Rejects with the file system's error. */
 async function resolveTarget(path: string): Promise<OutputTarget> {
-  if (inheritedDescriptor(path) !== null) {
-    return { kind: "stream", path };
-  }
+  if (inheritedDescriptor(path) !== null) return { kind: "stream", path };
   const existing = await orNull(stat(path), "ENOENT");
-  if (existing === null) {
-    return { kind: "file", path: await resolveMissing(path, mostLinks), existing };
-  }
-  if (existing.isFile()) {
-    return { kind: "file", path: await realpath(path), existing };
-  }
+  if (existing === null) return { kind: "file", path: await resolveMissing(path, mostLinks), existing };
+  if (existing.isFile()) return { kind: "file", path: await realpath(path), existing };
   return { kind: existing.isDirectory() ? "directory" : "stream", path };
 }
 
@@ -136,9 +126,7 @@ async function resolveMissing(path: string, linksLeft: number): Promise<string> 
   const folder = await realpath(dirname(resolve(path)));
   const inFolder = join(folder, basename(path));
   const link = await orNull(readlink(inFolder), "EINVAL", "ENOENT");
-  if (link === null || linksLeft === 0) {
-    return inFolder;
-  }
+  if (link === null || linksLeft === 0) return inFolder;
   return resolveMissing(resolve(folder, link), linksLeft - 1);
 }
 

@@ -131,9 +131,7 @@ function serialize({ name, attributes, content }: XmlElement, indent: string): s
     ([key, value]) => ` ${key}="${escapeAttribute(String(value))}"`,
   );
   const tag = `${indent}<${name}${pairs.join("")}`;
-  if (content.length === 0) {
-    return `${tag}/>\n`;
-  }
+  if (content.length === 0) return `${tag}/>\n`;
   return typeof content === "string"
     ? `${tag}>${escapeText(content)}</${name}>\n`
     : `${tag}>\n${content.map((child) => serialize(child, `${indent}  `)).join("")}${indent}</${name}>\n`;
