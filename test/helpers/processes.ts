@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What /proc tells of processes that a test has started. */
+
+/** A process that has ended stays in the list until it is reaped, which for an orphan may take a while. */
+export function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+/** Of Node alone, before a device is opened. */
+const threadsOfNode = 12;
+
+/**
+ * Waits until pinbench is in the middle of a copy that the emulated device makes slow: its threads are there, and none
+ * of them has done anything for a while. Throws where the process ends first.
+ */
+export async function untilInSlowCopy(pid: number): Promise<void> {
+  for (let before = ""; ; ) {
+    await sleep(300);
+    const threads = activity(pid);
+    const isWaiting = threads.length > threadsOfNode && threads.every((thread) => thread.startsWith("S "));
+    const now = threads.join();
+    if (isWaiting && now === before) return;
+    before = now;
+  }
+}
+
+/** Each thread's state and the CPU time that it has had, such as "S 12 3". */
+function activity(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/task`).map((id) => {
+    const stat = readFileSync(`/proc/${pid}/task/${id}/stat`, "utf8");
+    // After the name, which may have spaces.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return [fields[0], fields[11], fields[12]].join(" ");
+  });
+}
