@@ -14,6 +14,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { verdicts } from "../src/compare/comparison.js";
+import { callCli } from "./helpers/in-process.js";
 import { pinbench, runCli, start, temporaryFolder } from "./helpers/run-cli.js";
 import { testPython, torchMissing } from "./helpers/test-python.js";
 
@@ -213,7 +214,7 @@ describe("the documents", () => {
     ["compare", 10],
     ["import nvbandwidth", 2],
   ])("name every flag of the help of %s", async (command, least) => {
-    const { stdout } = await runCli([...command.split(" "), "--help"]);
+    const { stdout } = await callCli([...command.split(" "), "--help"]);
     const flags = [...stdout.matchAll(/^ {2}(--[\w-]+)/gm)].map(([, flag]) => flag!);
     expect(flags.length).toBeGreaterThan(least);
     const text =
@@ -222,7 +223,7 @@ describe("the documents", () => {
   });
 
   it("name every verdict and every format of a comparison in docs/reference.md", async () => {
-    const { stdout } = await runCli(["compare", "--help"]);
+    const { stdout } = await callCli(["compare", "--help"]);
     const choices = /--format.*?choices: ([^)]*)\)/s.exec(stdout)?.[1] ?? "";
     const formats = [...choices.matchAll(/"([\w-]+)"/g)].map(([, format]) => format);
     expect(formats.length).toBeGreaterThan(5);
@@ -232,7 +233,7 @@ describe("the documents", () => {
   });
 
   it("name every exit code of the help in docs/reference.md", async () => {
-    const { stdout } = await start(process.execPath, [pinbench, "--help"]).finished;
+    const { stdout } = await callCli(["--help"]);
     const codes = [...stdout.slice(stdout.indexOf("Exit codes:")).matchAll(/\b(\d+)\b/g)].map(
       ([, code]) => code,
     );

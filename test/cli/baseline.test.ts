@@ -5,6 +5,7 @@ import { parseResult } from "../../src/results/parse.js";
 import { listRuns } from "../../src/results/run-folder.js";
 import { expectSentence } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
+import { callCli } from "../helpers/in-process.js";
 import { copyFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
@@ -50,8 +51,19 @@ describe("pinbench baseline", () => {
   });
 
   it("says of a single run that it tells nothing of the spread", async () => {
-    const { exitCode, stdout } = await baseline(temporaryFolder(), ["main", ...small, "--runs", "1"]);
+    const cwd = temporaryFolder();
+    const { exitCode, stdout } = await baseline(cwd, [
+      "main",
+      ...small,
+      "--runs",
+      "1",
+      "--max-pinned",
+      "3MiB",
+    ]);
     expect(exitCode).toBe(0);
+    // A check of it is under the same limit.
+    const [document] = await documentsIn(join(cwd, "main"));
+    expect(document?.plan?.settings?.maxPinnedBytes).toBe(3 * 1024 ** 2);
     expect(stdout).toMatch(
       /main holds 1 run of 2 cells\.\nOne run says nothing of the spread between runs: --runs 10/,
     );
@@ -115,7 +127,7 @@ describe("no baseline is written", () => {
   ])("with %j", async (args, sentence) => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "kept"), "");
-    expectSentence(await baseline(cwd, ["main", ...small, ...args]), 2, sentence);
+    expectSentence(await callCli(["baseline", "main", ...small, ...args], { cwd }), 2, sentence);
     expect(readdirSync(cwd)).toEqual(["kept"]);
   });
 });

@@ -7,6 +7,7 @@ import { settingsOfResult } from "../../src/results/run-settings.js";
 import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
+import { callCli } from "../helpers/in-process.js";
 import { copyFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const documentsIn = async (folder: string) =>
@@ -150,6 +151,23 @@ describe("a machine that is not slower", () => {
       const [settings] = (await documentsIn(keep)).map(settingsOfResult);
       expect(settings).toMatchObject({ samplesPerCell: null, ...expected });
     }
+  });
+
+  it("is measured under the limit of pinned memory that the baseline had", async () => {
+    const limited = (maxPinnedBytes: number) => (document: ResultDocument) => {
+      const { plan } = document;
+      return { ...document, plan: { ...plan!, settings: { ...plan!.settings!, maxPinnedBytes } } };
+    };
+    const keep = join(temporaryFolder(), "runs");
+    const enough = await baselineAt(certainly.faster, limited(3 * 1024 ** 2));
+    await checkJson(enough, ["--runs", "1", "--keep", keep]);
+    expect((await documentsIn(keep)).map(settingsOfResult)).toMatchObject([
+      { maxPinnedBytes: 3 * 1024 ** 2 },
+    ]);
+
+    const little = await baselineAt(certainly.faster, limited(4096));
+    const refused = await callCli(["check", "--baseline", little]);
+    expectSentence(refused, 2, /it would pin 2 MiB .* above the limit of 4 KiB \(--max-pinned\)/);
   });
 
   it("may be said in the configuration: against what, how often and how strictly", async () => {

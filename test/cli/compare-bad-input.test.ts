@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { expectSentence, filesIn, writeRuns } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
 import { buildCell, buildDocument } from "../helpers/result-document.js";
-import { temporaryFolder } from "../helpers/run-cli.js";
+import { runCli, temporaryFolder } from "../helpers/run-cli.js";
 import { buildRuns } from "../helpers/runs.js";
 
 const [good] = buildRuns({ count: 1 });
@@ -106,7 +106,9 @@ describe("a file that is no result", () => {
     const cwd = temporaryFolder();
     writeRuns(cwd, [good!]);
     const args = ["compare", "a.json", "none.json"];
-    expectSentence(await callCli(args, { cwd }), 2, /cannot read none\.json: there is no such file\./);
+    const sentence = /cannot read none\.json: there is no such file\./;
+    expectSentence(await callCli(args, { cwd }), 2, sentence);
+    expectSentence(await runCli(args, { cwd }), 2, sentence);
   });
 
   it.each(["check", "check --update --accept"])(

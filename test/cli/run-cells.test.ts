@@ -22,6 +22,7 @@ describe("every memory kind in every direction", () => {
   });
 
   it("is measured, and every byte that it wrote came back right", () => {
+    expect(document.cells).toHaveLength(3 * hostMemories.length + 1);
     for (const { id, outcome, verification, samples } of document.cells) {
       expect.soft(outcome, id).toMatch(/^(converged|budget)$/);
       expect.soft(verification?.mismatches, id).toEqual([]);
@@ -106,14 +107,25 @@ describe("modes and timers", () => {
   });
 
   it("holds at most 128 copies on a stream for the event timer", () => {
-    const cells = document.cells.filter(({ timer, mode }) => timer === "event" && mode === "throughput");
+    const cells = document.cells.filter(
+      ({ timer, mode, outcome }) => timer === "event" && mode === "throughput" && outcome !== "skipped",
+    );
+    expect(cells.map(({ memory, workers }) => [memory, workers])).toEqual([
+      ["pinned", 1],
+      ["pinned", 2],
+    ]);
     for (const { copiesPerSample } of cells) expect(copiesPerSample).toBeLessThanOrEqual(128);
   });
 
   it("skips the event timer where the host takes part in the copy, and says why", () => {
-    for (const cell of document.cells.filter(
-      ({ memory, timer }) => memory === "pageable" && timer === "event",
-    )) {
+    const cells = document.cells.filter(({ memory, timer }) => memory === "pageable" && timer === "event");
+    expect(cells.map(({ mode, workers }) => [mode, workers])).toEqual([
+      ["throughput", 1],
+      ["throughput", 2],
+      ["latency", 1],
+      ["latency", 2],
+    ]);
+    for (const cell of cells) {
       expect(cell).toMatchObject({ outcome: "skipped", samples: [], stats: [] });
       expect(cell.skipReason).toContain("the host takes part in pageable copies");
     }
@@ -125,6 +137,7 @@ describe("samples", () => {
     const { document } = await measureSmall(["--memory", "pageable,pinned"]);
     expect(document.plan?.rounds).toBe(3);
     const samples = document.cells.flatMap((cell) => cell.samples);
+    expect(samples).toHaveLength(4);
     for (const { round } of samples) expect(round).toEqual([0, 0, 1, 1, 2, 2]);
     const startsOf = (wanted: number) =>
       samples.flatMap(({ startNs, round }) => startNs.filter((_, i) => round[i] === wanted));
@@ -158,6 +171,7 @@ describe("samples", () => {
 describe("the cache state", () => {
   it("is cold by default: buffers of twice the last-level cache in all, and at least two a worker", async () => {
     const { document } = await measureSmall([...kind, "--workers", "1,2", "--sizes", "64KiB,4MiB"]);
+    expect(document.cells).toHaveLength(4);
     for (const { workers, sizeBytes, cachePool } of document.cells) {
       const buffersPerWorker = sizeBytes === 65536 ? 32 / workers : 2;
       expect(cachePool).toEqual({
@@ -181,6 +195,7 @@ describe("what is recorded of how it was measured", () => {
     const staging = ["--memory", "staged", "--staging-chunk", "16KiB", "--staging-slots", "4"];
     const { document } = await measureSmall([...staging, "--seed", "7", "--numa", "0"]);
     expect(document.plan).toMatchObject({ seed: 7, staging: { chunkBytes: 16384, slots: 4 }, verify: true });
+    expect(document.cells.map(({ memory }) => memory)).toEqual(["staged", "staged"]);
     for (const { placement, outcome } of document.cells) {
       expect(outcome).not.toBe("failed");
       expect(placement?.numaNode).toBe(0);

@@ -13,6 +13,9 @@ export const certainly = { slower: 1000, faster: 0.001 } as const;
 /** Of the small sweep: a cell a direction. */
 const twoCells = ["--memory", "pinned"];
 
+/** What the baselines of a file of tests are made from: measured once. */
+let measured: ReturnType<typeof measureSmall> | undefined;
+
 /**
  * A baseline of five runs, which hardly differ, from this machine's emulated device, as if it had been `speed` times
  * as fast. `change` is made to each of its documents.
@@ -21,7 +24,8 @@ export async function baselineAt(
   speed: number,
   change: (document: ResultDocument) => ResultDocument = (document) => document,
 ): Promise<string> {
-  const { document } = await measureSmall(twoCells);
+  measured ??= measureSmall(twoCells);
+  const { document } = await measured;
   const folder = join(temporaryFolder(), "baseline");
   const runs = [1, 1.001, 0.999, 1.002, 0.998].map((noise, run) =>
     change({ ...documentAtSpeed(document, speed * noise), run: { ...document.run, id: `run-${run}` } }),
