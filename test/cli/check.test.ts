@@ -74,7 +74,7 @@ describe("a machine that got slower", () => {
   ])("nor where %s", async (obstacle, flags, code) => {
     const baseline = await baselineAt(certainly.faster, withSkipped);
     const before = filesIn(baseline);
-    const args = ["--update", ...flags];
+    const args = ["--update", "--runs", "2", ...flags];
     const refused = await checkJson(baseline, args);
     expect(refused).toMatchObject({
       exitCode: code,
@@ -198,7 +198,7 @@ describe("a measurement that fails", () => {
     const baseline = await baselineAt(certainly.faster);
     const before = filesIn(baseline);
     const keep = join(temporaryFolder(), "runs");
-    const flags = ["--update", "--accept", "--keep", keep];
+    const flags = ["--update", "--accept", "--keep", keep, "--runs", "2"];
     const { exitCode, stderr, comparison } = await checkJson(baseline, flags, env);
     expect(exitCode).toBe(4);
     expect(await documentsIn(keep)).not.toEqual([]);

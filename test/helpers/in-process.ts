@@ -35,14 +35,18 @@ export async function callCli(
     vi.spyOn(process.stdout, "write").mockImplementation(collect(printed)),
     vi.spyOn(process.stderr, "write").mockImplementation(collect(errors)),
   ];
+  // A command that can be interrupted no longer lets the channel to whoever started the process keep it running.
+  const isRunning = setInterval(() => undefined, 1000);
   try {
     process.chdir(cwd);
     process.env = { ...cleanEnvironment(), ...env };
     process.argv = [...process.argv.slice(0, 2), ...args];
     await main([...args]);
-    const exitCode = Number(process.exitCode);
+    const exitCode = Number(process.exitCode ?? 0);
     return { exitCode, signal: null, stdout: printed.join(""), stderr: errors.join("") };
   } finally {
+    process.channel?.ref();
+    clearInterval(isRunning);
     for (const spy of spies) spy.mockRestore();
     for (const [i, stream] of streams.entries()) {
       const added = stream.listeners("error").filter((listener) => !listeners[i]!.includes(listener));

@@ -39,3 +39,22 @@ function activity(pid: number): string[] {
     return [fields[0], fields[11], fields[12]].join(" ");
   });
 }
+
+/** A variable of the environment, to find the processes by that an interrupted one may leave behind. */
+export const markName = "PINBENCH_TEST_MARK";
+let marks = 0;
+export const nextMark = () => `${process.pid}-${++marks}`;
+
+/** The ids of the processes with this mark that measure; one that has ended has no arguments. */
+export function measuring(mark: string): string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        const words = (file: string) => readFileSync(`/proc/${name}/${file}`, "utf8").split("\0");
+        return words("cmdline").includes("measure") && words("environ").includes(`${markName}=${mark}`);
+      } catch {
+        return false;
+      }
+    });
+}

@@ -207,12 +207,27 @@ describe("an abort", () => {
   });
 
   it("kills a process that goes on for 5 s more", async () => {
-    const entry = program("setInterval(() => {}, 1000); process.on('SIGINT', () => {});");
+    const entry = program(`
+      import { renameSync, writeFileSync } from "node:fs";
+      setInterval(() => {}, 1000);
+      process.on("SIGINT", () => {});
+      const file = (name) => new URL(name, import.meta.url);
+      writeFileSync(file("part"), String(process.pid));
+      renameSync(file("part"), file("pid"));`);
+    const file = join(entry, "../pid");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     const controller = new AbortController();
     const measuring = errorOf(measure([cell], {}, { entry, signal: controller.signal }));
-    await sleep(300);
+    while (!existsSync(file)) await sleep(10);
+    const pid = Number(readFileSync(file, "utf8"));
     controller.abort();
+    vi.advanceTimersByTime(4999);
+    await sleep(100);
+    expect(isRunning(pid)).toBe(true);
+    vi.advanceTimersByTime(1);
     expect((await measuring).message).toBe("Measuring was interrupted before there was a result.");
+    expect(isRunning(pid)).toBe(false);
   });
 });
 
