@@ -4,7 +4,8 @@ import { expect } from "vitest";
 import { type Comparison, comparisonSchema } from "../../src/compare/comparison.js";
 import { createRuns } from "../../src/results/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { type Finished, measureSmall, runCli, temporaryFolder } from "./run-cli.js";
+import { callCli } from "./in-process.js";
+import { type Finished, measureSmall, temporaryFolder } from "./run-cli.js";
 import { buildRuns, documentAtSpeed, type RunsPart } from "./runs.js";
 
 /** Speeds, relative to what the machine does, that no noise makes up for: a check against them has one verdict. */
@@ -59,7 +60,9 @@ export async function checkJson(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<Finished & { comparison: Comparison }> {
-  const finished = await runCli(["check", "--baseline", baseline, "--runs", "3", "--json", ...args], { env });
+  const finished = await callCli(["check", "--baseline", baseline, "--runs", "3", "--json", ...args], {
+    env,
+  });
   return { ...finished, comparison: comparisonSchema.parse(JSON.parse(finished.stdout)) };
 }
 
