@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { describeSetting } from "../dist/results/loader-setting.js";
 import { machineLimits } from "../dist/tune/machine-limits.js";
 import { openTorchProbe } from "../dist/tune/torch/torch-probe.js";
-import { tune } from "../dist/tune/tune-loader.js";
+import { tuneLoader } from "../dist/tune/tune-loader.js";
 import { fixed, printTable, ratioText, verdict } from "./lib/table.mjs";
 import { articleSearch, articleSetting } from "./tune/article.mjs";
 import { remeasure } from "./tune/remeasure.mjs";
@@ -43,7 +43,6 @@ function request(exhaustive) {
     epochBatches: null,
     timeoutNs: 60e9,
     exhaustive,
-    version: "bench",
     argv: [],
     startedAt: new Date(),
     startedMs: performance.now(),
@@ -53,22 +52,22 @@ function request(exhaustive) {
 async function runSet(name) {
   const data = {
     python: values.python,
-    target: `${import.meta.dirname}/tune/datasets.py:${name}`,
+    torch: `${import.meta.dirname}/tune/datasets.py:${name}`,
     batchSize: Number(values["batch-size"]),
     kwargs: name === "jpeg_files" ? { folder } : {},
   };
   const probe = await openTorchProbe({
     ...data,
     collate: null,
-    step: null,
+    stepTime: null,
     shuffle: true,
     seed: 1,
     timeoutNs: 60e9,
     signal: never,
   });
   try {
-    const found = await tune(probe, request(false), never);
-    const grid = values["no-grid"] ? null : await tune(probe, request(true), never);
+    const found = await tuneLoader(probe, request(false), never);
+    const grid = values["no-grid"] ? null : await tuneLoader(probe, request(true), never);
     const article = values["no-article"] ? null : await articleSearch(data);
     const chosen = found.recommendation.setting;
     const settings = {

@@ -32,7 +32,11 @@ export class PinbenchError extends Error {
   readonly kind: ErrorKind;
   readonly hint: string | null;
 
-  constructor(kind: ErrorKind, message: string, options: { hint?: string; cause?: unknown } = {}) {
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    options: { hint?: string | undefined; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.hint = options.hint ?? null;

@@ -2,7 +2,6 @@
 import { compareResults } from "./compare/compare-results.js";
 import type { Comparison } from "./compare/comparison.js";
 import { type ResultSet, readResultSet, runFigures } from "./compare/result-set.js";
-import { defaultSignificance } from "./compare/rule.js";
 import { PinbenchError } from "./errors.js";
 import { prepareRun } from "./measure/prepare.js";
 import { Run } from "./measure/run.js";
@@ -13,7 +12,7 @@ import type { Direction, Memory } from "./settings/choices.js";
 import { readSection, thresholdsOf } from "./settings/configuration.js";
 import { type Options, optionName } from "./settings/setting.js";
 import { type Call, defaultsOf, fillRunSettings, readOptions } from "./settings/settings.js";
-import { runSettings, saidByCellIds, tuneSettings } from "./settings/table.js";
+import { defaultSignificance, runSettings, saidByCellIds, tuneSettings } from "./settings/table.js";
 import type { Quantity } from "./settings/units.js";
 import { machineLimits } from "./tune/machine-limits.js";
 import { openProbe } from "./tune/open-probe.js";

@@ -6,6 +6,9 @@ import { fileURLToPath } from "node:url";
 export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** The version that package.json has, such as "0.1.0". */
+/** The program, for the processes that pinbench starts of itself. */
+export const programPath = join(packageRoot, "bin/pinbench.js");
+
 export function packageVersion(): string {
   const text = readFileSync(join(packageRoot, "package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;

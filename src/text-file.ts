@@ -43,7 +43,23 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
       await handle.close();
     }
   } catch (error) {
-    throw error instanceof PinbenchError ? error : cannotRead(path, error);
+    if (error instanceof PinbenchError) throw error;
+    throw unreadable(path, fileErrorReason(error, { ENOENT: "there is no such file" }), error);
+  }
+}
+
+/**
+ * The value of a JSON text. Throws a usage error with this hint for an empty text and for one that is no JSON; `name` is
+ * what its message calls the text, a path as a rule.
+ */
+export function parseJson(text: string, name: string, hint?: string): unknown {
+  if (text.trim() === "") throw new PinbenchError("usage", `${name} is empty.`, { hint });
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    // The engine quotes the text around the fault, line breaks included.
+    const reason = (cause as SyntaxError).message.replaceAll(/\s+/g, " ");
+    throw new PinbenchError("usage", `${name} is not JSON (${reason}).`, { hint, cause });
   }
 }
 
@@ -68,10 +84,6 @@ async function readAll(
 
 function tooLarge(path: string, found: string, limitBytes: number): PinbenchError {
   return unreadable(path, `${found}, and ${describeMiB(limitBytes)} is the most that is read`);
-}
-
-function cannotRead(path: string, cause: unknown): PinbenchError {
-  return unreadable(path, fileErrorReason(cause, { ENOENT: "there is no such file" }), cause);
 }
 
 function unreadable(path: string, reason: string, cause?: unknown): PinbenchError {

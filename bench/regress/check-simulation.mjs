@@ -1,6 +1,6 @@
 // `pinbench check` on simulated processes: the rule itself is the one that the command uses.
 import { compareResults, findSuspects } from "../../dist/compare/compare-results.js";
-import { defaultSignificance } from "../../dist/compare/rule.js";
+import { defaultSignificance } from "../../dist/settings/table.js";
 import { defaultThresholds } from "../../dist/settings/thresholds.js";
 import { noisyCells } from "./noise-model.mjs";
 
@@ -52,7 +52,6 @@ function runsOf(session, isWanted = () => true) {
     status: "complete",
     importedFrom: null,
     backend: "cuda",
-    pinbenchVersion: "simulation",
     deviceNames: [],
     fingerprint: {},
     settings: null,

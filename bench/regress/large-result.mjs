@@ -1,7 +1,7 @@
 // A result document of any size, made from a small one that the emulated device measured.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { cellId } from "../../dist/plan/cell.js";
+import { cellId } from "../../dist/results/cell-id.js";
 
 const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 const small =

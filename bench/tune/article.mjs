@@ -3,9 +3,9 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 /** What it picks, its evaluations and how long they took, without starting Python and making the data set. */
-export async function articleSearch({ python, target, batchSize, kwargs }) {
+export async function articleSearch({ python, torch, batchSize, kwargs }) {
   const program = `${import.meta.dirname}/article_search.py`;
-  const args = [program, "--target", target, "--batch-size", batchSize, "--kwargs", JSON.stringify(kwargs)];
+  const args = [program, "--target", torch, "--batch-size", batchSize, "--kwargs", JSON.stringify(kwargs)];
   const { stdout } = await promisify(execFile)(python, args.map(String), { maxBuffer: 2 ** 24 });
   return JSON.parse(stdout);
 }

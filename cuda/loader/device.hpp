@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "driver/handles.hpp"
 #include "engine/device_context.hpp"
 #include "engine/kernels.hpp"
 #include "loader/options.hpp"
@@ -17,9 +18,6 @@ class LoaderDevice {
  public:
   // Throws the driver's error, or NO_KERNELS for a step without kernels. `kernels` may be null.
   LoaderDevice(DeviceContext& context, const Kernels* kernels, const LoaderOptions& options);
-  ~LoaderDevice();
-  LoaderDevice(const LoaderDevice&) = delete;
-  LoaderDevice& operator=(const LoaderDevice&) = delete;
 
   // The duration of a step while nothing else goes on; empty if there is no step. Throws ABORTED.
   std::optional<double> measure_step_ns();
@@ -40,8 +38,6 @@ class LoaderDevice {
   // One for a batch and one for the batch before.
   static constexpr std::size_t kEvents = 2;
 
-  void create();
-  void destroy() noexcept;
   void launch_step();
   double time_step_ns();
 
@@ -52,12 +48,12 @@ class LoaderDevice {
   const bool has_step_;
   const std::uint64_t step_duration_ns_;
   const std::uint64_t step_multiply_adds_;
-  cu::Stream copy_stream_ = nullptr;
-  cu::Stream step_stream_ = nullptr;
-  std::array<cu::Event, kEvents> copied_{};
-  cu::Event step_begun_ = nullptr;
-  cu::Event step_done_ = nullptr;
-  std::array<cu::DevicePtr, kBuffers> buffers_{};
+  Stream copy_stream_;
+  Stream step_stream_;
+  std::array<Event, kEvents> copied_;
+  Event step_begun_;
+  Event step_done_;
+  std::array<DeviceMemory, kBuffers> buffers_;
 };
 
 }  // namespace pinbench

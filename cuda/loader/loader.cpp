@@ -78,14 +78,10 @@ void Loader::close() {
   stop(nullptr);
   for (auto& thread : threads_) thread.join();
   flow_.discard();
-  try {
-    context_.on_device_thread([this] {
-      device_.reset();
-      pool_.free_all();
-    });
-  } catch (...) {
-    // The context is lost; the driver frees what is left when the process ends.
-  }
+  context_.free_on_device_thread([this] {
+    device_.reset();
+    pool_.free_all();
+  });
   closed_ = true;
 }
 

@@ -1,34 +1,40 @@
 import { PinbenchError } from "../errors.js";
-import type { Configuration } from "../settings/configuration.js";
-import type { Given } from "../settings/setting.js";
+import { type Configuration, loadConfiguration } from "../settings/configuration.js";
+import type { Values } from "../settings/setting.js";
 import { type Call, fillRunSettings, type RunSettings } from "../settings/settings.js";
 import { runSettings } from "../settings/table.js";
 
-/** A command as it was called. */
-export interface Invocation<Settings> {
+/** How a command was called, beside its flags. */
+export interface Invocation {
   /** What stands without a flag, such as a folder. */
   operands: readonly string[];
-  /** Every setting of the command: as it was given, else its default. */
-  settings: Settings;
-  /** The settings that flags gave. */
-  given: Partial<Settings>;
+  /** Keys of the settings that flags gave; the others are at their defaults. */
+  given: readonly string[];
   call: Call;
+}
+
+/** What flags gave of a command's settings. */
+export function flagsGiven<Flags extends object>(flags: Flags, { given }: Invocation): Partial<Flags> {
+  const values = Object.entries(flags).filter(([key]) => given.includes(key));
+  return Object.fromEntries(values) as Partial<Flags>;
 }
 
 /**
  * What `run` and `baseline` are asked to measure: flags win over the configuration, and it wins over the defaults.
  * Reads the ids of cells from stdin where "-" stands for them.
  */
-export async function askedRunSettings(
-  given: Given<typeof runSettings>,
-  configuration: Configuration,
-): Promise<RunSettings> {
-  const isOnStdin = given.cells?.join() === "-";
-  const cells = isOnStdin ? { cells: runSettings.cells.kind.read(await readStdin()) } : {};
-  return fillRunSettings(
+export async function askedSettings(
+  flags: Values<typeof runSettings> & { config: string | false | null },
+  invocation: Invocation,
+): Promise<{ settings: RunSettings; configuration: Configuration }> {
+  const configuration = await loadConfiguration(flags);
+  const isOnStdin = flags.cells?.join() === "-";
+  const cells = isOnStdin ? runSettings.cells.kind.read(await readStdin()) : flags.cells;
+  const settings = fillRunSettings(
     { origin: "configuration", given: configuration.plan },
-    { origin: "flag", given: { ...given, ...cells } },
+    { origin: "flag", given: flagsGiven({ ...flags, cells }, invocation) },
   );
+  return { settings, configuration };
 }
 
 /** What `--json` and `--format` ask for together. Throws a usage error where they contradict each other. */

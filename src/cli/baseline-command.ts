@@ -1,37 +1,34 @@
-import { fileURLToPath } from "node:url";
 import { runFigures } from "../compare/result-set.js";
-import { defaultSignificance, usualCheckRuns } from "../compare/rule.js";
 import { sensitivityOf } from "../compare/sensitivity.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { prepareRun } from "../measure/prepare.js";
+import { programPath } from "../package-facts.js";
 import { baselineReport } from "../report/baseline-report.js";
 import { jsonReport } from "../report/json.js";
 import { noticeOf } from "../results/device-facts.js";
 import { createRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
-import { configurationNote, loadConfiguration } from "../settings/configuration.js";
-import type { CommandSettings } from "../settings/table.js";
-import { askedRunSettings, type Invocation } from "./asked-settings.js";
+import { configurationNote } from "../settings/configuration.js";
+import { type CommandSettings, defaultCheckRuns, defaultSignificance } from "../settings/table.js";
+import { askedSettings, type Invocation } from "./asked-settings.js";
 import { stdoutChalk } from "./delivery.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder } from "./output-paths.js";
 import { notesOn } from "./run-command.js";
 import { noter, ProgressLine, writeStdout } from "./terminal.js";
 
-/** The program itself, for the processes that it starts. */
-export const entry = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
-
 /** `pinbench baseline`: returns the exit code; throws PinbenchError. All runs are kept, or none. */
-export async function baselineCommand({
-  operands: [folder = ""],
-  settings: flags,
-  given,
-}: Invocation<CommandSettings<"baseline">>): Promise<ExitCode> {
+export async function baselineCommand(
+  flags: CommandSettings<"baseline">,
+  invocation: Invocation,
+): Promise<ExitCode> {
+  const [folder = ""] = invocation.operands;
   const note = noter(flags);
-  const configuration = await loadConfiguration(flags);
+  const asked = await askedSettings(flags, invocation);
+  const { configuration } = asked;
   await checkNewFolder(folder);
-  const prepared = await prepareRun(await askedRunSettings(given, configuration));
+  const prepared = await prepareRun(asked.settings);
   const { plan, backend } = prepared;
   if (configuration.path !== null) note(configurationNote(configuration.path));
   for (const text of notesOn(prepared)) note(text);
@@ -45,7 +42,7 @@ export async function baselineCommand({
   const line = new ProgressLine(flags);
   const documents: ResultDocument[] = [];
   try {
-    for await (const event of measureInFreshProcesses(settings, runs, { entry, signal })) {
+    for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
       if (event.kind === "start") {
         line.update((columns) => `run ${event.run + 1} of ${runs}, ${cells.length} cells`.slice(0, columns));
       } else {
@@ -54,16 +51,20 @@ export async function baselineCommand({
       }
     }
     line.clear();
-    if (interruption.exitCode !== null) {
-      note(`interrupted after ${documents.length} of ${runs} runs: no baseline was written.`);
-      return interruption.exitCode;
+    const { exitCode } = interruption;
+    if (exitCode !== null) {
+      const isKept = exitCode === ExitCode.measurement && documents.length > 0;
+      if (isKept) await createRuns(folder, documents.map(jsonReport));
+      const kept = isKept ? "the baseline has these alone" : "no baseline was written";
+      note(`interrupted after ${documents.length} of ${runs} runs: ${kept}.`);
+      return exitCode;
     }
     await createRuns(folder, documents.map(jsonReport));
   } finally {
     line.clear();
     interruption.dispose();
   }
-  const checkRuns = configuration.runs ?? usualCheckRuns;
+  const checkRuns = configuration.runs ?? defaultCheckRuns;
   const report = {
     path: folder,
     runs: documents.length,

@@ -19,7 +19,6 @@ import { addonName, emulatedLibraryName, localBuildFolder, userBuildFolder } fro
 import { type LoadedAddon, loadAddon } from "../native/load.js";
 import { packageRoot } from "../package-facts.js";
 import type { CommandSettings } from "../settings/table.js";
-import type { Invocation } from "./asked-settings.js";
 import { writeStdout } from "./terminal.js";
 
 /** The flags of `pinbench build`. */
@@ -33,9 +32,7 @@ const sources = ["CMakeLists.txt", "cuda", "package.json"];
 const shownLines = 40;
 
 /** `pinbench build`: compiles the package's sources for this machine and loads the result. Throws PinbenchError. */
-export async function buildCommand({
-  settings: flags,
-}: Invocation<CommandSettings<"build">>): Promise<ExitCode> {
+export async function buildCommand(flags: CommandSettings<"build">): Promise<ExitCode> {
   const environment = process.env;
   if (!existsSync(join(packageRoot, "CMakeLists.txt"))) {
     throw new PinbenchError("unavailable", `There is nothing to compile: ${packageRoot} has no sources.`, {

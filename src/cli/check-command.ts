@@ -1,18 +1,17 @@
 import type { Comparison } from "../compare/comparison.js";
 import { type ResultSet, readResultSet } from "../compare/result-set.js";
-import { usualCheckRuns } from "../compare/rule.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { openBackend } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { packageVersion } from "../package-facts.js";
-import { parseCellId } from "../plan/cell.js";
 import { counted } from "../report/wording.js";
+import { parseCellId } from "../results/cell-id.js";
 import { checkReplaceable, createRuns, replaceRuns } from "../results/run-folder.js";
 import type { BackendChoice } from "../settings/choices.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";
 import { fillRunSettings, overrideSettings } from "../settings/settings.js";
-import type { CommandSettings } from "../settings/table.js";
-import type { Invocation } from "./asked-settings.js";
+import { type CommandSettings, defaultCheckRuns } from "../settings/table.js";
+import { flagsGiven, type Invocation } from "./asked-settings.js";
 import { CheckMeasuring } from "./check-measuring.js";
 import { comparisonOutputs, deliverComparison, ruleOf } from "./comparison-delivery.js";
 import { Interruption } from "./interruption.js";
@@ -22,7 +21,7 @@ import { noter, ProgressLine, reportError } from "./terminal.js";
 type CheckFlags = CommandSettings<"check">;
 
 /** `pinbench check`: returns the exit code; throws PinbenchError. */
-export async function checkCommand({ settings: flags, given }: Invocation<CheckFlags>): Promise<ExitCode> {
+export async function checkCommand(flags: CheckFlags, invocation: Invocation): Promise<ExitCode> {
   const configuration = await loadConfiguration(flags);
   const path = baselinePath(flags, configuration.baseline);
   const note = noter(flags);
@@ -33,7 +32,7 @@ export async function checkCommand({ settings: flags, given }: Invocation<CheckF
     await keepInputs([flags.keep], [path]);
     await checkNewFolder(flags.keep);
   }
-  const settings = await settingsOfCheck(baseline, given);
+  const settings = await settingsOfCheck(baseline, flagsGiven(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
 
   const interruption = new Interruption();
@@ -41,21 +40,25 @@ export async function checkCommand({ settings: flags, given }: Invocation<CheckF
   const measuring = new CheckMeasuring({
     baseline,
     settings,
-    runs: flags.runs ?? configuration.runs ?? usualCheckRuns,
+    runs: flags.runs ?? configuration.runs ?? defaultCheckRuns,
     confirmAfterNs: flags.confirmAfterNs,
     signal: interruption.signal,
     onProgress: (text) => line.update((columns) => text.slice(0, columns)),
   });
   try {
-    const comparison = await measuring.compare({
+    const request = {
       version: packageVersion(),
       command: "check",
       rule: ruleOf(flags, configuration),
-    });
+    } as const;
+    const comparison = await measuring.compare(request);
     line.clear();
     if (comparison === null) {
+      const { exitCode } = interruption;
+      const soFar = exitCode === ExitCode.measurement ? measuring.compareSoFar(request) : null;
+      if (soFar !== null) return deliverComparison(soFar, outputs, flags);
       note("interrupted: nothing was compared, and the baseline is as it was.");
-      return interruption.exitCode ?? ExitCode.interrupted;
+      return exitCode ?? ExitCode.interrupted;
     }
     const exitCode = await deliverComparison(comparison, outputs, flags);
     if (!flags.update) return exitCode;

@@ -4,11 +4,11 @@ import type { Comparison } from "../compare/comparison.js";
 import { findDifferences } from "../compare/differences.js";
 import { type ResultSet, type RunFigures, runFigures } from "../compare/result-set.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
+import { programPath } from "../package-facts.js";
 import { jsonReport } from "../report/json.js";
 import { counted } from "../report/wording.js";
 import { presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
-import { entry } from "./baseline-command.js";
 
 export interface CheckMeasuringOptions {
   baseline: ResultSet;
@@ -22,10 +22,13 @@ export interface CheckMeasuringOptions {
   onProgress: (text: string) => void;
 }
 
+type CheckRequest = Omit<ComparisonRequest, "baseline" | "candidate" | "fresh" | "suspects">;
+
 /** The measuring part of a check: first processes, then fresh ones for what looks slower. */
 export class CheckMeasuring {
   /** The documents of the first processes, as JSON: what --update and --keep write. */
   readonly texts: string[] = [];
+  readonly #first: RunFigures[] = [];
   readonly #options: CheckMeasuringOptions;
 
   constructor(options: CheckMeasuringOptions) {
@@ -33,11 +36,9 @@ export class CheckMeasuring {
   }
 
   /** Null where it was interrupted. */
-  async compare(
-    request: Omit<ComparisonRequest, "baseline" | "candidate" | "fresh" | "suspects">,
-  ): Promise<Comparison | null> {
+  async compare(request: CheckRequest): Promise<Comparison | null> {
     const { baseline, settings, signal } = this.#options;
-    const first: RunFigures[] = [];
+    const first = this.#first;
     // The machine will not become the baseline's by measuring on.
     const isOtherMachine = () =>
       findDifferences(baseline.runs, first, request.rule).some(({ blocks }) => blocks);
@@ -48,17 +49,23 @@ export class CheckMeasuring {
       if (isOtherMachine()) break;
     }
     if (signal.aborted) return null;
-    const measured = {
-      ...request,
-      baseline,
-      candidate: { path: null, runs: first },
-      suspects: [],
-      fresh: [],
-    };
+    const measured = this.#measured(request);
     if (isOtherMachine()) return compareResults(measured);
     const suspects = findSuspects(measured);
     const fresh = await this.#confirm(suspects);
     return signal.aborted ? null : compareResults({ ...measured, fresh, suspects });
+  }
+
+  /** What an interrupted check can say: its outcome is that it failed. Null before there was a whole run. */
+  compareSoFar(request: CheckRequest): Comparison | null {
+    if (this.#first.length === 0) return null;
+    const reason = `the check ended after ${this.#first.length} of ${this.#options.runs} runs, and confirmed nothing`;
+    return compareResults({ ...this.#measured(request), failures: [reason] });
+  }
+
+  #measured(request: CheckRequest): ComparisonRequest {
+    const candidate = { path: null, runs: this.#first };
+    return { ...request, baseline: this.#options.baseline, candidate, suspects: [], fresh: [] };
   }
 
   async #confirm(suspects: readonly string[]): Promise<RunFigures[]> {
@@ -81,7 +88,7 @@ export class CheckMeasuring {
 
   async *#measure(settings: RunSettings, describe: (run: number, runs: number) => string) {
     const { runs, signal, onProgress } = this.#options;
-    for await (const event of measureInFreshProcesses(settings, runs, { entry, signal })) {
+    for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
       if (event.kind === "start") onProgress(describe(event.run + 1, runs));
       else yield event.document;
     }

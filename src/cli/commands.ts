@@ -2,9 +2,9 @@ import { Argument, Command, Option } from "commander";
 import type { ExitCode } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { optionName, type Setting, type SettingTable } from "../settings/setting.js";
-import { defaultsOf } from "../settings/settings.js";
 import { type CommandSettings, commandSettings } from "../settings/table.js";
 import type { Invocation } from "./asked-settings.js";
+import { endBy, isWatched } from "./deadline.js";
 
 /** A command: what help says of it, which settings it takes, and where it is carried out. */
 interface CommandEntry<Name extends keyof typeof commandSettings> {
@@ -15,7 +15,9 @@ interface CommandEntry<Name extends keyof typeof commandSettings> {
   /** Other programs call it, not people. */
   isHidden?: true;
   /** Loads what the command needs when it runs, so that help and errors are quick. */
-  load: () => Promise<(invocation: Invocation<CommandSettings<Name>>, program: Command) => Promise<ExitCode>>;
+  load: () => Promise<
+    (flags: CommandSettings<Name>, invocation: Invocation, program: Command) => Promise<ExitCode>
+  >;
 }
 
 const nvbandwidthExamples = `
@@ -172,10 +174,20 @@ function addCommand<Name extends keyof typeof commandSettings>(
   }
   command.action(async () => {
     const call = { argv: process.argv.slice(2), startedAt: new Date(), startedMs: performance.now() };
-    const given = givenSettings(command, table) as Partial<CommandSettings<Name>>;
-    const settings = { ...defaultsOf(table), ...given } as CommandSettings<Name>;
+    const values = command.opts();
+    const given = Object.keys(table).filter(
+      (key) => command.getOptionValueSource(optionName(table[key]!.flag)) === "cli",
+    );
+    const flags = Object.fromEntries(
+      Object.entries(table).map(([key, { flag, default: usual }]) => [
+        key,
+        given.includes(key) ? values[optionName(flag)] : usual,
+      ]),
+    ) as CommandSettings<Name>;
+    const { deadlineNs } = flags as { deadlineNs?: number | null };
+    if (deadlineNs != null && !isWatched) return setExitCode(await endBy(deadlineNs, call.argv));
     const execute = await load();
-    setExitCode(await execute({ operands: command.args, settings, given, call }, program));
+    setExitCode(await execute(flags, { operands: command.args, given, call }, program));
   });
 }
 
@@ -202,15 +214,4 @@ function parserOf({ read, choices }: Setting<unknown, string, unknown>["kind"], 
     isRepeatable ? [...(previous as unknown[]), read(text)] : read(text);
   // Completion asks for what may stand in a list.
   return Object.assign(parse, { choices });
-}
-
-/** What flags gave, by the table's keys. */
-function givenSettings(command: Command, table: SettingTable): Record<string, unknown> {
-  const values = command.opts();
-  return Object.fromEntries(
-    Object.entries(table).flatMap(([key, { flag }]) => {
-      const name = optionName(flag);
-      return command.getOptionValueSource(name) === "cli" ? [[key, values[name]]] : [];
-    }),
-  );
 }

@@ -9,10 +9,10 @@ import { comparisonOutputs, deliverComparison, ruleOf } from "./comparison-deliv
 import { noter } from "./terminal.js";
 
 /** `pinbench compare`: returns the exit code; throws PinbenchError. */
-export async function compareCommand({
-  operands: [baseline = "", candidate = ""],
-  settings: flags,
-}: Invocation<CommandSettings<"compare">>): Promise<ExitCode> {
+export async function compareCommand(
+  flags: CommandSettings<"compare">,
+  { operands: [baseline = "", candidate = ""] }: Invocation,
+): Promise<ExitCode> {
   const configuration = await loadConfiguration(flags);
   const outputs = await comparisonOutputs(flags, [baseline, candidate]);
   const comparison = compareResults({

@@ -1,17 +1,17 @@
 import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../compare/comparison.js";
-import { defaultSignificance, type Rule } from "../compare/rule.js";
+import type { Rule } from "../compare/verdict.js";
 import { ExitCode } from "../errors.js";
-import { githubStepSummary } from "../report/comparison/github.js";
+import { comparisonMarkdown } from "../report/comparison/github.js";
 import { comparisonFormatOfPath, renderComparison } from "../report/comparison/render-comparison.js";
 import { cannotWrite } from "../results/output-stream.js";
 import { checkWritable } from "../results/store.js";
 import type { ComparisonFormat } from "../settings/choices.js";
 import type { Configuration } from "../settings/configuration.js";
-import type { CommandSettings } from "../settings/table.js";
+import { type CommandSettings, defaultSignificance } from "../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import { chosenFormat } from "./asked-settings.js";
-import { deliver, plainChalk, stdoutChalk } from "./delivery.js";
+import { type Destinations, deliver } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";
 
 /** What `compare` and `check` have in common: how to judge, and where to. */
@@ -33,17 +33,11 @@ function configuredThresholds(flags: JudgingFlags, { thresholds }: Configuration
   return isForAll ? { ...thresholds, memory: {}, direction: {}, cells: [] } : thresholds;
 }
 
-/** Where a comparison is to go, checked before anything is measured. */
-interface ComparisonOutputs {
-  format: ComparisonFormat;
-  files: { path: string; format: ComparisonFormat }[];
-}
-
-/** `inputs` are what the command reads, which no output may be. */
+/** Where a comparison is to go, checked before anything is measured; `inputs` are what is read, which no output may be. */
 export async function comparisonOutputs(
   flags: JudgingFlags,
   inputs: readonly string[],
-): Promise<ComparisonOutputs> {
+): Promise<Destinations<ComparisonFormat>> {
   const format = chosenFormat(flags);
   const files = flags.output.map((path) => ({ path, format: comparisonFormatOfPath(path) }));
   await keepInputs(flags.output, inputs);
@@ -54,18 +48,15 @@ export async function comparisonOutputs(
 /** Prints and writes a comparison, and returns the exit code that follows from it. */
 export async function deliverComparison(
   comparison: Comparison,
-  { format, files }: ComparisonOutputs,
+  { format, files }: Destinations<ComparisonFormat>,
   flags: JudgingFlags,
 ): Promise<ExitCode> {
-  const delivery = {
-    stdout: () => renderComparison(comparison, format, stdoutChalk(flags)),
-    files: files.map(({ path, format }) => ({
-      path,
-      text: () => renderComparison(comparison, format, plainChalk()),
-    })),
-    besides: format === "github" ? [() => writeStepSummary(comparison)] : [],
-  };
-  await deliver(delivery, flags);
+  const besides = format === "github" ? [() => writeStepSummary(comparison)] : [];
+  await deliver(
+    (format, chalk) => renderComparison(comparison, format, chalk),
+    { format, files, besides },
+    flags,
+  );
   return exitCodes[comparison.outcome];
 }
 
@@ -81,7 +72,7 @@ const exitCodes = {
 async function writeStepSummary(comparison: Comparison): Promise<void> {
   const path = process.env.GITHUB_STEP_SUMMARY;
   if (!path) return;
-  await appendFile(path, githubStepSummary(comparison)).catch((error: unknown) => {
+  await appendFile(path, comparisonMarkdown(comparison)).catch((error: unknown) => {
     throw cannotWrite(path, error);
   });
 }

@@ -6,7 +6,8 @@ import { writeStdout } from "./terminal.js";
 
 /** `pinbench completion`: prints what a shell is to read. */
 export async function completionCommand(
-  { operands: [shell] }: Invocation<object>,
+  _: object,
+  { operands: [shell] }: Invocation,
   program: Command,
 ): Promise<ExitCode> {
   await writeStdout(completionScript(shell as Shell, program));

@@ -17,29 +17,36 @@ export function plainChalk(): ChalkInstance {
   return new Chalk({ level: 0 });
 }
 
-/** Texts to hand over, made when their turn comes. */
-export interface Delivery {
-  /** Null where stdout is to stay empty. */
-  stdout: (() => string) | null;
-  files: readonly { path: string; text: () => string }[];
+/** A file to write. */
+export interface Output<Format> {
+  path: string;
+  format: Format;
+}
+
+/** Where a command's document goes. */
+export interface Destinations<Format> {
+  /** What stdout gets; null where it is to stay empty. */
+  format: Format | null;
+  files: readonly Output<Format>[];
   /** What else is to be written, in its own way. */
   besides?: readonly (() => Promise<void>)[];
 }
 
 /**
- * Hands everything over: stdout first, then every file, whatever became of the others, since a measurement cannot be
+ * Hands a document over: stdout first, then every file, whatever became of the others, since a measurement cannot be
  * had again. Then throws the first error, having reported the rest.
  */
-export async function deliver(
-  { stdout, files, besides = [] }: Delivery,
-  options: { debug: boolean },
+export async function deliver<Format>(
+  render: (format: Format, chalk: ChalkInstance) => string,
+  { format, files, besides = [] }: Destinations<Format>,
+  flags: { color: boolean; debug: boolean },
 ): Promise<void> {
   const errors: unknown[] = [];
   const attempt = (work: () => Promise<void>) => work().catch((error: unknown) => errors.push(error));
 
-  if (stdout !== null) await attempt(async () => writeStdout(stdout()));
-  for (const { path, text } of files) await attempt(async () => finalize(path, text()));
+  if (format !== null) await attempt(async () => writeStdout(render(format, stdoutChalk(flags))));
+  for (const file of files) await attempt(async () => finalize(file.path, render(file.format, plainChalk())));
   for (const write of besides) await attempt(write);
-  for (const error of errors.slice(1)) reportError(error, options);
+  for (const error of errors.slice(1)) reportError(error, flags);
   if (errors.length > 0) throw errors[0];
 }

@@ -3,7 +3,6 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
-import { cellId } from "../plan/cell.js";
 import { jsonReport } from "../report/json.js";
 import { formatOfPath } from "../report/result-formats.js";
 import { type Imported, importNvbandwidth } from "../results/import-nvbandwidth.js";
@@ -16,10 +15,10 @@ import { keepInputs } from "./output-paths.js";
 import { noter, writeStdout } from "./terminal.js";
 
 /** `pinbench import nvbandwidth FILE`: reads, writes one document, says on stderr what it is not. */
-export async function importNvbandwidthCommand({
-  operands: [path = ""],
-  settings: flags,
-}: Invocation<CommandSettings<"import nvbandwidth">>): Promise<ExitCode> {
+export async function importNvbandwidthCommand(
+  flags: CommandSettings<"import nvbandwidth">,
+  { operands: [path = ""] }: Invocation,
+): Promise<ExitCode> {
   const text = await readTextFile(path);
   if (flags.output !== null) await checkOutput(flags.output, path);
   const { mtime } = await stat(path);
@@ -30,7 +29,6 @@ export async function importNvbandwidthCommand({
     bufferSizeBytes: flags.bufferSizeBytes,
     runId: randomUUID(),
     pinbenchVersion: packageVersion(),
-    cellId,
   });
   const json = jsonReport(imported.document);
   if (flags.output === null) await writeStdout(json);

@@ -1,4 +1,5 @@
 import { ExitCode } from "../errors.js";
+import { isWatched } from "./deadline.js";
 
 const exitCodes = { SIGINT: ExitCode.interrupted, SIGTERM: ExitCode.terminated } as const;
 
@@ -14,7 +15,8 @@ const sameSignalMs = 250;
  *
  * A process that was started with an IPC channel (as measureInFreshProcess() does) is aborted when the channel closes
  * as well: whoever started it asks for that, or is gone, SIGKILL included. It counts as no signal, because Ctrl-C
- * reaches both processes and must not come to be the second.
+ * reaches both processes and must not come to be the second. For a process that a deadline watches over, the closing
+ * says that the deadline is near.
  */
 export class Interruption {
   readonly #controller = new AbortController();
@@ -36,7 +38,7 @@ export class Interruption {
     return this.#controller.signal;
   }
 
-  /** 130 or 143 after an interruption; null before. */
+  /** 130 or 143 after an interruption, 4 where a deadline is near; null before. */
   get exitCode(): ExitCode | null {
     return this.#exitCode;
   }
@@ -69,7 +71,7 @@ export class Interruption {
   };
 
   readonly #onDisconnect = (): void => {
-    this.#abort(ExitCode.interrupted);
+    this.#abort(isWatched ? ExitCode.measurement : ExitCode.interrupted);
     this.#end = setTimeout(() => process.kill(process.pid, "SIGKILL"), orphanMs).unref();
   };
 

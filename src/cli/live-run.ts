@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { RunEvent } from "../measure/rounds.js";
 import type { Run } from "../measure/run.js";
 import type { Plan } from "../plan/plan.js";
@@ -5,17 +7,11 @@ import { type ProgressState, progressLine } from "../report/progress.js";
 import { renderReport } from "../report/result-formats.js";
 import { writePartial } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
-import { plainChalk } from "./delivery.js";
+import { type Output, plainChalk } from "./delivery.js";
 import { noter, ProgressLine } from "./terminal.js";
 
-/** A file to write. */
-export interface Output {
-  path: string;
-  format: ReportFormat;
-}
-
 export interface ShowOptions {
-  outputs: readonly Output[];
+  outputs: readonly Output<ReportFormat>[];
   quiet: boolean;
   signal: AbortSignal;
 }
@@ -31,14 +27,31 @@ export async function showRun(run: Run, plan: Plan, { outputs, quiet, signal }: 
     noter({ quiet })(text);
   });
   const startedMs = performance.now();
+  const events = run.measure(signal);
+  const givenUp = afterAbort(signal, patienceMs);
   try {
-    for await (const event of run.measure(signal)) {
-      if (event.kind === "round") await partials.write(run);
-      else line.update((columns) => progressLine(progressOf(event, run, plan, startedMs), columns));
+    for (;;) {
+      const next = await Promise.race([events.next(), givenUp]);
+      if (next === null) return run.abandon();
+      if (next.done) return;
+      if (next.value.kind === "round") await partials.write(run);
+      else {
+        const { value: event } = next;
+        line.update((columns) => progressLine(progressOf(event, run, plan, startedMs), columns));
+      }
     }
   } finally {
     line.clear();
   }
+}
+
+/** How long an interrupted run may wait for the driver's call in flight. */
+const patienceMs = 1000;
+
+/** Null so long after an abort; without one it stays pending. */
+async function afterAbort(signal: AbortSignal, delayMs: number): Promise<null> {
+  if (!signal.aborted) await once(signal, "abort");
+  return sleep(delayMs, null, { ref: false });
 }
 
 function progressOf(
@@ -68,11 +81,11 @@ const partialEveryMs = 1000;
  * with a note: it must not cost the measurement.
  */
 class Partials {
-  readonly #outputs: Set<Output>;
+  readonly #outputs: Set<Output<ReportFormat>>;
   readonly #note: (text: string) => void;
   #writtenMs = performance.now();
 
-  constructor(outputs: readonly Output[], note: (text: string) => void) {
+  constructor(outputs: readonly Output<ReportFormat>[], note: (text: string) => void) {
     this.#outputs = new Set(outputs);
     this.#note = note;
   }

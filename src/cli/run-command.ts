@@ -1,4 +1,5 @@
 import { text as textOf } from "node:stream/consumers";
+import type { ChalkInstance } from "chalk";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
 import { Run } from "../measure/run.js";
@@ -9,30 +10,26 @@ import { formatOfPath, renderReport } from "../report/result-formats.js";
 import type { ResultDocument } from "../results/schema.js";
 import { checkWritable } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
-import { configurationNote, loadConfiguration } from "../settings/configuration.js";
+import { configurationNote } from "../settings/configuration.js";
 import type { RunSettings } from "../settings/settings.js";
 import type { CommandSettings } from "../settings/table.js";
-import { askedRunSettings, chosenFormat, type Invocation } from "./asked-settings.js";
-import { deliver, plainChalk, stdoutChalk } from "./delivery.js";
+import { askedSettings, chosenFormat, type Invocation } from "./asked-settings.js";
+import { deliver, stdoutChalk } from "./delivery.js";
 import { Interruption } from "./interruption.js";
-import { type Output, showRun } from "./live-run.js";
+import { showRun } from "./live-run.js";
 import { noter, writeStdout } from "./terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
-export async function runCommand({
-  settings: flags,
-  given,
-  call,
-}: Invocation<CommandSettings<"run">>): Promise<ExitCode> {
+export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {
   const format = chosenFormat(flags);
   const outputs = flags.output.map((path) => ({ path, format: formatOfPath(path) }));
   const note = noter(flags);
 
   if (flags.dryRun) refuseForDryRun(format, outputs);
   for (const { path } of outputs) await checkWritable(path);
-  const configuration = await loadConfiguration(flags);
+  const { settings, configuration } = await askedSettings(flags, invocation);
   // Finds all that is wrong with the settings before anything is said: an error is the only line on stderr.
-  const prepared = await prepareRun(await askedRunSettings(given, configuration));
+  const prepared = await prepareRun(settings);
   if (configuration.path !== null) note(configurationNote(configuration.path));
   for (const text of notesOn(prepared, flags.dryRun)) note(text);
   if (flags.dryRun) {
@@ -42,21 +39,13 @@ export async function runCommand({
     );
     return ExitCode.ok;
   }
-  const run = new Run({ ...call, ...prepared });
+  const run = new Run({ ...invocation.call, ...prepared });
   const interruption = new Interruption();
   await showRun(run, prepared.plan, { outputs, quiet: flags.quiet, signal: interruption.signal });
   const document = run.document();
-  const delivery = {
-    stdout:
-      format === "json" || isWorthShowing(document)
-        ? () => renderReport(document, format, stdoutChalk(flags))
-        : null,
-    files: outputs.map(({ path, format }) => ({
-      path,
-      text: () => renderReport(document, format, plainChalk()),
-    })),
-  };
-  await deliver(delivery, flags).finally(() => {
+  const shown = format === "json" || isWorthShowing(document) ? format : null;
+  const render = (format: ReportFormat, chalk: ChalkInstance) => renderReport(document, format, chalk);
+  await deliver(render, { format: shown, files: outputs }, flags).finally(() => {
     interruption.dispose();
     reportFailures(document);
   });
@@ -67,7 +56,7 @@ export async function runCommand({
  * `pinbench measure`, which other pinbench processes start: measures the settings that stdin has as JSON, and prints the
  * document. Returns the exit code; throws PinbenchError.
  */
-export async function measureCommand({ call }: Pick<Invocation<unknown>, "call">): Promise<ExitCode> {
+export async function measureCommand(_: object, { call }: Invocation): Promise<ExitCode> {
   const settings = JSON.parse(await textOf(process.stdin)) as RunSettings;
   const prepared = await prepareRun(settings);
   const run = new Run({ ...call, ...prepared });
@@ -93,7 +82,7 @@ export function notesOn({ plan, backend, passedOver }: PreparedRun, isDryRun = f
 }
 
 /** A plan is no result: it has no rows for a spreadsheet, and a file of it would pass for one. */
-function refuseForDryRun(format: ReportFormat, outputs: readonly Output[]): void {
+function refuseForDryRun(format: ReportFormat, outputs: readonly unknown[]): void {
   if (format === "csv" || format === "markdown") {
     throw new PinbenchError("usage", `--dry-run shows the plan as a table or as JSON, not as ${format}.`, {
       hint: `Leave --format ${format} out, or write --json instead.`,

@@ -9,15 +9,12 @@ import { machineLimits } from "../tune/machine-limits.js";
 import { openProbe } from "../tune/open-probe.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
-import { deliver, plainChalk, stdoutChalk } from "./delivery.js";
+import { deliver } from "./delivery.js";
 import { Interruption } from "./interruption.js";
 import { ProgressLine } from "./terminal.js";
 
 /** `pinbench tune`: from the flags to the recommendation. Returns the exit code; throws PinbenchError. */
-export async function tuneCommand({
-  settings: flags,
-  call,
-}: Invocation<CommandSettings<"tune">>): Promise<ExitCode> {
+export async function tuneCommand(flags: CommandSettings<"tune">, { call }: Invocation): Promise<ExitCode> {
   const format = chosenFormat(flags);
   if (flags.save !== null) await checkWritable(flags.save);
   const interruption = new Interruption();
@@ -42,13 +39,8 @@ export async function tuneCommand({
     interruption.dispose();
   }
   const { save } = flags;
-  await deliver(
-    {
-      stdout: () => renderTuning(tuning, format, stdoutChalk(flags)),
-      files: save === null ? [] : [{ path: save, text: () => renderTuning(tuning, "json", plainChalk()) }],
-    },
-    flags,
-  );
+  const files = save === null ? [] : [{ path: save, format: "json" as const }];
+  await deliver((format, chalk) => renderTuning(tuning, format, chalk), { format, files }, flags);
   if (interruption.exitCode !== null) return interruption.exitCode;
   if (tuning.run.error !== null) {
     throw new PinbenchError("measurement", `The search could not go on: ${tuning.run.error}`);

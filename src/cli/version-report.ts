@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { BuildInfo } from "../native/contract.js";
 import { loadAddon } from "../native/load.js";
-import { describeFailed, neededGlibc, systemFacts } from "../native/load-failure.js";
+import { describeFailed, neededGlibc, systemGlibc } from "../native/load-failure.js";
 
 /** `pinbench --version --json`: what a report of a fault has to say about the program and where it runs. */
 export interface VersionReport {
@@ -29,7 +29,7 @@ export function versionReport(version: string): VersionReport {
     version,
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
-    glibc: systemFacts().glibc,
+    glibc: systemGlibc(),
   };
   try {
     const { addon, path, source, emulatedLibraryPath, passedOver } = loadAddon();

@@ -1,24 +1,16 @@
+import { thresholdOf } from "../settings/thresholds.js";
 import type { CellChange, CellComparison } from "./comparison.js";
 import { type Evidence, type LogChange, meanLogSpeed } from "./evidence.js";
 import { figureOf, type Series } from "./series.js";
-import { type Bounds, judge, type TestLevels } from "./verdict.js";
-
-/** All that the entry of one series follows from. */
-export interface SeriesFindings {
-  series: Series;
-  /** Null where a side lacks the series. */
-  evidence: Evidence | null;
-  /** P-values after the correction for all series of the comparison; null where there is no evidence or no noise. */
-  adjusted: { slower: number | null; faster: number | null };
-  bounds: Bounds;
-  levels: TestLevels;
-  /** Whether the two sides are not comparable. */
-  isBlocked: boolean;
-}
+import { judge, type Terms } from "./verdict.js";
 
 /** The entry of one series in the comparison; null where neither side has a figure of it. */
-export function compareCell(findings: SeriesFindings): CellComparison | null {
-  const { series, evidence, adjusted, bounds } = findings;
+export function compareCell(
+  series: Series,
+  /** Null where a side lacks the series. */
+  evidence: Evidence | null,
+  terms: Terms,
+): CellComparison | null {
   const { cell, moved, unit, baseline, first, fresh } = series;
   if (baseline.length === 0 && first.length === 0) return null;
   const noise = evidence?.noise ?? null;
@@ -44,8 +36,8 @@ export function compareCell(findings: SeriesFindings): CellComparison | null {
       evidence === null || evidence.fresh === null
         ? null
         : changeOf(series, evidence.fresh, fresh.length, evidence.baseline, evidence.confirmation),
-    adjustedPValue: adjusted.slower,
-    threshold: bounds.threshold,
+    adjustedPValue: evidence?.adjusted?.slower ?? null,
+    threshold: thresholdOf(terms.rule.thresholds, cell),
     spread:
       noise === null
         ? null
@@ -54,32 +46,8 @@ export function compareCell(findings: SeriesFindings): CellComparison | null {
             logDeviation: Math.sqrt(noise.variance),
             degreesOfFreedom: noise.degreesOfFreedom,
           },
-    ...verdictOf(findings),
+    ...judge(series, evidence, terms),
   };
-}
-
-function verdictOf({
-  series,
-  evidence,
-  adjusted,
-  bounds,
-  levels,
-  isBlocked,
-}: SeriesFindings): Pick<CellComparison, "verdict" | "reason"> {
-  if (series.baseline.length === 0) return { verdict: "new", reason: "the baseline does not have it" };
-  if (evidence === null) {
-    return { verdict: "missing", reason: series.absence?.reason ?? "the candidate did not measure it" };
-  }
-  if (isBlocked) {
-    return { verdict: "not comparable", reason: "the two sides were measured on different machines" };
-  }
-  return judge(
-    series,
-    evidence,
-    { slower: adjusted.slower ?? 1, faster: adjusted.faster ?? 1 },
-    bounds,
-    levels,
-  );
 }
 
 /** A change of the logarithm of speed as one of the figure, in its unit: a latency rises as speed drops. */

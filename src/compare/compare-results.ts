@@ -1,15 +1,12 @@
 import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
-import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
-import { holm } from "../stats/hypothesis-tests.js";
 import { compareCell } from "./compare-cell.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
 import { findDifferences } from "./differences.js";
 import { gatherEvidence } from "./evidence.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
-import type { Rule } from "./rule.js";
 import { joinRuns, type Series } from "./series.js";
-import { type Bounds, isSuspect } from "./verdict.js";
+import { isSuspect, type Rule } from "./verdict.js";
 
 /** What is to be compared, and by which rule. */
 export interface ComparisonRequest {
@@ -23,6 +20,8 @@ export interface ComparisonRequest {
   /** Ids of the cells that looked slower, as `findSuspects()` has them. */
   suspects: readonly string[];
   rule: Rule;
+  /** What failed besides what the runs themselves say. */
+  failures?: readonly string[];
 }
 
 /**
@@ -33,26 +32,12 @@ export function compareResults(request: ComparisonRequest): Comparison {
   const { baseline, candidate, fresh, rule, command } = request;
   const differences = findDifferences(baseline.runs, candidate.runs, rule);
   const isBlocked = differences.some(({ blocks }) => blocks);
-  const { series, failures } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+  const { series, failures: ofRuns } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+  const failures = [...(request.failures ?? []), ...ofRuns];
   if (!isBlocked) checkCommon(series, baseline, candidate);
   const evidence = gatherEvidence(series, isGpu(baseline));
-  const adjusted = {
-    slower: adjustKnown(evidence.map((one) => one?.overall?.pSlower ?? null)),
-    faster: adjustKnown(evidence.map((one) => one?.overall?.pFaster ?? null)),
-  };
-  const levels = { significance: rule.significance, needsConfirmation: command === "check" };
-  const cells = series
-    .map((one, i) =>
-      compareCell({
-        series: one,
-        evidence: evidence[i]!,
-        adjusted: { slower: adjusted.slower[i]!, faster: adjusted.faster[i]! },
-        bounds: boundsOf(one, rule.thresholds),
-        levels,
-        isBlocked,
-      }),
-    )
-    .filter((cell) => cell !== null);
+  const terms = { rule, needsConfirmation: command === "check", isBlocked };
+  const cells = series.map((one, i) => compareCell(one, evidence[i]!, terms)).filter((cell) => cell !== null);
   const { backend } = baseline.runs[0]!;
   return {
     schemaVersion: 1,
@@ -87,27 +72,13 @@ export function findSuspects({ baseline, candidate, rule }: ComparisonRequest): 
   const evidence = gatherEvidence(series, isGpu(baseline));
   const suspects = series.filter((one, i) => {
     const found = evidence[i];
-    return found != null && isSuspect(one, found, boundsOf(one, rule.thresholds));
+    return found != null && isSuspect(one, found, rule);
   });
   return [...new Set(suspects.map(({ cell }) => cell.id))];
 }
 
 function isGpu({ runs }: ResultSet): boolean {
   return runs[0]!.backend === "cuda";
-}
-
-function boundsOf({ cell, unit }: Series, thresholds: Thresholds): Bounds {
-  return {
-    threshold: thresholdOf(thresholds, cell),
-    floor: unit === "us" ? thresholds.floorUs : thresholds.floorGBps,
-  };
-}
-
-/** Holm's correction over the p-values that are known. */
-function adjustKnown(pValues: readonly (number | null)[]): (number | null)[] {
-  const known = holm(pValues.filter((p) => p !== null));
-  let next = 0;
-  return pValues.map((p) => (p === null ? null : known[next++]!));
 }
 
 function checkCommon(series: readonly Series[], baseline: ResultSet, candidate: ResultSet): void {

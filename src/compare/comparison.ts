@@ -98,7 +98,7 @@ const differenceSchema = z.object({
 /** What a comparison as a whole can come to; the exit code follows from it. */
 export const outcomes = ["pass", "regression", "failed", "not comparable", "inconclusive"] as const;
 
-/** The whole document; its JSON Schema is `comparisonJsonSchema()`. */
+/** The zod schema of the whole document. */
 export const comparisonSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("comparison"),
@@ -146,16 +146,10 @@ export type Verdict = (typeof verdicts)[number];
 /** What the comparison as a whole comes to. */
 export type ComparisonOutcome = (typeof outcomes)[number];
 
-/** The JSON Schema (draft 2020-12) of a comparison, as shipped in schema/comparison-v1.json. */
-export function comparisonJsonSchema(): Record<string, unknown> {
-  const { $schema, ...body } = z.toJSONSchema(comparisonSchema, { target: "draft-2020-12", io: "input" });
-  return {
-    $schema,
-    $id: "urn:pinbench:schema:comparison-v1",
-    title: "pinbench comparison, version 1",
-    description:
-      "What pinbench compare and pinbench check print with --json. Changes are relative to the baseline (-0.06 is " +
-      "6 % less); figures are in the cell's unit; what is not known is null.",
-    ...body,
-  };
-}
+comparisonSchema.register(z.globalRegistry, {
+  $id: "urn:pinbench:schema:comparison-v1",
+  title: "pinbench comparison, version 1",
+  description:
+    "What pinbench compare and pinbench check print with --json. Changes are relative to the baseline (-0.06 is " +
+    "6 % less); figures are in the cell's unit; what is not known is null.",
+});

@@ -1,4 +1,4 @@
-import { studentQuantile, studentTail } from "../stats/hypothesis-tests.js";
+import { holm, studentQuantile, studentTail } from "../stats/hypothesis-tests.js";
 import { type VarianceEstimate, winsorizedMoments } from "../stats/variance.js";
 import { type CellNoise, estimateNoise, fewestForCentre, outlierSpread, recordedSpread } from "./noise.js";
 import { kindOf, logSpeeds, type Series } from "./series.js";
@@ -29,6 +29,8 @@ export interface Evidence {
   noise: CellNoise | null;
   /** The change that all of the candidate's runs show; null without noise. */
   overall: LogChange | null;
+  /** The p-values of `overall` after Holm's correction over all series; null without noise. */
+  adjusted: { slower: number; faster: number } | null;
   /** The change that the confirming runs alone show; null without noise or without such runs. */
   confirmation: LogChange | null;
 }
@@ -59,6 +61,10 @@ export function gatherEvidence(series: readonly Series[], isGpu: boolean): (Evid
       return [one, evidenceOf(one, known)];
     }),
   );
+  const withNoise = [...evidence.values()].filter(({ overall }) => overall !== null);
+  const slower = holm(withNoise.map(({ overall }) => overall!.pSlower));
+  const faster = holm(withNoise.map(({ overall }) => overall!.pFaster));
+  for (const [i, one] of withNoise.entries()) one.adjusted = { slower: slower[i]!, faster: faster[i]! };
   return series.map((one) => evidence.get(one) ?? null);
 }
 
@@ -104,6 +110,7 @@ function evidenceOf(series: Series, noise: CellNoise | null): Evidence {
     fresh: fresh.length === 0 ? null : mean(fresh),
     noise,
     overall: changeTo(all),
+    adjusted: null,
     confirmation: changeTo(fresh),
   };
 }

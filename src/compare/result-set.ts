@@ -3,7 +3,7 @@ import { errorCode, PinbenchError } from "../errors.js";
 import { parseResult } from "../results/parse.js";
 import { listRuns } from "../results/run-folder.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
-import type { CellResult, ResultDocument } from "../results/schema.js";
+import type { Cell, CellResult, ResultDocument } from "../results/schema.js";
 import { readTextFile } from "../text-file.js";
 import type { CellComparison } from "./comparison.js";
 
@@ -28,7 +28,6 @@ export interface RunFigures {
   /** The tool that measured it, where that was not pinbench. */
   importedFrom: string | null;
   backend: ResultDocument["backend"];
-  pinbenchVersion: string;
   deviceNames: string[];
   fingerprint: ResultDocument["fingerprint"];
   /** How it was measured; null where that is not known, as of an imported result. */
@@ -38,15 +37,9 @@ export interface RunFigures {
   cells: CellFigures[];
 }
 
-/** What a cell's id is made of, and the id. */
-export type CellParameters = Pick<
-  CellResult,
-  "id" | "device" | "direction" | "memory" | "sizeBytes" | "workers" | "mode" | "timer" | "cache"
->;
-
 /** A cell of one run: its figures, or why it has none. */
 export interface CellFigures {
-  cell: CellParameters;
+  cell: Cell & { id: string };
   figures: CellFigure[];
   /** Null where it has figures. */
   absence: Absence | null;
@@ -73,7 +66,6 @@ export function runFigures(document: ResultDocument, path: string | null): RunFi
     status: document.run.status,
     importedFrom: document.importedFrom?.tool ?? null,
     backend: document.backend,
-    pinbenchVersion: document.tool.version,
     deviceNames: document.devices.map(({ name }) => name),
     fingerprint: document.fingerprint,
     settings: settingsOfResult(document),

@@ -2,8 +2,8 @@ import { thresholdOf } from "../settings/thresholds.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { type CellNoise, estimateNoise } from "./noise.js";
 import type { RunFigures } from "./result-set.js";
-import type { Rule } from "./rule.js";
 import { joinRuns, kindOf, logSpeeds } from "./series.js";
+import type { Rule } from "./verdict.js";
 
 /** What a baseline is good for: the noise between its runs, and the drops that a check against it finds. */
 export interface Sensitivity {

@@ -1,12 +1,12 @@
 import type { CellComparison } from "./comparison.js";
-import type { Absence, CellParameters, RunFigures } from "./result-set.js";
+import type { Absence, CellFigures, RunFigures } from "./result-set.js";
 
 /**
  * What is compared by itself: a cell, or a direction of a bidir cell, or the sum of both. It has the median of every
  * run, in its unit and in the order in which the runs were measured.
  */
 export interface Series extends Pick<CellComparison, "moved" | "unit"> {
-  cell: CellParameters;
+  cell: CellFigures["cell"];
   baseline: number[];
   /** Of the candidate's first runs. */
   first: number[];

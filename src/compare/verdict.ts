@@ -1,21 +1,39 @@
-import type { Verdict } from "./comparison.js";
+import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
+import type { CellComparison } from "./comparison.js";
 import type { Evidence, LogChange } from "./evidence.js";
 import { figureOf, logSpeeds, type Series } from "./series.js";
 
+/** By what a change is judged. */
+export interface Rule {
+  /** The chance that any cell is called slower where none is, if the assumptions hold (docs/method.md). */
+  significance: number;
+  thresholds: Thresholds;
+  allowMismatch: boolean;
+  strict: boolean;
+}
+
+/** What holds for all cells of a comparison. */
+export interface Terms {
+  rule: Rule;
+  /** Whether a regression has to be confirmed by fresh processes. */
+  needsConfirmation: boolean;
+  /** Whether the two sides are not comparable. */
+  isBlocked: boolean;
+}
+
 /** How much must change in a series to count: the threshold, and never less than the floor. */
-export interface Bounds {
+interface Bounds {
   /** A relative drop: 0.05 is 5 %. */
   threshold: number;
   /** An absolute difference, in the series' unit. */
   floor: number;
 }
 
-/** What a comparison as a whole asks of its evidence. */
-export interface TestLevels {
-  /** The chance that any cell is called slower where none is. */
-  significance: number;
-  /** Whether a regression has to be confirmed by fresh processes. */
-  needsConfirmation: boolean;
+function boundsOf({ cell, unit }: Series, { thresholds }: Rule): Bounds {
+  return {
+    threshold: thresholdOf(thresholds, cell),
+    floor: unit === "us" ? thresholds.floorUs : thresholds.floorGBps,
+  };
 }
 
 /**
@@ -30,8 +48,8 @@ const suspicion = { shareOfThreshold: 0.5, level: 0.05 };
 const mostRuns = { share: 0.8, shareOfThreshold: 0.5 };
 
 /** Whether a series looks slow enough to be measured again. */
-export function isSuspect(series: Series, evidence: Evidence, bounds: Bounds): boolean {
-  const drop = countingDrop(series, evidence, bounds);
+export function isSuspect(series: Series, evidence: Evidence, rule: Rule): boolean {
+  const drop = countingDrop(series, evidence, boundsOf(series, rule));
   return evidence.overall !== null && isSuspicious(evidence.overall, drop);
 }
 
@@ -39,30 +57,33 @@ function isSuspicious({ change, pSlower }: LogChange, drop: number): boolean {
   return -change > suspicion.shareOfThreshold * drop && pSlower < suspicion.level;
 }
 
-/**
- * The verdict on a series that both sides have, and why. `adjusted` are the p-values after Holm's correction over
- * all series of the comparison.
- */
+/** The verdict on a series, and why; `evidence` is null where a side lacks it. */
 export function judge(
   series: Series,
-  evidence: Evidence,
-  adjusted: { slower: number; faster: number },
-  bounds: Bounds,
-  { significance, needsConfirmation }: TestLevels,
-): { verdict: Verdict; reason: string } {
-  const { overall } = evidence;
-  if (overall === null) {
+  evidence: Evidence | null,
+  { rule, needsConfirmation, isBlocked }: Terms,
+): Pick<CellComparison, "verdict" | "reason"> {
+  if (series.baseline.length === 0) return { verdict: "new", reason: "the baseline does not have it" };
+  if (evidence === null) {
+    return { verdict: "missing", reason: series.absence?.reason ?? "the candidate did not measure it" };
+  }
+  if (isBlocked) {
+    return { verdict: "not comparable", reason: "the two sides were measured on different machines" };
+  }
+  const { overall, adjusted } = evidence;
+  if (overall === null || adjusted === null) {
     return {
       verdict: "inconclusive",
       reason:
         "a side of one or two runs says too little of the spread between runs, and none is recorded for it",
     };
   }
+  const bounds = boundsOf(series, rule);
   const percent = `${+(bounds.threshold * 100).toPrecision(3)} %`;
   const drop = countingDrop(series, evidence, bounds);
   const whatCounts =
-    drop > logDrop(bounds) ? `the floor of ${floorText(series, bounds)}` : `a drop of ${percent}`;
-  if (-overall.change > drop && adjusted.slower < significance) {
+    drop > logFall(bounds.threshold) ? `the floor of ${floorText(series, bounds)}` : `a drop of ${percent}`;
+  if (-overall.change > drop && adjusted.slower < rule.significance) {
     const unconfirmed =
       whyNotMostRuns(series, evidence, drop) ?? (needsConfirmation ? whyNotConfirmed(evidence, drop) : null);
     if (unconfirmed === null) {
@@ -70,12 +91,10 @@ export function judge(
     }
     return { verdict: "inconclusive", reason: unconfirmed };
   }
-  if (overall.change > countingGain(series, evidence, bounds) && adjusted.faster < significance) {
+  if (overall.change > countingGain(series, evidence, bounds) && adjusted.faster < rule.significance) {
     return { verdict: "faster", reason: `by more than ${percent}, beyond the spread between runs` };
   }
-  if (overall.low > -drop) {
-    return { verdict: "same", reason: `${whatCounts} lies outside the interval` };
-  }
+  if (overall.low > -drop) return { verdict: "same", reason: `${whatCounts} lies outside the interval` };
   return {
     verdict: "inconclusive",
     reason: `the spread between runs neither shows nor excludes ${whatCounts}`,
@@ -96,25 +115,26 @@ function whyNotConfirmed({ confirmation }: Evidence, drop: number): string | nul
   return "it looked slower, and fresh processes did not confirm it";
 }
 
-/** The threshold, as a drop of the logarithm of speed. */
-function logDrop({ threshold }: Bounds): number {
-  return -Math.log1p(-threshold);
+/** The change of the logarithm of a figure that rises by this share. */
+function logRise(share: number): number {
+  return Math.log1p(share);
+}
+
+/** The change of the logarithm of a figure that falls by this share; no figure can fall by more than all of itself. */
+function logFall(share: number): number {
+  return share < 1 ? -Math.log1p(-share) : Infinity;
 }
 
 /** The drop of the logarithm of speed that counts: the threshold's, or the floor's where that is more. */
-function countingDrop(series: Series, { baseline }: Evidence, bounds: Bounds): number {
-  const share = bounds.floor / figureOf(series, baseline);
-  // A rate cannot fall by more than all of itself: where it is below the floor, no drop counts.
-  const atFloor = series.unit === "us" ? Math.log1p(share) : share < 1 ? -Math.log1p(-share) : Infinity;
-  return Math.max(logDrop(bounds), atFloor);
+function countingDrop(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
+  const share = floor / figureOf(series, baseline);
+  return Math.max(logFall(threshold), series.unit === "us" ? logRise(share) : logFall(share));
 }
 
 /** The gain of the logarithm of speed that counts: the threshold's, or the floor's where that is more. */
 function countingGain(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
   const share = floor / figureOf(series, baseline);
-  // A latency cannot fall by more than all of itself: where it is below the floor, no gain counts.
-  const atFloor = series.unit !== "us" ? Math.log1p(share) : share < 1 ? -Math.log1p(-share) : Infinity;
-  return Math.max(Math.log1p(threshold), atFloor);
+  return Math.max(logRise(threshold), series.unit === "us" ? logFall(share) : logRise(share));
 }
 
 function floorText({ unit }: Series, { floor }: Bounds): string {

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { type CgroupHierarchy, cgroupHierarchies } from "./cgroup.js";
+import { type Cgroup, cgroupsOf } from "./cgroup.js";
 import { fieldOf, readCount, readText } from "./files.js";
 
 /** CPUs that the affinity mask of this process allows, ascending; never empty. */
@@ -17,17 +17,13 @@ export function allowedCpus(root = "/"): number[] {
 
 /** The smallest quota of this process' cgroup and its parents, in CPUs (1.5 is one and a half); null without one. */
 export function cpuQuota(root = "/"): number | null {
-  let least: number | null = null;
-  for (const hierarchy of cgroupHierarchies(root, "cpu")) {
-    for (const directory of hierarchy.directories) {
-      const quota = quotaOf(root, directory, hierarchy.version);
-      if (quota !== null && (least === null || quota < least)) least = quota;
-    }
-  }
-  return least;
+  const quotas = cgroupsOf(root, "cpu")
+    .map((group) => quotaOf(root, group))
+    .filter((quota) => quota !== null);
+  return quotas.length === 0 ? null : Math.min(...quotas);
 }
 
-function quotaOf(root: string, directory: string, version: CgroupHierarchy["version"]): number | null {
+function quotaOf(root: string, { version, directory }: Cgroup): number | null {
   // Microseconds of CPU time, and of the period in which they may be used. No quota is "max" or -1.
   const [quotaUs, periodUs] =
     version === 2

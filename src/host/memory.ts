@@ -1,5 +1,5 @@
 import { totalmem } from "node:os";
-import { type CgroupHierarchy, cgroupHierarchies } from "./cgroup.js";
+import { type Cgroup, cgroupsOf } from "./cgroup.js";
 import { fieldOf, readCount, readText } from "./files.js";
 
 /** Version 1 writes "no limit" as the largest multiple of the page size that 63 bits hold; nothing real comes near. */
@@ -48,16 +48,14 @@ const files = {
 } as const;
 
 function memoryLimits(root: string): { limitBytes: number; usedBytes: number }[] {
-  return cgroupHierarchies(root, "memory").flatMap(({ version, directories }) =>
-    directories.flatMap((directory) => {
-      const limitBytes = readCount(root, `${directory}/${files[version].limit}`);
-      if (limitBytes === null || limitBytes >= unlimitedBytes) return [];
-      return [{ limitBytes, usedBytes: usedBytes(root, directory, version) }];
-    }),
-  );
+  return cgroupsOf(root, "memory").flatMap((group) => {
+    const limitBytes = readCount(root, `${group.directory}/${files[group.version].limit}`);
+    if (limitBytes === null || limitBytes >= unlimitedBytes) return [];
+    return [{ limitBytes, usedBytes: usedBytes(root, group) }];
+  });
 }
 
-function usedBytes(root: string, directory: string, version: CgroupHierarchy["version"]): number {
+function usedBytes(root: string, { version, directory }: Cgroup): number {
   const usageBytes = readCount(root, `${directory}/${files[version].usage}`) ?? 0;
   const statistics = readText(root, `${directory}/memory.stat`) ?? "";
   const reclaimable = new RegExp(`^${files[version].reclaimable} (\\d+)$`, "m").exec(statistics)?.[1];

@@ -19,29 +19,18 @@ export interface Placement {
 export function choosePlacement(pciBusId: string, choice: NumaChoice, root = "/"): Placement {
   const allowed = allowedCpus(root);
   const threads = usableCpuCount(root);
-  const unrestricted = { numaNode: null, cpus: allowed, threads };
-  if (choice === "local") {
-    const node = numaNodes(root).length > 1 ? numaNodeOfPciDevice(pciBusId, root) : null;
-    const cpus = node === null ? [] : cpusWithin(node, allowed, root);
-    return cpus.length === 0
-      ? unrestricted
-      : { numaNode: node, cpus, threads: Math.min(threads, cpus.length) };
-  }
-  const cpus = cpusWithin(choice, allowed, root);
-  if (cpus.length === 0) {
-    const exists = numaNodes(root).includes(choice);
-    throw new PinbenchError(
-      "usage",
-      exists
-        ? `NUMA node ${choice} has no CPU that this process may use.`
-        : `This machine has no NUMA node ${choice}.`,
-      { hint: `The nodes are ${numaNodes(root).join(", ")}; --numa local takes the GPU's own.` },
-    );
-  }
-  return { numaNode: choice, cpus, threads: Math.min(threads, cpus.length) };
-}
-
-function cpusWithin(node: number, allowed: readonly number[], root: string): number[] {
-  const own = new Set(cpusOfNode(node, root) ?? []);
-  return allowed.filter((cpu) => own.has(cpu));
+  const nodes = numaNodes(root);
+  const ofDevice = choice === "local" && nodes.length > 1 ? numaNodeOfPciDevice(pciBusId, root) : null;
+  const numaNode = choice === "local" ? ofDevice : choice;
+  const own = new Set(numaNode === null ? [] : cpusOfNode(numaNode, root));
+  const cpus = allowed.filter((cpu) => own.has(cpu));
+  if (cpus.length > 0) return { numaNode, cpus, threads: Math.min(threads, cpus.length) };
+  if (choice === "local") return { numaNode: null, cpus: allowed, threads };
+  throw new PinbenchError(
+    "usage",
+    nodes.includes(choice)
+      ? `NUMA node ${choice} has no CPU that this process may use.`
+      : `This machine has no NUMA node ${choice}.`,
+    { hint: `The nodes are ${nodes.join(", ")}; --numa local takes the GPU's own.` },
+  );
 }

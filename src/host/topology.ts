@@ -38,6 +38,7 @@ const MiB = 1024 * 1024;
 /** Taken where the kernel does not tell: larger than most, so that a cold pool is cold rather than small. */
 const assumedBytes = 64 * MiB;
 
+/** The last-level caches that some CPUs use. */
 export interface LastLevelCache {
   /** Of all instances together that the CPUs can put data into. */
   bytes: number;
@@ -61,13 +62,12 @@ export function lastLevelCache(cpus: readonly number[], root = "/"): LastLevelCa
   for (const cpu of cpus) {
     // Its cache is known from a CPU that shares it: on a large machine that saves thousands of files.
     if (covered.has(cpu)) continue;
-    const caches = dataCachesOf(cpu, root).sort((a, b) => b.level - a.level);
-    const largest = caches[0];
+    const [largest] = dataCachesOf(cpu, root).sort((a, b) => b.level - a.level);
     if (largest === undefined) continue;
     largestOfEach.push(largest);
     for (const sharer of largest.cpus) covered.add(sharer);
   }
-  const level = largestOfEach.reduce((highest, cache) => Math.max(highest, cache.level), 0);
+  const level = Math.max(0, ...largestOfEach.map((cache) => cache.level));
   // A level 1 cache alone says that the kernel was told nothing of the larger ones.
   if (level < 2) return { bytes: assumedBytes, source: "assumed" };
   const lastLevel = largestOfEach.filter((cache) => cache.level === level);

@@ -1,8 +1,15 @@
-import type { DeviceFacts, LinkState, MeasureResult, NativeError } from "../native/contract.js";
-import type { Cell } from "../plan/cell.js";
+import type { DeviceFacts, MeasureResult, NativeError } from "../native/contract.js";
 import type { PlannedCell } from "../plan/cells.js";
 import { linkLimitGBps } from "../results/device-facts.js";
-import type { CellResult, CellSamples, CellStats, ErrorRecord, Outcome } from "../results/schema.js";
+import type {
+  Cell,
+  CellResult,
+  CellSamples,
+  CellStats,
+  ErrorRecord,
+  LinkRecord,
+  Outcome,
+} from "../results/schema.js";
 import { distribution, quantile, relativeHalfWidth } from "../stats/order-statistics.js";
 
 /** What has been measured of one cell so far. */
@@ -11,7 +18,7 @@ export class CellProgress {
   readonly #facts: DeviceFacts;
   samples: CellSamples[] = [];
   stats: CellStats[] = [];
-  link: LinkState | null = null;
+  link: LinkRecord | null = null;
   copiesPerSample = 0;
   /** What one copy took while calibrating, all workers at once. */
   copyNs = 0;

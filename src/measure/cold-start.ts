@@ -1,5 +1,5 @@
-import type { NativeError, NativeSession, PinningCost } from "../native/contract.js";
-import type { ColdStart } from "../results/schema.js";
+import type { NativeError, NativeSession } from "../native/contract.js";
+import type { ColdStart, PinningCost } from "../results/schema.js";
 import type { CellProgress } from "./cell-progress.js";
 
 /** Sizes whose pinning cost is measured: it grows in proportion, so that a few tell all of a long sweep. */

@@ -1,12 +1,19 @@
 import { numaNodeOfPciDevice } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
-import type { BuildInfo, LinkState } from "../native/contract.js";
+import type { BuildInfo } from "../native/contract.js";
 import { packageVersion } from "../package-facts.js";
 import { arenaKind } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import { cudaVersionName, noticeOf } from "../results/device-facts.js";
 import { fingerprint } from "../results/fingerprint.js";
-import type { CellResult, DeviceRecord, ErrorRecord, HostRecord, ResultDocument } from "../results/schema.js";
+import type {
+  CellResult,
+  DeviceRecord,
+  ErrorRecord,
+  HostRecord,
+  LinkRecord,
+  ResultDocument,
+} from "../results/schema.js";
 import type { Call } from "../settings/settings.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { DeviceRun } from "./device-run.js";
@@ -93,7 +100,7 @@ function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
   };
 }
 
-function orNull(link: LinkState | null): LinkState | null {
+function orNull(link: LinkRecord | null): LinkRecord | null {
   return link === null || Object.values(link).every((value) => value === null) ? null : link;
 }
 

@@ -16,6 +16,7 @@ export interface Backend {
 
 const cudaLibrary = "libcuda.so.1";
 const nvmlLibrary = "libnvidia-ml.so.1";
+const noDevice = "the CUDA driver reports no device";
 
 /**
  * Opens and initialises a driver. `auto` takes the GPU, and the emulated device only where the driver library is
@@ -28,29 +29,15 @@ export async function openBackend(
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<Backend> {
   if (choice === "emulated") return openEmulated(addon, emulatedLibraryPath, null);
-  const opened = await openCudaOrSayWhyNot(choice, addon, environment);
-  return "absence" in opened ? openEmulated(addon, emulatedLibraryPath, opened.absence) : opened;
-}
-
-/** The GPU's driver, or why `auto` uses the emulated device instead. */
-async function openCudaOrSayWhyNot(
-  choice: BackendChoice,
-  addon: LoadedAddon["addon"],
-  environment: NodeJS.ProcessEnv,
-): Promise<Backend | { absence: string }> {
-  try {
-    const named = environment.PINBENCH_CUDA_LIBRARY;
-    const outcome = await openCuda(addon, named || cudaLibrary);
-    if ("absence" in outcome) {
-      if (choice === "auto" && !named) return outcome;
-      throw new PinbenchError("unavailable", `The CUDA backend is not available: ${outcome.absence}.`, {
-        hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or use --backend emulated.",
-      });
-    }
-    return outcome;
-  } catch (error) {
-    throw error instanceof PinbenchError ? error : describeFailure(error as NativeError);
-  }
+  const named = environment.PINBENCH_CUDA_LIBRARY;
+  const opened = await openCuda(addon, named || cudaLibrary).catch((error: NativeError) => {
+    throw describeFailure(error);
+  });
+  if (!("absence" in opened)) return opened;
+  if (choice === "auto" && !named) return openEmulated(addon, emulatedLibraryPath, opened.absence);
+  throw new PinbenchError("unavailable", `The CUDA backend is not available: ${opened.absence}.`, {
+    hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or use --backend emulated.",
+  });
 }
 
 async function openEmulated(
@@ -72,24 +59,22 @@ async function openEmulated(
   }
 }
 
+/** The GPU's driver, or why there is none to use. */
 async function openCuda(
   addon: LoadedAddon["addon"],
   library: string,
 ): Promise<Backend | { absence: string }> {
-  let driver: NativeDriver;
   try {
-    driver = addon.openDriver({ driver: library, nvml: nvmlLibrary });
-  } catch (error) {
-    if ((error as NativeError).code !== "LIBRARY_NOT_FOUND") throw error;
-    return { absence: `there is no driver library ${library} on this machine` };
-  }
-  try {
+    const driver = addon.openDriver({ driver: library, nvml: nvmlLibrary });
     const facts = await driver.initialize();
-    if (facts.devices.length === 0) return { absence: "the CUDA driver reports no device" };
+    if (facts.devices.length === 0) return { absence: noDevice };
     return { name: "cuda", library, driver, facts, fallbackReason: null };
   } catch (error) {
-    if ((error as NativeError).code !== "CUDA_ERROR_NO_DEVICE") throw error;
-    return { absence: "the CUDA driver reports no device" };
+    const { code } = error as NativeError;
+    if (code === "LIBRARY_NOT_FOUND")
+      return { absence: `there is no driver library ${library} on this machine` };
+    if (code === "CUDA_ERROR_NO_DEVICE") return { absence: noDevice };
+    throw error;
   }
 }
 

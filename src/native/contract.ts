@@ -5,11 +5,13 @@
  * has, after `abort()`.
  */
 
-import type { Cache, Direction, DirectionMoved, Memory, Mode, Timer } from "../settings/choices.js";
+import type { Cell, CellResult, ErrorRecord, LinkRecord, PinningCost } from "../results/schema.js";
+import type { DirectionMoved } from "../settings/choices.js";
 
 /** How host memory is allocated. Staged copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
 
+/** What the compiled module exports. */
 export interface NativeAddon {
   readonly build: BuildInfo;
   /**
@@ -20,6 +22,7 @@ export interface NativeAddon {
   openDriver(paths: { driver: string; nvml: string | null }): NativeDriver;
 }
 
+/** How the module was compiled. */
 export interface BuildInfo {
   compiler: string;
   /** The kernels are embedded: the build found nvcc. */
@@ -27,12 +30,14 @@ export interface BuildInfo {
   sanitizer: "address" | "thread" | null;
 }
 
+/** A driver library that is open. */
 export interface NativeDriver {
   /** Calls cuInit (slow: it may wake the GPU) and reads what does not change. Fails with the driver's error. */
   initialize(): Promise<DriverFacts>;
   openSession(options: SessionOptions): Promise<NativeSession>;
 }
 
+/** What does not change as long as the driver is open. */
 export interface DriverFacts {
   emulated: boolean;
   /** cuDriverGetVersion: 13000 is CUDA 13.0. */
@@ -47,6 +52,7 @@ export interface DriverFacts {
   devices: DeviceFacts[];
 }
 
+/** What the driver tells of a device. */
 export interface DeviceFacts {
   ordinal: number;
   name: string;
@@ -60,19 +66,10 @@ export interface DeviceFacts {
   copyEngines: number;
   integrated: boolean;
   canMapHostMemory: boolean;
-  link: LinkState | null;
+  link: LinkRecord | null;
 }
 
-/** What NVML says of the link and the clocks at one moment; a field is null where the device does not tell. */
-export interface LinkState {
-  generation: number | null;
-  width: number | null;
-  maxGeneration: number | null;
-  maxWidth: number | null;
-  smClockMHz: number | null;
-  memoryClockMHz: number | null;
-}
-
+/** Which device a session is for, and where it runs on the host. */
 export interface SessionOptions {
   device: number;
   /** CPUs that the session's threads may run on (each thread may use all of them). */
@@ -85,6 +82,7 @@ export interface SessionOptions {
   seed: number;
 }
 
+/** A device's context with the memory, threads and streams that measure on it. */
 export interface NativeSession {
   readonly opening: SessionOpening;
   /**
@@ -112,6 +110,7 @@ export interface NativeSession {
   close(): Promise<void>;
 }
 
+/** How a session opened, and what cannot be measured in it. */
 export interface SessionOpening {
   /** Retaining the primary context and making it current. */
   contextNs: number;
@@ -136,6 +135,7 @@ export interface ArenaGeometry {
   chunkBytes: number;
 }
 
+/** What reserving memory of one kind took. */
 export interface ArenaReport {
   bytes: number;
   /** Allocation, first touch and registration. */
@@ -146,15 +146,8 @@ export interface ArenaReport {
   hugePageBytes: number | null;
 }
 
-export interface MeasureRequest {
-  direction: Direction;
-  memory: Memory;
-  sizeBytes: number;
-  workers: number;
-  mode: Mode;
-  timer: Timer;
-  /** A warm cell's destinations are left in the CPU's caches while they are made ready. */
-  cache: Cache;
+/** Some samples of a cell. A warm cell's destinations are left in the CPU's caches while they are made ready. */
+export interface MeasureRequest extends Omit<Cell, "device"> {
   /** Length of each worker's rotation of buffers; a warm cell's is 1. */
   buffers: number;
   /** Where in the rotation the first copy of this call starts. */
@@ -169,12 +162,13 @@ export interface MeasureRequest {
   readLink: boolean;
 }
 
+/** The samples of one call, and what was found beside them. */
 export interface MeasureResult {
   /** One entry a direction moved: two for bidir (h2d, d2h), else one. */
   columns: SampleColumns[];
   /** Total bytes compared and every buffer that was wrong (at most 8 are described). */
-  verification: { checkedBytes: number; mismatches: Mismatch[] };
-  link: LinkState | null;
+  verification: NonNullable<CellResult["verification"]>;
+  link: LinkRecord | null;
   /** True after abort(): there are no columns then, for their data was not compared. */
   aborted: boolean;
   /** Outside the samples: poisoning and warming up, and verifying. */
@@ -192,21 +186,6 @@ export interface SampleColumns {
   /** From the session's zero. */
   startNs: Float64Array;
   durationNs: Float64Array;
-}
-
-export interface Mismatch {
-  direction: DirectionMoved;
-  worker: number;
-  /** Offset of the first wrong 8-byte word in the worker's arena. */
-  offsetBytes: number;
-  mismatchedBytes: number;
-}
-
-export interface PinningCost {
-  /** Until the buffer is ready: for registered memory mapping, first touch and registering. */
-  allocateNs: number;
-  freeNs: number;
-  hugePageBytes: number | null;
 }
 
 /**
@@ -237,6 +216,7 @@ export interface LoaderOptions {
 /** So long, or so many multiply-adds (two operations each) for each byte of the batch. */
 export type LoaderStep = { durationNs: number } | { multiplyAddsPerByte: number };
 
+/** A loader that runs. */
 export interface NativeLoader {
   /** The step as it takes with nothing beside it; null without one. */
   readonly stepNs: number | null;
@@ -250,6 +230,7 @@ export interface NativeLoader {
   close(): Promise<void>;
 }
 
+/** What a loader has handed over and held. */
 export interface LoaderArrivals {
   /** From the moment that openLoader() started the workers; ascending. */
   arrivalsNs: Float64Array;
@@ -263,16 +244,13 @@ export interface LoaderArrivals {
   fileBytes: number;
 }
 
-/** What every failing call throws or rejects with. */
-export interface NativeError extends Error {
-  /** "CUDA_ERROR_OUT_OF_MEMORY", "LIBRARY_NOT_FOUND", "ABORTED", "OUT_OF_HOST_MEMORY", "EVENT_HOLD_TIMEOUT" … */
-  code: string;
+/**
+ * What every failing call throws or rejects with. Codes are "CUDA_ERROR_OUT_OF_MEMORY", "LIBRARY_NOT_FOUND", "ABORTED",
+ * "OUT_OF_HOST_MEMORY", "EVENT_HOLD_TIMEOUT" …
+ */
+export interface NativeError extends Error, Omit<ErrorRecord, "location"> {
   /** The CUresult, or null where no CUDA call failed. */
   cudaResult: number | null;
-  /** "cuMemHostAlloc" … or null. */
-  call: string | null;
   /** "file:line" in the C++ sources. */
   location: string;
-  /** The context is lost: every later CUDA call of this process will fail too. */
-  sticky: boolean;
 }

@@ -67,12 +67,6 @@ export function inspectBinary(path: string): Failure | null {
   return null;
 }
 
-/** The C library of this process. */
-export interface SystemFacts {
-  /** Version of glibc, such as "2.36"; null where the C library is another one. */
-  glibc: string | null;
-}
-
 /** A kind of message of the system's linker, and what it means. */
 interface Refusal {
   pattern: RegExp;
@@ -126,14 +120,14 @@ const refusals: readonly Refusal[] = [
   { pattern: /Permission denied/, kind: "unreadable", reason: () => "it may not be read" },
 ];
 
-/** Why a module did not load in a process that tried it, in words for people. */
+/** Why a module did not load in a process that tried it, in words for people; `glibc` as systemGlibc() has it. */
 export function explainFailure(
   outcome: Exclude<ProbeOutcome, { kind: "loads" | "untried" }>,
-  system: SystemFacts,
+  glibc: string | null,
 ): Failure {
   switch (outcome.kind) {
     case "refused":
-      return explainRefusal(outcome.message, system);
+      return explainRefusal(outcome.message, glibc);
     case "foreign":
       return { kind: "foreign", reason: "it is a compiled module, but not pinbench's" };
     case "crashed":
@@ -147,7 +141,7 @@ export function explainFailure(
   }
 }
 
-function explainRefusal(message: string, { glibc }: SystemFacts): Failure {
+function explainRefusal(message: string, glibc: string | null): Failure {
   for (const { pattern, kind, reason, isForOtherLibraries } of refusals) {
     const match = pattern.exec(message);
     if (match === null || (isForOtherLibraries && glibc !== null)) continue;
@@ -196,12 +190,15 @@ function remedies(failed: readonly FailedCandidate[]): string[] {
   return lines;
 }
 
-/** Reads what Node knows of its C library. Takes some milliseconds: for failures and for `--version` alone. */
-export function systemFacts(): SystemFacts {
+/**
+ * The version of this process's glibc, such as "2.36"; null where the C library is another one. Takes some
+ * milliseconds: for failures and for `--version` alone.
+ */
+export function systemGlibc(): string | null {
   // The report would else look up the names of hosts on the network. @types/node does not have this setting yet.
   Object.assign(process.report, { excludeNetwork: true });
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
-  return { glibc: header.glibcVersionRuntime ?? null };
+  return header.glibcVersionRuntime ?? null;
 }
 
 /** The newest version of glibc that a library names, which is the oldest that it loads with; null where it names none. */

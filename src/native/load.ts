@@ -8,7 +8,7 @@ import {
   type Failure,
   inspectBinary,
   nothingLoads,
-  systemFacts,
+  systemGlibc,
 } from "./load-failure.js";
 import { type ProbeOutcome, probe } from "./probe.js";
 
@@ -38,7 +38,7 @@ export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedA
     }
     failed.push({ ...candidate, failure: result });
   }
-  throw nothingLoads(failed, systemFacts().glibc);
+  throw nothingLoads(failed, systemGlibc());
 }
 
 function tryCandidate(
@@ -51,9 +51,9 @@ function tryCandidate(
   const defect = inspectBinary(path) ?? (withEmulated ? defectOfEmulated(emulatedLibraryPath) : null);
   if (defect !== null) return defect;
   const outcome = probe(candidate, withEmulated, environment);
-  if (outcome.kind !== "loads" && outcome.kind !== "untried") return explainFailure(outcome, systemFacts());
+  if (outcome.kind !== "loads" && outcome.kind !== "untried") return explainFailure(outcome, systemGlibc());
   const opened = openAddon(path);
-  return "addon" in opened ? opened : explainFailure(opened, systemFacts());
+  return "addon" in opened ? opened : explainFailure(opened, systemGlibc());
 }
 
 function defectOfEmulated(path: string): Failure | null {

@@ -15,7 +15,6 @@ import {
 } from "../settings/choices.js";
 import { type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
-import { checkSize, checkWorkers } from "./cell.js";
 import {
   beyondCpus,
   describeCpus,
@@ -162,4 +161,23 @@ function resolveRoutes(
     directions: directions.filter((direction) => chosenDirections.has(direction)),
     memory: memories.filter((memory) => chosenMemory.has(memory)),
   };
+}
+
+/** Most threads of one team. */
+const maxWorkers = 1024;
+
+/** Throws a usage error for a size that is none. */
+export function checkSize(sizeBytes: number): void {
+  if (Number.isSafeInteger(sizeBytes) && sizeBytes >= 1) return;
+  throw new PinbenchError("usage", `A size cannot be ${sizeBytes}: it is a whole number of bytes from 1 up.`);
+}
+
+/** Throws a usage error for a count of workers that is none. */
+export function checkWorkers(workers: number): void {
+  if (Number.isInteger(workers) && workers >= 1 && workers <= maxWorkers) return;
+  throw new PinbenchError(
+    "usage",
+    `A cell cannot have ${workers} workers: it has from 1 to ${maxWorkers} threads a direction.`,
+    { hint: "More workers than CPUs seldom gain anything; try 1,2,4." },
+  );
 }

@@ -1,11 +1,15 @@
 import { PinbenchError } from "../errors.js";
-import { caches, directions, memories, modes, timers } from "../settings/choices.js";
-import type { Axes } from "./axes.js";
-import { type Cell, cellId, checkSize, checkWorkers } from "./cell.js";
+import { cellId } from "../results/cell-id.js";
+import type { Cell } from "../results/schema.js";
+import { type Cache, caches, directions, memories, modes, timers } from "../settings/choices.js";
+import { type Axes, checkSize, checkWorkers } from "./axes.js";
 import { beyondCpus, type PlanDevice, type PlanFacts, selectDevices, turnsNote } from "./facts.js";
-import { rotationLength } from "./geometry.js";
+import { strideBytes } from "./geometry.js";
 
 const maxCells = 20_000;
+
+/** A copy has to find nothing of the buffer's last use in the cache: twice the cache lies between two uses. */
+const cachesPerColdPool = 2;
 
 /** A cell of a plan. */
 export interface PlannedCell extends Cell {
@@ -49,6 +53,19 @@ export function plannedCell(cell: Cell, device: PlanDevice, facts: PlanFacts): P
     buffersPerWorker: rotationLength(cell, cacheBytes),
     skipReason: skipReason(cell, device, facts),
   };
+}
+
+/**
+ * Buffers each worker rotates through. Warm: one. Cold: at least two, and as many as it takes for the buffers of one
+ * direction's workers to fill twice the cache, `cacheBytes` (the host's last level, or for d2d the device's L2).
+ */
+export function rotationLength(
+  cell: { sizeBytes: number; workers: number; cache: Cache },
+  cacheBytes: number,
+): number {
+  if (cell.cache === "warm") return 1;
+  const bytesPerTurn = cell.workers * strideBytes(cell.sizeBytes);
+  return Math.max(2, Math.ceil((cachesPerColdPool * cacheBytes) / bytesPerTurn));
 }
 
 /** How many combine() gives, without making them: a slip in the flags may mean billions. */

@@ -1,6 +1,6 @@
 import type { ArenaGeometry, ArenaKind } from "../native/contract.js";
-import type { Cache, Direction, HostMemory } from "../settings/choices.js";
-import type { Cell } from "./cell.js";
+import type { Cell } from "../results/schema.js";
+import type { Direction, HostMemory } from "../settings/choices.js";
 
 const MiB = 1024 * 1024;
 
@@ -15,9 +15,6 @@ const preferredChunkBytes = 256 * MiB;
 
 /** Smaller pieces would save little and cost a driver call each. */
 const leastSplitChunkBytes = 32 * MiB;
-
-/** A copy has to find nothing of the buffer's last use in the cache: twice the cache lies between two uses. */
-const cachesPerColdPool = 2;
 
 const arenaKinds: readonly ArenaKind[] = ["pageable", "pinned", "registered", "write-combined"];
 
@@ -48,19 +45,6 @@ export function strideBytes(sizeBytes: number): number {
 /** Threads that a cell keeps busy: for bidir a team for each direction. */
 export function threadCount(cell: { direction: Direction; workers: number }): number {
   return cell.direction === "bidir" ? 2 * cell.workers : cell.workers;
-}
-
-/**
- * Buffers each worker rotates through. Warm: one. Cold: at least two, and as many as it takes for the buffers of one
- * direction's workers to fill twice the cache, `cacheBytes` (the host's last level, or for d2d the device's L2).
- */
-export function rotationLength(
-  cell: { sizeBytes: number; workers: number; cache: Cache },
-  cacheBytes: number,
-): number {
-  if (cell.cache === "warm") return 1;
-  const bytesPerTurn = cell.workers * strideBytes(cell.sizeBytes);
-  return Math.max(2, Math.ceil((cachesPerColdPool * cacheBytes) / bytesPerTurn));
 }
 
 /** Staged copies read and write pageable memory; mapped memory is pinned memory that a kernel moves. */

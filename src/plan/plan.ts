@@ -1,12 +1,13 @@
+import { parseCellId } from "../results/cell-id.js";
 import { type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
+import { formatSize } from "../settings/units.js";
 import { type ResolvedAxes, resolveAxes } from "./axes.js";
-import { parseCellId } from "./cell.js";
 import { combine, listCells, measurableCells, type PlannedCell } from "./cells.js";
 import { type DurationEstimate, estimateDuration } from "./duration.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 import { type MemoryNeed, memoryNeed, type PlannedArenas, planArenas } from "./geometry.js";
-import { doesNotFit, type Excess, findExcess, firstThatFits, pinnedLimitBytes } from "./limits.js";
+import { doesNotFit, type Excess, findExcess, pinnedLimitBytes } from "./limits.js";
 
 /** When a cell has been measured enough. */
 export interface Stopping {
@@ -90,13 +91,57 @@ function fromAxes(settings: RunSettings, facts: PlanFacts): Choice {
   const resolved: ResolvedAxes = resolveAxes(settings, facts);
   const { axes, preset } = resolved;
   const notes = [...resolved.notes];
-  const draft = firstThatFits(
-    resolved,
-    (sizesBytes, workers) =>
-      draftOf(combine({ ...axes, sizesBytes, workers }, facts), axes.devices, settings, facts),
-    notes,
-  );
+  const draft = firstThatFits(resolved, settings, facts, notes);
   return { preset, devices: axes.devices, notes, draft };
+}
+
+/**
+ * The first draft that fits: everything, then without the preset's largest sizes, then without its largest worker
+ * counts (and all sizes again). What was asked for by name is never left out. Adds a note about what was, and
+ * throws a limit error where not even the least fits.
+ */
+function firstThatFits(
+  { axes, sizesOpen, workersOpen }: ResolvedAxes,
+  settings: RunSettings,
+  facts: PlanFacts,
+  notes: string[],
+): Draft {
+  const draftWith = (sizesBytes: readonly number[], workers: readonly number[]) =>
+    draftOf(combine({ ...axes, sizesBytes, workers }, facts), axes.devices, settings, facts);
+  const whole = draftWith(axes.sizesBytes, axes.workers);
+  if (whole.excess === null) return whole;
+  let lastExcess = whole.excess;
+  for (const workers of workersOpen ? prefixes(axes.workers) : [axes.workers]) {
+    for (const sizesBytes of sizesOpen ? prefixes(axes.sizesBytes) : [axes.sizesBytes]) {
+      const draft = draftWith(sizesBytes, workers);
+      if (draft.excess === null) {
+        const left = [
+          sizeNames(axes.sizesBytes.slice(sizesBytes.length)),
+          workerNames(axes.workers.slice(workers.length)),
+        ].filter((name) => name !== "");
+        notes.push(
+          `Left out ${left.join(" and ")}, because otherwise the plan does not fit: ${whole.excess.reason}.`,
+        );
+        return draft;
+      }
+      lastExcess = draft.excess;
+    }
+  }
+  throw doesNotFit(lastExcess);
+}
+
+/** The list itself, then each time without its last entry, down to the first entry alone. */
+function prefixes(values: readonly number[]): (readonly number[])[] {
+  return values.map((_, dropped) => values.slice(0, values.length - dropped));
+}
+
+function sizeNames(sizesBytes: readonly number[]): string {
+  if (sizesBytes.length <= 3) return sizesBytes.map(formatSize).join(", ");
+  return `${sizesBytes.length} sizes from ${formatSize(sizesBytes[0]!)} to ${formatSize(sizesBytes.at(-1)!)}`;
+}
+
+function workerNames(workers: readonly number[]): string {
+  return workers.length === 0 ? "" : `${workers.join(", ")} workers`;
 }
 
 function draftOf(

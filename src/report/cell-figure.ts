@@ -34,59 +34,36 @@ export function measuredStats(
 }
 
 /**
- * A cell's median rate in GB/s, or what became of it; blank where the plan has no such cell. Its relative half-width
- * stands beside it where that is above 1 % or above the precision that the run was asked for.
+ * What a cell shows in a table of its mode: its median rate in GB/s, or the median and the 99th percentile of its
+ * latency in microseconds. Where there is none, the first figure says what became of the cell (blank where the plan has
+ * no such cell) and the second is blank. The relative half-width stands beside the median where it is above 1 % or
+ * above the precision that the run was asked for.
  */
-export function bandwidthFigure(
+export function cellFigures(
   cell: CellResult | undefined,
   direction: CellStats["direction"],
+  mode: CellResult["mode"],
   precision: number,
-): Figure {
-  return whereMeasured(cell, direction, (stats, measured) =>
-    figure(formatGBps(stats.bandwidthGBps.median), noteOf(measured, stats.relativeHalfWidth, precision)),
-  );
-}
-
-/** As bandwidthFigure(), of the median latency in microseconds. */
-export function medianLatencyFigure(
-  cell: CellResult | undefined,
-  direction: CellStats["direction"],
-  precision: number,
-): Figure {
-  return whereMeasured(cell, direction, ({ latencyUs }, measured) =>
-    latencyUs === null
-      ? absentFigure
-      : figure(
-          formatMicroseconds(latencyUs.median),
-          noteOf(measured, relativeHalfWidth(latencyUs, latencyUs.median), precision),
-        ),
-  );
-}
-
-/** The 99th percentile of the latency; blank where the median beside it already says what became of the cell. */
-export function tailLatencyFigure(cell: CellResult | undefined, direction: CellStats["direction"]): Figure {
-  const shown = whereMeasured(cell, direction, ({ latencyUs }) =>
-    latencyUs === null ? absentFigure : figure(formatMicroseconds(latencyUs.p99)),
-  );
-  return shown.tone === "plain" ? shown : blank;
-}
-
-function whereMeasured(
-  cell: CellResult | undefined,
-  direction: CellStats["direction"],
-  show: (stats: CellStats, cell: CellResult) => Figure,
-): Figure {
-  if (cell === undefined) {
-    return blank;
-  }
-  if (cell.outcome === "mismatch") {
-    return figure("MISMATCH", "", "mismatch");
-  }
-  if (cell.outcome === "failed") {
-    return figure("failed", "", "failure");
-  }
+): Figure[] {
+  const second = mode === "latency" ? [blank] : [];
+  if (cell === undefined) return [blank, ...second];
+  if (cell.outcome === "mismatch") return [figure("MISMATCH", "", "mismatch"), ...second];
+  if (cell.outcome === "failed") return [figure("failed", "", "failure"), ...second];
   const stats = cell.outcome === "skipped" ? null : statsOf(cell, direction);
-  return stats === null ? absentFigure : show(stats, cell);
+  if (stats === null) return [absentFigure, ...second];
+  const { bandwidthGBps, latencyUs } = stats;
+  if (mode === "throughput") {
+    return [figure(formatGBps(bandwidthGBps.median), noteOf(cell, stats.relativeHalfWidth, precision))];
+  }
+  return latencyUs === null
+    ? [absentFigure, blank]
+    : [
+        figure(
+          formatMicroseconds(latencyUs.median),
+          noteOf(cell, relativeHalfWidth(latencyUs, latencyUs.median), precision),
+        ),
+        figure(formatMicroseconds(latencyUs.p99)),
+      ];
 }
 
 function noteOf(cell: CellResult, relativeHalfWidth: number | null, precision: number): string {

@@ -3,8 +3,8 @@ import { memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { sign } from "./cell-figure.js";
 import { formatPrecision } from "./format-number.js";
-import type { Note, Tone } from "./report-parts.js";
-import { counted, directionName, listed } from "./wording.js";
+import { type Note, note, reasonNotes, type Tone } from "./report-parts.js";
+import { counted, directionName, listed, withoutFullStop } from "./wording.js";
 
 /**
  * The notes below the tables of a result, each reason once: wrong data, failures, what the signs mean, what was
@@ -12,18 +12,23 @@ import { counted, directionName, listed } from "./wording.js";
  */
 export function cellNotes(document: ResultDocument): Note[] {
   const { cells } = document;
+  const byReason = (reasonsOf: (cell: CellResult) => readonly string[], label: string, tone: Tone) =>
+    reasonNotes(cells, reasonsOf, describeCells, label, tone);
   return [
     ...cells.filter(({ outcome }) => outcome === "mismatch").map(mismatchNote),
-    ...byReason(cells, (cell) => (cell.outcome === "failed" ? failureOf(cell) : []), "failed", "failure"),
+    ...byReason(
+      ({ outcome, error }) => (outcome === "failed" ? [describeError(error)] : []),
+      "failed",
+      "failure",
+    ),
     ...signNotes(document),
     ...byReason(
-      cells,
       ({ outcome, skipReason }) => (outcome === "skipped" ? [skipReason ?? "no reason given"] : []),
       `${sign.absent} skipped`,
       "plain",
     ),
-    ...byReason(cells, ({ warnings }) => warnings, "warning", "warning"),
-    ...(document.plan?.notes ?? []).map((text): Note => ({ text: `note: ${text}`, tone: "plain" })),
+    ...byReason(({ warnings }) => warnings, "warning", "warning"),
+    ...(document.plan?.notes ?? []).map((text) => note(`note: ${text}`)),
     tally(document),
   ];
 }
@@ -36,74 +41,47 @@ function mismatchNote({ id, verification }: CellResult): Note {
       ? ""
       : `: ${counted(mismatches.length, "place")}, the first ${directionName[first.direction]} of worker ` +
         `${first.worker}, ${formatSize(first.mismatchedBytes)} wrong from byte ${first.offsetBytes} of its arena`;
-  return { text: `MISMATCH: data came back wrong in ${id}${where}`, tone: "mismatch" };
+  return note(`MISMATCH: data came back wrong in ${id}${where}`, "mismatch");
 }
 
-function failureOf({ error }: CellResult): string[] {
-  if (error === null) {
-    return ["no reason given"];
-  }
+function describeError(error: CellResult["error"]): string {
+  if (error === null) return "no reason given";
   const message = withoutFullStop(error.message);
-  return [message.includes(error.code) ? message : `${message} (${error.code})`];
-}
-
-function withoutFullStop(sentence: string): string {
-  return sentence.replace(/\.$/, "");
+  return message.includes(error.code) ? message : `${message} (${error.code})`;
 }
 
 function signNotes({ cells, plan }: ResultDocument): Note[] {
   const measured = cells.filter(({ stats }) => stats.length > 0);
   const notes: Note[] = [];
-  if (plan === null && measured.some(({ outcome }) => outcome === "budget")) {
-    notes.push({
-      text: `${sign.notConverged} not converged: nothing says how precise it is`,
-      tone: "warning",
-    });
-  } else if (plan !== null && measured.some(({ outcome }) => outcome === "budget")) {
-    const spent =
-      plan.samplesPerCell === null
-        ? `when the budget of ${formatDuration(plan.budgetNs)} was spent`
-        : `after ${counted(plan.samplesPerCell, "sample")} a cell`;
-    notes.push({
-      text: `${sign.notConverged} not converged: its interval was still wider than ${formatPrecision(plan.precision)} ${spent}`,
-      tone: "warning",
-    });
+  if (measured.some(({ outcome }) => outcome === "budget")) {
+    notes.push(note(`${sign.notConverged} not converged: ${describeImprecision(plan)}`, "warning"));
   }
   if (measured.some(({ outcome }) => outcome === null)) {
-    notes.push({
-      text: `${sign.unfinished} not finished: what was measured until the run ended`,
-      tone: "warning",
-    });
+    notes.push(note(`${sign.unfinished} not finished: what was measured until the run ended`, "warning"));
   }
   if (measured.some(({ stats }) => stats.some(({ relativeHalfWidth }) => relativeHalfWidth === null))) {
-    notes.push({ text: `${sign.noInterval} too few samples for an interval`, tone: "warning" });
+    notes.push(note(`${sign.noInterval} too few samples for an interval`, "warning"));
   }
   if (cells.some(({ outcome, stats }) => outcome === null && stats.length === 0)) {
-    notes.push({ text: `${sign.absent} not measured before the run ended`, tone: "plain" });
+    notes.push(note(`${sign.absent} not measured before the run ended`));
   }
   return notes;
 }
 
-/** One note for each distinct reason, with the number of cells and the memory kinds that it holds for. */
-function byReason(
-  cells: readonly CellResult[],
-  reasonsOf: (cell: CellResult) => readonly string[],
-  label: string,
-  tone: Tone,
-): Note[] {
-  const affected = new Map<string, CellResult[]>();
-  for (const cell of cells) {
-    for (const reason of new Set(reasonsOf(cell))) {
-      affected.set(reason, [...(affected.get(reason) ?? []), cell]);
-    }
-  }
-  return [...affected].map(([reason, members]) => {
-    const [first] = members;
-    const memories = memoryOrder.filter((memory) => members.some((cell) => cell.memory === memory));
-    const whom =
-      members.length === 1 && first !== undefined ? first.id : `${members.length} cells, ${listed(memories)}`;
-    return { text: `${label}: ${withoutFullStop(reason)} (${whom})`, tone };
-  });
+function describeImprecision(plan: ResultDocument["plan"]): string {
+  if (plan === null) return "nothing says how precise it is";
+  const spent =
+    plan.samplesPerCell === null
+      ? `when the budget of ${formatDuration(plan.budgetNs)} was spent`
+      : `after ${counted(plan.samplesPerCell, "sample")} a cell`;
+  return `its interval was still wider than ${formatPrecision(plan.precision)} ${spent}`;
+}
+
+/** The id of a single cell, the number of several and their memory kinds. */
+function describeCells(cells: readonly CellResult[]): string {
+  if (cells.length === 1) return cells[0]!.id;
+  const memories = memoryOrder.filter((memory) => cells.some((cell) => cell.memory === memory));
+  return `${cells.length} cells, ${listed(memories)}`;
 }
 
 /** In the order in which they are counted; "null" is the outcome of a cell that the run did not come to. */
@@ -123,5 +101,5 @@ function tally({ cells, run, plan }: ResultDocument): Note {
     return count === 0 ? [] : [`${count} ${name}${target}`];
   });
   const time = run.wallNs === null ? "" : ` in ${formatDuration(run.wallNs)}`;
-  return { text: `${counted(cells.length, "cell")}${time}: ${counts.join(", ")}`, tone: "muted" };
+  return note(`${counted(cells.length, "cell")}${time}: ${counts.join(", ")}`, "muted");
 }

@@ -1,5 +1,5 @@
-import { noticeOf } from "../results/device-facts.js";
 import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
+import { noticeIn } from "./wording.js";
 
 type Value = string | number | null;
 
@@ -10,12 +10,18 @@ interface Row {
   stats: CellStats | null;
 }
 
-const columns: ReadonlyMap<string, (row: Row) => Value> = new Map<string, (row: Row) => Value>([
+/** A column's name, and its value in a row. */
+type Column = readonly [name: string, of: (row: Row) => Value];
+
+const columns: readonly Column[] = [
   ["id", ({ cell }) => cell.id],
   ["backend", ({ document }) => document.backend],
-  ["notice", ({ document }) => document.notice ?? noticeOf(document.backend)],
+  ["notice", ({ document }) => noticeIn(document)],
   ["device", ({ cell }) => cell.device],
-  ["device_name", ({ document, cell }) => deviceName(document, cell)],
+  [
+    "device_name",
+    ({ document, cell }) => document.devices.find(({ ordinal }) => ordinal === cell.device)?.name ?? null,
+  ],
   ["direction", ({ cell }) => cell.direction],
   // Of a bidir cell: h2d, d2h or their sum.
   ["moved", ({ stats }) => stats?.direction ?? null],
@@ -37,34 +43,26 @@ const columns: ReadonlyMap<string, (row: Row) => Value> = new Map<string, (row: 
   ["skip_reason", ({ cell }) => cell.skipReason],
   ["error", ({ cell }) => cell.error?.message ?? null],
   ["warnings", ({ cell }) => (cell.warnings.length === 0 ? null : cell.warnings.join("; "))],
-]);
+];
 
 /**
  * One row a cell and direction, a cell without figures one row too; the first row names the columns. Quoted as
  * RFC 4180 says, but lines end in LF as tools on Linux expect. What is absent is empty.
  */
 export function csvReport(document: ResultDocument): string {
-  const rows = document.cells.flatMap((cell): Row[] =>
-    cell.stats.length === 0
-      ? [{ document, cell, stats: null }]
-      : cell.stats.map((stats) => ({ document, cell, stats })),
-  );
-  const lines = [[...columns.keys()], ...rows.map((row) => [...columns.values()].map((of) => of(row)))];
+  const rows = document.cells.flatMap((cell) => {
+    const figures = cell.stats.length === 0 ? [null] : cell.stats;
+    return figures.map((stats) => ({ document, cell, stats }));
+  });
+  const lines = [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))];
   return lines.map((line) => `${line.map(quote).join(",")}\n`).join("");
 }
 
-function distributionColumns(
-  prefix: string,
-  of: (stats: CellStats) => Distribution | null,
-): [string, (row: Row) => Value][] {
+function distributionColumns(prefix: string, of: (stats: CellStats) => Distribution | null): Column[] {
   return (["median", "low", "high", "min", "max"] as const).map((key) => [
     `${prefix}_${key}`,
-    ({ stats }) => (stats === null ? null : (of(stats)?.[key] ?? null)),
+    ({ stats }) => (stats && of(stats))?.[key] ?? null,
   ]);
-}
-
-function deviceName({ devices }: ResultDocument, cell: CellResult): string | null {
-  return devices.find(({ ordinal }) => ordinal === cell.device)?.name ?? null;
 }
 
 function quote(value: Value): string {

@@ -3,10 +3,18 @@ import type { BuildInfo, DeviceFacts } from "../native/contract.js";
 import type { HostRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
-import { type Column, type Fact, type Figure, figure, type Grid } from "./report-parts.js";
+import {
+  type Column,
+  type Fact,
+  type Figure,
+  figure,
+  type Grid,
+  numberColumn,
+  wordColumn,
+} from "./report-parts.js";
 import { terminalGrid } from "./terminal-grid.js";
 import { factLines, joinBlocks, paint, textWidth, wrapAfter } from "./terminal-text.js";
-import { counted, listed } from "./wording.js";
+import { counted, countedCpus, guestOf, pcieLink } from "./wording.js";
 
 /** What `pinbench devices` found; its `--json` prints this object as it is. */
 export interface DevicesReport {
@@ -47,14 +55,14 @@ export function devicesReport(report: DevicesReport, chalk: ChalkInstance): stri
 }
 
 const deviceColumns: readonly Column[] = [
-  { head: ["device"], align: "right" },
-  { head: ["name"], align: "left" },
-  { head: ["PCI bus id"], align: "left" },
-  { head: ["memory"], align: "right" },
-  { head: ["compute"], align: "right" },
-  { head: ["NUMA"], align: "right" },
-  { head: ["link now"], align: "left" },
-  { head: ["at most"], align: "left" },
+  numberColumn("device"),
+  wordColumn("name"),
+  wordColumn("PCI bus id"),
+  numberColumn("memory"),
+  numberColumn("compute"),
+  numberColumn("NUMA"),
+  wordColumn("link now"),
+  wordColumn("at most"),
 ];
 
 function deviceGrid(devices: readonly DeviceEntry[]): Grid {
@@ -68,7 +76,7 @@ function deviceGrid(devices: readonly DeviceEntry[]): Grid {
     figure(linkNow(device)),
     figure(describeLink(device.link?.maxGeneration ?? null, device.link?.maxWidth ?? null)),
   ]);
-  return { caption: "", columns: deviceColumns, rows };
+  return { columns: deviceColumns, rows };
 }
 
 function linkNow({ link, linkLimitGBps }: DeviceEntry): string {
@@ -77,18 +85,18 @@ function linkNow({ link, linkLimitGBps }: DeviceEntry): string {
 }
 
 function describeLink(generation: number | null, width: number | null): string {
-  return generation === null || width === null ? "-" : `gen${generation} x${width}`;
+  return generation === null || width === null ? "-" : pcieLink(generation, width);
 }
 
 function reportFacts({ driver, host, build }: DevicesReport): Fact[] {
   return [
-    { label: "Driver", value: driverOf(driver) },
-    { label: "Build", value: `pinbench ${build.version}, ${buildOf(build)}` },
-    { label: "CPU", value: cpuOf(host) },
-    { label: "Memory", value: memoryOf(host) },
-    { label: "Memlock", value: memlockOf(host) },
-    { label: "Huge pages", value: `transparent: ${host.transparentHugePages ?? "not known"}` },
-    { label: "System", value: systemOf(host) },
+    ["Driver", driverOf(driver)],
+    ["Build", `pinbench ${build.version}, ${buildOf(build)}`],
+    ["CPU", cpuOf(host)],
+    ["Memory", memoryOf(host)],
+    ["Memlock", memlockOf(host)],
+    ["Huge pages", `transparent: ${host.transparentHugePages ?? "not known"}`],
+    ["System", systemOf(host)],
   ];
 }
 
@@ -103,9 +111,8 @@ function buildOf({ compiler, kernels, sanitizer }: BuildInfo): string {
 }
 
 function cpuOf({ cpuModel, cpusAllowed, cpuQuota, numaNodes, lastLevelCacheBytes }: HostRecord): string {
-  const quota = cpuQuota === null ? "" : ` (quota ${cpuQuota})`;
   const cache = `last-level cache ${formatSizeRounded(lastLevelCacheBytes)}`;
-  return `${cpuModel}, ${counted(cpusAllowed.length, "CPU")}${quota}, ${counted(numaNodes, "NUMA node")}, ${cache}`;
+  return `${cpuModel}, ${countedCpus(cpusAllowed.length, cpuQuota)}, ${counted(numaNodes, "NUMA node")}, ${cache}`;
 }
 
 function memoryOf({ memoryTotalBytes, memoryAvailableBytes, cgroupMemoryLimitBytes }: HostRecord): string {
@@ -121,13 +128,10 @@ function memlockOf({ memlockLimitBytes }: HostRecord): string {
   return `${limit} (NVIDIA's driver does not charge pinned pages to it)`;
 }
 
-function systemOf({ kernel, governor, virtualization, container }: HostRecord): string {
-  const guest = [virtualization, container].filter((name) => name !== null);
-  return [
-    `Linux ${kernel}`,
-    governor === null ? "CPU governor not known" : `CPU governor ${governor}`,
-    ...(guest.length === 0 ? [] : [`in ${listed(guest)}`]),
-  ].join(", ");
+function systemOf(host: HostRecord): string {
+  return [`Linux ${host.kernel}`, `CPU governor ${host.governor ?? "not known"}`, ...guestOf(host)].join(
+    ", ",
+  );
 }
 
 function featureLines(features: readonly Feature[], chalk: ChalkInstance): string[] {

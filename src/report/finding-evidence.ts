@@ -1,4 +1,4 @@
-import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
+import type { CellResult, ResultDocument } from "../results/schema.js";
 import { relativeHalfWidth } from "../stats/order-statistics.js";
 import { isMeasured, statsOf } from "./cell-figure.js";
 
@@ -31,20 +31,28 @@ export function comparableCells(document: ResultDocument): CellResult[] {
 }
 
 /**
- * Rates in GB/s of the cells of `direction`, counting what they moved in the direction `moved` (or "sum", both ways
- * together). Cells without an interval are left out.
+ * What the cells of one direction and mode show: rates in GB/s, of a bidir cell those of both ways together, or
+ * latencies in microseconds. Cells without an interval are left out.
  */
-export function ratesOf(
+export function observe(
   cells: readonly CellResult[],
   direction: CellResult["direction"],
-  moved: CellStats["direction"],
+  mode: CellResult["mode"],
 ): Observation[] {
-  return observe(cells, direction, "throughput", (cell) => statsOf(cell, moved)?.bandwidthGBps ?? null);
+  return cells.flatMap((cell) => {
+    if (cell.direction !== direction || cell.mode !== mode) return [];
+    const stats = statsOf(cell, direction === "bidir" ? "sum" : direction);
+    const distribution = mode === "latency" ? stats?.latencyUs : stats?.bandwidthGBps;
+    if (distribution == null || distribution.low === null || distribution.high === null) return [];
+    const { median, low, high } = distribution;
+    const { memory, sizeBytes, workers } = cell;
+    return [{ memory, sizeBytes, workers, estimate: { median, low, high } }];
+  });
 }
 
-/** Latencies in microseconds of one direction; cells without an interval are left out. */
-export function latenciesOf(cells: readonly CellResult[], direction: "h2d" | "d2h" | "d2d"): Observation[] {
-  return observe(cells, direction, "latency", (cell) => statsOf(cell, direction)?.latencyUs ?? null);
+/** The observations of one memory kind. */
+export function ofMemory(observations: readonly Observation[], memory: Observation["memory"]): Observation[] {
+  return observations.filter((observation) => observation.memory === memory);
 }
 
 /** How one interval lies to another. "open": they overlap, but are too wide for that to mean equality. */
@@ -67,12 +75,8 @@ export function compareIntervals(
   other: IntervalEstimate,
   equalWidth: number,
 ): IntervalOrder {
-  if (one.low > other.high) {
-    return "above";
-  }
-  if (one.high < other.low) {
-    return "below";
-  }
+  if (one.low > other.high) return "above";
+  if (one.high < other.low) return "below";
   return isNarrow(one, equalWidth) && isNarrow(other, equalWidth) ? "equal" : "open";
 }
 
@@ -83,31 +87,25 @@ function isNarrow(estimate: IntervalEstimate, equalWidth: number): boolean {
 /** Of the observations that are as fast as the fastest, the one of the fewest workers; null without observations. */
 export function leanestBest(observations: readonly Observation[], equalWidth: number): Observation | null {
   const best = fastest(observations);
-  const asGood = observations.filter(
-    (one) =>
-      best !== null &&
-      (one === best || compareIntervals(one.estimate, best.estimate, equalWidth) === "equal"),
-  );
-  return asGood.reduce<Observation | null>(
-    (leanest, one) => (leanest === null || one.workers < leanest.workers ? one : leanest),
-    null,
-  );
+  if (best === null) return null;
+  return observations
+    .filter((one) => one === best || compareIntervals(one.estimate, best.estimate, equalWidth) === "equal")
+    .reduce((leanest, one) => (one.workers < leanest.workers ? one : leanest));
 }
 
 /** The observation of the greatest median rate; null without observations. */
 export function fastest(observations: readonly Observation[]): Observation | null {
-  return observations.reduce<Observation | null>(
-    (best, one) => (best === null || one.estimate.median > best.estimate.median ? one : best),
-    null,
-  );
+  return observations.toSorted((a, b) => b.estimate.median - a.estimate.median)[0] ?? null;
 }
 
-/** The values that stand in every list, each once and ascending. */
-export function sharedValues(...lists: readonly (readonly number[])[]): number[] {
-  const [first = [], ...others] = lists;
-  return [...new Set(first)]
-    .filter((value) => others.every((list) => list.includes(value)))
-    .sort((a, b) => a - b);
+/** The values that stand in both lists, each once and ascending. */
+function sharedValues(ones: readonly number[], others: readonly number[]): number[] {
+  return [...new Set(ones)].filter((value) => others.includes(value)).sort((a, b) => a - b);
+}
+
+/** The sizes in bytes at which both were measured, each once and ascending. */
+export function sharedSizes(ones: readonly Observation[], others: readonly Observation[]): number[] {
+  return sharedValues(sizesOf(ones), sizesOf(others));
 }
 
 /** Two memory kinds measured at one size with equally many workers. */
@@ -126,46 +124,21 @@ export interface Pair {
  * fewest that both kinds were measured with.
  */
 export function pairUp(
-  ones: readonly Observation[],
-  others: readonly Observation[],
+  observations: readonly Observation[],
+  memory: Observation["memory"],
+  otherMemory: Observation["memory"],
   equalWidth: number,
 ): Pair[] {
+  const ones = ofMemory(observations, memory);
+  const others = ofMemory(observations, otherMemory);
   const [workers] = sharedValues(workersOf(ones), workersOf(others));
-  return sharedValues(sizesOf(ones), sizesOf(others)).flatMap((sizeBytes) => {
-    const [one, other] = [ones, others].map((list) =>
-      list.find((rate) => rate.sizeBytes === sizeBytes && rate.workers === workers),
+  return sharedSizes(ones, others).flatMap((sizeBytes) => {
+    const [one, other] = [ones, others].map(
+      (list) => list.find((each) => each.sizeBytes === sizeBytes && each.workers === workers)?.estimate,
     );
-    if (one === undefined || other === undefined || other.estimate.median === 0) {
-      return [];
-    }
-    const ratio = one.estimate.median / other.estimate.median;
-    return [
-      {
-        sizeBytes,
-        workers: one.workers,
-        one: one.estimate,
-        other: other.estimate,
-        ratio,
-        order: compareIntervals(one.estimate, other.estimate, equalWidth),
-      },
-    ];
-  });
-}
-
-function observe(
-  cells: readonly CellResult[],
-  direction: CellResult["direction"],
-  mode: CellResult["mode"],
-  distributionOf: (cell: CellResult) => { median: number; low: number | null; high: number | null } | null,
-): Observation[] {
-  return cells.flatMap((cell) => {
-    const distribution = cell.direction === direction && cell.mode === mode ? distributionOf(cell) : null;
-    if (distribution === null || distribution.low === null || distribution.high === null) {
-      return [];
-    }
-    const { median, low, high } = distribution;
-    const { memory, sizeBytes, workers } = cell;
-    return [{ memory, sizeBytes, workers, estimate: { median, low, high } }];
+    if (workers === undefined || one === undefined || other === undefined || other.median === 0) return [];
+    const order = compareIntervals(one, other, equalWidth);
+    return [{ sizeBytes, workers, one, other, ratio: one.median / other.median, order }];
   });
 }
 

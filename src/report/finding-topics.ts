@@ -4,13 +4,12 @@ import {
   compareIntervals,
   fastest,
   type IntervalOrder,
-  latenciesOf,
   leanestBest,
-  type Observation,
+  observe,
+  ofMemory,
   type Pair,
   pairUp,
-  ratesOf,
-  sharedValues,
+  sharedSizes,
   sizesOf,
 } from "./finding-evidence.js";
 import { formatGBps, formatMicroseconds, formatRatio, formatWholeShare } from "./format-number.js";
@@ -29,46 +28,36 @@ export type Topic = (
 
 /** How much faster pinned is than pageable, by size, with the fewest workers that both were measured with. */
 export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
-  const rates = ratesOf(cells, direction, direction);
-  const pairs = pairUp(ofMemory(rates, "pinned"), ofMemory(rates, "pageable"), equalWidth);
-  if (pairs.length === 0) {
-    return null;
-  }
+  const rates = observe(cells, direction, "throughput");
+  const pairs = pairUp(rates, "pinned", "pageable", equalWidth);
+  if (pairs.length === 0) return null;
   const where = (order: IntervalOrder) => pairs.filter((pair) => pair.order === order);
   const sizes = (some: readonly Pair[]) => describeSizes(sizesOf(some), sizesOf(pairs));
   const [faster, slower, equal] = [where("above"), where("below"), where("equal")];
-  const clauses = [
-    faster.length > 0 ? `pinned is ${ratioRange(faster)} pageable ${sizes(faster)}` : null,
-    slower.length > 0
-      ? `${faster.length > 0 ? "only" : "pinned is only"} ${ratioRange(slower)} ${faster.length > 0 ? "" : "pageable "}${sizes(slower)}`
-      : null,
-    equal.length > 0
-      ? `${faster.length + slower.length > 0 ? "it" : "pinned"} gains nothing ${sizes(equal)}`
-      : null,
-  ].filter((clause) => clause !== null);
-  const workers =
-    new Set(rates.map((rate) => rate.workers)).size > 1
-      ? `, with ${counted(pairs[0]?.workers ?? 1, "worker")}`
-      : "";
+  const clauses: string[] = [];
+  if (faster.length > 0) clauses.push(`pinned is ${ratioRange(faster)} pageable ${sizes(faster)}`);
+  if (slower.length > 0) {
+    const [subject, object] = clauses.length > 0 ? ["", ""] : ["pinned is ", "pageable "];
+    clauses.push(`${subject}only ${ratioRange(slower)} ${object}${sizes(slower)}`);
+  }
+  if (equal.length > 0) {
+    clauses.push(`${clauses.length > 0 ? "it" : "pinned"} gains nothing ${sizes(equal)}`);
+  }
+  const variesWorkers = new Set(rates.map((rate) => rate.workers)).size > 1;
+  const workers = variesWorkers ? `, with ${counted(pairs[0]!.workers, "worker")}` : "";
   const open = `at these intervals, pinned and pageable cannot be told apart ${sizes(pairs)}`;
   return (clauses.length > 0 ? listed(clauses) : open) + workers;
 };
 
 /** How near pageable memory that is staged by pinbench comes to pinned, at the largest size. */
 export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
-  const rates = ratesOf(cells, direction, direction);
-  const staged = ofMemory(rates, "staged");
-  const sizeBytes = sharedValues(sizesOf(staged), sizesOf(ofMemory(rates, "pinned"))).at(-1);
-  if (sizeBytes === undefined) {
-    return null;
-  }
+  const rates = observe(cells, direction, "throughput");
+  const sizeBytes = sharedSizes(ofMemory(rates, "staged"), ofMemory(rates, "pinned")).at(-1);
   const atSize = rates.filter((rate) => rate.sizeBytes === sizeBytes);
   const best = leanestBest(ofMemory(atSize, "staged"), equalWidth);
   const pinned = fastest(ofMemory(atSize, "pinned"));
   const pageable = fastest(ofMemory(atSize, "pageable"));
-  if (best === null || pinned === null) {
-    return null;
-  }
+  if (sizeBytes === undefined || best === null || pinned === null) return null;
   const size = formatSize(sizeBytes);
   const againstPageable =
     pageable === null ? null : compareIntervals(best.estimate, pageable.estimate, equalWidth);
@@ -94,18 +83,14 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
 
 /** Whether more workers make pageable copies faster, at the largest size. */
 export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
-  const pageable = ofMemory(ratesOf(cells, direction, direction), "pageable");
-  const sizeBytes = [...new Set(sizesOf(pageable))]
-    .filter((size) => pageable.filter((rate) => rate.sizeBytes === size).length > 1)
-    .sort((a, b) => a - b)
-    .at(-1);
+  const pageable = ofMemory(observe(cells, direction, "throughput"), "pageable");
+  const repeated = sizesOf(pageable).filter((size, index, sizes) => sizes.indexOf(size) !== index);
+  const sizeBytes = Math.max(...repeated);
   const [fewest, ...more] = pageable
     .filter((rate) => rate.sizeBytes === sizeBytes)
     .sort((a, b) => a.workers - b.workers);
   const best = leanestBest(more, equalWidth);
-  if (fewest === undefined || best === null || sizeBytes === undefined) {
-    return null;
-  }
+  if (fewest === undefined || best === null) return null;
   const size = formatSize(sizeBytes);
   const ratio = formatRatio(best.estimate.median / fewest.estimate.median);
   switch (compareIntervals(best.estimate, fewest.estimate, equalWidth)) {
@@ -122,13 +107,11 @@ export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
 
 /** How registered, write-combined and mapped memory compare with pinned, each at the largest size that both have. */
 export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => {
-  const rates = ratesOf(cells, direction, direction);
+  const rates = observe(cells, direction, "throughput");
   const open: string[] = [];
   const clauses = (["registered", "write-combined", "mapped"] as const).flatMap((memory) => {
-    const pair = pairUp(ofMemory(rates, memory), ofMemory(rates, "pinned"), equalWidth).at(-1);
-    if (pair === undefined) {
-      return [];
-    }
+    const pair = pairUp(rates, memory, "pinned", equalWidth).at(-1);
+    if (pair === undefined) return [];
     const size = formatSize(pair.sizeBytes);
     if (pair.order === "open") {
       open.push(`${memory} at ${size}`);
@@ -138,19 +121,14 @@ export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => 
       ? [`${memory} is as fast as pinned at ${size}`]
       : [`${memory} reaches ${formatWholeShare(pair.ratio)} of pinned at ${size}`];
   });
-  if (clauses.length > 0) {
-    return listed(clauses);
-  }
+  if (clauses.length > 0) return listed(clauses);
   return open.length === 0 ? null : `at these intervals, ${listed(open)} cannot be told from pinned`;
 };
 
 /** How long a small copy takes from pinned and from pageable memory, at the smallest size. */
 export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
-  const latencies = latenciesOf(cells, direction);
-  const [pair] = pairUp(ofMemory(latencies, "pinned"), ofMemory(latencies, "pageable"), equalWidth);
-  if (pair === undefined) {
-    return null;
-  }
+  const [pair] = pairUp(observe(cells, direction, "latency"), "pinned", "pageable", equalWidth);
+  if (pair === undefined) return null;
   const size = formatSize(pair.sizeBytes);
   const [pinned, pageable] = [pair.one, pair.other].map(({ median }) => `${formatMicroseconds(median)} µs`);
   if (pair.order === "open") {
@@ -166,38 +144,23 @@ export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
  * was not measured.
  */
 export function bothDirections(cells: readonly CellResult[], equalWidth: number): string | null {
-  const alone = (["h2d", "d2h"] as const).map((direction) => ratesOf(cells, direction, direction));
-  const together = fastest(ratesOf(cells, "bidir", "sum"));
-  if (together === null) {
-    return null;
-  }
-  const same = alone.map((rates) =>
-    rates.find(
-      ({ memory, sizeBytes, workers }) =>
-        memory === together.memory && sizeBytes === together.sizeBytes && workers === together.workers,
-    ),
-  );
-  const [h2d, d2h] = same;
-  if (h2d === undefined || d2h === undefined) {
-    return null;
-  }
-  const apart = {
-    median: h2d.estimate.median + d2h.estimate.median,
-    low: h2d.estimate.low + d2h.estimate.low,
-    high: h2d.estimate.high + d2h.estimate.high,
-  };
-  const { median } = together.estimate;
-  const verdict = compareIntervals(together.estimate, apart, equalWidth);
-  const measure = verdict === "equal" ? "as much as" : `${formatWholeShare(median / apart.median)} of`;
+  const together = fastest(observe(cells, "bidir", "throughput"));
+  if (together === null) return null;
+  const { memory, sizeBytes, workers, estimate } = together;
+  const [h2d, d2h] = (["h2d", "d2h"] as const).map((direction) => {
+    const alone = ofMemory(observe(cells, direction, "throughput"), memory);
+    return alone.find((one) => one.sizeBytes === sizeBytes && one.workers === workers)?.estimate;
+  });
+  if (h2d === undefined || d2h === undefined) return null;
+  const apart = { median: h2d.median + d2h.median, low: h2d.low + d2h.low, high: h2d.high + d2h.high };
+  const verdict = compareIntervals(estimate, apart, equalWidth);
+  const measure =
+    verdict === "equal" ? "as much as" : `${formatWholeShare(estimate.median / apart.median)} of`;
   return (
-    `both directions at once move ${formatGBps(median)} GB/s` +
+    `both directions at once move ${formatGBps(estimate.median)} GB/s` +
     `${verdict === "open" ? "" : `, ${measure} H2D and D2H alone together`} ` +
-    `(${together.memory}, ${formatSize(together.sizeBytes)}, ${counted(together.workers, "worker")})`
+    `(${memory}, ${formatSize(sizeBytes)}, ${counted(workers, "worker")})`
   );
-}
-
-function ofMemory(observations: readonly Observation[], memory: Observation["memory"]): Observation[] {
-  return observations.filter((observation) => observation.memory === memory);
 }
 
 /** "2.0× to 3.0×", or "2.0×" where the ends of the range look the same. */
@@ -213,19 +176,11 @@ const mostNamed = 3;
 /** Which of the measured sizes these are, in words: "at every size", "from 1 MiB up", "at 64 KiB and 16 MiB". */
 function describeSizes(some: readonly number[], all: readonly number[]): string {
   const named = `at ${listed(some.map(formatSize))}`;
-  if (some.length === 1) {
-    return named;
-  }
-  if (some.length === all.length) {
-    return "at every size";
-  }
-  const first = all.indexOf(some[0] ?? Number.NaN);
+  if (some.length === 1) return named;
+  if (some.length === all.length) return "at every size";
+  const first = all.indexOf(some[0]!);
   const contiguous = some.every((size, index) => all[first + index] === size);
-  if (contiguous && first + some.length === all.length) {
-    return `from ${formatSize(some[0] ?? 0)} up`;
-  }
-  if (contiguous && first === 0) {
-    return `up to ${formatSize(some.at(-1) ?? 0)}`;
-  }
+  if (contiguous && first + some.length === all.length) return `from ${formatSize(some[0]!)} up`;
+  if (contiguous && first === 0) return `up to ${formatSize(some.at(-1)!)}`;
   return some.length <= mostNamed ? named : `at ${some.length} of ${all.length} sizes`;
 }

@@ -9,7 +9,7 @@ import {
   type Topic,
   workersOnPageable,
 } from "./finding-topics.js";
-import type { Note } from "./report-parts.js";
+import { type Note, note } from "./report-parts.js";
 import { splitWords } from "./terminal-text.js";
 import { counted } from "./wording.js";
 
@@ -21,19 +21,13 @@ const mostLines = 3;
  */
 export function findings(document: ResultDocument): Note[] {
   const wrong = document.cells.filter(({ outcome }) => outcome === "mismatch").length;
-  const alarms: Note[] =
-    wrong === 0
-      ? []
-      : [
-          {
-            text: `DATA CAME BACK WRONG in ${wrong} of ${counted(document.cells.length, "cell")}: do not trust this machine`,
-            tone: "mismatch",
-          },
-        ];
-  return [...alarms, ...comparisons(document).slice(0, mostLines)];
+  const share = `${wrong} of ${counted(document.cells.length, "cell")}`;
+  const alarm = note(`DATA CAME BACK WRONG in ${share}: do not trust this machine`, "mismatch");
+  const lines = comparisons(document).slice(0, mostLines);
+  return [...(wrong === 0 ? [] : [alarm]), ...lines.map((text) => note(text))];
 }
 
-function comparisons(document: ResultDocument): Note[] {
+function comparisons(document: ResultDocument): string[] {
   const cells = comparableCells(document);
   const width = equalWidth(document);
   const bothWays = (topic: Topic) => joinDirections(topic(cells, "h2d", width), topic(cells, "d2h", width));
@@ -43,20 +37,18 @@ function comparisons(document: ResultDocument): Note[] {
     ...[latencyByMemory, otherKindsAgainstPinned].map(bothWays),
   ].filter((line) => line !== null);
   if (lines.length === 0) {
-    const text = "no comparison was measured: it takes two memory kinds or two worker counts, with intervals";
-    return [{ text, tone: "plain" }];
+    return ["no comparison was measured: it takes two memory kinds or two worker counts, with intervals"];
   }
   const subject = subjectOf(document, cells);
-  return lines.map((line) => ({ text: subject + line, tone: "plain" }));
+  return lines.map((line) => subject + line);
 }
 
 /** Says where the figures are those of the emulated device, or of one of several devices. */
 function subjectOf(document: ResultDocument, cells: readonly CellResult[]): string {
-  const device = cells[0]?.device;
   const parts = [
-    document.backend === "emulated" ? "in this machine's memory" : null,
-    document.devices.length > 1 ? `on device ${device}` : null,
-  ].filter((part) => part !== null);
+    ...(document.backend === "emulated" ? ["in this machine's memory"] : []),
+    ...(document.devices.length > 1 ? [`on device ${cells[0]?.device}`] : []),
+  ];
   return parts.length === 0 ? "" : `${parts.join(" ")}, `;
 }
 
@@ -68,9 +60,8 @@ const mostDifferingWords = 4;
  * once: "pinned is 3.0× (H2D) and 2.8× (D2H) pageable from 1 MiB up".
  */
 function joinDirections(h2d: string | null, d2h: string | null): string | null {
-  if (h2d === null || d2h === null) {
-    return h2d !== null ? `${h2d} (H2D)` : d2h !== null ? `${d2h} (D2H)` : null;
-  }
+  if (h2d === null) return d2h === null ? null : `${d2h} (D2H)`;
+  if (d2h === null) return `${h2d} (H2D)`;
   return h2d === d2h ? `${h2d} (H2D and D2H)` : (mergeFigures(h2d, d2h) ?? `H2D: ${h2d}; D2H: ${d2h}`);
 }
 
@@ -83,9 +74,7 @@ function mergeFigures(h2d: string, d2h: string): string | null {
   const areFigures = differing.every(
     (words) => words.length <= mostDifferingWords && /^\d/.test(words[0] ?? ""),
   );
-  if (!areFigures) {
-    return null;
-  }
+  if (!areFigures) return null;
   const [figureOfH2d, figureOfD2h] = differing.map((words) => words.join(" "));
   return [
     ...one.slice(0, before),

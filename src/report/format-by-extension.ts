@@ -7,20 +7,14 @@ import { PinbenchError } from "../errors.js";
  */
 export function formatByExtension<Format>(
   path: string,
-  formats: ReadonlyMap<string, Format>,
-  formatOfStreams: Format,
-): Format {
+  formats: Readonly<Record<string, Format>>,
+): Format | "json" {
   const extension = extname(path).toLowerCase();
-  const format = formats.get(extension);
-  if (format !== undefined) {
-    return format;
-  }
+  if (Object.hasOwn(formats, extension)) return formats[extension] as Format;
   // /dev/stdout and what a shell's >(…) gives have no extension to tell by.
-  if (extension === "" && /^\/(?:dev|proc)\//.test(path)) {
-    return formatOfStreams;
-  }
+  if (extension === "" && /^\/(?:dev|proc)\//.test(path)) return "json";
   const found = extension === "" ? "has no extension" : `has the extension ${extension}`;
   throw new PinbenchError("usage", `${path || '""'} ${found}, which names no format.`, {
-    hint: `Use one of ${[...formats.keys()].join(", ")}.`,
+    hint: `Use one of ${Object.keys(formats).join(", ")}.`,
   });
 }

@@ -76,14 +76,8 @@ export function formatMargin(margin: number): string {
 
 /** Three significant digits, but a tenth up to 1000. */
 function decimalsOf(value: number): number {
-  if (value >= 1000) {
-    return 0;
-  }
-  if (value >= 10) {
-    return 1;
-  }
-  if (value >= 0.1 || value <= 0) {
-    return 2;
-  }
+  if (value >= 1000) return 0;
+  if (value >= 10) return 1;
+  if (value >= 0.1 || value <= 0) return 2;
   return Math.min(9, 2 - Math.floor(Math.log10(value)));
 }

@@ -1,10 +1,10 @@
-import type { Column, Figure, Grid, Note } from "./report-parts.js";
+import type { Fact, Figure, Grid, Note } from "./report-parts.js";
 
 /** Draws a grid without its caption as a table of GitHub's Markdown, a line each row. */
 export function markdownGrid({ columns, rows }: Grid): string[] {
   return [
     tableRow(columns.map(({ head }) => escapeMarkdown(headText(head)))),
-    tableRow(columns.map(alignment)),
+    tableRow(columns.map(({ align }) => (align === "right" ? "---:" : ":---"))),
     ...rows.map((row) => tableRow(row.map(cellText))),
   ];
 }
@@ -17,16 +17,22 @@ function headText(head: readonly string[]): string {
     .replaceAll("/ ", "/");
 }
 
-function alignment({ align }: Column): string {
-  return align === "right" ? "---:" : ":---";
-}
-
 function cellText({ text, note, tone }: Figure): string {
   return emphasized({ text: note === "" ? text : `${text} ${note}`, tone });
 }
 
 function tableRow(cells: readonly string[]): string {
   return `| ${cells.join(" | ")} |`;
+}
+
+/** What must be read before any figure: a quotation each. */
+export function alertBlocks(alerts: readonly Note[]): string[][] {
+  return alerts.map(({ text }) => [`> **${escapeMarkdown(text)}**`]);
+}
+
+/** A fact as an entry of a list. */
+export function factItem([label, value]: Fact): string {
+  return `- **${label}:** ${escapeMarkdown(value)}`;
 }
 
 /** A note as an entry of a list. */

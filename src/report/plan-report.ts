@@ -3,6 +3,7 @@ import type { DeviceFacts } from "../native/contract.js";
 import type { PlannedCell } from "../plan/cells.js";
 import type { Plan } from "../plan/plan.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
+import { formatPrecision } from "./format-number.js";
 import type { Fact } from "./report-parts.js";
 import { factLines, joinBlocks } from "./terminal-text.js";
 import { counted } from "./wording.js";
@@ -25,38 +26,31 @@ function planFacts(plan: Plan, devices: readonly DeviceFacts[]): Fact[] {
   const { cells, stopping, estimate } = plan;
   const axis = <Value>(pick: (cell: PlannedCell) => Value, format: (value: Value) => string = String) =>
     [...new Set(cells.map(pick))].map(format).join(", ");
-  const skipped = cells.filter(({ skipReason }) => skipReason !== null);
+  const skipReasons = new Set(cells.flatMap(({ skipReason }) => skipReason ?? []));
   const need = (bytes: number) => formatSizeRounded(bytes, Math.ceil);
   return [
-    { label: "Devices", value: devices.map(({ ordinal, name }) => `${ordinal} (${name})`).join(", ") },
-    { label: "Cells", value: `${counted(cells.length, "cell")}, preset ${plan.preset ?? "none"}` },
-    { label: "Directions", value: axis((cell) => cell.direction) },
-    { label: "Memory", value: axis((cell) => cell.memory) },
-    { label: "Sizes", value: axis((cell) => cell.sizeBytes, formatSize) },
-    { label: "Workers", value: axis((cell) => cell.workers) },
-    {
-      label: "Timing",
-      value: `${axis((cell) => cell.mode)}; timer ${axis((cell) => cell.timer)}; cache ${axis((cell) => cell.cache)}`,
-    },
-    {
-      label: "Stopping",
-      value:
-        stopping.samplesPerCell === null
-          ? `±${stopping.precision * 100} % or ${formatDuration(stopping.budgetNs)} in all`
-          : `${counted(stopping.samplesPerCell, "sample")} a cell`,
-    },
-    {
-      label: "Host memory",
-      value: `${need(estimate.hostBytes)}, of which ${need(estimate.pinnedBytes)} pinned`,
-    },
-    { label: "On device", value: need(estimate.deviceBytes) },
-    {
-      label: "Time",
-      value: `about ${formatDuration(estimate.leastDurationNs)} to ${formatDuration(estimate.durationNs)} (an estimate)`,
-    },
-    ...[...new Set(skipped.map(({ skipReason }) => skipReason as string))].map((reason) => ({
-      label: "Skipped",
-      value: reason,
-    })),
+    ["Devices", devices.map(({ ordinal, name }) => `${ordinal} (${name})`).join(", ")],
+    ["Cells", `${counted(cells.length, "cell")}, preset ${plan.preset ?? "none"}`],
+    ["Directions", axis((cell) => cell.direction)],
+    ["Memory", axis((cell) => cell.memory)],
+    ["Sizes", axis((cell) => cell.sizeBytes, formatSize)],
+    ["Workers", axis((cell) => cell.workers)],
+    [
+      "Timing",
+      `${axis((cell) => cell.mode)}; timer ${axis((cell) => cell.timer)}; cache ${axis((cell) => cell.cache)}`,
+    ],
+    [
+      "Stopping",
+      stopping.samplesPerCell === null
+        ? `${formatPrecision(stopping.precision)} or ${formatDuration(stopping.budgetNs)} in all`
+        : `${counted(stopping.samplesPerCell, "sample")} a cell`,
+    ],
+    ["Host memory", `${need(estimate.hostBytes)}, of which ${need(estimate.pinnedBytes)} pinned`],
+    ["On device", need(estimate.deviceBytes)],
+    [
+      "Time",
+      `about ${formatDuration(estimate.leastDurationNs)} to ${formatDuration(estimate.durationNs)} (an estimate)`,
+    ],
+    ...[...skipReasons].map((reason): Fact => ["Skipped", reason]),
   ];
 }

@@ -1,4 +1,4 @@
-import type { Cell } from "../plan/cell.js";
+import type { Cell } from "../results/schema.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { formatGBps } from "./format-number.js";
 
@@ -22,13 +22,10 @@ const ellipsis = "…";
 
 /** One line without colours or a line break, at most `columns` wide: the terminal must not wrap it. */
 export function progressLine(state: ProgressState, columns: number): string {
-  const parts = [
-    state.round > 0 ? `round ${state.round}` : null,
-    `${state.convergedCells}/${state.totalCells} cells converged`,
-    elapsed(state),
-  ].filter((part) => part !== null);
+  const round = state.round > 0 ? `round ${state.round}, ` : "";
+  const converged = `${state.convergedCells}/${state.totalCells} cells converged`;
   const now = state.activity ?? (state.cell === null ? null : describeCell(state.cell, state.bandwidthGBps));
-  const line = parts.join(", ") + (now === null ? "" : `: ${now}`);
+  const line = `${round}${converged}, ${elapsed(state)}${now === null ? "" : `: ${now}`}`;
   return line.length <= columns
     ? line
     : line.slice(0, Math.max(0, columns - ellipsis.length)) + ellipsis.slice(0, columns);

@@ -1,3 +1,5 @@
+import { withoutFullStop } from "./wording.js";
+
 /*
  * What reports are made of before they are drawn: the terminal and Markdown show the same grids, facts and notes.
  */
@@ -22,8 +24,8 @@ export interface Column {
 
 /** A table: each row has a figure for each column. */
 export interface Grid {
-  /** Empty where the text around the table says what it shows. */
-  caption: string;
+  /** Absent where the text around the table says what it shows. */
+  caption?: string;
   columns: readonly Column[];
   rows: readonly (readonly Figure[])[];
 }
@@ -35,10 +37,7 @@ export interface Note {
 }
 
 /** A labelled line, such as "Driver  580.159.04, CUDA 13.0". */
-export interface Fact {
-  label: string;
-  value: string;
-}
+export type Fact = readonly [label: string, value: string];
 
 /** An empty cell of a grid. */
 export const blank: Figure = { text: "", note: "", tone: "plain" };
@@ -46,6 +45,47 @@ export const blank: Figure = { text: "", note: "", tone: "plain" };
 /** A cell of a grid, plain and without a note unless they are given. */
 export function figure(text: string, note = "", tone: Tone = "plain"): Figure {
   return { text, note, tone };
+}
+
+/** A sentence of its own, plain unless a tone is given. */
+export function note(text: string, tone: Tone = "plain"): Note {
+  return { text, tone };
+}
+
+/** A column of words; `head` has an entry for each line of its head. */
+export function wordColumn(...head: string[]): Column {
+  return { head, align: "left" };
+}
+
+/** A column of numbers; `head` has an entry for each line of its head. */
+export function numberColumn(...head: string[]): Column {
+  return { head, align: "right" };
+}
+
+/** The items by key, keys and items in the order in which they come. */
+export function groupBy<Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+/** One note for each reason among those of the cells: "label: reason (whom)", `whom` naming the cells it holds for. */
+export function reasonNotes<Cell>(
+  cells: readonly Cell[],
+  reasonsOf: (cell: Cell) => readonly string[],
+  whom: (cells: readonly Cell[]) => string,
+  label: string,
+  tone: Tone,
+): Note[] {
+  const affected = cells.flatMap((cell) => [...new Set(reasonsOf(cell))].map((reason) => ({ reason, cell })));
+  return [...groupBy(affected, ({ reason }) => reason)].map(([reason, members]) =>
+    note(`${label}: ${withoutFullStop(reason)} (${whom(members.map(({ cell }) => cell))})`, tone),
+  );
 }
 
 /**

@@ -1,44 +1,46 @@
-import { noticeOf } from "../results/device-facts.js";
 import type { CellResult, DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
+import { type Timer, timers } from "../settings/choices.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
-import type { Fact, Note } from "./report-parts.js";
-import { counted, listed, unitsNote } from "./wording.js";
+import { type Fact, type Note, note } from "./report-parts.js";
+import { counted, countedCpus, guestOf, noticeIn, pcieLink, unitsNote } from "./wording.js";
 
 /** What it was that was measured, and how: device, link, driver, host, cache, timing and units. */
 export function headerFacts(document: ResultDocument): Fact[] {
-  const { devices, importedFrom } = document;
+  const { devices, importedFrom, cells } = document;
+  const wasMeasured: Fact[] = [
+    ["Cache", cacheOf(cells)],
+    ["Timing", timingOf(document)],
+  ];
   return [
-    ...(importedFrom == null ? [] : [{ label: "Measured by", value: describeImport(importedFrom) }]),
+    ...(importedFrom == null ? [] : [["Measured by", describeImport(importedFrom)] as const]),
     ...devices.flatMap((device) => deviceFacts(device, document)),
-    { label: "Driver", value: driverOf(document) },
-    { label: "Host", value: hostOf(document) },
-    ...(document.cells.length === 0
-      ? []
-      : [
-          { label: "Cache", value: cacheOf(document.cells) },
-          { label: "Timing", value: timingOf(document) },
-        ]),
-    { label: "Units", value: unitsNote },
+    ["Driver", driverOf(document)],
+    ["Host", hostOf(document)],
+    ...(cells.length === 0 ? [] : wasMeasured),
+    ["Units", unitsNote],
   ];
 }
 
 /** What must be read before any figure: that the device is emulated, and that the run did not come to its end. */
-export function headerAlerts({ backend, notice, run }: ResultDocument): Note[] {
-  const backendNotice = notice ?? noticeOf(backend);
-  const alerts: Note[] = backendNotice === null ? [] : [{ text: backendNotice, tone: "warning" }];
-  if (run.status === "aborted") {
-    alerts.push({ text: "interrupted: these are the figures measured until then", tone: "warning" });
-  } else if (run.status === "running") {
-    alerts.push({ text: "unfinished: these are the figures of the rounds so far", tone: "warning" });
-  } else if (run.status === "failed") {
-    const reason = run.error === null ? "" : ` (${run.error.message})`;
-    alerts.push({
-      text: `the run failed${reason}: these are the figures measured until then`,
-      tone: "failure",
-    });
+export function headerAlerts(document: ResultDocument): Note[] {
+  const notice = noticeIn(document);
+  return [...(notice === null ? [] : [note(notice, "warning")]), ...statusAlerts(document.run)];
+}
+
+function statusAlerts({ status, error }: ResultDocument["run"]): Note[] {
+  switch (status) {
+    case "complete":
+      return [];
+    case "aborted":
+      return [note("interrupted: these are the figures measured until then", "warning")];
+    case "running":
+      return [note("unfinished: these are the figures of the rounds so far", "warning")];
+    case "failed": {
+      const reason = error === null ? "" : ` (${error.message})`;
+      return [note(`the run failed${reason}: these are the figures measured until then`, "failure")];
+    }
   }
-  return alerts;
 }
 
 function describeImport({ tool, version, file }: NonNullable<ResultDocument["importedFrom"]>): string {
@@ -48,8 +50,8 @@ function describeImport({ tool, version, file }: NonNullable<ResultDocument["imp
 function deviceFacts(device: DeviceRecord, { devices, backend }: ResultDocument): Fact[] {
   const suffix = devices.length > 1 ? ` ${device.ordinal}` : "";
   return [
-    { label: `Device${suffix}`, value: describeDevice(device) },
-    { label: `Link${suffix}`, value: describeLink(device, backend) },
+    [`Device${suffix}`, describeDevice(device)],
+    [`Link${suffix}`, describeLink(device, backend)],
   ];
 }
 
@@ -60,13 +62,11 @@ function describeDevice({ name, totalMemoryBytes, pciBusId, numaNode }: DeviceRe
 }
 
 function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocument["backend"]): string {
-  if (backend === "emulated") {
-    return "none: no share of a link is given";
-  }
+  if (backend === "emulated") return "none: no share of a link is given";
   if (link === null || link.generation === null || link.width === null) {
     return "not known: no share of it is given";
   }
-  const now = `PCIe ${describeGeneration(link.generation, link.width)} under load${betterLink(link)}`;
+  const now = `PCIe ${pcieLink(link.generation, link.width)} under load${betterLink(link)}`;
   return linkLimitGBps === null
     ? `${now}, limit not known`
     : `${now}, limit ${roundDown(linkLimitGBps, 1)} GB/s each way (packet overhead not subtracted)`;
@@ -75,14 +75,8 @@ function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocu
 /** Empty unless the link runs below what the device can do: then a slot, a riser or a setting holds it back. */
 function betterLink({ generation, width, maxGeneration, maxWidth }: LinkRecord): string {
   const below = (now: number | null, most: number | null) => now !== null && most !== null && now < most;
-  if (!below(generation, maxGeneration) && !below(width, maxWidth)) {
-    return "";
-  }
-  return ` (the device can do ${describeGeneration(maxGeneration ?? generation, maxWidth ?? width)})`;
-}
-
-function describeGeneration(generation: number | null, width: number | null): string {
-  return `gen${generation} x${width}`;
+  if (!below(generation, maxGeneration) && !below(width, maxWidth)) return "";
+  return ` (the device can do ${pcieLink(maxGeneration ?? generation, maxWidth ?? width)})`;
 }
 
 function driverOf({ backend, driverVersion, cudaVersion, tool }: ResultDocument): string {
@@ -93,58 +87,46 @@ function driverOf({ backend, driverVersion, cudaVersion, tool }: ResultDocument)
 }
 
 function hostOf({ host, cells }: ResultDocument): string {
-  if (host === null) {
-    return "not known";
-  }
-  const quota = host.cpuQuota === null ? "" : ` (quota ${host.cpuQuota})`;
+  if (host === null) return "not known";
   const nodes = new Set(cells.map(({ placement }) => placement?.numaNode));
   const [node] = nodes;
   const placed = nodes.size === 1 && node != null ? `, buffers on node ${node}` : "";
-  const guest = [host.virtualization, host.container].filter((name) => name !== null);
   return [
     host.cpuModel,
-    `${counted(host.cpusAllowed.length, "CPU")}${quota}`,
+    countedCpus(host.cpusAllowed.length, host.cpuQuota),
     `${counted(host.numaNodes, "NUMA node")}${placed}`,
-    ...(guest.length === 0 ? [] : [`in ${listed(guest)}`]),
+    ...guestOf(host),
   ].join(", ");
 }
 
 function cacheOf(cells: readonly CellResult[]): string {
-  const states = new Set(cells.map(({ cache }) => cache));
-  const descriptions: string[] = [];
-  if (states.has("cold")) {
-    descriptions.push(describeColdPool(cells.filter(({ cache }) => cache === "cold")));
-  }
-  if (states.has("warm")) {
-    descriptions.push("warm: each worker copies one buffer again and again");
-  }
-  return descriptions.join("; ");
+  const cold = cells.filter(({ cache }) => cache === "cold");
+  return [
+    ...(cold.length === 0 ? [] : [describeColdPool(cold)]),
+    ...(cold.length === cells.length ? [] : ["warm: each worker copies one buffer again and again"]),
+  ].join("; ");
 }
 
 function describeColdPool(cells: readonly CellResult[]): string {
-  const known = cells.flatMap(({ cachePool }) => (cachePool === null ? [] : [cachePool]));
-  const pools = known.map(({ totalBytes }) => totalBytes).filter((bytes) => bytes > 0);
-  const [pool] = known;
-  if (pools.length === 0 || pool === undefined) {
-    return "cold: buffers are rotated";
-  }
-  const least = formatSizeRounded(Math.min(...pools));
-  const most = formatSizeRounded(Math.max(...pools));
+  const pools = cells.flatMap(({ cachePool }) => cachePool ?? []);
+  const sizesBytes = pools.map(({ totalBytes }) => totalBytes).filter((bytes) => bytes > 0);
+  const [pool] = pools;
+  if (sizesBytes.length === 0 || pool === undefined) return "cold: buffers are rotated";
+  const least = formatSizeRounded(Math.min(...sizesBytes));
+  const most = formatSizeRounded(Math.max(...sizesBytes));
   const span = least === most ? least : `${least} to ${most}`;
   const cache = `${formatSizeRounded(pool.lastLevelCacheBytes)}, from ${pool.lastLevelCacheSource}`;
   return `cold: buffers rotated through ${span} (last-level cache ${cache})`;
 }
 
+const timingMethod: Readonly<Record<Timer, string>> = {
+  wall: "wall clock, from release to last completion",
+  event: "events, on the copy engine alone",
+};
+
 function timingOf({ cells, importedFrom }: ResultDocument): string {
-  const timers = new Set(cells.map(({ timer }) => timer));
-  const methods: string[] = [];
-  if (timers.has("wall")) {
-    methods.push("wall clock, from release to last completion");
-  }
-  if (timers.has("event")) {
-    methods.push("events, on the copy engine alone");
-  }
+  const used = timers.filter((timer) => cells.some((cell) => cell.timer === timer));
   const figures =
     importedFrom == null ? "medians, ± half a 95 % stopping interval" : "one published figure a cell";
-  return `${methods.join("; ")}; ${figures}`;
+  return [...used.map((timer) => timingMethod[timer]), figures].join("; ");
 }

@@ -28,8 +28,8 @@ const plainFrame = {
   style: { head: [], border: [], "padding-left": 0, "padding-right": 0, compact: true },
 };
 
-/** Draws a grid without its caption: lines, none of which ends in blanks. */
-export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance): string[] {
+/** Draws a grid without its caption: lines behind `indent`, none of which ends in blanks. */
+export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance, indent = ""): string[] {
   const headHeight = Math.max(...columns.map(({ head }) => head.length));
   const table = new Table({
     ...plainFrame,
@@ -40,7 +40,7 @@ export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance): str
   rows.forEach((row, index) => {
     table.push(
       row.map((shown, column) => {
-        const { text, note } = padded[column]?.[index] ?? { text: shown.text, note: "" };
+        const { text, note } = padded[column]![index]!;
         const aligned = columns[column]?.align === "left" ? text.trimStart() : text;
         return paint(aligned, shown.tone, chalk) + (note.trim() === "" ? note : chalk.dim(note));
       }),
@@ -50,7 +50,8 @@ export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance): str
     .toString()
     .split("\n")
     .map((line) => line.trimEnd())
-    .filter((line) => line !== "");
+    .filter((line) => line !== "")
+    .map((line) => indent + line);
 }
 
 /** A short head stands at the bottom of its cell, next to the rule. */
@@ -60,15 +61,11 @@ function headCell(lines: readonly string[], height: number, chalk: ChalkInstance
     .join("\n");
 }
 
-/** The two parts of a figure, padded so that a column of them lines up: numbers by their decimal point. */
-interface PaddedFigure {
-  text: string;
-  /** With the gap before it; empty where the column has no notes. */
-  note: string;
-}
-
-/** Pads the figures of one column; all results are equally wide. */
-function padFigures(figures: readonly Figure[]): PaddedFigure[] {
+/**
+ * Texts and notes of one column, padded so that they line up, numbers by their decimal point. A note has the gap before
+ * it; it is empty where the column has none.
+ */
+function padFigures(figures: readonly Figure[]): { text: string; note: string }[] {
   const parts = figures.map(splitAtPoint);
   const wholeWidth = widest(parts.map(({ whole }) => whole));
   const restWidth = widest(parts.map(({ rest }) => rest));
@@ -76,7 +73,7 @@ function padFigures(figures: readonly Figure[]): PaddedFigure[] {
   const textWidth = Math.max(wholeWidth + restWidth, widest(words));
   const noteWidth = widest(figures.map(({ note }) => note));
   return figures.map((shown, index) => {
-    const { whole, rest } = parts[index] ?? { whole: "", rest: "" };
+    const { whole, rest } = parts[index]!;
     const text = isWord(shown) ? shown.text : whole + rest.padEnd(restWidth);
     return {
       text: text.padStart(textWidth),
@@ -93,14 +90,12 @@ function isWord({ text }: Figure): boolean {
   return !number.test(text);
 }
 
+/** "55.4 %" is "55" and ".4 %"; a word has neither part. */
 function splitAtPoint(shown: Figure): { whole: string; rest: string } {
-  if (isWord(shown)) {
-    return { whole: "", rest: "" };
-  }
-  const point = shown.text.search(/\D|$/);
-  return shown.text[point] === "."
-    ? { whole: shown.text.slice(0, point), rest: shown.text.slice(point) }
-    : { whole: shown.text, rest: "" };
+  if (isWord(shown)) return { whole: "", rest: "" };
+  const { text } = shown;
+  const point = text.includes(".") ? text.indexOf(".") : text.length;
+  return { whole: text.slice(0, point), rest: text.slice(point) };
 }
 
 function widest(texts: readonly string[]): number {

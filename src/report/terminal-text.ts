@@ -1,5 +1,5 @@
 import type { ChalkInstance } from "chalk";
-import type { Fact, Note, Tone } from "./report-parts.js";
+import type { Fact, Tone } from "./report-parts.js";
 
 /** Running text is broken after so many columns; tables are as wide as they are. */
 export const textWidth = 100;
@@ -17,13 +17,12 @@ export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
   for (const word of splitWords(text)) {
-    if (line === "") {
-      line = word;
-    } else if (line.length + 1 + word.length <= width) {
-      line += ` ${word}`;
-    } else {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (line !== "" && longer.length > width) {
       lines.push(line);
       line = word;
+    } else {
+      line = longer;
     }
   }
   return [...lines, line];
@@ -37,33 +36,24 @@ export function wrapAfter(prefix: string, text: string, width: number): string[]
 
 /** The text in the colour of its tone. */
 export function paint(text: string, tone: Tone, chalk: ChalkInstance): string {
-  switch (tone) {
-    case "plain":
-      return text;
-    case "muted":
-      return chalk.dim(text);
-    case "warning":
-      return chalk.yellow(text);
-    case "failure":
-      return chalk.red(text);
-    case "mismatch":
-      return chalk.bold.red(text);
-  }
+  const styles = {
+    plain: String,
+    muted: chalk.dim,
+    warning: chalk.yellow,
+    failure: chalk.red,
+    mismatch: chalk.bold.red,
+  };
+  return styles[tone](text);
 }
 
 /** Lines of "label  value", the values below each other and broken at `textWidth`. */
 export function factLines(facts: readonly Fact[], indent: string, chalk: ChalkInstance): string[] {
-  const labelWidth = Math.max(...facts.map(({ label }) => label.length));
-  return facts.flatMap(({ label, value }) => {
+  const labelWidth = Math.max(...facts.map(([label]) => label.length));
+  return facts.flatMap(([label, value]) => {
     const prefix = `${indent}${label.padEnd(labelWidth)}  `;
     const [first = "", ...rest] = wrapAfter(prefix, value, textWidth);
     return [chalk.dim(prefix) + first.slice(prefix.length), ...rest];
   });
-}
-
-/** The lines of a note behind `prefix`, broken at `textWidth` and in the colour of its tone. */
-export function noteLines({ text, tone }: Note, prefix: string, chalk: ChalkInstance): string[] {
-  return wrapAfter(prefix, text, textWidth).map((line) => paint(line, tone, chalk));
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { CellStats } from "../results/schema.js";
+import { noticeOf } from "../results/device-facts.js";
+import type { CellStats, HostRecord, ResultDocument } from "../results/schema.js";
 import type { Direction } from "../settings/choices.js";
 
 /*
@@ -25,12 +26,43 @@ export const directionName: Readonly<Record<Direction | CellStats["direction"], 
   sum: "sum",
 };
 
-/** A number and its noun: "1 cell", "2 cells". */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+/** A number and its noun: "1 cell", "2 cells"; `nouns` is for those whose plural has more than an s. */
+export function counted(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : nouns}`;
+}
+
+/** How many CPUs may be used, of which the cgroup's quota (null without one) gives so many at a time. */
+export function countedCpus(count: number, quota: number | null): string {
+  return counted(count, "CPU") + (quota === null ? "" : ` (quota ${quota})`);
+}
+
+/** What the machine's Linux runs in, "in kvm and docker", as an entry of a list of facts; no entry on bare metal. */
+export function guestOf({ virtualization, container }: HostRecord): string[] {
+  const around = [virtualization, container].filter((name) => name !== null);
+  return around.length === 0 ? [] : [`in ${listed(around)}`];
+}
+
+/** A PCIe link, such as "gen5 x16". */
+export function pcieLink(generation: number | null, width: number | null): string {
+  return `gen${generation} x${width}`;
+}
+
+/** The notice that every output of a document carries: its own, or that of its backend; null for a GPU's figures. */
+export function noticeIn(document: Pick<ResultDocument, "notice" | "backend">): string | null {
+  return document.notice ?? noticeOf(document.backend);
+}
+
+/** A sentence that is to stand within another one. */
+export function withoutFullStop(sentence: string): string {
+  return sentence.replace(/\.$/, "");
 }
 
 /** An enumeration in running text: "a", "a and b", "a, b and c". */
 export function listed(items: readonly string[]): string {
   return items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
+}
+
+/** The text with a capital letter at its beginning. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -13,24 +13,18 @@ export function cudaVersionName(version: number): string {
   return `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
 }
 
-interface LinkEncoding {
-  gigatransfersPerSecond: number;
-  /** Payload bits over transmitted bits on the wire. */
-  efficiency: number;
-}
-
 /**
- * Raw lane rates and line codes by PCIe generation, from the PCI Express Base Specification: 8b/10b up to
- * generation 2, 128b/130b from 3 to 5, and in generation 6 (PAM4, FLIT mode) 242 of the 256 bytes of a flit, the
- * rest being CRC and forward error correction.
+ * What a lane carries of payload, in Gbit/s by PCIe generation, from the PCI Express Base Specification: its raw rate
+ * times its line code, which is 8b/10b up to generation 2, 128b/130b from 3 to 5, and in generation 6 (PAM4, FLIT mode)
+ * 242 of the 256 bytes of a flit, the rest being CRC and forward error correction.
  */
-const encodings: ReadonlyMap<number, LinkEncoding> = new Map([
-  [1, { gigatransfersPerSecond: 2.5, efficiency: 8 / 10 }],
-  [2, { gigatransfersPerSecond: 5, efficiency: 8 / 10 }],
-  [3, { gigatransfersPerSecond: 8, efficiency: 128 / 130 }],
-  [4, { gigatransfersPerSecond: 16, efficiency: 128 / 130 }],
-  [5, { gigatransfersPerSecond: 32, efficiency: 128 / 130 }],
-  [6, { gigatransfersPerSecond: 64, efficiency: 242 / 256 }],
+const laneGbps: ReadonlyMap<number, number> = new Map([
+  [1, 2.5 * (8 / 10)],
+  [2, 5 * (8 / 10)],
+  [3, 8 * (128 / 130)],
+  [4, 16 * (128 / 130)],
+  [5, 32 * (128 / 130)],
+  [6, 64 * (242 / 256)],
 ]);
 
 const bitsPerByte = 8;
@@ -41,12 +35,7 @@ const bitsPerByte = 8;
  * width is not known.
  */
 export function linkLimitGBps(generation: number | null, width: number | null): number | null {
-  if (generation === null || width === null || !(width > 0)) {
-    return null;
-  }
-  const encoding = encodings.get(generation);
-  if (encoding === undefined) {
-    return null;
-  }
-  return (encoding.gigatransfersPerSecond * encoding.efficiency * width) / bitsPerByte;
+  const lane = generation === null ? undefined : laneGbps.get(generation);
+  if (lane === undefined || width === null || !(width > 0)) return null;
+  return (lane * width) / bitsPerByte;
 }

@@ -47,8 +47,6 @@ function describeCpus({ cpusAllowed, cpuQuota }: HostRecord): string {
 
 /** Equal facts of several devices once, different ones in order; null as soon as one is not known. */
 function distinct(facts: readonly (string | null)[]): string | null {
-  if (facts.length === 0 || facts.includes(null)) {
-    return null;
-  }
+  if (facts.length === 0 || facts.includes(null)) return null;
   return [...new Set(facts)].join(", ");
 }

@@ -1,25 +1,8 @@
 import { distribution } from "../stats/order-statistics.js";
+import { cellId } from "./cell-id.js";
 import { fingerprint } from "./fingerprint.js";
-import {
-  bufferSizeOf,
-  cudaVersionOf,
-  devicesOf,
-  type LeftOut,
-  mayHaveHugePages,
-  type NvbandwidthFigure,
-  nvbandwidthVersion,
-  parseNvbandwidth,
-  readFigures,
-} from "./nvbandwidth-file.js";
+import { type NvbandwidthFigure, type NvbandwidthFile, readNvbandwidth } from "./nvbandwidth-file.js";
 import type { CellResult, ResultDocument } from "./schema.js";
-
-const hugePagesUnknown = "nvbandwidth does not record whether -H gave host memory huge pages";
-
-/** The parameters that make up a cell's id; a comparison joins cells by it. */
-export type CellParameters = Pick<
-  CellResult,
-  "device" | "direction" | "memory" | "sizeBytes" | "workers" | "mode" | "timer" | "cache"
->;
 
 /** What the file of nvbandwidth does not say, and what the document is to name. */
 export interface ImportOptions {
@@ -33,17 +16,12 @@ export interface ImportOptions {
   bufferSizeBytes: number | null;
   runId: string;
   pinbenchVersion: string;
-  /** cellId() of src/plan, passed in since this folder may not import from there. */
-  cellId: (cell: CellParameters) => string;
 }
 
 /** The result document of an import, and what is to be told about it. */
-export interface Imported {
+export interface Imported
+  extends Pick<NvbandwidthFile, "bufferSizeBytes" | "isBufferSizeAssumed" | "leftOut"> {
   document: ResultDocument;
-  bufferSizeBytes: number;
-  /** The file does not say the size and nobody stated it: it is the default of nvbandwidth's version. */
-  isBufferSizeAssumed: boolean;
-  leftOut: LeftOut[];
 }
 
 /**
@@ -51,30 +29,13 @@ export interface Imported {
  * from the figure that was published. Throws one PinbenchError (usage) for a file that cannot be used.
  */
 export function importNvbandwidth(text: string, options: ImportOptions): Imported {
-  const result = parseNvbandwidth(text, options.path);
-  const { figures, leftOut, gpuCount } = readFigures(result, options.path);
-  const size = bufferSizeOf(result, options.bufferSizeBytes, options.path);
-  const doubtsOf = ({ memory }: NvbandwidthFigure) => [
-    "one figure that nvbandwidth published: the sample is derived from it, and has no interval",
-    ...(size.isAssumed ? ["the size is nvbandwidth's default: its file does not record what it was"] : []),
-    ...(memory === "device"
-      ? ["the rate is twice the published one, which counts a byte read and written once"]
-      : []),
-    ...(memory === "pinned" && mayHaveHugePages(result) ? [hugePagesUnknown] : []),
-  ];
-  const cells = figures.map((figure) => cellOf(figure, size.bytes, doubtsOf(figure), options.cellId));
-  const devices = devicesOf(result);
-  const shared = {
-    backend: "cuda" as const,
-    driverVersion: result["Driver Version"] ?? null,
-    cudaVersion: cudaVersionOf(result),
-    devices,
-    host: null,
-  };
+  const file = readNvbandwidth(text, options.path, options.bufferSizeBytes);
+  const { bufferSizeBytes, isBufferSizeAssumed, leftOut, driverVersion, cudaVersion, devices } = file;
+  const shared = { backend: "cuda" as const, driverVersion, cudaVersion, devices, host: null };
   const document: ResultDocument = {
     schemaVersion: 1,
     tool: { name: "pinbench", version: options.pinbenchVersion, compiler: null, kernels: null },
-    importedFrom: { tool: "nvbandwidth", version: nvbandwidthVersion(result), file: options.fileName },
+    importedFrom: { tool: "nvbandwidth", version: file.version, file: options.fileName },
     run: {
       id: options.runId,
       startedAt: options.measuredAt.toISOString(),
@@ -89,20 +50,18 @@ export function importNvbandwidth(text: string, options: ImportOptions): Importe
     fingerprint: {
       ...fingerprint({ ...shared, pinbenchVersion: null }),
       // Without a list of GPUs the matrix still has a column for each.
-      gpuCount: String(devices.length || gpuCount),
+      gpuCount: String(devices.length || file.gpuCount),
     },
     plan: null,
     coldStart: [],
-    cells,
+    cells: file.figures.map((figure) => cellOf(figure, file)),
   };
-  return { document, bufferSizeBytes: size.bytes, isBufferSizeAssumed: size.isAssumed, leftOut };
+  return { document, bufferSizeBytes, isBufferSizeAssumed, leftOut };
 }
 
 function cellOf(
   { direction, memory, device, publishedGBps }: NvbandwidthFigure,
-  sizeBytes: number,
-  warnings: string[],
-  cellId: ImportOptions["cellId"],
+  { bufferSizeBytes: sizeBytes, isBufferSizeAssumed, mayHaveHugePages }: NvbandwidthFile,
 ): CellResult {
   const parameters = {
     device,
@@ -149,6 +108,15 @@ function cellOf(
     outcome: "budget",
     skipReason: null,
     error: null,
-    warnings,
+    warnings: [
+      "one figure that nvbandwidth published: the sample is derived from it, and has no interval",
+      ...(isBufferSizeAssumed
+        ? ["the size is nvbandwidth's default: its file does not record what it was"]
+        : []),
+      ...(ofDevice ? ["the rate is twice the published one, which counts a byte read and written once"] : []),
+      ...(memory === "pinned" && mayHaveHugePages
+        ? ["nvbandwidth does not record whether -H gave host memory huge pages"]
+        : []),
+    ],
   };
 }

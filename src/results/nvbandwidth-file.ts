@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
+import type { DirectionMoved } from "../settings/choices.js";
+import { parseJson } from "../text-file.js";
 import { cudaVersionName } from "./device-facts.js";
 import type { DeviceRecord } from "./schema.js";
 
@@ -21,7 +23,7 @@ const testcaseSchema = z.object({
   bandwidth_matrix: z.unknown().optional(),
 });
 
-const resultSchema = z.object({
+const nvbandwidthSchema = z.object({
   version: z.string().optional(),
   "CUDA Runtime Version": z.number().int().positive().optional(),
   "Driver Version": z.string().optional(),
@@ -32,22 +34,66 @@ const resultSchema = z.object({
   testcases: z.array(testcaseSchema).optional(),
 });
 
-/** The object below "nvbandwidth": versions, GPUs, and the tests with their figures. */
-export type NvbandwidthResult = z.infer<typeof resultSchema>;
+type NvbandwidthResult = z.infer<typeof nvbandwidthSchema>;
 type NvbandwidthTestcase = z.infer<typeof testcaseSchema>;
 
 const saveHint = "Give a file that `nvbandwidth -j > FILE.json` wrote; newer versions say --format json.";
 
-/** Reads nvbandwidth's JSON. `name` is what messages call it. Throws one PinbenchError (usage) if it is none. */
-export function parseNvbandwidth(text: string, name: string): NvbandwidthResult {
-  const value = parseJson(text, name);
+/** What pinbench makes use of in a file of nvbandwidth. */
+export interface NvbandwidthFile {
+  /** Without its "v", such as "0.8"; null where it is not recorded. */
+  version: string | null;
+  driverVersion: string | null;
+  /** Such as "13.0"; null where it is not recorded. */
+  cudaVersion: string | null;
+  /** Empty where the file lists no GPUs, or one of its entries reads unlike "0: NVIDIA H200 (00000000:00:06)". */
+  devices: DeviceRecord[];
+  /** Columns of the widest matrix. */
+  gpuCount: number;
+  figures: NvbandwidthFigure[];
+  leftOut: LeftOut[];
+  /** The size of the buffers that were copied. */
+  bufferSizeBytes: number;
+  /** The file does not say the size and nobody stated it: it is the default of nvbandwidth's version. */
+  isBufferSizeAssumed: boolean;
+  /** Whether host memory may have had huge pages: from 0.9 on -H gives it some, and the file does not record that. */
+  mayHaveHugePages: boolean;
+}
+
+/**
+ * Reads nvbandwidth's JSON. `name` is what messages call it, `statedBufferBytes` its -b, null for its default. Throws
+ * one PinbenchError (usage) for a text that is no such file or cannot be used.
+ */
+export function readNvbandwidth(
+  text: string,
+  name: string,
+  statedBufferBytes: number | null,
+): NvbandwidthFile {
+  const result = parseNvbandwidth(text, name);
+  const version = result.version?.replace(/^v(?=\d)/, "") || null;
+  const release = releaseOf(version);
+  const cuda = result["CUDA Runtime Version"];
+  const devices = (result["GPU Device list"] ?? []).map(deviceOf);
+  return {
+    version,
+    driverVersion: result["Driver Version"] ?? null,
+    cudaVersion: cuda === undefined ? null : cudaVersionName(cuda),
+    devices: devices.every((device) => device !== null) ? devices : [],
+    ...readFigures(result, name),
+    ...bufferSizeOf(result, defaultBufferBytes(release), statedBufferBytes, name),
+    mayHaveHugePages: release === null || release >= 0.009,
+  };
+}
+
+function parseNvbandwidth(text: string, name: string): NvbandwidthResult {
+  const value = parseJson(text, name, saveHint);
   if (isObject(value) && "schemaVersion" in value) {
     throw unusable(name, "is a pinbench result already: it needs no import", "Use it as it is.");
   }
   if (!isObject(value) || !isObject(value.nvbandwidth)) {
     throw unusable(name, 'is JSON, but no result of nvbandwidth: it has no "nvbandwidth" object');
   }
-  const parsed = resultSchema.safeParse(value.nvbandwidth);
+  const parsed = nvbandwidthSchema.safeParse(value.nvbandwidth);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const where = ["nvbandwidth", ...(issue?.path ?? [])].map(String).join(".");
@@ -60,23 +106,13 @@ export function parseNvbandwidth(text: string, name: string): NvbandwidthResult 
   return parsed.data;
 }
 
-function parseJson(text: string, name: string): unknown {
-  if (text.trim() === "") throw unusable(name, "is empty");
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw unusable(name, `is not JSON (${oneLine((cause as SyntaxError).message)})`, saveHint, cause);
-  }
-}
-
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A figure of a test that measures what a cell of pinbench does. */
 export interface NvbandwidthFigure {
-  test: string;
-  direction: "h2d" | "d2h" | "d2d";
+  direction: DirectionMoved;
   memory: "pinned" | "device";
   /** The column of the matrix: CUDA's ordinal. */
   device: number;
@@ -114,14 +150,16 @@ const reasons: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** The figures that cells can be made of, and all the rest with the reason. Throws a usage error without any. */
-export function readFigures(
+function readFigures(
   { testcases = [] }: NvbandwidthResult,
   name: string,
-): { figures: NvbandwidthFigure[]; leftOut: LeftOut[]; gpuCount: number } {
+): Pick<NvbandwidthFile, "figures" | "leftOut" | "gpuCount"> {
   const figures: NvbandwidthFigure[] = [];
   const leftOut: LeftOut[] = [];
   // A test that fails is there twice: as it was begun, and with its error.
-  const failed = testcases.find(({ name: test, status }) => counterparts.has(test) && !isOver(status));
+  const failed = testcases.find(
+    ({ name: test, status }) => counterparts.has(test) && status !== "Passed" && status !== "Waived",
+  );
   const broken =
     testcases.find((test) => test.name === failed?.name && /^error$/i.test(test.status)) ?? failed;
   if (broken !== undefined) throw failure(broken, name);
@@ -142,7 +180,7 @@ export function readFigures(
       const row = readRow(testcase, name);
       gpuCount = Math.max(gpuCount, row.length);
       row.forEach((publishedGBps, device) => {
-        if (publishedGBps !== null) figures.push({ test, ...counterpart, device, publishedGBps });
+        if (publishedGBps !== null) figures.push({ ...counterpart, device, publishedGBps });
         else leftOut.push({ what: `${test} of GPU ${device}`, reason: "it was not run (N/A)" });
       });
     }
@@ -153,11 +191,8 @@ export function readFigures(
     const hint = "Run nvbandwidth -j -t host_to_device_memcpy_ce device_to_host_memcpy_ce.";
     throw unusable(name, `has no figure to import: ${ran}`, hint);
   }
-  return { figures, leftOut: unique(leftOut), gpuCount };
-}
-
-function isOver(status: string): boolean {
-  return status === "Passed" || status === "Waived";
+  const leftOutOnce = [...new Map(leftOut.map((one) => [one.what, one])).values()];
+  return { figures, leftOut: leftOutOnce, gpuCount };
 }
 
 function failure({ name: test, status, error }: NvbandwidthTestcase, name: string) {
@@ -189,50 +224,26 @@ function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, 
   });
 }
 
-function unique(leftOut: readonly LeftOut[]): LeftOut[] {
-  return [...new Map(leftOut.map((one) => [one.what, one])).values()];
-}
-
 const MiB = 1024 ** 2;
-
-/** The size of the buffers that nvbandwidth copied. */
-export interface BufferSize {
-  bytes: number;
-  /** The file does not say it and nobody stated it: the default of nvbandwidth's version. */
-  isAssumed: boolean;
-}
-
-/** nvbandwidth's version without its "v", such as "0.8"; null where it is not recorded. */
-export function nvbandwidthVersion({ version }: NvbandwidthResult): string | null {
-  return version?.replace(/^v(?=\d)/, "") || null;
-}
-
-/** The version of CUDA, such as "13.0"; null where it is not recorded. */
-export function cudaVersionOf(result: NvbandwidthResult): string | null {
-  const version = result["CUDA Runtime Version"];
-  return version === undefined ? null : cudaVersionName(version);
-}
 
 /**
  * The size of the buffers, which no version records: `statedBytes`, else the version's default, if no warning says that
  * it was not that. Throws a usage error where it cannot be known, or is not what nvbandwidth can have run with.
  */
-export function bufferSizeOf(
-  result: NvbandwidthResult,
+function bufferSizeOf(
+  { warning = [] }: NvbandwidthResult,
+  defaultBytes: number | null,
   statedBytes: number | null,
   name: string,
-): BufferSize {
-  const isSmaller = [result.warning ?? []]
-    .flat()
-    .some((text) => /smaller than the default buffer size/i.test(text));
-  const defaultBytes = defaultBufferSize(nvbandwidthVersion(result));
+): Pick<NvbandwidthFile, "bufferSizeBytes" | "isBufferSizeAssumed"> {
+  const isSmaller = [warning].flat().some((text) => /smaller than the default buffer size/i.test(text));
   if (statedBytes === null) {
     const hint = "State what its -b was, as in --buffer-size 32MiB.";
     if (isSmaller)
       throw unusable(name, "warns of a buffer smaller than the default, but not of what size", hint);
     if (defaultBytes === null)
       throw unusable(name, "tells neither a buffer size nor nvbandwidth's version", hint);
-    return { bytes: defaultBytes, isAssumed: true };
+    return { bufferSizeBytes: defaultBytes, isBufferSizeAssumed: true };
   }
   const hint = "Give the value of nvbandwidth's -b, which counts in MiB, as in --buffer-size 512MiB.";
   if (statedBytes % MiB !== 0) {
@@ -250,12 +261,11 @@ export function bufferSizeOf(
       hint,
     );
   }
-  return { bytes: statedBytes, isAssumed: false };
+  return { bufferSizeBytes: statedBytes, isBufferSizeAssumed: false };
 }
 
 /** 64 MiB until 0.6 and 512 MiB from 0.7 on (common.h, and 0.7's release notes). */
-function defaultBufferSize(version: string | null): number | null {
-  const release = releaseOf(version);
+function defaultBufferBytes(release: number | null): number | null {
   return release === null ? null : (release >= 0.007 ? 512 : 64) * MiB;
 }
 
@@ -265,21 +275,7 @@ function releaseOf(version: string | null): number | null {
   return match === null ? null : Number(match[1]) + Number(match[2]) / 1000;
 }
 
-/** Whether host memory may have had huge pages: from 0.9 on -H gives it some, and the file does not record that. */
-export function mayHaveHugePages(result: NvbandwidthResult): boolean {
-  const release = releaseOf(nvbandwidthVersion(result));
-  return release === null || release >= 0.009;
-}
-
-/**
- * The GPUs of the list, such as "0: NVIDIA H200 (00000000:00:06): (node-1)", where they have all that the file tells.
- * Empty without a list, or if one of its entries reads differently.
- */
-export function devicesOf(result: NvbandwidthResult): DeviceRecord[] {
-  const devices = (result["GPU Device list"] ?? []).map(deviceOf);
-  return devices.every((device) => device !== null) ? devices : [];
-}
-
+/** A GPU of the list, such as "0: NVIDIA H200 (00000000:00:06): (node-1)"; null for an entry that reads differently. */
 function deviceOf(entry: string): DeviceRecord | null {
   const match =
     /^(\d{1,4}): (.+?)(?: \(([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\))?(?:: \([^()]*\))?$/i.exec(entry);
@@ -305,8 +301,8 @@ function deviceOf(entry: string): DeviceRecord | null {
 }
 
 /** An error about a file of nvbandwidth: the file, what is wrong with it, and what to do. */
-function unusable(name: string, what: string, hint = saveHint, cause?: unknown): PinbenchError {
-  return new PinbenchError("usage", `${name} ${what.replace(/\.$/, "")}.`, { hint, cause });
+function unusable(name: string, what: string, hint = saveHint): PinbenchError {
+  return new PinbenchError("usage", `${name} ${what.replace(/\.$/, "")}.`, { hint });
 }
 
 /** Text of another program as a part of a sentence: without line breaks, and no longer than one is read. */

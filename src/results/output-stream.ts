@@ -27,9 +27,7 @@ export async function writeToStream(path: string, text: string): Promise<void> {
       await handle.close();
     }
   } catch (error) {
-    if (errorCode(error) !== "EPIPE") {
-      throw error;
-    }
+    if (errorCode(error) !== "EPIPE") throw error;
   }
 }
 
@@ -38,12 +36,8 @@ export async function writeToStream(path: string, text: string): Promise<void> {
  * to it as it is: opening the path again fails on a socket and starts at the top of a redirected file.
  */
 export function inheritedDescriptor(path: string): number | null {
-  if (path === "/dev/stdout") {
-    return 1;
-  }
-  if (path === "/dev/stderr") {
-    return 2;
-  }
+  if (path === "/dev/stdout") return 1;
+  if (path === "/dev/stderr") return 2;
   const numbered = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/.exec(path);
   return numbered === null ? null : Number(numbered[1]);
 }
@@ -56,9 +50,7 @@ async function writeAll(descriptor: number, bytes: Buffer): Promise<void> {
       offset += bytesWritten;
     } catch (error) {
       // Node sets its own pipes to non-blocking: a slow reader fills them.
-      if (errorCode(error) !== "EAGAIN") {
-        throw error;
-      }
+      if (errorCode(error) !== "EAGAIN") throw error;
       await sleep(retryMs);
     }
   }
@@ -73,6 +65,15 @@ const reasons: Readonly<Record<string, string>> = {
   EFBIG: "it would be larger than a file may be",
   ENXIO: "nothing reads from it",
 };
+
+/** What `work` comes to; an error of the file system becomes that of `path`, which cannot be written. */
+export async function reportingAs<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof PinbenchError ? error : cannotWrite(path, error);
+  }
+}
 
 /** One sentence on why `path` cannot be written, from an error of the file system. */
 export function cannotWrite(path: string, cause: unknown): PinbenchError {

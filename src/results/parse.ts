@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import { parseJson } from "../text-file.js";
 import { type CellResult, type ResultDocument, resultSchema } from "./schema.js";
 
 const knownVersion = 1;
@@ -9,7 +10,7 @@ const rerunHint = "Give a file that `pinbench run --output FILE.json` wrote.";
  * that names the first thing that is wrong.
  */
 export function parseResult(text: string, name = "the result"): ResultDocument {
-  const value = parseJson(text, name);
+  const value = parseJson(text, name, rerunHint);
   checkVersion(value, name);
   const parsed = resultSchema.safeParse(value);
   if (!parsed.success) {
@@ -19,19 +20,6 @@ export function parseResult(text: string, name = "the result"): ResultDocument {
   }
   checkCells(parsed.data, name);
   return parsed.data;
-}
-
-function parseJson(text: string, name: string): unknown {
-  if (text.trim() === "") {
-    throw unusable(`${name} is empty.`);
-  }
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    // The engine quotes the text around the fault, line breaks included.
-    const reason = (cause as SyntaxError).message.replaceAll(/\s+/g, " ");
-    throw unusable(`${name} is not JSON (${reason}).`, cause);
-  }
 }
 
 function checkVersion(value: unknown, name: string): void {
@@ -52,14 +40,10 @@ function checkVersion(value: unknown, name: string): void {
 function checkCells({ cells }: ResultDocument, name: string): void {
   const ids = new Set<string>();
   for (const cell of cells) {
-    if (ids.has(cell.id)) {
-      throw unusable(`${name} has the cell ${cell.id} twice.`);
-    }
+    if (ids.has(cell.id)) throw unusable(`${name} has the cell ${cell.id} twice.`);
     ids.add(cell.id);
     const fault = faultOf(cell);
-    if (fault !== null) {
-      throw unusable(`${name} has ${fault} the cell ${cell.id}.`);
-    }
+    if (fault !== null) throw unusable(`${name} has ${fault} the cell ${cell.id}.`);
   }
 }
 
@@ -86,14 +70,12 @@ function faultOf({ outcome, samples, stats }: CellResult): string | null {
 
 /** `["cells", 3, "samples"]` is written `cells[3].samples`. */
 function describePath(path: readonly PropertyKey[]): string {
-  if (path.length === 0) {
-    return "the top";
-  }
+  if (path.length === 0) return "the top";
   return path
     .map((key, depth) => (typeof key === "number" ? `[${key}]` : `${depth === 0 ? "" : "."}${String(key)}`))
     .join("");
 }
 
-function unusable(message: string, cause?: unknown): PinbenchError {
-  return new PinbenchError("usage", message, { hint: rerunHint, cause });
+function unusable(message: string): PinbenchError {
+  return new PinbenchError("usage", message, { hint: rerunHint });
 }

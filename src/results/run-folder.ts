@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { errorCode, PinbenchError } from "../errors.js";
 import { readTextFile } from "../text-file.js";
-import { cannotWrite } from "./output-stream.js";
+import { reportingAs } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
 
 /**
@@ -47,7 +47,7 @@ export async function listRuns(folder: string): Promise<string[]> {
 
 /** Finds out before measuring whether `replaceRuns` will be able to write. Rejects with an "output" PinbenchError. */
 export async function checkReplaceable(path: string): Promise<void> {
-  const info = await orReport(path, stat(path));
+  const info = await reportingAs(path, () => stat(path));
   if (!info.isDirectory()) {
     throw new PinbenchError(
       "output",
@@ -65,8 +65,8 @@ export async function checkReplaceable(path: string): Promise<void> {
  * PinbenchError, having left nothing, where it is not: somebody else may have come to use it meanwhile.
  */
 export async function createRuns(folder: string, texts: readonly string[]): Promise<void> {
-  const made = await orReport(folder, makeFolder(folder));
-  const names = await orReport(folder, readdir(folder));
+  const made = await reportingAs(folder, () => makeFolder(folder));
+  const names = await reportingAs(folder, () => readdir(folder));
   if (names.length > 0) throw notEmpty(folder);
   await writeRuns(folder, texts).catch(async (error: unknown) => {
     await removeEmptyFolders(made);
@@ -128,14 +128,6 @@ async function writeList(folder: string, runs: readonly string[]): Promise<void>
   await finalize(join(folder, listName), `${JSON.stringify(list, null, 2)}\n`);
 }
 
-async function orReport<T>(path: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw cannotWrite(path, error);
-  }
-}
-
 /**
  * Makes a folder and those above it that are not there; returns the ones it made, outer first. Rejects with the file
  * system's error, having made none. (Node's own recursive mkdir never ends where a folder cannot be made in one that
@@ -162,11 +154,9 @@ export async function makeFolder(path: string): Promise<string[]> {
 
 /** Removes what makeFolder() made, as far as it is empty: somebody else may have come to use a folder. */
 export async function removeEmptyFolders(made: readonly string[]): Promise<void> {
-  for (const folder of made.toReversed()) {
-    const isRemoved = await rmdir(folder).then(
-      () => true,
-      () => false,
-    );
-    if (!isRemoved) return;
+  try {
+    for (const folder of made.toReversed()) await rmdir(folder);
+  } catch {
+    // Then those above it are not empty either.
   }
 }

@@ -12,9 +12,7 @@ export type MeasuredSettings = RunSettings & { backend: BackendName; budgetNs: n
 export function settingsOfResult({ backend, plan, host }: ResultDocument): MeasuredSettings | null {
   if (plan === null) return null;
   const measured = { backend, budgetNs: plan.budgetNs };
-  if (plan.settings) {
-    return { ...plan.settings, backend, budgetNs: plan.settings.budgetNs ?? plan.budgetNs };
-  }
+  if (plan.settings) return { ...plan.settings, backend, budgetNs: plan.settings.budgetNs ?? plan.budgetNs };
   const { precision, samplesPerCell, staging, verify, seed } = plan;
   const filled = fillRunSettings({
     origin: "flag",

@@ -26,11 +26,13 @@ const printable = z.string().regex(/^\P{Cc}*$/u, "it holds control characters");
 
 const directionMoved = z.enum(directionsMoved);
 
-export const errorSchema = z.object({
+const errorSchema = z.object({
   code: z.string(),
   message: z.string(),
+  /** "cuMemHostAlloc" …; null where no call of CUDA failed. */
   call: z.string().nullable(),
   location: z.string().nullable(),
+  /** The context is lost: every later CUDA call of that process fails too. */
   sticky: z.boolean(),
 });
 
@@ -106,6 +108,7 @@ const deviceSchema = z.object({
 });
 
 const pinningCostSchema = z.object({
+  /** Until the buffer is ready: for registered memory mapping, first touch and registering. */
   allocateNs: nanoseconds,
   freeNs: nanoseconds,
   hugePageBytes: count.nullable(),
@@ -176,12 +179,13 @@ const samplesSchema = z.object({
 const mismatchSchema = z.object({
   direction: directionMoved,
   worker: count,
+  /** Offset of the first wrong 8-byte word in the worker's arena. */
   offsetBytes: count,
   mismatchedBytes: count,
 });
 
 /** What was asked for: the values of the table of settings, null where it was left open. */
-export const settingsSchema = z.object({
+const settingsSchema = z.object({
   ...Object.fromEntries(Object.entries(runSettings).map(([key, { kind }]) => [key, settingSchema(kind)])),
   /** Where each value came from that is no default. */
   origins: z.record(z.string(), z.enum(["flag", "configuration", "caller"])),
@@ -200,18 +204,24 @@ function settingSchema({ json, choices }: (typeof runSettings)[keyof typeof runS
   return (orWord === undefined ? one : z.union([z.literal(orWord), one])).nullable();
 }
 
-export const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
+const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
 
-export const cellResultSchema = z.object({
-  id: printable,
+const cellSchema = z.object({
   device: count,
   direction: z.enum(directions),
   memory: z.enum(memories),
+  /** Bytes of one copy; each worker copies buffers of this size. */
   sizeBytes: count,
+  /** Threads, each with a stream and buffers of its own; for bidir so many a direction. */
   workers: count,
   mode: z.enum(modes),
   timer: z.enum(timers),
   cache: z.enum(caches),
+});
+
+const cellResultSchema = z.object({
+  id: printable,
+  ...cellSchema.shape,
   workerKind: z.literal("thread"),
   placement: z.object({ numaNode: count.nullable(), cpus: z.array(count) }).nullable(),
   pages: z
@@ -245,6 +255,7 @@ export const cellResultSchema = z.object({
   warnings: z.array(z.string()),
 });
 
+/** The zod schema of the document, with which it is read. */
 export const resultSchema = z.object({
   schemaVersion: z.literal(1),
   tool: z.object({
@@ -301,14 +312,37 @@ export const resultSchema = z.object({
   cells: z.array(cellResultSchema),
 });
 
+/** The result document: one run. */
 export type ResultDocument = z.infer<typeof resultSchema>;
+/** What is measured in one cell: the parameters that its id names, and that a baseline joins on. */
+export type Cell = z.infer<typeof cellSchema>;
+/** What a run measured of one cell, or why it did not. */
 export type CellResult = z.infer<typeof cellResultSchema>;
+/** The figures of one direction of a cell, or of the sum of both. */
 export type CellStats = z.infer<typeof statsSchema>;
+/** Median, extremes and interval of a set of samples, in their unit. */
 export type Distribution = z.infer<typeof distributionSchema>;
+/** The raw samples of one direction of a cell. */
 export type CellSamples = z.infer<typeof samplesSchema>;
+/** What a device's first use took, and what pinning memory takes. */
 export type ColdStart = z.infer<typeof coldStartSchema>;
+/** A device as a result describes it. */
 export type DeviceRecord = z.infer<typeof deviceSchema>;
+/** A machine as a result describes it. */
 export type HostRecord = z.infer<typeof hostSchema>;
+/** What NVML says of the link and the clocks at one moment; a field is null where the device does not tell. */
 export type LinkRecord = z.infer<typeof linkSchema>;
+/** What pinning one buffer took, and giving it back. */
+export type PinningCost = z.infer<typeof pinningCostSchema>;
+/** An error of a cell or of a run. */
 export type ErrorRecord = z.infer<typeof errorSchema>;
+/** What became of a cell. */
 export type Outcome = z.infer<typeof outcomeSchema>;
+
+resultSchema.register(z.globalRegistry, {
+  $id: "urn:pinbench:schema:result-v1",
+  title: "pinbench result, version 1",
+  description:
+    "One run of pinbench. Names end in their unit: Ns nanoseconds, Us microseconds, Bytes bytes, GBps decimal " +
+    "gigabytes (1e9 bytes) a second. What is not known is null.",
+});

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { access, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { errorCode, PinbenchError } from "../errors.js";
-import { cannotWrite, inheritedDescriptor, unwritable, writeToStream } from "./output-stream.js";
+import { errorCode } from "../errors.js";
+import { inheritedDescriptor, reportingAs, unwritable, writeToStream } from "./output-stream.js";
 
 /**
  * Result files. A FILE is only ever replaced whole: text goes to a temporary file beside it, is synchronised to
@@ -19,13 +19,9 @@ const partialSuffix = ".partial";
 /** Finds out before measuring whether `finalize` will be able to write; leaves nothing behind. */
 export async function checkWritable(path: string): Promise<void> {
   await reportingAs(path, async () => {
-    if (path === "" || path.endsWith("/")) {
-      throw unwritable(path === "" ? '""' : path, "it is no file name");
-    }
+    if (path === "" || path.endsWith("/")) throw unwritable(path === "" ? '""' : path, "it is no file name");
     const target = await resolveTarget(path);
-    if (target.kind === "directory") {
-      throw unwritable(path, "it is a folder");
-    }
+    if (target.kind === "directory") throw unwritable(path, "it is a folder");
     if (target.kind === "stream") {
       await access(target.path, constants.W_OK);
       return;
@@ -33,7 +29,8 @@ export async function checkWritable(path: string): Promise<void> {
     if (target.existing !== null) {
       await access(target.path, constants.W_OK);
     }
-    if (await isFolder(target.path + partialSuffix)) {
+    const partial = await stat(target.path + partialSuffix).catch(() => null);
+    if (partial?.isDirectory()) {
       throw unwritable(path, `${path}${partialSuffix} is needed during the run, and it is a folder`);
     }
     // The folder must take a new file of the longest name that will be needed: only trying tells for certain.
@@ -62,18 +59,9 @@ export async function finalize(path: string, text: string): Promise<void> {
       return;
     }
     await replaceFile(target.path, text, target.existing);
-    await removePartial(target.path + partialSuffix);
+    // No failure if it stays: FILE is written, and a folder of that name is not pinbench's.
+    await rm(target.path + partialSuffix, { force: true }).catch(() => undefined);
   });
-}
-
-/** No failure if it stays: FILE is written, and a folder of that name is not pinbench's. */
-async function removePartial(path: string): Promise<void> {
-  await rm(path, { force: true }).catch(() => undefined);
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  const info = await stat(path).catch(() => null);
-  return info?.isDirectory() ?? false;
 }
 
 /**
@@ -115,14 +103,6 @@ function temporaryName(path: string): string {
   return `${path}.${randomBytes(4).toString("hex")}.tmp`;
 }
 
-async function reportingAs(path: string, work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    throw error instanceof PinbenchError ? error : cannotWrite(path, error);
-  }
-}
-
 /** What an output path leads to. */
 type OutputTarget =
   | { kind: "stream"; path: string }
@@ -134,16 +114,10 @@ const mostLinks = 40;
 
 /** Follows `path`, also through a link whose target does not exist yet. Rejects with the file system's error. */
 async function resolveTarget(path: string): Promise<OutputTarget> {
-  if (inheritedDescriptor(path) !== null) {
-    return { kind: "stream", path };
-  }
-  const existing = await orNullIfMissing(stat(path));
-  if (existing === null) {
-    return { kind: "file", path: await resolveMissing(path, mostLinks), existing };
-  }
-  if (existing.isFile()) {
-    return { kind: "file", path: await realpath(path), existing };
-  }
+  if (inheritedDescriptor(path) !== null) return { kind: "stream", path };
+  const existing = await orNull(stat(path), "ENOENT");
+  if (existing === null) return { kind: "file", path: await resolveMissing(path, mostLinks), existing };
+  if (existing.isFile()) return { kind: "file", path: await realpath(path), existing };
   return { kind: existing.isDirectory() ? "directory" : "stream", path };
 }
 
@@ -151,25 +125,15 @@ async function resolveTarget(path: string): Promise<OutputTarget> {
 async function resolveMissing(path: string, linksLeft: number): Promise<string> {
   const folder = await realpath(dirname(resolve(path)));
   const inFolder = join(folder, basename(path));
-  const link = await readlink(inFolder).catch((error: unknown) => {
-    if (errorCode(error) === "EINVAL" || errorCode(error) === "ENOENT") {
-      return null;
-    }
-    throw error;
-  });
-  if (link === null || linksLeft === 0) {
-    return inFolder;
-  }
+  const link = await orNull(readlink(inFolder), "EINVAL", "ENOENT");
+  if (link === null || linksLeft === 0) return inFolder;
   return resolveMissing(resolve(folder, link), linksLeft - 1);
 }
 
-async function orNullIfMissing<T>(promise: Promise<T>): Promise<T | null> {
-  try {
-    return await promise;
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") {
-      return null;
-    }
+/** Null where the file system answers with one of these codes. */
+async function orNull<T>(work: Promise<T>, ...codes: string[]): Promise<T | null> {
+  return work.catch((error: unknown) => {
+    if (codes.includes(errorCode(error) ?? "")) return null;
     throw error;
-  }
+  });
 }

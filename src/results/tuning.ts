@@ -8,15 +8,6 @@ import { z } from "zod";
 const count = z.number().int().nonnegative();
 const nanoseconds = z.number().nonnegative();
 
-/** What measures: the user's Dataset in their own Python, or the engine's model of a loader. */
-export const probeKinds = ["torch", "native"] as const;
-
-/** "adaptive": the search; "grid": the grid of `--exhaustive`. */
-export const searchKinds = ["adaptive", "grid"] as const;
-
-/** "budget": the time was up before the search was done; "failed": it could not go on, or had nothing to show. */
-export const searchStatuses = ["complete", "budget", "aborted", "failed"] as const;
-
 /** What can go wrong with one setting. */
 export const faults = [
   "dataset-raised",
@@ -33,13 +24,6 @@ export const faults = [
   "device-error",
 ] as const;
 export type Fault = (typeof faults)[number];
-
-/**
- * What keeps a loader from being faster: "step" the training step, behind which the data hide; "link" the copies;
- * "workers" making samples in workers; "process" making them in the training process; "hand-over" of batches between the
- * two; "unknown" where it was not measured what making a batch takes.
- */
-export const loaderLimits = ["step", "link", "workers", "process", "hand-over", "unknown"] as const;
 
 const settingSchema = z.object({
   numWorkers: count,
@@ -99,7 +83,12 @@ const trialSchema = z.object({
 const recommendationSchema = z.object({
   setting: settingSchema,
   score: scoreSchema,
-  limit: z.enum(loaderLimits),
+  /**
+   * What keeps the loader from being faster: "step" the training step, behind which the data hide; "link" the copies;
+   * "workers" making samples in workers; "process" making them in the training process; "hand-over" of batches between
+   * the two; "unknown" where it was not measured what making a batch takes.
+   */
+  limit: z.enum(["step", "link", "workers", "process", "hand-over", "unknown"]),
   /** Bytes that arrive, in GB/s. */
   loaderGBps: z.number().nonnegative(),
   /** Of the time of a step with its batch, what the batch adds; null without a step. */
@@ -109,7 +98,8 @@ const recommendationSchema = z.object({
 });
 
 const probeSchema = z.object({
-  kind: z.enum(probeKinds),
+  /** What measures: the user's Dataset in their own Python, or the engine's model of a loader. */
+  kind: z.enum(["torch", "native"]),
   /** "train_data.py:make_dataset" or "samples of 602112 B, 500 us each". */
   source: z.string(),
   /** Name of the device that batches are copied to; null where they stay in host memory. */
@@ -145,12 +135,14 @@ export const tuningSchema = z.object({
     wallNs: nanoseconds,
     searchNs: nanoseconds,
     argv: z.array(z.string()),
-    status: z.enum(searchStatuses),
+    /** "budget": the time was up before the search was done; "failed": it could not go on, or had nothing to show. */
+    status: z.enum(["complete", "budget", "aborted", "failed"]),
     /** Why the search could not go on; what it had found by then is there. Null where it could. */
     error: z.string().nullable(),
   }),
   method: z.object({
-    search: z.enum(searchKinds),
+    /** "adaptive": the search; "grid": the grid of `--exhaustive`. */
+    search: z.enum(["adaptive", "grid"]),
     /** A whole epoch of so many batches counts, start-up included; null for the steady state. */
     epochBatches: count.nullable(),
     /** Relative difference in rate that is not worth a worker. */
@@ -195,16 +187,10 @@ export type TrialFailure = z.infer<typeof failureSchema>;
 /** What a probe knows of the data and the device as soon as it is ready. */
 export type ProbeRecord = z.infer<typeof probeSchema>;
 
-/** The JSON Schema (draft 2020-12) of the document, as shipped in schema/tuning-v1.json. */
-export function tuningJsonSchema(): Record<string, unknown> {
-  const { $schema, ...body } = z.toJSONSchema(tuningSchema, { target: "draft-2020-12", io: "input" });
-  return {
-    $schema,
-    $id: "urn:pinbench:schema:tuning-v1",
-    title: "What pinbench tune found, version 1",
-    description:
-      "Settings of a training job's loader, what was tried and what is recommended. Names end in their unit: Ns " +
-      "nanoseconds, Bytes bytes, GBps decimal gigabytes (1e9 bytes) a second. What is not known is null.",
-    ...body,
-  };
-}
+tuningSchema.register(z.globalRegistry, {
+  $id: "urn:pinbench:schema:tuning-v1",
+  title: "What pinbench tune found, version 1",
+  description:
+    "Settings of a training job's loader, what was tried and what is recommended. Names end in their unit: Ns " +
+    "nanoseconds, Bytes bytes, GBps decimal gigabytes (1e9 bytes) a second. What is not known is null.",
+});

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { PinbenchError } from "../errors.js";
-import { readTextFile } from "../text-file.js";
+import { parseJson, readTextFile } from "../text-file.js";
 
 /** A configuration as it was read, not yet checked. */
 export interface ConfigFile {
@@ -60,16 +60,6 @@ export function workingDirectory(): string | null {
     return process.cwd();
   } catch {
     return null;
-  }
-}
-
-function parseJson(text: string, name: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, ""));
-  } catch (cause) {
-    // The engine quotes the text around the fault, line breaks included.
-    const reason = (cause as SyntaxError).message.replaceAll(/\s+/g, " ");
-    throw new PinbenchError("usage", `${name} is not JSON (${reason}).`, { cause });
   }
 }
 

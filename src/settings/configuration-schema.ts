@@ -120,6 +120,10 @@ const path = { error: "must be a path" };
 const count = { error: "must be a whole number from 1 up" };
 const chance = { error: "must be a number above 0 and up to 0.5" };
 
+/**
+ * What a configuration may hold. The JSON Schema of it knows the shape; what the text of a value may say, such as
+ * "64KiB", pinbench alone checks.
+ */
 export const configurationSchema = section({
   $schema: z.string({ error: "must be text" }).describe("For editors; pinbench ignores it.").exactOptional(),
   plan: planSchema.exactOptional(),
@@ -155,19 +159,10 @@ export const knownKeys: Readonly<Record<string, readonly string[]>> = {
   "thresholds.direction": directions,
 };
 
-/**
- * The JSON Schema (draft 2020-12) of pinbench.config.json, as shipped in schema/config-v1.json. It knows the shape;
- * what the text of a value may say, such as "64KiB", pinbench alone checks.
- */
-export function configurationJsonSchema(): Record<string, unknown> {
-  const { $schema, ...body } = z.toJSONSchema(configurationSchema, { target: "draft-2020-12", io: "input" });
-  return {
-    $schema,
-    $id: "urn:pinbench:schema:config-v1",
-    title: "pinbench configuration, version 1",
-    description:
-      "pinbench.config.json, or the key pinbench of package.json. Flags win over it. Values are written as on the " +
-      "command line: sizes as 64KiB, shares as 5%, durations as 8s; lists as text with commas or as arrays.",
-    ...body,
-  };
-}
+configurationSchema.register(z.globalRegistry, {
+  $id: "urn:pinbench:schema:config-v1",
+  title: "pinbench configuration, version 1",
+  description:
+    "pinbench.config.json, or the key pinbench of package.json. Flags win over it. Values are written as on the " +
+    "command line: sizes as 64KiB, shares as 5%, durations as 8s; lists as text with commas or as arrays.",
+});

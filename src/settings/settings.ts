@@ -23,9 +23,6 @@ export type RunSettings = Values<typeof runSettings> & {
 /** What the user asked of a search for a loader's settings. */
 export type TuneSettings = Values<typeof tuneSettings>;
 
-/** A run's settings as a configuration or a caller writes them. */
-export type RunSettingOptions = Options<typeof runSettings>;
-
 /** When a command or a function was called, and with which arguments: a document says so of the call that made it. */
 export interface Call {
   argv: readonly string[];

@@ -19,6 +19,10 @@ import { type Bounds, repeatable, type SettingTable, setting, type Values } from
  * result carries and the help follow from here. Keys have their units in their names; times are nanoseconds.
  */
 
+/** A switch that is off unless it is given. */
+const onDemand = <const Flag extends string>(flag: Flag, help: string) =>
+  setting(flag, help, kind.trueOrFalse, { default: false });
+
 const MiB = 1024 * 1024;
 const wholeFrom = (name: string, least: number, most: number, allowed: string): Bounds => ({
   name,
@@ -163,7 +167,13 @@ export const measuringSettings = {
 /** What to measure and how. */
 export const runSettings = { ...cellSettings, ...measuringSettings } as const;
 
-/** How `compare` and `check` judge. */
+/** Chosen by `npm run bench:regress`: with it less than 1 % of comparisons of equals raise a false alarm. */
+export const defaultSignificance = 0.003;
+
+/** Fresh processes that a check measures with. */
+export const defaultCheckRuns = 5;
+
+/** How `compare` and `check` judge; what is null is for the configuration to say, before the defaults above. */
 export const judgingSettings = {
   /** Each over those before it. */
   thresholds: repeatable(
@@ -176,9 +186,7 @@ export const judgingSettings = {
   strict: setting("--strict", "exit with 6 where a cell is inconclusive or missing", kind.trueOrFalse, {
     helpOfNo: "let those pass, whatever the configuration says",
   }),
-  allowMismatch: setting("--allow-mismatch", "compare although GPU or link width differ", kind.trueOrFalse, {
-    default: false,
-  }),
+  allowMismatch: onDemand("--allow-mismatch", "compare although GPU or link width differ"),
 } as const;
 
 /** What `check` does with a baseline. */
@@ -199,12 +207,8 @@ export const checkSettings = {
     kind.wait,
     { default: 0 },
   ),
-  update: setting("--update", "write a new baseline, unless a regression stands", kind.trueOrFalse, {
-    default: false,
-  }),
-  accept: setting("--accept", "with --update: write it although a regression stands", kind.trueOrFalse, {
-    default: false,
-  }),
+  update: onDemand("--update", "write a new baseline, unless a regression stands"),
+  accept: onDemand("--accept", "with --update: write it although a regression stands"),
   keep: setting("--keep <folder>", "keep the runs in a new folder", kind.text),
 } as const;
 
@@ -258,9 +262,7 @@ export const tuneSettings = {
   timeoutNs: setting("--timeout <time>", "so long without a batch is a hang (30s)", kind.time, {
     default: 30e9,
   }),
-  exhaustive: setting("--exhaustive", "measure a grid instead of searching", kind.trueOrFalse, {
-    default: false,
-  }),
+  exhaustive: onDemand("--exhaustive", "measure a grid instead of searching"),
   backend,
   device: setting(
     "--device <number>",
@@ -272,15 +274,12 @@ export const tuneSettings = {
   }),
 } as const;
 
-/** What every command takes that prints: nothing of it says what is measured. */
-const outputSettings = {
-  json: setting("--json", "short for --format json", kind.trueOrFalse, { default: false }),
-  quiet: setting("--quiet", "no progress and no notes on stderr", kind.trueOrFalse, { default: false }),
-  color: setting("--no-color", "no colours", kind.trueOrFalse, { default: true }),
-  debug: setting("--debug", "show where an error came from", kind.trueOrFalse, { default: false }),
-} as const;
+/* What commands share that say nothing of what is measured. */
 
-const { json, quiet, color, debug } = outputSettings;
+const json = onDemand("--json", "short for --format json");
+const quiet = onDemand("--quiet", "no progress and no notes on stderr");
+const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
+const debug = onDemand("--debug", "show where an error came from");
 
 /** Null searches for the nearest, false reads none. */
 const config = setting(
@@ -288,6 +287,13 @@ const config = setting(
   "read this configuration instead of the nearest pinbench.config.json",
   kind.text as kind.Kind<string | false, string>,
   { helpOfNo: "read no configuration" },
+);
+
+/** From the start of the process to its end. */
+const deadlineNs = setting(
+  "--deadline <time>",
+  "end by then whatever hangs, with what was measured and exit code 4",
+  kind.time,
 );
 
 const output = (extensions: string) =>
@@ -302,15 +308,9 @@ const format = <const Format extends string>(formats: readonly Format[]) =>
 export const commandSettings = {
   run: {
     ...runSettings,
+    deadlineNs,
     config,
-    dryRun: setting(
-      "--dry-run",
-      "show the plan, its memory and its estimated time, and stop",
-      kind.trueOrFalse,
-      {
-        default: false,
-      },
-    ),
+    dryRun: onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
     format: format(reportFormats),
     json,
     output: output(".json .csv .md .txt"),
@@ -320,7 +320,7 @@ export const commandSettings = {
   },
   /** It takes its settings as JSON. */
   measure: {},
-  baseline: { ...baselineSettings, ...runSettings, config, quiet, color, debug },
+  baseline: { ...baselineSettings, ...runSettings, deadlineNs, config, quiet, color, debug },
   check: {
     ...checkSettings,
     ...measuringSettings,
@@ -328,6 +328,7 @@ export const commandSettings = {
     format: format(comparisonFormats),
     json,
     output: output(".json .md .txt .xml (JUnit)"),
+    deadlineNs,
     config,
     quiet,
     color,
@@ -345,6 +346,7 @@ export const commandSettings = {
   },
   tune: {
     ...tuneSettings,
+    deadlineNs,
     json,
     save: setting("--save <file>", "also write all of it to a JSON file", kind.text),
     quiet,
@@ -369,9 +371,7 @@ export const commandSettings = {
     debug,
   },
   build: {
-    verbose: setting("--verbose", "show what CMake and the compiler say", kind.trueOrFalse, {
-      default: false,
-    }),
+    verbose: onDemand("--verbose", "show what CMake and the compiler say"),
     debug,
   },
   completion: {},

@@ -49,9 +49,7 @@ export function parseSize(text: string): number {
   // In integers: 1.1 * 1000 has a rounding error in floating point, and a size has none.
   const scaled = BigInt(whole + fraction) * unitBytes;
   const divisor = 10n ** BigInt(fraction.length);
-  if (scaled % divisor !== 0n) {
-    throw new PinbenchError("usage", `"${text}" is not a whole number of bytes.`);
-  }
+  if (scaled % divisor !== 0n) throw new PinbenchError("usage", `"${text}" is not a whole number of bytes.`);
   const bytes = scaled / divisor;
   if (bytes === 0n) {
     throw new PinbenchError("usage", `"${text}" is no size to copy: a size is at least 1 byte.`);

@@ -98,12 +98,12 @@ export interface MedianInterval {
 
 /**
  * The distribution-free interval of the median between two order statistics: the tightest symmetric pair of
- * ranks whose exact coverage reaches `confidence`. Null where even the extremes do not: below 6 samples at
- * 95 %. Throws RangeError for non-finite samples or a confidence that is not between 0 and 1.
+ * ranks whose exact coverage reaches 95 %. Null where even the extremes do not: below 6 samples. Throws RangeError for
+ * non-finite samples.
  * Coverage holds for one look at independent samples; whoever looks repeatedly has a stopping interval.
  */
-export function medianInterval(samples: ArrayLike<number>, confidence = 0.95): MedianInterval | null {
-  const ranks = medianRanks(samples.length, confidence);
+export function medianInterval(samples: ArrayLike<number>): MedianInterval | null {
+  const ranks = medianRanks(samples.length);
   if (ranks === null) return null;
   const sorted = sortedCopy(samples);
   return { low: sorted[ranks.lowRank - 1]!, high: sorted[ranks.highRank - 1]!, coverage: ranks.coverage };
@@ -114,9 +114,9 @@ export function medianInterval(samples: ArrayLike<number>, confidence = 0.95): M
  * in the samples' unit: what the result document says of a set of samples. Throws RangeError for empty or non-finite
  * samples.
  */
-export function distribution(samples: ArrayLike<number>, confidence = 0.95) {
+export function distribution(samples: ArrayLike<number>) {
   const sorted = sortedCopy(samples);
-  const interval = medianInterval(sorted, confidence);
+  const interval = medianInterval(sorted);
   return {
     median: quantileOfSorted(sorted, 0.5),
     min: sorted[0]!,

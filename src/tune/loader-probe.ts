@@ -22,7 +22,7 @@ export interface TrialControl {
    * Called with all arrivals until now whenever some have come; true ends the trial. Steady clock, from the moment
    * the loader was started.
    */
-  enough(arrivalsNs: readonly number[]): boolean;
+  enough: (arrivalsNs: readonly number[]) => boolean;
   /** Ends the trial with what there is: its `failure` is null and `aborted` true. */
   signal: AbortSignal;
   /** A trial in which no batch comes for so long hangs: its fault is then "hang". */
@@ -47,9 +47,3 @@ export interface ProbeFacts extends ProbeRecord {
   fileLimit: number | null;
   filesInUse: number | null;
 }
-
-/**
- * The training step beside the loader: of so long, or "auto" for about as much computing as ResNet-50 does for a
- * batch.
- */
-export type TrainingStep = { durationNs: number } | "auto";

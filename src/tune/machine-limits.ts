@@ -35,13 +35,6 @@ export function cpusPerRank({ usableCpus, ranks }: MachineLimits): number {
   return Math.max(1, Math.floor(usableCpus / ranks));
 }
 
-/** What a setting takes of the machine, as far as that is known before it is tried. */
-export interface SettingNeed {
-  sharedMemoryBytes: number;
-  memoryBytes: number;
-  files: number;
-}
-
 /** Pipes and queues of each worker in the training process. */
 const filesPerWorker = 8;
 
@@ -49,10 +42,10 @@ const filesPerWorker = 8;
 const batchesBeyondFlight = 2;
 
 /**
- * What a setting will take; `workerPrivateBytes` is the private memory of a worker in earlier trials, 0 before there
- * was one.
+ * The bytes and file descriptors that a setting will take, as far as that is known before it is tried;
+ * `workerPrivateBytes` is the private memory of a worker in earlier trials, 0 before there was one.
  */
-export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerPrivateBytes: number): SettingNeed {
+export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerPrivateBytes: number) {
   const { numWorkers, pinMemory } = setting;
   const batches = batchesInFlight(setting) + batchesBeyondFlight;
   const sharedMemoryBytes = numWorkers === 0 ? 0 : batches * facts.batch.bytes;

@@ -1,15 +1,22 @@
 import type { LoaderSetting } from "../results/tuning.js";
 import { type Curve, interpolated, upperBound } from "./rate-bounds.js";
-import { cheapestWithin, fastest, type Measured, type Score } from "./score.js";
+import { cheapestWithin, fastest, type Measured } from "./score.js";
+
+/** Settings with workers that differ in their workers alone: all pinned, or none. */
+export interface Branch {
+  pinMemory: boolean;
+  /** With DataLoader's own prefetch_factor. */
+  curve: Curve;
+  /** Counts of workers that may be tried and are no points of the curve: at least 1, ascending. */
+  open: readonly number[];
+}
 
 /** What the search knows when it decides what to try next. */
 export interface Knowledge {
-  /** With DataLoader's own prefetch_factor; index by pinMemory. */
-  curves: { unpinned: Curve; pinned: Curve };
+  unpinned: Branch;
+  pinned: Branch;
   /** All of those measured, the settings without workers too. */
   measured: readonly Measured[];
-  /** Counts of workers that may be tried: at least 1, ascending. Null where pinning is of no use. */
-  workers: { unpinned: readonly number[]; pinned: readonly number[] | null };
   /** What making a batch takes one worker, from the trial without workers; null where that is not known. */
   makeNsPerBatch: number | null;
   /** The rate that nothing can exceed: that of the training step alone; infinite without one. */
@@ -46,13 +53,13 @@ export function nextSetting(knowledge: Knowledge): Candidate | null {
 const firstWorkers = 16;
 
 /** As many as may be; where a training step is the ceiling, those that make batches as fast as it takes them. */
-function firstOf({ workers, ceiling, makeNsPerBatch }: Knowledge): Candidate | null {
-  const most = workers.unpinned.at(-1);
+function firstOf({ unpinned, ceiling, makeNsPerBatch }: Knowledge): Candidate | null {
+  const most = unpinned.open.at(-1);
   if (most === undefined) return null;
   const usual = most > 1.5 * firstWorkers ? firstWorkers : most;
   const needed =
     makeNsPerBatch === null ? usual : Math.ceil((kneeAllowance * ceiling * makeNsPerBatch) / 1e9);
-  return { workers: nearest(workers.unpinned, Math.min(usual, needed)), pinMemory: false };
+  return { workers: nearest(unpinned.open, Math.min(usual, needed)), pinMemory: false };
 }
 
 /** Counts that differ by less, relatively, are not worth a trial: for more speed, and for fewer workers. */
@@ -62,56 +69,49 @@ const resolution = { faster: 0.25, cheaper: 0.15 };
  * The setting with the most to hope for, if that is more than `rate`; its gap is halved, as its bound is but a bound.
  */
 function mightBeFaster(knowledge: Knowledge, rate: number): Candidate | null {
-  let hope: (Candidate & { bound: number }) | null = null;
-  for (const pinMemory of branches(knowledge)) {
-    const curve = curveOf(knowledge, pinMemory);
-    for (const workers of openCounts(knowledge, pinMemory)) {
-      if (neighbours(curve, workers).length > 0) continue;
-      const bound = boundOf(knowledge, pinMemory, workers);
-      if (bound > rate && (hope === null || bound > hope.bound)) hope = { workers, pinMemory, bound };
+  let hope: { branch: Branch; workers: number; bound: number } | null = null;
+  for (const branch of [knowledge.unpinned, knowledge.pinned]) {
+    for (const workers of branch.open) {
+      if (neighbours(branch.curve, workers).length > 0) continue;
+      const bound = boundOf(knowledge, branch, workers);
+      if (bound > rate && (hope === null || bound > hope.bound)) hope = { branch, workers, bound };
     }
   }
   if (hope === null) return null;
-  const { pinMemory } = hope;
-  const other = curveOf(knowledge, !pinMemory);
+  const { pinMemory, curve, open } = hope.branch;
   // One point beside one of the other kind says at once how the two kinds compare.
-  if (curveOf(knowledge, pinMemory).length === 0 && other.length > 0) {
-    const at = fastestPoint(other).workers;
-    const counts = openCounts(knowledge, pinMemory);
-    return { pinMemory, workers: nearest(counts, at) };
-  }
-  return { pinMemory, workers: splitGap(knowledge, pinMemory, hope.workers) };
+  const twin = fastest(otherCurve(knowledge, hope.branch));
+  const workers =
+    curve.length === 0 && twin !== null
+      ? nearest(open, twin.workers)
+      : splitGap(knowledge, hope.branch, hope.workers);
+  return { pinMemory, workers };
 }
 
 /** Within the gap of unmeasured counts around `workers`: the expected knee, or the middle on a scale of ratios. */
-function splitGap(knowledge: Knowledge, pinMemory: boolean, workers: number): number {
-  const curve = curveOf(knowledge, pinMemory);
-  const counts = openCounts(knowledge, pinMemory);
+function splitGap({ makeNsPerBatch }: Knowledge, { curve, open }: Branch, workers: number): number {
   const below = Math.max(0, ...curve.map((point) => point.workers).filter((count) => count < workers));
   const above = Math.min(...curve.map((point) => point.workers).filter((count) => count > workers));
-  if (!Number.isFinite(above)) return counts.at(-1)!;
-  const inGap = counts.filter((count) => count > below && count < above);
-  const knee = expectedKnee(knowledge, curve);
-  if (below === 0 && knee !== null) return nearest(inGap, knee);
+  if (!Number.isFinite(above)) return open.at(-1)!;
+  const inGap = open.filter((count) => count > below && count < above);
+  if (below === 0 && makeNsPerBatch !== null) {
+    // The workers that together make batches as fast as the curve's fastest point takes them.
+    const { batchesPerSecond } = fastest(curve)!.score;
+    return nearest(inGap, (kneeAllowance * batchesPerSecond * makeNsPerBatch) / 1e9);
+  }
   return nearest(inGap, Math.sqrt(Math.max(1, below) * above));
 }
 
 /** Beyond what the workers make without any loss, as much again for handing over and for uneven turns. */
 const kneeAllowance = 1.2;
 
-/** The workers that together make batches as fast as the curve's fastest point takes them. */
-function expectedKnee({ makeNsPerBatch }: Knowledge, curve: Curve): number | null {
-  if (makeNsPerBatch === null || curve.length === 0) return null;
-  return (kneeAllowance * fastestPoint(curve).score.batchesPerSecond * makeNsPerBatch) / 1e9;
-}
-
 /** Something that costs less than `chosen` and may still reach `rate`. */
 function mightBeCheaper(knowledge: Knowledge, rate: number, chosen: LoaderSetting): Candidate | null {
-  for (const pinMemory of branches(knowledge)) {
-    const curve = curveOf(knowledge, pinMemory);
+  for (const branch of [knowledge.unpinned, knowledge.pinned]) {
+    const { pinMemory, curve } = branch;
     const most = chosen.pinMemory && !pinMemory ? chosen.numWorkers : chosen.numWorkers - 1;
-    const open = openCounts(knowledge, pinMemory).filter(
-      (workers) => workers <= most && boundOf(knowledge, pinMemory, workers) >= rate,
+    const open = branch.open.filter(
+      (workers) => workers <= most && boundOf(knowledge, branch, workers) >= rate,
     );
     if (open.length === 0 || most + 1 - open[0]! <= resolution.cheaper * most) continue;
     // A curve lies above the straight line between two of its points: where that reaches the rate, the curve does.
@@ -121,26 +121,15 @@ function mightBeCheaper(knowledge: Knowledge, rate: number, chosen: LoaderSettin
   return null;
 }
 
-function branches({ workers }: Knowledge): boolean[] {
-  return workers.pinned === null ? [false] : [false, true];
-}
-
-function curveOf({ curves }: Knowledge, pinMemory: boolean): Curve {
-  return pinMemory ? curves.pinned : curves.unpinned;
-}
-
-/** Counts that were not measured yet. */
-function openCounts({ workers, curves }: Knowledge, pinMemory: boolean): number[] {
-  const [all, curve] = pinMemory
-    ? [workers.pinned ?? [], curves.pinned]
-    : [workers.unpinned, curves.unpinned];
-  return all.filter((count) => !curve.some((point) => point.workers === count));
+function otherCurve({ unpinned, pinned }: Knowledge, { pinMemory }: Branch): Curve {
+  return (pinMemory ? unpinned : pinned).curve;
 }
 
 /** The kind's own curve bounds a count, and so does the other kind's by what pinning does at the nearest counts. */
-function boundOf(knowledge: Knowledge, pinMemory: boolean, workers: number): number {
-  const own = curveOf(knowledge, pinMemory);
-  const other = curveOf(knowledge, !pinMemory);
+function boundOf(knowledge: Knowledge, branch: Branch, workers: number): number {
+  const { makeNsPerBatch } = knowledge;
+  const own = branch.curve;
+  const other = otherCurve(knowledge, branch);
   const shared = own.flatMap((point) => {
     const twin = other.find(({ workers: count }) => count === point.workers);
     return twin === undefined
@@ -150,12 +139,12 @@ function boundOf(knowledge: Knowledge, pinMemory: boolean, workers: number): num
   const below = shared.filter((pair) => pair.workers < workers).at(-1);
   const above = shared.find((pair) => pair.workers > workers);
   const ratio = Math.max(below?.ratio ?? 0, above?.ratio ?? 0);
-  const byOther = ratio === 0 ? Number.POSITIVE_INFINITY : ratio * hopeOf(other, workers, knowledge);
-  return Math.min(upperBound(own, workers, knowledge.makeNsPerBatch), byOther);
+  const byOther = ratio === 0 ? Number.POSITIVE_INFINITY : ratio * hopeOf(other, workers, makeNsPerBatch);
+  return Math.min(upperBound(own, workers, makeNsPerBatch), byOther);
 }
 
 /** What a count may bring beside what its neighbours brought: nothing more, where there are any. */
-function hopeOf(curve: Curve, workers: number, { makeNsPerBatch }: Knowledge): number {
+function hopeOf(curve: Curve, workers: number, makeNsPerBatch: number | null): number {
   const near = neighbours(curve, workers);
   if (near.length === 0) return upperBound(curve, workers, makeNsPerBatch);
   return Math.max(...near.map(({ score }) => score.batchesPerSecond));
@@ -164,12 +153,6 @@ function hopeOf(curve: Curve, workers: number, { makeNsPerBatch }: Knowledge): n
 /** Points so near that the count itself need not be tried. */
 function neighbours(curve: Curve, workers: number): Curve {
   return curve.filter((point) => Math.abs(point.workers - workers) <= resolution.faster * workers);
-}
-
-function fastestPoint(curve: Curve): { workers: number; score: Score } {
-  return curve.reduce((best, point) =>
-    point.score.batchesPerSecond > best.score.batchesPerSecond ? point : best,
-  );
 }
 
 function nearest(counts: readonly number[], wanted: number): number {

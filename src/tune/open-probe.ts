@@ -6,7 +6,7 @@ import { emulatedNotice } from "../results/device-facts.js";
 import type { TuneSettings } from "../settings/settings.js";
 import { tuneSettings } from "../settings/table.js";
 import type { Probe } from "./loader-probe.js";
-import { type DataFolder, defaultSampleBytes, listDataFolder } from "./model/data-folder.js";
+import { defaultSampleBytes, listDataFolder } from "./model/data-folder.js";
 import { openModelProbe } from "./model/model-probe.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
 
@@ -15,25 +15,20 @@ export async function openProbe(settings: TuneSettings, signal: AbortSignal): Pr
   const { torch } = settings;
   if (torch === null) return openModel(settings, signal);
   refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "data", "device"]);
-  return openTorchProbe({
-    python: settings.python,
-    target: torch,
-    batchSize: settings.batchSize,
-    collate: settings.collate,
-    kwargs: settings.kwargs ?? {},
-    step: stepOf(settings),
-    shuffle: settings.shuffle,
-    seed: settings.seed,
-    timeoutNs: settings.timeoutNs,
-    signal,
-  });
+  return openTorchProbe({ ...settings, torch, signal });
 }
 
 async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
   refuse(settings, "without --torch", ["collate", "kwargs"]);
   const data = settings.data === null ? null : await listDataFolder(settings.data);
-  const sampleBytes = settings.sampleBytes ?? fileBytes(data);
-  if (settings.batchSize === null) {
+  const sampleBytes = settings.sampleBytes ?? (data && defaultSampleBytes(data));
+  if (sampleBytes === null) {
+    throw new PinbenchError("usage", "There are no data to tune for.", {
+      hint: "Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE.",
+    });
+  }
+  const { batchSize } = settings;
+  if (batchSize === null) {
     throw new PinbenchError("usage", "How many samples make a batch is not known.", {
       hint: "Give --batch-size.",
     });
@@ -46,30 +41,18 @@ async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<P
     });
   }
   const probe = await openModelProbe({
+    ...settings,
     driver: backend.driver,
     device,
     placement: choosePlacement(device.pciBusId, "local"),
-    batchSamples: settings.batchSize,
+    batchSize,
     sampleBytes,
     sampleCostNs: settings.sampleCostNs ?? 0,
     data,
-    step: stepOf(settings),
-    seed: settings.seed,
     signal,
   });
   if (backend.facts.emulated) probe.facts.notes.unshift(`${emulatedNotice}.`);
   return probe;
-}
-
-function fileBytes(data: DataFolder | null): number {
-  if (data !== null) return defaultSampleBytes(data);
-  throw new PinbenchError("usage", "There are no data to tune for.", {
-    hint: "Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE.",
-  });
-}
-
-function stepOf({ stepTime }: TuneSettings): { durationNs: number } | "auto" | null {
-  return typeof stepTime === "number" ? { durationNs: stepTime } : stepTime;
 }
 
 /** Settings that only another source of data heeds are mistakes. */

@@ -1,18 +1,17 @@
 import type { Recommendation, TuningScore } from "../results/tuning.js";
-import type { ProbeFacts } from "./loader-probe.js";
-import { cheapestWithin, type Score } from "./score.js";
+import { cheapestWithin, type Measured, type Score } from "./score.js";
 import type { Trials, TriedSetting } from "./trials.js";
 
 /** The cheapest of the fastest settings, and what its figures say about the machine; null where none was measured. */
-export function recommend(trials: Trials, tolerance: number): Recommendation | null {
-  const chosen = cheapestWithin(trials.measured, tolerance);
+export function recommend(trials: Trials): Recommendation | null {
+  const chosen = cheapestWithin(trials.measured, trials.options.stopping.tolerance);
   if (chosen === null) return null;
   const { facts } = trials.probe;
   const { setting, score } = chosen;
   return {
     setting,
     score: toDocument(score),
-    limit: limitOf(trials, chosen.setting.numWorkers, score, facts),
+    limit: limitOf(trials, chosen),
     loaderGBps: loaderGBps(score, facts.batch.bytes),
     dataShareOfStep: facts.stepNs === null ? null : dataShare(facts.stepNs, score),
     pinning: pinningAt(trials.tried, setting.numWorkers),
@@ -34,20 +33,20 @@ const busyShare = 0.7;
 /** Making batches is the limit where it takes this share of the time that the data take, or more. */
 const mostOfTheTime = 0.5;
 
-function limitOf(trials: Trials, workers: number, score: Score, facts: ProbeFacts): Recommendation["limit"] {
-  const { stepNs, link, batch, device } = facts;
+function limitOf(trials: Trials, { setting, score }: Measured): Recommendation["limit"] {
+  const { stepNs, link, batch, device } = trials.probe.facts;
   if (stepNs !== null && 1 - dataShare(stepNs, score) >= hiddenShare) return "step";
   const bytesPerSecond = score.batchesPerSecond * batch.bytes;
   if (link !== null && bytesPerSecond >= fullLinkShare * link.pinnedBytesPerSecond) return "link";
   const makeNs = trials.makeNsPerBatch;
   if (makeNs === null) return "unknown";
   const batchNs = 1e9 / score.batchesPerSecond;
-  if (workers === 0) {
+  if (setting.numWorkers === 0) {
     // Without a device there is nothing but making.
     const isMaking = device === null || makeNs >= mostOfTheTime * (batchNs - (stepNs ?? 0));
     return isMaking ? "process" : "hand-over";
   }
-  return makeNs >= busyShare * workers * batchNs ? "workers" : "hand-over";
+  return makeNs >= busyShare * setting.numWorkers * batchNs ? "workers" : "hand-over";
 }
 
 /** Of the time from one batch to the next, what the step alone would not take. */

@@ -1,18 +1,9 @@
 import { batchesInFlight } from "../results/loader-setting.js";
-import type { LoaderSetting } from "../results/tuning.js";
+import type { LoaderSetting, TuningScore } from "../results/tuning.js";
 import { droppedBatches, type SteadyState, steadyState } from "./steady-state.js";
 
-/**
- * What settings are compared by: batches a second with the 95 % interval, whose `high` is infinite where it is not
- * known.
- */
-export interface Score {
-  batchesPerSecond: number;
-  low: number;
-  high: number;
-  /** False where a trial had to end before the batches were dropped that were made ahead: a rough figure. */
-  isSettled: boolean;
-}
+/** What settings are compared by: as the document has it, but with 0 and infinity for ends that are not known. */
+export type Score = { [Key in keyof TuningScore]: NonNullable<TuningScore[Key]> };
 
 /**
  * The score of a setting: its steady state, or with `epochBatches` the rate over an epoch of so many batches from the
@@ -29,14 +20,15 @@ export function scoreOf(
   const settled = steadyState(arrivalsNs, droppedBatches(setting));
   const isSettled = settled !== null && Number.isFinite(settled.high);
   const steady = isSettled || !ended ? settled : roughState(arrivalsNs);
-  if (epochBatches === null) return steady && { ...pick(steady), isSettled };
-  if (arrivalsNs.length >= epochBatches)
+  if (epochBatches !== null && arrivalsNs.length >= epochBatches) {
     return wholeEpoch(arrivalsNs[epochBatches - 1]!, epochBatches, steady);
+  }
   if (steady === null) return null;
+  const { batchesPerSecond, low, high } = steady;
+  if (epochBatches === null) return { batchesPerSecond, low, high, isSettled };
   const left = epochBatches - arrivalsNs.length;
   const elapsedS = arrivalsNs.at(-1)! / 1e9;
-  const over = (batchesPerSecond: number) => epochBatches / (elapsedS + left / batchesPerSecond);
-  const { batchesPerSecond, low, high } = steady;
+  const over = (rate: number) => epochBatches / (elapsedS + left / rate);
   return { batchesPerSecond: over(batchesPerSecond), low: over(low), high: over(high), isSettled };
 }
 
@@ -50,10 +42,6 @@ function roughState(arrivalsNs: readonly number[]): SteadyState | null {
   const sinceStart = (arrivalsNs.length / arrivalsNs.at(-1)!) * 1e9;
   if (half.batchesPerSecond <= sinceStart) return half;
   return { ...half, batchesPerSecond: sinceStart, low: Math.min(half.low, sinceStart) };
-}
-
-function pick({ batchesPerSecond, low, high }: SteadyState) {
-  return { batchesPerSecond, low, high };
 }
 
 /** Half the interval of an epoch that ends before there is a steady state: one epoch does not tell its own spread. */
@@ -77,7 +65,7 @@ export interface Measured {
 }
 
 /** The one with the highest rate; null where nothing was measured. */
-export function fastest<M extends Measured>(measured: readonly M[]): M | null {
+export function fastest<M extends { score: Score }>(measured: readonly M[]): M | null {
   return measured.reduce<M | null>(
     (best, one) => (best === null || one.score.batchesPerSecond > best.score.batchesPerSecond ? one : best),
     null,
@@ -94,13 +82,11 @@ export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
  * The cheapest setting that reaches the fastest one's rate within `tolerance`: by its rate, not by its interval, as one
  * that is wide for want of batches recommends nothing.
  */
-export function cheapestWithin<M extends Measured>(measured: readonly M[], tolerance: number): M | null {
+export function cheapestWithin(measured: readonly Measured[], tolerance: number): Measured | null {
   const best = fastest(measured);
   if (best === null) return null;
   const needed = (1 - tolerance) * best.score.batchesPerSecond;
-  const good = measured.filter(({ score }) => score.batchesPerSecond >= needed);
-  return good.reduce(
-    (cheapest, one) => (compareCost(one.setting, cheapest.setting) < 0 ? one : cheapest),
-    best,
-  );
+  return measured
+    .filter(({ score }) => score.batchesPerSecond >= needed)
+    .reduce((cheapest, one) => (compareCost(one.setting, cheapest.setting) < 0 ? one : cheapest), best);
 }

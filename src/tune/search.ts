@@ -1,64 +1,58 @@
-import { defaultPrefetchFactor, torchDefault, usualSetting } from "../results/loader-setting.js";
+import { defaultPrefetchFactor, usualSetting } from "../results/loader-setting.js";
 import type { LoaderSetting } from "../results/tuning.js";
-import { nextSetting } from "./next-setting.js";
+import { type Branch, type Candidate, nextSetting } from "./next-setting.js";
+import type { Curve } from "./rate-bounds.js";
 import { cheapestWithin, fastest, type Measured } from "./score.js";
 import type { Trials, TriedSetting } from "./trials.js";
-
-/** When a search has found enough, or has to end. */
-export interface SearchOptions {
-  /** Relative difference in rate that is not worth a worker. */
-  tolerance: number;
-  /** True when no time is left for another trial. */
-  isTimeUp(): boolean;
-  /** True when so much time was spent that a longer prefetch and a second look are not worth more of it. */
-  isEnough(): boolean;
-}
 
 /**
  * Finds the cheapest of the fastest settings without trying all: no workers, many workers, the same pinned, then what
  * nextSetting() asks for; a longer prefetch where the loop waits for workers that could do more; and at the end the
- * chosen setting and the fastest once more. Its trials are in `trials`.
+ * chosen setting and the fastest once more. Its trials are in `trials`. `isEnough` is true when so much time was spent
+ * that a longer prefetch and a second look are not worth more of it.
  */
-export async function search(trials: Trials, options: SearchOptions): Promise<void> {
-  const isOver = () => options.isTimeUp() || trials.options.signal.aborted || trials.failedEverywhere;
+export async function search(trials: Trials, isEnough: () => boolean): Promise<void> {
   const { facts } = trials.probe;
-  const firsts = [facts.startingPoint ?? torchDefault, usualSetting(0, false)];
+  const firsts = [trials.startingPoint, usualSetting(0, false)];
   if (facts.pinningOff === null) firsts.push(usualSetting(0, true));
   for (const setting of firsts) {
-    if (!isOver() && trials.find(setting) === null) await trials.run(setting);
+    if (!trials.isOver && trials.find(setting) === null) await trials.run(setting);
   }
   if (facts.workersOff === null) {
-    await tryWorkers(trials, options, isOver);
-    if (!isOver() && !options.isEnough()) await tryPrefetch(trials, options);
+    await tryWorkers(trials);
+    if (!trials.isOver && !isEnough()) await tryPrefetch(trials);
   }
-  if (!isOver()) await confirm(trials, options, isOver);
+  if (!trials.isOver) await confirm(trials, isEnough);
 }
 
-async function tryWorkers(trials: Trials, options: SearchOptions, isOver: () => boolean): Promise<void> {
+async function tryWorkers(trials: Trials): Promise<void> {
   const counts = workerCounts(trials);
-  const { stepNs } = trials.probe.facts;
+  const { stepNs, pinningOff } = trials.probe.facts;
   const failed = { unpinned: new Set<number>(), pinned: new Set<number>() };
-  while (!isOver()) {
-    const open = (pinMemory: boolean) =>
-      counts.filter(
-        (workers) =>
-          !(pinMemory ? failed.pinned : failed.unpinned).has(workers) &&
-          trials.misfit(settingThatFits(trials, workers, pinMemory)) === null,
-      );
+  const failedOf = (pinMemory: boolean) => (pinMemory ? failed.pinned : failed.unpinned);
+  const branchOf = (pinMemory: boolean): Branch => {
+    const curve = curveOf(trials, counts, pinMemory);
+    const open = counts.filter(
+      (workers) =>
+        !failedOf(pinMemory).has(workers) &&
+        !curve.some((point) => point.workers === workers) &&
+        trials.misfit(settingThatFits(trials, workers, pinMemory)) === null,
+    );
+    return { pinMemory, curve, open: pinMemory && pinningOff !== null ? [] : open };
+  };
+  while (!trials.isOver) {
     const next = nextSetting({
-      curves: { unpinned: curve(trials, counts, false), pinned: curve(trials, counts, true) },
+      unpinned: branchOf(false),
+      pinned: branchOf(true),
       measured: trials.measured,
-      workers: { unpinned: open(false), pinned: trials.probe.facts.pinningOff === null ? open(true) : null },
       makeNsPerBatch: trials.makeNsPerBatch,
       ceiling: stepNs === null ? Number.POSITIVE_INFINITY : 1e9 / stepNs,
-      tolerance: options.tolerance,
+      tolerance: trials.options.stopping.tolerance,
     });
     if (next === null) return;
     const tried = await trials.run(settingThatFits(trials, next.workers, next.pinMemory));
-    if (tried?.score === null || tried === null) {
-      for (const workers of noBetter(trials, counts, next)) {
-        (next.pinMemory ? failed.pinned : failed.unpinned).add(workers);
-      }
+    if (!tried?.score) {
+      for (const workers of noBetter(trials, counts, next)) failedOf(next.pinMemory).add(workers);
     }
   }
 }
@@ -67,18 +61,14 @@ async function tryWorkers(trials: Trials, options: SearchOptions, isOver: () => 
  * The count that failed and those from half-way between it and the most that did not: what runs out with so many workers
  * does so with nearly as many, and one failure after the other would use up the budget.
  */
-function noBetter(
-  trials: Trials,
-  counts: readonly number[],
-  { workers, pinMemory }: { workers: number; pinMemory: boolean },
-): number[] {
-  const good = curve(trials, counts, pinMemory).filter((point) => point.workers < workers);
+function noBetter(trials: Trials, counts: readonly number[], { workers, pinMemory }: Candidate): number[] {
+  const good = curveOf(trials, counts, pinMemory).filter((point) => point.workers < workers);
   const most = good.at(-1)?.workers ?? 0;
   return counts.filter((count) => count === workers || (count > (most + workers) / 2 && count > most));
 }
 
 /** Every count of workers that may be tried, ascending from 1. */
-export function workerCounts({ options }: Trials): number[] {
+function workerCounts({ options }: Trials): number[] {
   return Array.from({ length: options.maxWorkers }, (_, index) => index + 1);
 }
 
@@ -89,7 +79,7 @@ export function settingThatFits(trials: Trials, workers: number, pinMemory: bool
   return trials.misfit(usual) !== null && trials.misfit(shorter) === null ? shorter : usual;
 }
 
-function curve(trials: Trials, counts: readonly number[], pinMemory: boolean) {
+function curveOf(trials: Trials, counts: readonly number[], pinMemory: boolean): Curve {
   return counts.flatMap((workers) => {
     const tried = trials.find(settingThatFits(trials, workers, pinMemory));
     return tried?.score ? [{ workers, score: tried.score, waitingShare: waitingShare(tried) }] : [];
@@ -103,9 +93,9 @@ function waitingShare({ trials, score }: TriedSetting): number | null {
 }
 
 /** A longer queue evens out samples of uneven cost: worth a trial where the loop waits although workers are idle. */
-async function tryPrefetch(trials: Trials, { tolerance }: SearchOptions): Promise<void> {
-  const chosen = cheapestWithin(trials.measured, tolerance);
-  if (chosen === null || chosen.setting.prefetchFactor !== defaultPrefetchFactor) return;
+async function tryPrefetch(trials: Trials): Promise<void> {
+  const chosen = cheapestWithin(trials.measured, trials.options.stopping.tolerance);
+  if (chosen?.setting.prefetchFactor !== defaultPrefetchFactor) return;
   if (!waitsForIdleWorkers(trials, chosen)) return;
   const { numWorkers, pinMemory } = chosen.setting;
   await trials.run(usualSetting(numWorkers, pinMemory, 2 * defaultPrefetchFactor));
@@ -133,10 +123,10 @@ const mostTurns = 3;
  * The fastest of many measurements is fast by luck in part, and others have missed by bad luck: those in doubt are
  * measured anew, in turns, so that what the machine does meanwhile meets all of them alike.
  */
-async function confirm(trials: Trials, options: SearchOptions, isOver: () => boolean): Promise<void> {
+async function confirm(trials: Trials, isEnough: () => boolean): Promise<void> {
   for (let turn = 0; turn < mostTurns; ++turn) {
-    for (const setting of inDoubt(trials.measured, options.tolerance)) {
-      if (isOver() || options.isEnough()) return;
+    for (const setting of inDoubt(trials.measured, trials.options.stopping.tolerance)) {
+      if (trials.isOver || isEnough()) return;
       await trials.run(setting);
     }
   }
@@ -171,19 +161,15 @@ const gridCounts = 14;
 const neverRuledOut = 1;
 
 /** Tries the grid of settings that a search spares: `pinbench tune --exhaustive`, to check the search with. */
-export async function measureGrid(
-  trials: Trials,
-  { isTimeUp }: Pick<SearchOptions, "isTimeUp">,
-): Promise<void> {
-  const { facts } = trials.probe;
-  const counts = facts.workersOff === null ? spread(workerCounts(trials).length) : [0];
+export async function measureGrid(trials: Trials): Promise<void> {
+  const { workersOff, pinningOff } = trials.probe.facts;
+  const counts = workersOff === null ? spread(trials.options.maxWorkers) : [0];
+  const kinds = pinningOff === null ? [false, true] : [false];
   const settings = counts.flatMap((workers) =>
-    facts.pinningOff === null
-      ? [settingThatFits(trials, workers, false), settingThatFits(trials, workers, true)]
-      : [settingThatFits(trials, workers, false)],
+    kinds.map((pinMemory) => settingThatFits(trials, workers, pinMemory)),
   );
-  for (const setting of [facts.startingPoint ?? torchDefault, usualSetting(0, false), ...settings]) {
-    if (isTimeUp() || trials.options.signal.aborted || trials.failedEverywhere) return;
+  for (const setting of [trials.startingPoint, usualSetting(0, false), ...settings]) {
+    if (trials.isOver) return;
     if (trials.find(setting) === null) await trials.run(setting, { tolerance: neverRuledOut });
   }
 }

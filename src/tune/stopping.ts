@@ -2,28 +2,24 @@ import type { LoaderSetting } from "../results/tuning.js";
 import { type Score, scoreOf } from "./score.js";
 import { droppedBatches, steadyState } from "./steady-state.js";
 
-/** When a trial has run for long enough. Times count from the moment the loader was started. */
-export interface StoppingRule {
-  /** Relative half width of the interval that is aimed at. */
-  precision: number;
-  /** The least and the most time that is timed, after the batches that are dropped. */
-  leastTimedNs: number;
-  mostTimedNs: number;
-  /** The most time that a trial takes in all, however slow the loader. */
-  mostNs: number;
-  /** A trial ends early where its whole interval lies below the best one's by more than this share. */
-  tolerance: number;
-  /** Ends with the epoch of so many batches; null where the steady state is wanted. */
-  epochBatches: number | null;
-}
-
 /** The rule of a search, but for what depends on the request. */
 export const usualStopping = {
+  /** Relative half width of the interval that is aimed at. */
   precision: 0.03,
+  /** The least and the most time that is timed, after the batches that are dropped. */
   leastTimedNs: 0.3e9,
   mostTimedNs: 1.2e9,
+  /** A trial ends early where its whole interval lies below the best one's by more than this share. */
   tolerance: 0.02,
-} as const;
+};
+
+/** When a trial has run for long enough. */
+export type StoppingRule = typeof usualStopping & {
+  /** The most time that a trial takes in all from the loader's start, however slow that is. */
+  mostNs: number;
+  /** Ends with the epoch of so many batches; null where the steady state is wanted. */
+  epochBatches: number | null;
+};
 
 /** A shorter look is not trusted to rule a setting out. */
 const leastRuledOutNs = 0.15e9;

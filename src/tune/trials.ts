@@ -1,15 +1,16 @@
-import { settingKey, usualSetting } from "../results/loader-setting.js";
-import type { LoaderSetting, Tuning } from "../results/tuning.js";
-import type { Probe, Trial } from "./loader-probe.js";
+import { settingKey, torchDefault, usualSetting } from "../results/loader-setting.js";
+import type { LoaderSetting, TrialRecord, Tuning } from "../results/tuning.js";
+import type { Probe } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
 import { fastest, type Measured, type Score, scoreOf } from "./score.js";
+import { droppedBatches } from "./steady-state.js";
 import { enoughFor, type StoppingRule } from "./stopping.js";
 
-/** A setting that was tried, with all of its trials. */
-export interface TriedSetting {
-  setting: LoaderSetting;
-  trials: Trial[];
-  /** Of all its trials together; null where none had enough batches, or one of them failed. */
+/**
+ * A setting that was tried: as the document has it, but for the score of all its trials together. Null where none had
+ * enough batches, or one of them failed.
+ */
+export interface TriedSetting extends Omit<Tuning["tried"][number], "score"> {
   score: Score | null;
 }
 
@@ -21,6 +22,7 @@ export interface TrialsOptions {
   /** Of trials; the search narrows what it must know better. */
   stopping: StoppingRule;
   timeoutNs: number;
+  /** Aborted where the search is, and where its time is up. */
   signal: AbortSignal;
   /** Before each trial: what is tried, and the best until now. */
   onTrial(setting: LoaderSetting, best: Measured | null): void;
@@ -55,6 +57,16 @@ export class Trials {
     return this.tried.some(({ trials }) => trials.some(({ failure }) => failure?.everywhere));
   }
 
+  /** No further trial is to be run: there is no time left for one, it was aborted, or it could not succeed. */
+  get isOver(): boolean {
+    return this.options.signal.aborted || this.failedEverywhere;
+  }
+
+  /** What to compare with: the user's own DataLoader, or one that is given no settings. */
+  get startingPoint(): LoaderSetting {
+    return this.probe.facts.startingPoint ?? torchDefault;
+  }
+
   /** What making a batch takes: the wait for it where the training process makes it itself; null where not tried. */
   get makeNsPerBatch(): number | null {
     return this.find(usualSetting(0, false))?.trials[0]?.waitNsPerBatch ?? null;
@@ -79,26 +91,22 @@ export class Trials {
     const best = fastest(this.measured);
     options.onTrial(setting, best);
     const rule = { ...options.stopping, ...stopping };
-    const trial = await probe.measure(setting, {
+    const { setting: _, ...trial } = await probe.measure(setting, {
       enough: enoughFor(setting, rule, best?.score ?? null),
       signal: options.signal,
       timeoutNs: options.timeoutNs,
     });
-    return this.#keep(trial, rule.epochBatches);
-  }
-
-  #keep(trial: Trial, epochBatches: number | null): TriedSetting {
-    const key = settingKey(trial.setting);
-    const before = this.#tried.get(key);
-    const score = scoreOf(trial.arrivalsNs, trial.setting, epochBatches, true);
-    const trials = [...(before?.trials ?? []), trial];
+    const before = this.find(setting);
+    const score = scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
+    const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
+    const trials = [...(before?.trials ?? []), { ...trial, droppedBatches: dropped }];
     const tried: TriedSetting = {
-      setting: trial.setting,
-      trials,
+      setting,
       score: trials.some(isBroken) ? null : pooled(before?.score ?? null, score, trials.length - 1),
+      trials,
     };
-    this.#tried.set(key, tried);
-    const { numWorkers } = trial.setting;
+    this.#tried.set(settingKey(setting), tried);
+    const { numWorkers } = setting;
     if (numWorkers > 0 && trial.workerPrivateBytes !== null) {
       this.#workerPrivateBytes = Math.max(this.#workerPrivateBytes, trial.workerPrivateBytes / numWorkers);
     }
@@ -107,7 +115,7 @@ export class Trials {
 }
 
 /** Whether a setting cannot be recommended, however fast it was until it failed. Data that end are no fault of it. */
-function isBroken({ failure }: Trial): boolean {
+function isBroken({ failure }: TrialRecord): boolean {
   return failure !== null && failure.fault !== "data-ended";
 }
 
@@ -130,6 +138,6 @@ function pooled(a: Score | null, b: Score | null, trials: number): Score | null 
     batchesPerSecond,
     low: batchesPerSecond - half(a.batchesPerSecond - a.low, b.batchesPerSecond - b.low),
     high: batchesPerSecond + half(a.high - a.batchesPerSecond, b.high - b.batchesPerSecond),
-    isSettled: a.isSettled && b.isSettled,
+    isSettled: a.isSettled,
   };
 }

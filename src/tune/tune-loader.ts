@@ -1,7 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
-import { torchDefault } from "../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
 import type { Call, TuneSettings } from "../settings/settings.js";
 import type { Probe } from "./loader-probe.js";
@@ -9,9 +8,8 @@ import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
 import { recommend, toDocument } from "./recommend.js";
 import type { Measured } from "./score.js";
 import { measureGrid, search } from "./search.js";
-import { droppedBatches } from "./steady-state.js";
 import { usualStopping } from "./stopping.js";
-import { Trials, type TriedSetting } from "./trials.js";
+import { Trials } from "./trials.js";
 
 /** What a search is to do, on what machine, and for which call. */
 export interface TuneRequest
@@ -54,12 +52,8 @@ export async function tuneLoader(
     signal: AbortSignal.any([signal, deadline]),
     onTrial,
   });
-  const isTimeUp = () => deadline.aborted;
   const isEnough = () => (performance.now() - searchStartedMs) * 1e6 > confirmShare * budgetNs;
-  const { tolerance } = usualStopping;
-  const searching = request.exhaustive
-    ? measureGrid(trials, { isTimeUp })
-    : search(trials, { tolerance, isTimeUp, isEnough });
+  const searching = request.exhaustive ? measureGrid(trials) : search(trials, isEnough);
   const error = await searching.then(
     () => null,
     (reason: unknown) => {
@@ -68,7 +62,8 @@ export async function tuneLoader(
       return reason.message;
     },
   );
-  const recommendation = recommend(trials, tolerance);
+  const recommendation = recommend(trials);
+  const startingScore = trials.find(trials.startingPoint)?.score;
   const nowMs = performance.now();
   return {
     schemaVersion: 1,
@@ -85,14 +80,14 @@ export async function tuneLoader(
     method: {
       search: request.exhaustive ? "grid" : "adaptive",
       epochBatches: request.epochBatches,
-      tolerance,
+      tolerance: usualStopping.tolerance,
       maxWorkers: trials.options.maxWorkers,
     },
     machine: { hostname: hostname(), cpuModel: cpuModel(), ...request.limits },
     probe: probeRecord(probe),
-    tried: trials.tried.map(triedRecord),
+    tried: trials.tried.map((tried) => ({ ...tried, score: tried.score && toDocument(tried.score) })),
     skipped: trials.skipped,
-    startingScore: startingScore(trials),
+    startingScore: startingScore ? toDocument(startingScore) : null,
     recommendation,
   };
 }
@@ -106,20 +101,4 @@ function statusOf(hasResult: boolean, wasAborted: boolean, isTimeUp: boolean): T
 function probeRecord({ facts }: Probe): ProbeRecord {
   const { filesPerBatch: _, fileLimit: __, filesInUse: ___, ...record } = facts;
   return record;
-}
-
-function triedRecord({ setting, score, trials }: TriedSetting): Tuning["tried"][number] {
-  return {
-    setting,
-    score: score && toDocument(score),
-    trials: trials.map(({ setting: _, ...trial }) => ({
-      ...trial,
-      droppedBatches: Math.min(droppedBatches(setting), trial.arrivalsNs.length),
-    })),
-  };
-}
-
-function startingScore(trials: Trials): Tuning["startingScore"] {
-  const score = trials.find(trials.probe.facts.startingPoint ?? torchDefault)?.score;
-  return score ? toDocument(score) : null;
 }

@@ -108,11 +108,11 @@ describe("the native probe", () => {
       driver: backend.driver,
       device,
       placement: choosePlacement(device.pciBusId, "local"),
-      batchSamples,
+      batchSize: batchSamples,
       sampleBytes,
       sampleCostNs,
       data: null,
-      step: "auto",
+      stepTime: "auto",
       seed: 1,
       signal,
     });

@@ -1,7 +1,8 @@
 import type { CellChange, CellComparison, Comparison, Verdict } from "../../src/compare/comparison.js";
 import { verdicts } from "../../src/compare/comparison.js";
-import { type Cell, cellId } from "../../src/plan/cell.js";
+import { cellId } from "../../src/results/cell-id.js";
 import { noticeOf } from "../../src/results/device-facts.js";
+import type { Cell } from "../../src/results/schema.js";
 import { MiB } from "./result-document.js";
 
 /** Builds valid comparisons by parts: each part has sensible defaults, a test gives what it is about. */

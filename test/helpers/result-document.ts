@@ -1,7 +1,8 @@
-import { type Cell, cellId } from "../../src/plan/cell.js";
+import { cellId } from "../../src/results/cell-id.js";
 import { linkLimitGBps, noticeOf } from "../../src/results/device-facts.js";
 import { fingerprint } from "../../src/results/fingerprint.js";
 import type {
+  Cell,
   CellResult,
   CellSamples,
   CellStats,

@@ -1,7 +1,7 @@
 import { type ComparisonRequest, compareResults } from "../../src/compare/compare-results.js";
 import type { Comparison } from "../../src/compare/comparison.js";
 import { type ResultSet, runFigures } from "../../src/compare/result-set.js";
-import type { Rule } from "../../src/compare/rule.js";
+import type { Rule } from "../../src/compare/verdict.js";
 import type { CellResult, Distribution, ResultDocument } from "../../src/results/schema.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
 import {

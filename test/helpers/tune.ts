@@ -3,7 +3,7 @@ import type { Fault, LoaderSetting, TrialFailure } from "../../src/results/tunin
 import type { Probe, Trial } from "../../src/tune/loader-probe.js";
 import type { MachineLimits } from "../../src/tune/machine-limits.js";
 import type { Score } from "../../src/tune/score.js";
-import { type SearchOptions, search } from "../../src/tune/search.js";
+import { search } from "../../src/tune/search.js";
 import { type StoppingRule, usualStopping } from "../../src/tune/stopping.js";
 import { Trials, type TrialsOptions } from "../../src/tune/trials.js";
 import { type SimulatedLoader, SimulatedProbe, simulatedFacts } from "./simulated-loader.js";
@@ -35,19 +35,19 @@ export function trialsOf(probe: Probe, changes: Partial<TrialsOptions> = {}): Tr
   });
 }
 
+/** A signal that is aborted as soon as `isOver` says so. */
+export function signalWhen(isOver: () => boolean): AbortSignal {
+  return Object.defineProperty(new AbortController().signal, "aborted", { get: isOver });
+}
+
 /** A search with the usual budget, by the simulation's clock. */
 export async function searched(
   probe: SimulatedProbe,
   changes: Partial<TrialsOptions> = {},
-  options: Partial<SearchOptions> = {},
+  isEnough = () => probe.spentNs > 12e9,
 ): Promise<Trials> {
-  const trials = trialsOf(probe, changes);
-  await search(trials, {
-    tolerance: 0.02,
-    isTimeUp: () => probe.spentNs > 60e9,
-    isEnough: () => probe.spentNs > 12e9,
-    ...options,
-  });
+  const trials = trialsOf(probe, { signal: signalWhen(() => probe.spentNs > 60e9), ...changes });
+  await search(trials, isEnough);
   return trials;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Rotation } from "../../src/measure/rotation.js";
-import { cellId } from "../../src/plan/cell.js";
 import type { PlannedCell } from "../../src/plan/cells.js";
+import { cellId } from "../../src/results/cell-id.js";
 import type { Memory } from "../../src/settings/choices.js";
 
 const KiB = 1024;

@@ -7,12 +7,12 @@ import type {
   MeasureResult,
   NativeError,
   NativeSession,
-  PinningCost,
   SampleColumns,
   SessionOpening,
 } from "../../src/native/contract.js";
-import { type Cell, cellId } from "../../src/plan/cell.js";
 import type { PlannedCell } from "../../src/plan/cells.js";
+import { cellId } from "../../src/results/cell-id.js";
+import type { Cell, PinningCost } from "../../src/results/schema.js";
 
 export const KiB = 1024;
 export const MiB = 1024 * KiB;

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { explainFailure, type Failure, nothingLoads } from "../../src/native/load-failure.js";
 
-const old = { glibc: "2.27" };
-const musl = { glibc: null };
+const old = "2.27";
+const musl = null;
 
-const refused = (message: string, system: { glibc: string | null } = old) =>
-  explainFailure({ kind: "refused", message }, system);
+const refused = (message: string, glibc: string | null = old) =>
+  explainFailure({ kind: "refused", message }, glibc);
 
 describe("why a module did not load", () => {
-  it.each<[string, { glibc: string | null }, Failure["kind"], string]>([
+  it.each<[string, string | null, Failure["kind"], string]>([
     [
       "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by /p/pinbench.node)",
       old,
@@ -48,8 +48,8 @@ describe("why a module did not load", () => {
       "it needs libgcc_s.so.1, which is not there",
     ],
     ["Something else.\n", old, "other", "Something else"],
-  ])("%s", (message, system, kind, reason) => {
-    expect(refused(message, system)).toEqual({ kind, reason });
+  ])("%s", (message, glibc, kind, reason) => {
+    expect(refused(message, glibc)).toEqual({ kind, reason });
   });
 
   it("is a crash, an exit or no end", () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { cellId, parseCellId } from "../../src/plan/cell.js";
-import { errorOf, GiB, h200, MiB, planOf } from "./support.js";
+import { rotationLength } from "../../src/plan/cells.js";
+import { strideBytes } from "../../src/plan/geometry.js";
+import { cellId, parseCellId } from "../../src/results/cell-id.js";
+import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
 
 const example = "d0/h2d/pinned/16777216/w4/throughput/wall/cold";
 const idsOf = (request: Parameters<typeof planOf>[0], changes?: Parameters<typeof planOf>[1]) =>
@@ -152,5 +154,28 @@ describe("a plan of listed cells", () => {
     expect(errorOf(() => planOf({ cells: many(20_001) })).message).toContain(
       "20001 cells, more than the 20000",
     );
+  });
+});
+
+describe("rotationLength", () => {
+  it.each([
+    { sizeBytes: 64 * MiB, workers: 1, buffers: 2 },
+    { sizeBytes: 256 * MiB, workers: 4, buffers: 2 },
+    { sizeBytes: 16 * MiB, workers: 1, buffers: 8 },
+    { sizeBytes: 16 * MiB, workers: 2, buffers: 4 },
+    { sizeBytes: 16 * MiB, workers: 3, buffers: 3 },
+    { sizeBytes: 16 * MiB, workers: 4, buffers: 2 },
+    { sizeBytes: 64 * KiB, workers: 1, buffers: 2048 },
+    { sizeBytes: 1, workers: 1, buffers: 262_144 },
+  ])(
+    "of $workers x $sizeBytes bytes fills twice a 64 MiB cache: $buffers",
+    ({ sizeBytes, workers, buffers }) => {
+      expect(rotationLength({ sizeBytes, workers, cache: "cold" }, 64 * MiB)).toBe(buffers);
+      expect(workers * buffers * strideBytes(sizeBytes)).toBeGreaterThanOrEqual(128 * MiB);
+    },
+  );
+
+  it("of a warm cell is 1", () => {
+    expect(rotationLength({ sizeBytes: KiB, workers: 1, cache: "warm" }, 64 * MiB)).toBe(1);
   });
 });

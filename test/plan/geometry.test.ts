@@ -1,12 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Cell } from "../../src/plan/cell.js";
-import {
-  arenaBytes,
-  planArenas,
-  type RotatingCell,
-  rotationLength,
-  strideBytes,
-} from "../../src/plan/geometry.js";
+import { arenaBytes, planArenas, type RotatingCell, strideBytes } from "../../src/plan/geometry.js";
+import type { Cell } from "../../src/results/schema.js";
 import { KiB, MiB } from "./support.js";
 
 const staging = { chunkBytes: 2 * MiB, slots: 3 };
@@ -33,29 +27,6 @@ describe("strideBytes", () => {
     [MiB, MiB],
   ])("of %i bytes is %i", (sizeBytes, stride) => {
     expect(strideBytes(sizeBytes)).toBe(stride);
-  });
-});
-
-describe("rotationLength", () => {
-  it.each([
-    { sizeBytes: 64 * MiB, workers: 1, buffers: 2 },
-    { sizeBytes: 256 * MiB, workers: 4, buffers: 2 },
-    { sizeBytes: 16 * MiB, workers: 1, buffers: 8 },
-    { sizeBytes: 16 * MiB, workers: 2, buffers: 4 },
-    { sizeBytes: 16 * MiB, workers: 3, buffers: 3 },
-    { sizeBytes: 16 * MiB, workers: 4, buffers: 2 },
-    { sizeBytes: 64 * KiB, workers: 1, buffers: 2048 },
-    { sizeBytes: 1, workers: 1, buffers: 262_144 },
-  ])(
-    "of $workers x $sizeBytes bytes fills twice a 64 MiB cache: $buffers",
-    ({ sizeBytes, workers, buffers }) => {
-      expect(rotationLength({ sizeBytes, workers, cache: "cold" }, 64 * MiB)).toBe(buffers);
-      expect(workers * buffers * strideBytes(sizeBytes)).toBeGreaterThanOrEqual(128 * MiB);
-    },
-  );
-
-  it("of a warm cell is 1", () => {
-    expect(rotationLength({ sizeBytes: KiB, workers: 1, cache: "warm" }, 64 * MiB)).toBe(1);
   });
 });
 

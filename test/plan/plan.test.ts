@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cellId } from "../../src/plan/cell.js";
+import { cellId } from "../../src/results/cell-id.js";
 import { memories, parseChoices } from "../../src/settings/choices.js";
 import { shmooSizes } from "../../src/settings/sizes.js";
 import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";

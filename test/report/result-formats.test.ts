@@ -2,14 +2,10 @@ import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { csvReport } from "../../src/report/csv.js";
 import { jsonReport } from "../../src/report/json.js";
-import {
-  formatOfPath,
-  markdownReport,
-  renderReport,
-  reportFormats,
-} from "../../src/report/result-formats.js";
+import { formatOfPath, markdownReport, renderReport } from "../../src/report/result-formats.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
+import { reportFormats } from "../../src/settings/choices.js";
 import {
   buildCell,
   buildColdStart,

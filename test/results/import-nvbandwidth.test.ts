@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
-import { cellId } from "../../src/plan/cell.js";
 import { csvReport } from "../../src/report/csv.js";
 import { markdownReport } from "../../src/report/result-formats.js";
 import { fingerprint } from "../../src/results/fingerprint.js";
@@ -35,7 +34,6 @@ function imported(text: string, bufferSizeBytes: number | null = null): Imported
     bufferSizeBytes,
     runId: "an-import",
     pinbenchVersion: "0.1.0",
-    cellId,
   });
 }
 

@@ -16,11 +16,11 @@ async function gridAndSearch(
   const { signal } = new AbortController();
   const probe = await openTorchProbe({
     python: testPython,
-    target: fileURLToPath(new URL(`../fixtures/tune/${target}`, import.meta.url)),
+    torch: fileURLToPath(new URL(`../fixtures/tune/${target}`, import.meta.url)),
     batchSize: 4,
     collate: null,
     kwargs: { seconds: 0.01 },
-    step: null,
+    stepTime: null,
     shuffle: true,
     seed: 1,
     timeoutNs: 60e9,
@@ -46,8 +46,7 @@ async function gridAndSearch(
   return { grid: await tuned(true), search: await tuned(false) };
 }
 
-// Both at once, as their samples wait and do not compute.
-it.concurrent.for([
+it.for([
   ["Sleeping", "samples that wait, as many at once as there are workers"],
   ["OneAtATime", "samples that come through one lock"],
 ])(

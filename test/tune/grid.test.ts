@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { settingKey, usualSetting } from "../../src/results/loader-setting.js";
 import { measureGrid, spread } from "../../src/tune/search.js";
 import { SimulatedProbe, simulatedFacts } from "../helpers/simulated-loader.js";
-import { trialsOf } from "../helpers/tune.js";
+import { signalWhen, trialsOf } from "../helpers/tune.js";
 
 const loader = { makeMs: 10, handOverMs: 2, handOverPinnedMs: 1, copyMs: 2, copyPinnedMs: 1 };
 
@@ -11,7 +11,7 @@ async function grid(
   { facts = {} as Partial<typeof simulatedFacts>, signal = new AbortController().signal } = {},
 ) {
   const probe = new SimulatedProbe(loader, { ...simulatedFacts, ...facts });
-  await measureGrid(trialsOf(probe, { maxWorkers, signal }), { isTimeUp: () => false });
+  await measureGrid(trialsOf(probe, { maxWorkers, signal }));
   return probe.order;
 }
 
@@ -64,7 +64,7 @@ describe("the grid", () => {
   it("measures slow settings to the end as well", async () => {
     const probe = new SimulatedProbe(loader);
     const trials = trialsOf(probe, { maxWorkers: 16 });
-    await measureGrid(trials, { isTimeUp: () => false });
+    await measureGrid(trials);
     for (const { score } of trials.tried) {
       expect((score!.high - score!.low) / score!.batchesPerSecond).toBeLessThan(0.07);
     }
@@ -72,7 +72,7 @@ describe("the grid", () => {
 
   it("ends when its time is up, or it is aborted", async () => {
     const probe = new SimulatedProbe(loader);
-    await measureGrid(trialsOf(probe), { isTimeUp: () => probe.order.length === 5 });
+    await measureGrid(trialsOf(probe, { signal: signalWhen(() => probe.order.length === 5) }));
     expect(probe.order).toHaveLength(5);
     expect(await grid(16, { signal: AbortSignal.abort() })).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
-import { type Candidate, nextSetting } from "../../src/tune/next-setting.js";
+import { type Branch, type Candidate, nextSetting } from "../../src/tune/next-setting.js";
 import type { Curve } from "../../src/tune/rate-bounds.js";
 import { scoreAt } from "../helpers/tune.js";
 
@@ -31,10 +31,14 @@ const measuredOf = (rates: Rates, pinMemory: boolean) =>
 function next({ ceiling = Number.POSITIVE_INFINITY, ...rest }: Case) {
   const { unpinned = {}, pinned = {}, most = 16, makeMs = null, pinningOff = false } = rest;
   const counts = Array.from({ length: most }, (_, index) => index + 1);
+  const branch = (pinMemory: boolean, rates: Rates): Branch => {
+    const open = pinMemory && pinningOff ? [] : counts.filter((workers) => !(workers in rates));
+    return { pinMemory, curve: curveOf(rates), open };
+  };
   return nextSetting({
-    curves: { unpinned: curveOf(unpinned), pinned: curveOf(pinned) },
+    unpinned: branch(false, unpinned),
+    pinned: branch(true, pinned),
     measured: [...measuredOf(unpinned, false), ...measuredOf(pinned, true)],
-    workers: { unpinned: counts, pinned: pinningOff ? null : counts },
     makeNsPerBatch: makeMs === null ? null : makeMs * 1e6,
     ceiling,
     tolerance: 0.02,

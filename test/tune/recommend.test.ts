@@ -22,7 +22,7 @@ async function recommended(
   );
   const trials = trialsOf(probe);
   for (const [setting] of settings) await trials.run(setting);
-  return recommend(trials, 0.02);
+  return recommend(trials);
 }
 
 it("there is none where nothing was measured", async () => {

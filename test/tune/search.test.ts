@@ -19,6 +19,7 @@ import {
   ScriptedProbe,
   scoreAt,
   searched,
+  signalWhen,
   trialOf,
   trialsOf,
   trueRate,
@@ -216,7 +217,7 @@ describe("what is in doubt in the end", () => {
       let times = 0;
       for (const seed of [1, 2, 3, 4]) {
         const probe = new SimulatedProbe({ ...costly, trialNoise: 0.03 }, simulatedFacts, seed);
-        await searched(probe, {}, { isEnough: () => isEnough });
+        await searched(probe, {}, () => isEnough);
         times += probe.order.length - new Set(probe.order.map(settingKey)).size;
       }
       return times;
@@ -230,7 +231,7 @@ it("two settings in doubt are measured in three more turns, and no more than tha
   const facts = { ...simulatedFacts, workersOff: "batches are CUDA tensors" };
   const probe = new ScriptedProbe((setting) => trialOf(setting, evenly(100, 10e6)), facts);
   const trials = trialsOf(probe);
-  await search(trials, { tolerance: 0.02, isTimeUp: () => false, isEnough: () => false });
+  await search(trials, () => false);
   const turn = [usualSetting(0, false), usualSetting(0, true)];
   expect(probe.order).toEqual([...turn, ...turn, ...turn, ...turn]);
   expect(trials.tried.map((tried) => tried.trials.length)).toEqual([4, 4]);
@@ -297,10 +298,10 @@ describe("settings that fail", () => {
 describe("it ends", () => {
   it("when its time is up", async () => {
     const probe = new SimulatedProbe(costly);
-    await searched(probe, {}, { isTimeUp: () => probe.order.length === 4 });
+    await searched(probe, { signal: signalWhen(() => probe.order.length === 4) });
     expect(probe.order).toHaveLength(4);
     const late = new SimulatedProbe(costly);
-    await searched(late, {}, { isTimeUp: () => true });
+    await searched(late, { signal: AbortSignal.abort() });
     expect(late.order).toEqual([]);
   });
 

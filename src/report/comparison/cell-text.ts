@@ -1,7 +1,6 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
-import { noticeOf } from "../../results/device-facts.js";
 import { formatChange, formatGBps, formatMicroseconds } from "../format-number.js";
-import { directionName } from "../wording.js";
+import { counted, directionName, noticeIn } from "../wording.js";
 
 /** What every output says of one cell of a comparison. */
 
@@ -15,17 +14,17 @@ export function cellName({ id, direction, moved }: CellComparison): string {
 
 /** The name under which a tracker follows a cell over time: an emulated device's figures are kept apart. */
 export function trackedName(cell: CellComparison, comparison: Comparison): string {
-  return comparisonNotice(comparison) === null ? cellName(cell) : `${cellName(cell)} (emulated device)`;
-}
-
-/** What every output of the emulated device says; null where the figures are a GPU's. */
-export function comparisonNotice({ notice, backend }: Comparison): string | null {
-  return notice ?? noticeOf(backend);
+  return noticeIn(comparison) === null ? cellName(cell) : `${cellName(cell)} (emulated device)`;
 }
 
 /** A figure in the cell's unit, without the unit. */
 export function formatFigure(figure: number, unit: CellComparison["unit"]): string {
   return unit === "us" ? formatMicroseconds(figure) : formatGBps(figure);
+}
+
+/** The figure of one side of a cell, without the unit; null where it has none, or none that is a finite number. */
+export function sideText(side: { figure: number } | null, unit: CellComparison["unit"]): string | null {
+  return side === null || !Number.isFinite(side.figure) ? null : formatFigure(side.figure, unit);
 }
 
 /**
@@ -40,9 +39,7 @@ export function changeText(cell: CellComparison): string | null {
 /** The interval of the change, such as "−10.1 to −9.5 %", rounded outwards; null where no spread is known. */
 export function intervalText(cell: CellComparison): string | null {
   const interval = changeEstimate(cell)?.interval ?? null;
-  if (interval === null) {
-    return null;
-  }
+  if (interval === null) return null;
   const low = formatChange(interval.low, "down");
   return `${low.replace(/ %$/, "")} to ${formatChange(interval.high, "up")}`;
 }
@@ -50,9 +47,7 @@ export function intervalText(cell: CellComparison): string | null {
 /** The change in a phrase: "−9.8 % (−10.1 to −9.5 %); confirmed by 5 fresh processes". */
 export function describeChange(cell: CellComparison): string {
   const change = changeText(cell);
-  if (change === null) {
-    return "change not known";
-  }
+  if (change === null) return "change not known";
   const confirmed =
     cell.verdict === "slower" && cell.confirmation !== null
       ? `; confirmed by ${freshProcesses(cell.confirmation.runs)}`
@@ -63,17 +58,17 @@ export function describeChange(cell: CellComparison): string {
 /** Both figures and the change in a phrase: "61.4 GB/s before, 55.3 GB/s now: −9.8 % (…)". */
 export function describeFigures(cell: CellComparison): string {
   const { baseline, candidate, unit } = cell;
-  const shown = (side: { figure: number } | null) =>
-    side === null || !Number.isFinite(side.figure)
-      ? "no figure"
-      : `${formatFigure(side.figure, unit)} ${unitName[unit]}`;
+  const shown = (side: { figure: number } | null) => {
+    const text = sideText(side, unit);
+    return text === null ? "no figure" : `${text} ${unitName[unit]}`;
+  };
   const change = candidate === null ? "" : `: ${describeChange(cell)}`;
   return `${shown(baseline)} before, ${shown(candidate)} now${change}`;
 }
 
 /** "1 fresh process", "5 fresh processes". */
 export function freshProcesses(count: number): string {
-  return `${count} fresh process${count === 1 ? "" : "es"}`;
+  return counted(count, "fresh process", "fresh processes");
 }
 
 /** The cells that are slower, the one that lost most first; throughput and latency alike. */
@@ -94,33 +89,22 @@ export interface Estimate {
 
 /** The candidate's figure in the cell's unit; null where it has none, or none that is a finite number. */
 export function candidateEstimate({ baseline, candidate }: CellComparison): Estimate | null {
-  if (candidate === null || !Number.isFinite(candidate.figure)) {
-    return null;
-  }
-  const { figure, low, high } = candidate;
-  return {
-    figure,
-    interval:
-      baseline === null ? null : intervalOf(low, high, (relative) => baseline.figure * (1 + relative)),
-  };
+  if (candidate === null) return null;
+  const changedBy = (relative: number | null) =>
+    baseline === null || relative === null ? null : baseline.figure * (1 + relative);
+  return estimateOf(candidate.figure, changedBy(candidate.low), changedBy(candidate.high));
 }
 
 /** The relative change, -0.06 being 6 % less; null where there is none, or none that is a finite number. */
 export function changeEstimate({ candidate }: CellComparison): Estimate | null {
-  const change = candidate?.change ?? null;
-  return candidate === null || change === null || !Number.isFinite(change)
-    ? null
-    : { figure: change, interval: intervalOf(candidate.low, candidate.high, (relative) => relative) };
+  return candidate === null ? null : estimateOf(candidate.change, candidate.low, candidate.high);
 }
 
-function intervalOf(
-  low: number | null,
-  high: number | null,
-  convert: (relative: number) => number,
-): Estimate["interval"] {
-  if (low === null || high === null) {
-    return null;
-  }
-  const interval = { low: convert(low), high: convert(high) };
-  return Number.isFinite(interval.low) && Number.isFinite(interval.high) ? interval : null;
+function estimateOf(figure: number | null, low: number | null, high: number | null): Estimate | null {
+  if (!isFiniteNumber(figure)) return null;
+  return { figure, interval: isFiniteNumber(low) && isFiniteNumber(high) ? { low, high } : null };
+}
+
+function isFiniteNumber(value: number | null): value is number {
+  return Number.isFinite(value);
 }

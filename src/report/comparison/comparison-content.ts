@@ -5,19 +5,29 @@ import type {
   ResultSetSummary,
   Verdict,
 } from "../../compare/comparison.js";
-import { sign } from "../cell-figure.js";
+import { absentFigure, sign } from "../cell-figure.js";
 import { formatSetting } from "../format-number.js";
-import type { Fact } from "../report-parts.js";
-import { type Column, type Figure, figure, type Grid, type Note, type Tone } from "../report-parts.js";
-import { counted, listed } from "../wording.js";
+import {
+  type Column,
+  type Fact,
+  type Figure,
+  figure,
+  type Grid,
+  type Note,
+  note,
+  numberColumn,
+  reasonNotes,
+  type Tone,
+  wordColumn,
+} from "../report-parts.js";
+import { counted, listed, noticeIn } from "../wording.js";
 import {
   cellName,
   changeEstimate,
   changeText,
-  comparisonNotice,
-  formatFigure,
   freshProcesses,
   intervalText,
+  sideText,
   unitName,
 } from "./cell-text.js";
 import { describeVerdict, presentVerdicts, verdictTone } from "./outcome.js";
@@ -28,30 +38,25 @@ import { describeVerdict, presentVerdicts, verdictTone } from "./outcome.js";
 export function comparisonFacts(comparison: Comparison): Fact[] {
   const { baseline, candidate, differences, confirmation } = comparison;
   return [
-    { label: "Baseline", value: describeSet(baseline) },
-    { label: "Candidate", value: describeSet(candidate) },
-    { label: "Device", value: describeDevices(baseline, candidate) },
-    { label: "Rule", value: describeRule(comparison) },
-    ...(confirmation === null ? [] : [{ label: "Confirmed", value: describeConfirmation(confirmation) }]),
-    ...differences.map((difference) => ({ label: "Differs", value: describeDifference(difference) })),
+    ["Baseline", describeSet(baseline)],
+    ["Candidate", describeSet(candidate)],
+    ["Device", describeDevices(baseline, candidate)],
+    ["Rule", describeRule(comparison)],
+    ...(confirmation === null ? [] : [["Confirmed", describeConfirmation(confirmation)] as const]),
+    ...differences.map((difference): Fact => ["Differs", describeDifference(difference)]),
   ];
 }
 
 /** What must be read before any figure: that they are an emulated device's, or of machines that are not alike. */
 export function comparisonAlerts(comparison: Comparison): Note[] {
-  const notice = comparisonNotice(comparison);
+  const notice = noticeIn(comparison);
+  const alerts = notice === null ? [] : [notice];
   const overruled = comparison.differences.filter(({ isOverruled }) => isOverruled);
-  return [
-    ...(notice === null ? [] : [{ text: notice, tone: "warning" } as const]),
-    ...(overruled.length === 0
-      ? []
-      : [
-          {
-            text: `not alike in ${listed(overruled.map(({ fact }) => fact))}, compared all the same (--allow-mismatch)`,
-            tone: "warning",
-          } as const,
-        ]),
-  ];
+  if (overruled.length > 0) {
+    const facts = listed(overruled.map(({ fact }) => fact));
+    alerts.push(`not alike in ${facts}, compared all the same (--allow-mismatch)`);
+  }
+  return alerts.map((text) => note(text, "warning"));
 }
 
 function describeSet({ path, runs, startedAt }: ResultSetSummary): string {
@@ -101,15 +106,15 @@ const captions = {
 } as const;
 
 const columns: readonly Column[] = [
-  { head: ["cell"], align: "left" },
-  { head: ["baseline"], align: "right" },
-  { head: ["candidate"], align: "right" },
-  { head: ["change"], align: "right" },
-  { head: ["verdict"], align: "left" },
+  wordColumn("cell"),
+  numberColumn("baseline"),
+  numberColumn("candidate"),
+  numberColumn("change"),
+  wordColumn("verdict"),
 ];
 
 /** A table for each unit, with a row for each of its cells, in their order. */
-export function comparisonGrids(cells: readonly CellComparison[]): Grid[] {
+export function comparisonGrids(cells: readonly CellComparison[]): (Grid & { caption: string })[] {
   return (["GB/s", "us"] as const).flatMap((unit) => {
     const members = cells.filter((cell) => cell.unit === unit);
     return members.length === 0 ? [] : [{ caption: captions[unit], columns, rows: members.map(rowOf) }];
@@ -130,16 +135,13 @@ function rowOf(cell: CellComparison): Figure[] {
 }
 
 function sideFigure(side: { figure: number } | null, unit: CellComparison["unit"], tone: Tone): Figure {
-  return side === null || !Number.isFinite(side.figure)
-    ? figure(sign.absent, "", "muted")
-    : figure(formatFigure(side.figure, unit), "", tone);
+  const text = sideText(side, unit);
+  return text === null ? absentFigure : figure(text, "", tone);
 }
 
 function changeFigure(cell: CellComparison, tone: Tone): Figure {
   const change = changeText(cell);
-  if (change === null) {
-    return figure(sign.absent, "", "muted");
-  }
+  if (change === null) return absentFigure;
   const interval = intervalText(cell);
   return figure(change, interval === null ? sign.noInterval : `(${interval})`, tone);
 }
@@ -147,47 +149,30 @@ function changeFigure(cell: CellComparison, tone: Tone): Figure {
 /** What stands below the tables: the reasons of the verdicts that matter, what the others mean, and the notes. */
 export function notesBelow(comparison: Comparison): Note[] {
   const { cells, notes } = comparison;
+  const verdicts = presentVerdicts(comparison);
+  const meanings = verdicts.filter(needsNoReason).map(describeVerdict);
   return [
-    ...verdictReasons(comparison),
-    ...legend(comparison),
+    ...verdicts.filter((verdict) => !needsNoReason(verdict)).flatMap((verdict) => reasonsOf(verdict, cells)),
+    ...(meanings.length === 0 ? [] : [note(meanings.join("; "), "muted")]),
     ...(cells.some(hasNoInterval)
-      ? [
-          {
-            text: `${sign.noInterval} no interval: the noise between processes is not known`,
-            tone: "muted",
-          } as const,
-        ]
+      ? [note(`${sign.noInterval} no interval: the noise between processes is not known`, "muted")]
       : []),
-    ...notes.map((text): Note => ({ text: `note: ${text}`, tone: "plain" })),
+    ...notes.map((text) => note(`note: ${text}`)),
   ];
 }
 
-/** What those verdicts mean for which no reason is listed, in one note that can be passed over. */
-function legend(comparison: Comparison): Note[] {
-  const meanings = presentVerdicts(comparison).filter(needsNoReason).map(describeVerdict);
-  return meanings.length === 0 ? [] : [{ text: meanings.join("; "), tone: "muted" }];
+/** Each reason for a verdict once, with the cell or the number of cells that it holds for. */
+function reasonsOf(verdict: Verdict, cells: readonly CellComparison[]): Note[] {
+  return reasonNotes(
+    cells.filter((cell) => cell.verdict === verdict),
+    ({ reason }) => [reason],
+    (members) => (members.length === 1 ? cellName(members[0]!) : counted(members.length, "cell")),
+    verdict,
+    verdictTone[verdict],
+  );
 }
 
-/** Each reason once, with the cell or the number of cells that it holds for; none for cells with which all is well. */
-function verdictReasons(comparison: Comparison): Note[] {
-  return presentVerdicts(comparison)
-    .filter((verdict) => !needsNoReason(verdict))
-    .flatMap((verdict) => {
-      const affected = new Map<string, CellComparison[]>();
-      for (const cell of comparison.cells) {
-        if (cell.verdict === verdict) {
-          affected.set(cell.reason, [...(affected.get(cell.reason) ?? []), cell]);
-        }
-      }
-      return [...affected].map(([reason, members]): Note => {
-        const [first] = members;
-        const whom =
-          members.length === 1 && first !== undefined ? cellName(first) : counted(members.length, "cell");
-        return { text: `${verdict}: ${reason.replace(/\.$/, "")} (${whom})`, tone: verdictTone[verdict] };
-      });
-    });
-}
-
+/** With these all is well: what they mean is said once, in a note that can be passed over. */
 function needsNoReason(verdict: Verdict): boolean {
   return verdict === "same" || verdict === "faster" || verdict === "new";
 }

@@ -1,8 +1,8 @@
 import type { Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
-import { escapeMarkdown, listItem, markdownGrid } from "../markdown-text.js";
+import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
 import { joinBlocks } from "../terminal-text.js";
-import { counted } from "../wording.js";
-import { cellName, comparisonNotice, describeFigures, slowerCells } from "./cell-text.js";
+import { counted, noticeIn } from "../wording.js";
+import { cellName, describeFigures, slowerCells } from "./cell-text.js";
 import { comparisonAlerts, comparisonFacts, comparisonGrids, notesBelow } from "./comparison-content.js";
 import { describeOutcome, verdictMeaning } from "./outcome.js";
 
@@ -17,10 +17,10 @@ export function comparisonMarkdown(comparison: Comparison): string {
   const notable = cells.filter(({ verdict }) => verdict !== "same");
   return joinBlocks([
     [`## pinbench ${command}: ${escapeMarkdown(describeOutcome(comparison))}`],
-    ...comparisonAlerts(comparison).map(({ text }) => [`> **${escapeMarkdown(text)}**`]),
+    ...alertBlocks(comparisonAlerts(comparison)),
     ...gridBlocks(notable),
     notesBelow(comparison).map(listItem),
-    comparisonFacts(comparison).map(({ label, value }) => `- **${label}:** ${escapeMarkdown(value)}`),
+    comparisonFacts(comparison).map(factItem),
     ...(cells.length === 0 ? [] : folded(`All cells (${cells.length})`, gridBlocks(cells))),
   ]);
 }
@@ -56,7 +56,7 @@ const mostNamed = 5;
  * leaves cells undecided, and the outcome. GitHub shows ten of a level in a step, so the worst come first.
  */
 export function githubReport(comparison: Comparison): string {
-  const notice = comparisonNotice(comparison);
+  const notice = noticeIn(comparison);
   const outcome = [describeOutcome(comparison), ...comparison.notes].join("\n");
   return [
     ...(notice === null ? [] : [command("notice", "pinbench", notice)]),
@@ -70,17 +70,10 @@ export function githubReport(comparison: Comparison): string {
   ].join("");
 }
 
-/** What is to be appended to the file that $GITHUB_STEP_SUMMARY names. */
-export function githubStepSummary(comparison: Comparison): string {
-  return comparisonMarkdown(comparison);
-}
-
 /** One warning for all cells of a verdict; none where there are none. */
 function verdictWarning({ cells }: Comparison, verdict: Verdict): string[] {
   const names = cells.filter((cell) => cell.verdict === verdict).map(cellName);
-  if (names.length === 0) {
-    return [];
-  }
+  if (names.length === 0) return [];
   const more = names.length > mostNamed ? [`and ${names.length - mostNamed} more`] : [];
   const share = `${names.length} of ${counted(cells.length, "cell")}: ${verdictMeaning[verdict]}`;
   return [

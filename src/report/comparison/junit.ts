@@ -1,5 +1,6 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
-import { cellName, comparisonNotice, describeFigures } from "./cell-text.js";
+import { noticeIn } from "../wording.js";
+import { cellName, describeFigures } from "./cell-text.js";
 import { describeOutcome } from "./outcome.js";
 
 /** Why a test did not pass; null where it did. */
@@ -43,7 +44,7 @@ function wholeTest(comparison: Comparison): Test {
         : outcome === "failed"
           ? { kind: "error", type: outcome, message }
           : null,
-    output: [message, comparisonNotice(comparison), ...notes].filter((line) => line !== null).join("\n"),
+    output: [message, noticeIn(comparison), ...notes].filter((line) => line !== null).join("\n"),
   };
 }
 
@@ -90,7 +91,7 @@ function propertiesElement(comparison: Comparison): XmlElement {
   const values = {
     version: tool.version,
     backend,
-    notice: comparisonNotice(comparison),
+    notice: noticeIn(comparison),
     outcome,
     baseline: baseline.path,
     candidate: candidate.path,
@@ -130,9 +131,7 @@ function serialize({ name, attributes, content }: XmlElement, indent: string): s
     ([key, value]) => ` ${key}="${escapeAttribute(String(value))}"`,
   );
   const tag = `${indent}<${name}${pairs.join("")}`;
-  if (content.length === 0) {
-    return `${tag}/>\n`;
-  }
+  if (content.length === 0) return `${tag}/>\n`;
   return typeof content === "string"
     ? `${tag}>${escapeText(content)}</${name}>\n`
     : `${tag}>\n${content.map((child) => serialize(child, `${indent}  `)).join("")}${indent}</${name}>\n`;

@@ -65,14 +65,10 @@ export function describeOutcome(comparison: Comparison): string {
 
 function describeCells(comparison: Comparison): string {
   const { cells } = comparison;
-  if (cells.length === 0) {
-    return "no cell was compared";
-  }
+  if (cells.length === 0) return "no cell was compared";
   const slower = slowerCells(cells);
   const [worst] = slower;
-  if (worst === undefined) {
-    return `no cell is slower: ${tally(comparison)}`;
-  }
+  if (worst === undefined) return `no cell is slower: ${tally(comparison)}`;
   const verb = slower.length === 1 ? "is slower:" : "are slower, most of all";
   const share = `${slower.length} of ${counted(cells.length, "cell")}`;
   return `${share} ${verb} ${cellName(worst)} ${describeChange(worst)}`;
@@ -80,9 +76,7 @@ function describeCells(comparison: Comparison): string {
 
 function describeObstacle(comparison: Comparison): string {
   const facts = comparison.differences.filter(({ blocks }) => blocks).map(({ fact }) => fact);
-  if (facts.length > 0) {
-    return `${listed(facts)} ${facts.length === 1 ? "differs" : "differ"}`;
-  }
+  if (facts.length > 0) return `${listed(facts)} ${facts.length === 1 ? "differs" : "differ"}`;
   return comparison.cells.length === 0 ? "no cell was compared" : tally(comparison);
 }
 

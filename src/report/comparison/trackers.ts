@@ -1,15 +1,8 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { formatMargin } from "../format-number.js";
 import { jsonReport } from "../json.js";
-import { counted } from "../wording.js";
-import {
-  candidateEstimate,
-  comparisonNotice,
-  describeChange,
-  type Estimate,
-  formatFigure,
-  trackedName,
-} from "./cell-text.js";
+import { counted, noticeIn } from "../wording.js";
+import { candidateEstimate, describeChange, type Estimate, formatFigure, trackedName } from "./cell-text.js";
 
 /** The formats of services that follow figures over time: github-action-benchmark and Bencher. */
 
@@ -21,16 +14,16 @@ export function benchmarkActionReport(comparison: Comparison): string {
   return jsonReport(
     comparison.cells.flatMap((cell) => {
       const estimate = biggerIsBetter(cell);
-      if (estimate === null) {
-        return [];
-      }
+      if (estimate === null) return [];
       const { figure, interval } = estimate;
+      // The format has one margin for both sides: the longer one, lest the interval seem narrower than it is.
+      const margin = interval === null ? null : Math.max(figure - interval.low, interval.high - figure);
       return [
         {
           name: trackedName(cell, comparison),
           unit: cell.unit === "us" ? "copies/s" : cell.unit,
           value: figure,
-          ...(interval === null ? {} : { range: `± ${formatMargin(margin(figure, interval))}` }),
+          ...(margin === null ? {} : { range: `± ${formatMargin(margin)}` }),
           extra: extraLines(cell, comparison).join("\n"),
         },
       ];
@@ -41,29 +34,20 @@ export function benchmarkActionReport(comparison: Comparison): string {
 /** The candidate's figure as one of which more is better; null where it has none. */
 function biggerIsBetter(cell: CellComparison): Estimate | null {
   const estimate = candidateEstimate(cell);
-  if (cell.unit !== "us" || estimate === null) {
-    return estimate;
-  }
-  const rate = (timeUs: number) => 1e6 / timeUs;
+  if (cell.unit !== "us" || estimate === null) return estimate;
   const { figure, interval } = estimate;
-  if (figure <= 0) {
-    return null;
-  }
+  if (figure <= 0) return null;
+  const rate = (timeUs: number) => 1e6 / timeUs;
+  const isKnown = interval !== null && interval.low > 0;
   return {
     figure: rate(figure),
-    interval:
-      interval === null || interval.low <= 0 ? null : { low: rate(interval.high), high: rate(interval.low) },
+    interval: isKnown ? { low: rate(interval.high), high: rate(interval.low) } : null,
   };
-}
-
-/** The format has one margin for both sides: the longer one, lest the interval seem narrower than it is. */
-function margin(figure: number, { low, high }: NonNullable<Estimate["interval"]>): number {
-  return Math.max(figure - low, high - figure);
 }
 
 function extraLines(cell: CellComparison, comparison: Comparison): string[] {
   const { candidate, unit, verdict } = cell;
-  const notice = comparisonNotice(comparison);
+  const notice = noticeIn(comparison);
   const isLatency = unit === "us";
   return [
     // Programs take this text apart, so that its minus sign is ASCII's.
@@ -87,24 +71,14 @@ const measures = {
  * that a device is emulated: the format has no place for a notice.
  */
 export function bmfReport(comparison: Comparison): string {
-  return jsonReport(
-    Object.fromEntries(
-      comparison.cells.flatMap((cell) => {
-        const metric = metricOf(cell);
-        return metric === null ? [] : [[trackedName(cell, comparison), metric]];
-      }),
-    ),
-  );
-}
-
-function metricOf(cell: CellComparison) {
-  const estimate = candidateEstimate(cell);
-  if (estimate === null) {
-    return null;
-  }
-  const { name, scale } = measures[cell.unit];
-  const { figure, interval } = estimate;
-  const bounds =
-    interval === null ? {} : { lower_value: interval.low * scale, upper_value: interval.high * scale };
-  return { [name]: { value: figure * scale, ...bounds } };
+  const metrics = comparison.cells.flatMap((cell) => {
+    const estimate = candidateEstimate(cell);
+    if (estimate === null) return [];
+    const { name, scale } = measures[cell.unit];
+    const { figure, interval } = estimate;
+    const bounds =
+      interval === null ? {} : { lower_value: interval.low * scale, upper_value: interval.high * scale };
+    return [[trackedName(cell, comparison), { [name]: { value: figure * scale, ...bounds } }]];
+  });
+  return jsonReport(Object.fromEntries(metrics));
 }

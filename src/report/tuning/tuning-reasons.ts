@@ -1,20 +1,22 @@
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
 import { formatGBps, formatRatio, formatSetting, roundDown, roundUp } from "../format-number.js";
-import { counted } from "../wording.js";
+import { capital, counted } from "../wording.js";
 
 /** Why the recommendation is what it is, in two sentences with numbers. */
 export function tuningReasons(tuning: Tuning): string[] {
   const { recommendation } = tuning;
   if (recommendation === null) return [];
-  return [gain(tuning, recommendation), limit(tuning, recommendation)];
+  const limit = capital(bottleneck(tuning, recommendation));
+  return [gain(tuning, recommendation), `${limit}${pinning(tuning, recommendation)}.`];
 }
 
 /** What the recommended setting brings, against what the user has now. */
 function gain({ probe, startingScore, method }: Tuning, { setting, score }: Recommendation): string {
   const rate = formatRate(score.batchesPerSecond);
   const own = probe.startingPoint;
-  if (own === null ? isDefault(setting) : settingKey(own) === settingKey(setting)) {
+  const isDefault = setting.numWorkers === 0 && !setting.pinMemory;
+  if (own === null ? isDefault : settingKey(own) === settingKey(setting)) {
     const whose = own === null ? "DataLoader's defaults" : "Your DataLoader's own settings";
     return `${whose} (${describeSetting(setting)}) give ${rate} batches/s, and nothing else that was tried is worth a change.`;
   }
@@ -23,23 +25,13 @@ function gain({ probe, startingScore, method }: Tuning, { setting, score }: Reco
   const start = own ?? { ...setting, numWorkers: 0, pinMemory: false, prefetchFactor: null };
   const whose = own === null ? "with DataLoader's defaults" : "with your DataLoader's own settings";
   const ratio = score.batchesPerSecond / startingScore.batchesPerSecond;
-  return `${given}, against ${formatRate(startingScore.batchesPerSecond)} ${whose} (${describeSetting(start)}): ${
+  const saved = start.numWorkers - setting.numWorkers;
+  const fewer = saved > 0 ? `, with ${counted(saved, "worker")} fewer` : "";
+  const compared =
     Math.abs(ratio - 1) <= method.tolerance
-      ? `as fast within ${formatSetting(method.tolerance)}${fewer(start.numWorkers - setting.numWorkers)}`
-      : formatRatio(ratio)
-  }.`;
-}
-
-function isDefault({ numWorkers, pinMemory }: Recommendation["setting"]): boolean {
-  return numWorkers === 0 && !pinMemory;
-}
-
-function fewer(workers: number): string {
-  return workers > 0 ? `, with ${counted(workers, "worker")} fewer` : "";
-}
-
-function limit(tuning: Tuning, recommendation: Recommendation): string {
-  return `${capital(bottleneck(tuning, recommendation))}${pinning(tuning, recommendation)}.`;
+      ? `as fast within ${formatSetting(method.tolerance)}${fewer}`
+      : formatRatio(ratio);
+  return `${given}, against ${formatRate(startingScore.batchesPerSecond)} ${whose} (${describeSetting(start)}): ${compared}.`;
 }
 
 function bottleneck(tuning: Tuning, recommendation: Recommendation): string {
@@ -130,8 +122,4 @@ export function formatRate(batchesPerSecond: number): string {
 /** "70 ms", "0.4 ms", "0.05 ms". */
 function formatMs(ms: number): string {
   return `${Number(roundUp(ms, ms >= 10 ? 0 : ms >= 0.1 ? 1 : 3))} ms`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,4 +1,3 @@
-import type { Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PinbenchError } from "../../errors.js";
@@ -10,7 +9,6 @@ export interface DataFolder {
   files: string[];
   totalBytes: number;
   meanBytes: number;
-  largestBytes: number;
 }
 
 const mostFiles = 1_000_000;
@@ -25,13 +23,18 @@ export async function listDataFolder(path: string, { limit = mostFiles } = {}): 
   const files: string[] = [];
   const folders = [path];
   for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
-    for (const entry of await entriesOf(folder)) {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(unreadable(folder));
+    for (const entry of entries) {
       if (entry.name.startsWith(".")) continue;
       const entryPath = join(folder, entry.name);
       if (entry.isDirectory()) folders.push(entryPath);
       else if (entry.isFile()) files.push(entryPath);
     }
-    if (files.length > limit) throw tooMany(path, limit);
+    if (files.length > limit) {
+      throw new PinbenchError("usage", `There are more than ${limit} files in ${path}.`, {
+        hint: "Name one of its folders: a part of the files tells as much.",
+      });
+    }
   }
   if (files.length === 0) {
     throw new PinbenchError("usage", `There is no file to read in ${path}.`, {
@@ -42,13 +45,7 @@ export async function listDataFolder(path: string, { limit = mostFiles } = {}): 
   const sizes = await sizesOf(files);
   const totalBytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
   if (totalBytes === 0) throw new PinbenchError("usage", `All files in ${path} are empty.`);
-  return {
-    path,
-    files,
-    totalBytes,
-    meanBytes: totalBytes / files.length,
-    largestBytes: sizes.reduce((most, bytes) => Math.max(most, bytes), 0),
-  };
+  return { path, files, totalBytes, meanBytes: totalBytes / files.length };
 }
 
 /**
@@ -59,41 +56,24 @@ export function defaultSampleBytes({ meanBytes }: DataFolder): number {
   return Math.max(1, Math.ceil(meanBytes));
 }
 
-async function entriesOf(folder: string): Promise<Dirent[]> {
-  try {
-    return await readdir(folder, { withFileTypes: true });
-  } catch (error) {
-    throw unreadable(folder, error as NodeJS.ErrnoException);
-  }
-}
-
 async function sizesOf(files: readonly string[]): Promise<number[]> {
   const sizes: number[] = [];
   for (let first = 0; first < files.length; first += atOnce) {
-    const some = files.slice(first, first + atOnce).map(async (file) => {
-      try {
-        return (await lstat(file)).size;
-      } catch (error) {
-        throw unreadable(file, error as NodeJS.ErrnoException);
-      }
-    });
-    sizes.push(...(await Promise.all(some)));
+    const some = files.slice(first, first + atOnce).map((file) => lstat(file).catch(unreadable(file)));
+    sizes.push(...(await Promise.all(some)).map(({ size }) => size));
   }
   return sizes;
 }
 
-function unreadable(path: string, error: NodeJS.ErrnoException): PinbenchError {
+/** Rejects with a usage error for what the system says of a path. */
+function unreadable(path: string): (error: NodeJS.ErrnoException) => never {
   const reasons: Record<string, string> = {
     ENOENT: `There is no folder ${path}.`,
     ENOTDIR: `${path} is not a folder.`,
     EACCES: `${path} cannot be read: permission denied.`,
   };
-  const message = reasons[error.code ?? ""] ?? `${path} cannot be read: ${error.message}.`;
-  return new PinbenchError("usage", message, { cause: error });
-}
-
-function tooMany(path: string, limit: number): PinbenchError {
-  return new PinbenchError("usage", `There are more than ${limit} files in ${path}.`, {
-    hint: "Name one of its folders: a part of the files tells as much.",
-  });
+  return (error) => {
+    const message = reasons[error.code ?? ""] ?? `${path} cannot be read: ${error.message}.`;
+    throw new PinbenchError("usage", message, { cause: error });
+  };
 }

@@ -1,11 +1,40 @@
 import { PinbenchError } from "../../errors.js";
-import type { LoaderStep, MeasureRequest, NativeError, NativeSession } from "../../native/contract.js";
-import { torchDefault } from "../../results/loader-setting.js";
+import { listNames, readText } from "../../host/files.js";
+import { memoryTotalBytes } from "../../host/memory.js";
+import type { Placement } from "../../host/placement.js";
+import type {
+  DeviceFacts,
+  LoaderOptions,
+  LoaderStep,
+  NativeDriver,
+  NativeError,
+  NativeSession,
+} from "../../native/contract.js";
+import { defaultPrefetchFactor, torchDefault } from "../../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
+import type { TuneSettings } from "../../settings/settings.js";
+import { formatDuration, formatSizeRounded } from "../../settings/units.js";
 import { median } from "../../stats/order-statistics.js";
-import type { Probe, ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
-import { describeProbe, loaderOptions, loaderStep, type ModelProbeOptions } from "./model-options.js";
+import type { Probe, ProbeFacts } from "../loader-probe.js";
+import type { DataFolder } from "./data-folder.js";
 import { closeLoader, runModelTrial } from "./model-trial.js";
+
+/** What a model of a loader does, and where: the settings, with what they leave open. */
+export interface ModelProbeOptions extends Pick<TuneSettings, "stepTime" | "seed"> {
+  driver: NativeDriver;
+  /** The device that batches are copied to. */
+  device: DeviceFacts;
+  placement: Placement;
+  batchSize: number;
+  /** Bytes of a sample in its batch. */
+  sampleBytes: number;
+  /** CPU time that making a sample takes beyond writing it (and reading its file). */
+  sampleCostNs: number;
+  /** Files that samples read; null for generated samples. */
+  data: DataFolder | null;
+  /** Ends opening and measuring. */
+  signal: AbortSignal;
+}
 
 /**
  * Opens the engine's model of a loader. Rejects with a PinbenchError where the device cannot be opened, or does not do
@@ -14,104 +43,106 @@ import { closeLoader, runModelTrial } from "./model-trial.js";
 export async function openModelProbe(options: ModelProbeOptions): Promise<Probe> {
   if (options.signal.aborted) throw interrupted();
   const notes: string[] = [];
-  const session = await openSession(options, notes);
-  const abort = () => session.abort();
-  options.signal.addEventListener("abort", abort, { once: true });
-  if (options.signal.aborted) abort();
-  const end = async () => {
-    options.signal.removeEventListener("abort", abort);
-    await session.close().catch(() => undefined);
-  };
+  const { session, end } = await openSession(options, notes);
   try {
     const step = availableStep(options, session, notes);
     const stepNs = step === null ? null : await timeStep(session, options, step);
-    const link = await measureLinkAlone(options, notes);
-    return new ModelProbe(session, options, step, describeProbe(options, { stepNs, link, notes }), end);
+    const link = await measureLink(options, notes);
+    const facts = describeProbe(options, { stepNs, link, notes });
+    // A loader could not be closed: its threads may run for ever, and the session has to stay open for them.
+    let isStuck = false;
+    return {
+      facts,
+      measure: async (setting, control) => {
+        if (isStuck) {
+          throw new PinbenchError(
+            "measurement",
+            "The loader of an earlier setting hangs, and none can be run beside it.",
+          );
+        }
+        const signal = AbortSignal.any([control.signal, options.signal]);
+        const loader = loaderOptions(options, step, setting);
+        const { trial, isUsable } = await runModelTrial(session, loader, setting, { ...control, signal });
+        isStuck = !isUsable;
+        return trial;
+      },
+      close: async () => {
+        if (!isStuck) await end();
+      },
+    };
   } catch (error) {
     await end();
     throw options.signal.aborted ? interrupted() : asPinbenchError(error as NativeError);
   }
 }
 
-class ModelProbe implements Probe {
-  readonly facts: ProbeFacts;
-  readonly #session: NativeSession;
-  readonly #options: ModelProbeOptions;
-  readonly #step: LoaderStep | null;
-  readonly #end: () => Promise<void>;
-  /** A loader could not be closed: its threads may run for ever, and the session has to stay open for them. */
-  #isStuck = false;
-
-  constructor(
-    session: NativeSession,
-    options: ModelProbeOptions,
-    step: LoaderStep | null,
-    facts: ProbeFacts,
-    end: () => Promise<void>,
-  ) {
-    this.#session = session;
-    this.#options = options;
-    this.#step = step;
-    this.facts = facts;
-    this.#end = end;
-  }
-
-  async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
-    if (this.#isStuck) {
-      throw new PinbenchError(
-        "measurement",
-        "The loader of an earlier setting hangs, and none can be run beside it.",
-      );
-    }
-    const signal = AbortSignal.any([control.signal, this.#options.signal]);
-    const options = loaderOptions(this.#options, this.#step, setting);
-    const enough = (arrivalsNs: readonly number[]) => control.enough(arrivalsNs);
-    const { timeoutNs } = control;
-    const { trial, isUsable } = await runModelTrial(this.#session, options, setting, {
-      enough,
-      signal,
-      timeoutNs,
-    });
-    this.#isStuck = !isUsable;
-    return trial;
-  }
-
-  async close(): Promise<void> {
-    if (!this.#isStuck) await this.#end();
-  }
-}
-
-/** A container may forbid to choose a node; first touch by that node's CPUs does nearly as well. */
-async function openSession(
-  { driver, device, placement, seed }: ModelProbeOptions,
-  notes: string[],
-): Promise<NativeSession> {
+/** A session that an abort stops, and what closes it. */
+async function openSession({ driver, device, placement, seed, signal }: ModelProbeOptions, notes: string[]) {
   const open = (numaNode: number | null) =>
     driver.openSession({ device: device.ordinal, ...placement, numaNode, seed });
-  try {
-    return await open(placement.numaNode).catch((error: NativeError) => {
-      if (error.code !== "PLACEMENT_REFUSED" || placement.numaNode === null) throw error;
-      if (!notes.includes(`${error.message}.`)) notes.push(`${error.message}.`);
-      return open(null);
-    });
-  } catch (error) {
-    throw asPinbenchError(error as NativeError);
-  }
+  // A container may forbid to choose a node; first touch by that node's CPUs does nearly as well.
+  const opening = open(placement.numaNode).catch((error: NativeError) => {
+    if (error.code !== "PLACEMENT_REFUSED" || placement.numaNode === null) throw error;
+    if (!notes.includes(`${error.message}.`)) notes.push(`${error.message}.`);
+    return open(null);
+  });
+  const session = await opening.catch((error: NativeError) => {
+    throw asPinbenchError(error);
+  });
+  const abort = () => session.abort();
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  return {
+    session,
+    end: async () => {
+      signal.removeEventListener("abort", abort);
+      await session.close().catch(() => undefined);
+    },
+  };
 }
+
+/**
+ * ResNet-50's forward and backward pass take 12.3 GFLOP for an image of 3 x 224 x 224 float32, 602112 bytes: some 20 000
+ * operations a byte, of which a multiply-add is two.
+ */
+const resnet50MultiplyAddsPerByte = 10_000;
 
 /** The step, where there are kernels to do it; what nobody asked for by name is left out with a note. */
 function availableStep(
-  options: ModelProbeOptions,
+  { stepTime }: ModelProbeOptions,
   { opening: { kernelsOff } }: NativeSession,
   notes: string[],
 ): LoaderStep | null {
-  const step = loaderStep(options.step);
-  if (step === null || kernelsOff === null) return step;
-  if (options.step !== "auto") {
+  if (stepTime === null) return null;
+  if (kernelsOff === null) {
+    return stepTime === "auto"
+      ? { multiplyAddsPerByte: resnet50MultiplyAddsPerByte }
+      : { durationNs: stepTime };
+  }
+  if (stepTime !== "auto") {
     throw new PinbenchError("unsupported", `There can be no training step: ${kernelsOff}.`);
   }
   notes.push(`No training step stands beside the loader: ${kernelsOff}.`);
   return null;
+}
+
+/** The engine's loader for a trial of `setting`; `step` is null where the build has no kernels for it. */
+export function loaderOptions(
+  options: ModelProbeOptions,
+  step: LoaderStep | null,
+  setting: LoaderSetting,
+): LoaderOptions {
+  return {
+    workers: setting.numWorkers,
+    pinMemory: setting.pinMemory,
+    prefetchFactor: setting.prefetchFactor ?? defaultPrefetchFactor,
+    nonBlocking: setting.nonBlocking,
+    batchSamples: options.batchSize,
+    sampleBytes: options.sampleBytes,
+    sampleCostNs: options.sampleCostNs,
+    files: options.data?.files ?? [],
+    step,
+  };
 }
 
 /** Opening a loader times its step: this one is opened for that alone. */
@@ -126,22 +157,55 @@ async function timeStep(
   return loader.stepNs;
 }
 
-/** In a session of its own, which gives its memory back. Null with a note where a batch cannot be pinned. */
-async function measureLinkAlone(options: ModelProbeOptions, notes: string[]): Promise<ProbeRecord["link"]> {
-  const session = await openSession(options, notes);
-  const abort = () => session.abort();
-  options.signal.addEventListener("abort", abort, { once: true });
-  if (options.signal.aborted) abort();
+/** Copies that are timed: their median repeats within a few per cent. */
+const linkCopies = 15;
+/** Sizes of buffers in device memory are rounded up to multiples of this. */
+const granularityBytes = 512;
+
+/**
+ * Times copies of one batch to the device, from pinned and from pageable memory, with nothing beside them: in a session
+ * of its own, which gives its memory back. Null with a note where a batch cannot be pinned.
+ */
+async function measureLink(options: ModelProbeOptions, notes: string[]): Promise<ProbeRecord["link"]> {
+  const { session, end } = await openSession(options, notes);
+  const sizeBytes = options.batchSize * options.sampleBytes;
+  const chunkBytes = Math.ceil(sizeBytes / granularityBytes) * granularityBytes;
+  const geometry = { chunksOfWorker: [1], chunkBytes };
+  const bytesPerSecond = async (memory: "pinned" | "pageable") => {
+    await session.reserveHost(memory, geometry);
+    const { columns, aborted } = await session.measure({
+      direction: "h2d",
+      memory,
+      sizeBytes,
+      workers: 1,
+      mode: "throughput",
+      timer: "wall",
+      cache: "warm",
+      buffers: 1,
+      firstBuffer: 0,
+      warmupCopies: 2,
+      warmupBytes: sizeBytes,
+      copiesPerSample: 1,
+      samples: linkCopies,
+      verify: false,
+      readLink: false,
+    });
+    if (aborted) throw interrupted();
+    return sizeBytes / (median([...columns[0]!.durationNs]) / 1e9);
+  };
   try {
-    return await measureLink(session, options.batchSamples * options.sampleBytes);
+    await session.reserveDevice(geometry, 1);
+    return {
+      pinnedBytesPerSecond: await bytesPerSecond("pinned"),
+      pageableBytesPerSecond: await bytesPerSecond("pageable"),
+    };
   } catch (error) {
     const { code, message } = error as NativeError;
     if (options.signal.aborted || !code?.endsWith("OUT_OF_MEMORY")) throw error;
     notes.push(`Copies of a batch alone could not be timed: ${message}.`);
     return null;
   } finally {
-    options.signal.removeEventListener("abort", abort);
-    await session.close().catch(() => undefined);
+    await end();
   }
 }
 
@@ -152,54 +216,70 @@ function asPinbenchError(error: NativeError | PinbenchError): PinbenchError {
   return new PinbenchError(kind, `The loader cannot be opened: ${error.message}.`, { ...hint, cause: error });
 }
 
-/** Copies that are timed: their median repeats within a few per cent. */
-const linkCopies = 15;
-/** Sizes of buffers in device memory are rounded up to multiples of this. */
-const granularityBytes = 512;
-
-/**
- * Times copies of one batch to the device, from pinned and from pageable memory, with nothing beside them. What is
- * reserved for it stays with the session, which should be one for this alone.
- */
-async function measureLink(
-  session: NativeSession,
-  batchBytes: number,
-): Promise<NonNullable<ProbeRecord["link"]>> {
-  const geometry = {
-    chunksOfWorker: [1],
-    chunkBytes: Math.ceil(batchBytes / granularityBytes) * granularityBytes,
-  };
-  await session.reserveDevice(geometry, 1);
-  const speed = async (memory: "pinned" | "pageable") => {
-    await session.reserveHost(memory, geometry);
-    const { columns, aborted } = await session.measure(requestOf(memory, batchBytes));
-    if (aborted) throw interrupted();
-    return batchBytes / (median([...columns[0]!.durationNs]) / 1e9);
-  };
-  return { pinnedBytesPerSecond: await speed("pinned"), pageableBytesPerSecond: await speed("pageable") };
-}
-
-function requestOf(memory: "pinned" | "pageable", sizeBytes: number): MeasureRequest {
-  return {
-    direction: "h2d",
-    memory,
-    sizeBytes,
-    workers: 1,
-    mode: "throughput",
-    timer: "wall",
-    cache: "warm",
-    buffers: 1,
-    firstBuffer: 0,
-    warmupCopies: 2,
-    warmupBytes: sizeBytes,
-    copiesPerSample: 1,
-    samples: linkCopies,
-    verify: false,
-    readLink: false,
-  };
-}
-
 /** What opening the probe rejects with where its signal is aborted. */
 function interrupted(): PinbenchError {
   return new PinbenchError("measurement", "Opening the loader was interrupted.");
+}
+
+/** The facts of a probe that has just opened; `notes` are what was noticed in opening it. */
+function describeProbe(
+  options: ModelProbeOptions,
+  { stepNs, link, notes }: Pick<ProbeRecord, "stepNs" | "link" | "notes">,
+): ProbeFacts {
+  const { batchSize, sampleBytes, data, device } = options;
+  return {
+    kind: "native",
+    source: describeSource(options),
+    device: device.name,
+    runtime: null,
+    batch: {
+      samples: batchSize,
+      bytes: batchSize * sampleBytes,
+      description: `uint8 [${batchSize}, ${sampleBytes}]`,
+    },
+    epochBatches: data === null ? null : Math.ceil(data.files.length / batchSize),
+    startingPoint: null,
+    pinningOff: null,
+    workersOff: null,
+    link,
+    stepNs,
+    filesPerBatch: 1,
+    ...fileDescriptors(),
+    notes: [
+      "This is a model of a loader, with threads of pinbench for workers: no Python runs, and so no global lock holds them up and no process is started.",
+      ...dataNotes(options),
+      ...notes,
+    ],
+  };
+}
+
+/** "generated samples of 602112 B, 500 us each", "2000 files of DIR, each read whole". */
+function describeSource({ data, sampleBytes, sampleCostNs }: ModelProbeOptions): string {
+  const cost = sampleCostNs === 0 ? null : formatDuration(sampleCostNs);
+  if (data === null) return `generated samples of ${sampleBytes} B${cost === null ? "" : `, ${cost} each`}`;
+  const count = data.files.length;
+  const files = count === 1 ? `1 file of ${data.path}` : `${count} files of ${data.path}, each`;
+  return `${files} read whole${cost === null ? "" : `, then ${cost} of computing`}`;
+}
+
+function dataNotes({ data, sampleBytes, sampleCostNs }: ModelProbeOptions): string[] {
+  if (data === null) return [];
+  const notes = [
+    `Each file becomes a sample of ${sampleBytes} B (the mean file has ${Math.ceil(data.meanBytes)} B).`,
+  ];
+  if (sampleCostNs === 0) notes.push("Nothing stands for decoding the files: no time for it was given.");
+  const total = formatSizeRounded(data.totalBytes);
+  notes.push(
+    data.totalBytes < memoryTotalBytes()
+      ? `The files have ${total}, which memory holds: once they have been read they come from the page cache, as they would from the second epoch on.`
+      : `The files have ${total}, more than memory holds: storage delivers them in every epoch.`,
+  );
+  return notes;
+}
+
+/** File descriptors of this process: the soft limit, and those open; null where the system does not tell. */
+function fileDescriptors(): Pick<ProbeFacts, "fileLimit" | "filesInUse"> {
+  const soft = /^Max open files\s+(\d+)/m.exec(readText("/", "proc/self/limits") ?? "")?.[1];
+  const open = listNames("/", "proc/self/fd").length;
+  return { fileLimit: soft === undefined ? null : Number(soft), filesInUse: open === 0 ? null : open };
 }

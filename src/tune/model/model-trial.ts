@@ -98,8 +98,8 @@ function isNative(error: unknown): error is NativeError {
 }
 
 /** Bytes that storage has delivered to this process so far; null where the kernel does not tell. */
-function storageBytesRead(root = "/"): number | null {
-  const count = fieldOf(readText(root, "proc/self/io"), "read_bytes");
+function storageBytesRead(): number | null {
+  const count = fieldOf(readText("/", "proc/self/io"), "read_bytes");
   return count === null ? null : Number(count);
 }
 

@@ -78,9 +78,9 @@ export class ProbeProcess {
     return this.#ended;
   }
 
-  /** The end of what was printed to stderr of late, by the user's code and by Python itself. */
-  get stderrTail(): string {
-    return this.#stderr.replaceAll("\0", "").trim();
+  /** The end of what was printed to stderr of late, by the user's code and by Python itself; null for nothing. */
+  get stderrTail(): string | null {
+    return this.#stderr.replaceAll("\0", "").trim() || null;
   }
 
   /** What was said until now has nothing to do with what comes. */

@@ -32,7 +32,6 @@ export async function hangFailure(
 ): Promise<TrialFailure> {
   const where = await whereItHangs(probe);
   const at = where === null ? "" : `, which hangs at ${where.place}`;
-  const tail = probe.stderrTail;
   return {
     fault: "hang",
     message: `No ${batches === 0 ? "" : "further "}batch came within ${timeoutNs / 1e9} s with ${describeSetting(setting)}${at}.`,
@@ -40,21 +39,20 @@ export async function hangFailure(
       setting.numWorkers === 0
         ? "If a batch takes that long by right, allow more time."
         : "A lock, thread or connection made before the workers were forked is often why: make it in each worker.",
-    traceback: where?.traceback ?? (tail === "" ? null : tail),
+    traceback: where?.traceback ?? probe.stderrTail,
     everywhere: false,
   };
 }
 
 /** The failure of a trial whose process ended in its middle. */
 export function deathFailure(probe: ProbeProcess, exit: Exit, setting: LoaderSetting): TrialFailure {
-  const tail = probe.stderrTail;
-  const where = whereItCrashed(tail);
+  const where = whereItCrashed(probe.stderrTail ?? "");
   const at = where === null ? "" : `, at ${where.place}`;
   return {
     fault: "probe-died",
     message: `The Python process ${describeExit(exit)} with ${describeSetting(setting)}${at}.`,
     hint: exitHint(exit) ?? usualHint(exit),
-    traceback: where?.traceback ?? (tail === "" ? null : tail),
+    traceback: where?.traceback ?? probe.stderrTail,
     everywhere: false,
   };
 }
@@ -75,9 +73,9 @@ function whereItCrashed(stderr: string): Whereabouts | null {
 /**
  * A failure that Python told: where it has no traceback of a worker that was killed, the end of stderr stands for it.
  */
-export function completeFailure(failure: TrialFailure, stderrTail: string): TrialFailure {
+export function completeFailure(failure: TrialFailure, stderrTail: string | null): TrialFailure {
   const { fault, message, hint, traceback, everywhere } = failure;
-  const said = fault === "worker-killed" && stderrTail !== "" ? stderrTail : null;
+  const said = fault === "worker-killed" ? stderrTail : null;
   return { fault, message, hint, traceback: traceback ?? said, everywhere };
 }
 

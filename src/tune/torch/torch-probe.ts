@@ -3,10 +3,8 @@ import type { LoaderSetting } from "../../results/tuning.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
 import { type Exit, ProbeProcess } from "./probe-process.js";
 import { describeExit, exitHint, whereItHangs } from "./torch-failures.js";
-import type { Message, TorchProbeOptions } from "./torch-messages.js";
-import { runTorchTrial } from "./torch-trial.js";
-
-export type { TorchProbeOptions } from "./torch-messages.js";
+import type { MessageOf, TorchProbeOptions } from "./torch-messages.js";
+import { notStarted, runTorchTrial } from "./torch-trial.js";
 
 /**
  * The user's own Dataset in their own Python. Rejects with a PinbenchError where it cannot make a single batch: that,
@@ -23,7 +21,7 @@ class TorchProbe implements Probe {
   readonly #closing = new AbortController();
   #process: ProbeProcess | null;
   #trials = 0;
-  #running: Promise<unknown> | null = null;
+  #running: Promise<Trial> | null = null;
   #closed: Promise<void> | null = null;
 
   constructor(options: TorchProbeOptions, opened: Opened) {
@@ -36,13 +34,10 @@ class TorchProbe implements Probe {
 
   async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
     if (this.#running !== null) throw new Error("A probe runs one trial at a time.");
-    const running = this.#measure(setting, control);
-    this.#running = running;
-    try {
-      return await running;
-    } finally {
+    this.#running = this.#measure(setting, control).finally(() => {
       this.#running = null;
-    }
+    });
+    return this.#running;
   }
 
   close(): Promise<void> {
@@ -63,14 +58,9 @@ class TorchProbe implements Probe {
     });
     if (probe === null) return notStarted(setting);
     this.#trials++;
-    const { enough } = control;
     // A step may take longer than a batch ever should; the next batch comes after it.
     const timeoutNs = control.timeoutNs + (this.facts.stepNs ?? 0);
-    const run = runTorchTrial(probe, this.#trials, setting, {
-      enough: (arrivalsNs) => enough.call(control, arrivalsNs),
-      timeoutNs,
-      signal,
-    });
+    const run = runTorchTrial(probe, this.#trials, setting, { ...control, timeoutNs, signal });
     const { trial, isUsable } = await run.catch(async (error) => {
       await this.#drop();
       throw error;
@@ -109,21 +99,6 @@ class TorchProbe implements Probe {
   }
 }
 
-function notStarted(setting: LoaderSetting): Trial {
-  return {
-    setting,
-    arrivalsNs: [],
-    aborted: true,
-    failure: null,
-    waitNsPerBatch: null,
-    copyNsPerBatch: null,
-    sharedMemoryBytes: null,
-    pinnedBytes: null,
-    workerPrivateBytes: null,
-    storageReadBytes: null,
-  };
-}
-
 /** The hint for a Python that cannot run the probe. */
 const pythonHint = "--python names another Python: the one of the training's environment.";
 
@@ -138,25 +113,15 @@ interface Opened {
  */
 async function open(options: TorchProbeOptions, { link }: { link: boolean }): Promise<Opened> {
   if (options.signal.aborted) throw interrupted();
-  const { python, timeoutNs, signal, ...rest } = options;
-  const probe = start(python);
-  let abort = () => undefined as unknown;
+  const { signal, ...settings } = options;
+  const probe = start(settings.python);
   try {
-    const aborted = new Promise<never>((_, reject) => {
-      abort = () => reject(interrupted());
-      signal.addEventListener("abort", abort, { once: true });
-    });
-    // Of the device's measuring a step is a part, which may take longer than all else may.
-    const stepNs = options.step === null || options.step === "auto" ? 0 : options.step.durationNs;
-    const ready = waitUntilReady(probe, options, timeoutNs + stepNs);
-    probe.send({ type: "open", link, ...rest });
-    const facts = await Promise.race([ready, aborted]);
-    return { process: probe, facts: { kind: "torch", source: options.target, ...facts } };
+    const ready = waitUntilReady(probe, options);
+    probe.send({ type: "open", link, ...settings });
+    return { process: probe, facts: { kind: "torch", source: settings.torch, ...(await ready) } };
   } catch (error) {
     await probe.kill();
     throw error;
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }
 
@@ -169,13 +134,19 @@ function start(python: string): ProbeProcess {
   }
 }
 
-type Facts = (Message & { type: "ready" })["facts"];
+type Facts = MessageOf<"ready">["facts"];
 
-function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions, timeoutNs: number): Promise<Facts> {
+function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions): Promise<Facts> {
+  const { python, stepTime, signal } = options;
+  // Of the device's measuring a step is a part, which may take longer than all else may.
+  const timeoutNs = options.timeoutNs + (typeof stepTime === "number" ? stepTime : 0);
   let phase: string | null = null;
   let timer: NodeJS.Timeout | undefined;
   let isSettled = false;
+  let abort = () => undefined as unknown;
   const result = new Promise<Facts>((resolve, reject) => {
+    abort = () => reject(interrupted());
+    signal.addEventListener("abort", abort, { once: true });
     const giveUp = () => {
       hung(probe, phase, timeoutNs).then(reject, reject);
     };
@@ -191,52 +162,50 @@ function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions, timeout
       } else if (message.type === "ready") resolve(message.facts);
       else if (message.type === "refused") reject(refusal(message));
     };
-    probe.exit.then((exit) => reject(ended(probe, exit, phase, options.python)));
+    probe.exit.then((exit) => reject(ended(probe, exit, phase, python)));
   });
   return result.finally(() => {
     isSettled = true;
     clearTimeout(timer);
+    signal.removeEventListener("abort", abort);
   });
 }
 
-function refusal({ kind, message, hint, traceback }: Message & { type: "refused" }): PinbenchError {
+function refusal({ kind, message, hint, traceback }: MessageOf<"refused">): PinbenchError {
   return new PinbenchError(kind, message, {
     ...(hint === null ? {} : { hint }),
-    ...(traceback === null ? {} : { cause: new Error(traceback) }),
+    cause: causeOf(traceback),
   });
+}
+
+/** A traceback, or what was printed last, as the cause that --debug shows. */
+function causeOf(text: string | null): Error | undefined {
+  return text === null ? undefined : new Error(text);
 }
 
 async function hung(probe: ProbeProcess, phase: string | null, timeoutNs: number): Promise<PinbenchError> {
   const where = await whereItHangs(probe);
   const at = where === null ? "" : ` (at ${where.place})`;
   const doing = phase ?? "Python was being started";
-  return new PinbenchError(
-    "measurement",
-    `Nothing happened for ${timeoutNs / 1e9} s while ${doing}${at}.`,
-    where === null ? {} : { cause: new Error(where.traceback) },
-  );
+  return new PinbenchError("measurement", `Nothing happened for ${timeoutNs / 1e9} s while ${doing}${at}.`, {
+    cause: causeOf(where?.traceback ?? null),
+  });
 }
 
 /** The error for a program that ended by itself before it was ready. */
 function ended(probe: ProbeProcess, exit: Exit, phase: string | null, python: string): PinbenchError {
   if (exit.error !== null) return cannotBeStarted(python, exit.error);
   const tail = probe.stderrTail;
-  const cause = tail === "" ? {} : { cause: new Error(tail) };
+  const cause = causeOf(tail);
+  const said = (how: string) => (tail === null ? "" : ` ${how}: ${tail.split("\n").at(-1)}`);
   if (phase === null) {
-    const said = tail === "" ? "" : ` It said: ${tail.split("\n").at(-1)}`;
-    return new PinbenchError(
-      "usage",
-      `${python} ${describeExit(exit)} instead of running the probe.${said}`,
-      {
-        hint: pythonHint,
-        ...cause,
-      },
-    );
+    const message = `${python} ${describeExit(exit)} instead of running the probe.${said("It said")}`;
+    return new PinbenchError("usage", message, { hint: pythonHint, cause });
   }
-  const said = tail === "" ? "" : ` Its last words: ${tail.split("\n").at(-1)}`;
-  return new PinbenchError("measurement", `Python ${describeExit(exit)} while ${phase}.${said}`, {
+  const message = `Python ${describeExit(exit)} while ${phase}.${said("Its last words")}`;
+  return new PinbenchError("measurement", message, {
     hint: exitHint(exit) ?? "The same must happen in a script that makes one batch without workers.",
-    ...cause,
+    cause,
   });
 }
 

@@ -1,11 +1,26 @@
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
-import type { TrialControl, TrialRun } from "../loader-probe.js";
+import type { Trial, TrialControl, TrialRun } from "../loader-probe.js";
 import type { ProbeProcess } from "./probe-process.js";
 import { completeFailure, deathFailure, hangFailure } from "./torch-failures.js";
-import type { Ending, Message, Sums } from "./torch-messages.js";
+import type { Figures, Message, MessageOf } from "./torch-messages.js";
 
 /** How long a trial may take to end when it is asked to, its workers included, before its process is killed. */
 const endMs = 5000;
+
+/** The figures of a trial that was not measured. */
+const noFigures: Figures = {
+  waitNsPerBatch: null,
+  copyNsPerBatch: null,
+  sharedMemoryBytes: null,
+  pinnedBytes: null,
+  workerPrivateBytes: null,
+  storageReadBytes: null,
+};
+
+/** A trial that was aborted before it began. */
+export function notStarted(setting: LoaderSetting): Trial {
+  return { setting, arrivalsNs: [], aborted: true, failure: null, ...noFigures };
+}
 
 /**
  * Runs one trial in a process that is ready; `number` tells its messages from those of other trials. Rejects only
@@ -22,13 +37,9 @@ export function runTorchTrial(
 
 class RunningTrial {
   readonly result: Promise<TrialRun>;
-  readonly #probe: ProbeProcess;
-  readonly #number: number;
-  readonly #setting: LoaderSetting;
-  readonly #control: TrialControl;
   readonly #arrivalsNs: number[] = [];
-  #ending: Ending | null = null;
-  #sums: Sums | null = null;
+  #ending: MessageOf<"ending"> | null = null;
+  #figures = noFigures;
   /** It was asked to end: by `enough`, or by an abort. */
   #isStopping = false;
   #isAborted = false;
@@ -37,11 +48,12 @@ class RunningTrial {
   #resolve!: (run: TrialRun) => void;
   #reject!: (error: unknown) => void;
 
-  constructor(probe: ProbeProcess, number: number, setting: LoaderSetting, control: TrialControl) {
-    this.#probe = probe;
-    this.#number = number;
-    this.#setting = setting;
-    this.#control = control;
+  constructor(
+    readonly probe: ProbeProcess,
+    readonly number: number,
+    readonly setting: LoaderSetting,
+    readonly control: TrialControl,
+  ) {
     this.result = new Promise<TrialRun>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -53,8 +65,8 @@ class RunningTrial {
     probe.forgetStderr();
     probe.onMessage = (message) => this.#receive(message);
     probe.exit.then((exit) => {
-      if (this.#isStopping || this.#ending !== null) this.#settle(null, false);
-      else this.#settle(deathFailure(probe, exit, setting), false);
+      const isEnding = this.#isStopping || this.#ending !== null;
+      this.#settle(isEnding ? null : deathFailure(probe, exit, setting), false);
     });
     probe.send({ type: "measure", trial: number, setting });
     this.#awaitBatch();
@@ -71,12 +83,15 @@ class RunningTrial {
   #receive(message: Message): void {
     if (this.#isSettled) return;
     if (message.type === "arrivals") this.#arrive(message.ns);
-    else if (message.type === "sums" && message.trial === this.#number) this.#sums = message;
-    else if (message.type === "ending" && message.trial === this.#number) {
+    if (!("trial" in message) || message.trial !== this.number) return;
+    if (message.type === "ended") {
+      this.#settle(null, this.#ending?.failure?.broken !== true);
+      return;
+    }
+    this.#figures = { ...this.#figures, ...message.figures };
+    if (message.type === "ending") {
       this.#ending = message;
       this.#limitEnding();
-    } else if (message.type === "ended" && message.trial === this.#number) {
-      this.#settle(null, this.#ending?.failure?.broken !== true);
     }
   }
 
@@ -86,7 +101,7 @@ class RunningTrial {
     this.#arrivalsNs.push(...ns);
     this.#awaitBatch();
     try {
-      if (this.#control.enough(this.#arrivalsNs)) this.#stop();
+      if (this.control.enough(this.#arrivalsNs)) this.#stop();
     } catch (error) {
       this.#stop();
       this.#reject(error);
@@ -95,7 +110,7 @@ class RunningTrial {
 
   #stop(): void {
     this.#isStopping = true;
-    this.#probe.send({ type: "stop", trial: this.#number });
+    this.probe.send({ type: "stop", trial: this.number });
     if (this.#ending === null) this.#limitEnding();
   }
 
@@ -107,10 +122,10 @@ class RunningTrial {
 
   #awaitBatch(): void {
     clearTimeout(this.#timer);
-    const { timeoutNs } = this.#control;
+    const { timeoutNs } = this.control;
     const told = { batches: this.#arrivalsNs.length, timeoutNs };
     this.#timer = setTimeout(() => {
-      hangFailure(this.#probe, this.#setting, told).then(
+      hangFailure(this.probe, this.setting, told).then(
         // An abort, or a batch just too late, may have come meanwhile; the processes are past use all the same.
         (failure) => this.#settle(this.#isAborted ? null : failure, false),
         this.#reject,
@@ -120,22 +135,16 @@ class RunningTrial {
 
   #settle(failure: TrialFailure | null, isUsable: boolean): void {
     if (this.#isSettled) return;
-    const ending = this.#ending;
     // What fails while it is being stopped is no fault of the setting.
-    const said = this.#isStopping ? null : (ending?.failure ?? null);
+    const said = this.#isStopping ? null : (this.#ending?.failure ?? null);
     this.#resolve({
       isUsable,
       trial: {
-        setting: this.#setting,
+        setting: this.setting,
         arrivalsNs: this.#arrivalsNs,
         aborted: this.#isAborted,
-        failure: failure ?? (said === null ? null : completeFailure(said, this.#probe.stderrTail)),
-        waitNsPerBatch: (ending ?? this.#sums)?.waitNs ?? null,
-        copyNsPerBatch: (ending ?? this.#sums)?.copyNs ?? null,
-        sharedMemoryBytes: ending?.sharedMemoryBytes ?? null,
-        pinnedBytes: ending?.pinnedBytes ?? null,
-        workerPrivateBytes: ending?.workerPrivateBytes ?? null,
-        storageReadBytes: ending?.storageReadBytes ?? null,
+        failure: failure ?? (said === null ? null : completeFailure(said, this.probe.stderrTail)),
+        ...this.#figures,
       },
     });
   }

@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Comparison } from "../../../src/compare/comparison.js";
-import {
-  comparisonMarkdown,
-  githubReport,
-  githubStepSummary,
-} from "../../../src/report/comparison/github.js";
+import { comparisonMarkdown, githubReport } from "../../../src/report/comparison/github.js";
 import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   buildCellComparison,
@@ -119,9 +115,4 @@ describe("workflow commands", () => {
     expect(lines[1]).toContain("%0D%0Af,g:h");
     expect(lines[1]).not.toContain("\r");
   });
-});
-
-it("gives the Markdown report for the summary of the step", () => {
-  const comparison = buildComparison({ outcome: "regression", cells: [buildSlower()] });
-  expect(githubStepSummary(comparison)).toBe(comparisonMarkdown(comparison));
 });

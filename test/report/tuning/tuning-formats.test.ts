@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { tuningFormats } from "../../../src/report/tuning/tuning-format-names.js";
 import { renderTuning } from "../../../src/report/tuning/tuning-formats.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
+import { tuningFormats } from "../../../src/settings/choices.js";
 import { testPython } from "../../helpers/test-python.js";
 import { buildTuning, type TuningPart } from "../../helpers/tuning.js";
 

@@ -29,7 +29,6 @@ describe("listDataFolder", () => {
       files: ["a", "b/c/y", "b/x", "z"].map((name) => join(folder, name)),
       totalBytes: 141,
       meanBytes: 35.25,
-      largestBytes: 100,
     });
     expect(defaultSampleBytes(data)).toBe(36);
   });

@@ -14,7 +14,9 @@ describe("what a native probe says of itself", () => {
     const loader = new FakeLoader([]);
     loader.stepNs = 5e6;
     fake.open = () => loader;
-    const probe = await openModelProbe(probeOptions(fake.driver, { sampleCostNs: 500_000, step: "auto" }));
+    const probe = await openModelProbe(
+      probeOptions(fake.driver, { sampleCostNs: 500_000, stepTime: "auto" }),
+    );
     expect(probe.facts).toMatchObject({
       kind: "native",
       source: "generated samples of 1000 B, 500 us each",
@@ -39,12 +41,12 @@ describe("what a native probe says of itself", () => {
   it("leaves out a step that nobody asked for by name where there are no kernels", async () => {
     const fake = new FakeDriver();
     fake.kernelsOff = "this build has no kernels";
-    const probe = await openModelProbe(probeOptions(fake.driver, { step: "auto" }));
+    const probe = await openModelProbe(probeOptions(fake.driver, { stepTime: "auto" }));
     expect(probe.facts.stepNs).toBeNull();
     expect(probe.facts.notes).toContain(
       "No training step stands beside the loader: this build has no kernels.",
     );
-    const asked = openModelProbe(probeOptions(fake.driver, { step: { durationNs: 1e6 } }));
+    const asked = openModelProbe(probeOptions(fake.driver, { stepTime: 1e6 }));
     await expect(asked).rejects.toMatchObject({ kind: "unsupported" });
     expect(fake.openSessions).toBe(1);
     await probe.close();
@@ -70,7 +72,7 @@ describe("what a native probe says of itself", () => {
     fake.open = () => {
       throw nativeError("CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemAlloc_v2" });
     };
-    const opening = openModelProbe(probeOptions(fake.driver, { step: "auto" }));
+    const opening = openModelProbe(probeOptions(fake.driver, { stepTime: "auto" }));
     await expect(opening).rejects.toMatchObject({
       kind: "limit",
       message: expect.stringMatching(/^The loader/),
@@ -90,7 +92,7 @@ describe("a native probe on the emulated device", () => {
 
   it("measures one setting after the other", async () => {
     const probe = await openModelProbe(
-      probeOptions(await driver(), { sampleCostNs: 20_000, step: { durationNs: 500_000 } }),
+      probeOptions(await driver(), { sampleCostNs: 20_000, stepTime: 500_000 }),
     );
     expect(probe.facts.stepNs).toBeGreaterThan(499_000);
     expect(probe.facts.link?.pinnedBytesPerSecond).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { LoaderOptions } from "../../../src/native/contract.js";
 import type { TrialControl } from "../../../src/tune/loader-probe.js";
-import { loaderOptions } from "../../../src/tune/model/model-options.js";
+import { loaderOptions } from "../../../src/tune/model/model-probe.js";
 import { runModelTrial } from "../../../src/tune/model/model-trial.js";
 import { control, FakeDriver, FakeLoader, type News, nativeError, probeOptions, setting } from "./support.js";
 

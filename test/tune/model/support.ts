@@ -10,7 +10,7 @@ import type {
 } from "../../../src/native/contract.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import type { TrialControl } from "../../../src/tune/loader-probe.js";
-import type { ModelProbeOptions } from "../../../src/tune/model/model-options.js";
+import type { ModelProbeOptions } from "../../../src/tune/model/model-probe.js";
 
 export const device: DeviceFacts = {
   ordinal: 0,
@@ -157,11 +157,11 @@ export function probeOptions(
     driver,
     device,
     placement: { cpus: [], threads: 2, numaNode: null },
-    batchSamples: 4,
+    batchSize: 4,
     sampleBytes: 1000,
     sampleCostNs: 0,
     data: null,
-    step: null,
+    stepTime: null,
     seed: 1,
     signal: new AbortController().signal,
     ...changes,

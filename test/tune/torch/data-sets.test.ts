@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { TrialFailure } from "../../../src/results/tuning.js";
 import type { ProbeFacts } from "../../../src/tune/loader-probe.js";
 import { probeProgram } from "../../../src/tune/torch/probe-process.js";
-import type { TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
+import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
 import { options, python, skipWithoutTorch, target, workers } from "./support.js";
 
 /*

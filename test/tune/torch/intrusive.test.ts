@@ -100,8 +100,8 @@ describe.concurrent("a trial", () => {
 
   it("may have a step that takes longer than a batch may", async ({ expect, onTestFinished }) => {
     const kwargs = { index: 1000, seconds: 0 };
-    const step = { durationNs: 1e9 };
-    const probe = await openFor("intrusive.py:SlowFrom", { batchSize, kwargs, step }, onTestFinished);
+    const stepTime = 1e9;
+    const probe = await openFor("intrusive.py:SlowFrom", { batchSize, kwargs, stepTime }, onTestFinished);
     const trial = await probe.measure(workers(0), until(2, { timeoutNs: 0.6e9 }));
     expect(trial).toMatchObject({ failure: null });
     expect(trial.arrivalsNs[1]! - trial.arrivalsNs[0]!).toBeGreaterThan(0.9e9);

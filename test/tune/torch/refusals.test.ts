@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { PinbenchError } from "../../../src/errors.js";
-import { openTorchProbe, type TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
+import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
+import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
 import { expectNothingLeft, options, skipWithoutTorch, target, torchMissing } from "./support.js";
 
 async function refusalOf(name: string, changes: Partial<TorchProbeOptions> = {}): Promise<PinbenchError> {

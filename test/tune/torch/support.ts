@@ -7,7 +7,8 @@ import { expect, onTestFinished } from "vitest";
 import { torchDefault } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import type { Probe, Trial, TrialControl } from "../../../src/tune/loader-probe.js";
-import { openTorchProbe, type TorchProbeOptions } from "../../../src/tune/torch/torch-probe.js";
+import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
+import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
 import { skipWithoutTorch, testPython, torchMissing } from "../../helpers/test-python.js";
 
 export { skipWithoutTorch, testPython as python, torchMissing };
@@ -19,11 +20,11 @@ export const target = (name: string) => `${fixtures}${name}`;
 export function options(name: string, changes: Partial<TorchProbeOptions> = {}): TorchProbeOptions {
   return {
     python: testPython,
-    target: target(name),
+    torch: target(name),
     batchSize: null,
     collate: null,
     kwargs: {},
-    step: null,
+    stepTime: null,
     shuffle: false,
     seed: 1,
     timeoutNs: 60e9,

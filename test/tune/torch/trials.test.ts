@@ -8,7 +8,7 @@ it("runs trials of what a function makes, and knows its batches, whatever the da
     batchSize: 8,
     kwargs: { length: 20 },
     shuffle: true,
-    step: { durationNs: 1e6 },
+    stepTime: 1e6,
   });
   expect(probe.facts).toMatchObject({
     kind: "torch",
@@ -49,7 +49,7 @@ it("has a collate function of the user's, and instances", async () => {
   const pair = await openFor("data_sets.py:INSTANCE", {
     batchSize: 3,
     collate: target("data_sets.py:as_pair"),
-    step: "auto",
+    stepTime: "auto",
   });
   expect(pair.facts.batch.description).toBe("float32 [3, 3, 4, 4] + float32 [3, 3, 4, 4]");
   expect(pair.facts.stepNs).toBeGreaterThan(0);

@@ -48,7 +48,7 @@ def _serve(channel, options, stops, scratch):
 
     measuring()
     link = device.link(contents.bytes) if options["link"] else None
-    run_step, step_ns = step.make(options["step"], contents.bytes, device, measuring)
+    run_step, step_ns = step.make(options["stepTime"], contents.bytes, device, measuring)
     stop = trial.Stop()
     stops.append(stop)
     channel.send("ready", facts=facts.collect(data, contents, device, link, step_ns))
@@ -67,7 +67,7 @@ def open_data(options, phase, scratch):
 
     Raises a Refusal where that cannot be. `phase` is called with what is begun, such as "the data set was being made".
     """
-    target.check(options["target"])
+    target.check(options["torch"])
     if options["collate"] is not None:
         target.check(options["collate"], "the collate function")
     phase("torch was being imported")
@@ -77,20 +77,20 @@ def open_data(options, phase, scratch):
 
     faults.remember_pinning_errors()
     device = devices.find()
-    phase("%s was being imported" % options["target"].rpartition(":")[0])
-    sys.argv = [options["target"].rpartition(":")[0]]
-    made_of = target.load(options["target"])
+    phase("%s was being imported" % options["torch"].rpartition(":")[0])
+    sys.argv = [options["torch"].rpartition(":")[0]]
+    made_of = target.load(options["torch"])
     collate = None if options["collate"] is None else target.load(options["collate"])
     if collate is not None and not callable(collate):
         raise Refusal("usage", "%s is no function." % options["collate"])
     phase("the data set was being made")
-    made = source.build(options["target"], made_of, options["kwargs"])
+    made = source.build(options["torch"], made_of, options["kwargs"] or {})
     try:
         data = source.Source(made, options["batchSize"], collate, options["shuffle"], options["seed"], scratch)
     except Exception as error:  # of its __len__, for one
         if isinstance(error, Refusal):
             raise
-        raise tracebacks.refuse_for(error, "%s cannot be put into a DataLoader" % options["target"]) from None
+        raise tracebacks.refuse_for(error, "%s cannot be put into a DataLoader" % options["torch"]) from None
     phase("the first batch was being made")
     contents = facts.first_batch(data)
     data.tensors = max(1, len(contents.tensors))

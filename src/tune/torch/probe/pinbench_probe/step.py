@@ -21,10 +21,9 @@ def make(wanted, batch_bytes, device, alive):
         return None, None
     if wanted == "auto":
         return _stand_in(batch_bytes, device, alive)
-    duration = wanted["durationNs"]
     if not device.is_cuda:
-        return (lambda: time.sleep(duration / 1e9)), duration
-    return _sleep_on_device(duration, device, alive)
+        return (lambda: time.sleep(wanted / 1e9)), wanted
+    return _sleep_on_device(wanted, device, alive)
 
 
 def _sleep_on_device(duration, device, alive):

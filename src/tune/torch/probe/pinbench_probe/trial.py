@@ -63,7 +63,7 @@ class Trial:
         """Sends the arrivals, then "ending" with all that is known, and "ended" when the workers are gone."""
         failure = None
         self._channel.collect_from(lambda: _guarded(self._consumer.collect))
-        self._stop.on_ask = lambda: self._channel.send("sums", trial=self._number, **self._means())
+        self._stop.on_ask = lambda: self._channel.send("sums", trial=self._number, figures=self._means())
         try:
             try:
                 self._loop()
@@ -81,7 +81,8 @@ class Trial:
         self._channel.flush_arrivals()
         self._channel.collect_from(None)
         self._stop.on_ask = None
-        self._channel.send("ending", trial=self._number, failure=failure, **self._means(), **summary)
+        figures = {**self._means(), **summary}
+        self._channel.send("ending", trial=self._number, failure=failure, figures=figures)
         # What it holds of the last batches goes before the next trial begins.
         self._consumer = None
         _guarded(self._workers.end)
@@ -126,7 +127,7 @@ class Trial:
     def _means(self):
         """A batch; None before the first one."""
         batches = self._batches
-        means = {"waitNs": self._wait_ns, "copyNs": self._consumer.copy_ns}
+        means = {"waitNsPerBatch": self._wait_ns, "copyNsPerBatch": self._consumer.copy_ns}
         return {name: ns / batches if batches > 0 else None for name, ns in means.items()}
 
 

@@ -11,22 +11,9 @@ import {
   type Timer,
   timers,
 } from "../settings/choices.js";
+import type { Cell } from "./schema.js";
 
-/** One thing to measure. Its id names all of its parameters, for it is what a baseline joins on. */
-export interface Cell {
-  device: number;
-  direction: Direction;
-  memory: Memory;
-  /** Bytes of one copy; each worker copies buffers of this size. */
-  sizeBytes: number;
-  /** Threads, each with a stream and buffers of its own; for bidir so many a direction. */
-  workers: number;
-  mode: Mode;
-  timer: Timer;
-  cache: Cache;
-}
-
-/** For example `d0/h2d/pinned/16777216/w4/throughput/wall/cold`. */
+/** The cell's id, for example `d0/h2d/pinned/16777216/w4/throughput/wall/cold`: comparisons join on it. */
 export function cellId(cell: Cell): string {
   return [
     `d${cell.device}`,
@@ -69,23 +56,4 @@ export function parseCellId(text: string): Cell {
     timer: timer as Timer,
     cache: cache as Cache,
   };
-}
-
-/** Most threads of one team. */
-const maxWorkers = 1024;
-
-/** Throws a usage error for a size that is none. */
-export function checkSize(sizeBytes: number): void {
-  if (Number.isSafeInteger(sizeBytes) && sizeBytes >= 1) return;
-  throw new PinbenchError("usage", `A size cannot be ${sizeBytes}: it is a whole number of bytes from 1 up.`);
-}
-
-/** Throws a usage error for a count of workers that is none. */
-export function checkWorkers(workers: number): void {
-  if (Number.isInteger(workers) && workers >= 1 && workers <= maxWorkers) return;
-  throw new PinbenchError(
-    "usage",
-    `A cell cannot have ${workers} workers: it has from 1 to ${maxWorkers} threads a direction.`,
-    { hint: "More workers than CPUs seldom gain anything; try 1,2,4." },
-  );
 }
