@@ -13,7 +13,7 @@ const leftOut = [
   "test/{docs,imports}.test.ts",
   // Python is no part of it, and does not start with the sanitizers in the process.
   "test/tune/{torch/**,*.test.ts}",
-  "test/api/{compare,tune}.test.ts",
+  "test/index/{compare,tune}.test.ts",
   "test/cli/{bad-input,baseline,build-packages,check,colours,compare,completion,config,import,interruption}*.test.ts",
   "test/cli/{keep-inputs,late-failures,tune,version}*.test.ts",
 ];

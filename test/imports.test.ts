@@ -1,15 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 
 const source = fileURLToPath(new URL("../src", import.meta.url));
 
 /** docs/architecture.md's layers, top to bottom: a folder may import from lower lines and its own. */
 const layers = [
-  ["index.ts"],
-  ["api"],
-  ["cli"],
+  ["index.ts", "cli"],
   ["report"],
   ["measure", "tune", "compare"],
   ["plan"],
@@ -20,27 +18,79 @@ const layers = [
   ["errors.ts"],
 ];
 
-const layerOf = (path: string) => {
-  const [folder = ""] = path.slice(source.length + 1).split(sep);
-  return { folder, level: layers.findIndex((layer) => layer.includes(folder)) };
-};
+/** The files of src that each of them imports, types and what is loaded later included. */
+const importsOf = new Map(
+  readdirSync(source, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .sort()
+    .map((file) => {
+      const text = readFileSync(join(source, file), "utf8");
+      const statements = /^(?:import|export)\b[^;]*?\bfrom "(\.[^"]+)\.js"|\bimport\("(\.[^"]+)\.js"\)/gms;
+      const imported = [...text.matchAll(statements)].map(([, atOnce, later]) =>
+        resolve(source, dirname(file), `${atOnce ?? later}.ts`).slice(source.length + 1),
+      );
+      return [file, imported];
+    }),
+);
+
+/** Files that import each other, one after the other, the last one the first; null where there are none. */
+function findCircle(imports: ReadonlyMap<string, readonly string[]>): string[] | null {
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): string[] | null => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return null;
+    for (const next of imports.get(file) ?? []) {
+      const circle = visit(next, [...path, file]);
+      if (circle !== null) return circle;
+    }
+    done.add(file);
+    return null;
+  };
+  for (const file of imports.keys()) {
+    const circle = visit(file, []);
+    if (circle !== null) return circle;
+  }
+  return null;
+}
+
+it("imports are found, and lead to files that there are", () => {
+  expect(importsOf.size).toBeGreaterThan(50);
+  expect(importsOf.get(join("cli", "main.ts"))).toEqual(
+    expect.arrayContaining(["errors.ts", join("cli", "commands.ts")]),
+  );
+  for (const [file, imported] of importsOf)
+    expect([...importsOf.keys()], file).toEqual(expect.arrayContaining(imported));
+});
 
 it("imports run downwards only, those of types too", () => {
-  const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) =>
-    file.endsWith(".ts"),
-  );
-  const upwards: string[] = [];
-  for (const file of files.map((name) => join(source, name))) {
-    const imports = readFileSync(file, "utf8").matchAll(
-      /^(?:import|export)\b[^;]*?\bfrom "(\.[^"]+)\.js"/gms,
-    );
-    for (const [statement, path] of imports) {
-      const target = `${resolve(dirname(file), path!)}.ts`;
-      const [from, to] = [layerOf(file), layerOf(target)];
-      expect(to.level, `${target} has a layer`).toBeGreaterThanOrEqual(0);
-      if (from.folder !== to.folder && to.level <= from.level) upwards.push(`${file}: ${statement}`);
-    }
-  }
-  expect(files.length).toBeGreaterThan(50);
+  const layerOf = (file: string) => {
+    const [folder = ""] = file.split(sep);
+    return { folder, level: layers.findIndex((layer) => layer.includes(folder)) };
+  };
+  const upwards = [...importsOf].flatMap(([file, imported]) => {
+    const from = layerOf(file);
+    expect(from.level, `${file} has a layer`).toBeGreaterThanOrEqual(0);
+    return imported
+      .filter((target) => layerOf(target).folder !== from.folder && layerOf(target).level <= from.level)
+      .map((target) => `${file} imports ${target}`);
+  });
   expect(upwards).toEqual([]);
+});
+
+describe("circles of imports", () => {
+  it("are found", () => {
+    const imports = { a: ["b", "e"], b: ["c", "d"], c: ["d"], d: ["b"], e: [] };
+    expect(findCircle(new Map(Object.entries(imports)))).toEqual(["b", "c", "d", "b"]);
+    expect(findCircle(new Map(Object.entries({ a: ["a"] })))).toEqual(["a", "a"]);
+    expect(findCircle(new Map(Object.entries({ a: ["b", "c"], b: ["c"], c: [] })))).toBeNull();
+  });
+
+  it("there are none, those of types included", () => {
+    expect(findCircle(importsOf)).toBeNull();
+  });
+});
+
+it("no two files have the same name", () => {
+  const names = [...importsOf.keys()].map((file) => basename(file));
+  expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
 });

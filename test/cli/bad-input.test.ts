@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { callCli } from "../helpers/in-process.js";
 import { type Finished, runCli, runSmall, small, temporaryFolder } from "../helpers/run-cli.js";
 
 /** One sentence (and what to do about it) on one line of stderr, nothing else anywhere. */
@@ -28,7 +29,15 @@ describe("a flag or value that makes no sense is wrong usage", () => {
     ["a plan as Markdown", ["run", "--dry-run", "--format", "markdown"], /not as markdown\. .*--json/],
     ["a plan in a file", ["run", "--dry-run", "--output", "a.json"], /Leave --output out; .*redirect/],
   ])("%s", async (_, args, sentence) => {
-    expectRefusal(await runCli(args), 2, sentence);
+    expectRefusal(await callCli(args), 2, sentence);
+  });
+
+  it.each([
+    ["found while the flags are parsed", ["--sizes", "0"], /"0" is no size to copy/],
+    ["found by a command", ["--dry-run", "--format", "csv"], /not as csv\./],
+    ["found before measuring", ["--numa", "999"], /This machine has no NUMA node 999\./],
+  ])("in a process of its own, too: %s", async (_, args, sentence) => {
+    expectRefusal(await runSmall(args), 2, sentence);
   });
 
   it.each([
@@ -70,12 +79,12 @@ describe("a flag or value that makes no sense is wrong usage", () => {
     ["--output", "", /"" has no extension/],
   ])("%s %s", async (flag, value, sentence) => {
     const cwd = temporaryFolder();
-    expectRefusal(await runSmall([flag, value], { cwd }), 2, sentence);
+    expectRefusal(await callCli(small(flag, value), { cwd }), 2, sentence);
     expect(readdirSync(cwd)).toEqual([]);
   });
 
   it("d2d from host memory", async () => {
-    const { exitCode, stderr } = await runSmall(["--direction", "d2d", "--memory", "pinned"]);
+    const { exitCode, stderr } = await callCli(small("--direction", "d2d", "--memory", "pinned"));
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/memory pinned plays no part in it/);
   });
@@ -109,7 +118,7 @@ describe("an output that cannot be written is found before anything is measured"
     writeFileSync(join(cwd, "file"), "");
     const before = readdirSync(cwd);
     const long = ["--budget", "1h", "--output", "good.csv"];
-    expectRefusal(await runSmall([...long, "--output", path], { cwd }), 2, reason);
+    expectRefusal(await callCli(small(...long, "--output", path), { cwd }), 2, reason);
     expect(readdirSync(cwd)).toEqual(before);
   });
 });

@@ -5,19 +5,21 @@ import { parseResult } from "../../src/results/parse.js";
 import { listRuns } from "../../src/results/run-folder.js";
 import { expectSentence } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
+import { callCli } from "../helpers/in-process.js";
 import { copyFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
 const small = ["--memory", "pinned", "--workers", "1", "--runs", "2", ...sweep];
 const baseline = (cwd: string, args: readonly string[], env = {}) =>
-  runCli(["baseline", ...args], { cwd, env });
+  callCli(["baseline", ...args], { cwd, env });
 const documentsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => parseResult(readFileSync(path, "utf8"), path));
 
 describe("pinbench baseline", () => {
   it("makes a folder of runs, each of another process, and says what it is good for", async () => {
     const cwd = temporaryFolder();
-    const { exitCode, stdout, stderr } = await baseline(cwd, ["new/main", ...small, "--runs", "3"]);
+    const args = ["baseline", "new/main", ...small, "--runs", "3"];
+    const { exitCode, stdout, stderr } = await runCli(args, { cwd });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(/^! emulated device: .*\nnew\/main holds 3 runs of 2 cells\.\n/);
     expect(stdout).toMatch(/memory +cells +typical +largest +typical +largest\n.*\n +pinned +2 /);
@@ -50,8 +52,19 @@ describe("pinbench baseline", () => {
   });
 
   it("says of a single run that it tells nothing of the spread", async () => {
-    const { exitCode, stdout } = await baseline(temporaryFolder(), ["main", ...small, "--runs", "1"]);
+    const cwd = temporaryFolder();
+    const { exitCode, stdout } = await baseline(cwd, [
+      "main",
+      ...small,
+      "--runs",
+      "1",
+      "--max-pinned",
+      "3MiB",
+    ]);
     expect(exitCode).toBe(0);
+    // A check of it is under the same limit.
+    const [document] = await documentsIn(join(cwd, "main"));
+    expect(document?.plan?.settings?.maxPinnedBytes).toBe(3 * 1024 ** 2);
     expect(stdout).toMatch(
       /main holds 1 run of 2 cells\.\nOne run says nothing of the spread between runs: --runs 10/,
     );

@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { listRuns } from "../../src/results/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, filesIn } from "../helpers/baseline-folder.js";
+import { markName, measuring, nextMark } from "../helpers/processes.js";
 import { type Started, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 /** Measuring it again never converges, and would take an hour. */
@@ -25,25 +26,6 @@ function startEndless(
   const started = startCli(args, { ...options, env: { [markName]: mark } });
   onTestFinished(() => void started.child.kill("SIGKILL"));
   return started;
-}
-
-/** A variable of the environment, to find the processes by that an interrupted one may leave behind. */
-const markName = "PINBENCH_TEST_MARK";
-let marks = 0;
-const nextMark = () => `${process.pid}-${++marks}`;
-
-/** The ids of the processes with this mark that measure; one that has ended has no arguments. */
-function measuring(mark: string): string[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .filter((name) => {
-      try {
-        const words = (file: string) => readFileSync(`/proc/${name}/${file}`, "utf8").split("\0");
-        return words("cmdline").includes("measure") && words("environ").includes(`${markName}=${mark}`);
-      } catch {
-        return false;
-      }
-    });
 }
 
 const untilMeasuring = (mark: string) =>

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
-import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+import { callCli } from "../helpers/in-process.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
 
 const onOtherGpu = (document: ResultDocument): ResultDocument => ({
   ...document,
@@ -56,17 +57,17 @@ describe("what is wrong with a request is said before anything is measured", () 
   it("about the baseline", async () => {
     const cwd = temporaryFolder();
     expectSentence(
-      await runCli(["check"], { cwd }),
+      await callCli(["check"], { cwd }),
       2,
       /there is no baseline to check against\. Name it with --baseline PATH, or as "baseline" in the configuration\./,
     );
     expectSentence(
-      await runCli(["check", "--baseline", "none"], { cwd }),
+      await callCli(["check", "--baseline", "none"], { cwd }),
       5,
       /there is no baseline none\. Make one with `pinbench baseline none`\./,
     );
     expectSentence(
-      await runCli(["check", "--baseline", "none", "--accept"], { cwd }),
+      await callCli(["check", "--baseline", "none", "--accept"], { cwd }),
       2,
       /--accept says that --update may write a slower baseline\. Give --update as well\./,
     );
@@ -77,7 +78,7 @@ describe("what is wrong with a request is said before anything is measured", () 
     const before = filesIn(baseline);
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "file"), "");
-    const refusal = async (...args: string[]) => runCli(["check", "--baseline", baseline, ...args], { cwd });
+    const refusal = async (...args: string[]) => callCli(["check", "--baseline", baseline, ...args], { cwd });
     expectSentence(
       await refusal("--keep", baseline),
       2,
@@ -98,7 +99,7 @@ describe("what is wrong with a request is said before anything is measured", () 
     expectSentence(await refusal("--runs", "0"), 2, /"0" is not a number of runs/);
     const single = join(baseline, Object.keys(before).find((name) => name.startsWith("run-"))!);
     expectSentence(
-      await runCli(["check", "--baseline", single, "--update"], { cwd }),
+      await callCli(["check", "--baseline", single, "--update"], { cwd }),
       2,
       /is one result, and an updated baseline is a folder of several\. Make one with `pinbench baseline FOLDER`/,
     );
@@ -110,7 +111,7 @@ describe("what is wrong with a request is said before anything is measured", () 
     const refusal = async (change: (document: ResultDocument) => ResultDocument, env = {}) => {
       const cwd = temporaryFolder();
       cpSync(await baselineAt(certainly.slower, change), join(cwd, "main"), { recursive: true });
-      return runCli(["check", "--baseline", "main"], { cwd, env });
+      return callCli(["check", "--baseline", "main"], { cwd, env });
     };
     const unmeasured: Partial<CellResult> = {
       outcome: "skipped",
@@ -137,7 +138,7 @@ describe("what is wrong with a request is said before anything is measured", () 
 
   it("in the words of the process that was to measure", async () => {
     const baseline = await baselineAt(certainly.slower);
-    const finished = await runCli(["check", "--baseline", baseline, "--numa", "999"]);
+    const finished = await callCli(["check", "--baseline", baseline, "--numa", "999"]);
     expectSentence(finished, 2, /This machine has no NUMA node 999\./);
   });
 });

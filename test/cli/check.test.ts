@@ -7,6 +7,7 @@ import { settingsOfResult } from "../../src/results/run-settings.js";
 import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
+import { callCli } from "../helpers/in-process.js";
 import { copyFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const documentsIn = async (folder: string) =>
@@ -21,12 +22,15 @@ const withSkipped = (document: ResultDocument): ResultDocument => {
 };
 
 describe("a machine that got slower", () => {
-  it("is a regression: the suspects are measured again, and what they confirm is exit code 1", async () => {
+  it("is a regression, and no new baseline by --update alone: what measuring again confirms is exit code 1", async () => {
     const baseline = await baselineAt(certainly.slower);
     const before = filesIn(baseline);
     const junit = join(temporaryFolder(), "x.xml");
-    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--output", junit]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
+    const { exitCode, stderr, comparison } = await checkJson(baseline, ["--output", junit, "--update"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: `pinbench: ${baseline} was not updated: a regression stands, and --accept was not given.\n`,
+    });
     expect(comparison).toMatchObject({
       command: "check",
       backend: "emulated",
@@ -43,16 +47,8 @@ describe("a machine that got slower", () => {
     expect(filesIn(baseline)).toEqual(before);
   });
 
-  it("is no new baseline by --update alone, but by --update --accept", async () => {
+  it("is the new baseline by --update --accept", async () => {
     const baseline = await baselineAt(certainly.slower);
-    const before = filesIn(baseline);
-    const refused = await checkJson(baseline, ["--update"]);
-    expect(refused.exitCode).toBe(1);
-    expect(refused.stderr).toBe(
-      `pinbench: ${baseline} was not updated: a regression stands, and --accept was not given.\n`,
-    );
-    expect(filesIn(baseline)).toEqual(before);
-
     const accepted = await checkJson(baseline, ["--update", "--accept"]);
     expect(accepted.comparison.outcome).toBe("regression");
     expect(accepted).toMatchObject({
@@ -73,7 +69,7 @@ describe("a machine that got slower", () => {
   ])("nor where %s", async (obstacle, flags, code) => {
     const baseline = await baselineAt(certainly.faster, withSkipped);
     const before = filesIn(baseline);
-    const args = ["--update", ...flags];
+    const args = ["--update", "--runs", "2", ...flags];
     const refused = await checkJson(baseline, args);
     expect(refused).toMatchObject({
       exitCode: code,
@@ -90,8 +86,8 @@ describe("a machine that got slower", () => {
     writeFileSync(summary, "before\n");
     const baseline = await baselineAt(certainly.slower);
     const args = ["check", "--baseline", baseline, "--runs", "3", "--format", "github"];
-    const { exitCode, stdout } = await runCli(args, { env: { GITHUB_STEP_SUMMARY: summary } });
-    expect(exitCode).toBe(1);
+    const { exitCode, stdout, stderr } = await runCli(args, { env: { GITHUB_STEP_SUMMARY: summary } });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
     expect(stdout).toMatch(/^::error title=pinbench%3A slower::d0\/h2d\/.*confirmed by 3 fresh processes/m);
     expect(readFileSync(summary, "utf8")).toMatch(/^before\n## pinbench check: 2 of 2 cells are slower/);
   });
@@ -152,6 +148,23 @@ describe("a machine that is not slower", () => {
     }
   });
 
+  it("is measured under the limit of pinned memory that the baseline had", async () => {
+    const limited = (maxPinnedBytes: number) => (document: ResultDocument) => {
+      const { plan } = document;
+      return { ...document, plan: { ...plan!, settings: { ...plan!.settings!, maxPinnedBytes } } };
+    };
+    const keep = join(temporaryFolder(), "runs");
+    const enough = await baselineAt(certainly.faster, limited(3 * 1024 ** 2));
+    await checkJson(enough, ["--runs", "1", "--keep", keep]);
+    expect((await documentsIn(keep)).map(settingsOfResult)).toMatchObject([
+      { maxPinnedBytes: 3 * 1024 ** 2 },
+    ]);
+
+    const little = await baselineAt(certainly.faster, limited(4096));
+    const refused = await callCli(["check", "--baseline", little]);
+    expectSentence(refused, 2, /it would pin 2 MiB .* above the limit of 4 KiB \(--max-pinned\)/);
+  });
+
   it("may be said in the configuration: against what, how often and how strictly", async () => {
     const cwd = folderOf({ [configFile]: { baseline: "main", runs: 1, strict: true } });
     const baseline = await baselineAt(certainly.faster);
@@ -180,7 +193,7 @@ describe("a measurement that fails", () => {
     const baseline = await baselineAt(certainly.faster);
     const before = filesIn(baseline);
     const keep = join(temporaryFolder(), "runs");
-    const flags = ["--update", "--accept", "--keep", keep];
+    const flags = ["--update", "--accept", "--keep", keep, "--runs", "2"];
     const { exitCode, stderr, comparison } = await checkJson(baseline, flags, env);
     expect(exitCode).toBe(4);
     expect(await documentsIn(keep)).not.toEqual([]);

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { comparisonSchema } from "../../src/compare/comparison.js";
 import { sides } from "../helpers/baseline-folder.js";
 import { configFile } from "../helpers/config.js";
-import { runCli } from "../helpers/run-cli.js";
+import { callCli } from "../helpers/in-process.js";
 
 it("obeys a configuration, says so, and lets flags win", async () => {
   const cwd = sides({ speed: 0.9 });
@@ -15,7 +15,7 @@ it("obeys a configuration, says so, and lets flags win", async () => {
   };
   writeFileSync(join(cwd, configFile), JSON.stringify(config));
   const verdicts = async (...args: string[]) => {
-    const { stdout, stderr } = await runCli(["compare", "before", "after", "--json", ...args], { cwd });
+    const { stdout, stderr } = await callCli(["compare", "before", "after", "--json", ...args], { cwd });
     const comparison = comparisonSchema.parse(JSON.parse(stdout));
     const { significance, threshold, strict } = comparison.rule;
     return { cells: comparison.cells.map(({ verdict }) => verdict), significance, threshold, strict, stderr };

@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { comparisonSchema } from "../../src/compare/comparison.js";
 import { sidesCells as cells, sides, writeRuns } from "../helpers/baseline-folder.js";
+import { callCli } from "../helpers/in-process.js";
 import { buildCell, buildDevice, buildFailed, buildMismatch } from "../helpers/result-document.js";
 import { runCli } from "../helpers/run-cli.js";
 import { buildRuns } from "../helpers/runs.js";
 
-const compare = (cwd: string, ...args: string[]) => runCli(["compare", "before", "after", ...args], { cwd });
+const compare = (cwd: string, ...args: string[]) => callCli(["compare", "before", "after", ...args], { cwd });
 async function comparisonOf(cwd: string, ...args: string[]) {
   const finished = await compare(cwd, "--json", ...args);
   return { ...finished, comparison: comparisonSchema.parse(JSON.parse(finished.stdout)) };
@@ -63,7 +64,7 @@ describe("the exit code of pinbench compare", () => {
 
   it("is 5 where there is no baseline, or no cell in common", async () => {
     const cwd = sides({ cells: [{ GBps: 50, workers: 2 }] });
-    expect(await runCli(["compare", "none", "after"], { cwd })).toMatchObject({
+    expect(await callCli(["compare", "none", "after"], { cwd })).toMatchObject({
       exitCode: 5,
       stderr: "pinbench: there is no baseline none. Make one with `pinbench baseline none`.\n",
     });
@@ -107,6 +108,12 @@ describe("what pinbench compare prints", () => {
     const [json, markdown, table, junit] = names.map((name) => readFileSync(join(cwd, name), "utf8"));
     expect(comparisonSchema.parse(JSON.parse(json!)).counts.slower).toBe(2);
     expect(markdown).toMatch(/^## pinbench compare: 2 of 2 cells are slower/);
+    // The same from a process of its own.
+    expect(await runCli(["compare", "before", "after"], { cwd })).toMatchObject({
+      exitCode,
+      stdout,
+      stderr: "",
+    });
     expect(table).toBe(stdout);
     expect(junit).toMatch(/^<\?xml .*\n<testsuites [^>]*tests="3" failures="2" errors="0"/);
   });
@@ -116,7 +123,7 @@ describe("what pinbench compare prints", () => {
     const summary = join(cwd, "summary.md");
     writeFileSync(summary, "before\n");
     const env = { GITHUB_STEP_SUMMARY: summary };
-    const run = (format: string) => runCli(["compare", "before", "after", "--format", format], { cwd, env });
+    const run = (format: string) => callCli(["compare", "before", "after", "--format", format], { cwd, env });
     expect((await run("github")).stdout).toMatch(/^::error title=pinbench%3A slower::/m);
     expect(readFileSync(summary, "utf8")).toMatch(/^before\n## pinbench compare: 2 of 2 cells are slower/);
     const written = readFileSync(summary, "utf8");

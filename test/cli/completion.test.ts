@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/commands.js";
-import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+import { callCli } from "../helpers/in-process.js";
+import { type Finished, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const program = createProgram(() => undefined);
 const commands = program
@@ -14,8 +15,11 @@ const commands = program
 
 const has = (shell: string) => spawnSync(shell, ["-c", "exit 0"]).status === 0;
 
+const printed = new Map<string, Promise<Finished>>();
+
 async function scriptFor(shell: string): Promise<string> {
-  const { exitCode, stdout, stderr } = await runCli(["completion", shell]);
+  if (!printed.has(shell)) printed.set(shell, runCli(["completion", shell]));
+  const { exitCode, stdout, stderr } = await printed.get(shell)!;
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   const file = join(temporaryFolder(), `pinbench.${shell}`);
   writeFileSync(file, stdout);
@@ -94,7 +98,7 @@ describe.skipIf(!has("zsh"))("zsh", () => {
 
 describe("completion", () => {
   it("knows three shells", async () => {
-    const { exitCode, stderr } = await runCli(["completion", "tcsh"]);
+    const { exitCode, stderr } = await callCli(["completion", "tcsh"]);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/Allowed choices are bash, zsh, fish/);
   });

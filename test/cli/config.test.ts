@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
 import { configFile, folderOf } from "../helpers/config.js";
+import { callCli } from "../helpers/in-process.js";
 import { type Finished, runCli } from "../helpers/run-cli.js";
 
 /** What the plan of a small run is with these arguments in this folder. */
@@ -70,7 +71,7 @@ describe("pinbench run", () => {
 
   it("refuses a wrong one in a sentence", async () => {
     const cwd = folderOf({ [configFile]: { plan: { numa: "near" } } });
-    const { exitCode, stdout, stderr } = await runCli(["run", "--dry-run"], { cwd });
+    const { exitCode, stdout, stderr } = await callCli(["run", "--dry-run"], { cwd });
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toBe(
       `pinbench: In pinbench.config.json, plan.numa is wrong: "near" is not a NUMA node. Write local, or a node's number such as 0.\n`,

@@ -68,7 +68,7 @@ describe("data that came back wrong", () => {
   it("goes unseen with --no-verify", async () => {
     const { exitCode, document } = await measureSmall([...everyCopy, "--no-verify"], copyFaults("drop-h2d"));
     expect(exitCode).toBe(0);
-    expect(document.cells.every(({ verification }) => verification === null)).toBe(true);
+    expect(document.cells.map(({ verification }) => verification)).toEqual([null, null, null, null]);
   });
 });
 

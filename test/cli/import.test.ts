@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
+import { callCli } from "../helpers/in-process.js";
 import { runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const fixture = fileURLToPath(new URL("../fixtures/nvbandwidth-0.8.json", import.meta.url));
@@ -75,10 +76,8 @@ describe("pinbench import nvbandwidth", () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, "bad.json"), "{");
     const args = argsIn(folder);
-    const { exitCode, stdout, stderr } = await importing(
-      ...args,
-      ...(args.includes("--output") ? [] : ["--output", join(folder, "new.json")]),
-    );
+    const output = args.includes("--output") ? [] : ["--output", join(folder, "new.json")];
+    const { exitCode, stdout, stderr } = await callCli(["import", "nvbandwidth", ...args, ...output]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toMatch(/^pinbench: [^\n]+\n$/);
     expect(stderr).toContain(message);

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { baselineAt, certainly, expectSentence, filesIn, sides } from "../helpers/baseline-folder.js";
 import { folderOf } from "../helpers/config.js";
-import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+import { callCli } from "../helpers/in-process.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
 
 describe("an output is never what a command reads", () => {
   it.each([
@@ -24,7 +25,7 @@ describe("an output is never what a command reads", () => {
     const args = ["compare", "before", "after", "--output", "good.json", "--output", path];
     // That a folder's name has no extension of a format is found first.
     const refusal = path === "before" ? /before has no extension/ : new RegExp(`: ${sentence}, and writing`);
-    expectSentence(await runCli(args, { cwd }), 2, refusal);
+    expectSentence(await callCli(args, { cwd }), 2, refusal);
     expect(filesIn(join(cwd, "before"))).toEqual(before);
   });
 
@@ -38,12 +39,12 @@ describe("an output is never what a command reads", () => {
       ["link.json", "before/a.json"],
     ] as const) {
       const args = ["compare", input, "after/b.json", "--output", output];
-      expectSentence(await runCli(args, { cwd }), 2, new RegExp(`: ${output} is what is read, and writing`));
+      expectSentence(await callCli(args, { cwd }), 2, new RegExp(`: ${output} is what is read, and writing`));
     }
     expect(readFileSync(join(cwd, "before/a.json"), "utf8")).toBe(text);
     // Beside it is no part of it.
     const args = ["compare", "before/a.json", "after/b.json", "--output", "before/new.json"];
-    expect((await runCli(args, { cwd })).stderr).toBe("");
+    expect((await callCli(args, { cwd })).stderr).toBe("");
   });
 
   it("nor the runs that a check keeps", async () => {
@@ -57,7 +58,7 @@ describe("an output is never what a command reads", () => {
       ["--keep", "main/kept/deeper"],
       ["--keep", join(baseline, "kept/deeper")],
     ] as const) {
-      const finished = await runCli(["check", "--baseline", "main", flag, path], { cwd });
+      const finished = await callCli(["check", "--baseline", "main", flag, path], { cwd });
       expectSentence(finished, 2, new RegExp(`: ${path} lies in main, which is read, and writing`));
     }
     expect(filesIn(baseline)).toEqual(before);
@@ -66,7 +67,7 @@ describe("an output is never what a command reads", () => {
   it("nor the file that is imported", async () => {
     const cwd = folderOf({ "a.json": "{}" });
     const args = ["import", "nvbandwidth", "a.json", "--output", "./a.json"];
-    expectSentence(await runCli(args, { cwd }), 2, /: \.\/a\.json is what is read, and writing/);
+    expectSentence(await callCli(args, { cwd }), 2, /: \.\/a\.json is what is read, and writing/);
     expect(readFileSync(join(cwd, "a.json"), "utf8")).toBe("{}");
   });
 });

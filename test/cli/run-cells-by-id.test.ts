@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
 import { parseResult } from "../../src/results/parse.js";
 import { configFile, folderOf } from "../helpers/config.js";
+import { callCli } from "../helpers/in-process.js";
 import { type Finished, pinbench, runCli, start, temporaryFolder } from "../helpers/run-cli.js";
 
 const run = ["run", "--backend", "emulated", "--llc", "1MiB", "--samples", "6", "--quiet"];
@@ -52,7 +53,7 @@ describe("pinbench run --cells", () => {
       pageable,
       pinned,
     ]);
-    const { stdout } = await runCli([...run, "--dry-run", "--cells", pinned]);
+    const { stdout } = await callCli([...run, "--dry-run", "--cells", pinned]);
     expect(stdout).toMatch(/ {2}Cells +1 cell, preset none\n/);
   });
 
@@ -73,7 +74,7 @@ describe("pinbench run --cells", () => {
   it("wins over the configuration, from which it takes how to measure", async () => {
     const plan = { preset: "quick", sizes: "1MiB", memory: "pinned", device: "3", workers: 9, budget: "1s" };
     const cwd = folderOf({ [configFile]: { plan: { ...plan, mode: "latency", cache: "warm", seed: 7 } } });
-    const finished = await runCli([...dryRun, "--cells", pageable], { cwd });
+    const finished = await callCli([...dryRun, "--cells", pageable], { cwd });
     expect(planned(finished)).toEqual([pageable]);
     expect(JSON.parse(finished.stdout)).toMatchObject({
       preset: null,
@@ -102,20 +103,20 @@ describe("is wrong usage", () => {
     ["--preset", "quick"],
   ])("together with %s, which it says itself", async (flag, value) => {
     expectRefusal(
-      await runCli([...run, "--cells", pinned, flag, value]),
+      await callCli([...run, "--cells", pinned, flag, value]),
       new RegExp(`'--cells <ids>' cannot be used with option '${flag} <`),
     );
   });
 
   it("with what is no id, and shows one", async () => {
     expectRefusal(
-      await runCli([...run, "--cells", `${pinned},d0/h2d`]),
+      await callCli([...run, "--cells", `${pinned},d0/h2d`]),
       /"d0\/h2d" is not a cell id\. Write for example d0\/h2d\/pinned\/16777216\/w4\/throughput\/wall\/cold/,
     );
   });
 
   it("with none, also from stdin", async () => {
-    expectRefusal(await runCli([...run, "--cells", ""]), /The list of cells is empty/);
+    expectRefusal(await callCli([...run, "--cells", ""]), /The list of cells is empty/);
     expectRefusal(await runCli([...run, "--cells", "-"]), /The list of cells is empty/);
   });
 

@@ -1,15 +1,25 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { cellOf, measureSmall } from "../helpers/run-cli.js";
+import { callCli } from "../helpers/in-process.js";
+import { cellOf, small } from "../helpers/run-cli.js";
 
 const hostMemories = ["pageable", "staged", "pinned", "registered", "write-combined", "mapped"] as const;
+/** `pinbench run` of the small sweep, and the document that it prints. */
+async function measure(
+  args: readonly string[],
+): Promise<{ exitCode: number | null; document: ResultDocument }> {
+  const { exitCode, stdout } = await callCli(small(...args, "--json"));
+  return { exitCode, document: parseResult(stdout) };
+}
+
 const kind = ["--memory", "pinned", "--direction", "h2d"];
 
 describe("every memory kind in every direction", () => {
   let document: ResultDocument;
   beforeAll(async () => {
     const memory = [...hostMemories, "device"].join(",");
-    ({ document } = await measureSmall(["--memory", memory, "--direction", "h2d,d2h,bidir,d2d"]));
+    ({ document } = await measure(["--memory", memory, "--direction", "h2d,d2h,bidir,d2d"]));
   });
 
   it("is a cell whose id carries all of its parameters", () => {
@@ -22,6 +32,7 @@ describe("every memory kind in every direction", () => {
   });
 
   it("is measured, and every byte that it wrote came back right", () => {
+    expect(document.cells).toHaveLength(3 * hostMemories.length + 1);
     for (const { id, outcome, verification, samples } of document.cells) {
       expect.soft(outcome, id).toMatch(/^(converged|budget)$/);
       expect.soft(verification?.mismatches, id).toEqual([]);
@@ -78,7 +89,7 @@ describe("modes and timers", () => {
   let document: ResultDocument;
   beforeAll(async () => {
     const axes = ["--mode", "throughput,latency", "--timer", "wall,event", "--workers", "1,2"];
-    ({ document } = await measureSmall(["--memory", "pageable,pinned", "--direction", "h2d", ...axes]));
+    ({ document } = await measure(["--memory", "pageable,pinned", "--direction", "h2d", ...axes]));
   });
 
   it("gives microseconds in latency mode, one copy a sample and worker", () => {
@@ -106,14 +117,25 @@ describe("modes and timers", () => {
   });
 
   it("holds at most 128 copies on a stream for the event timer", () => {
-    const cells = document.cells.filter(({ timer, mode }) => timer === "event" && mode === "throughput");
+    const cells = document.cells.filter(
+      ({ timer, mode, outcome }) => timer === "event" && mode === "throughput" && outcome !== "skipped",
+    );
+    expect(cells.map(({ memory, workers }) => [memory, workers])).toEqual([
+      ["pinned", 1],
+      ["pinned", 2],
+    ]);
     for (const { copiesPerSample } of cells) expect(copiesPerSample).toBeLessThanOrEqual(128);
   });
 
   it("skips the event timer where the host takes part in the copy, and says why", () => {
-    for (const cell of document.cells.filter(
-      ({ memory, timer }) => memory === "pageable" && timer === "event",
-    )) {
+    const cells = document.cells.filter(({ memory, timer }) => memory === "pageable" && timer === "event");
+    expect(cells.map(({ mode, workers }) => [mode, workers])).toEqual([
+      ["throughput", 1],
+      ["throughput", 2],
+      ["latency", 1],
+      ["latency", 2],
+    ]);
+    for (const cell of cells) {
       expect(cell).toMatchObject({ outcome: "skipped", samples: [], stats: [] });
       expect(cell.skipReason).toContain("the host takes part in pageable copies");
     }
@@ -122,9 +144,10 @@ describe("modes and timers", () => {
 
 describe("samples", () => {
   it("are taken in interleaved rounds, which the document records", async () => {
-    const { document } = await measureSmall(["--memory", "pageable,pinned"]);
+    const { document } = await measure(["--memory", "pageable,pinned"]);
     expect(document.plan?.rounds).toBe(3);
     const samples = document.cells.flatMap((cell) => cell.samples);
+    expect(samples).toHaveLength(4);
     for (const { round } of samples) expect(round).toEqual([0, 0, 1, 1, 2, 2]);
     const startsOf = (wanted: number) =>
       samples.flatMap(({ startNs, round }) => startNs.filter((_, i) => round[i] === wanted));
@@ -133,13 +156,13 @@ describe("samples", () => {
   });
 
   it("are as many as --samples says, and convergence plays no part", async () => {
-    const { document } = await measureSmall([...kind, "--samples", "10"]);
+    const { document } = await measure([...kind, "--samples", "10"]);
     expect(document.plan?.samplesPerCell).toBe(10);
     expect(document.cells[0]?.stats[0]?.samples).toBe(10);
   });
 
   it("go on within the budget until the interval is as narrow as asked", async () => {
-    const { document } = await measureSmall([...kind, "--budget", "1s", "--precision", "0.001%"]);
+    const { document } = await measure([...kind, "--budget", "1s", "--precision", "0.001%"]);
     const [cell] = document.cells;
     expect(document.plan).toMatchObject({ samplesPerCell: null, budgetNs: 1e9, precision: 0.00001 });
     expect(cell?.outcome).toBe("budget");
@@ -147,7 +170,7 @@ describe("samples", () => {
   });
 
   it("stop where they have converged, and are 6 at least", async () => {
-    const { document } = await measureSmall([...kind, "--budget", "0s", "--precision", "50%"]);
+    const { document } = await measure([...kind, "--budget", "0s", "--precision", "50%"]);
     const [cell] = document.cells;
     const halfWidth = cell?.stats[0]?.relativeHalfWidth ?? 1;
     expect(cell?.outcome).toBe(halfWidth <= 0.5 ? "converged" : "budget");
@@ -157,7 +180,8 @@ describe("samples", () => {
 
 describe("the cache state", () => {
   it("is cold by default: buffers of twice the last-level cache in all, and at least two a worker", async () => {
-    const { document } = await measureSmall([...kind, "--workers", "1,2", "--sizes", "64KiB,4MiB"]);
+    const { document } = await measure([...kind, "--workers", "1,2", "--sizes", "64KiB,4MiB"]);
+    expect(document.cells).toHaveLength(4);
     for (const { workers, sizeBytes, cachePool } of document.cells) {
       const buffersPerWorker = sizeBytes === 65536 ? 32 / workers : 2;
       expect(cachePool).toEqual({
@@ -170,7 +194,7 @@ describe("the cache state", () => {
   });
 
   it("is warm where one buffer is used again and again", async () => {
-    const { document } = await measureSmall([...kind, "--cache", "cold,warm"]);
+    const { document } = await measure([...kind, "--cache", "cold,warm"]);
     expect(cellOf(document, { cache: "warm" }).cachePool?.buffersPerWorker).toBe(1);
     expect(cellOf(document, { cache: "cold" }).cachePool?.buffersPerWorker).toBe(32);
   });
@@ -179,8 +203,9 @@ describe("the cache state", () => {
 describe("what is recorded of how it was measured", () => {
   it("is the seed, the staging ring and the NUMA node that were asked for", async () => {
     const staging = ["--memory", "staged", "--staging-chunk", "16KiB", "--staging-slots", "4"];
-    const { document } = await measureSmall([...staging, "--seed", "7", "--numa", "0"]);
+    const { document } = await measure([...staging, "--seed", "7", "--numa", "0"]);
     expect(document.plan).toMatchObject({ seed: 7, staging: { chunkBytes: 16384, slots: 4 }, verify: true });
+    expect(document.cells.map(({ memory }) => memory)).toEqual(["staged", "staged"]);
     for (const { placement, outcome } of document.cells) {
       expect(outcome).not.toBe("failed");
       expect(placement?.numaNode).toBe(0);
@@ -189,14 +214,14 @@ describe("what is recorded of how it was measured", () => {
   });
 
   it("is that nothing was verified with --no-verify", async () => {
-    const { exitCode, document } = await measureSmall([...kind, "--no-verify"]);
+    const { exitCode, document } = await measure([...kind, "--no-verify"]);
     expect(exitCode).toBe(0);
     expect(document.plan?.verify).toBe(false);
     expect(document.cells[0]?.verification).toBeNull();
   });
 
   it("is the thread, its waiting and the pages of every cell", async () => {
-    const { document } = await measureSmall([...kind]);
+    const { document } = await measure([...kind]);
     expect(document.cells[0]).toMatchObject({ workerKind: "thread", syncMode: "spin", link: null });
     expect(document.devices[0]).toMatchObject({ link: null, linkLimitGBps: null });
   });

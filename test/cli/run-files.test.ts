@@ -49,6 +49,7 @@ describe("pinbench run --output", () => {
     }
     const partial = parseResult(readFileSync(`${file}.partial`, "utf8"));
     expect(partial.run).toMatchObject({ status: "running", finishedAt: null });
+    expect(partial.cells.length).toBeGreaterThan(0);
     expect(partial.cells.every(({ samples }) => samples.length > 0)).toBe(true);
     expect(readFileSync(file, "utf8")).toBe("before");
 

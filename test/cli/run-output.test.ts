@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
+import { callCli } from "../helpers/in-process.js";
 import { measureSmall, pinbench, runCli, runSmall, small, start } from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
@@ -36,7 +37,7 @@ describe("pinbench run", () => {
   });
 
   it("prints a row for each cell with --format csv", async () => {
-    const { stdout } = await runSmall([...twoKinds, "--format", "csv"]);
+    const { stdout } = await callCli(small(...twoKinds, "--format", "csv"));
     const [head, ...rows] = stdout.trim().split("\n");
     expect(head).toMatch(/^id,backend,notice,device,/);
     expect(rows.map((row) => row.split(",")[0])).toEqual(
@@ -47,7 +48,7 @@ describe("pinbench run", () => {
   });
 
   it("prints GitHub's tables with --format markdown", async () => {
-    const { stdout } = await runSmall([...twoKinds, "--format", "markdown"]);
+    const { stdout } = await callCli(small(...twoKinds, "--format", "markdown"));
     expect(stdout).toMatch(/^# pinbench /);
     expect(stdout).toContain("## Host to device (H2D), GB/s\n\n| size | workers |");
   });
@@ -55,7 +56,7 @@ describe("pinbench run", () => {
   it.each(["table", "json", "csv", "markdown"])(
     "says in the %s that the figures are no GPU's",
     async (format) => {
-      const { stdout } = await runSmall(["--memory", "pinned", "--format", format]);
+      const { stdout } = await callCli(small("--memory", "pinned", "--format", format));
       expect(stdout).toContain(emulatedNotice);
     },
   );
@@ -71,7 +72,7 @@ describe("pinbench run", () => {
 
   it("notes on stderr what it doubts, and in the plan too", async () => {
     const tooMany = String(availableParallelism() + 1);
-    const { stdout, stderr } = await runSmall(["--workers", tooMany, "--dry-run", "--json"]);
+    const { stdout, stderr } = await callCli(small("--workers", tooMany, "--dry-run", "--json"));
     expect(stderr).toMatch(new RegExp(`^pinbench: ${tooMany} workers: only \\d+ CPUs? (is|are) usable.*\n$`));
     expect((JSON.parse(stdout) as Plan).notes).toHaveLength(1);
   });

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
+import { callCli } from "../helpers/in-process.js";
 import { runCli } from "../helpers/run-cli.js";
 
 const MiB = 1024 * 1024;
 const dry = ["run", "--backend", "emulated", "--llc", "1MiB", "--dry-run"];
 
 async function planOf(args: readonly string[]): Promise<Plan> {
-  const { exitCode, stdout, stderr } = await runCli([...dry, "--json", "--quiet", ...args]);
+  const { exitCode, stdout, stderr } = await callCli([...dry, "--json", "--quiet", ...args]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   return JSON.parse(stdout) as Plan;
 }
@@ -51,7 +52,7 @@ describe("pinbench run --dry-run", () => {
     const args = ["--memory", "pinned", "--sizes", "1MiB", "--workers", "1"];
     const { estimate } = await planOf([...args, "--max-pinned", "2MiB"]);
     expect(estimate.pinnedBytes).toBe(2 * MiB);
-    expect((await runCli([...dry, ...args, "--max-pinned", "1MiB"])).exitCode).toBe(2);
+    expect((await callCli([...dry, ...args, "--max-pinned", "1MiB"])).exitCode).toBe(2);
   });
 });
 

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
 import { expectSentence } from "../helpers/baseline-folder.js";
+import { callCli } from "../helpers/in-process.js";
 import { type Finished, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
@@ -142,11 +143,11 @@ describe("a flag that makes no sense", () => {
     [["--data", "nowhere", "--batch-size", "4"], /There is no .*nowhere\./],
     [["images"], /too many arguments/],
   ])("%j", async (args, sentence) => {
-    expectSentence(await runCli(["tune", ...args], { cwd: temporaryFolder() }), 2, sentence);
+    expectSentence(await callCli(["tune", ...args], { cwd: temporaryFolder() }), 2, sentence);
   });
 
   it("is a device that is not there", async () => {
-    const finished = await runCli(["tune", ...data, "--backend", "emulated", "--device", "7"]);
+    const finished = await callCli(["tune", ...data, "--backend", "emulated", "--device", "7"]);
     expectSentence(finished, 3, /There is no device 7\. pinbench devices lists them\./);
   });
 });

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createProgram } from "../../src/cli/commands.js";
+import { callCli } from "../helpers/in-process.js";
 import { runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
@@ -58,7 +59,7 @@ describe("--help", () => {
     .filter((name) => name !== "help");
 
   it.each(["", ...commands])("shows examples: pinbench %s", async (command) => {
-    const { exitCode, stdout } = await runCli([...command.split(" ").filter(Boolean), "--help"]);
+    const { exitCode, stdout } = await callCli([...command.split(" ").filter(Boolean), "--help"]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^Examples:\n( {2}.*\bpinbench .*\n)+/m);
   });

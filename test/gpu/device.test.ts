@@ -92,19 +92,35 @@ describe("an abort", () => {
 
 describe("pinbench run", () => {
   it("measures and verifies all memory kinds and directions", () => {
+    const hostMemories = ["pageable", "staged", "pinned", "registered", "write-combined", "mapped"];
     const { document, status } = run(
       ...["--sizes", "64KiB,4MiB", "--workers", "1,2", "--direction", "h2d,d2h,bidir,d2d"],
-      ...["--memory", "pageable,staged,pinned,registered,write-combined,mapped,device"],
-      ...["--timer", "wall,event", "--samples", "6", "--llc", "4MiB"],
+      ...["--memory", [...hostMemories, "device"].join(), "--timer", "wall,event"],
+      ...["--samples", "6", "--llc", "4MiB"],
     );
     expect(status).toBe(0);
     expect(document.run.status).toBe("complete");
     const outcomes = new Set(document.cells.map(({ outcome }) => outcome));
     expect(outcomes).not.toContain("failed");
     expect(outcomes).not.toContain("mismatch");
-    for (const cell of document.cells.filter(({ outcome }) => outcome !== "skipped")) {
-      expect(cell.verification?.checkedBytes).toBeGreaterThan(0);
-      expect(cell.samples.every(({ durationNs }) => durationNs.length === 6)).toBe(true);
+    const measured = document.cells.filter(({ outcome }) => outcome !== "skipped");
+    // The wall clock times them all.
+    const routes = ["h2d", "d2h", "bidir"].flatMap((direction) =>
+      hostMemories.map((memory) => `${direction}/${memory}`),
+    );
+    const timed = measured.filter(({ timer }) => timer === "wall");
+    expect(new Set(timed.map(({ direction, memory }) => `${direction}/${memory}`))).toEqual(
+      new Set([...routes, "d2d/device"]),
+    );
+    expect(timed).toHaveLength(4 * (routes.length + 1));
+    expect(measured.some(({ timer }) => timer === "event")).toBe(true);
+    for (const cell of measured) {
+      expect(cell.verification?.checkedBytes, cell.id).toBeGreaterThan(0);
+      const directions = cell.direction === "bidir" ? 2 : 1;
+      expect(
+        cell.samples.map(({ durationNs }) => durationNs.length),
+        cell.id,
+      ).toEqual(Array(directions).fill(6));
     }
   });
 
@@ -113,6 +129,6 @@ describe("pinbench run", () => {
     const rate = (memory: string) =>
       document.cells.find((cell) => cell.memory === memory)!.stats[0]!.bandwidthGBps.median;
     if (document.backend === "cuda") expect(rate("pinned")).toBeGreaterThan(rate("pageable"));
-    expect(document.cells.every(({ sizeBytes }) => sizeBytes === 32 * 1024 * KiB)).toBe(true);
+    expect(document.cells.map(({ sizeBytes }) => sizeBytes)).toEqual(Array(4).fill(32 * 1024 * KiB));
   });
 });

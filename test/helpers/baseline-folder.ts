@@ -4,7 +4,8 @@ import { expect } from "vitest";
 import { type Comparison, comparisonSchema } from "../../src/compare/comparison.js";
 import { createRuns } from "../../src/results/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { type Finished, measureSmall, runCli, temporaryFolder } from "./run-cli.js";
+import { callCli } from "./in-process.js";
+import { type Finished, measureSmall, temporaryFolder } from "./run-cli.js";
 import { buildRuns, documentAtSpeed, type RunsPart } from "./runs.js";
 
 /** Speeds, relative to what the machine does, that no noise makes up for: a check against them has one verdict. */
@@ -12,6 +13,9 @@ export const certainly = { slower: 1000, faster: 0.001 } as const;
 
 /** Of the small sweep: a cell a direction. */
 const twoCells = ["--memory", "pinned"];
+
+/** What the baselines of a file of tests are made from: measured once. */
+let measured: ReturnType<typeof measureSmall> | undefined;
 
 /**
  * A baseline of five runs, which hardly differ, from this machine's emulated device, as if it had been `speed` times
@@ -21,7 +25,8 @@ export async function baselineAt(
   speed: number,
   change: (document: ResultDocument) => ResultDocument = (document) => document,
 ): Promise<string> {
-  const { document } = await measureSmall(twoCells);
+  measured ??= measureSmall(twoCells);
+  const { document } = await measured;
   const folder = join(temporaryFolder(), "baseline");
   const runs = [1, 1.001, 0.999, 1.002, 0.998].map((noise, run) =>
     change({ ...documentAtSpeed(document, speed * noise), run: { ...document.run, id: `run-${run}` } }),
@@ -55,7 +60,9 @@ export async function checkJson(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<Finished & { comparison: Comparison }> {
-  const finished = await runCli(["check", "--baseline", baseline, "--runs", "3", "--json", ...args], { env });
+  const finished = await callCli(["check", "--baseline", baseline, "--runs", "3", "--json", ...args], {
+    env,
+  });
   return { ...finished, comparison: comparisonSchema.parse(JSON.parse(finished.stdout)) };
 }
 

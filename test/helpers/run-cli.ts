@@ -108,7 +108,7 @@ export function copyFaults(name: string): Record<string, string> {
  * Nothing of the caller's own settings, nor that it is a CI system (chalk draws no colours in one that it does not
  * know); PINBENCH_ADDON stays, which says what build is to be tested.
  */
-function cleanEnvironment(): NodeJS.ProcessEnv {
+export function cleanEnvironment(): NodeJS.ProcessEnv {
   const foreign =
     /^(NO_COLOR|FORCE_COLOR|CLICOLOR.*|COLORTERM|CI|CI_.*|GITHUB_.*|GITLAB_.*|TEAMCITY_VERSION|TF_BUILD|TRAVIS|CIRCLECI|APPVEYOR|BUILDKITE|DRONE|PINBENCH_(?!ADDON$).*)$/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));

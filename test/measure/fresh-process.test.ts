@@ -8,6 +8,7 @@ import { PinbenchError } from "../../src/errors.js";
 import { measureInFreshProcess } from "../../src/measure/fresh-process.js";
 import { settingsOfResult } from "../../src/results/run-settings.js";
 import { fillRunSettings, type RunSettings } from "../../src/settings/settings.js";
+import { isRunning } from "../helpers/processes.js";
 import { copyFaults, pinbench, temporaryFolder } from "../helpers/run-cli.js";
 
 const cell = "d0/h2d/pinned/4096/w1/throughput/wall/cold";
@@ -75,15 +76,6 @@ function tellingPinbench(): { entry: string; file: string } {
 async function pidIn(file: string): Promise<number> {
   await vi.waitFor(() => expect(existsSync(file) && readFileSync(file, "utf8")).toBeTruthy(), 10_000);
   return Number(readFileSync(file, "utf8"));
-}
-
-/** A process that has ended stays in the list until it is reaped, which for an orphan may take a while. */
-function isRunning(pid: number): boolean {
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
-  }
 }
 
 describe("measuring in a fresh process", () => {
@@ -215,12 +207,27 @@ describe("an abort", () => {
   });
 
   it("kills a process that goes on for 5 s more", async () => {
-    const entry = program("setInterval(() => {}, 1000); process.on('SIGINT', () => {});");
+    const entry = program(`
+      import { renameSync, writeFileSync } from "node:fs";
+      setInterval(() => {}, 1000);
+      process.on("SIGINT", () => {});
+      const file = (name) => new URL(name, import.meta.url);
+      writeFileSync(file("part"), String(process.pid));
+      renameSync(file("part"), file("pid"));`);
+    const file = join(entry, "../pid");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     const controller = new AbortController();
     const measuring = errorOf(measure([cell], {}, { entry, signal: controller.signal }));
-    await sleep(300);
+    while (!existsSync(file)) await sleep(10);
+    const pid = Number(readFileSync(file, "utf8"));
     controller.abort();
+    vi.advanceTimersByTime(4999);
+    await sleep(100);
+    expect(isRunning(pid)).toBe(true);
+    vi.advanceTimersByTime(1);
     expect((await measuring).message).toBe("Measuring was interrupted before there was a result.");
+    expect(isRunning(pid)).toBe(false);
   });
 });
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CellProgress } from "../../src/measure/cell-progress.js";
 import { measureInRounds } from "../../src/measure/rounds.js";
+import type { MeasureRequest } from "../../src/native/contract.js";
 import { copiesPerSample } from "../../src/plan/sampling.js";
 import { FakeSession, MiB, nativeError, progressOf, stopTheClock } from "./support.js";
 
@@ -56,6 +57,15 @@ describe("the order of measuring", () => {
       sizeBytes: MiB,
     });
     expect(cell.samples[0]).toMatchObject({ bytesPerSample: copies * MiB, round: [0, 0, 1, 1, 2, 2] });
+  });
+
+  it("takes as many copies as fill a sample also where a copy is larger than those that calibrate", async () => {
+    // 4 MiB in a tenth of a millisecond: a copy of 64 MiB takes 16 times as long.
+    const session = new FakeSession(({ sizeBytes }) => (sizeBytes / (4 * MiB)) * 100_000);
+    const cell = progressOf({ sizeBytes: 64 * MiB });
+    await measure(session, [cell], { samples: 6 });
+    expect(session.requests[0]).toMatchObject({ sizeBytes: 4 * MiB, verify: false });
+    expect(session.visits.map(({ copiesPerSample }) => copiesPerSample)).toEqual([4, 4, 4]);
   });
 
   it("goes on in the rotation of buffers where the last visit stopped", async () => {
@@ -140,7 +150,41 @@ describe("when a cell has been measured enough", () => {
     expect(cells[0]!.taken).toBeGreaterThan(cells[1]!.taken);
   });
 
+  it("brings the cell to its end that is nearer to it, where the budget is not enough for two", async () => {
+    // The first cell never converges. One slow sample widens the second one's interval until four more have come.
+    let pinnedSamples = 0;
+    const copies = ({ memory }: MeasureRequest, sample: number) => {
+      if (memory === "pageable") return sample % 2 === 0 ? 100_000 : 200_000;
+      return pinnedSamples++ === 2 ? 120_000 : 100_000;
+    };
+    const least = twoCells();
+    const startedMs = performance.now();
+    await measure(new FakeSession(copies), least, { budgetNs: 0 });
+    const leastNs = (performance.now() - startedMs) * 1e6;
+    expect(least.map(({ outcome, taken }) => [outcome, taken])).toEqual(Array(2).fill([null, 6]));
+
+    pinnedSamples = 0;
+    const cells = twoCells();
+    const [farNs, nearNs] = least.map(({ visitNsPerSample }) => 4 * visitNsPerSample) as [number, number];
+    await measure(new FakeSession(copies), cells, { budgetNs: leastNs + Math.max(farNs, nearNs) + 1e6 });
+    expect(cells.map(({ outcome, taken }) => [outcome, taken])).toEqual([
+      [null, 6],
+      ["converged", 10],
+    ]);
+  });
+
   it("takes the wider of a bidir cell's intervals", async () => {
+    const slowEverySecond = (unsteady: string) =>
+      new FakeSession((_, sample, direction) =>
+        direction === unsteady && sample % 2 === 1 ? 200_000 : 100_000,
+      );
+    for (const direction of ["h2d", "d2h"]) {
+      const open = progressOf({ direction: "bidir" });
+      await measure(slowEverySecond(direction), [open], { budgetNs: 1e9 });
+      expect(open.outcome, direction).toBeNull();
+      const [h2d, d2h] = open.stats.map(({ relativeHalfWidth }) => relativeHalfWidth);
+      expect(direction === "h2d" ? d2h : h2d, direction).toBe(0);
+    }
     const cell = progressOf({ direction: "bidir" });
     await measure(new FakeSession(), [cell], { budgetNs: 1e12 });
     expect(cell.samples.map(({ direction, durationNs }) => [direction, durationNs.length])).toEqual([

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const devices = [0, 1].map((ordinal) => ({ ...deviceFacts, ordinal, freeMemoryBytes: null }));
+const devices = [0, 1, 2].map((ordinal) => ({ ...deviceFacts, ordinal, freeMemoryBytes: null }));
 const small: Parameters<typeof planOf>[0] = {
   sizesBytes: [MiB],
   workers: [1],
@@ -26,7 +26,7 @@ const small: Parameters<typeof planOf>[0] = {
 /** Runs the small plan on devices whose sessions `open` gives. */
 async function runOn(
   open: (device: number) => NativeSession,
-  options: { selected?: number[]; signal?: AbortSignal } = {},
+  options: { selected?: number[]; signal?: AbortSignal; plan?: Parameters<typeof planOf>[0] } = {},
 ): Promise<ResultDocument> {
   const backend: Backend = {
     name: "cuda",
@@ -53,7 +53,7 @@ async function runOn(
     build: { compiler: "g++", kernels: true, sanitizer: null },
     host: buildHost(),
     backend,
-    plan: planOf({ ...small, devices: options.selected ?? [0] }, { devices }),
+    plan: planOf({ ...small, ...options.plan, devices: options.selected ?? [0] }, { devices }),
   });
   const signal = options.signal ?? new AbortController().signal;
   for await (const _ of run.measure(signal)) {
@@ -90,6 +90,35 @@ describe("a run", () => {
     );
     expect(sessions).toHaveLength(2);
     expect(document.cells.map(({ device }) => device)).toEqual([0, 0, 1, 1]);
+  });
+
+  it.each([[[0, 1]], [[0, 1, 2]]])("gives each of the devices %j as much of the budget", async (selected) => {
+    const unsteady = () => new FakeSession((_, sample) => (sample % 2 === 0 ? 100_000 : 200_000));
+    const shareNs = 1e9;
+    const document = await runOn(unsteady, {
+      selected,
+      plan: { memory: ["pageable"], samplesPerCell: null, budgetNs: selected.length * shareNs },
+    });
+    expect(outcomesOf(document)).toEqual(selected.map(() => "budget"));
+    for (const { device, samples } of document.cells) {
+      const measuredNs = samples[0]!.durationNs.reduce((sum, ns) => sum + ns, 0);
+      expect(measuredNs / shareNs, `device ${device}`).toBeGreaterThan(0.9);
+      // What a device does not need of its share, those after it have.
+      expect(measuredNs / shareNs, `device ${device}`).toBeLessThan(1.1);
+    }
+  });
+
+  it("is refused where the device has less memory free than the plan takes, and closes the session", async () => {
+    const session = new FakeSession();
+    session.freeBytes = MiB / 2;
+    await expect(runOn(() => session)).rejects.toMatchObject({
+      kind: "limit",
+      message: expect.stringMatching(
+        /^The plan takes \d+ MiB of the memory of device 0 \(a device\), of which only 512 KiB are free\.$/,
+      ),
+      hint: "Ask for smaller sizes, fewer workers or --cache warm, or free the device.",
+    });
+    expect(session).toMatchObject({ isClosed: true, requests: [] });
   });
 
   it("skips what only the opened context shows to be off", async () => {

@@ -61,8 +61,8 @@ export function stopTheClock(): void {
   vi.useFakeTimers({ toFake: ["performance"] });
 }
 
-/** What a copy takes in ns, by the request and the number of the sample; or what the whole call gives. */
-type Copies = (request: MeasureRequest, sample: number) => number;
+/** What a copy takes in ns, by the request, the number of the sample and the direction that is timed. */
+type Copies = (request: MeasureRequest, sample: number, direction: SampleColumns["direction"]) => number;
 
 /** A session whose copies take what a test says, by a clock that stopTheClock() has stopped. */
 export class FakeSession implements NativeSession {
@@ -79,6 +79,7 @@ export class FakeSession implements NativeSession {
   pinningCost: (kind: "pinned" | "registered", sizeBytes: number) => PinningCost = () => {
     throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
   };
+  freeBytes = 512 * MiB;
   isAborted = false;
   isClosed = false;
   readonly #copies: Copies;
@@ -115,7 +116,7 @@ export class FakeSession implements NativeSession {
     const entries = request.samples * (request.mode === "latency" ? request.workers : 1);
     const durationNs = Float64Array.from(
       { length: entries },
-      (_, sample) => request.copiesPerSample * this.#copies(request, sample),
+      (_, sample) => request.copiesPerSample * this.#copies(request, sample, direction),
     );
     return { direction, startNs: new Float64Array(entries), durationNs };
   }
@@ -140,7 +141,7 @@ export class FakeSession implements NativeSession {
   }
 
   memoryInfo() {
-    return { freeBytes: 512 * MiB, totalBytes: 1024 * MiB };
+    return { freeBytes: this.freeBytes, totalBytes: 1024 * MiB };
   }
   abort(): void {
     this.isAborted = true;

@@ -61,6 +61,11 @@ describe("run()", () => {
       message: "Among the options, worker is not a known key.",
       hint: "Did you mean workers?",
     });
+    // Stdin, which "-" stands for on the command line, is none of a library's.
+    expect(await refusal({ backend: "emulated", cells: ["-"] })).toMatchObject({
+      kind: "usage",
+      message: '"-" is not a cell id.',
+    });
     expect(
       await refusal({ cells: ["d0/h2d/pinned/65536/w1/throughput/wall/cold"], sizes: "1MiB" }),
     ).toMatchObject({

@@ -1,0 +1,63 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { CheckMeasuring } from "../../src/cli/check-measuring.js";
+import { measureInFreshProcesses } from "../../src/measure/fresh-process.js";
+import { presets } from "../../src/settings/presets.js";
+import { fillRunSettings, type RunSettings } from "../../src/settings/settings.js";
+import { buildRuns, resultSet, usualRule } from "../helpers/runs.js";
+
+vi.mock("../../src/measure/fresh-process.js");
+afterEach(() => {
+  vi.resetAllMocks();
+});
+
+/** Only the last one is slower in the candidate. */
+const memories = ["pageable", "staged", "pinned", "registered"] as const;
+const cellsOf = (GBps: number) =>
+  memories.map((memory) => ({ memory, GBps: memory === "registered" ? GBps : 50 }));
+
+interface Measured {
+  budgetNs?: number | null;
+  confirmAfterNs?: number;
+}
+
+/** Checks four cells in processes that are not started; resolves with what these were to measure, and when. */
+async function check({ budgetNs = null, confirmAfterNs = 0 }: Measured) {
+  const baseline = resultSet(buildRuns({ cells: cellsOf(50) }), "before");
+  const documents = buildRuns({ cells: cellsOf(25), seed: 2 });
+  const settings = { ...fillRunSettings(), budgetNs, cells: documents[0]!.cells.map(({ id }) => id) };
+  const series: { settings: RunSettings; startedMs: number; endedMs: number }[] = [];
+  vi.mocked(measureInFreshProcesses).mockImplementation(async function* (settings) {
+    const startedMs = performance.now();
+    for (const [run, document] of documents.entries()) yield { kind: "result", run, document };
+    series.push({ settings, startedMs, endedMs: performance.now() });
+  });
+  const measuring = new CheckMeasuring({
+    ...{ baseline, settings, runs: 5, confirmAfterNs },
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+  });
+  const comparison = await measuring.compare({ version: "0.1.0", command: "check", rule: usualRule });
+  const suspects = [settings.cells[3]!];
+  expect(comparison?.confirmation).toEqual({ runs: 5, suspects });
+  return { settings, suspects, series };
+}
+
+it.each([
+  [4e9, 1e9],
+  [null, presets.default.budgetNs / 4],
+])(
+  "a suspect has as much time as before: one of four cells of a budget of %j ns has %j ns",
+  async (budgetNs, ofOne) => {
+    const { settings, suspects, series } = await check({ budgetNs });
+    expect(series.map(({ settings }) => settings)).toEqual([
+      settings,
+      { ...settings, cells: suspects, budgetNs: ofOne },
+    ]);
+  },
+);
+
+it("suspects are measured again after the time that was asked for", async () => {
+  const { series } = await check({ confirmAfterNs: 300e6 });
+  // Timers may come a millisecond early.
+  expect(series[1]!.startedMs - series[0]!.endedMs).toBeGreaterThan(298);
+});
