@@ -3,8 +3,11 @@ import { isWatched } from "./deadline.js";
 
 const exitCodes = { SIGINT: ExitCode.interrupted, SIGTERM: ExitCode.terminated } as const;
 
-/** How long a driver call in flight may hold a process that nobody waits for any more. */
-const orphanMs = 2000;
+/**
+ * How long a driver call in flight may hold a process that nobody waits for any more. One that a deadline watches over
+ * may have to wait so long for another; its watcher ends it before, unless that is gone.
+ */
+const orphanMs = isWatched ? 6000 : 2000;
 
 /** One Ctrl-C can come twice: from the terminal, and passed on by npm, which gets it as well. */
 const sameSignalMs = 250;
@@ -22,7 +25,6 @@ export class Interruption {
   readonly #controller = new AbortController();
   #exitCode: ExitCode | null = null;
   #signalledMs: number | null = null;
-  #end: NodeJS.Timeout | undefined;
 
   constructor() {
     process.on("SIGINT", this.#onSignal);
@@ -45,7 +47,6 @@ export class Interruption {
 
   dispose(): void {
     process.off("disconnect", this.#onDisconnect);
-    clearTimeout(this.#end);
     if (this.#signalledMs === null) {
       this.#stopListening();
       return;
@@ -72,7 +73,8 @@ export class Interruption {
 
   readonly #onDisconnect = (): void => {
     this.#abort(isWatched ? ExitCode.measurement : ExitCode.interrupted);
-    this.#end = setTimeout(() => process.kill(process.pid, "SIGKILL"), orphanMs).unref();
+    // Also after dispose(): a driver's call in flight keeps the process, and this timer, alive.
+    setTimeout(() => process.kill(process.pid, "SIGKILL"), orphanMs).unref();
   };
 
   #abort(exitCode: ExitCode): void {
