@@ -12,7 +12,13 @@ import type { Direction, Memory } from "./settings/choices.js";
 import { readSection, thresholdsOf } from "./settings/configuration.js";
 import { type Options, optionName } from "./settings/setting.js";
 import { type Call, defaultsOf, fillRunSettings, readOptions } from "./settings/settings.js";
-import { defaultSignificance, runSettings, saidByCellIds, tuneSettings } from "./settings/table.js";
+import {
+  defaultSignificance,
+  judgingSettings,
+  runSettings,
+  saidByCellIds,
+  tuneSettings,
+} from "./settings/table.js";
 import type { Quantity } from "./settings/units.js";
 import { machineLimits } from "./tune/machine-limits.js";
 import { openProbe } from "./tune/open-probe.js";
@@ -64,7 +70,7 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
   }
   const settings = fillRunSettings({
     origin: "caller",
-    given: { ...given, ...(cells === undefined ? {} : { cells }) },
+    given: { ...given, ...(cells === undefined ? {} : { cells: runSettings.cells.kind.read(cells) }) },
   });
   const running = new Run({ ...call, ...(await prepareRun(settings)) });
   for await (const event of running.measure(signal ?? new AbortController().signal)) {
@@ -118,7 +124,7 @@ export async function compare({ baseline, candidate, ...options }: CompareOption
     fresh: [],
     suspects: [],
     rule: {
-      significance: options.significance ?? defaultSignificance,
+      significance: judgingSettings.significance.kind.read(options.significance ?? defaultSignificance),
       thresholds: thresholdsOf(await readSection("thresholds", options.thresholds ?? {})),
       allowMismatch: options.allowMismatch ?? false,
       strict: options.strict ?? false,

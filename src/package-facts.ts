@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 /** The folder of the package: that of package.json, dist and what is compiled. */
 export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** The version that package.json has, such as "0.1.0". */
 /** The program, for the processes that pinbench starts of itself. */
 export const programPath = join(packageRoot, "bin/pinbench.js");
 
+/** The version that package.json has, such as "0.1.0". */
 export function packageVersion(): string {
   const text = readFileSync(join(packageRoot, "package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;

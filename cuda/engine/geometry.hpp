@@ -44,7 +44,7 @@ BufferPosition buffer_position(const ArenaGeometry& geometry, std::size_t size_b
 std::vector<Range> covered_ranges(const ArenaGeometry& geometry, std::size_t worker, std::size_t size_bytes,
                                   std::size_t buffers, std::size_t first, std::size_t count);
 
-// The same ranges in pieces of at most `piece_bytes`, for threads to share out.
+// These ranges in pieces of at most `piece_bytes`, for threads to share out.
 std::vector<Range> split_ranges(const std::vector<Range>& ranges, std::size_t piece_bytes);
 
 // All of the arena, a range a chunk.

@@ -21,7 +21,6 @@ import { packageRoot } from "../package-facts.js";
 import type { CommandSettings } from "../settings/table.js";
 import { writeStdout } from "./terminal.js";
 
-/** The flags of `pinbench build`. */
 /** The packages that run CMake with Node's headers, in the versions that pinbench's own build is tested with. */
 export const buildPackages = { "cmake-js": "8.0.0", "node-addon-api": "8.9.2" } as const;
 

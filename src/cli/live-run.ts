@@ -27,19 +27,15 @@ export async function showRun(run: Run, plan: Plan, { outputs, quiet, signal }: 
     noter({ quiet })(text);
   });
   const startedMs = performance.now();
-  const events = run.measure(signal);
-  const givenUp = afterAbort(signal, patienceMs);
-  try {
-    for (;;) {
-      const next = await Promise.race([events.next(), givenUp]);
-      if (next === null) return run.abandon();
-      if (next.done) return;
-      if (next.value.kind === "round") await partials.write(run);
-      else {
-        const { value: event } = next;
-        line.update((columns) => progressLine(progressOf(event, run, plan, startedMs), columns));
-      }
+  const measuring = (async () => {
+    for await (const event of run.measure(signal)) {
+      if (event.kind === "round") await partials.write(run);
+      else line.update((columns) => progressLine(progressOf(event, run, plan, startedMs), columns));
     }
+  })();
+  try {
+    await Promise.race([measuring, afterAbort(signal, patienceMs)]);
+    run.abandon();
   } finally {
     line.clear();
   }
@@ -48,10 +44,10 @@ export async function showRun(run: Run, plan: Plan, { outputs, quiet, signal }: 
 /** How long an interrupted run may wait for the driver's call in flight. */
 const patienceMs = 1000;
 
-/** Null so long after an abort; without one it stays pending. */
-async function afterAbort(signal: AbortSignal, delayMs: number): Promise<null> {
+/** Resolves so long after an abort; without one it stays pending. */
+async function afterAbort(signal: AbortSignal, delayMs: number): Promise<void> {
   if (!signal.aborted) await once(signal, "abort");
-  return sleep(delayMs, null, { ref: false });
+  await sleep(delayMs, undefined, { ref: false });
 }
 
 function progressOf(

@@ -13,6 +13,7 @@ import type { ReportFormat } from "../settings/choices.js";
 import { configurationNote } from "../settings/configuration.js";
 import type { RunSettings } from "../settings/settings.js";
 import type { CommandSettings } from "../settings/table.js";
+import { parseJson } from "../text-file.js";
 import { askedSettings, chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver, stdoutChalk } from "./delivery.js";
 import { Interruption } from "./interruption.js";
@@ -57,7 +58,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
  * document. Returns the exit code; throws PinbenchError.
  */
 export async function measureCommand(_: object, { call }: Invocation): Promise<ExitCode> {
-  const settings = JSON.parse(await textOf(process.stdin)) as RunSettings;
+  const settings = parseJson(await textOf(process.stdin), "stdin") as RunSettings;
   const prepared = await prepareRun(settings);
   const run = new Run({ ...call, ...prepared });
   const interruption = new Interruption();

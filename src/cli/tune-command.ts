@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { renderTuning } from "../report/tuning/tuning-formats.js";
 import { describeSetting } from "../results/loader-setting.js";
@@ -12,6 +13,9 @@ import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
 import { Interruption } from "./interruption.js";
 import { ProgressLine } from "./terminal.js";
+
+/** How long an interrupted search waits for its probe to close. */
+const patienceMs = 1000;
 
 /** `pinbench tune`: from the flags to the recommendation. Returns the exit code; throws PinbenchError. */
 export async function tuneCommand(flags: CommandSettings<"tune">, { call }: Invocation): Promise<ExitCode> {
@@ -35,7 +39,9 @@ export async function tuneCommand(flags: CommandSettings<"tune">, { call }: Invo
     throw error;
   } finally {
     line.clear();
-    await probe?.close();
+    const closing = probe?.close();
+    // What was found must not wait for a device that hangs.
+    await (interruption.exitCode === null ? closing : Promise.race([closing, sleep(patienceMs)]));
     interruption.dispose();
   }
   const { save } = flags;

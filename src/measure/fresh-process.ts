@@ -42,13 +42,16 @@ export async function* measureInFreshProcesses(
   }
 }
 
-/** A process that does not end by itself when it is asked to, ends by force. */
-const forceMs = 5000;
+/**
+ * A process that does not end by itself when it is asked to, ends by force. It does so itself after 2 s
+ * (cli/interruption.ts), unless nothing of it runs any more.
+ */
+const forceMs = 2500;
 
 /**
  * Measures in a process of its own, in this one's environment: `pinbench measure`, which reads the settings from stdin
- * as JSON. Resolves with its document
- * whatever its status and outcomes; rejects with a PinbenchError where there is none, in the process' own words.
+ * as JSON.
+ * Resolves with its document whatever its status and outcomes; rejects with a PinbenchError where there is none, in the process' own words.
  *
  * The process is tied to this one by an IPC channel over which nothing is sent. Closing it is how an abort asks the
  * process to end with what it has, and the kernel closes it when this process dies of whatever: none is left behind.

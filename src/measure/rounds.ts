@@ -139,13 +139,13 @@ async function calibrate(session: NativeSession, progress: CellProgress): Promis
   return true;
 }
 
-/** Measures `samples` more of a cell. False after an abort: what that call had measured is dropped unverified. */
+/** Measures `samples` more of a cell. After an abort, what that call had measured is dropped unverified. */
 async function visit(
   session: NativeSession,
   progress: CellProgress,
   rotation: Rotation,
   options: { samples: number; round: number; verify: boolean },
-): Promise<boolean> {
+): Promise<void> {
   const { cell } = progress;
   const startedNs = performance.now() * 1e6;
   const firstBuffer = rotation.firstBuffer(cell);
@@ -165,9 +165,8 @@ async function visit(
     verify: options.verify,
     readLink: progress.link === null,
   });
-  if (result.aborted) return false;
+  if (result.aborted) return;
   rotation.advance(cell, firstBuffer, options.samples * progress.copiesPerSample);
   progress.add(result, options.round);
   progress.visitNsPerSample = (performance.now() * 1e6 - startedNs) / options.samples;
-  return true;
 }

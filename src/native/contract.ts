@@ -90,7 +90,7 @@ export interface NativeSession {
    * kinds may overlap: one is pinned while another is touched.
    */
   reserveHost(kind: ArenaKind, geometry: ArenaGeometry): Promise<ArenaReport>;
-  /** The same on the device; all arenas of a session have one chunk size. `copies` is 2 for d2d. */
+  /** Allocates the device's memory; all arenas of a session have one chunk size. `copies` is 2 for d2d. */
   reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<ArenaReport>;
   /** Rings of pinned slots for staged copies, one a worker. */
   reserveStaging(ring: { workers: number; slots: number; chunkBytes: number }): Promise<ArenaReport>;

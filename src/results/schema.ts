@@ -9,7 +9,7 @@ import {
   timers,
 } from "../settings/choices.js";
 import { presetNames } from "../settings/presets.js";
-import type { RunSettings } from "../settings/settings.js";
+import { origins, type RunSettings } from "../settings/settings.js";
 import { runSettings } from "../settings/table.js";
 
 /**
@@ -184,14 +184,18 @@ const mismatchSchema = z.object({
   mismatchedBytes: count,
 });
 
-/** What was asked for: the values of the table of settings, null where it was left open. */
+/**
+ * What was asked for: the values of the table of settings, null where one may be left open. A setting that a result does
+ * not have is younger than the result, and has its default.
+ */
 const settingsSchema = z.object({
-  ...Object.fromEntries(Object.entries(runSettings).map(([key, { kind }]) => [key, settingSchema(kind)])),
+  ...Object.fromEntries(Object.entries(runSettings).map(([key, setting]) => [key, settingSchema(setting)])),
   /** Where each value came from that is no default. */
-  origins: z.record(z.string(), z.enum(["flag", "configuration", "caller"])),
+  origins: z.record(z.string(), z.enum(origins)),
 }) as unknown as z.ZodType<RunSettings>;
 
-function settingSchema({ json, choices }: (typeof runSettings)[keyof typeof runSettings]["kind"]): z.ZodType {
+function settingSchema(setting: (typeof runSettings)[keyof typeof runSettings]): z.ZodType {
+  const { json, choices } = setting.kind;
   const { type, isList, orWord } = json;
   const types = {
     integer: count,
@@ -201,7 +205,8 @@ function settingSchema({ json, choices }: (typeof runSettings)[keyof typeof runS
     object: z.record(z.string(), z.unknown()),
   };
   const one = isList ? z.array(types[type]) : types[type];
-  return (orWord === undefined ? one : z.union([z.literal(orWord), one])).nullable();
+  const value: z.ZodType = orWord === undefined ? one : z.union([z.literal(orWord), one]);
+  return setting.default === null ? value.nullable().default(null) : value.default(setting.default);
 }
 
 const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);

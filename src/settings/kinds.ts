@@ -59,20 +59,20 @@ export const duration: Kind<number, string> = {
   form: "text",
   allowed: "a duration such as 8s or 500ms",
   json: { type: "number" },
-  read: parseDuration,
+  read: (given) => parseDuration(String(given)),
 };
 
 /** Nanoseconds, a day at most. */
-export const wait: Kind<number, string> = { ...duration, read: parseWait };
+export const wait: Kind<number, string> = { ...duration, read: (given) => parseWait(String(given)) };
 
 /** Nanoseconds, more than none and a day at most. */
-export const time: Kind<number, string> = { ...duration, read: parseTime };
+export const time: Kind<number, string> = { ...duration, read: (given) => parseTime(String(given)) };
 
 /** How long a training step takes in nanoseconds, or "auto" for about a ResNet-50's. */
 export const stepTime: Kind<number | "auto", string> = {
   ...duration,
   json: { type: "number", orWord: "auto" },
-  read: (text) => (text === "auto" ? text : parseTime(text)),
+  read: (given) => (given === "auto" ? given : parseTime(String(given))),
 };
 
 /** Whole numbers of something from 1 up, ascending and each once. */
@@ -147,7 +147,10 @@ export function choice<const Choice extends string>(choices: readonly Choice[]):
     allowed: `one of ${choices.join(", ")}`,
     choices,
     json: { type: "string" },
-    read: (given) => given,
+    read: (given) => {
+      if (choices.includes(given)) return given;
+      throw new PinbenchError("usage", `${JSON.stringify(given)} is not one of ${choices.join(", ")}.`);
+    },
   };
 }
 
@@ -210,14 +213,14 @@ export const text: Kind<string, string> = {
   form: "text",
   allowed: "text",
   json: { type: "string" },
-  read: (given) => given,
+  read: (given) => ofType("string", given),
 };
 
 export const trueOrFalse: Kind<boolean, boolean> = {
   form: "switch",
   allowed: "true or false",
   json: { type: "boolean" },
-  read: (given) => given,
+  read: (given) => ofType("boolean", given),
 };
 
 /** Keyword arguments of a Python function: an object, as JSON on the command line. */
@@ -227,6 +230,13 @@ export const keywords: Kind<Record<string, unknown>, string | Record<string, unk
   json: { type: "object" },
   read: (given) => (typeof given === "string" ? parseKeywords(given) : given),
 };
+
+/** What a caller without types may have given. */
+function ofType<Value>(type: "string" | "boolean", given: Value): Value {
+  if (typeof given === type) return given;
+  const wanted = type === "string" ? "text" : "true or false";
+  throw new PinbenchError("usage", `${JSON.stringify(given)} is not ${wanted}.`);
+}
 
 /** Reads a number that makes sense as it is, and anything else as the command line does. */
 function numberOr(parse: (text: string) => number, makesSense: (value: number) => boolean) {

@@ -1,7 +1,8 @@
 import type { Direction, HostMemory } from "./choices.js";
 import { shmooSizes } from "./sizes.js";
 
-export type PresetName = "quick" | "default" | "shmoo";
+export const presetNames = ["quick", "default", "shmoo"] as const;
+export type PresetName = (typeof presetNames)[number];
 
 /** The axes that a preset fills in where the request leaves them open. */
 export interface Preset {
@@ -38,5 +39,3 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
   },
   shmoo: { ...quick, sizesBytes: shmooSizes(), budgetNs: 8e9 },
 };
-
-export const presetNames = Object.keys(presets) as readonly PresetName[];

@@ -9,8 +9,9 @@ import {
 } from "./setting.js";
 import { runSettings, saidByCellIds, type tuneSettings } from "./table.js";
 
-/** Where a value came from; what is absent is a default. */
-export type Origin = "flag" | "configuration" | "caller";
+/** Where a value may have come from that is no default. */
+export const origins = ["flag", "configuration", "caller"] as const;
+export type Origin = (typeof origins)[number];
 
 /**
  * What the user asked of a run: the one object that flags, configuration or a caller fill, that the plan and the result
@@ -72,6 +73,7 @@ export function overrideSettings(earlier: RunSettings, source: Source): RunSetti
   const isStoppingGiven = given.precision !== undefined || given.budgetNs !== undefined;
   const samplesPerCell = isStoppingGiven ? null : earlier.samplesPerCell;
   const settings = { ...earlier, samplesPerCell, origins: { ...earlier.origins } };
+  if (isStoppingGiven) delete settings.origins.samplesPerCell;
   put(settings, source);
   checkBounds(runSettings, settings);
   return settings;

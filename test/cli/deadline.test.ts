@@ -60,6 +60,16 @@ describe("--deadline", () => {
     expect(existsSync(`/proc/${watched}`)).toBe(false);
   });
 
+  it("is exit code 4 also where it comes before there is anything", async () => {
+    const { exitCode, signal } = await timed(["run", ...quick, "--budget", "1h", "--deadline", "200ms"]);
+    expect({ exitCode, signal }).toEqual({ exitCode: 4, signal: null });
+  });
+
+  it("is obeyed whatever the environment says", async () => {
+    const args = ["run", ...quick, "--budget", "1h", "--deadline", "3s", "--json"];
+    expectInTime(await timed(args, { PINBENCH_WATCHED: "1" }), 3);
+  });
+
   it("changes nothing of what is over before it", async () => {
     const finished = await timed(["run", ...quick, "--deadline", "1h", "--json"]);
     expect({ exitCode: finished.exitCode, stderr: finished.stderr }).toEqual({ exitCode: 0, stderr: "" });

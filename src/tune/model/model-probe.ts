@@ -153,7 +153,7 @@ async function timeStep(
 ): Promise<number | null> {
   const plain = { ...options, data: null, sampleCostNs: 0 };
   const loader = await session.openLoader(loaderOptions(plain, step, torchDefault));
-  await closeLoader(loader);
+  await closeLoader(loader, options.signal);
   return loader.stepNs;
 }
 

@@ -16,6 +16,8 @@ import type { Trial, TrialControl, TrialRun } from "../loader-probe.js";
 const pollNs = 50e6;
 /** How long closing a loader may take beyond the steps under way: a read that never returns would keep it for ever. */
 const closeMs = 5000;
+/** What was found so far must not wait longer for a driver that hangs. */
+const abortedCloseMs = 2000;
 
 /**
  * One loader from its opening to its closing. Rejects with a PinbenchError for what no setting is to blame for, and with
@@ -58,7 +60,7 @@ export async function runModelTrial(
     if (!isNative(error)) throw error;
     if (!control.signal.aborted) failure = trialFailure(error, setting);
   } finally {
-    if (loader !== null) isUsable = await closeLoader(loader);
+    if (loader !== null) isUsable = await closeLoader(loader, control.signal);
   }
   if (isHanging) failure = hang(setting, arrivalsNs.length, timeoutNs, !isUsable);
   const storageAfter = storageBytesRead();
@@ -79,14 +81,14 @@ export async function runModelTrial(
   return { trial, isUsable };
 }
 
-/** Closes a loader within a limit; whether all of its threads have ended. Never rejects. */
-export async function closeLoader(loader: NativeLoader): Promise<boolean> {
+/** Closes a loader within a limit, a short one after an abort; whether all its threads have ended. Never rejects. */
+export async function closeLoader(loader: NativeLoader, signal: AbortSignal): Promise<boolean> {
   const limit = new AbortController();
   const closed = loader.close().then(
     () => true,
     () => false,
   );
-  const limitMs = closeMs + (2 * (loader.stepNs ?? 0)) / 1e6;
+  const limitMs = signal.aborted ? abortedCloseMs : closeMs + (2 * (loader.stepNs ?? 0)) / 1e6;
   const late = delay(limitMs, false, { signal: limit.signal, ref: false }).catch(() => false);
   const outcome = await Promise.race([closed, late]);
   limit.abort();

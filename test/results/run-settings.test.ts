@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { parseResult } from "../../src/results/parse.js";
+import { settingsOfResult } from "../../src/results/run-settings.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { fillRunSettings } from "../../src/settings/settings.js";
+import { runSettings } from "../../src/settings/table.js";
+import { buildDocument } from "../helpers/result-document.js";
+
+const given = { precision: 0.02, samplesPerCell: 7, maxPinnedBytes: 2 ** 30, numa: 1 } as const;
+const settings = fillRunSettings({ origin: "flag", given });
+
+/** A result that carries these settings. */
+function resultWith(changes: Record<string, unknown>): ResultDocument {
+  const document = buildDocument();
+  const text = JSON.stringify({
+    ...document,
+    plan: { ...document.plan, settings: { ...settings, ...changes } },
+  });
+  return parseResult(text);
+}
+
+describe("the settings of a result", () => {
+  it("are those that it carries, with the backend that measured", () => {
+    const { backend, plan } = resultWith({});
+    expect(settingsOfResult(resultWith({}))).toEqual({ ...settings, backend, budgetNs: plan!.budgetNs });
+  });
+
+  it("are what its plan says, where it is older than settings in results", () => {
+    const { plan, ...document } = buildDocument({ host: { lastLevelCacheSource: "--llc" } });
+    const { settings: _, ...older } = { ...plan!, settings: undefined };
+    const found = settingsOfResult({ ...document, plan: { ...older, precision: 0.03, numa: 1 } });
+    expect(found).toMatchObject({ precision: 0.03, numa: 1, maxPinnedBytes: null, cells: null });
+    expect(found).toMatchObject({
+      lastLevelCacheBytes: document.host!.lastLevelCacheBytes,
+      origins: { lastLevelCacheBytes: "flag" },
+    });
+  });
+
+  it.each(Object.keys(runSettings) as (keyof typeof runSettings)[])(
+    "have the default of %s where the result is older than that setting",
+    (key) => {
+      expect(resultWith({ [key]: undefined }).plan!.settings![key]).toEqual(runSettings[key].default);
+    },
+  );
+
+  it("are null nowhere but where a setting may be left open", () => {
+    for (const [key, setting] of Object.entries(runSettings)) {
+      const read = () => resultWith({ [key]: null });
+      if (setting.default === null) expect(read).not.toThrow();
+      else expect(read, key).toThrow(`plan.settings.${key}`);
+    }
+  });
+});
