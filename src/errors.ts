@@ -24,6 +24,7 @@ const exitCodes = {
   notComparable: ExitCode.notComparable,
 } as const;
 
+/** What kind of failure it is; its exit code follows. */
 export type ErrorKind = keyof typeof exitCodes;
 
 /** An error whose message is for the user: one sentence that says what and why; `hint` says what to do. */

@@ -33,6 +33,7 @@ export type { List, Quantity } from "./settings/units.js";
 /** What to measure and how: the keys, values and defaults that `plan` in pinbench.config.json has. */
 export type PlanOptions = Omit<Options<typeof runSettings>, "cells">;
 
+/** What to measure, how to end it early, and whom to tell how far it is. */
 export interface RunOptions extends PlanOptions {
   /** Exactly these cells, by the ids that results have. */
   cells?: readonly string[];
@@ -99,6 +100,7 @@ export interface ThresholdOptions {
   floorUs?: number;
 }
 
+/** What to compare with what, and by which rule. */
 export interface CompareOptions {
   baseline: Results;
   candidate: Results;

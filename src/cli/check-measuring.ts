@@ -10,6 +10,7 @@ import { counted } from "../report/wording.js";
 import { presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
 
+/** What to measure, how often, and whom to tell. */
 export interface CheckMeasuringOptions {
   baseline: ResultSet;
   /** With the cells to measure. */

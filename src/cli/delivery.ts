@@ -13,6 +13,7 @@ export function stdoutChalk(options: { color: boolean }): ChalkInstance {
   return new Chalk({ level: supportsColor ? supportsColor.level : 0 });
 }
 
+/** No colours at all, for files. */
 export function plainChalk(): ChalkInstance {
   return new Chalk({ level: 0 });
 }

@@ -10,6 +10,7 @@ import type { ReportFormat } from "../settings/choices.js";
 import { type Output, plainChalk } from "./delivery.js";
 import { noter, ProgressLine } from "./terminal.js";
 
+/** Which files a run is to be kept in while it goes on, and what ends it. */
 export interface ShowOptions {
   outputs: readonly Output<ReportFormat>[];
   quiet: boolean;

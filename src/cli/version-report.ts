@@ -24,6 +24,7 @@ export interface VersionReport {
   notUsed: string[];
 }
 
+/** What this program is and where it runs; opens no driver. Never throws. */
 export function versionReport(version: string): VersionReport {
   const system = {
     version,

@@ -101,6 +101,7 @@ export class CellProgress {
   }
 }
 
+/** A failed call as a result records it. */
 export function toErrorRecord(error: NativeError): ErrorRecord {
   return {
     code: error.code ?? "INTERNAL",

@@ -18,6 +18,7 @@ import { CellProgress } from "./cell-progress.js";
 import { addReuses, measurePinning, pinningSizes } from "./cold-start.js";
 import { measureInRounds, type RunEvent } from "./rounds.js";
 
+/** What a device's part of a run needs of the whole. */
 export interface DeviceRunOptions {
   plan: Plan;
   backend: Backend;

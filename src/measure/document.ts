@@ -27,6 +27,7 @@ export interface RunIdentity extends Call {
   plan: Plan;
 }
 
+/** How far a run has come, for its document. */
 export interface RunState {
   status: ResultDocument["run"]["status"];
   error: ErrorRecord | null;

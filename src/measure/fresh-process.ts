@@ -7,6 +7,7 @@ import { parseResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { RunSettings } from "../settings/settings.js";
 
+/** Which program measures, and what ends it. */
 export interface FreshProcessOptions {
   /** The program that measures, bin/pinbench.js. */
   entry: string;

@@ -23,6 +23,7 @@ export type RunEvent =
 /** The events of one device's rounds. */
 type RoundEvent = Exclude<RunEvent, { kind: "activity" }>;
 
+/** When cells have been measured enough, and what ends the rounds early. */
 export interface RoundOptions {
   plan: Pick<Plan, "stopping"> & { settings: { verify: boolean } };
   budgetNs: number;

@@ -36,6 +36,7 @@ export interface Axes {
   caches: readonly Cache[];
 }
 
+/** The axes of a plan, and what of them a preset filled in. */
 export interface ResolvedAxes {
   axes: Axes;
   /** The preset that filled in what was left open; null where it had nothing to fill in. */

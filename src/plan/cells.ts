@@ -116,6 +116,7 @@ export function measurableCells(cells: readonly PlannedCell[]): PlannedCell[] {
   );
 }
 
+/** Cells that were listed by their ids, planned. */
 export interface CellList {
   devices: PlanDevice[];
   /** Each once, in the order in which a plan of axes would measure them. */

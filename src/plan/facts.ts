@@ -53,6 +53,7 @@ export function turnsNote(tooMany: readonly number[], cpusUsable: number): strin
   return `${tooMany.join(", ")} workers: ${describeCpus(cpusUsable)}, so they take turns and their figures suffer.`;
 }
 
+/** "only 2 CPUs are usable". */
 export function describeCpus(cpusUsable: number): string {
   return cpusUsable === 1 ? "only 1 CPU is usable" : `only ${cpusUsable} CPUs are usable`;
 }

@@ -6,6 +6,7 @@ import { type List, listEntries } from "./units.js";
  * documents' schemas derive from these.
  */
 
+/** From host to device, back, both at once, and within the device. */
 export const directions = ["h2d", "d2h", "bidir", "d2d"] as const;
 export type Direction = (typeof directions)[number];
 
@@ -13,6 +14,7 @@ export type Direction = (typeof directions)[number];
 export const directionsMoved = ["h2d", "d2h", "d2d"] as const;
 export type DirectionMoved = (typeof directionsMoved)[number];
 
+/** Kinds of host memory that are copied from and to. */
 export const hostMemories = [
   "pageable",
   "staged",
@@ -23,15 +25,19 @@ export const hostMemories = [
 ] as const;
 export type HostMemory = (typeof hostMemories)[number];
 
+/** All kinds of memory; `device` belongs to direction d2d alone. */
 export const memories = [...hostMemories, "device"] as const;
 export type Memory = (typeof memories)[number];
 
+/** GB/s of many copies in a row, or the time of single ones. */
 export const modes = ["throughput", "latency"] as const;
 export type Mode = (typeof modes)[number];
 
+/** The CPU's clock around all copies, or the copy engine's own events. */
 export const timers = ["wall", "event"] as const;
 export type Timer = (typeof timers)[number];
 
+/** Whether the CPU's caches hold the buffers when they are copied. */
 export const caches = ["cold", "warm"] as const;
 export type Cache = (typeof caches)[number];
 
@@ -39,6 +45,7 @@ export type Cache = (typeof caches)[number];
 export const backendNames = ["cuda", "emulated"] as const;
 export type BackendName = (typeof backendNames)[number];
 
+/** What may be asked for: `auto` takes the GPU, and the emulated device where there is none. */
 export const backendChoices = ["auto", ...backendNames] as const;
 export type BackendChoice = (typeof backendChoices)[number];
 

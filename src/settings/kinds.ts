@@ -32,6 +32,7 @@ export interface Kind<Value, Given> {
   read(given: Given): Value;
 }
 
+/** Bytes of one size. */
 export const size: Kind<number, Quantity> = {
   form: "value",
   allowed: "a size such as 64MiB",
@@ -39,6 +40,7 @@ export const size: Kind<number, Quantity> = {
   read: numberOr(parseSize, (value) => Number.isSafeInteger(value) && value >= 1),
 };
 
+/** Bytes of several sizes, ascending and each once. */
 export const sizes: Kind<readonly number[], List<Quantity>> = {
   form: "list",
   allowed: "sizes such as 64KiB or 1KiB..64MiB*2",
@@ -187,6 +189,7 @@ export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
 /** "local" is each device's own NUMA node; a number is the node's. */
 export type NumaChoice = "local" | number;
 
+/** Where workers run and take memory from. */
 export const numaNode: Kind<NumaChoice, Quantity> = {
   form: "value",
   allowed: "local or a node's number",
@@ -216,6 +219,7 @@ export const text: Kind<string, string> = {
   read: (given) => ofType("string", given),
 };
 
+/** A switch. */
 export const trueOrFalse: Kind<boolean, boolean> = {
   form: "switch",
   allowed: "true or false",

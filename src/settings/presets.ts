@@ -1,6 +1,7 @@
 import type { Direction, HostMemory } from "./choices.js";
 import { shmooSizes } from "./sizes.js";
 
+/** The names of the presets. */
 export const presetNames = ["quick", "default", "shmoo"] as const;
 export type PresetName = (typeof presetNames)[number];
 
@@ -28,6 +29,7 @@ const quick: Preset = {
   budgetNs: 250e6,
 };
 
+/** What each preset measures. */
 export const presets: Readonly<Record<PresetName, Preset>> = {
   quick,
   default: {

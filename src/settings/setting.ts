@@ -61,6 +61,7 @@ export type Options<Table extends SettingTable> = {
   >[0];
 };
 
+/** A flag's name in the configuration and the library, as OptionName has it: stagingChunk. */
 export function optionName(flag: string): string {
   const [name = ""] = flag.replace(/^--(no-)?/, "").split(" ");
   return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

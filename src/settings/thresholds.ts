@@ -26,6 +26,7 @@ export interface ThresholdCell {
   direction: string;
 }
 
+/** The drops that count where nobody says. */
 export const defaultThresholds: Thresholds = {
   default: 0.05,
   memory: {},

@@ -3,6 +3,7 @@ import { allCommands, type CommandNode, commandTree, type Flag } from "./command
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
+/** A shell that there is a script for. */
 export type Shell = keyof typeof scripts;
 
 /** The script that completes the program's commands, flags and values in a shell. */
