@@ -7,6 +7,7 @@ import { loadAddon } from "../native/load.js";
 import type { FailedCandidate } from "../native/load-failure.js";
 import type { PlanFacts } from "../plan/facts.js";
 import { type Plan, plan } from "../plan/plan.js";
+import { parseCellId } from "../results/cell-id.js";
 import type { HostRecord } from "../results/schema.js";
 import type { RunSettings } from "../settings/settings.js";
 
@@ -24,6 +25,8 @@ export interface PreparedRun {
 
 /** All that comes before measuring: what is wrong with the settings is found here. Throws PinbenchError. */
 export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
+  // What is no id is wrong on any machine.
+  for (const id of settings.cells ?? []) parseCellId(id);
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
   const backend = await openBackend(settings.backend, { addon, emulatedLibraryPath });
   const { build } = addon;

@@ -1,5 +1,6 @@
 import type { BackendName } from "../settings/choices.js";
-import { fillRunSettings, type RunSettings } from "../settings/settings.js";
+import { defaultsOf, type RunSettings } from "../settings/settings.js";
+import { runSettings } from "../settings/table.js";
 import type { ResultDocument } from "./schema.js";
 
 /** A run's settings with what it came to measure with: the backend, and as much time as the preset gave. */
@@ -11,25 +12,24 @@ export type MeasuredSettings = RunSettings & { backend: BackendName; budgetNs: n
  */
 export function settingsOfResult({ backend, plan, host }: ResultDocument): MeasuredSettings | null {
   if (plan === null) return null;
-  const measured = { backend, budgetNs: plan.budgetNs };
   if (plan.settings) return { ...plan.settings, backend, budgetNs: plan.settings.budgetNs ?? plan.budgetNs };
   const { precision, samplesPerCell, staging, verify, seed } = plan;
-  const filled = fillRunSettings({
-    origin: "flag",
-    given: {
-      ...measured,
-      precision,
-      samplesPerCell,
-      stagingChunkBytes: staging.chunkBytes,
-      stagingSlots: staging.slots,
-      verify,
-      seed,
-      numa: plan.numa ?? "local",
-    },
-  });
-  const settings = { ...filled, ...measured };
+  // Unchecked: what a result says it was measured with, it was.
+  const settings: MeasuredSettings = {
+    ...defaultsOf(runSettings),
+    backend,
+    budgetNs: plan.budgetNs,
+    precision,
+    samplesPerCell,
+    stagingChunkBytes: staging.chunkBytes,
+    stagingSlots: staging.slots,
+    verify,
+    seed,
+    numa: plan.numa ?? "local",
+    origins: {},
+  };
   const { lastLevelCacheBytes = 0, lastLevelCacheSource } = host ?? {};
   const origin = lastLevelCacheSource === "--llc" ? "flag" : lastLevelCacheSource;
   if (origin !== "flag" && origin !== "configuration") return settings;
-  return { ...settings, lastLevelCacheBytes, origins: { ...settings.origins, lastLevelCacheBytes: origin } };
+  return { ...settings, lastLevelCacheBytes, origins: { lastLevelCacheBytes: origin } };
 }

@@ -176,8 +176,8 @@ export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
   allowed: "devices such as 0, or all",
   json: { type: "integer", isList: true, orWord: "all" },
   read: (given) => {
-    if (given === "all") return given;
     const entries = listEntries(given);
+    if (entries.join() === "all") return "all";
     const wrong = entries.find((entry) => !/^\d{1,4}$/.test(String(entry)));
     if (wrong === undefined) return [...new Set(entries.map(Number))];
     throw new PinbenchError("usage", `"${wrong}" is not a device number.`, {
@@ -208,7 +208,11 @@ export const cellIds: Kind<readonly string[], string | readonly string[]> = {
   form: "list",
   allowed: "ids of cells",
   json: { type: "string", isList: true },
-  read: (given) => (typeof given === "string" ? given.split(/[\s,]+/).filter((id) => id !== "") : [...given]),
+  read: (given) =>
+    [given]
+      .flat()
+      .flatMap((text) => text.split(/[\s,]+/))
+      .filter((id) => id !== ""),
 };
 
 /** A path, a name, or other text that is taken as it is. */

@@ -5,6 +5,7 @@ import { comparisonSchema } from "../../src/compare/comparison.js";
 import { parseResult } from "../../src/results/parse.js";
 import { listRuns } from "../../src/results/run-folder.js";
 import { tuningSchema } from "../../src/results/tuning.js";
+import { markName, measuring, nextMark } from "../helpers/processes.js";
 import { type Finished, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const small = ["--backend", "emulated", "--llc", "1MiB", "--workers", "1", "--memory", "pinned"];
@@ -98,6 +99,24 @@ describe("--deadline", () => {
     const comparison = comparisonSchema.parse(JSON.parse(check.stdout));
     expect(comparison.outcome).toBe("failed");
     expect(comparison.notes.join()).toMatch(/the check ended after \d+ of 1000 runs, and confirmed nothing/);
+  });
+
+  it("keeps the runs that were whole where the next one hangs, and leaves no process", async () => {
+    const cwd = temporaryFolder();
+    const mark = nextMark();
+    const args = ["baseline", "main", ...quick, "--runs", "1000", "--deadline", "9s"];
+    const { finished } = startCli(args, { cwd, env: { [markName]: mark } });
+    await vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), 5000);
+    const [first] = measuring(mark);
+    const second = await vi.waitFor(() => {
+      const [pid] = measuring(mark).filter((pid) => pid !== first);
+      expect(pid).toBeDefined();
+      return pid!;
+    }, 5000);
+    process.kill(Number(second), "SIGSTOP");
+    expect((await finished).exitCode).toBe(4);
+    expect(await listRuns(join(cwd, "main"))).not.toEqual([]);
+    expect(measuring(mark)).toEqual([]);
   });
 
   it("ends a search with what it has found", async () => {

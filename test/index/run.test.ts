@@ -40,6 +40,15 @@ describe("run()", () => {
     expect(seen[0]).toMatchObject({ cell: id, round: 1, totalCells: 1 });
   });
 
+  it("reads ids as they come from a file, and all devices by their name alone", async () => {
+    const [first, second] = ["h2d", "d2h"].map((way) => `d0/${way}/pinned/4096/w1/throughput/wall/cold`);
+    const options = { backend: "emulated", llc: "1MiB", samples: 6 } as const;
+    const { cells } = await run({ ...options, cells: [`${first}\n`, "", ` ${second} `] });
+    expect(cells.map(({ id }) => id)).toEqual([first, second]);
+    const all = await run({ ...small, device: ["all"] });
+    expect(all.plan?.settings?.devices).toBe("all");
+  });
+
   it("ends with what it has when it is aborted", async () => {
     const controller = new AbortController();
     const { run: record } = await run({
