@@ -35,8 +35,8 @@ export async function showRun(run: Run, plan: Plan, { outputs, quiet, signal }: 
     }
   })();
   try {
-    await Promise.race([measuring, afterAbort(signal, patienceMs)]);
-    run.abandon();
+    const isOver = await Promise.race([measuring.then(() => true), afterAbort(signal, patienceMs)]);
+    if (!isOver) run.abandon();
   } finally {
     line.clear();
   }
@@ -45,10 +45,10 @@ export async function showRun(run: Run, plan: Plan, { outputs, quiet, signal }: 
 /** How long an interrupted run may wait for the driver's call in flight. */
 const patienceMs = 1000;
 
-/** Resolves so long after an abort; without one it stays pending. */
-async function afterAbort(signal: AbortSignal, delayMs: number): Promise<void> {
+/** False so long after an abort; without one it stays pending. */
+async function afterAbort(signal: AbortSignal, delayMs: number): Promise<false> {
   if (!signal.aborted) await once(signal, "abort");
-  await sleep(delayMs, undefined, { ref: false });
+  return sleep(delayMs, false, { ref: false });
 }
 
 function progressOf(
