@@ -51,8 +51,9 @@ class DeviceContext {
   // theirs.
   void on_device_thread(const std::function<void()>& job);
 
-  // Runs on the device's thread what only frees, and never throws; `meanwhile`, if there is one, runs on the calling thread. Where the context
-  // is lost or there is no thread for it, freeing is left to the driver, which does so when the process ends.
+  // Runs on the device's thread what only frees, and never throws; `meanwhile`, if there is one, runs on the
+  // calling thread. Where the context is lost or there is no thread for it, freeing is left to the driver,
+  // which does so when the process ends.
   void free_on_device_thread(const std::function<void()>& free,
                              const std::function<void()>& meanwhile = nullptr) noexcept;
 

@@ -37,8 +37,8 @@ struct MemoryInfo {
   std::size_t total_bytes = 0;
 };
 
-// One device, made ready to measure: NativeSession of src/native/contract.ts. Calls come one after the other, but
-// for reserve_host() of different kinds, which may overlap; abort() may come from any thread.
+// One device, made ready to measure: NativeSession of src/native/contract.ts. Calls come one after the other,
+// but for reserve_host() of different kinds, which may overlap; abort() may come from any thread.
 class Session {
  public:
   // `nvml` may be null.
