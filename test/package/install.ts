@@ -45,8 +45,10 @@ export default function setup(project: TestProject): () => void {
   const path = withoutCompilers(folder);
   const hasKernels = hasNvcc();
   const tarball = pack(folder, hasKernels);
-  // Nothing of npm's settings that this process has from `npm run` may help.
-  const env = { PATH: path, HOME: process.env.HOME ?? folder };
+  // Nothing of npm's settings that this process has from `npm run` may help, but for what a network asks of everybody.
+  const ofNetwork = ["NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+  const own = ofNetwork.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
+  const env = { PATH: path, HOME: process.env.HOME ?? folder, ...Object.fromEntries(own) };
   // Named, or npm would look for a project in the folders above this empty one.
   const here = ["--prefix", app];
   run("npm", ["install", ...here, "--no-audit", "--no-fund", "--prefer-offline", tarball], { cwd: app, env });
