@@ -2,6 +2,7 @@ import { Argument, Command, Option } from "commander";
 import type { ExitCode } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { optionName, type Setting, type SettingTable } from "../settings/setting.js";
+import { defaultsOf } from "../settings/settings.js";
 import { type CommandSettings, commandSettings } from "../settings/table.js";
 import type { Invocation } from "./asked-settings.js";
 import { endBy, isWatched } from "./deadline.js";
@@ -178,12 +179,8 @@ function addCommand<Name extends keyof typeof commandSettings>(
     const given = Object.keys(table).filter(
       (key) => command.getOptionValueSource(optionName(table[key]!.flag)) === "cli",
     );
-    const flags = Object.fromEntries(
-      Object.entries(table).map(([key, { flag, default: usual }]) => [
-        key,
-        given.includes(key) ? values[optionName(flag)] : usual,
-      ]),
-    ) as CommandSettings<Name>;
+    const ofFlags = given.map((key) => [key, values[optionName(table[key]!.flag)]]);
+    const flags = { ...defaultsOf(table), ...Object.fromEntries(ofFlags) } as CommandSettings<Name>;
     const { deadlineNs } = flags as { deadlineNs?: number | null };
     if (deadlineNs != null && !isWatched) return setExitCode(await endBy(deadlineNs, call.argv));
     const execute = await load();

@@ -11,13 +11,13 @@ import type { ResultDocument } from "../results/schema.js";
 import { checkWritable } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
 import { configurationNote } from "../settings/configuration.js";
-import type { RunSettings } from "../settings/settings.js";
+import type { Call, RunSettings } from "../settings/settings.js";
 import type { CommandSettings } from "../settings/table.js";
 import { parseJson } from "../text-file.js";
 import { askedSettings, chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver, stdoutChalk } from "./delivery.js";
 import { Interruption } from "./interruption.js";
-import { showRun } from "./live-run.js";
+import { type ShowOptions, showRun } from "./live-run.js";
 import { noter, writeStdout } from "./terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
@@ -40,17 +40,11 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
     );
     return ExitCode.ok;
   }
-  const run = new Run({ ...invocation.call, ...prepared });
-  const interruption = new Interruption();
-  await showRun(run, prepared.plan, { outputs, quiet: flags.quiet, signal: interruption.signal });
-  const document = run.document();
-  const shown = format === "json" || isWorthShowing(document) ? format : null;
-  const render = (format: ReportFormat, chalk: ChalkInstance) => renderReport(document, format, chalk);
-  await deliver(render, { format: shown, files: outputs }, flags).finally(() => {
-    interruption.dispose();
-    reportFailures(document);
+  return carryOut(prepared, invocation.call, { outputs, quiet: flags.quiet }, (document) => {
+    const shown = format === "json" || isWorthShowing(document) ? format : null;
+    const render = (format: ReportFormat, chalk: ChalkInstance) => renderReport(document, format, chalk);
+    return deliver(render, { format: shown, files: outputs }, flags);
   });
-  return interruption.exitCode ?? exitCodeOf(document);
 }
 
 /**
@@ -59,12 +53,23 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
  */
 export async function measureCommand(_: object, { call }: Invocation): Promise<ExitCode> {
   const settings = parseJson(await textOf(process.stdin), "stdin") as RunSettings;
-  const prepared = await prepareRun(settings);
+  return carryOut(await prepareRun(settings), call, { outputs: [], quiet: true }, (document) =>
+    writeStdout(jsonReport(document)),
+  );
+}
+
+/** Measures, hands the document over, and says on stderr what failed. Returns the exit code. */
+async function carryOut(
+  prepared: PreparedRun,
+  call: Call,
+  shown: Omit<ShowOptions, "signal">,
+  handOver: (document: ResultDocument) => Promise<void>,
+): Promise<ExitCode> {
   const run = new Run({ ...call, ...prepared });
   const interruption = new Interruption();
-  await showRun(run, prepared.plan, { outputs: [], quiet: true, signal: interruption.signal });
+  await showRun(run, prepared.plan, { ...shown, signal: interruption.signal });
   const document = run.document();
-  await writeStdout(jsonReport(document)).finally(() => {
+  await handOver(document).finally(() => {
     interruption.dispose();
     reportFailures(document);
   });

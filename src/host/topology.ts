@@ -1,3 +1,4 @@
+import { MiB } from "../settings/units.js";
 import { parseCpuList } from "./cpus.js";
 import { listNames, readCount, readText } from "./files.js";
 
@@ -32,8 +33,6 @@ export function numaNodeOfPciDevice(pciBusId: string, root = "/"): number | null
   const text = readText(root, `sys/bus/pci/devices/${name}/numa_node`);
   return text !== null && /^\d+$/.test(text) ? Number(text) : null;
 }
-
-const MiB = 1024 * 1024;
 
 /** Taken where the kernel does not tell: larger than most, so that a cold pool is cold rather than small. */
 const assumedBytes = 64 * MiB;

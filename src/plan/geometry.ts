@@ -1,8 +1,7 @@
 import type { ArenaGeometry, ArenaKind } from "../native/contract.js";
 import type { Cell } from "../results/schema.js";
 import type { Direction, HostMemory } from "../settings/choices.js";
-
-const MiB = 1024 * 1024;
+import { MiB } from "../settings/units.js";
 
 /** Buffers start at multiples of this within a chunk; the contract's ArenaGeometry says so. */
 const bufferAlignmentBytes = 512;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import type { DirectionMoved } from "../settings/choices.js";
+import { MiB } from "../settings/units.js";
 import { parseJson } from "../text-file.js";
 import { cudaVersionName } from "./device-facts.js";
 import type { DeviceRecord } from "./schema.js";
@@ -223,8 +224,6 @@ function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, 
     );
   });
 }
-
-const MiB = 1024 ** 2;
 
 /**
  * The size of the buffers, which no version records: `statedBytes`, else the version's default, if no warning says that

@@ -1,5 +1,6 @@
 import type { Direction, HostMemory } from "./choices.js";
 import { shmooSizes } from "./sizes.js";
+import { KiB, MiB } from "./units.js";
 
 /** The names of the presets. */
 export const presetNames = ["quick", "default", "shmoo"] as const;
@@ -15,9 +16,6 @@ export interface Preset {
   /** Measuring time of the whole sweep. */
   budgetNs: number;
 }
-
-const KiB = 1024;
-const MiB = 1024 * KiB;
 
 const quick: Preset = {
   // bandwidthTest's default size, so that its figures have a counterpart.

@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import { type List, listEntries, parseSize, type Quantity } from "./units.js";
+import { KiB, type List, listEntries, MiB, parseSize, type Quantity } from "./units.js";
 
 /** More sizes than anyone reads; a range that would give more is most likely a slip. */
 export const maxSizes = 1000;
@@ -81,9 +81,6 @@ function tooManySizes(text: string): PinbenchError {
     hint: "Use larger steps.",
   });
 }
-
-const KiB = 1024;
-const MiB = 1024 * KiB;
 
 /**
  * The steps of bandwidthTest's shmoo mode (SHMOO_INCREMENT_… and SHMOO_LIMIT_… in bandwidthTest.cu of NVIDIA's CUDA

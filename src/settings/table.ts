@@ -11,8 +11,8 @@ import {
 } from "./choices.js";
 import * as kind from "./kinds.js";
 import { presetNames } from "./presets.js";
-
 import { type Bounds, repeatable, type SettingTable, setting, type Values } from "./setting.js";
+import { MiB } from "./units.js";
 
 /*
  * Every setting of every command, once. Flags, the configuration's keys, the library's options, the settings that a
@@ -23,7 +23,6 @@ import { type Bounds, repeatable, type SettingTable, setting, type Values } from
 const onDemand = <const Flag extends string>(flag: Flag, help: string) =>
   setting(flag, help, kind.trueOrFalse, { default: false });
 
-const MiB = 1024 * 1024;
 const wholeFrom = (name: string, least: number, most: number, allowed: string): Bounds => ({
   name,
   least,

@@ -1,5 +1,9 @@
 import { PinbenchError } from "../errors.js";
 
+/** Bytes of the binary units (IEC 80000-13). */
+export const KiB = 1024;
+export const MiB = 1024 * KiB;
+
 /** A size or a share: a number, or text with a unit such as "64KiB" or "5%". */
 export type Quantity = string | number;
 
