@@ -1,5 +1,5 @@
 // `pinbench check` on simulated processes: the rule itself is the one that the command uses.
-import { compareResults, findSuspects } from "../../dist/compare/compare-results.js";
+import { awaitsSlowRuns, compareResults, findSuspects } from "../../dist/compare/compare-results.js";
 import { defaultSignificance } from "../../dist/settings/table.js";
 import { defaultThresholds } from "../../dist/settings/thresholds.js";
 import { noisyCells } from "./noise-model.mjs";
@@ -11,48 +11,62 @@ const rule = {
   strict: false,
 };
 
-/** Indices of the cells that a check calls slower; `fresh` are the processes of its confirmation. */
-export function slowerByCheck({ baseline, first, fresh }) {
+/**
+ * The comparison of a check. `baseline` is a list of sessions, each a list of processes; `nextFresh()` gives one
+ * process more for the confirmation.
+ */
+export function simulateComparison({ baseline, first, nextFresh }) {
   const request = requestOf("check", baseline, first);
   const suspects = findSuspects(request);
-  if (suspects.length === 0) return [];
-  const wanted = new Set(suspects);
-  return slowerIn(
-    compareResults({ ...request, suspects, fresh: runsOf(fresh, ({ id }) => wanted.has(id)) }).cells,
-  );
+  if (suspects.ids.length === 0) return compareResults(request);
+  // A check measures the suspects alone, and with them the host's memory.
+  const wanted = new Set(suspects.ids);
+  const measured = { ...request, suspects: suspects.ids, fresh: [] };
+  const most = Math.max(first.length, suspects.runs);
+  while (measured.fresh.length < most) {
+    const fresh = runsOf([nextFresh()], laterMs, ({ id, memory }) => wanted.has(id) || memory === "host");
+    measured.fresh = [...measured.fresh, ...fresh];
+    if (measured.fresh.length >= first.length && !awaitsSlowRuns(measured)) break;
+  }
+  return compareResults(measured);
 }
 
-/** Indices of the cells that `pinbench compare`, which measures nothing again, calls slower. */
-export function slowerByCompare(baseline, candidate) {
-  return slowerIn(compareResults(requestOf("compare", baseline, candidate)).cells);
+/** The comparison that `pinbench compare`, which measures nothing again, makes of two lists of processes. */
+export function simulateCompare(baseline, candidate) {
+  return compareResults(requestOf("compare", [baseline], candidate));
 }
 
-function requestOf(command, baseline, candidate) {
+/** Indices of the cells with one of these verdicts. */
+export function cellsWith(comparison, ...verdicts) {
+  return comparison.cells
+    .filter(({ verdict }) => verdicts.includes(verdict))
+    .map(({ id }) => noisyCells.findIndex(({ cell }) => cell.id === id));
+}
+
+const hourMs = 3600e3;
+const firstMs = Date.parse("2026-01-01T00:00:00Z");
+const laterMs = firstMs + 1000 * hourMs;
+
+function requestOf(command, sessions, first) {
   return {
     version: "simulation",
     command,
-    baseline: { path: null, runs: runsOf(baseline) },
-    candidate: { path: null, runs: runsOf(candidate) },
+    baseline: { path: null, runs: sessions.flatMap((session, i) => runsOf(session, firstMs + i * hourMs)) },
+    candidate: { path: null, runs: runsOf(first, laterMs) },
     fresh: [],
     suspects: [],
     rule,
   };
 }
 
-function slowerIn(cells) {
-  return cells
-    .filter(({ verdict }) => verdict === "slower")
-    .map(({ id }) => noisyCells.findIndex(({ cell }) => cell.id === id));
-}
-
-function runsOf(session, isWanted = () => true) {
-  return session.map((logMedians) => ({
+function runsOf(session, startMs, isWanted = () => true) {
+  return session.map((logMedians, process) => ({
     path: null,
-    startedAt: "2026-01-01T00:00:00.000Z",
+    startedAt: new Date(startMs + process * 10e3).toISOString(),
     status: "complete",
     importedFrom: null,
     backend: "cuda",
-    deviceNames: [],
+    deviceNames: ["NVIDIA H200"],
     fingerprint: {},
     settings: null,
     lastLevelCacheBytes: null,

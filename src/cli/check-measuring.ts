@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ComparisonRequest, compareResults, findSuspects } from "../compare/compare-results.js";
+import {
+  awaitsSlowRuns,
+  type ComparisonRequest,
+  compareResults,
+  findSuspects,
+} from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
 import { findDifferences } from "../compare/differences.js";
 import { type ResultSet, type RunFigures, runFigures } from "../compare/result-set.js";
@@ -53,8 +58,8 @@ export class CheckMeasuring {
     const measured = this.#measured(request);
     if (isOtherMachine()) return compareResults(measured);
     const suspects = findSuspects(measured);
-    const fresh = await this.#confirm(suspects);
-    return signal.aborted ? null : compareResults({ ...measured, fresh, suspects });
+    const fresh = await this.#confirm({ ...measured, suspects: suspects.ids }, suspects.runs);
+    return signal.aborted ? null : compareResults({ ...measured, fresh, suspects: suspects.ids });
   }
 
   /** What an interrupted check can say: its outcome is that it failed. Null before there was a whole run. */
@@ -69,8 +74,10 @@ export class CheckMeasuring {
     return { ...request, baseline: this.#options.baseline, candidate, suspects: [], fresh: [] };
   }
 
-  async #confirm(suspects: readonly string[]): Promise<RunFigures[]> {
-    const { settings, confirmAfterNs, signal, onProgress } = this.#options;
+  /** Measures the suspects again: as often as at first, or until slow runs among these have come again. */
+  async #confirm(measured: ComparisonRequest, needed: number): Promise<RunFigures[]> {
+    const { settings, runs, confirmAfterNs, signal, onProgress } = this.#options;
+    const { suspects } = measured;
     const fresh: RunFigures[] = [];
     if (suspects.length === 0) return fresh;
     const what = counted(suspects.length, "suspect");
@@ -78,17 +85,24 @@ export class CheckMeasuring {
     // An abort ends the waiting, and then measures nothing.
     await sleep(confirmAfterNs / 1e6, undefined, { signal }).catch(() => undefined);
     const confirming = { ...settings, cells: suspects, budgetNs: confirmingBudgetNs(settings, suspects) };
+    const most = Math.max(runs, needed);
     for await (const document of this.#measure(
       confirming,
-      (run, runs) => `measuring ${what} again, run ${run} of ${runs}`,
+      (run, of) => `measuring ${what} again, run ${run} of ${most > runs ? `at most ${of}` : of}`,
+      most,
     )) {
       fresh.push(runFigures(document, null));
+      if (fresh.length >= runs && !awaitsSlowRuns({ ...measured, fresh })) break;
     }
     return fresh;
   }
 
-  async *#measure(settings: RunSettings, describe: (run: number, runs: number) => string) {
-    const { runs, signal, onProgress } = this.#options;
+  async *#measure(
+    settings: RunSettings,
+    describe: (run: number, runs: number) => string,
+    runs = this.#options.runs,
+  ) {
+    const { signal, onProgress } = this.#options;
     for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
       if (event.kind === "start") onProgress(describe(event.run + 1, runs));
       else yield event.document;

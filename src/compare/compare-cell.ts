@@ -1,8 +1,9 @@
 import { thresholdOf } from "../settings/thresholds.js";
+import type { LogChange } from "./change-estimate.js";
 import type { CellChange, CellComparison } from "./comparison.js";
-import { type Evidence, type LogChange, meanLogSpeed } from "./evidence.js";
-import { figureOf, type Series } from "./series.js";
-import { judge, type Terms } from "./verdict.js";
+import { centreOf, type Evidence } from "./evidence.js";
+import { figureOf, logSpeeds, type RunFigure, type Series } from "./series.js";
+import { changeOfFigure, judge, type Terms } from "./verdict.js";
 
 /** The entry of one series in the comparison; null where neither side has a figure of it. */
 export function compareCell(
@@ -14,29 +15,45 @@ export function compareCell(
   const { cell, moved, unit, baseline, first, fresh } = series;
   if (baseline.length === 0 && first.length === 0) return null;
   const noise = evidence?.noise ?? null;
+  const explained = evidence?.runs.explained ?? 0;
+  const centre = (figures: readonly RunFigure[]) => centreOf(logSpeeds(series, figures), noise);
   return {
     ...cell,
     moved,
     unit,
     baseline:
-      baseline.length === 0
-        ? null
-        : { figure: figureOf(series, meanLogSpeed(series, baseline, noise)), runs: baseline.length },
+      baseline.length === 0 ? null : { figure: figureOf(series, centre(baseline)), runs: baseline.length },
     candidate:
       first.length === 0
         ? null
-        : changeOf(
-            series,
-            evidence?.candidate ?? meanLogSpeed(series, first, null),
-            first.length + fresh.length,
-            evidence?.baseline ?? null,
-            evidence?.overall ?? null,
-          ),
+        : {
+            runs: first.length + fresh.length,
+            figure: figureOf(series, evidence === null ? centre(first) : evidence.candidate + explained),
+            ...changeOf(
+              series,
+              evidence && evidence.candidate - evidence.baseline + explained,
+              evidence?.overall ?? null,
+              explained,
+            ),
+          },
     confirmation:
       evidence === null || evidence.fresh === null
         ? null
-        : changeOf(series, evidence.fresh, fresh.length, evidence.baseline, evidence.confirmation),
+        : {
+            runs: fresh.length,
+            figure: figureOf(series, evidence.fresh + explained),
+            ...changeOf(
+              series,
+              evidence.fresh - evidence.baseline + explained,
+              evidence.confirmation,
+              explained,
+            ),
+          },
     adjustedPValue: evidence?.adjusted?.slower ?? null,
+    explainedByHost:
+      evidence === null || evidence.runs.explained === null
+        ? null
+        : changeOfFigure(series, evidence.runs.explained),
     threshold: thresholdOf(terms.rule.thresholds, cell),
     spread:
       noise === null
@@ -50,22 +67,19 @@ export function compareCell(
   };
 }
 
-/** A change of the logarithm of speed as one of the figure, in its unit: a latency rises as speed drops. */
+/** A change of the logarithm of speed, and the interval of what the host does not explain of it, as relative ones. */
 function changeOf(
   series: Series,
-  logSpeed: number,
-  runs: number,
-  baseline: number | null,
-  change: LogChange | null,
-): CellChange {
-  const sign = series.unit === "us" ? -1 : 1;
-  const bounds = change === null ? null : [change.low, change.high].map((log) => Math.expm1(sign * log));
+  change: number | null,
+  judged: LogChange | null,
+  explained: number,
+): Pick<CellChange, "change" | "low" | "high" | "pValue"> {
+  const bounds =
+    judged === null ? null : [judged.low, judged.high].map((log) => changeOfFigure(series, log + explained));
   return {
-    figure: figureOf(series, logSpeed),
-    runs,
-    change: baseline === null ? null : Math.expm1(sign * (logSpeed - baseline)),
+    change: change === null ? null : changeOfFigure(series, change),
     low: bounds === null ? null : Math.min(...bounds),
     high: bounds === null ? null : Math.max(...bounds),
-    pValue: change?.pSlower ?? null,
+    pValue: judged?.pSlower ?? null,
   };
 }

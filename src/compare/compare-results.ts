@@ -3,10 +3,10 @@ import { noticeOf } from "../results/device-facts.js";
 import { compareCell } from "./compare-cell.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
 import { findDifferences } from "./differences.js";
-import { gatherEvidence } from "./evidence.js";
+import { type EvidenceContext, gatherEvidence } from "./evidence.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 import { joinRuns, type Series } from "./series.js";
-import { isSuspect, type Rule } from "./verdict.js";
+import { confirmingRuns, isFailing, isUnmetSlowness, type Rule } from "./verdict.js";
 
 /** What is to be compared, and by which rule. */
 export interface ComparisonRequest {
@@ -35,7 +35,7 @@ export function compareResults(request: ComparisonRequest): Comparison {
   const { series, failures: ofRuns } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
   const failures = [...(request.failures ?? []), ...ofRuns];
   if (!isBlocked) checkCommon(series, baseline, candidate);
-  const evidence = gatherEvidence(series, isGpu(baseline));
+  const evidence = gatherEvidence(series, contextOf(request));
   const terms = { rule, needsConfirmation: command === "check", isBlocked };
   const cells = series.map((one, i) => compareCell(one, evidence[i]!, terms)).filter((cell) => cell !== null);
   const { backend } = baseline.runs[0]!;
@@ -66,19 +66,35 @@ export function compareResults(request: ComparisonRequest): Comparison {
   };
 }
 
-/** Ids of the cells that look slow enough to be measured again, before anything has been. */
-export function findSuspects({ baseline, candidate, rule }: ComparisonRequest): string[] {
-  const { series } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh: [] });
-  const evidence = gatherEvidence(series, isGpu(baseline));
-  const suspects = series.filter((one, i) => {
-    const found = evidence[i];
-    return found != null && isSuspect(one, found, rule);
-  });
-  return [...new Set(suspects.map(({ cell }) => cell.id))];
+/** What has to be measured again before a check is judged. */
+export interface Suspects {
+  /** Ids of the cells that look slower, or have slow runs. */
+  ids: string[];
+  /** Fresh processes that it takes at least; 0 without suspects. */
+  runs: number;
 }
 
-function isGpu({ runs }: ResultSet): boolean {
-  return runs[0]!.backend === "cuda";
+/** The cells that look slow enough to be measured again, before anything has been. */
+export function findSuspects(request: ComparisonRequest): Suspects {
+  const { baseline, candidate, rule } = request;
+  const { series } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh: [] });
+  const evidence = gatherEvidence(series, contextOf(request));
+  const needed = series.map((one, i) => (evidence[i] == null ? 0 : confirmingRuns(one, evidence[i], rule)));
+  const ids = series.filter((_, i) => needed[i]! > 0).map(({ cell }) => cell.id);
+  return { ids: [...new Set(ids)], runs: Math.max(0, ...needed) };
+}
+
+/** Whether slow runs that the candidate's first runs had have not been met again by the fresh ones yet. */
+export function awaitsSlowRuns(request: ComparisonRequest): boolean {
+  const { baseline, candidate, fresh, rule } = request;
+  const { series } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+  const evidence = gatherEvidence(series, contextOf(request));
+  return series.some((one, i) => evidence[i] != null && isUnmetSlowness(one, evidence[i], rule));
+}
+
+function contextOf({ baseline }: ComparisonRequest): EvidenceContext {
+  const { backend, deviceNames } = baseline.runs[0]!;
+  return { isGpu: backend === "cuda", deviceNames };
 }
 
 function checkCommon(series: readonly Series[], baseline: ResultSet, candidate: ResultSet): void {
@@ -117,13 +133,13 @@ function outcomeOf(
   cells: readonly CellComparison[],
   failures: readonly string[],
   isBlocked: boolean,
-  { strict }: Rule,
+  rule: Rule,
 ): ComparisonOutcome {
   if (isBlocked) return "not comparable";
   if (failures.length > 0) return "failed";
-  if (cells.some(({ verdict }) => verdict === "slower")) return "regression";
+  if (cells.some((cell) => isFailing(cell, rule))) return "regression";
   const isOpen = cells.some(({ verdict }) => verdict === "inconclusive" || verdict === "missing");
-  return strict && isOpen ? "inconclusive" : "pass";
+  return rule.strict && isOpen ? "inconclusive" : "pass";
 }
 
 /** What a reader must know besides the verdicts, a sentence each. */
@@ -138,7 +154,7 @@ function notesOn(
     ...imported(baseline, candidate),
     ...spreadSource(cells),
     ...commonCauses(suspects, cells),
-    ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower")
+    ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower" || verdict === "unsteady")
       ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
       : []),
     ...failures,

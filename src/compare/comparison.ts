@@ -12,6 +12,7 @@ const count = z.number().int().nonnegative();
 /** What a comparison can say of a cell; `verdictMeaning` in src/report explains each. */
 export const verdicts = [
   "slower",
+  "unsteady",
   "faster",
   "same",
   "inconclusive",
@@ -32,6 +33,19 @@ const changeSchema = z.object({
   high: z.number().nullable(),
   /** One-sided, that the cell is no slower; null where no spread is known. */
   pValue: z.number().nullable(),
+});
+
+/** Runs of the candidate that lie far outside the spread between the baseline's. */
+const slowRunsSchema = z.object({
+  count,
+  /** Of so many. */
+  runs: count,
+  /** As slow ones among the baseline's runs. */
+  ofBaseline: count,
+  /** The change of the slowest of them: -0.4 is 40 % less. */
+  worstChange: z.number(),
+  /** When each of them started, ISO 8601. */
+  startedAt: z.array(z.string()),
 });
 
 const cellComparisonSchema = z.object({
@@ -58,6 +72,13 @@ const cellComparisonSchema = z.object({
   confirmation: changeSchema.nullable(),
   /** `candidate.pValue` after Holm's correction over all cells. */
   adjustedPValue: z.number().nullable(),
+  /**
+   * What the host's memory explains of `candidate.change`, relative (-0.1 is 10 % less), by the CPU's own copies in the
+   * same runs; the verdict, the p-values and the confirmation are about the rest. Null where there is no such control.
+   */
+  explainedByHost: z.number().nullable(),
+  /** Null where the verdict is not about single slow runs. */
+  slowRuns: slowRunsSchema.nullable(),
   /** The relative drop that counts as one for this cell. */
   threshold: z.number().positive(),
   /** The noise between processes that the interval and the p-value assume; null where it is not known. */
@@ -137,6 +158,8 @@ export type Comparison = z.infer<typeof comparisonSchema>;
 export type CellComparison = z.infer<typeof cellComparisonSchema>;
 /** The candidate's figure of a cell, and its change. */
 export type CellChange = z.infer<typeof changeSchema>;
+/** Single slow runs of a cell. */
+export type CellSlowRuns = z.infer<typeof slowRunsSchema>;
 /** A fact or a setting in which the two sides differ. */
 export type Difference = z.infer<typeof differenceSchema>;
 /** What the document says of one side. */

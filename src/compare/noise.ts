@@ -77,7 +77,7 @@ export function estimateNoise(
 type Groups = NoisyCell["groups"];
 
 function noiseOfKind(cells: readonly Groups[], recorded: VarianceEstimate | null): (CellNoise | null)[] {
-  const scales = withPrior(cells.map(robustVariance), recorded);
+  const scales = robustVariances(cells, recorded);
   const own = cells.map((groups, i) => {
     const scale = scales[i]?.variance ?? 0;
     return pooledVariance(groups, (group) => winsorizedMoments(group, scale).sumOfSquares);
@@ -97,6 +97,17 @@ function noiseOfKind(cells: readonly Groups[], recorded: VarianceEstimate | null
       source: own[i] === null && known < fewestForPrior ? "recorded" : "these runs",
     };
   });
+}
+
+/**
+ * The variance of one run's median in each of the cells of a kind (the groups of each), as robust ones that outliers do
+ * not drive and the other cells moderate; null where nothing is known of it.
+ */
+export function robustVariances(
+  cells: readonly Groups[],
+  recorded: VarianceEstimate | null,
+): (VarianceEstimate | null)[] {
+  return withPrior(cells.map(robustVariance), recorded);
 }
 
 /**
@@ -185,20 +196,3 @@ export function outlierSpread(
   };
   return recorded !== null && recorded.variance > these.variance ? recorded : these;
 }
-
-/**
- * The noise of a GPU, outliers included, by kind: what to fall back on where the compared runs say nothing of their
- * own. From 45 processes on an NVIDIA H200 (results/nvidia-h200/noise.json; `node bench/regress/recorded-spread.mjs`
- * prints these lines); it says little of another machine, and kinds that were not recorded are absent.
- *
- * Variance and degrees of freedom are made as in `outlierSpread()`. `fitVariancePrior()` would leave 1.3 to 2.2
- * degrees of freedom: most cells of a kind are far quieter than a few, its logarithms weigh the quiet ones, and a
- * pinned cell would have to lose 44 % before one run could be called slower than another. With these values none of
- * the recorded runs is slower than another, and a pinned cell that loses 10 % is found; a pageable cell must lose a
- * third and a staged one two thirds, for single processes are off by nearly as much.
- */
-export const recordedSpread: Readonly<Record<string, VarianceEstimate>> = {
-  pageable: { variance: 1.08e-3, degreesOfFreedom: 6.9 },
-  staged: { variance: 3.36e-3, degreesOfFreedom: 5.0 },
-  pinned: { variance: 1.88e-6, degreesOfFreedom: 4.4 },
-};

@@ -1,17 +1,33 @@
+import { mean } from "../stats/variance.js";
 import type { CellComparison } from "./comparison.js";
+import { groupByOccasion } from "./occasions.js";
 import type { Absence, CellFigures, RunFigures } from "./result-set.js";
 
+/** What one run says of a series. */
+export interface RunFigure {
+  /** The median of the run's samples, in the series' unit. */
+  value: number;
+  startedAt: string;
+  /** Which occasion of its side it belongs to, from 0: `groupByOccasion()`. */
+  occasion: number;
+  /**
+   * Logarithm of the rate at which the CPU itself copied host memory in that run, with as many workers and in the same
+   * direction; null where the run did not measure that.
+   */
+  hostLogSpeed: number | null;
+}
+
 /**
- * What is compared by itself: a cell, or a direction of a bidir cell, or the sum of both. It has the median of every
- * run, in its unit and in the order in which the runs were measured.
+ * What is compared by itself: a cell, or a direction of a bidir cell, or the sum of both. It has a figure of every
+ * run, in the order in which the runs were measured.
  */
 export interface Series extends Pick<CellComparison, "moved" | "unit"> {
   cell: CellFigures["cell"];
-  baseline: number[];
+  baseline: RunFigure[];
   /** Of the candidate's first runs. */
-  first: number[];
+  first: RunFigure[];
   /** Of the candidate's runs that measured the suspects again, to confirm. */
-  fresh: number[];
+  fresh: RunFigure[];
   /** Why one of the candidate's runs has no figure; null where they all have one. */
   absence: Absence | null;
 }
@@ -30,8 +46,9 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
   const joined = new Map<string, Series>();
   const absences = new Map<string, Absence>();
   for (const group of ["baseline", "first", "fresh"] as const) {
-    for (const { cells } of runs[group]) {
-      for (const { cell, figures, absence } of cells) {
+    for (const { run, occasion } of withOccasions(runs[group])) {
+      const hostLogSpeedOf = hostControl(run);
+      for (const { cell, figures, absence } of run.cells) {
         const mustBeTold = absence !== null && group !== "baseline" && !absences.get(cell.id)?.isFailure;
         if (mustBeTold) absences.set(cell.id, absence);
         for (const { moved, unit, value } of figures) {
@@ -41,7 +58,8 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
             series = { cell, moved, unit, baseline: [], first: [], fresh: [], absence: null };
             joined.set(key, series);
           }
-          series[group].push(value);
+          const hostLogSpeed = hostLogSpeedOf(cell, moved);
+          series[group].push({ value, startedAt: run.startedAt, occasion, hostLogSpeed });
         }
       }
     }
@@ -55,9 +73,38 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
   };
 }
 
+function withOccasions(runs: readonly RunFigures[]): { run: RunFigures; occasion: number }[] {
+  const occasions = new Map(
+    groupByOccasion(runs).flatMap((group, occasion) => group.map((run) => [run, occasion] as const)),
+  );
+  return runs.map((run) => ({ run, occasion: occasions.get(run)! }));
+}
+
+/**
+ * How fast the CPU itself copied host memory in a run, for a figure of one of its cells: the mean of the logarithms
+ * over the run's `host` cells of the same device, direction and worker count; of both directions for a "sum". Null
+ * where there are none.
+ */
+function hostControl({ cells }: RunFigures) {
+  const logSpeeds = new Map<string, number[]>();
+  const key = (device: number, moved: string, workers: number) => `${device} ${moved} ${workers}`;
+  for (const { cell, figures } of cells) {
+    if ((cell.memory as string) !== "host") continue;
+    for (const { moved, value } of figures) {
+      const name = key(cell.device, moved, cell.workers);
+      logSpeeds.set(name, [...(logSpeeds.get(name) ?? []), Math.log(value)]);
+    }
+  }
+  return ({ device, workers }: CellFigures["cell"], moved: Series["moved"]): number | null => {
+    const directions = moved === "sum" ? ["h2d", "d2h"] : [moved];
+    const means = directions.map((direction) => logSpeeds.get(key(device, direction, workers)));
+    return means.includes(undefined) ? null : mean(means.map((values) => mean(values!)));
+  };
+}
+
 /** Logarithms of speed: of throughput, or of the inverse of latency. */
-export function logSpeeds({ unit }: Pick<Series, "unit">, figures: readonly number[]): number[] {
-  return figures.map((value) => (unit === "us" ? -Math.log(value) : Math.log(value)));
+export function logSpeeds({ unit }: Pick<Series, "unit">, figures: readonly RunFigure[]): number[] {
+  return figures.map(({ value }) => (unit === "us" ? -Math.log(value) : Math.log(value)));
 }
 
 /** The figure, in the series' unit, of which `logSpeed` is the logarithm of speed. */

@@ -1,7 +1,10 @@
+import { steadyMemories } from "../settings/choices.js";
 import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
-import type { CellComparison } from "./comparison.js";
-import type { Evidence, LogChange } from "./evidence.js";
-import { figureOf, logSpeeds, type Series } from "./series.js";
+import type { LogChange } from "./change-estimate.js";
+import type { CellComparison, CellSlowRuns, Verdict } from "./comparison.js";
+import type { Evidence } from "./evidence.js";
+import { figureOf, type Series } from "./series.js";
+import { findSlowRuns, isMoreOften, runsToConfirm, type SlowRuns } from "./slow-runs.js";
 
 /** By what a change is judged. */
 export interface Rule {
@@ -47,10 +50,21 @@ const suspicion = { shareOfThreshold: 0.5, level: 0.05 };
 /** At least this share of the candidate's runs must be slower than the baseline by this share of the threshold. */
 const mostRuns = { share: 0.8, shareOfThreshold: 0.5 };
 
-/** Whether a series looks slow enough to be measured again. */
-export function isSuspect(series: Series, evidence: Evidence, rule: Rule): boolean {
+/**
+ * How many fresh processes have to measure a series again before it is judged: 0 where nothing looks slow, 1 where it
+ * does as a whole (more only make the verdict surer), and more where a part of the runs is slow, which few would not meet.
+ */
+export function confirmingRuns(series: Series, evidence: Evidence, rule: Rule): number {
   const drop = countingDrop(series, evidence, boundsOf(series, rule));
-  return evidence.overall !== null && isSuspicious(evidence.overall, drop);
+  const slow = findSlowRuns(series, evidence, drop);
+  if (slow !== null && isMoreOften(slow)) return runsToConfirm(slow.first);
+  return evidence.overall !== null && isSuspicious(evidence.overall, drop) ? 1 : 0;
+}
+
+/** Whether the first runs had slow ones that the fresh runs have not met yet. */
+export function isUnmetSlowness(series: Series, evidence: Evidence, rule: Rule): boolean {
+  const slow = findSlowRuns(series, evidence, countingDrop(series, evidence, boundsOf(series, rule)));
+  return slow !== null && slow.first.slow > 0 && slow.fresh.slow === 0;
 }
 
 function isSuspicious({ change, pSlower }: LogChange, drop: number): boolean {
@@ -62,57 +76,106 @@ export function judge(
   series: Series,
   evidence: Evidence | null,
   { rule, needsConfirmation, isBlocked }: Terms,
-): Pick<CellComparison, "verdict" | "reason"> {
-  if (series.baseline.length === 0) return { verdict: "new", reason: "the baseline does not have it" };
-  if (evidence === null) {
-    return { verdict: "missing", reason: series.absence?.reason ?? "the candidate did not measure it" };
-  }
-  if (isBlocked) {
-    return { verdict: "not comparable", reason: "the two sides were measured on different machines" };
-  }
+): Judgement {
+  const plain = (verdict: Verdict, reason: string) => ({ verdict, reason, slowRuns: null });
+  if (series.baseline.length === 0) return plain("new", "the baseline does not have it");
+  if (evidence === null)
+    return plain("missing", series.absence?.reason ?? "the candidate did not measure it");
+  if (isBlocked) return plain("not comparable", "the two sides were measured on different machines");
   const { overall, adjusted } = evidence;
   if (overall === null || adjusted === null) {
-    return {
-      verdict: "inconclusive",
-      reason:
-        "a side of one or two runs says too little of the spread between runs, and none is recorded for it",
-    };
+    return plain(
+      "inconclusive",
+      "a side of one or two runs says too little of the spread between runs, and none is recorded for it",
+    );
   }
   const bounds = boundsOf(series, rule);
   const percent = `${+(bounds.threshold * 100).toPrecision(3)} %`;
   const drop = countingDrop(series, evidence, bounds);
   const whatCounts =
     drop > logFall(bounds.threshold) ? `the floor of ${floorText(series, bounds)}` : `a drop of ${percent}`;
-  if (-overall.change > drop && adjusted.slower < rule.significance) {
-    const unconfirmed =
-      whyNotMostRuns(series, evidence, drop) ?? (needsConfirmation ? whyNotConfirmed(evidence, drop) : null);
-    if (unconfirmed === null) {
-      return { verdict: "slower", reason: `by more than ${percent}, beyond the spread between runs` };
-    }
-    return { verdict: "inconclusive", reason: unconfirmed };
+  const isSlower = -overall.change > drop && adjusted.slower < rule.significance;
+  if (isSlower && isMostRuns(evidence, drop)) {
+    const unconfirmed = needsConfirmation ? whyNotConfirmed(evidence, drop) : null;
+    if (unconfirmed !== null) return plain("inconclusive", unconfirmed);
+    return plain("slower", `by more than ${percent}, beyond the spread between runs`);
   }
+  const slow = findSlowRuns(series, evidence, drop);
+  if (slow !== null && isMoreOften(slow)) return judgeSlowRuns(series, slow, needsConfirmation);
+  if (isSlower) return plain("inconclusive", whyNotMostRuns(evidence, drop));
   if (overall.change > countingGain(series, evidence, bounds) && adjusted.faster < rule.significance) {
-    return { verdict: "faster", reason: `by more than ${percent}, beyond the spread between runs` };
+    return plain("faster", `by more than ${percent}, beyond the spread between runs`);
   }
-  if (overall.low > -drop) return { verdict: "same", reason: `${whatCounts} lies outside the interval` };
-  return {
-    verdict: "inconclusive",
-    reason: `the spread between runs neither shows nor excludes ${whatCounts}`,
-  };
+  if (overall.low > -drop) return plain("same", `${whatCounts} lies outside the interval`);
+  return plain("inconclusive", `the spread between runs neither shows nor excludes ${whatCounts}`);
 }
 
-/** A few outliers among the candidate's runs make a cell unsteady, not slower: most of its runs have to be slower. */
-function whyNotMostRuns(series: Series, { baseline }: Evidence, drop: number): string | null {
-  const runs = logSpeeds(series, [...series.first, ...series.fresh]);
-  const slower = runs.filter((logSpeed) => logSpeed < baseline - mostRuns.shareOfThreshold * drop).length;
-  if (slower >= mostRuns.share * runs.length) return null;
-  return `only ${slower} of ${runs.length} runs are slower than the baseline by more than half the threshold`;
+/** A verdict, its reason in a sentence, and the slow runs that it is about, if it is about some. */
+type Judgement = Pick<CellComparison, "verdict" | "reason" | "slowRuns">;
+
+/** Slow runs are shown by the first processes alone for `compare`, and met again by fresh ones for `check`. */
+function judgeSlowRuns(series: Series, slow: SlowRuns, needsConfirmation: boolean): Judgement {
+  const { baseline, first, fresh } = slow;
+  const slowRuns: CellSlowRuns = {
+    count: first.slow + fresh.slow,
+    runs: first.runs + fresh.runs,
+    ofBaseline: baseline.slow,
+    worstChange: changeOfFigure(series, slow.worst),
+    startedAt: slow.startedAt,
+  };
+  const before = baseline.slow === 0 ? "none" : `${baseline.slow}`;
+  const share = `${slowRuns.count} of ${slowRuns.runs} runs are far slower, of the baseline's ${baseline.runs} ${before}`;
+  if (needsConfirmation && first.slow > 0 && fresh.slow === 0) {
+    const again =
+      fresh.runs === 0
+        ? "fresh processes could not measure it again"
+        : `none of ${fresh.runs} fresh processes was`;
+    return {
+      verdict: "inconclusive",
+      reason: `${first.slow} of ${first.runs} runs were far slower, and ${again}`,
+      slowRuns,
+    };
+  }
+  return { verdict: "unsteady", reason: share, slowRuns };
+}
+
+/** Whether a verdict fails a comparison: slow runs of steady memory are a fault, those of other memory may be its nature. */
+export function isFailing(
+  { verdict, memory }: Pick<CellComparison, "verdict" | "memory">,
+  { strict }: Pick<Rule, "strict">,
+): boolean {
+  return verdict === "slower" || (verdict === "unsteady" && (strict || steadyMemories.includes(memory)));
+}
+
+/** Whether as many of the candidate's runs are slower as it takes to call the cell slower, and not unsteady. */
+function isMostRuns(evidence: Evidence, drop: number): boolean {
+  const { slower, of } = slowerRuns(evidence, drop);
+  return slower >= mostRuns.share * of;
+}
+
+function slowerRuns({ baseline, runs }: Evidence, drop: number): { slower: number; of: number } {
+  const candidate = [...runs.first, ...runs.fresh];
+  const slower = candidate.filter(
+    (logSpeed) => logSpeed < baseline - mostRuns.shareOfThreshold * drop,
+  ).length;
+  return { slower, of: candidate.length };
+}
+
+/** A few outliers among the candidate's runs do not make a cell slower: most of its runs have to be. */
+function whyNotMostRuns(evidence: Evidence, drop: number): string {
+  const { slower, of } = slowerRuns(evidence, drop);
+  return `only ${slower} of ${of} runs are slower than the baseline by more than half the threshold`;
 }
 
 function whyNotConfirmed({ confirmation }: Evidence, drop: number): string | null {
   if (confirmation === null) return "it looked slower, and fresh processes could not measure it again";
   if (isSuspicious(confirmation, drop)) return null;
   return "it looked slower, and fresh processes did not confirm it";
+}
+
+/** A change of the logarithm of speed as a relative one of the figure: a latency rises as speed drops. */
+export function changeOfFigure({ unit }: Pick<Series, "unit">, change: number): number {
+  return Math.expm1(unit === "us" ? -change : change);
 }
 
 /** The change of the logarithm of a figure that rises by this share. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { joinRuns } from "../../src/compare/series.js";
+import { joinRuns, type RunFigure } from "../../src/compare/series.js";
 import { buildFailed, buildSkipped } from "../helpers/result-document.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";
 
@@ -17,9 +17,14 @@ describe("runs are joined by the ids of their cells", () => {
     });
     expect(series.map(({ cell }) => cell.memory)).toEqual(["pinned", "pageable"]);
     const [first, second] = series;
-    expect(first!.baseline).toEqual([50, expect.closeTo(55)]);
-    expect(first!.first).toEqual([expect.closeTo(60), expect.closeTo(65)]);
-    expect(first!.fresh).toEqual([expect.closeTo(70)]);
+    const values = (figures: readonly RunFigure[]) => figures.map(({ value }) => value);
+    expect(values(first!.baseline)).toEqual([50, expect.closeTo(55)]);
+    expect(values(first!.first)).toEqual([expect.closeTo(60), expect.closeTo(65)]);
+    expect(values(first!.fresh)).toEqual([expect.closeTo(70)]);
+    expect(first!.baseline.map(({ startedAt }) => startedAt)).toEqual([
+      "2026-11-20T10:10:00.000Z",
+      "2026-11-20T10:11:00.000Z",
+    ]);
     expect(second).toMatchObject({ fresh: [], absence: null, moved: "h2d", unit: "GB/s" });
   });
 
@@ -41,7 +46,7 @@ describe("runs are joined by the ids of their cells", () => {
       { direction: "bidir", mode: "latency", GBps: { h2d: 1, d2h: 1 }, latencyUs: { median: 8, p99: 9 } },
     ] as const;
     const { series } = joinRuns({ baseline: runs({ ...exact, cells, count: 1 }), first: [], fresh: [] });
-    expect(series.map(({ moved, unit, baseline }) => [moved, unit, ...baseline])).toEqual([
+    expect(series.map(({ moved, unit, baseline }) => [moved, unit, baseline[0]!.value])).toEqual([
       ["h2d", "GB/s", 40],
       ["d2h", "GB/s", 42],
       ["sum", "GB/s", 80],

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { findSuspects } from "../../src/compare/compare-results.js";
 import { comparisonSchema } from "../../src/compare/comparison.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
-import { KiB } from "../helpers/result-document.js";
+import { buildDevice, KiB } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, comparisonRequest, type RunsPart, usualRule } from "../helpers/runs.js";
 
 /** The one cell of a comparison: `part` describes both sides, whose noise is not the same. */
@@ -142,6 +142,10 @@ describe("one run against one", () => {
   });
 
   it.each([
+    [
+      "on a GPU that was not recorded",
+      { document: { devices: [buildDevice({ name: "NVIDIA T4" })] } } as const,
+    ],
     ["of an emulated device", { document: { backend: "emulated" } } as const],
     ["of memory that was not recorded", { cells: [{ memory: "mapped", GBps: 50 }] } as const],
   ])("%s is inconclusive, for none is known", (_, part) => {
@@ -177,7 +181,7 @@ describe("check calls a cell slower", () => {
     [
       "they show the baseline's speed",
       buildRuns({ seed: 3 }),
-      "only 5 of 10 runs are slower than the baseline by more than half the threshold",
+      "5 of 5 runs were far slower, and none of 5 fresh processes was",
     ],
     [
       "the one that there was shows it",
@@ -216,19 +220,88 @@ describe("check calls a cell slower", () => {
   });
 });
 
-describe("a few outliers among the candidate's runs", () => {
-  it("change nothing", () => {
-    const comparison = compareRuns(baseline, buildRuns({ speed: [0.7, 1, 0.7, 1, 1], seed: 2 }));
-    expect(comparison.cells[0]?.verdict).toBe("same");
+describe("a cell of which some runs alone are slow", () => {
+  const speeds = (slow: number, count: number, speed = 0.6) =>
+    Array.from({ length: count }, (_, run) => (run < slow ? speed : 1));
+  const pinned = Array.from({ length: 30 }, (_, i) => ({ GBps: 50, workers: i + 1 }));
+  const wide = buildRuns({ cells: pinned, count: 10 });
+  const candidateOf = (speed: number[], seed = 2) => buildRuns({ cells: pinned, speed, seed });
+
+  it.each([
+    ["2 of 5 that are 40 % slower", 2, 5, 0.6],
+    ["1 of 3 that is 90 % slower", 1, 3, 0.1],
+    ["7 of 10 that are 40 % slower", 7, 10, 0.6],
+    ["1 of 5 that is 40 % slower", 1, 5, 0.6],
+  ])("is unsteady, in every cell and never the same: %s", (_, slow, count, speed) => {
+    const comparison = compareRuns(wide, candidateOf(speeds(slow, count, speed)));
+    expect(comparison).toMatchObject({ outcome: "regression", counts: { unsteady: 30, same: 0 } });
+    const [cell] = comparison.cells;
+    expect(cell!.reason).toMatch(new RegExp(`^${slow} of ${count} runs are far slower`));
+    expect(cell!.slowRuns).toMatchObject({ count: slow, runs: count, ofBaseline: 0 });
+    expect(cell!.slowRuns!.worstChange).toBeCloseTo(speed - 1, 1);
   });
 
-  it("make the cell unsteady, not slower, even where they are most of the runs", () => {
-    const comparison = compareRuns(baseline, buildRuns({ speed: [0.7, 1, 0.7, 1, 0.7], seed: 2 }));
-    expect(comparison).toMatchObject({
-      outcome: "pass",
-      cells: [{ verdict: "inconclusive", reason: expect.stringMatching(/^only 3 of 5 runs are slower/) }],
-    });
+  it("names when the slow runs started", () => {
+    const [cell] = compareRuns(baseline, buildRuns({ speed: [1, 0.6, 1, 0.6, 1], seed: 2 })).cells;
+    expect(cell!.slowRuns!.startedAt).toEqual(["2026-11-20T10:11:00.000Z", "2026-11-20T10:13:00.000Z"]);
   });
+
+  it("is slower where four fifths of the runs are", () => {
+    expect(compareRuns(wide, candidateOf(speeds(4, 5))).counts).toMatchObject({ slower: 30, unsteady: 0 });
+  });
+
+  it("is not unsteady for runs within the threshold, nor for what the baseline did as often", () => {
+    expect(compareRuns(wide, candidateOf(speeds(2, 5, 0.96))).counts).toMatchObject({ unsteady: 0 });
+    const before = buildRuns({ cells: pinned, speed: speeds(2, 10) });
+    expect(compareRuns(before, candidateOf(speeds(1, 5))).counts).toMatchObject({ unsteady: 0 });
+    expect(compareRuns(before, candidateOf(speeds(7, 10))).counts).toMatchObject({ unsteady: 30 });
+  });
+
+  it.each(["pinned", "registered", "mapped"] as const)(
+    "fails the comparison where the memory is %s",
+    (memory) => {
+      const cells = [{ GBps: 50, memory }];
+      const [before, after] = [buildRuns({ cells }), buildRuns({ cells, speed: speeds(2, 5), seed: 2 })];
+      expect(compareRuns(before, after)).toMatchObject({ outcome: "regression", counts: { unsteady: 1 } });
+    },
+  );
+
+  it.each(["pageable", "staged", "write-combined"] as const)(
+    "fails it under --strict alone where the memory is %s, which has slow runs of its own",
+    (memory) => {
+      const cells = [{ GBps: 20, memory }];
+      const [before, after] = [buildRuns({ cells }), buildRuns({ cells, speed: speeds(2, 5), seed: 2 })];
+      expect(compareRuns(before, after)).toMatchObject({ outcome: "pass", counts: { unsteady: 1 } });
+      expect(compareRuns(before, after, { rule: { strict: true } })).toMatchObject({ outcome: "regression" });
+    },
+  );
+
+  it("is confirmed by a check where fresh processes meet slow runs again", () => {
+    const first = candidateOf(speeds(1, 5));
+    const checked = (fresh: ReturnType<typeof buildRuns>) =>
+      compareRuns(wide, first, { command: "check", fresh });
+    expect(checked(candidateOf([1, 1, 0.6, 1, 1], 3))).toMatchObject({
+      outcome: "regression",
+      counts: { unsteady: 30 },
+    });
+    const unmet = checked(candidateOf(speeds(0, 24), 3));
+    expect(unmet).toMatchObject({ outcome: "pass", counts: { inconclusive: 30, same: 0 } });
+    expect(unmet.cells[0]!.reason).toBe("1 of 5 runs were far slower, and none of 24 fresh processes was");
+  });
+
+  it.each([
+    [1, 5, 24],
+    [1, 3, 14],
+    [2, 5, 11],
+    [7, 10, 5],
+    [1, 50, 24],
+  ])(
+    "takes as many fresh processes as the rate of %i in %i needs to be met again, 24 at most: %i",
+    (slow, of, runs) => {
+      const suspects = findSuspects(comparisonRequest(wide, candidateOf(speeds(slow, of))));
+      expect(suspects).toMatchObject({ runs, ids: wide[0]!.cells.map(({ id }) => id) });
+    },
+  );
 });
 
 describe("the suspects, which are measured again", () => {
@@ -236,7 +309,7 @@ describe("the suspects, which are measured again", () => {
   const before = buildRuns({ cells });
   const suspectsAt = (speeds: readonly number[]) => {
     const slowed = cells.map((cell, i) => ({ ...cell, GBps: cell.GBps * speeds[i]! }));
-    return findSuspects(comparisonRequest(before, buildRuns({ cells: slowed, seed: 2 })));
+    return findSuspects(comparisonRequest(before, buildRuns({ cells: slowed, seed: 2 }))).ids;
   };
   const ids = before[0]!.cells.map(({ id }) => id);
 
@@ -251,6 +324,6 @@ describe("the suspects, which are measured again", () => {
       { direction: "bidir", mode: "latency", GBps: { h2d: 1, d2h: 1 }, latencyUs: { median: 8, p99: 9 } },
     ] as const;
     const [fast, slow] = [buildRuns({ cells: bidir }), buildRuns({ cells: bidir, speed: 0.8, seed: 2 })];
-    expect(findSuspects(comparisonRequest(fast, slow))).toEqual([fast[0]!.cells[0]!.id]);
+    expect(findSuspects(comparisonRequest(fast, slow)).ids).toEqual([fast[0]!.cells[0]!.id]);
   });
 });

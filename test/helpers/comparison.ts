@@ -46,6 +46,8 @@ export function buildCellComparison(part: CellComparisonPart = {}): CellComparis
         ? null
         : buildChange(baseline, change, margin, confirmedBy),
     adjustedPValue: candidate?.pValue ?? null,
+    explainedByHost: null,
+    slowRuns: null,
     threshold: 0.03,
     spread: margin === null ? null : { source: "these runs", logDeviation: 0.002, degreesOfFreedom: 8 },
     verdict: "same",

@@ -1,6 +1,7 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
+import { isFailing } from "../../compare/verdict.js";
 import { formatChange, formatGBps, formatMicroseconds } from "../format-number.js";
-import { counted, directionName, noticeIn } from "../wording.js";
+import { counted, directionName, listed, noticeIn } from "../wording.js";
 
 /** What every output says of one cell of a comparison. */
 
@@ -48,11 +49,25 @@ export function intervalText(cell: CellComparison): string | null {
 export function describeChange(cell: CellComparison): string {
   const change = changeText(cell);
   if (change === null) return "change not known";
-  const confirmed =
-    cell.verdict === "slower" && cell.confirmation !== null
-      ? `; confirmed by ${freshProcesses(cell.confirmation.runs)}`
-      : "";
-  return `${change} (${intervalText(cell) ?? "no interval known"})${confirmed}`;
+  const isShown = cell.verdict === "slower" || cell.verdict === "unsteady";
+  const parts = [
+    `${change} (${intervalText(cell) ?? "no interval known"})`,
+    ...(explainedText(cell) === null ? [] : [`of which host memory explains ${explainedText(cell)}`]),
+    ...(cell.slowRuns === null ? [] : [describeSlowRuns(cell)]),
+    ...(isShown && cell.confirmation !== null
+      ? [`confirmed by ${freshProcesses(cell.confirmation.runs)}`]
+      : []),
+  ];
+  return parts.join("; ");
+}
+
+/** An explained change smaller than this is not worth a word. */
+const leastExplained = 0.01;
+
+/** What the host's memory explains of the change, such as "−12.1 %"; null where that is next to nothing, or not known. */
+export function explainedText({ explainedByHost, unit }: CellComparison): string | null {
+  if (explainedByHost === null || Math.abs(explainedByHost) < leastExplained) return null;
+  return formatChange(explainedByHost, unit === "us" ? "up" : "down");
 }
 
 /** Both figures and the change in a phrase: "61.4 GB/s before, 55.3 GB/s now: −9.8 % (…)". */
@@ -71,13 +86,31 @@ export function freshProcesses(count: number): string {
   return counted(count, "fresh process", "fresh processes");
 }
 
-/** The cells that are slower, the one that lost most first; throughput and latency alike. */
-export function slowerCells(cells: readonly CellComparison[]): CellComparison[] {
+/** The cells that fail the comparison: those that are slower, the one that lost most first, then the unsteady ones. */
+export function failingCells({ cells, rule }: Pick<Comparison, "cells" | "rule">): CellComparison[] {
   const loss = (cell: CellComparison) => {
-    const change = changeEstimate(cell)?.figure ?? 0;
-    return cell.unit === "us" ? change : -change;
+    const change = cell.slowRuns?.worstChange ?? changeEstimate(cell)?.figure ?? 0;
+    return (cell.unit === "us" ? change : -change) + (cell.verdict === "slower" ? 1e6 : 0);
   };
-  return cells.filter(({ verdict }) => verdict === "slower").sort((a, b) => loss(b) - loss(a));
+  return cells.filter((cell) => isFailing(cell, rule)).sort((a, b) => loss(b) - loss(a));
+}
+
+/** The slow runs of a cell: "2 of 5 runs far slower, down to −41.2 %, at 10:12:00 and 10:14:00 on 2026-11-20 (UTC)". */
+export function describeSlowRuns({ slowRuns, unit }: CellComparison): string | null {
+  if (slowRuns === null) return null;
+  const { count, runs, worstChange, startedAt } = slowRuns;
+  const worst = formatChange(worstChange, unit === "us" ? "up" : "down");
+  return `${count} of ${counted(runs, "run")} far slower, by up to ${worst}, started ${describeTimes(startedAt)}`;
+}
+
+/** More than so many times are counted. */
+const mostTimes = 4;
+
+function describeTimes(times: readonly string[]): string {
+  const named = times.slice(0, mostTimes).map((time) => time.replace(/\.\d+Z$/, "Z"));
+  return times.length <= mostTimes
+    ? listed(named)
+    : `${named.join(", ")} and ${times.length - mostTimes} more`;
 }
 
 /** A figure and its 95 % interval, in the same unit. */

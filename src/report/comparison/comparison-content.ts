@@ -25,6 +25,7 @@ import {
   cellName,
   changeEstimate,
   changeText,
+  explainedText,
   freshProcesses,
   intervalText,
   sideText,
@@ -157,7 +158,23 @@ export function notesBelow(comparison: Comparison): Note[] {
     ...(cells.some(hasNoInterval)
       ? [note(`${sign.noInterval} no interval: the noise between processes is not known`, "muted")]
       : []),
+    ...explainedNotes(cells),
     ...notes.map((text) => note(`note: ${text}`)),
+  ];
+}
+
+/** What the host's memory explains, in one line for all cells of which it explains something. */
+function explainedNotes(cells: readonly CellComparison[]): Note[] {
+  const explained = cells.filter((cell) => explainedText(cell) !== null);
+  if (explained.length === 0) return [];
+  const texts = [...explained].sort((a, b) => a.explainedByHost! - b.explainedByHost!).map(explainedText);
+  const [least, most] = [texts[0]!, texts.at(-1)!];
+  const range = least === most ? least : `${least.replace(/ %$/, "")} to ${most}`;
+  const kinds = listed([...new Set(explained.map(({ memory }) => memory))]);
+  return [
+    note(
+      `host memory explains ${range} of the change of ${counted(explained.length, `${kinds} cell`)}: the verdict is about the rest`,
+    ),
   ];
 }
 

@@ -1,8 +1,9 @@
 import type { Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
+import { isFailing } from "../../compare/verdict.js";
 import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
 import { joinBlocks } from "../terminal-text.js";
 import { counted, noticeIn } from "../wording.js";
-import { cellName, describeFigures, slowerCells } from "./cell-text.js";
+import { cellName, describeFigures, failingCells } from "./cell-text.js";
 import { comparisonAlerts, comparisonFacts, comparisonGrids, notesBelow } from "./comparison-content.js";
 import { describeOutcome, verdictMeaning } from "./outcome.js";
 
@@ -39,7 +40,7 @@ function folded(summary: string, blocks: readonly string[][]): string[][] {
 
 type Level = "error" | "warning" | "notice";
 
-/** A regression has an error for each slower cell; where no cell has one, the outcome says why the step fails. */
+/** A regression has an error for each cell that fails; where no cell has one, the outcome says why the step fails. */
 const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
   pass: "notice",
   regression: "notice",
@@ -52,27 +53,38 @@ const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
 const mostNamed = 5;
 
 /**
- * Workflow commands of GitHub Actions, a line each: an error for each slower cell, a warning for each verdict that
+ * Workflow commands of GitHub Actions, a line each: an error for each cell that fails, a warning for each verdict that
  * leaves cells undecided, and the outcome. GitHub shows ten of a level in a step, so the worst come first.
  */
 export function githubReport(comparison: Comparison): string {
   const notice = noticeIn(comparison);
+  // The outcome names the host's memory, in one sentence for all of its cells.
+  const failing = failingCells(comparison).filter(({ memory }) => memory !== "host");
+  const isOfHostAlone = comparison.outcome === "regression" && failing.length === 0;
   const outcome = [describeOutcome(comparison), ...comparison.notes].join("\n");
   return [
     ...(notice === null ? [] : [command("notice", "pinbench", notice)]),
-    command(outcomeLevel[comparison.outcome], `pinbench ${comparison.command}`, outcome),
-    ...slowerCells(comparison.cells).map((cell) =>
-      command("error", "pinbench: slower", `${cellName(cell)}, ${describeFigures(cell)}\n${cell.reason}`),
+    command(
+      isOfHostAlone ? "error" : outcomeLevel[comparison.outcome],
+      `pinbench ${comparison.command}`,
+      outcome,
     ),
-    ...(["missing", "not comparable", "inconclusive"] as const).flatMap((verdict) =>
+    ...failing.map((cell) =>
+      command(
+        "error",
+        `pinbench: ${cell.verdict}`,
+        `${cellName(cell)}, ${describeFigures(cell)}\n${cell.reason}`,
+      ),
+    ),
+    ...(["unsteady", "missing", "not comparable", "inconclusive"] as const).flatMap((verdict) =>
       verdictWarning(comparison, verdict),
     ),
   ].join("");
 }
 
 /** One warning for all cells of a verdict; none where there are none. */
-function verdictWarning({ cells }: Comparison, verdict: Verdict): string[] {
-  const names = cells.filter((cell) => cell.verdict === verdict).map(cellName);
+function verdictWarning({ cells, rule }: Comparison, verdict: Verdict): string[] {
+  const names = cells.filter((cell) => cell.verdict === verdict && !isFailing(cell, rule)).map(cellName);
   if (names.length === 0) return [];
   const more = names.length > mostNamed ? [`and ${names.length - mostNamed} more`] : [];
   const share = `${names.length} of ${counted(cells.length, "cell")}: ${verdictMeaning[verdict]}`;

@@ -1,4 +1,5 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
+import { isFailing } from "../../compare/verdict.js";
 import { noticeIn } from "../wording.js";
 import { cellName, describeFigures } from "./cell-text.js";
 import { describeOutcome } from "./outcome.js";
@@ -62,6 +63,12 @@ function cellResult(cell: CellComparison, { outcome, rule }: Comparison): Result
   switch (verdict) {
     case "slower":
       return { kind: "failure", type: verdict, message: describeFigures(cell) };
+    case "unsteady":
+      return {
+        kind: isFailing(cell, rule) ? "failure" : "skipped",
+        type: verdict,
+        message: describeFigures(cell),
+      };
     case "inconclusive":
       return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
     case "missing":

@@ -1,13 +1,16 @@
-import type { Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
+import type { CellComparison, Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
+import { isFailing } from "../../compare/verdict.js";
+import { formatChange } from "../format-number.js";
 import type { Tone } from "../report-parts.js";
 import { counted, listed } from "../wording.js";
-import { cellName, describeChange, slowerCells } from "./cell-text.js";
+import { cellName, describeChange, failingCells } from "./cell-text.js";
 
 /** The terms in which every output speaks of verdicts and of the outcome. */
 
 /** What each verdict says of a cell; in the order in which verdicts are named, what needs attention first. */
 export const verdictMeaning: Readonly<Record<Verdict, string>> = {
   slower: "shown to be slower, by the cell's threshold or more",
+  unsteady: "single runs far slower, more often than in the baseline",
   missing: "in the baseline, without a figure in the candidate",
   inconclusive: "that it is slower could be neither shown nor ruled out",
   "not comparable": "measured under conditions that differ",
@@ -21,6 +24,7 @@ const verdictOrder = Object.keys(verdictMeaning) as Verdict[];
 /** How strongly a verdict is shown. */
 export const verdictTone: Readonly<Record<Verdict, Tone>> = {
   slower: "failure",
+  unsteady: "warning",
   missing: "warning",
   inconclusive: "warning",
   "not comparable": "warning",
@@ -66,12 +70,41 @@ export function describeOutcome(comparison: Comparison): string {
 function describeCells(comparison: Comparison): string {
   const { cells } = comparison;
   if (cells.length === 0) return "no cell was compared";
-  const slower = slowerCells(cells);
-  const [worst] = slower;
-  if (worst === undefined) return `no cell is slower: ${tally(comparison)}`;
-  const verb = slower.length === 1 ? "is slower:" : "are slower, most of all";
-  const share = `${slower.length} of ${counted(cells.length, "cell")}`;
-  return `${share} ${verb} ${cellName(worst)} ${describeChange(worst)}`;
+  const failing = failingCells(comparison);
+  const [host, others] = [true, false].map((isHost) =>
+    failing.filter(({ memory }) => (memory === "host") === isHost),
+  ) as [CellComparison[], CellComparison[]];
+  const sentences = [
+    ...(host.length === 0 ? [] : [describeHostMemory(host, comparison)]),
+    ...describeFailing(others, comparison),
+  ];
+  return sentences.length === 0 ? `no cell is slower: ${tally(comparison)}` : sentences.join("; ");
+}
+
+/** The host's memory is one thing, however many cells measured it: one alarm, and what it means for the others. */
+function describeHostMemory(host: readonly CellComparison[], { cells, rule }: Comparison): string {
+  const changes = host.map((cell) => cell.candidate?.change ?? 0);
+  const change = changes.reduce((sum, one) => sum + one, 0) / changes.length;
+  const others = cells.filter(({ memory }) => memory !== "host");
+  const [ofHost, ofLink] = [true, false].map((isOfHost) =>
+    others.filter(({ memory }) => (memory === "pageable" || memory === "staged") === isOfHost),
+  ) as [CellComparison[], CellComparison[]];
+  const suffers = ofHost.length > 0 ? ": pageable and staged copies suffer from it" : "";
+  const isLinkWell = ofLink.length > 0 && !ofLink.some((cell) => isFailing(cell, rule));
+  const percent = formatChange(change, "down").replace(/^−/, "");
+  return `host memory is ${percent} slower than in the baseline${suffers}${isLinkWell ? ", the link does not" : ""}`;
+}
+
+/** What fails beside the host's memory, the worst cell by name. */
+function describeFailing(failing: readonly CellComparison[], { cells }: Comparison): string[] {
+  return (["slower", "unsteady"] as const).flatMap((verdict) => {
+    const members = failing.filter((cell) => cell.verdict === verdict);
+    const [worst] = members;
+    if (worst === undefined) return [];
+    const share = `${members.length} of ${counted(cells.length, "cell")}`;
+    const verb = members.length === 1 ? `is ${verdict}:` : `are ${verdict}, most of all`;
+    return [`${share} ${verb} ${cellName(worst)} ${describeChange(worst)}`];
+  });
 }
 
 function describeObstacle(comparison: Comparison): string {

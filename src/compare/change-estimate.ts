@@ -1,0 +1,59 @@
+import { studentQuantile, studentTail } from "../stats/hypothesis-tests.js";
+import type { VarianceEstimate } from "../stats/variance.js";
+
+/** A change of the logarithm of speed: below 0 is slower. */
+export interface LogChange {
+  change: number;
+  /** 95 % interval, for this cell alone. */
+  low: number;
+  high: number;
+  /** One-sided p-value: the chance of a drop at least as large where nothing changed. */
+  pSlower: number;
+  /** One-sided p-value: the chance of a gain at least as large where nothing changed. */
+  pFaster: number;
+}
+
+/** Beyond each end of a 95 % interval. */
+const tail = 0.025;
+
+/**
+ * Student's t on the difference of two means of logarithms, over `runs` on each side, where the logarithm of one run
+ * has the variance and the degrees of freedom of `noise`; `more` are further variances of that difference.
+ */
+export function estimateChange(
+  means: { baseline: number; candidate: number },
+  runs: { baseline: number; candidate: number },
+  noise: VarianceEstimate & { offsetVariance: number },
+  more: readonly VarianceEstimate[] = [],
+): LogChange {
+  const perRun = 1 / runs.baseline + 1 / runs.candidate;
+  const variance = (noise.variance + noise.offsetVariance) * perRun;
+  return changeOf(means.candidate - means.baseline, [
+    { variance, degreesOfFreedom: noise.degreesOfFreedom },
+    ...more,
+  ]);
+}
+
+/** Student's t on a change whose variance is the sum of `parts`, each estimated by itself. */
+export function changeOf(change: number, parts: readonly VarianceEstimate[]): LogChange {
+  const { variance, degreesOfFreedom } = sumOfVariances(parts);
+  const error = Math.sqrt(variance);
+  const halfWidth = error * studentQuantile(tail, degreesOfFreedom);
+  return {
+    change,
+    low: change - halfWidth,
+    high: change + halfWidth,
+    pSlower: studentTail(-change / error, degreesOfFreedom),
+    pFaster: studentTail(change / error, degreesOfFreedom),
+  };
+}
+
+/**
+ * The sum of independently estimated variances, with the degrees of freedom of F. E. Satterthwaite ("An approximate
+ * distribution of estimates of variance components", Biometrics Bulletin 2, 1946).
+ */
+function sumOfVariances(parts: readonly VarianceEstimate[]): VarianceEstimate {
+  const variance = parts.reduce((sum, part) => sum + part.variance, 0);
+  const squares = parts.reduce((sum, part) => sum + part.variance ** 2 / part.degreesOfFreedom, 0);
+  return { variance, degreesOfFreedom: variance ** 2 / squares };
+}

@@ -1,0 +1,81 @@
+import { median } from "../stats/order-statistics.js";
+import { mean, moderate, squaresAboutMean, type VarianceEstimate } from "../stats/variance.js";
+
+/**
+ * The noise between occasions. Runs that follow one another share what the machine does in these minutes; how it is an
+ * hour later, only runs of another hour tell. The logarithm of a cell's speed has an offset on each occasion that all
+ * cells of its kind share, and one of its own.
+ */
+
+/** Variances of one occasion's offsets, in squared logarithms. */
+export interface OccasionNoise {
+  /** Of the offset that all cells of a kind share on an occasion. */
+  shared: VarianceEstimate;
+  /** Of a cell's own offset about the shared one. */
+  own: VarianceEstimate;
+}
+
+/**
+ * What one source knows of several occasions: for each cell of a kind the centre of its logarithms of speed on each
+ * occasion, the same occasions in the same order. The centres of a cell may be about any level.
+ */
+export type OccasionCentres = readonly (readonly number[])[];
+
+/** With fewer occasions, the noise between them is not estimated. */
+export const fewestOccasions = 3;
+
+/** With fewer cells, what they share cannot be told from what is each one's own. */
+const fewestCells = 3;
+
+/**
+ * The noise between occasions of one kind, from as many sources as there are (a baseline's sessions, a history), each
+ * with its own levels, pulled towards `prior` by their degrees of freedom; `prior` alone, which may be null, where no
+ * source has three occasions. It is an analysis of variance in two ways, cell and occasion, in which an occasion's
+ * shared offset is the median over the cells. The centres' own errors are not taken out: with three occasions the
+ * estimate rather errs to the careful side.
+ */
+export function estimateOccasionNoise(
+  sources: readonly OccasionCentres[],
+  prior: OccasionNoise | null,
+): OccasionNoise | null {
+  let noise = prior;
+  for (const cells of sources) {
+    const own = ofSource(cells);
+    if (own === null) continue;
+    noise =
+      noise === null
+        ? own
+        : { shared: moderate(own.shared, noise.shared), own: moderate(own.own, noise.own) };
+  }
+  return noise;
+}
+
+function ofSource(cells: OccasionCentres): OccasionNoise | null {
+  const occasions = Math.max(0, ...cells.map(({ length }) => length));
+  if (occasions < fewestOccasions) return null;
+  const residuals = cells
+    .filter(({ length }) => length === occasions)
+    .map((centres) => centres.map((centre) => centre - mean(centres)));
+  const degreesOfShared = occasions - 1;
+  if (residuals.length < fewestCells) {
+    const squares = residuals.flat().reduce((sum, residual) => sum + residual ** 2, 0);
+    const all = {
+      variance: squares / (residuals.length * degreesOfShared),
+      degreesOfFreedom: degreesOfShared,
+    };
+    return { shared: all, own: { variance: 0, degreesOfFreedom: degreesOfShared } };
+  }
+  const shared = Array.from({ length: occasions }, (_, o) => median(residuals.map((row) => row[o]!)));
+  const own = residuals.map((row) => squaresAboutMean(row.map((residual, o) => residual - shared[o]!)));
+  const degreesOfOwn = degreesOfShared * (residuals.length - 1);
+  return {
+    shared: {
+      variance: squaresAboutMean(shared) / degreesOfShared,
+      degreesOfFreedom: degreesOfShared,
+    },
+    own: {
+      variance: own.reduce((sum, squares) => sum + squares, 0) / degreesOfOwn,
+      degreesOfFreedom: degreesOfOwn,
+    },
+  };
+}
