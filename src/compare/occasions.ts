@@ -1,0 +1,22 @@
+/**
+ * Runs that start less than this after the one before them are of one occasion. Processes one after the other share
+ * what the machine does in these minutes (other guests' load, clocks, where memory is free), and tell little of how it
+ * is an hour later.
+ */
+export const occasionGapNs = 5 * 60e9;
+
+/**
+ * The runs by the occasions on which they were measured, each occasion's and the occasions in the order of their
+ * starts (`startedAt` as in a result, ISO 8601). Every run is in exactly one; no runs have no occasions.
+ */
+export function groupByOccasion<Run extends { startedAt: string }>(runs: readonly Run[]): Run[][] {
+  const startMs = (run: Run) => Date.parse(run.startedAt);
+  const occasions: Run[][] = [];
+  let previousMs = Number.NEGATIVE_INFINITY;
+  for (const run of [...runs].sort((a, b) => startMs(a) - startMs(b))) {
+    if ((startMs(run) - previousMs) * 1e6 >= occasionGapNs) occasions.push([]);
+    occasions.at(-1)!.push(run);
+    previousMs = startMs(run);
+  }
+  return occasions;
+}

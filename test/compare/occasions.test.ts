@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { groupByOccasion } from "../../src/compare/occasions.js";
+
+/** Runs that start so many seconds after the first second of a day. */
+const runsAt = (...seconds: number[]) =>
+  seconds.map((second) => ({ startedAt: new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString() }));
+
+function secondsByOccasion(...seconds: number[]): number[][] {
+  return groupByOccasion(runsAt(...seconds)).map((occasion) =>
+    occasion.map(({ startedAt }) => (Date.parse(startedAt) - Date.UTC(2026, 0, 1)) / 1000),
+  );
+}
+
+describe("the occasions of runs", () => {
+  it("are one where each run starts less than five minutes after the one before", () => {
+    expect(secondsByOccasion(0, 299, 598, 897)).toEqual([[0, 299, 598, 897]]);
+  });
+
+  it("end where five minutes or more lie between two starts", () => {
+    expect(secondsByOccasion(0, 10, 310, 4000, 4010)).toEqual([[0, 10], [310], [4000, 4010]]);
+  });
+
+  it("follow the time of the starts, in whatever order the runs come", () => {
+    expect(secondsByOccasion(900, 10, 910, 0)).toEqual([
+      [0, 10],
+      [900, 910],
+    ]);
+  });
+
+  it("read offsets of time zones as what they are", () => {
+    const runs = [{ startedAt: "2026-01-01T12:00:00+02:00" }, { startedAt: "2026-01-01T10:01:00Z" }];
+    expect(groupByOccasion(runs)).toEqual([runs]);
+  });
+
+  it("are none where there is no run", () => {
+    expect(groupByOccasion([])).toEqual([]);
+  });
+});
