@@ -54,6 +54,7 @@ function runsOf(session, isWanted = () => true) {
     backend: "cuda",
     deviceNames: [],
     fingerprint: {},
+    machine: { hostName: [], gpuUuids: [], pciAddresses: [] },
     settings: null,
     lastLevelCacheBytes: null,
     cells: noisyCells.flatMap(({ cell }, i) =>

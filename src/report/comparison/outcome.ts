@@ -1,4 +1,5 @@
 import type { Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
+import { machineFacts } from "../../compare/differences.js";
 import type { Tone } from "../report-parts.js";
 import { counted, listed } from "../wording.js";
 import { cellName, describeChange, slowerCells } from "./cell-text.js";
@@ -52,8 +53,9 @@ export function presentVerdicts({ cells }: Comparison): Verdict[] {
 export function describeOutcome(comparison: Comparison): string {
   switch (comparison.outcome) {
     case "pass":
-    case "regression":
       return describeCells(comparison);
+    case "regression":
+      return `${describeOtherMachine(comparison)}${describeCells(comparison)}`;
     case "failed":
       return `a measurement failed; ${describeCells(comparison)}`;
     case "inconclusive":
@@ -61,6 +63,16 @@ export function describeOutcome(comparison: Comparison): string {
     case "not comparable":
       return `not comparable: ${describeObstacle(comparison)}`;
   }
+}
+
+/** Another machine explains most, and comes first: "on another machine (host a → b, another GPU): ". */
+function describeOtherMachine({ differences }: Comparison): string {
+  if (!differences.some(({ isOtherMachine }) => isOtherMachine)) return "";
+  const find = (name: string) => differences.find(({ fact }) => fact === name);
+  const host = find(machineFacts.hostName);
+  const isOtherGpu = find(machineFacts.gpuUuids) !== undefined;
+  if (host === undefined) return "on another GPU: ";
+  return `on another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? ", another GPU" : ""}): `;
 }
 
 function describeCells(comparison: Comparison): string {
