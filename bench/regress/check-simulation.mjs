@@ -68,6 +68,7 @@ function runsOf(session, startMs, isWanted = () => true) {
     backend: "cuda",
     deviceNames: ["NVIDIA H200"],
     fingerprint: {},
+    machine: { hostName: [], gpuUuids: [], pciAddresses: [] },
     settings: null,
     lastLevelCacheBytes: null,
     cells: noisyCells.flatMap(({ cell }, i) =>

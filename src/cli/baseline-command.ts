@@ -1,4 +1,7 @@
-import { runFigures } from "../compare/result-set.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import { findDifferences } from "../compare/differences.js";
+import { groupByOccasion, occasionGapNs } from "../compare/occasions.js";
+import { type RunFigures, readResultSet, runFigures } from "../compare/result-set.js";
 import { sensitivityOf } from "../compare/sensitivity.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
@@ -6,25 +9,83 @@ import { prepareRun } from "../measure/prepare.js";
 import { programPath } from "../package-facts.js";
 import { baselineReport } from "../report/baseline-report.js";
 import { jsonReport } from "../report/json.js";
+import { counted, listed } from "../report/wording.js";
 import { noticeOf } from "../results/device-facts.js";
-import { createRuns } from "../results/run-folder.js";
+import { appendRuns, checkChangeable, createRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
-import { configurationNote } from "../settings/configuration.js";
+import { type Configuration, configurationNote, loadConfiguration } from "../settings/configuration.js";
+import type { RunSettings } from "../settings/settings.js";
 import { type CommandSettings, defaultCheckRuns, defaultSignificance } from "../settings/table.js";
-import { askedSettings, type Invocation } from "./asked-settings.js";
+import { formatDuration } from "../settings/units.js";
+import { askedSettings, flagsGiven, type Invocation } from "./asked-settings.js";
+import { settingsOfBaseline } from "./baseline-settings.js";
 import { stdoutChalk } from "./delivery.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder } from "./output-paths.js";
 import { notesOn } from "./run-command.js";
 import { noter, ProgressLine, writeStdout } from "./terminal.js";
 
-/** `pinbench baseline`: returns the exit code; throws PinbenchError. All runs are kept, or none. */
-export async function baselineCommand(
-  flags: CommandSettings<"baseline">,
-  invocation: Invocation,
-): Promise<ExitCode> {
+type BaselineFlags = CommandSettings<"baseline">;
+type Note = (text: string) => void;
+
+/** `pinbench baseline`: returns the exit code; throws PinbenchError. All runs of a session are kept, or none. */
+export async function baselineCommand(flags: BaselineFlags, invocation: Invocation): Promise<ExitCode> {
   const [folder = ""] = invocation.operands;
   const note = noter(flags);
+  refuseIdleEvery(flags, invocation);
+  const prepare = flags.append ? prepareAppending : prepareNew;
+  const { settings, configuration, earlier } = await prepare(folder, flags, invocation, note);
+  if (flags.sessions > 1 && flags.everyNs < occasionGapNs) {
+    note(`sessions that start within ${formatDuration(occasionGapNs)} of each other count as one occasion.`);
+  }
+  const baseline = new GrowingBaseline(folder, earlier);
+  const interruption = new Interruption();
+  const line = new ProgressLine(flags);
+  try {
+    for (let session = 1; session <= flags.sessions; ++session) {
+      const nextMs = Date.now() + flags.everyNs / 1e6;
+      const of = flags.sessions === 1 ? "" : `session ${session} of ${flags.sessions}`;
+      const wasKept = await measureSession(baseline, { settings, of, flags, interruption, line, note });
+      if (!wasKept) return interruption.exitCode ?? ExitCode.interrupted;
+      if (session === flags.sessions) break;
+      const next = `session ${session + 1} of ${flags.sessions}`;
+      await waitUntil(nextMs, next, baseline, { interruption, line, note });
+      if (interruption.exitCode === null) continue;
+      note(`interrupted before ${next}: ${folder} has the sessions before it.`);
+      return interruption.exitCode;
+    }
+  } catch (error) {
+    line.clear();
+    if (baseline.hasGrown) note(`${folder} has the sessions before the one that failed.`);
+    throw error;
+  } finally {
+    line.clear();
+    interruption.dispose();
+  }
+  await writeStdout(baselineReport(baseline.report(settings, configuration), stdoutChalk(flags)));
+  return ExitCode.ok;
+}
+
+function refuseIdleEvery({ sessions }: BaselineFlags, { given }: Invocation): void {
+  if (sessions > 1 || !given.includes("everyNs")) return;
+  throw new PinbenchError("usage", "--every says how far apart sessions start, and there is only one.", {
+    hint: "Say how many with --sessions.",
+  });
+}
+
+/** What is measured, and what the folder holds already. */
+interface Prepared {
+  settings: RunSettings & { cells: readonly string[] };
+  configuration: Configuration;
+  earlier: readonly RunFigures[];
+}
+
+async function prepareNew(
+  folder: string,
+  flags: BaselineFlags,
+  invocation: Invocation,
+  note: Note,
+): Promise<Prepared> {
   const asked = await askedSettings(flags, invocation);
   const { configuration } = asked;
   await checkNewFolder(folder);
@@ -32,67 +93,184 @@ export async function baselineCommand(
   const { plan, backend } = prepared;
   if (configuration.path !== null) note(configurationNote(configuration.path));
   for (const text of notesOn(prepared)) note(text);
-
   const cells = plan.cells.filter(({ skipReason }) => skipReason === null).map(({ id }) => id);
   const { budgetNs } = plan.stopping;
-  const settings = { ...plan.settings, backend: backend.name, cells, budgetNs };
-  const { runs } = flags;
-  const interruption = new Interruption();
-  const { signal } = interruption;
-  const line = new ProgressLine(flags);
-  const documents: ResultDocument[] = [];
-  try {
-    for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
-      if (event.kind === "start") {
-        line.update((columns) => `run ${event.run + 1} of ${runs}, ${cells.length} cells`.slice(0, columns));
-      } else {
-        checkWhole(event.document);
-        documents.push(event.document);
-      }
-    }
-    line.clear();
-    const { exitCode } = interruption;
-    if (exitCode !== null) {
-      const isKept = exitCode === ExitCode.measurement && documents.length > 0;
-      if (isKept) await createRuns(folder, documents.map(jsonReport));
-      const kept = isKept ? "the baseline has these alone" : "no baseline was written";
-      note(`interrupted after ${documents.length} of ${runs} runs: ${kept}.`);
-      return exitCode;
-    }
-    await createRuns(folder, documents.map(jsonReport));
-  } finally {
-    line.clear();
-    interruption.dispose();
-  }
-  const checkRuns = configuration.runs ?? defaultCheckRuns;
-  const report = {
-    path: folder,
-    runs: documents.length,
-    cells: cells.length,
-    notice: noticeOf(backend.name),
-    checkRuns,
-    sensitivity: sensitivityOf(
-      documents.map((document) => runFigures(document, null)),
-      checkRuns,
-      {
-        thresholds: configuration.thresholds,
-        significance: configuration.significance ?? defaultSignificance,
-      },
-    ),
+  return {
+    settings: { ...plan.settings, backend: backend.name, cells, budgetNs },
+    configuration,
+    earlier: [],
   };
-  await writeStdout(baselineReport(report, stdoutChalk(flags)));
-  return ExitCode.ok;
 }
 
-/** What is measured badly today would be what every check is held against. */
-function checkWhole({ cells, run }: ResultDocument): void {
-  const bad = cells.find(({ outcome }) => outcome === "failed" || outcome === "mismatch");
-  if (bad === undefined && run.status === "complete") return;
-  const reason =
-    bad === undefined
-      ? (run.error?.message ?? `the run is ${run.status}`)
-      : `${bad.id}: ${bad.outcome === "mismatch" ? "the data came back wrong" : bad.error?.message}`;
-  throw new PinbenchError("measurement", `no baseline was written, for a measurement failed (${reason}).`, {
-    hint: "`pinbench run` shows all of it.",
-  });
+/** As a check of the folder measures, for the runs are to be held against each other. */
+async function prepareAppending(
+  folder: string,
+  flags: BaselineFlags,
+  invocation: Invocation,
+  note: Note,
+): Promise<Prepared> {
+  const configuration = await loadConfiguration(flags);
+  const baseline = await readResultSet(folder, "baseline");
+  await checkChangeable(folder);
+  const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
+  if (configuration.path !== null) note(configurationNote(configuration.path));
+  return { settings, configuration, earlier: baseline.runs };
+}
+
+/** A folder of runs that has more of them after each session. */
+class GrowingBaseline {
+  readonly folder: string;
+  /** Those that the folder held before, and those that were kept since. */
+  readonly #runs: RunFigures[];
+  readonly #earlier: readonly RunFigures[];
+
+  constructor(folder: string, earlier: readonly RunFigures[]) {
+    this.folder = folder;
+    this.#earlier = earlier;
+    this.#runs = [...earlier];
+  }
+
+  get size(): number {
+    return this.#runs.length;
+  }
+
+  async keep(documents: readonly ResultDocument[]): Promise<void> {
+    const write = this.size > 0 ? appendRuns : createRuns;
+    await write(this.folder, documents.map(jsonReport));
+    this.#runs.push(...documents.map((document) => runFigures(document, null)));
+  }
+
+  get hasGrown(): boolean {
+    return this.size > this.#earlier.length;
+  }
+
+  /** What becomes of it where the session that is measured now is not kept. */
+  whatStays(): string {
+    if (this.size === 0) return "no baseline was written";
+    return `${this.folder} ${this.hasGrown ? "has the sessions before it" : "is as it was"}`;
+  }
+
+  /**
+   * Throws where this run must not stand beside the others: one that was measured badly would be what every check is
+   * held against, and one of another machine would pass for the spread of this one.
+   */
+  checkFits(document: ResultDocument): void {
+    const { cells, run } = document;
+    const bad = cells.find(({ outcome }) => outcome === "failed" || outcome === "mismatch");
+    if (bad !== undefined || run.status !== "complete") {
+      const reason =
+        bad === undefined
+          ? (run.error?.message ?? `the run is ${run.status}`)
+          : `${bad.id}: ${bad.outcome === "mismatch" ? "the data came back wrong" : bad.error?.message}`;
+      const left = this.size === 0 ? "no baseline was written" : `nothing was added to ${this.folder}`;
+      const message = `${left}, for a measurement failed (${reason}).`;
+      throw new PinbenchError("measurement", message, { hint: "`pinbench run` shows all of it." });
+    }
+    if (this.#earlier.length === 0) return;
+    const others = this.#differences(document).filter(({ blocks }) => blocks);
+    if (others.length === 0) return;
+    const facts = others.map(({ fact, baseline, candidate }) => `${fact} ${baseline}, here ${candidate}`);
+    throw new PinbenchError(
+      "notComparable",
+      `${this.folder} was measured on another machine (${listed(facts)}), and nothing was added to it.`,
+      { hint: "Make a baseline for this one, in another folder." },
+    );
+  }
+
+  /** What is not as it was in the runs before, though it keeps no run out: a driver, a kernel, another host. */
+  changesIn(document: ResultDocument): string[] {
+    if (this.#earlier.length === 0) return [];
+    return this.#differences(document).map(
+      ({ fact, baseline, candidate }) => `${fact} (${baseline} before, ${candidate} now)`,
+    );
+  }
+
+  #differences(document: ResultDocument) {
+    return findDifferences(this.#earlier, [runFigures(document, null)], { allowMismatch: false });
+  }
+
+  report({ cells }: Prepared["settings"], { runs, thresholds, significance }: Configuration) {
+    const checkRuns = runs ?? defaultCheckRuns;
+    const startsMs = this.#runs.map(({ startedAt }) => Date.parse(startedAt));
+    return {
+      path: this.folder,
+      runs: this.size,
+      cells: cells.length,
+      occasions: groupByOccasion(this.#runs).length,
+      spanNs: (Date.now() - Math.min(...startsMs)) * 1e6,
+      notice: noticeOf(this.#runs[0]!.backend),
+      checkRuns,
+      sensitivity: sensitivityOf(this.#runs, checkRuns, {
+        thresholds,
+        significance: significance ?? defaultSignificance,
+      }),
+    };
+  }
+}
+
+interface Watched {
+  interruption: Interruption;
+  line: ProgressLine;
+  note: Note;
+}
+
+interface Session extends Watched {
+  settings: Prepared["settings"];
+  /** "session 2 of 4"; empty where there is only one. */
+  of: string;
+  flags: BaselineFlags;
+}
+
+/** Measures the runs of one session and keeps them; false where it was interrupted. */
+async function measureSession(baseline: GrowingBaseline, session: Session): Promise<boolean> {
+  const { settings, of, flags, interruption, line, note } = session;
+  const { runs } = flags;
+  const cells = counted(settings.cells.length, "cell");
+  const prefix = of === "" ? "" : `${of}, `;
+  const documents: ResultDocument[] = [];
+  const { signal } = interruption;
+  for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
+    if (event.kind === "start") {
+      line.update((columns) => `${prefix}run ${event.run + 1} of ${runs}, ${cells}`.slice(0, columns));
+      continue;
+    }
+    baseline.checkFits(event.document);
+    const changes = documents.length === 0 ? baseline.changesIn(event.document) : [];
+    if (changes.length > 0) {
+      line.clear();
+      note(`not as in the runs before: ${listed(changes)}.`);
+    }
+    documents.push(event.document);
+  }
+  line.clear();
+  const { exitCode } = interruption;
+  if (exitCode === null) {
+    await baseline.keep(documents);
+    return true;
+  }
+  // A deadline was set in advance: what is whole by then is what was asked for.
+  const isKept = exitCode === ExitCode.measurement && documents.length > 0;
+  const wasEmpty = baseline.size === 0;
+  if (isKept) await baseline.keep(documents);
+  const after = `interrupted after ${documents.length} of ${runs} runs${of === "" ? "" : ` of ${of}`}`;
+  const these = wasEmpty ? "the baseline has these alone" : `${baseline.folder} has these as well`;
+  note(`${after}: ${isKept ? these : baseline.whatStays()}.`);
+  return false;
+}
+
+/** Waits until the next session is due, and says so; returns at once where that is past, and on an interruption. */
+async function waitUntil(
+  dueMs: number,
+  next: string,
+  { folder, size }: GrowingBaseline,
+  { interruption, line, note }: Watched,
+): Promise<void> {
+  const waitMs = dueMs - Date.now();
+  const held = `${folder} holds ${counted(size, "run")}`;
+  if (waitMs <= 0) return note(`${held}; ${next} begins now.`);
+  const due = `${new Date(dueMs).toISOString().slice(11, 19)} UTC`;
+  note(`${held}; ${next} begins at ${due}.`);
+  line.update((columns) => `waiting until ${due} for ${next}`.slice(0, columns));
+  // An abort ends the waiting, and then measures nothing.
+  await sleep(waitMs, undefined, { signal: interruption.signal }).catch(() => undefined);
 }

@@ -1,17 +1,13 @@
 import type { Comparison } from "../compare/comparison.js";
 import { type ResultSet, readResultSet } from "../compare/result-set.js";
 import { ExitCode, PinbenchError } from "../errors.js";
-import { openBackend } from "../native/backend.js";
-import { loadAddon } from "../native/load.js";
 import { packageVersion } from "../package-facts.js";
 import { counted } from "../report/wording.js";
-import { parseCellId } from "../results/cell-id.js";
-import { checkReplaceable, createRuns, replaceRuns } from "../results/run-folder.js";
-import type { BackendChoice } from "../settings/choices.js";
+import { checkChangeable, createRuns, replaceRuns } from "../results/run-folder.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";
-import { fillRunSettings, overrideSettings } from "../settings/settings.js";
 import { type CommandSettings, defaultCheckRuns } from "../settings/table.js";
 import { flagsGiven, type Invocation } from "./asked-settings.js";
+import { settingsOfBaseline } from "./baseline-settings.js";
 import { CheckMeasuring } from "./check-measuring.js";
 import { comparisonOutputs, deliverComparison, ruleOf } from "./comparison-delivery.js";
 import { Interruption } from "./interruption.js";
@@ -27,12 +23,12 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   const note = noter(flags);
   const outputs = await comparisonOutputs(flags, [path]);
   const baseline = await readResultSet(path, "baseline");
-  if (flags.update) await checkReplaceable(path);
+  if (flags.update) await checkChangeable(path);
   if (flags.keep !== null) {
     await keepInputs([flags.keep], [path]);
     await checkNewFolder(flags.keep);
   }
-  const settings = await settingsOfCheck(baseline, flagsGiven(flags, invocation));
+  const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
 
   const interruption = new Interruption();
@@ -88,51 +84,6 @@ function baselinePath(flags: CheckFlags, configured: string | null): string {
   throw new PinbenchError("usage", "there is no baseline to check against.", {
     hint: 'Name it with --baseline PATH, or as "baseline" in the configuration.',
   });
-}
-
-/**
- * What a check of this baseline measures: the cells of which it has a figure, as its runs measured them, but for the
- * measuring flags that are given. What would keep it from being measured here is found now. Throws PinbenchError.
- */
-async function settingsOfCheck(baseline: ResultSet, given: Partial<CheckFlags>) {
-  const { path } = baseline;
-  const measured = baseline.runs.flatMap((run) => run.cells.filter(({ figures }) => figures.length > 0));
-  const cells = [...new Set(measured.map(({ cell }) => cell.id))];
-  if (cells.length === 0) {
-    throw new PinbenchError("notComparable", `${path} has no cell with a figure to check against.`, {
-      hint: "Make a baseline with `pinbench baseline`.",
-    });
-  }
-  for (const id of cells) checkId(id, path);
-  const earlier = baseline.runs.find(({ settings }) => settings !== null)?.settings;
-  // A result that does not say how it was measured comes from a GPU.
-  const usual = { ...fillRunSettings(), backend: "cuda" as const };
-  const settings = overrideSettings(earlier ?? usual, { origin: "flag", given });
-  await checkBackend(settings.backend, path);
-  return { ...settings, cells };
-}
-
-function checkId(id: string, path: string | null): void {
-  try {
-    parseCellId(id);
-  } catch (cause) {
-    throw new PinbenchError("usage", `${path} has the cell ${JSON.stringify(id)}, which is no cell's id.`, {
-      hint: "Make a baseline with `pinbench baseline`.",
-      cause,
-    });
-  }
-}
-
-async function checkBackend(backend: BackendChoice, path: string | null): Promise<void> {
-  try {
-    await openBackend(backend, loadAddon());
-  } catch (error) {
-    if (!(error instanceof PinbenchError) || error.exitCode !== ExitCode.unavailable) throw error;
-    throw new PinbenchError(error.kind, error.message, {
-      hint: `${path} was measured on a GPU: check it on a machine that has one.`,
-      cause: error,
-    });
-  }
 }
 
 /** Why a baseline must not be replaced after this comparison; null where it may. */

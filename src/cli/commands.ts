@@ -57,11 +57,13 @@ Examples:
   },
   baseline: {
     summary: "measure in several fresh processes and keep the runs, to check against",
-    operands: [new Argument("<folder>", "a new folder for the runs")],
+    operands: [new Argument("<folder>", "a new folder for the runs; with --append, one that holds some")],
     help: `
 Examples:
-  pinbench baseline baseline                     the default sweep, ten times
-  pinbench baseline baseline --memory pinned --sizes 1MiB,64MiB --runs 5`,
+  pinbench baseline baseline                             the default sweep, ten times
+  pinbench baseline baseline --memory pinned --sizes 1MiB,64MiB --runs 5
+  pinbench baseline baseline --sessions 4 --every 10m    on several occasions: the machine an hour later as well
+  pinbench baseline baseline --append                    another occasion, whenever that is`,
     load: async () => (await import("./baseline-command.js")).baselineCommand,
   },
   compare: {

@@ -114,6 +114,8 @@ const differenceSchema = z.object({
   blocks: z.boolean(),
   /** Whether it would, but for --allow-mismatch. */
   isOverruled: z.boolean(),
+  /** True where it says that the candidate ran on a machine, or a GPU, that the baseline does not know. */
+  isOtherMachine: z.literal(true).optional(),
 });
 
 /** What a comparison as a whole can come to; the exit code follows from it. */

@@ -1,7 +1,7 @@
 import type { MeasuredSettings } from "../results/run-settings.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import type { Difference } from "./comparison.js";
-import type { RunFigures } from "./result-set.js";
+import type { MachineNames, RunFigures } from "./result-set.js";
 
 /** The facts of the fingerprint that are compared, each with the name that messages give it, in their order. */
 const factNames: Readonly<Record<string, string>> = {
@@ -22,10 +22,17 @@ const factNames: Readonly<Record<string, string>> = {
   pinbench: "pinbench",
 };
 
+/** What tells machines apart that are alike, each with the name that messages give it. */
+export const machineFacts = {
+  hostName: "host name",
+  gpuUuids: "GPU UUID",
+  pciAddresses: "PCI address",
+} as const satisfies Record<keyof MachineNames, string>;
+
 /**
  * What differs between two sets of runs. Another backend, another GPU and another link width make them not
  * comparable, unless `allowMismatch` (never for the backend); all else (a driver, a kernel, a link of a lower
- * generation) is what one wants to compare. A fact that either side does not know is left out.
+ * generation, another node of the same kind) is what one wants to compare. A fact that either side does not know is left out.
  */
 export function findDifferences(
   baseline: readonly RunFigures[],
@@ -40,10 +47,13 @@ export function findDifferences(
       blocking[key] ?? null,
     ),
   );
+  const machine = (Object.keys(machineFacts) as (keyof MachineNames)[]).map((key) =>
+    machineDifference(key, baseline, candidate),
+  );
   const settings = settingNames.map(([fact, read]) =>
     difference(fact, baseline.map(read), candidate.map(read), null),
   );
-  return [...facts, ...settings]
+  return [...facts, ...machine, ...settings]
     .filter((found) => found !== null)
     .map((found) => {
       const isOverruled = found.blocks && allowMismatch && found.fact !== factNames.backend;
@@ -77,6 +87,26 @@ function describeMeasuring({ samplesPerCell, precision, budgetNs, verify }: Meas
       ? `to ±${+(precision * 100).toPrecision(3)} % within ${formatDuration(budgetNs)}`
       : `${samplesPerCell} samples a cell`;
   return verify ? until : `${until}, not verified`;
+}
+
+/**
+ * How the machines' names differ. A run whose GPUs the baseline does not know is of another machine; where GPUs are not
+ * known, one whose host it does not know. A PCI address alone is another slot.
+ */
+function machineDifference(
+  key: keyof MachineNames,
+  baseline: readonly RunFigures[],
+  candidate: readonly RunFigures[],
+): Omit<Difference, "isOverruled"> | null {
+  const names = (runs: readonly RunFigures[], of = key) => runs.flatMap(({ machine }) => machine[of]);
+  const known = names(baseline);
+  const found = difference(machineFacts[key], known, names(candidate), null);
+  if (found === null) return null;
+  const areGpusKnown = [baseline, candidate].every((runs) => names(runs, "gpuUuids").length > 0);
+  const tells = key === "gpuUuids" || (key === "hostName" && !areGpusKnown);
+  const isUnknown = ({ machine }: RunFigures) =>
+    machine[key].length > 0 && !machine[key].some((name) => known.includes(name));
+  return tells && candidate.some(isUnknown) ? { ...found, isOtherMachine: true } : found;
 }
 
 /** How one fact differs; null where it does not, or where a side does not know it. */

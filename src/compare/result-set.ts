@@ -30,11 +30,21 @@ export interface RunFigures {
   backend: ResultDocument["backend"];
   deviceNames: string[];
   fingerprint: ResultDocument["fingerprint"];
+  machine: MachineNames;
   /** How it was measured; null where that is not known, as of an imported result. */
   settings: MeasuredSettings | null;
   /** The host's, by which the buffers of cold cells were chosen; null where it is not known. */
   lastLevelCacheBytes: number | null;
   cells: CellFigures[];
+}
+
+/** Which machine it was, of several that are alike; empty lists for what is not known. */
+export interface MachineNames {
+  /** One; none in a container, which has a new one each time. */
+  hostName: readonly string[];
+  /** Of its devices; none for the emulated one, which has the same everywhere. */
+  gpuUuids: readonly string[];
+  pciAddresses: readonly string[];
 }
 
 /** A cell of one run: its figures, or why it has none. */
@@ -68,10 +78,27 @@ export function runFigures(document: ResultDocument, path: string | null): RunFi
     backend: document.backend,
     deviceNames: document.devices.map(({ name }) => name),
     fingerprint: document.fingerprint,
+    machine: machineNames(document),
     settings: settingsOfResult(document),
     lastLevelCacheBytes: document.host?.lastLevelCacheBytes ?? null,
     cells: document.cells.map((cell) => cellFigures(cell, document.run)),
   };
+}
+
+function machineNames({ host, devices, backend }: ResultDocument): MachineNames {
+  const isNamed = host !== null && host.container === null && host.hostname !== "unknown";
+  const known = (names: readonly (string | null)[]) =>
+    names.filter((name) => name !== null && backend !== "emulated").map((name) => printable(name!));
+  return {
+    hostName: isNamed ? [printable(host.hostname)] : [],
+    gpuUuids: known(devices.map(({ uuid }) => uuid)),
+    pciAddresses: known(devices.map(({ pciBusId }) => pciBusId)),
+  };
+}
+
+/** A file may hold what a terminal would obey. */
+function printable(name: string): string {
+  return name.replaceAll(/\p{Cc}/gu, "\ufffd");
 }
 
 function cellFigures(cell: CellResult, run: ResultDocument["run"]): CellFigures {

@@ -1,5 +1,7 @@
 import type { ChalkInstance } from "chalk";
+import { fewestOccasions } from "../compare/occasions.js";
 import type { Sensitivity } from "../compare/sensitivity.js";
+import { formatDuration } from "../settings/units.js";
 import { roundUp } from "./format-number.js";
 import { type Column, figure, numberColumn, wordColumn } from "./report-parts.js";
 import { terminalGrid } from "./terminal-grid.js";
@@ -12,6 +14,10 @@ export interface BaselineReport {
   path: string;
   runs: number;
   cells: number;
+  /** On how many occasions these were measured. */
+  occasions: number;
+  /** From the start of the first run until now. */
+  spanNs: number;
   /** Set for the emulated device. */
   notice: string | null;
   /** How many processes the check has that the sensitivity is given for, and as many to confirm. */
@@ -31,10 +37,11 @@ const columns: readonly Column[] = [
 
 /** The size of a new baseline, and by kind of memory its spread and the drops that checks against it find. */
 export function baselineReport(report: BaselineReport, chalk: ChalkInstance): string {
-  const { path, runs, cells, notice, checkRuns, sensitivity } = report;
+  const { path, runs, cells, occasions, notice, checkRuns, sensitivity } = report;
+  const measuredOn = occasions > 1 ? `, measured on ${occasions} occasions` : "";
   const header = [
     ...(notice === null ? [] : [chalk.bold(`! ${notice}`)]),
-    `${path} holds ${counted(runs, "run")} of ${counted(cells, "cell")}.`,
+    `${path} holds ${counted(runs, "run")} of ${counted(cells, "cell")}${measuredOn}.`,
   ];
   if (sensitivity === null) {
     header.push(
@@ -51,6 +58,22 @@ export function baselineReport(report: BaselineReport, chalk: ChalkInstance): st
     percent(kind.typicalDrop),
     percent(kind.largestDrop),
   ]);
+  if (occasions < fewestOccasions) header.push(...wrap(describeShortMemory(report), textWidth));
   const explanation = `Spread is the standard deviation between runs. A drop of the size given is found 19 times out of 20, at the thresholds in force, by a check of ${counted(checkRuns, "run")} with as many to confirm.`;
   return joinBlocks([header, terminalGrid({ columns, rows }, chalk, "  "), wrap(explanation, textWidth)]);
+}
+
+/** What a baseline cannot tell that was measured on too few occasions. */
+function describeShortMemory({ path, occasions, spanNs }: BaselineReport): string {
+  const known =
+    occasions === 1
+      ? `Measured once, within ${formatDuration(roundedUp(spanNs))}: how the machine is an hour later it does not know.`
+      : `Two occasions do not tell how much the machine differs between them: ${fewestOccasions} do.`;
+  return `${known} \`pinbench baseline ${path} --append\` later adds another occasion, and --sessions several in one go.`;
+}
+
+/** To whole seconds, and from two minutes on to whole minutes. */
+function roundedUp(durationNs: number): number {
+  const unitNs = durationNs < 120e9 ? 1e9 : 60e9;
+  return Math.ceil(durationNs / unitNs) * unitNs;
 }

@@ -45,13 +45,16 @@ export async function listRuns(folder: string): Promise<string[]> {
   return runs.map((name) => join(folder, name));
 }
 
-/** Finds out before measuring whether `replaceRuns` will be able to write. Rejects with an "output" PinbenchError. */
-export async function checkReplaceable(path: string): Promise<void> {
+/**
+ * Finds out before measuring whether `replaceRuns` and `appendRuns` will be able to write. Rejects with an "output"
+ * PinbenchError.
+ */
+export async function checkChangeable(path: string): Promise<void> {
   const info = await reportingAs(path, () => stat(path));
   if (!info.isDirectory()) {
     throw new PinbenchError(
       "output",
-      `${path} is one result, and an updated baseline is a folder of several.`,
+      `${path} is one result, and a baseline that takes new runs is a folder of several.`,
       {
         hint: "Make one with `pinbench baseline FOLDER`, and check against that.",
       },
@@ -91,13 +94,29 @@ export async function replaceRuns(
   for (const name of old) await rm(join(folder, name), { force: true }).catch(() => undefined);
 }
 
-/** New files and then the list that names them; none of them where that fails. */
-async function writeRuns(folder: string, texts: readonly string[]): Promise<void> {
+/**
+ * Adds `texts` to the runs of a folder, as they are now: they may have become other ones while these were measured. A
+ * crash leaves the old baseline whole, with stray files beside it at most. Rejects with an "output" PinbenchError, or
+ * as `listRuns`.
+ */
+export async function appendRuns(folder: string, texts: readonly string[]): Promise<void> {
+  const old = (await listRuns(folder)).map((path) => basename(path));
+  // Without a list the folder would hold some of the new files before it holds all of them.
+  await writeList(folder, old);
+  await writeRuns(folder, texts, old);
+}
+
+/** New files, and then the list that names them after those that stay; none of them where that fails. */
+async function writeRuns(
+  folder: string,
+  texts: readonly string[],
+  staying: readonly string[] = [],
+): Promise<void> {
   const stamp = randomBytes(4).toString("hex");
   const names = texts.map((_, i) => `run-${stamp}-${String(i + 1).padStart(2, "0")}.json`);
   try {
     for (const [i, name] of names.entries()) await finalize(join(folder, name), texts[i]!);
-    await writeList(folder, names);
+    await writeList(folder, [...staying, ...names]);
   } catch (error) {
     for (const name of names) await rm(join(folder, name), { force: true });
     throw error;
@@ -107,7 +126,9 @@ async function writeRuns(folder: string, texts: readonly string[]): Promise<void
 /** The "output" error for a folder that was to be empty and is not. */
 export function notEmpty(folder: string): PinbenchError {
   return new PinbenchError("output", `${folder} is there already and is not empty.`, {
-    hint: `Choose a new folder; \`pinbench check --baseline ${folder} --update\` replaces a baseline.`,
+    hint:
+      `Choose a new folder; \`pinbench baseline ${folder} --append\` adds runs to a baseline, ` +
+      `and \`pinbench check --baseline ${folder} --update\` replaces it.`,
   });
 }
 

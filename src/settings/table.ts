@@ -20,8 +20,11 @@ import { MiB } from "./units.js";
  */
 
 /** A switch that is off unless it is given. */
-const onDemand = <const Flag extends string>(flag: Flag, help: string) =>
-  setting(flag, help, kind.trueOrFalse, { default: false });
+const onDemand = <const Flag extends string>(
+  flag: Flag,
+  help: string,
+  more: { excludes?: readonly string[] } = {},
+) => setting(flag, help, kind.trueOrFalse, { ...more, default: false });
 
 const wholeFrom = (name: string, least: number, most: number, allowed: string): Bounds => ({
   name,
@@ -219,6 +222,23 @@ export const baselineSettings = {
     kind.count("number of runs", 1, 1000),
     { default: 10 },
   ),
+  append: onDemand(
+    "--append",
+    "add runs to a baseline that is there, of its cells and as they were measured",
+    {
+      excludes: Object.keys(cellSettings),
+    },
+  ),
+  sessions: setting(
+    "--sessions <count>",
+    "measure so many times, apart from each other (1)",
+    kind.count("number of sessions", 1, 1000),
+    { default: 1 },
+  ),
+  /** From the start of one to the start of the next. */
+  everyNs: setting("--every <time>", "how long after each other sessions start (10m)", kind.time, {
+    default: 600e9,
+  }),
 } as const;
 
 /** What a loader is tuned with: the user's own data and Python, or a model of a loader. */

@@ -106,6 +106,7 @@ const nanosecondsPerUnit: Readonly<Record<string, number>> = {
   µs: 1e3,
   ms: 1e6,
   s: 1e9,
+  m: 60e9,
   min: 60e9,
   h: 3600e9,
 };

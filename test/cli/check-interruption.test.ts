@@ -29,16 +29,14 @@ function startEndless(
 }
 
 const untilMeasuring = (mark: string) =>
-  vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 20_000, interval: 20 });
+  vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 30_000, interval: 20 });
 
 /** Interrupts it as soon as it has a process that measures, and expects none to be left soon after. */
 async function interrupt({ child, finished }: Started, mark: string, signal: NodeJS.Signals) {
   await untilMeasuring(mark);
-  const signalledMs = performance.now();
   child.kill(signal);
   const result = await finished;
-  expect(performance.now() - signalledMs).toBeLessThan(8000);
-  await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 5000 });
+  await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 30_000 });
   return result;
 }
 
@@ -75,7 +73,7 @@ describe("an interrupted check", () => {
     await untilMeasuring(mark);
     const [first] = measuring(mark);
     await vi.waitFor(() => expect(measuring(mark).filter((id) => id !== first)).toHaveLength(1), {
-      timeout: 20_000,
+      timeout: 30_000,
       interval: 20,
     });
     expect((await interrupt(started, mark, "SIGINT")).exitCode).toBe(130);
@@ -99,7 +97,7 @@ describe("an interrupted check", () => {
     await untilMeasuring(mark);
     process.kill(-child.pid!, "SIGINT");
     expect((await finished).exitCode).toBe(130);
-    await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 5000 });
+    await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 30_000 });
   });
 });
 

@@ -1,12 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { comparisonSchema } from "../../src/compare/comparison.js";
 import { parseResult } from "../../src/results/parse.js";
 import { listRuns } from "../../src/results/run-folder.js";
 import { tuningSchema } from "../../src/results/tuning.js";
-import { markName, measuring, nextMark } from "../helpers/processes.js";
-import { type Finished, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { isRunning, markName, measuring, nextMark } from "../helpers/processes.js";
+import { type Finished, runCli, type Started, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const small = ["--backend", "emulated", "--llc", "1MiB", "--workers", "1", "--memory", "pinned"];
 const quick = [...small, "--sizes", "64KiB", "--budget", "100ms"];
@@ -21,19 +22,48 @@ async function timed(args: readonly string[], env: Record<string, string> = {}, 
   return { ...finished, tookMs: performance.now() - startedMs };
 }
 
-/** Over by the deadline, but for what starting a process takes on a busy machine. */
+/** Over by the deadline, but for what starting and ending processes takes on a busy machine. */
 function expectInTime({ exitCode, stderr, tookMs }: Awaited<ReturnType<typeof timed>>, seconds: number) {
   expect(stderr).toMatch(new RegExp(`^pinbench: the deadline of ${seconds} s came: `, "m"));
   expect(exitCode).toBe(4);
-  expect(tookMs).toBeLessThan(seconds * 1000 + 5000);
+  expect(tookMs).toBeLessThan(seconds * 1000 + 20_000);
 }
 
+/**
+ * What `attempt` returns for the first of ever longer deadlines, in seconds, for which that is not null: how much a
+ * machine does before a deadline depends on who else keeps it busy.
+ */
+async function withTimeEnough<Found>(attempt: (seconds: number) => Promise<Found | null>): Promise<Found> {
+  for (let seconds = 4; seconds <= 64; seconds *= 2) {
+    const found = await attempt(seconds);
+    if (found !== null) return found;
+  }
+  throw new Error("no deadline was long enough");
+}
+
+/** What `find` finds before the process ends; null where it ends first. */
+async function foundBefore<Found>({ child }: Started, find: () => Found | null): Promise<Found | null> {
+  for (;;) {
+    // Asked first: what is found afterwards may be what is left of it.
+    const hasEnded = child.exitCode !== null || child.signalCode !== null;
+    const found = hasEnded ? null : find();
+    if (hasEnded || found !== null) return found;
+    await sleep(5);
+  }
+}
+
+/** For tests that may try several deadlines. */
+const timeout = 240_000;
+
 describe("--deadline", () => {
-  it("ends a run whose driver hangs, with a document of what was measured", async () => {
-    const args = ["run", ...small, "--sizes", "64MiB", "--deadline", "5s", "--json"];
-    const finished = await timed(args, hanging);
-    expectInTime(finished, 5);
-    const document = parseResult(finished.stdout);
+  it("ends a run whose driver hangs, with a document of what was measured", { timeout }, async () => {
+    const document = await withTimeEnough(async (seconds) => {
+      const args = ["run", ...small, "--sizes", "64MiB", "--deadline", `${seconds}s`, "--json"];
+      const finished = await timed(args, hanging);
+      expectInTime(finished, seconds);
+      const found = finished.stdout === "" ? null : parseResult(finished.stdout);
+      return found?.cells.some(({ samples }) => samples.length > 0) ? found : null;
+    });
     expect(document.run.status).toBe("aborted");
     const samples = document.cells.map(({ direction, samples }) => [
       direction,
@@ -46,19 +76,21 @@ describe("--deadline", () => {
     expect(samples[0]![1]).toBeGreaterThan(0);
   });
 
-  it("ends by force what no longer answers", async () => {
-    const { child, finished } = startCli(["run", ...quick, "--budget", "1h", "--deadline", "4s"]);
-    const children = `/proc/${child.pid}/task/${child.pid}/children`;
-    const watched = await vi.waitFor(() => {
-      const pid = Number(readFileSync(children, "utf8"));
-      expect(pid).toBeGreaterThan(0);
+  it("ends by force what no longer answers", { timeout }, async () => {
+    const watched = await withTimeEnough(async (seconds) => {
+      const started = startCli(["run", ...quick, "--budget", "1h", "--deadline", `${seconds}s`]);
+      const children = `/proc/${started.child.pid}/task/${started.child.pid}/children`;
+      const pid = await foundBefore(started, () => Number(readFileSync(children, "utf8")) || null);
+      if (pid !== null) process.kill(pid, "SIGSTOP");
+      const { exitCode, stderr } = await started.finished;
+      expect(exitCode).toBe(4);
+      // Stopped only after it was asked to end.
+      if (pid === null || stderr.includes("it ended with what it had")) return null;
+      const sentence = `the deadline of ${seconds} s came: it no longer answered, and was ended by force.`;
+      expect(stderr).toContain(sentence);
       return pid;
-    }, 3000);
-    process.kill(watched, "SIGSTOP");
-    const { exitCode, stderr } = await finished;
-    expect(exitCode).toBe(4);
-    expect(stderr).toMatch(/the deadline of 4 s came: it no longer answered, and was ended by force\.\n$/);
-    expect(existsSync(`/proc/${watched}`)).toBe(false);
+    });
+    expect(isRunning(watched)).toBe(false);
   });
 
   it("is exit code 4 also where it comes before there is anything", async () => {
@@ -79,51 +111,70 @@ describe("--deadline", () => {
     expect(refused.exitCode).toBe(2);
   });
 
-  it("leaves a baseline with the runs that were whole, and a check of them says that it failed", async () => {
+  it("leaves a baseline with the runs that were whole, and a check of them says that it failed", {
+    timeout,
+  }, async () => {
     const cwd = temporaryFolder();
-    const baseline = await timed(
-      ["baseline", "main", ...quick, "--runs", "1000", "--deadline", "4s"],
-      {},
-      cwd,
-    );
-    expectInTime(baseline, 4);
-    const runs = (await listRuns(join(cwd, "main")))!.length;
+    const baseline = await withTimeEnough(async (seconds) => {
+      const args = ["baseline", "main", ...quick, "--runs", "1000", "--deadline", `${seconds}s`];
+      const finished = await timed(args, {}, cwd);
+      expectInTime(finished, seconds);
+      return existsSync(join(cwd, "main")) ? finished : null;
+    });
+    const runs = (await listRuns(join(cwd, "main"))).length;
     expect(runs).toBeGreaterThan(0);
     expect(baseline.stderr).toContain(
       `interrupted after ${runs} of 1000 runs: the baseline has these alone.`,
     );
 
-    const args = ["check", "--baseline", "main", "--runs", "1000", "--deadline", "4s", "--json"];
-    const check = await timed(args, {}, cwd);
-    expectInTime(check, 4);
+    const check = await withTimeEnough(async (seconds) => {
+      const args = ["check", "--baseline", "main", "--runs", "1000", "--deadline", `${seconds}s`, "--json"];
+      const finished = await timed(args, {}, cwd);
+      expectInTime(finished, seconds);
+      return finished.stdout === "" ? null : finished;
+    });
     const comparison = comparisonSchema.parse(JSON.parse(check.stdout));
     expect(comparison.outcome).toBe("failed");
     expect(comparison.notes.join()).toMatch(/the check ended after \d+ of 1000 runs, and confirmed nothing/);
   });
 
-  it("keeps the runs that were whole where the next one hangs, and leaves no process", async () => {
-    const cwd = temporaryFolder();
+  it("keeps the runs that were whole where the next one hangs, and leaves no process", {
+    timeout,
+  }, async () => {
     const mark = nextMark();
-    const args = ["baseline", "main", ...quick, "--runs", "1000", "--deadline", "9s"];
-    const { finished } = startCli(args, { cwd, env: { [markName]: mark } });
-    await vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), 5000);
-    const [first] = measuring(mark);
-    const second = await vi.waitFor(() => {
-      const [pid] = measuring(mark).filter((pid) => pid !== first);
-      expect(pid).toBeDefined();
-      return pid!;
-    }, 5000);
-    process.kill(Number(second), "SIGSTOP");
-    expect((await finished).exitCode).toBe(4);
-    expect(await listRuns(join(cwd, "main"))).not.toEqual([]);
+    const folder = await withTimeEnough(async (seconds) => {
+      const cwd = temporaryFolder();
+      const args = ["baseline", "main", ...quick, "--runs", "1000", "--deadline", `${seconds}s`];
+      const started = startCli(args, { cwd, env: { [markName]: mark } });
+      onTestFinished(() => void started.child.kill("SIGKILL"));
+      const first = await foundBefore(started, () => measuring(mark)[0] ?? null);
+      const second = await foundBefore(started, () => measuring(mark).find((pid) => pid !== first) ?? null);
+      const isStopped = second !== null && stop(Number(second));
+      const { exitCode } = await started.finished;
+      expect(exitCode).toBe(4);
+      return isStopped && existsSync(join(cwd, "main")) ? join(cwd, "main") : null;
+    });
+    expect(await listRuns(folder)).not.toEqual([]);
     expect(measuring(mark)).toEqual([]);
   });
 
-  it("ends a search with what it has found", async () => {
+  it("ends a search with what it has found", { timeout }, async () => {
     const model = ["--sample-bytes", "4KiB", "--sample-cost", "2ms", "--batch-size", "8"];
-    const search = ["--budget", "1h", "--exhaustive", "--backend", "emulated", "--deadline", "4s", "--json"];
-    const finished = await timed(["tune", ...model, ...search]);
-    expectInTime(finished, 4);
-    expect(tuningSchema.parse(JSON.parse(finished.stdout)).run.status).toBe("aborted");
+    const search = ["--budget", "1h", "--exhaustive", "--backend", "emulated", "--json"];
+    const tuning = await withTimeEnough(async (seconds) => {
+      const finished = await timed(["tune", ...model, ...search, "--deadline", `${seconds}s`]);
+      expectInTime(finished, seconds);
+      return finished.stdout === "" ? null : tuningSchema.parse(JSON.parse(finished.stdout));
+    });
+    expect(tuning.run.status).toBe("aborted");
   });
 });
+
+/** Whether it was there to be stopped. */
+function stop(pid: number): boolean {
+  try {
+    return process.kill(pid, "SIGSTOP");
+  } catch {
+    return false;
+  }
+}

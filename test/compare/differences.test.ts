@@ -21,9 +21,64 @@ const otherGpu = { devices: [buildDevice({ name: "NVIDIA L4" })] };
 
 it("equal machines differ in nothing", () => {
   expect(differencesOf({}, {})).toEqual([]);
-  // Neither a host name nor a GPU's own number is a fact of the kind of machine.
-  const twin = { host: { hostname: "node-2" }, devices: [buildDevice({ uuid: "GPU-2" })] };
-  expect(differencesOf({}, twin)).toEqual([]);
+});
+
+describe("another machine of the same kind", () => {
+  const { uuid, pciBusId } = buildDevice();
+  const otherMachine = { ...shown, isOtherMachine: true };
+  const hostName = { fact: "host name", baseline: "node-1", candidate: "node-2" };
+
+  it("is named, and never blocks", () => {
+    const twin = {
+      host: { hostname: "node-2" },
+      devices: [buildDevice({ uuid: "GPU-2", pciBusId: "0000:1b:00.0" })],
+    };
+    expect(differencesOf({}, twin)).toEqual([
+      { ...hostName, ...shown },
+      { fact: "GPU UUID", baseline: uuid, candidate: "GPU-2", ...otherMachine },
+      { fact: "PCI address", baseline: pciBusId, candidate: "0000:1b:00.0", ...shown },
+    ]);
+  });
+
+  it("is the same one under another name, or with its GPU in another slot", () => {
+    expect(differencesOf({}, { host: { hostname: "node-2" } })).toEqual([{ ...hostName, ...shown }]);
+    const moved = { devices: [buildDevice({ pciBusId: "0000:1b:00.0" })] };
+    expect(differencesOf({}, moved)).toEqual([
+      { fact: "PCI address", baseline: pciBusId, candidate: "0000:1b:00.0", ...shown },
+    ]);
+  });
+
+  it("is told by the host's name where a side does not know its GPU", () => {
+    const twin = { host: { hostname: "node-2" }, devices: [buildDevice({ uuid: null })] };
+    expect(differencesOf({}, twin)).toEqual([{ ...hostName, ...otherMachine }]);
+    expect(
+      differencesOf({ backend: "emulated" }, { backend: "emulated", host: { hostname: "node-2" } }),
+    ).toEqual([{ ...hostName, ...otherMachine }]);
+  });
+
+  it("is none that the baseline has runs of", () => {
+    const both = [...runsOf({}), ...runsOf({ devices: [buildDevice({ uuid: "GPU-2" })] })];
+    expect(findDifferences(both, runsOf({}), strictly)).toEqual([
+      { fact: "GPU UUID", baseline: `GPU-2 and ${uuid}`, candidate: uuid, ...shown },
+    ]);
+  });
+
+  it("is none that has a further GPU", () => {
+    const devices = [buildDevice(), buildDevice({ ordinal: 1, uuid: "GPU-2" })];
+    expect(differencesOf({}, { devices })).toContainEqual({
+      ...{ fact: "GPU UUID", baseline: uuid, candidate: `GPU-2 and ${uuid}`, ...shown },
+    });
+  });
+
+  it("is not told by the name of a container, which is a new one each time", () => {
+    const inContainer = (hostname: string) => ({ host: { hostname, container: "docker" } });
+    expect(differencesOf(inContainer("3f2a"), inContainer("9b1c"))).toEqual([]);
+  });
+
+  it("has no name that a terminal would obey", () => {
+    const twin = { host: { hostname: "node\u001b[2J" } };
+    expect(differencesOf({}, twin)[0]?.candidate).toBe("node\ufffd[2J");
+  });
 });
 
 describe("what is shown, for it may be why figures differ", () => {

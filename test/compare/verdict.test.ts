@@ -141,13 +141,10 @@ describe("one run against one", () => {
     expect(comparisonSchema.parse(comparison)).toEqual(comparison);
   });
 
-  it.each([
-    [
-      "on a GPU that was not recorded",
-      { document: { devices: [buildDevice({ name: "NVIDIA T4" })] } } as const,
-    ],
-    ["of an emulated device", { document: { backend: "emulated" } } as const],
-    ["of memory that was not recorded", { cells: [{ memory: "mapped", GBps: 50 }] } as const],
+  it.each<[string, RunsPart]>([
+    ["on a GPU that was not recorded", { document: { devices: [buildDevice({ name: "NVIDIA T4" })] } }],
+    ["of an emulated device", { document: { backend: "emulated" } }],
+    ["of memory that was not recorded", { cells: [{ memory: "mapped", GBps: 50 }] }],
   ])("%s is inconclusive, for none is known", (_, part) => {
     expect(verdictOn({ ...single, ...part }, { speed: 0.2 })).toMatchObject({
       verdict: "inconclusive",

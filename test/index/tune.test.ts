@@ -15,7 +15,9 @@ describe("tune()", () => {
   it("returns the document that --json prints", async () => {
     const tuning = await tune(small);
     expect(tuningSchema.parse(JSON.parse(JSON.stringify(tuning)))).toEqual(tuning);
-    expect(tuning).toMatchObject({ run: { argv: [], status: "complete" }, method: { maxWorkers: 1 } });
+    expect(tuning).toMatchObject({ run: { argv: [] }, method: { maxWorkers: 1 } });
+    // Whether the search is done within its budget is for the machine to say.
+    expect(["complete", "budget"]).toContain(tuning.run.status);
     expect(tuning.recommendation?.score.batchesPerSecond).toBeGreaterThan(0);
   });
 

@@ -1,7 +1,13 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { checkReplaceable, createRuns, listRuns, replaceRuns } from "../../src/results/run-folder.js";
+import {
+  appendRuns,
+  checkChangeable,
+  createRuns,
+  listRuns,
+  replaceRuns,
+} from "../../src/results/run-folder.js";
 import * as store from "../../src/results/store.js";
 import { folderOf } from "../helpers/config.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
@@ -73,6 +79,23 @@ describe("a folder of runs", () => {
     expect(readdirSync(folder)).toEqual(expect.arrayContaining([".hidden.json", "notes.txt"]));
   });
 
+  it("has further runs after those that it held, and leaves what it does not know", async () => {
+    const folder = newFolder();
+    await createRuns(folder, ["two"]);
+    writeFileSync(join(folder, "stray.json"), "stray");
+    await appendRuns(folder, ["one", "three"]);
+    const inOrder = (await listRuns(folder)).map((path) => readFileSync(path, "utf8"));
+    expect(inOrder).toEqual(["two", "one", "three"]);
+    expect(readFileSync(join(folder, "stray.json"), "utf8")).toBe("stray");
+  });
+
+  it("takes further runs where somebody put it together, and has a list from then on", async () => {
+    const folder = folderOf({ "a.json": "one" });
+    await appendRuns(folder, ["two"]);
+    expect(await textsIn(folder)).toEqual(["one", "two"]);
+    expect(readdirSync(folder)).toContain("baseline.json");
+  });
+
   it.each([
     ["is not JSON", "{"],
     ["names none", '{"schemaVersion": 1, "kind": "baseline", "runs": []}'],
@@ -116,6 +139,16 @@ describe("a failure while a new baseline is written", () => {
     expect(await textsIn(folder)).toEqual(["one", "two"]);
   });
 
+  it.each([1, 2, 3, 4])(
+    "leaves the old runs alone where others were to be added: at file %i",
+    async (nth) => {
+      const folder = folderOf({ "a.json": "one", "b.json": "two" });
+      failAt(nth);
+      await expect(appendRuns(folder, ["three", "four"])).rejects.toThrow("the disk is full");
+      expect(await textsIn(folder)).toEqual(["one", "two"]);
+    },
+  );
+
   it.each([1, 2, 3])("leaves no folder that was not there: at file %i", async (nth) => {
     const parent = temporaryFolder();
     failAt(nth);
@@ -133,33 +166,44 @@ describe("a failure while a new baseline is written", () => {
     await replaceAll(folder, ["three", "four"]);
     expect(seen[nth]).toEqual(nth < 3 ? ["one", "two"] : ["four", "three"]);
   });
+
+  it.each([0, 1, 2, 3])("shows all of the added runs or none: seen after %i files", async (nth) => {
+    const folder = folderOf({ "a.json": "one", "b.json": "two" });
+    const seen: string[][] = [];
+    vi.mocked(store.finalize).mockImplementation(async (path, text) => {
+      writeFileSync(path, text);
+      seen.push(await textsIn(folder));
+    });
+    await appendRuns(folder, ["three", "four"]);
+    expect(seen[nth]).toEqual(nth < 3 ? ["one", "two"] : ["four", "one", "three", "two"]);
+  });
 });
 
-describe("whether it can be replaced is known before anything is measured", () => {
+describe("whether it can be changed is known before anything is measured", () => {
   it("a folder that can", async () => {
     const folder = folderOf({ "a.json": "one" });
-    await checkReplaceable(folder);
+    await checkChangeable(folder);
     expect(readdirSync(folder)).toEqual(["a.json"]);
   });
 
   it("one result, which is no folder", async () => {
     const file = join(folderOf({ "a.json": "one" }), "a.json");
-    await expect(checkReplaceable(file)).rejects.toMatchObject({
+    await expect(checkChangeable(file)).rejects.toMatchObject({
       kind: "output",
-      message: `${file} is one result, and an updated baseline is a folder of several.`,
+      message: `${file} is one result, and a baseline that takes new runs is a folder of several.`,
     });
   });
 
   it("a list that cannot be written", async () => {
     const folder = folderOf({ "baseline.json/a": "" });
-    await expect(checkReplaceable(folder)).rejects.toMatchObject({ kind: "output" });
-    await expect(checkReplaceable("/proc/self")).rejects.toMatchObject({ kind: "output" });
+    await expect(checkChangeable(folder)).rejects.toMatchObject({ kind: "output" });
+    await expect(checkChangeable("/proc/self")).rejects.toMatchObject({ kind: "output" });
   });
 
   it.runIf(process.getuid?.() !== 0)("a folder that is read-only", async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, "kept"), { mode: 0o555 });
-    await expect(checkReplaceable(join(folder, "kept"))).rejects.toMatchObject({ kind: "output" });
+    await expect(checkChangeable(join(folder, "kept"))).rejects.toMatchObject({ kind: "output" });
     chmodSync(join(folder, "kept"), 0o755);
   });
 });

@@ -100,6 +100,7 @@ describe("parseDuration", () => {
     ["250µs", 250e3],
     ["10ns", 10],
     ["2min", 120e9],
+    ["10m", 600e9],
     ["1.5 s", 1.5e9],
     ["1h", 3600e9],
     ["0s", 0],
@@ -107,7 +108,7 @@ describe("parseDuration", () => {
     expect(parseDuration(text)).toBe(durationNs);
   });
 
-  it.each(["8", "s", "", "-1s", "8 sec", "1m"])("rejects %j", (text) => {
+  it.each(["8", "s", "", "-1s", "8 sec"])("rejects %j", (text) => {
     expect(errorOf(() => parseDuration(text)).kind).toBe("usage");
   });
 });

@@ -1,4 +1,5 @@
 import type { CellComparison, Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
+import { machineFacts } from "../../compare/differences.js";
 import { isFailing } from "../../compare/verdict.js";
 import { formatChange } from "../format-number.js";
 import type { Tone } from "../report-parts.js";
@@ -56,8 +57,9 @@ export function presentVerdicts({ cells }: Comparison): Verdict[] {
 export function describeOutcome(comparison: Comparison): string {
   switch (comparison.outcome) {
     case "pass":
-    case "regression":
       return describeCells(comparison);
+    case "regression":
+      return `${describeOtherMachine(comparison)}${describeCells(comparison)}`;
     case "failed":
       return `a measurement failed; ${describeCells(comparison)}`;
     case "inconclusive":
@@ -65,6 +67,16 @@ export function describeOutcome(comparison: Comparison): string {
     case "not comparable":
       return `not comparable: ${describeObstacle(comparison)}`;
   }
+}
+
+/** Another machine explains most, and comes first: "on another machine (host a → b, another GPU): ". */
+function describeOtherMachine({ differences }: Comparison): string {
+  if (!differences.some(({ isOtherMachine }) => isOtherMachine)) return "";
+  const find = (name: string) => differences.find(({ fact }) => fact === name);
+  const host = find(machineFacts.hostName);
+  const isOtherGpu = find(machineFacts.gpuUuids) !== undefined;
+  if (host === undefined) return "on another GPU: ";
+  return `on another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? ", another GPU" : ""}): `;
 }
 
 function describeCells(comparison: Comparison): string {

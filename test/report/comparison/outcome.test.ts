@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { comparisonSchema, verdicts } from "../../../src/compare/comparison.js";
+import { comparisonSchema, type Difference, verdicts } from "../../../src/compare/comparison.js";
 import { describeOutcome, describeVerdict } from "../../../src/report/comparison/outcome.js";
 import {
   buildCellComparison,
@@ -43,6 +43,25 @@ describe("the outcome in one sentence", () => {
     const cells = [buildSlower(), slowLatency, buildSlower({ workers: 4, change: -0.2 })];
     expect(outcomeOf({ outcome: "regression", cells })).toContain(
       "3 of 3 cells are slower, most of all d0/d2h/pinned/4096/w1/latency/wall/cold +30.0 % (+29.7 to +30.3 %)",
+    );
+  });
+
+  it("begins with the other machine, of which a regression may be", () => {
+    const differ = (fact: string, more = {}) => ({
+      ...{ fact, baseline: "a", candidate: "b", blocks: false, isOverruled: false, ...more },
+    });
+    const other = { isOtherMachine: true as const };
+    const cells = [...same(59), buildSlower()];
+    const regressionWith = (...differences: Difference[]) =>
+      outcomeOf({ outcome: "regression", cells, differences });
+    expect(regressionWith(differ("host name"), differ("GPU UUID", other))).toMatch(
+      /^on another machine \(host a → b, another GPU\): 1 of 60 cells is slower: /,
+    );
+    expect(regressionWith(differ("host name", other))).toMatch(/^on another machine \(host a → b\): 1 of 60/);
+    expect(regressionWith(differ("GPU UUID", other))).toMatch(/^on another GPU: 1 of 60/);
+    expect(regressionWith(differ("host name"), differ("PCI address"))).toMatch(/^1 of 60/);
+    expect(outcomeOf({ cells: same(3), differences: [differ("GPU UUID", other)] })).toBe(
+      "no cell is slower: 3 same",
     );
   });
 

@@ -172,6 +172,29 @@ describe("the cells in the table", () => {
   });
 });
 
+describe("a regression on another machine", () => {
+  const differences = ["host name", "GPU UUID"].map((fact) => ({
+    ...{ fact, baseline: "a", candidate: "b", blocks: false, isOverruled: false },
+    ...(fact === "GPU UUID" ? { isOtherMachine: true as const } : {}),
+  }));
+  const comparison = buildComparison({ outcome: "regression", cells: [buildSlower()], differences });
+
+  it.each([
+    ["table", "\n=> on another machine (host a → b, another GPU): 1 of 1"],
+    ["markdown", "## pinbench check: on another machine (host a → b, another GPU): 1 of 1"],
+    ["github", "pinbench check::on another machine (host a → b, another GPU): 1 of 1"],
+    ["junit", "on another machine (host a → b, another GPU): 1 of 1"],
+  ] as const)("is said first in %s", (format, text) => {
+    expect(renderComparison(comparison, format, chalk)).toContain(text);
+  });
+
+  it("is listed under what differs", () => {
+    const text = comparisonTable(comparison, chalk);
+    expect(text).toContain("  Differs    host name: a before, b now\n");
+    expect(text).toContain("  Differs    GPU UUID: a before, b now\n");
+  });
+});
+
 describe("below the cells in the table", () => {
   it("each reason stands once, without those of cells with which nothing is wrong", () => {
     const inconclusive = [1, 2, 3].map((workers) => buildInconclusive({ workers }));

@@ -1,0 +1,208 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { parseResult } from "../../src/results/parse.js";
+import { listRuns } from "../../src/results/run-folder.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { expectSentence, filesIn } from "../helpers/baseline-folder.js";
+import { configFile, folderOf } from "../helpers/config.js";
+import { callCli } from "../helpers/in-process.js";
+import { copyFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
+
+const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
+const small = ["--memory", "pinned", "--workers", "1", ...sweep];
+const baseline = (cwd: string, args: readonly string[], env = {}) =>
+  callCli(["baseline", ...args], { cwd, env });
+const documentsIn = async (folder: string) =>
+  (await listRuns(folder)).map((path) => parseResult(readFileSync(path, "utf8"), path));
+
+/** A folder with a baseline "main" of two runs, each of them as `change` makes it. */
+async function withBaseline(change: (document: ResultDocument) => void = () => undefined): Promise<string> {
+  const cwd = temporaryFolder();
+  await baseline(cwd, ["main", ...small, "--runs", "2", "--quiet"]);
+  for (const path of await listRuns(join(cwd, "main"))) {
+    const document = parseResult(readFileSync(path, "utf8"), path);
+    change(document);
+    writeFileSync(path, JSON.stringify(document));
+  }
+  return cwd;
+}
+
+function measuredOn(date: string) {
+  return ({ run }: ResultDocument) => {
+    run.startedAt = `${date}T12:00:00.000Z`;
+  };
+}
+
+describe("pinbench baseline --append", () => {
+  it("adds runs of now to those that are there, of their cells and measured as they were", async () => {
+    const cwd = await withBaseline(measuredOn("2026-01-01"));
+    const before = await documentsIn(join(cwd, "main"));
+    const { exitCode, stdout, stderr } = await baseline(cwd, ["main", "--append", "--runs", "3"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toMatch(
+      /^! emulated device: .*\nmain holds 5 runs of 2 cells, measured on 2 occasions\.\n/,
+    );
+    const documents = await documentsIn(join(cwd, "main"));
+    expect(documents.slice(0, 2)).toEqual(before);
+    for (const { plan, cells, host } of documents) {
+      expect(plan).toMatchObject({ samplesPerCell: 6, cells: 2 });
+      expect(cells.map(({ id }) => id)).toEqual(before[0]!.cells.map(({ id }) => id));
+      expect(host?.lastLevelCacheBytes).toBe(1024 ** 2);
+    }
+  });
+
+  it("measures as a check does: its own measuring flags win, and no plan of a configuration", async () => {
+    const cwd = await withBaseline();
+    writeFileSync(join(cwd, configFile), JSON.stringify({ plan: { sizes: "4KiB", samples: 50 }, runs: 7 }));
+    const { exitCode, stdout } = await baseline(cwd, ["main", "--append", "--runs", "1", "--samples", "8"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("by a check of 7 runs");
+    const [first, , added] = await documentsIn(join(cwd, "main"));
+    expect(added!.plan).toMatchObject({ samplesPerCell: 8, cells: 2 });
+    expect(added!.cells.map(({ id }) => id)).toEqual(first!.cells.map(({ id }) => id));
+  });
+
+  it.each([
+    [["--sizes", "4KiB"], /'--append' cannot be used with option '--sizes <list>'/],
+    [["--preset", "quick"], /'--append' cannot be used with option '--preset <name>'/],
+    [["--backend", "emulated"], /'--append' cannot be used with option '--backend <name>'/],
+  ])("leaves what to measure to the baseline: not with %j", async (args, sentence) => {
+    expectSentence(await baseline(temporaryFolder(), ["main", "--append", ...args]), 2, sentence);
+  });
+
+  it.each([
+    ["there is none", {}, "main", 5, /there is no baseline main\. Make one with `pinbench baseline main`/],
+    ["the folder holds no run", { "main/notes.txt": "" }, "main", 2, /main is a folder without a result/],
+  ] as const)("adds nothing where %s", async (_, files, folder, code, sentence) => {
+    const cwd = folderOf(files);
+    expectSentence(await baseline(cwd, [folder, "--append"]), code, sentence);
+    expect(existsSync(join(cwd, folder, "baseline.json"))).toBe(false);
+  });
+
+  it("adds nothing to a single result, which is no folder", async () => {
+    const cwd = await withBaseline();
+    const [path] = await listRuns(join(cwd, "main"));
+    expectSentence(
+      await baseline(cwd, [path!, "--append"]),
+      2,
+      /is one result, and a baseline that takes new/,
+    );
+  });
+
+  it("adds no runs of another machine", async () => {
+    const cwd = await withBaseline(({ fingerprint }) => {
+      fingerprint.gpu = "NVIDIA H100 80GB HBM3";
+    });
+    const before = filesIn(join(cwd, "main"));
+    const refusal =
+      /main was measured on another machine \(GPU NVIDIA H100 80GB HBM3, here .*\), and nothing was added to it\. Make a baseline for this one/;
+    expectSentence(await baseline(cwd, ["main", "--append"]), 5, refusal);
+    expect(filesIn(join(cwd, "main"))).toEqual(before);
+  });
+
+  it("says what is not as it was, and adds the runs all the same", async () => {
+    const cwd = await withBaseline(({ fingerprint }) => {
+      fingerprint.kernel = "5.15.0";
+    });
+    const { exitCode, stderr } = await baseline(cwd, ["main", "--append", "--runs", "2"]);
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^pinbench: not as in the runs before: kernel \(5\.15\.0 before, .* now\)\.\n$/);
+    expect(await listRuns(join(cwd, "main"))).toHaveLength(4);
+  });
+
+  it("leaves the baseline as it was where a measurement fails", async () => {
+    const cwd = await withBaseline();
+    const before = filesIn(join(cwd, "main"));
+    const finished = await baseline(cwd, ["main", "--append"], copyFaults("drop-h2d"));
+    expectSentence(finished, 4, /nothing was added to main, for a measurement failed \(d0\/h2d\/pinned/);
+    expect(filesIn(join(cwd, "main"))).toEqual(before);
+  });
+});
+
+describe("pinbench baseline --sessions", () => {
+  it("keeps each session before it waits for the next, and reports on all of them", async () => {
+    const cwd = temporaryFolder();
+    const times = ["--sessions", "3", "--every", "10ms", "--runs", "2"];
+    const { exitCode, stdout, stderr } = await baseline(cwd, ["main", ...small, ...times]);
+    expect(exitCode).toBe(0);
+    const lines = stderr.trimEnd().split("\n");
+    expect(lines[0]).toBe("pinbench: sessions that start within 5 min of each other count as one occasion.");
+    expect(lines.slice(1)).toEqual([
+      expect.stringMatching(/^pinbench: main holds 2 runs; session 2 of 3 begins /),
+      expect.stringMatching(/^pinbench: main holds 4 runs; session 3 of 3 begins /),
+    ]);
+    expect(stdout).toContain("main holds 6 runs of 2 cells.");
+    const starts = (await documentsIn(join(cwd, "main"))).map(({ run }) => run.startedAt);
+    expect(starts).toHaveLength(6);
+    expect(starts).toEqual(starts.toSorted());
+  });
+
+  it("may add them to a baseline", async () => {
+    const cwd = await withBaseline(measuredOn("2026-01-01"));
+    const times = ["--sessions", "2", "--every", "10ms", "--runs", "1", "--quiet"];
+    const { exitCode, stdout } = await baseline(cwd, ["main", "--append", ...times]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("main holds 4 runs of 2 cells, measured on 2 occasions.");
+  });
+
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("interrupted by %s while it waits keeps the sessions before", async (signal, code) => {
+    const cwd = temporaryFolder();
+    const args = ["baseline", "main", ...small, "--runs", "2", "--sessions", "4", "--every", "1h"];
+    const { child, finished } = startCli(args, { cwd });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let said = "";
+    child.stderr!.on("data", (text: string) => {
+      said += text;
+    });
+    await vi.waitFor(() => expect(said).toContain("session 2 of 4 begins at"), { timeout: 30_000 });
+    expect(await listRuns(join(cwd, "main"))).toHaveLength(2);
+    child.kill(signal);
+    const { exitCode, stdout, stderr } = await finished;
+    expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: "" });
+    expect(stderr).toMatch(
+      /main holds 2 runs; session 2 of 4 begins at \d\d:\d\d:\d\d UTC\.\npinbench: interrupted before session 2 of 4: main has the sessions before it\.\n$/,
+    );
+    expect(await listRuns(join(cwd, "main"))).toHaveLength(2);
+  });
+
+  it.each([
+    [["--every", "1h"], /--every says how far apart sessions start, and there is only one\. .* --sessions/],
+    [["--sessions", "1", "--every", "1h"], /there is only one/],
+    [["--sessions", "0"], /"0" is not a number of sessions: that is a whole number from 1 to 1000/],
+    [["--sessions", "2", "--every", "0s"], /"0s" is no time at all/],
+    [["--sessions", "2", "--every", "25h"], /"25h" is too long to wait: a day is the most/],
+  ])("are refused before anything is measured: %j", async (args, sentence) => {
+    const cwd = temporaryFolder();
+    expectSentence(await baseline(cwd, ["main", ...small, ...args]), 2, sentence);
+    expect(existsSync(join(cwd, "main"))).toBe(false);
+  });
+});
+
+describe("what a baseline says of its occasions", () => {
+  const short = /Measured once, within \d+ s: how the machine is an hour later it does not know\./;
+
+  it("is what one cannot tell, and what would", async () => {
+    const { stdout } = await baseline(temporaryFolder(), ["main", ...small, "--runs", "2"]);
+    const text = stdout.replaceAll(/\s+/g, " ");
+    expect(text).toMatch(short);
+    expect(text).toContain("`pinbench baseline main --append` later adds another occasion, and --sessions");
+  });
+
+  it("is what two cannot tell, and nothing from three on", async () => {
+    const cwd = await withBaseline(measuredOn("2026-01-01"));
+    const [first] = await listRuns(join(cwd, "main"));
+    const { stdout } = await baseline(cwd, ["main", "--append", "--runs", "1"]);
+    expect(stdout).toContain("Two occasions do not tell how much the machine differs between them");
+    const document = parseResult(readFileSync(first!, "utf8"), first!);
+    measuredOn("2026-02-01")(document);
+    writeFileSync(first!, JSON.stringify(document));
+    const { stdout: later } = await baseline(cwd, ["main", "--append", "--runs", "1"]);
+    expect(later).toContain("main holds 4 runs of 2 cells, measured on 3 occasions.\n\n");
+    expect(later).not.toMatch(short);
+    expect(later).not.toContain("occasions do not tell");
+  });
+});

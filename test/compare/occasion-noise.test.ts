@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { estimateOccasionNoise, fewestOccasions } from "../../src/compare/occasion-noise.js";
+import { seeded } from "../helpers/seeded.js";
+
+const { normal } = seeded(7);
+
+/** Centres of `cells` cells on `occasions` occasions, about levels of their own. */
+function simulate(occasions: number, cells: number, { shared = 0, own = 0 }) {
+  const offsets = Array.from({ length: occasions }, () => shared * normal());
+  return Array.from({ length: cells }, (_, cell) => offsets.map((offset) => cell + offset + own * normal()));
+}
+
+describe("the noise between occasions", () => {
+  it("is taken apart into what the cells of a kind share and what is each one's own", () => {
+    const noise = estimateOccasionNoise([simulate(200, 40, { shared: 0.05, own: 0.02 })], null)!;
+    expect(Math.sqrt(noise.shared.variance)).toBeCloseTo(0.05, 2);
+    expect(Math.sqrt(noise.own.variance)).toBeCloseTo(0.02, 3);
+    expect(noise.shared.degreesOfFreedom).toBe(199);
+    expect(noise.own.degreesOfFreedom).toBe(199 * 39);
+  });
+
+  it("does not take one cell's step for something shared", () => {
+    const centres = simulate(6, 20, { own: 0.001 });
+    const stepped = centres.map((row, i) => row.map((value, o) => (i === 0 && o > 2 ? value - 0.3 : value)));
+    expect(Math.sqrt(estimateOccasionNoise([stepped], null)!.shared.variance)).toBeLessThan(0.002);
+  });
+
+  it("is all taken as shared where there are too few cells to tell it apart", () => {
+    const { shared, own } = estimateOccasionNoise([simulate(100, 2, { own: 0.03 })], null)!;
+    expect(Math.sqrt(shared.variance)).toBeCloseTo(0.03, 2);
+    expect(own.variance).toBe(0);
+  });
+
+  it("is not known from fewer than three occasions: what was recorded stands in, or nothing", () => {
+    const two = simulate(fewestOccasions - 1, 10, { shared: 1 });
+    const recorded = {
+      shared: { variance: 1e-3, degreesOfFreedom: 3 },
+      own: { variance: 1e-4, degreesOfFreedom: 30 },
+    };
+    expect(estimateOccasionNoise([two], null)).toBeNull();
+    expect(estimateOccasionNoise([two], recorded)).toEqual(recorded);
+    expect(estimateOccasionNoise([], null)).toBeNull();
+  });
+
+  it("adds up what several sources and the recordings know, by their degrees of freedom", () => {
+    const recorded = {
+      shared: { variance: 0.01, degreesOfFreedom: 4 },
+      own: { variance: 0, degreesOfFreedom: 1 },
+    };
+    const quiet = [1, 2, 3, 4].map((level) => [level, level, level]);
+    const { shared } = estimateOccasionNoise([quiet, quiet], recorded)!;
+    expect(shared.degreesOfFreedom).toBe(4 + 2 + 2);
+    expect(shared.variance).toBeCloseTo((0.01 * 4) / 8, 12);
+  });
+
+  it("leaves out a cell that was not measured on every occasion", () => {
+    const whole = simulate(5, 10, { shared: 0.05 });
+    expect(estimateOccasionNoise([[...whole, [1, 99]]], null)).toEqual(estimateOccasionNoise([whole], null));
+  });
+});
