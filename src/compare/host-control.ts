@@ -1,6 +1,6 @@
 import { median } from "../stats/order-statistics.js";
 import { mean } from "../stats/variance.js";
-import { recordedHostSlopes } from "./recorded-spread.js";
+import { type HostSlope, recordedHostSlopes } from "./recorded-spread.js";
 import { logSpeeds, type RunFigure, type Series } from "./series.js";
 
 /**
@@ -9,13 +9,6 @@ import { logSpeeds, type RunFigure, type Series } from "./series.js";
  * (the cells of kind `host`): what these explain of a change is no change of the copies to the GPU. It is analysis of
  * covariance with the logarithm of the host's rate as the covariate.
  */
-
-/** How many percent a kind's copies lose for each percent that the host's own copies lose: 0 to 1. */
-export interface HostSlope {
-  slope: number;
-  /** Of the slope, as an estimate. */
-  variance: number;
-}
 
 /** A series without what the host's memory explains. All figures are logarithms of speed. */
 export interface ControlledSeries {

@@ -20,9 +20,6 @@ export function groupByOccasion<Run extends { startedAt: string }>(runs: readonl
   }
   return occasions;
 }
-<<<<<<< HEAD
-=======
 
 /** From so many occasions on, the runs themselves tell how much a machine differs between them. */
 export const fewestOccasions = 3;
->>>>>>> sessions

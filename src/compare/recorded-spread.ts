@@ -1,5 +1,4 @@
 import type { VarianceEstimate } from "../stats/variance.js";
-import type { HostSlope } from "./host-control.js";
 import type { OccasionNoise } from "./occasion-noise.js";
 
 /** What recordings on GPUs say of noise, for comparisons whose own runs are too few to tell. By kind of memory. */
@@ -33,6 +32,13 @@ export function recordedSpreadOf(
 
 /** Noise between occasions. */
 export const recordedOccasionNoise: Readonly<Record<string, OccasionNoise>> = {};
+
+/** How many percent a kind's copies lose for each percent that the host's own copies lose: 0 to 1. */
+export interface HostSlope {
+  slope: number;
+  /** Of the slope, as an estimate. */
+  variance: number;
+}
 
 /** How much of a change of the host's own copies pageable and staged copies show. */
 export const recordedHostSlopes: Readonly<Record<string, HostSlope>> = {};
