@@ -119,6 +119,7 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
                                                               {"d2d", Direction::kDeviceToDevice}};
   static const std::map<std::string, CopyMemory> memories = {{"pageable", CopyMemory::kPageable},
                                                              {"staged", CopyMemory::kStaged},
+                                                             {"host", CopyMemory::kHost},
                                                              {"pinned", CopyMemory::kPinned},
                                                              {"registered", CopyMemory::kRegistered},
                                                              {"write-combined", CopyMemory::kWriteCombined},

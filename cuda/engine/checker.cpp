@@ -103,6 +103,32 @@ void Checker::poison(const DeviceArena& arena, const std::vector<Range>& ranges,
   });
 }
 
+void Checker::fill(const std::vector<HostStretch>& stretches) {
+  context_.for_each_piece(stretches.size(),
+                          [&](std::size_t i) { fill_pattern(stretches[i].bytes, stretches[i].base); });
+}
+
+void Checker::poison(const std::vector<HostStretch>& stretches) {
+  context_.for_each_piece(stretches.size(), [&](std::size_t i) {
+    std::memset(stretches[i].bytes.data(), kPoisonByte, stretches[i].bytes.size());
+  });
+}
+
+std::vector<Mismatch> Checker::verify(const std::vector<HostStretch>& stretches) {
+  std::vector<kernels::VerifyResult> results(stretches.size());
+  context_.for_each_piece(stretches.size(), [&](std::size_t i) {
+    results[i] = verify_pattern(stretches[i].bytes, stretches[i].base);
+  });
+  std::vector<Mismatch> mismatches;
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const auto& [worker, offset_bytes, bytes, base] = stretches[i];
+    if (results[i].mismatchedWords == 0) continue;
+    mismatches.push_back({worker, offset_bytes + results[i].firstMismatchWord * 8,
+                          std::min<std::size_t>(results[i].mismatchedWords * 8, bytes.size())});
+  }
+  return mismatches;
+}
+
 void Checker::restore(const HostArena& arena, const std::vector<Range>& ranges) {
   const auto pieces = split_ranges(ranges, kHostPieceBytes);
   context_.for_each_piece(pieces.size(),

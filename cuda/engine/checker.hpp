@@ -18,6 +18,15 @@ struct Mismatch {
   std::size_t mismatched_bytes;
 };
 
+// A stretch of ordinary memory that need not hold the pattern of its own place, and the first word that it
+// should hold. Mismatches name it by worker and offset.
+struct HostStretch {
+  std::size_t worker;
+  std::size_t offset_bytes;
+  std::span<std::byte> bytes;
+  std::uint64_t base;
+};
+
 // Poisons destinations before copies and compares them whole afterwards. Device memory is compared by a
 // kernel where there are kernels, else by reading it back into pinned memory. Ranges found wrong get their
 // pattern back, so that one wrong copy is reported once. Destroyed on a device thread.
@@ -34,6 +43,12 @@ class Checker {
 
   std::vector<Mismatch> verify(const HostArena& arena, const std::vector<Range>& ranges);
   std::vector<Mismatch> verify(const DeviceArena& arena, const std::vector<Range>& ranges);
+
+  // The same for stretches of host memory, but that what is found wrong is left so.
+  void fill(const std::vector<HostStretch>& stretches);
+  // Leaves them in the caches: staging slots are copied to again and again.
+  void poison(const std::vector<HostStretch>& stretches);
+  std::vector<Mismatch> verify(const std::vector<HostStretch>& stretches);
 
   // Puts the pattern back after copies that were not verified.
   void restore(const HostArena& arena, const std::vector<Range>& ranges);

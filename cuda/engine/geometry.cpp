@@ -7,7 +7,7 @@ namespace pinbench {
 namespace {
 
 std::size_t stride_of(std::size_t size_bytes) {
-  return (size_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  return round_up(size_bytes, kBufferAlignment);
 }
 
 }  // namespace

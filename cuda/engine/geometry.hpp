@@ -36,6 +36,10 @@ struct Range {
 // Buffers start at multiples of this, the alignment that cuMemAlloc gives.
 inline constexpr std::size_t kBufferAlignment = 512;
 
+constexpr std::size_t round_up(std::size_t bytes, std::size_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
 std::size_t buffers_per_chunk(const ArenaGeometry& geometry, std::size_t size_bytes);
 BufferPosition buffer_position(const ArenaGeometry& geometry, std::size_t size_bytes, std::size_t index);
 

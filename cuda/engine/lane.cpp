@@ -26,7 +26,8 @@ std::size_t Lanes::reserve_rings(std::size_t workers, const StagingShape& shape)
     for (const auto& lane : lanes_) lane->ring = {};
     ring_memory_.reset();
   });
-  const std::size_t bytes = workers * shape.slots * shape.chunk_bytes;
+  const std::size_t slot_bytes = round_up(shape.chunk_bytes, kBufferAlignment);
+  const std::size_t bytes = workers * shape.slots * slot_bytes;
   ring_memory_.emplace(HostBlock::allocate(context_, HostMemoryKind::kRegistered, bytes));
   context_.on_device_thread([&] {
     if (!upload_) upload_ = create_stream(cuda);
@@ -37,7 +38,7 @@ std::size_t Lanes::reserve_rings(std::size_t workers, const StagingShape& shape)
       ring.upload = upload_.get();
       ring.download = download_.get();
       ring.chunk_bytes = shape.chunk_bytes;
-      for (std::size_t slot = 0; slot < shape.slots; ++slot, next += shape.chunk_bytes) {
+      for (std::size_t slot = 0; slot < shape.slots; ++slot, next += slot_bytes) {
         ring.slots.push_back(next);
         ring.done.push_back(create_event(cuda, cu::kEventDisableTiming));
       }

@@ -6,6 +6,7 @@
 
 #include "driver/handles.hpp"
 #include "engine/device_context.hpp"
+#include "engine/geometry.hpp"
 #include "engine/host_memory.hpp"
 
 namespace pinbench {
@@ -27,6 +28,12 @@ struct StagingRing {
   std::vector<Event> done;
   std::size_t chunk_bytes = 0;
 };
+
+// What host cells copy to or from a slot at once: whole buffers' alignments, so that the pattern of any piece
+// begins with one of its words.
+inline std::size_t host_chunk_bytes(const StagingRing& ring) {
+  return ring.chunk_bytes / kBufferAlignment * kBufferAlignment;
+}
 
 // What a worker thread owns on the device: a stream of its own and the events of its timing.
 struct Lane {

@@ -1,6 +1,7 @@
 // Session::measure: around the timed part, find the buffers, poison the destinations and compare them.
 #include "driver/error.hpp"
 #include "engine/clock.hpp"
+#include "engine/host_copy_data.hpp"
 #include "engine/session.hpp"
 #include "engine/timing_run.hpp"
 
@@ -11,6 +12,7 @@ HostMemoryKind arena_kind(CopyMemory memory) {
   switch (memory) {
     case CopyMemory::kPageable:
     case CopyMemory::kStaged:
+    case CopyMemory::kHost:
       return HostMemoryKind::kPageable;
     case CopyMemory::kRegistered:
       return HostMemoryKind::kRegistered;
@@ -33,17 +35,26 @@ std::vector<Range> touched_ranges(const MeasureRequest& request, const ArenaGeom
   return ranges;
 }
 
+// Whether the copies leave other bytes in the buffers than other cells expect there.
+bool changes_buffers(const MeasureRequest& request) {
+  return request.memory == CopyMemory::kHost && request.direction == Direction::kDeviceToHost;
+}
+
 }  // namespace
 
 struct Session::Arenas {
-  const HostArena* host = nullptr;
-  const DeviceArena* device = nullptr;
-  const DeviceArena* destination = nullptr;
+  const HostArena* host = nullptr;           // not within the device
+  const DeviceArena* device = nullptr;       // not where the host copies by itself
+  const DeviceArena* destination = nullptr;  // within the device alone
+
+  // All arenas of a cell have the same places for its buffers.
+  const ArenaGeometry& geometry() const { return device != nullptr ? device->geometry() : host->geometry(); }
 
   // Calls act(arena, direction, ranges) for each arena that is written to.
   template <class Act>
   void for_each_destination(const MeasureRequest& request, const Act& act) const {
-    const auto& geometry = device->geometry();
+    if (request.memory == CopyMemory::kHost && !changes_buffers(request)) return;
+    const auto& geometry = this->geometry();
     const bool both = request.direction == Direction::kBidirectional;
     if (request.direction == Direction::kDeviceToDevice) {
       act(*destination, Direction::kDeviceToDevice, touched_ranges(request, geometry, 0, request.workers));
@@ -60,7 +71,8 @@ struct Session::Arenas {
 
 Session::Arenas Session::arenas_for(const MeasureRequest& request) const {
   Arenas arenas;
-  arenas.device = device_arena_ ? &*device_arena_ : nullptr;
+  const bool uses_device = request.memory != CopyMemory::kHost;
+  arenas.device = uses_device && device_arena_ ? &*device_arena_ : nullptr;
   arenas.destination = device_destination_ ? &*device_destination_ : nullptr;
   if (request.direction != Direction::kDeviceToDevice) {
     const auto found = host_arenas_.find(arena_kind(request.memory));
@@ -77,38 +89,42 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
     reject("size, workers, buffers, warm-up, samples and copies a sample are at least 1");
   }
   if (within_device != (request.memory == CopyMemory::kDevice)) reject("device memory and d2d go together");
+  if (request.memory == CopyMemory::kHost && request.direction == Direction::kBidirectional)
+    reject("the host's own copies go one way at a time");
   if (request.latency && request.copies_per_sample != 1) reject("a latency sample is one copy");
   if (request.event_timer && !hold_) reject("the event timer is not available");
   if (request.event_timer && is_host_driven(request.memory))
     reject("host-driven copies have no event timing");
   if (request.event_timer && request.copies_per_sample > kMaxHeldCopies)
     reject("too many copies for a held stream");
-  if (arenas.device == nullptr || (within_device ? arenas.destination == nullptr : arenas.host == nullptr)) {
+  const bool lacks_device = request.memory != CopyMemory::kHost && arenas.device == nullptr;
+  if (lacks_device || (within_device ? arenas.destination == nullptr : arenas.host == nullptr)) {
     throw Error("NOT_RESERVED", "the memory of this cell was not reserved");
   }
   const auto holds = [&](const ArenaGeometry& geometry) {
     if (geometry.workers() < request.threads()) return false;
-    if (geometry.chunk_bytes != arenas.device->geometry().chunk_bytes) return false;
+    if (geometry.chunk_bytes != arenas.geometry().chunk_bytes) return false;
     const auto per_chunk = buffers_per_chunk(geometry, request.size_bytes);
     for (std::size_t worker = 0; worker < request.threads(); ++worker) {
       if (per_chunk * geometry.chunks_of_worker[worker] < request.buffers) return false;
     }
     return true;
   };
-  if (!holds(arenas.device->geometry()) || (arenas.host != nullptr && !holds(arenas.host->geometry()))) {
+  if (!holds(arenas.geometry()) || (arenas.host != nullptr && !holds(arenas.host->geometry()))) {
     throw Error("NOT_RESERVED", "the memory reserved is too small for this cell");
   }
   if (request.memory == CopyMemory::kMapped && !context_.maps_host_memory()) {
     throw Error("NOT_RESERVED", "the device cannot map the host memory of this cell");
   }
-  if (request.memory == CopyMemory::kStaged && lanes_->rings() < request.threads()) {
+  const bool uses_ring = request.memory == CopyMemory::kStaged || request.memory == CopyMemory::kHost;
+  if (uses_ring && lanes_->rings() < request.threads()) {
     throw Error("NOT_RESERVED", "too few staging rings were reserved for this cell");
   }
 }
 
 std::vector<std::vector<BufferPair>> Session::buffers_for(const MeasureRequest& request,
                                                           const Arenas& arenas) const {
-  const auto& geometry = arenas.device->geometry();
+  const auto& geometry = arenas.geometry();
   const std::size_t count = std::min(request.buffers, request.total_copies());
   std::vector<std::vector<BufferPair>> buffers(request.threads());
   for (std::size_t worker = 0; worker < buffers.size(); ++worker) {
@@ -116,7 +132,7 @@ std::vector<std::vector<BufferPair>> Session::buffers_for(const MeasureRequest& 
       const auto at =
           buffer_position(geometry, request.size_bytes, (request.first_buffer + i) % request.buffers);
       BufferPair pair{};
-      pair.device = arenas.device->chunk(worker, at.chunk) + at.offset;
+      if (arenas.device != nullptr) pair.device = arenas.device->chunk(worker, at.chunk) + at.offset;
       if (arenas.host != nullptr) {
         pair.host = arenas.host->chunk(worker, at.chunk).data() + at.offset;
         pair.mapped_host = arenas.host->mapped_chunk(worker, at.chunk) + at.offset;
@@ -130,6 +146,8 @@ std::vector<std::vector<BufferPair>> Session::buffers_for(const MeasureRequest& 
 }
 
 void Session::poison_destinations(const MeasureRequest& request, const Arenas& arenas) {
+  if (request.memory == CopyMemory::kHost && !changes_buffers(request))
+    return checker_->poison(host_copy_results(request, *arenas.host, *lanes_, options_.seed));
   arenas.for_each_destination(request, [&](const auto& arena, Direction, const std::vector<Range>& ranges) {
     checker_->poison(arena, ranges, request.warm);
   });
@@ -144,6 +162,13 @@ void Session::restore_destinations(const MeasureRequest& request, const Arenas& 
 
 void Session::verify_destinations(const MeasureRequest& request, const Arenas& arenas,
                                   MeasureResult& result) {
+  if (request.memory == CopyMemory::kHost) {
+    const auto results = host_copy_results(request, *arenas.host, *lanes_, options_.seed);
+    for (const auto& mismatch : checker_->verify(results))
+      result.mismatches.push_back({request.direction, mismatch});
+    for (const auto& stretch : results) result.checked_bytes += stretch.bytes.size();
+    return;
+  }
   arenas.for_each_destination(request,
                               [&](const auto& arena, Direction direction, const std::vector<Range>& ranges) {
                                 for (const auto& mismatch : checker_->verify(arena, ranges))
@@ -169,6 +194,8 @@ MeasureResult Session::measure(const MeasureRequest& request) {
   lanes_->ensure(request.threads());
   if (hold_) hold_->reset();
   const auto buffers = buffers_for(request, arenas);
+  if (changes_buffers(request)) checker_->fill(host_copy_sources(request.workers, *lanes_, options_.seed));
+  const bool must_restore = request.verify || changes_buffers(request);
   TimingRun timing(context_, request, *lanes_, hold_ ? &*hold_ : nullptr, kernels_ ? &*kernels_ : nullptr,
                    buffers);
   try {
@@ -180,17 +207,18 @@ MeasureResult Session::measure(const MeasureRequest& request) {
     timing.take_samples();
   } catch (const Error& error) {
     // The cell has failed; the next one must find its sources whole.
-    if (request.verify && !error.sticky()) restore_destinations(request, arenas);
+    if (must_restore && !error.sticky()) restore_destinations(request, arenas);
     throw;
   }
   if (!timing.is_complete() || context_.abort().is_set()) {
     // Samples whose data was not compared are not reported.
     result.aborted = true;
-    if (request.verify) restore_destinations(request, arenas);
+    if (must_restore) restore_destinations(request, arenas);
     return result;
   }
   const auto verify_begin_ns = now_ns();
   if (request.verify) verify_destinations(request, arenas, result);
+  if (changes_buffers(request)) restore_destinations(request, arenas);
   result.verify_ns = static_cast<double>(now_ns() - verify_begin_ns);
   if (request.verify && context_.abort().is_set()) {
     // The comparison may have ended early.

@@ -159,14 +159,44 @@ class StagedDownload : public Transfer {
   std::size_t emptied_ = 0;
 };
 
+// What the CPU does in a staged copy, with the same routines, and nothing else: no slot is waited for.
+class HostTransfer : public Transfer {
+ public:
+  HostTransfer(const StagingRing& ring, Direction direction, std::size_t size_bytes)
+      : ring_(ring), direction_(direction), size_bytes_(size_bytes) {}
+
+  void issue(const BufferPair& buffer) override {
+    const std::size_t chunk_bytes = host_chunk_bytes(ring_);
+    for (std::size_t done = 0; done < size_bytes_; done += chunk_bytes) {
+      const std::size_t bytes = std::min(chunk_bytes, size_bytes_ - done);
+      auto* slot = ring_.slots[next_++ % ring_.slots.size()];
+      if (direction_ == Direction::kHostToDevice) {
+        std::memcpy(slot, buffer.host + done, bytes);
+      } else {
+        streaming_copy(buffer.host + done, slot, bytes);
+      }
+    }
+  }
+
+  void finish() override {}
+
+ private:
+  const StagingRing& ring_;
+  const Direction direction_;
+  const std::size_t size_bytes_;
+  std::size_t next_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,
                                         CopyMemory memory, std::size_t size_bytes, const Kernels* kernels) {
+  if ((memory == CopyMemory::kStaged || memory == CopyMemory::kHost) && lane.ring.slots.empty())
+    throw Error("NOT_RESERVED", "copies through a staging ring need one, and none was reserved");
   switch (memory) {
+    case CopyMemory::kHost:
+      return std::make_unique<HostTransfer>(lane.ring, direction, size_bytes);
     case CopyMemory::kStaged:
-      if (lane.ring.slots.empty())
-        throw Error("NOT_RESERVED", "staged copies need a ring that was not reserved");
       if (direction == Direction::kHostToDevice)
         return std::make_unique<StagedUpload>(cuda, lane.ring, size_bytes);
       return std::make_unique<StagedDownload>(cuda, lane.ring, size_bytes);

@@ -9,7 +9,8 @@
 namespace pinbench {
 
 enum class Direction { kHostToDevice, kDeviceToHost, kBidirectional, kDeviceToDevice };
-enum class CopyMemory { kPageable, kStaged, kPinned, kRegistered, kWriteCombined, kMapped, kDevice };
+// kHost: the CPU's own copies between pageable buffers and the slots of a staging ring; no device takes part.
+enum class CopyMemory { kPageable, kStaged, kHost, kPinned, kRegistered, kWriteCombined, kMapped, kDevice };
 
 // The two ends of one copy. For device to device both are device addresses.
 struct BufferPair {
@@ -33,10 +34,9 @@ class Transfer {
 std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,
                                         CopyMemory memory, std::size_t size_bytes, const Kernels* kernels);
 
-// True where the host takes part in every copy (pageable, staged): these can be neither held on a flag nor
-// timed by events.
+// True where the host takes part in every copy: these can be neither held on a flag nor timed by events.
 constexpr bool is_host_driven(CopyMemory memory) {
-  return memory == CopyMemory::kPageable || memory == CopyMemory::kStaged;
+  return memory == CopyMemory::kPageable || memory == CopyMemory::kStaged || memory == CopyMemory::kHost;
 }
 
 }  // namespace pinbench

@@ -10,7 +10,7 @@ import type {
   NativeSession,
   SessionOpening,
 } from "../native/contract.js";
-import { arenaKind } from "../plan/geometry.js";
+import { arenaKind, usesStagingRing } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import type { ColdStart } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
@@ -133,8 +133,10 @@ export class DeviceRun {
     if (signal.aborted) return;
     yield { kind: "activity", activity: "allocating memory" };
     const { device, deviceCopies, host, staging } = plan.arenas;
-    const all = () => true;
-    await this.#reserve(all, () => session.reserveDevice(device, deviceCopies));
+    await this.#reserve(
+      ({ cell }) => cell.memory !== "host",
+      () => session.reserveDevice(device, deviceCopies),
+    );
     await Promise.all(
       (Object.entries(host) as [ArenaKind, ArenaGeometry][]).map(([kind, geometry]) => {
         const usesIt = ({ cell }: CellProgress) =>
@@ -146,7 +148,7 @@ export class DeviceRun {
     );
     if (staging === null) return;
     await this.#reserve(
-      ({ cell }) => cell.memory === "staged",
+      ({ cell }) => usesStagingRing(cell.memory),
       () => session.reserveStaging(staging),
     );
   }

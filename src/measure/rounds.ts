@@ -164,7 +164,8 @@ async function visit(
     copiesPerSample: progress.copiesPerSample,
     samples: options.samples,
     verify: options.verify,
-    readLink: progress.link === null,
+    // Beside copies that the device has no part in, an idle link would be read.
+    readLink: progress.link === null && cell.memory !== "host",
   });
   if (result.aborted) return;
   rotation.advance(cell, firstBuffer, options.samples * progress.copiesPerSample);

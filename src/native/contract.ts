@@ -8,7 +8,7 @@
 import type { Cell, CellResult, ErrorRecord, LinkRecord, PinningCost } from "../results/schema.js";
 import type { DirectionMoved } from "../settings/choices.js";
 
-/** How host memory is allocated. Staged copies use a pageable arena, mapped ones a pinned arena. */
+/** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
 
 /** What the compiled module exports. */
@@ -92,7 +92,7 @@ export interface NativeSession {
   reserveHost(kind: ArenaKind, geometry: ArenaGeometry): Promise<ArenaReport>;
   /** Allocates the device's memory; all arenas of a session have one chunk size. `copies` is 2 for d2d. */
   reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<ArenaReport>;
-  /** Rings of pinned slots for staged copies, one a worker. */
+  /** Rings of pinned slots for staged and host copies, one a worker. */
   reserveStaging(ring: { workers: number; slots: number; chunkBytes: number }): Promise<ArenaReport>;
   measure(request: MeasureRequest): Promise<MeasureResult>;
   /** Time to obtain one pinned buffer ready to copy from, and to give it back. */
@@ -146,7 +146,11 @@ export interface ArenaReport {
   hugePageBytes: number | null;
 }
 
-/** Some samples of a cell. A warm cell's destinations are left in the CPU's caches while they are made ready. */
+/**
+ * Some samples of a cell. A warm cell's destinations are left in the CPU's caches while they are made ready.
+ * Memory `host` is copied by the CPU alone: h2d from the pageable arena into the slots of the worker's ring, a slot's
+ * length at a time, d2h out of the slots. It has no bidir, no event timer and no link to be read.
+ */
 export interface MeasureRequest extends Omit<Cell, "device"> {
   /** Length of each worker's rotation of buffers; a warm cell's is 1. */
   buffers: number;
@@ -166,7 +170,10 @@ export interface MeasureRequest extends Omit<Cell, "device"> {
 export interface MeasureResult {
   /** One entry a direction moved: two for bidir (h2d, d2h), else one. */
   columns: SampleColumns[];
-  /** Total bytes compared and every buffer that was wrong (at most 8 are described). */
+  /**
+   * Total bytes compared and every buffer that was wrong (at most 8 are described). Of host cells: h2d each slot with
+   * the piece that it got last (offsets are within the ring), d2h each piece of a buffer.
+   */
   verification: NonNullable<CellResult["verification"]>;
   link: LinkRecord | null;
   /** True after abort(): there are no columns then, for their data was not compared. */

@@ -2,6 +2,7 @@ import { PinbenchError } from "../errors.js";
 import { cellId } from "../results/cell-id.js";
 import type { Cell } from "../results/schema.js";
 import { type Cache, caches, directions, memories, modes, timers } from "../settings/choices.js";
+import { MiB } from "../settings/units.js";
 import { type Axes, checkSize, checkWorkers } from "./axes.js";
 import { beyondCpus, type PlanDevice, type PlanFacts, selectDevices, turnsNote } from "./facts.js";
 import { strideBytes } from "./geometry.js";
@@ -87,9 +88,16 @@ function cellCount({
 }
 
 /** A device or build that cannot do something skips the cells that need it, and says why. */
-function skipReason({ memory, timer }: Cell, device: PlanDevice, facts: PlanFacts): string | null {
+function skipReason(
+  { direction, memory, mode, timer, cache }: Cell,
+  device: PlanDevice,
+  facts: PlanFacts,
+): string | null {
+  if (memory === "host" && (direction === "bidir" || mode === "latency" || cache === "warm")) {
+    return "copies of the host alone are measured cold, one way at a time and for their throughput";
+  }
   if (timer === "event") {
-    if (memory === "pageable" || memory === "staged") {
+    if (memory === "pageable" || memory === "staged" || memory === "host") {
       return `the event timer sees the device alone, and the host takes part in ${memory} copies`;
     }
     if (facts.eventTimerOff !== null) return `the event timer is off: ${facts.eventTimerOff}`;
@@ -100,6 +108,45 @@ function skipReason({ memory, timer }: Cell, device: PlanDevice, facts: PlanFact
     if (!device.canMapHostMemory) return `device ${device.ordinal} (${device.name}) cannot map host memory`;
   }
   return null;
+}
+
+/** A control is no larger than it needs to be: it is measured in every run, and stands for all sizes. */
+const mostControlBytes = 64 * MiB;
+
+/**
+ * The cells, in the order of measuring, with the controls of those that are copied from and to pageable memory by the
+ * wall clock: for each device, direction (of a bidir cell: both) and number of workers one cell of memory `host`, of the
+ * largest size among them up to 64 MiB, or else of the smallest. The cells alone where some of memory `host` were asked
+ * for.
+ */
+export function withHostControls(cells: readonly PlannedCell[], facts: PlanFacts): PlannedCell[] {
+  if (cells.some((cell) => cell.memory === "host")) return [...cells];
+  const controls = new Map<string, Cell>();
+  for (const cell of cells.filter(isControlled)) {
+    for (const direction of cell.direction === "bidir" ? (["h2d", "d2h"] as const) : [cell.direction]) {
+      const { device, workers, mode, timer, cache, sizeBytes } = cell;
+      const key = `${device}/${direction}/${workers}`;
+      const best = betterControlBytes(sizeBytes, controls.get(key)?.sizeBytes ?? sizeBytes);
+      controls.set(key, { device, direction, memory: "host", sizeBytes: best, workers, mode, timer, cache });
+    }
+  }
+  if (controls.size === 0) return [...cells];
+  const planned = [...controls.values()].map((cell) => {
+    const device = facts.devices.find(({ ordinal }) => ordinal === cell.device)!;
+    return plannedCell(cell, device, facts);
+  });
+  return [...cells, ...planned].sort(inPlanOrder);
+}
+
+function isControlled({ memory, mode, timer, cache, skipReason }: PlannedCell): boolean {
+  const isCopiedByHost = memory === "pageable" || memory === "staged";
+  return (
+    isCopiedByHost && mode === "throughput" && timer === "wall" && cache === "cold" && skipReason === null
+  );
+}
+
+function betterControlBytes(one: number, other: number): number {
+  return Math.max(one, other) <= mostControlBytes ? Math.max(one, other) : Math.min(one, other);
 }
 
 /** The cells to measure. Throws "unsupported", with the reasons, where all of `cells` are skipped. */

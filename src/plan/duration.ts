@@ -23,6 +23,7 @@ const allocationGBps: Readonly<Record<ArenaKind, number>> = {
 const copyGBps: Readonly<Record<Memory, number>> = {
   pageable: 10,
   staged: 30,
+  host: 12,
   pinned: 50,
   registered: 50,
   "write-combined": 50,

@@ -1,6 +1,6 @@
 import type { ArenaGeometry, ArenaKind } from "../native/contract.js";
 import type { Cell } from "../results/schema.js";
-import type { Direction, HostMemory } from "../settings/choices.js";
+import type { Direction, HostMemory, Memory } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
 
 /** Buffers start at multiples of this within a chunk; the contract's ArenaGeometry says so. */
@@ -20,17 +20,23 @@ const arenaKinds: readonly ArenaKind[] = ["pageable", "pinned", "registered", "w
 /** The arenas of one device's session; every device of a plan is measured with the same. */
 export interface PlannedArenas {
   host: Partial<Record<ArenaKind, ArenaGeometry>>;
+  /** Without workers where no cell uses the device. */
   device: ArenaGeometry;
   /** 2 where a device-to-device copy needs a source and a destination. */
   deviceCopies: 1 | 2;
   staging: StagingRing | null;
 }
 
-/** Rings of pinned slots for staged copies, one a worker. */
+/** Rings of pinned slots for staged and host copies, one a worker. */
 export interface StagingRing {
   workers: number;
   slots: number;
   chunkBytes: number;
+}
+
+/** Whether such copies go through the workers' staging rings. */
+export function usesStagingRing(memory: Memory): boolean {
+  return memory === "staged" || memory === "host";
 }
 
 /** A cell with the length of each worker's rotation. */
@@ -46,9 +52,9 @@ export function threadCount(cell: { direction: Direction; workers: number }): nu
   return cell.direction === "bidir" ? 2 * cell.workers : cell.workers;
 }
 
-/** Staged copies read and write pageable memory; mapped memory is pinned memory that a kernel moves. */
+/** Staged and host copies read and write pageable memory; mapped memory is pinned memory that a kernel moves. */
 export function arenaKind(memory: HostMemory): ArenaKind {
-  if (memory === "staged") return "pageable";
+  if (memory === "staged" || memory === "host") return "pageable";
   return memory === "mapped" ? "pinned" : memory;
 }
 
@@ -67,12 +73,13 @@ export function planArenas(
     const own = cells.filter((cell) => cell.memory !== "device" && arenaKind(cell.memory) === kind);
     if (own.length > 0) host[kind] = arenaGeometry(own, chunkBytes);
   }
-  const stagedThreads = cells.filter((cell) => cell.memory === "staged").map(threadCount);
+  const ringThreads = cells.filter((cell) => usesStagingRing(cell.memory)).map(threadCount);
+  const ofDevice = cells.filter((cell) => cell.memory !== "host");
   return {
     host,
-    device: arenaGeometry(cells, chunkBytes),
+    device: arenaGeometry(ofDevice, chunkBytes),
     deviceCopies: cells.some((cell) => cell.direction === "d2d") ? 2 : 1,
-    staging: stagedThreads.length === 0 ? null : { workers: largest(stagedThreads), ...staging },
+    staging: ringThreads.length === 0 ? null : { workers: largest(ringThreads), ...staging },
   };
 }
 

@@ -3,7 +3,7 @@ import { type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
 import { formatSize } from "../settings/units.js";
 import { type ResolvedAxes, resolveAxes } from "./axes.js";
-import { combine, listCells, measurableCells, type PlannedCell } from "./cells.js";
+import { combine, listCells, measurableCells, type PlannedCell, withHostControls } from "./cells.js";
 import { type DurationEstimate, estimateDuration } from "./duration.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 import { type MemoryNeed, memoryNeed, type PlannedArenas, planArenas } from "./geometry.js";
@@ -70,6 +70,7 @@ interface Draft {
   need: MemoryNeed;
   /** Null where it fits this machine. */
   excess: Excess | null;
+  notes: string[];
 }
 
 interface Choice {
@@ -84,7 +85,7 @@ function fromList(settings: RunSettings, ids: readonly string[], facts: PlanFact
   const { devices, cells, notes } = listCells(ids.map(parseCellId), facts);
   const draft = draftOf(cells, devices, settings, facts);
   if (draft.excess !== null) throw doesNotFit(draft.excess);
-  return { preset: null, devices, notes, draft };
+  return { preset: null, devices, notes: [...notes, ...draft.notes], draft };
 }
 
 function fromAxes(settings: RunSettings, facts: PlanFacts): Choice {
@@ -92,7 +93,7 @@ function fromAxes(settings: RunSettings, facts: PlanFacts): Choice {
   const { axes, preset } = resolved;
   const notes = [...resolved.notes];
   const draft = firstThatFits(resolved, settings, facts, notes);
-  return { preset, devices: axes.devices, notes, draft };
+  return { preset, devices: axes.devices, notes: [...notes, ...draft.notes], draft };
 }
 
 /**
@@ -144,7 +145,21 @@ function workerNames(workers: readonly number[]): string {
   return workers.length === 0 ? "" : `${workers.join(", ")} workers`;
 }
 
+/** With the controls of host memory, unless they are what does not fit: nobody asked for them. */
 function draftOf(
+  cells: PlannedCell[],
+  devices: readonly PlanDevice[],
+  settings: RunSettings,
+  facts: PlanFacts,
+): Draft {
+  const controlled = draftOfExactly(withHostControls(cells, facts), devices, settings, facts);
+  if (controlled.excess === null || controlled.cells.length === cells.length) return controlled;
+  const { reason } = controlled.excess;
+  const note = `Left out the control of host memory, because otherwise the plan does not fit: ${reason}.`;
+  return { ...draftOfExactly(cells, devices, settings, facts), notes: [note] };
+}
+
+function draftOfExactly(
   cells: PlannedCell[],
   devices: readonly PlanDevice[],
   settings: RunSettings,
@@ -158,5 +173,5 @@ function draftOf(
   const need = memoryNeed(arenas);
   const sizesBytes = cells.map((cell) => cell.sizeBytes);
   const excess = findExcess({ sizesBytes, devices, need }, facts, settings.maxPinnedBytes);
-  return { cells, measurable, arenas, need, excess };
+  return { cells, measurable, arenas, need, excess, notes: [] };
 }

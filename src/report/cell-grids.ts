@@ -21,6 +21,7 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string }
   const precision = document.plan?.precision ?? 0;
   return groupCells(document).map((group) => ({
     caption: group.title,
+    ...(group.footnote === undefined ? {} : { footnote: group.footnote }),
     ...(group.direction === "bidir"
       ? bidirGrid(group, precision)
       : oneWayGrid(group, group.direction, precision)),

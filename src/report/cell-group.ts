@@ -1,5 +1,6 @@
 import type { CellResult, DeviceRecord, ResultDocument } from "../results/schema.js";
 import { caches, directions, memories, modes, timers } from "../settings/choices.js";
+import { cellsAskedFor, hostControlLine } from "./host-control.js";
 import { groupBy } from "./report-parts.js";
 import { directionTitle } from "./wording.js";
 
@@ -12,6 +13,8 @@ export interface CellGroup {
   title: string;
   memories: CellResult["memory"][];
   rows: GroupRow[];
+  /** What the controls of host memory show beside these cells; absent without any. */
+  footnote?: string;
 }
 
 /** A row of a table: the cells of one size and number of workers, by memory kind. */
@@ -22,10 +25,12 @@ export interface GroupRow {
 }
 
 /**
- * The cells of a result by table, in the order of device, direction, mode, timer and cache; the rows of each by size,
+ * The cells of a result by table, controls of host memory left out, in the order of device, direction, mode, timer and cache; the rows of each by size,
  * then workers.
  */
-export function groupCells({ cells, devices }: ResultDocument): CellGroup[] {
+export function groupCells(document: ResultDocument): CellGroup[] {
+  const { devices } = document;
+  const cells = cellsAskedFor(document);
   const isVaried = (key: "timer" | "cache") => new Set(cells.map((cell) => cell[key])).size > 1;
   const [variesTimer, variesCache] = [isVaried("timer"), isVaried("cache")];
   const tables = groupBy([...cells].sort(byTable), ({ device, direction, mode, timer, cache }) =>
@@ -42,7 +47,9 @@ export function groupCells({ cells, devices }: ResultDocument): CellGroup[] {
       ...(variesCache ? [`${cache} cache`] : []),
     ].join(", ");
     const present = memories.filter((memory) => members.some((cell) => cell.memory === memory));
-    return [{ device, direction, mode, title, memories: present, rows: rowsOf(members) }];
+    const footnote = hostControlLine(document, members[0]!);
+    const group = { device, direction, mode, title, memories: present, rows: rowsOf(members) };
+    return [footnote === undefined ? group : { ...group, footnote }];
   });
 }
 

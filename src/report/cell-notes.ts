@@ -3,6 +3,7 @@ import { memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { sign } from "./cell-figure.js";
 import { formatPrecision } from "./format-number.js";
+import { cellsAskedFor } from "./host-control.js";
 import { type Note, note, reasonNotes, type Tone } from "./report-parts.js";
 import { counted, directionName, listed, withoutFullStop } from "./wording.js";
 
@@ -50,7 +51,9 @@ function describeError(error: CellResult["error"]): string {
   return message.includes(error.code) ? message : `${message} (${error.code})`;
 }
 
-function signNotes({ cells, plan }: ResultDocument): Note[] {
+function signNotes(document: ResultDocument): Note[] {
+  const { plan } = document;
+  const cells = cellsAskedFor(document);
   const measured = cells.filter(({ stats }) => stats.length > 0);
   const notes: Note[] = [];
   if (measured.some(({ outcome }) => outcome === "budget")) {

@@ -19,10 +19,13 @@ export interface Observation {
 
 /**
  * The measured cells that findings compare: those of the first device, one timer and one cache state, as nothing else
- * may differ between two cells. The wall clock and the cold cache are preferred.
+ * may differ between two cells. The wall clock and the cold cache are preferred. What the host copies by itself is no
+ * copy to or from a device.
  */
 export function comparableCells(document: ResultDocument): CellResult[] {
-  const measured = document.cells.filter((cell) => isMeasured(cell) && cell.outcome !== null);
+  const measured = document.cells.filter(
+    (cell) => isMeasured(cell) && cell.outcome !== null && cell.memory !== "host",
+  );
   const device = Math.min(...measured.map((cell) => cell.device));
   const ofDevice = measured.filter((cell) => cell.device === device);
   const timer = ofDevice.some((cell) => cell.timer === "wall") ? "wall" : "event";

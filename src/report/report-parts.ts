@@ -28,6 +28,8 @@ export interface Grid {
   caption?: string;
   columns: readonly Column[];
   rows: readonly (readonly Figure[])[];
+  /** A sentence that stands right below. */
+  footnote?: string;
 }
 
 /** A sentence of its own, such as a warning or a finding. */

@@ -65,7 +65,11 @@ export function markdownReport(document: ResultDocument): string {
     [`# pinbench ${document.tool.version}`],
     ...alertBlocks(headerAlerts(document)),
     headerFacts(document).map(factItem),
-    ...cellGrids(document).flatMap((cells) => [[`## ${escapeMarkdown(cells.caption)}`], markdownGrid(cells)]),
+    ...cellGrids(document).flatMap((cells) => [
+      [`## ${escapeMarkdown(cells.caption)}`],
+      markdownGrid(cells),
+      ...(cells.footnote === undefined ? [] : [[escapeMarkdown(cells.footnote)]]),
+    ]),
     cellNotes(document).map(listItem),
     ...coldStartReports(document).flatMap(({ title, opening, pinning }) => [
       [`## ${escapeMarkdown(title)}`],

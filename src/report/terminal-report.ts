@@ -37,6 +37,9 @@ export function terminalReport(report: TerminalReport, chalk: ChalkInstance): st
     ...grids.map((grid) => [
       ...(grid.caption === undefined ? [] : [chalk.bold(grid.caption)]),
       ...terminalGrid(grid, chalk, indent),
+      ...(grid.footnote === undefined
+        ? []
+        : wrapAfter(indent, grid.footnote, textWidth).map((line) => chalk.dim(line))),
     ]),
     noteLines(notes, indent),
     ...appendix,

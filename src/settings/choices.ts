@@ -14,10 +14,14 @@ export type Direction = (typeof directions)[number];
 export const directionsMoved = ["h2d", "d2h", "d2d"] as const;
 export type DirectionMoved = (typeof directionsMoved)[number];
 
-/** Kinds of host memory that are copied from and to. */
+/**
+ * Kinds of host memory that are copied from and to. `host` is the control of pageable and staged copies: what the CPU
+ * itself copies between pageable buffers and the slots of the staging rings, without the device.
+ */
 export const hostMemories = [
   "pageable",
   "staged",
+  "host",
   "pinned",
   "registered",
   "write-combined",

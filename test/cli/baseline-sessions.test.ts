@@ -1,12 +1,15 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { jsonReport } from "../../src/report/json.js";
 import { parseResult } from "../../src/results/parse.js";
-import { listRuns } from "../../src/results/run-folder.js";
+import { createRuns, listRuns } from "../../src/results/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { callCli } from "../helpers/in-process.js";
+import { markName, measuring, nextMark } from "../helpers/processes.js";
 import { copyFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
@@ -16,15 +19,25 @@ const baseline = (cwd: string, args: readonly string[], env = {}) =>
 const documentsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => parseResult(readFileSync(path, "utf8"), path));
 
+let measured: Promise<ResultDocument[]> | undefined;
+
+async function measureTwoRuns(): Promise<ResultDocument[]> {
+  const cwd = mkdtempSync(join(tmpdir(), "pinbench-sessions-"));
+  try {
+    await baseline(cwd, ["main", ...small, "--runs", "2", "--quiet"]);
+    return await documentsIn(join(cwd, "main"));
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+}
+
 /** A folder with a baseline "main" of two runs, each of them as `change` makes it. */
 async function withBaseline(change: (document: ResultDocument) => void = () => undefined): Promise<string> {
+  measured ??= measureTwoRuns();
+  const documents = structuredClone(await measured);
+  for (const document of documents) change(document);
   const cwd = temporaryFolder();
-  await baseline(cwd, ["main", ...small, "--runs", "2", "--quiet"]);
-  for (const path of await listRuns(join(cwd, "main"))) {
-    const document = parseResult(readFileSync(path, "utf8"), path);
-    change(document);
-    writeFileSync(path, JSON.stringify(document));
-  }
+  await createRuns(join(cwd, "main"), documents.map(jsonReport));
   return cwd;
 }
 
@@ -118,6 +131,24 @@ describe("pinbench baseline --append", () => {
     expectSentence(finished, 4, /nothing was added to main, for a measurement failed \(d0\/h2d\/pinned/);
     expect(filesIn(join(cwd, "main"))).toEqual(before);
   });
+});
+
+it("a baseline is as it was where an addition to it is interrupted", async () => {
+  const cwd = await withBaseline();
+  const before = filesIn(join(cwd, "main"));
+  const mark = nextMark();
+  const endlessly = ["--budget", "1h", "--precision", "0.0001%"];
+  const args = ["baseline", "main", "--append", ...endlessly];
+  const { child, finished } = startCli(args, { cwd, env: { [markName]: mark } });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  await vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 30_000 });
+  child.kill("SIGINT");
+  const { exitCode, stderr } = await finished;
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 130,
+    stderr: "pinbench: interrupted after 0 of 10 runs: main is as it was.\n",
+  });
+  expect(filesIn(join(cwd, "main"))).toEqual(before);
 });
 
 describe("pinbench baseline --sessions", () => {

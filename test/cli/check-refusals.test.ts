@@ -101,7 +101,7 @@ describe("what is wrong with a request is said before anything is measured", () 
     expectSentence(
       await callCli(["check", "--baseline", single, "--update"], { cwd }),
       2,
-      /is one result, and an updated baseline is a folder of several\. Make one with `pinbench baseline FOLDER`/,
+      /is one result, and a baseline that takes new runs is a folder of several\. Make one with `pinbench baseline FOLDER`/,
     );
     expect(filesIn(baseline)).toEqual(before);
     expect(readdirSync(cwd)).toEqual(["file"]);

@@ -7,21 +7,23 @@ import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
 const distinct = <Value>(values: Value[]): Value[] => [...new Set(values)];
 
 describe("the presets", () => {
-  it("quick: 32 MiB, pageable and pinned, 1 worker, both directions", () => {
+  it("quick: 32 MiB, pageable with its control and pinned, 1 worker, both directions", () => {
     const { cells, preset } = planOf({ preset: "quick" });
     expect(preset).toBe("quick");
     expect(cells.map((cell) => cell.id)).toEqual([
       "d0/h2d/pageable/33554432/w1/throughput/wall/cold",
+      "d0/h2d/host/33554432/w1/throughput/wall/cold",
       "d0/h2d/pinned/33554432/w1/throughput/wall/cold",
       "d0/d2h/pageable/33554432/w1/throughput/wall/cold",
+      "d0/d2h/host/33554432/w1/throughput/wall/cold",
       "d0/d2h/pinned/33554432/w1/throughput/wall/cold",
     ]);
   });
 
-  it("default: 90 cells, taken where nothing is asked for", () => {
+  it("default: 90 cells and 6 controls, taken where nothing is asked for", () => {
     const { cells, preset, notes, stopping } = planOf();
     expect(preset).toBe("default");
-    expect(cells).toHaveLength(90);
+    expect(cells).toHaveLength(90 + 6);
     expect(distinct(cells.map((cell) => cell.sizeBytes))).toEqual([
       64 * KiB,
       MiB,
@@ -36,7 +38,7 @@ describe("the presets", () => {
 
   it("shmoo: quick over 81 sizes", () => {
     const { cells } = planOf({ preset: "shmoo" });
-    expect(cells).toHaveLength(4 * 81);
+    expect(cells).toHaveLength(4 * 81 + 2);
     expect(distinct(cells.map((cell) => cell.sizeBytes))).toEqual(shmooSizes());
   });
 
@@ -70,7 +72,7 @@ describe("the order of cells", () => {
     });
     expect(
       cells
-        .slice(0, 6)
+        .slice(0, 10)
         .map(({ direction, sizeBytes, workers, memory }) => [direction, sizeBytes, workers, memory]),
     ).toEqual([
       ["h2d", MiB, 1, "pageable"],
@@ -78,17 +80,21 @@ describe("the order of cells", () => {
       ["h2d", MiB, 2, "pageable"],
       ["h2d", MiB, 2, "pinned"],
       ["h2d", 2 * MiB, 1, "pageable"],
+      ["h2d", 2 * MiB, 1, "host"],
       ["h2d", 2 * MiB, 1, "pinned"],
+      ["h2d", 2 * MiB, 2, "pageable"],
+      ["h2d", 2 * MiB, 2, "host"],
+      ["h2d", 2 * MiB, 2, "pinned"],
     ]);
-    expect(cells.slice(8).every((cell) => cell.direction === "d2h")).toBe(true);
+    expect(cells.slice(10).every((cell) => cell.direction === "d2h")).toBe(true);
   });
 
   it("takes one device after the other, and every id is its cell's own", () => {
     const devices = [h200, { ...h200, ordinal: 1 }];
     const { cells } = planOf({ preset: "quick", devices: [1, 0] }, { devices });
-    expect(cells.map((cell) => cell.device)).toEqual([0, 0, 0, 0, 1, 1, 1, 1]);
+    expect(cells.map((cell) => cell.device)).toEqual([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
     expect(cells.every((cell) => cell.id === cellId(cell))).toBe(true);
-    expect(new Set(cells.map((cell) => cell.id)).size).toBe(8);
+    expect(new Set(cells.map((cell) => cell.id)).size).toBe(12);
   });
 });
 
@@ -207,7 +213,7 @@ describe("what makes no sense", () => {
   it("an unknown choice is answered with the choices", () => {
     const error = errorOf(() => parseChoices("pinned,paged", "memory kind", memories));
     expect(error.message).toBe('"paged" is not a memory kind.');
-    expect(error.hint).toContain("pageable, staged, pinned");
+    expect(error.hint).toContain("pageable, staged, host, pinned");
     expect(parseChoices("pinned, pageable,pinned", "memory kind", memories)).toEqual(["pageable", "pinned"]);
   });
 });

@@ -9,7 +9,8 @@ import {
 } from "../../src/plan/sampling.js";
 import { KiB, MiB } from "./support.js";
 
-const wall = { mode: "throughput", timer: "wall" } as const;
+const wall = { mode: "throughput", timer: "wall", workers: 1 } as const;
+const four = { ...wall, workers: 4 } as const;
 const event = { ...wall, timer: "event" } as const;
 
 describe("copiesPerSample", () => {
@@ -18,7 +19,9 @@ describe("copiesPerSample", () => {
     ["one of a copy that is longer", wall, 6e6, 1],
     ["never more than 4096", wall, 10, 4096],
     ["128 on a held stream", event, 10, 128],
-    ["one in latency mode", { ...wall, mode: "latency" } as const, 10, 1],
+    ["at least 4 of several workers, whose sample is not to be the slowest of single copies", four, 6e6, 4],
+    ["as many of several workers as last 5 ms, where that is more", four, 100_000, 50],
+    ["one in latency mode", { ...four, mode: "latency" } as const, 10, 1],
   ])("is %s", (_, cell, copyNs, copies) => {
     expect(copiesPerSample(cell, copyNs)).toBe(copies);
   });

@@ -1,0 +1,97 @@
+#include "engine/host_copy_data.hpp"
+
+#include <algorithm>
+
+#include "engine/pattern.hpp"
+
+namespace pinbench {
+namespace {
+
+// Another seed than that of the arenas: no slot's pattern is that of a buffer.
+std::uint64_t slot_base(std::uint64_t seed, std::size_t worker, std::size_t slot) {
+  return pattern_base(~seed, worker, slot);
+}
+
+// A worker's copies, cut into the pieces that go through its ring one after the other: what HostTransfer in
+// transfer.cpp does.
+class Pieces {
+ public:
+  struct Piece {
+    std::size_t slot;
+    BufferPosition buffer;
+    std::size_t done;  // bytes of the buffer before this piece
+    std::size_t bytes;
+  };
+
+  Pieces(const MeasureRequest& request, const ArenaGeometry& geometry, const StagingRing& ring)
+      : request_(request),
+        geometry_(geometry),
+        slots_(ring.slots.size()),
+        chunk_bytes_(host_chunk_bytes(ring)),
+        per_copy_(round_up(request.size_bytes, chunk_bytes_) / chunk_bytes_) {}
+
+  std::size_t count() const { return request_.total_copies() * per_copy_; }
+  std::size_t per_copy() const { return per_copy_; }
+
+  Piece operator[](std::size_t index) const {
+    const std::size_t copy = index / per_copy_;
+    const std::size_t done = index % per_copy_ * chunk_bytes_;
+    return {index % slots_,
+            buffer_position(geometry_, request_.size_bytes,
+                            (request_.first_buffer + copy % request_.buffers) % request_.buffers),
+            done, std::min(chunk_bytes_, request_.size_bytes - done)};
+  }
+
+ private:
+  const MeasureRequest& request_;
+  const ArenaGeometry& geometry_;
+  const std::size_t slots_;
+  const std::size_t chunk_bytes_;
+  const std::size_t per_copy_;
+};
+
+}  // namespace
+
+std::vector<HostStretch> host_copy_sources(std::size_t workers, Lanes& lanes, std::uint64_t seed) {
+  std::vector<HostStretch> stretches;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    const auto& ring = lanes[worker].ring;
+    for (std::size_t slot = 0; slot < ring.slots.size(); ++slot) {
+      stretches.push_back({worker,
+                           slot * ring.chunk_bytes,
+                           {ring.slots[slot], host_chunk_bytes(ring)},
+                           slot_base(seed, worker, slot)});
+    }
+  }
+  return stretches;
+}
+
+std::vector<HostStretch> host_copy_results(const MeasureRequest& request, const HostArena& arena,
+                                           Lanes& lanes, std::uint64_t seed) {
+  const bool to_slots = request.direction == Direction::kHostToDevice;
+  const std::size_t last_copies = std::min(request.buffers, request.total_copies());
+  std::vector<HostStretch> stretches;
+  for (std::size_t worker = 0; worker < request.workers; ++worker) {
+    const auto& ring = lanes[worker].ring;
+    const Pieces pieces(request, arena.geometry(), ring);
+    // What was written before these was written over: slots go round, and so do buffers.
+    const std::size_t last = to_slots ? ring.slots.size() : last_copies * pieces.per_copy();
+    for (std::size_t i = pieces.count() - std::min(last, pieces.count()); i < pieces.count(); ++i) {
+      const auto [slot, buffer, done, bytes] = pieces[i];
+      if (to_slots) {
+        const auto base = pattern_base(seed, worker, buffer.chunk);
+        stretches.push_back({worker,
+                             slot * ring.chunk_bytes,
+                             {ring.slots[slot], bytes},
+                             pattern_at(base, buffer.offset + done)});
+      } else {
+        stretches.push_back({worker, buffer.chunk * arena.geometry().chunk_bytes + buffer.offset + done,
+                             arena.chunk(worker, buffer.chunk).subspan(buffer.offset + done, bytes),
+                             slot_base(seed, worker, slot)});
+      }
+    }
+  }
+  return stretches;
+}
+
+}  // namespace pinbench

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/checker.hpp"
+#include "engine/lane.hpp"
+#include "engine/measurement.hpp"
+
+// What host cells copy from and leave behind. Their slots are the one memory of a session that holds no
+// pattern of its own between two measurements.
+namespace pinbench {
+
+// The slots of so many workers, each with a pattern that is found nowhere else: what copies out of them bring
+// is known by it.
+std::vector<HostStretch> host_copy_sources(std::size_t workers, Lanes& lanes, std::uint64_t seed);
+
+// Where the samples' copies were written to, and what was copied there last: pieces of buffers in the slots
+// (h2d; offsets are within the worker's ring), or of slots in the buffers (d2h; within its arena). Of a slot
+// only as much as that last piece is listed.
+std::vector<HostStretch> host_copy_results(const MeasureRequest& request, const HostArena& arena,
+                                           Lanes& lanes, std::uint64_t seed);
+
+}  // namespace pinbench

@@ -1,0 +1,236 @@
+// The copies that the host makes by itself, between pageable buffers and the slots of the staging rings.
+#include <thread>
+
+#include "engine/host_copy_data.hpp"
+#include "engine/pattern.hpp"
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::uint64_t kSeed = 9;
+constexpr std::size_t kSlot = 16 * kKiB;
+constexpr std::size_t kSlots = 4;
+constexpr std::size_t kSize = 40000;  // two whole slots and a part of a third,
+constexpr std::size_t kPieces = 3;    // two such buffers
+constexpr std::size_t kStride = 40448;
+constexpr std::size_t kChunk = 2 * kStride;  // in a chunk
+const ArenaGeometry kArena = geometry_of(2, 3, kChunk);
+constexpr Direction kDirections[] = {Direction::kHostToDevice, Direction::kDeviceToHost};
+
+std::size_t place_of(std::size_t buffer) {
+  return buffer / 2 * kChunk + buffer % 2 * kStride;
+}
+
+// What a session makes its copies with, in a test's own hands, so that the test can spoil them.
+struct Memory {
+  explicit Memory(DeviceContext& context, std::size_t slot_bytes)
+      : checker(context, nullptr, kSeed),
+        arena(context, HostMemoryKind::kPageable, kArena, kSeed, true),
+        lanes(context) {
+    lanes.reserve_rings(2, {kSlots, slot_bytes});
+  }
+  Checker checker;
+  HostArena arena;
+  Lanes lanes;
+};
+
+class HostCell {
+ public:
+  explicit HostCell(Direction direction, std::size_t slot_bytes = kSlot)
+      : request(request_for(direction, CopyMemory::kHost, kSize, 2)),
+        memory(std::make_unique<Memory>(context, slot_bytes)) {}
+  ~HostCell() {
+    context.free_on_device_thread([this] { memory.reset(); });
+  }
+
+  std::vector<HostStretch> results() {
+    return host_copy_results(request, memory->arena, memory->lanes, kSeed);
+  }
+
+  // All copies of both workers; the one of worker 1 that is `left_out` goes from and to nowhere.
+  void copy(std::optional<std::size_t> left_out = std::nullopt) {
+    std::vector<std::byte> nowhere(kSize);
+    if (request.direction == Direction::kDeviceToHost)
+      memory->checker.fill(host_copy_sources(2, memory->lanes, kSeed));
+    memory->checker.poison(results());
+    for (std::size_t worker = 0; worker < 2; ++worker) {
+      const auto transfer = make_transfer(context.cuda(), memory->lanes[worker], request.direction,
+                                          request.memory, request.size_bytes, nullptr);
+      for (std::size_t i = 0; i < request.total_copies(); ++i) {
+        const auto at = buffer_position(kArena, kSize, (request.first_buffer + i) % request.buffers);
+        BufferPair buffer{};
+        buffer.host = memory->arena.chunk(worker, at.chunk).data() + at.offset;
+        if (worker == 1 && i == left_out) buffer.host = nowhere.data();
+        transfer->issue(buffer);
+      }
+      transfer->finish();
+    }
+  }
+
+  std::vector<Mismatch> mismatches() { return memory->checker.verify(results()); }
+
+  DeviceContext context{emulated_driver(), 0, session_options().placement};
+  MeasureRequest request;
+  std::unique_ptr<Memory> memory;
+};
+
+TestSession& with_host_memory(TestSession& session, const StagingShape& ring = {kSlots, kSlot}) {
+  session.reserve_host(HostMemoryKind::kPageable, kArena);
+  session.reserve_staging(2, ring);
+  return session;
+}
+
+}  // namespace
+
+TEST_CASE("the host's own copies are measured and compared without any memory of the device") {
+  for (const auto direction : kDirections) {
+    for (const std::size_t slot_bytes : {kSlot, std::size_t{5000}, 64 * kKiB}) {
+      CAPTURE(static_cast<int>(direction));
+      CAPTURE(slot_bytes);
+      TestSession session;
+      with_host_memory(session, {kSlots, slot_bytes});
+      const auto result = session.measure(request_for(direction, CopyMemory::kHost, kSize, 2));
+      CHECK_FALSE(result.aborted);
+      CHECK(result.mismatches.empty());
+      REQUIRE(result.columns.size() == 1);
+      CHECK(result.columns[0].direction == direction);
+      CHECK(result.columns[0].duration_ns.size() == 2);
+      if (direction == Direction::kDeviceToHost) CHECK(result.checked_bytes == 2 * 6 * kSize);
+      // The last four pieces of each worker are in its slots: two whole ones and two ends of buffers.
+      if (slot_bytes == kSlot && direction == Direction::kHostToDevice)
+        CHECK(result.checked_bytes == 2 * (2 * kSlot + 2 * (kSize - 2 * kSlot)));
+    }
+  }
+}
+
+TEST_CASE(
+    "every copy of a visit is accounted for, wherever its rotation begins and however often it goes round") {
+  for (const auto direction : kDirections) {
+    for (const std::size_t copies : {1, 2, 3, 10}) {
+      for (const std::size_t size_bytes : {std::size_t{13}, kSlot, kSize}) {
+        CAPTURE(static_cast<int>(direction));
+        CAPTURE(copies);
+        CAPTURE(size_bytes);
+        TestSession session;
+        with_host_memory(session);
+        auto request = request_for(direction, CopyMemory::kHost, size_bytes, 2);
+        request.buffers = 5;
+        request.first_buffer = 3;
+        request.copies_per_sample = copies;
+        const auto result = session.measure(request);
+        CHECK(result.mismatches.empty());
+        CHECK(result.checked_bytes > 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("host copies leave what other cells expect in the buffers, compared or not") {
+  for (const auto direction : kDirections) {
+    for (const bool verify : {true, false}) {
+      CAPTURE(static_cast<int>(direction));
+      CAPTURE(verify);
+      TestSession session;
+      with_host_memory(session);
+      session.reserve_device(kArena, false);
+      auto request = request_for(direction, CopyMemory::kHost, kSize, 2);
+      request.verify = verify;
+      session.measure(request);
+      for (const auto memory : {CopyMemory::kPageable, CopyMemory::kStaged}) {
+        check_clean(session.measure(request_for(Direction::kHostToDevice, memory, kSize, 2)), 12 * kSize);
+        check_clean(session.measure(request_for(Direction::kDeviceToHost, memory, kSize, 2)), 12 * kSize);
+      }
+    }
+  }
+}
+
+TEST_CASE("a wrong byte in a slot or a buffer is found and named by its worker and word") {
+  SUBCASE("in a slot") {
+    HostCell cell(Direction::kHostToDevice);
+    cell.copy();
+    CHECK(cell.mismatches().empty());
+    cell.memory->lanes[1].ring.slots[2][1003] ^= std::byte{1};
+    const auto found = cell.mismatches();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].worker == 1);
+    CHECK(found[0].offset_bytes == 2 * kSlot + 1000);
+    CHECK(found[0].mismatched_bytes == 8);
+  }
+  SUBCASE("in a buffer") {
+    HostCell cell(Direction::kDeviceToHost);
+    cell.copy();
+    CHECK(cell.mismatches().empty());
+    cell.memory->arena.chunk(1, 1)[kStride + 20003] ^= std::byte{1};
+    const auto found = cell.mismatches();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].worker == 1);
+    CHECK(found[0].offset_bytes == place_of(3) + 20000);
+    CHECK(found[0].mismatched_bytes == 8);
+  }
+}
+
+TEST_CASE("a copy that was left out is found whole, for its destination was poisoned") {
+  HostCell cell(Direction::kDeviceToHost);
+  cell.copy(3);
+  const auto found = cell.mismatches();
+  REQUIRE(found.size() == kPieces);
+  CHECK(found.front().offset_bytes == place_of(3));
+  std::size_t wrong_bytes = 0;
+  for (const auto& mismatch : found) {
+    CHECK(mismatch.worker == 1);
+    wrong_bytes += mismatch.mismatched_bytes;
+  }
+  CHECK(wrong_bytes == kSize);
+}
+
+TEST_CASE("what comes from another buffer than it should is found in the slots that it reached last") {
+  HostCell cell(Direction::kHostToDevice);
+  cell.copy(5);
+  const auto found = cell.mismatches();
+  CHECK(found.size() == kPieces);
+  for (const auto& mismatch : found) CHECK(mismatch.worker == 1);
+}
+
+TEST_CASE("pieces that were exchanged are found: no slot and no buffer has the pattern of another") {
+  HostCell cell(Direction::kDeviceToHost);
+  cell.copy();
+  const auto first = cell.memory->arena.chunk(0, 0).subspan(0, kSlot);
+  const auto second = cell.memory->arena.chunk(1, 0).subspan(0, kSlot);
+  std::swap_ranges(first.begin(), first.end(), second.begin());
+  CHECK(cell.mismatches().size() == 2);
+}
+
+TEST_CASE("host copies need pageable memory and rings, and go one way at a time") {
+  const auto code_of = [](TestSession& session, Direction direction) {
+    return error_of([&] { session.measure(request_for(direction, CopyMemory::kHost, kSize, 2)); }).code();
+  };
+  TestSession bare;
+  CHECK(code_of(bare, Direction::kHostToDevice) == "NOT_RESERVED");
+  bare.reserve_host(HostMemoryKind::kPageable, kArena);
+  CHECK(code_of(bare, Direction::kHostToDevice) == "NOT_RESERVED");
+  bare.reserve_staging(1, {kSlots, kSlot});
+  CHECK(code_of(bare, Direction::kDeviceToHost) == "NOT_RESERVED");
+  TestSession session;
+  CHECK(code_of(with_host_memory(session), Direction::kBidirectional) == "INVALID_REQUEST");
+  auto by_events = request_for(Direction::kHostToDevice, CopyMemory::kHost, kSize, 2);
+  by_events.event_timer = true;
+  CHECK(error_of([&] { session.measure(by_events); }).code() == "INVALID_REQUEST");
+}
+
+TEST_CASE("an abort ends host copies between two of them") {
+  TestSession session;
+  with_host_memory(session);
+  auto request = request_for(Direction::kHostToDevice, CopyMemory::kHost, kSize, 2);
+  request.copies_per_sample = std::size_t{1} << 40;
+  std::thread stop([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    session.abort();
+  });
+  const auto result = session.measure(request);
+  stop.join();
+  CHECK(result.aborted);
+  CHECK(result.columns.empty());
+}
+
+}  // namespace pinbench::test
