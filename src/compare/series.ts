@@ -89,7 +89,7 @@ function hostControl({ cells }: RunFigures) {
   const logSpeeds = new Map<string, number[]>();
   const key = (device: number, moved: string, workers: number) => `${device} ${moved} ${workers}`;
   for (const { cell, figures } of cells) {
-    if ((cell.memory as string) !== "host") continue;
+    if (cell.memory !== "host") continue;
     for (const { moved, value } of figures) {
       const name = key(cell.device, moved, cell.workers);
       logSpeeds.set(name, [...(logSpeeds.get(name) ?? []), Math.log(value)]);
