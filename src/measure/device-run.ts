@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import { type LoadReading, readLoad } from "../host/machine-load.js";
 import { choosePlacement, type Placement } from "../host/placement.js";
 import type { Backend } from "../native/backend.js";
 import type {
@@ -36,6 +37,8 @@ export class DeviceRun {
   arenas: Partial<Record<ArenaKind, ArenaReport>> = {};
   coldStart: ColdStart | null = null;
   rounds = 0;
+  /** The machine's counters before and after the rounds; null until they are over. */
+  load: [LoadReading, LoadReading] | null = null;
 
   constructor(device: DeviceFacts, plan: Plan) {
     this.device = device;
@@ -63,9 +66,14 @@ export class DeviceRun {
       this.#skipWhatIsOff(session.opening);
       yield* this.#prepare(session, options);
       if (signal.aborted) return;
-      for await (const event of measureInRounds(session, this.cells, { plan, budgetNs, signal })) {
-        if (event.kind === "round") this.rounds = event.round + 1;
-        yield event;
+      const before = readLoad();
+      try {
+        for await (const event of measureInRounds(session, this.cells, { plan, budgetNs, signal })) {
+          if (event.kind === "round") this.rounds = event.round + 1;
+          yield event;
+        }
+      } finally {
+        this.load = [before, readLoad()];
       }
       if (signal.aborted) return;
       // What is open at the end did not converge; an abort or a failure leaves it without outcome.

@@ -1,3 +1,4 @@
+import { loadBetween } from "../host/machine-load.js";
 import { numaNodeOfPciDevice } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
 import type { BuildInfo } from "../native/contract.js";
@@ -40,6 +41,7 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
   const { settings } = plan;
   const isOver = state.status !== "running";
   const now = new Date();
+  const loads = state.devices.flatMap(({ load }) => (load === null ? [] : [load]));
   const shared = {
     backend: backend.name,
     driverVersion: backend.facts.driverVersion,
@@ -63,6 +65,7 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
       argv: [...identity.argv],
       status: state.status,
       error: state.error,
+      load: loads.length === 0 ? null : loadBetween(loads),
     },
     ...shared,
     notice: noticeOf(backend.name),

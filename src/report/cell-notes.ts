@@ -2,7 +2,7 @@ import type { CellResult, ResultDocument } from "../results/schema.js";
 import { memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { sign } from "./cell-figure.js";
-import { formatPrecision } from "./format-number.js";
+import { formatPrecision, formatWholeShare } from "./format-number.js";
 import { cellsAskedFor } from "./host-control.js";
 import { type Note, note, reasonNotes, type Tone } from "./report-parts.js";
 import { counted, directionName, listed, withoutFullStop } from "./wording.js";
@@ -29,6 +29,7 @@ export function cellNotes(document: ResultDocument): Note[] {
       "plain",
     ),
     ...byReason(({ warnings }) => warnings, "warning", "warning"),
+    ...loadNotes(document.run),
     ...(document.plan?.notes ?? []).map((text) => note(`note: ${text}`)),
     tally(document),
   ];
@@ -85,6 +86,23 @@ function describeCells(cells: readonly CellResult[]): string {
   if (cells.length === 1) return cells[0]!.id;
   const memories = memoryOrder.filter((memory) => cells.some((cell) => cell.memory === memory));
   return `${cells.length} cells, ${listed(memories)}`;
+}
+
+/** Below these, what else ran on the machine explains nothing. */
+const shownStealShare = 0.01;
+const shownOtherCpuShare = 0.1;
+
+function loadNotes({ load }: ResultDocument["run"]): Note[] {
+  const { stealShare, otherCpuShare } = load ?? {};
+  const clauses = [
+    ...(otherCpuShare != null && otherCpuShare > shownOtherCpuShare
+      ? [`other programs used ${formatWholeShare(otherCpuShare)} of the CPUs`]
+      : []),
+    ...(stealShare != null && stealShare > shownStealShare
+      ? [`the hypervisor took ${formatWholeShare(stealShare)} of the CPUs' time for others`]
+      : []),
+  ];
+  return clauses.length === 0 ? [] : [note(`during the run ${listed(clauses)}`, "warning")];
 }
 
 /** In the order in which they are counted; "null" is the outcome of a cell that the run did not come to. */

@@ -2,6 +2,7 @@ import type { ChalkInstance } from "chalk";
 import type { DeviceFacts } from "../native/contract.js";
 import type { PlannedCell } from "../plan/cells.js";
 import type { Plan } from "../plan/plan.js";
+import { inOrder, memories } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 import { formatPrecision } from "./format-number.js";
 import type { Fact } from "./report-parts.js";
@@ -22,6 +23,11 @@ export function planReport(plan: Plan, devices: readonly DeviceFacts[], chalk: C
   ]);
 }
 
+/** Controls of host memory do not stand in the order of the axes. */
+function ascending(values: readonly number[]): number[] {
+  return [...new Set(values)].sort((a, b) => a - b);
+}
+
 function planFacts(plan: Plan, devices: readonly DeviceFacts[]): Fact[] {
   const { cells, stopping, estimate } = plan;
   const axis = <Value>(pick: (cell: PlannedCell) => Value, format: (value: Value) => string = String) =>
@@ -32,8 +38,13 @@ function planFacts(plan: Plan, devices: readonly DeviceFacts[]): Fact[] {
     ["Devices", devices.map(({ ordinal, name }) => `${ordinal} (${name})`).join(", ")],
     ["Cells", `${counted(cells.length, "cell")}, preset ${plan.preset ?? "none"}`],
     ["Directions", axis((cell) => cell.direction)],
-    ["Memory", axis((cell) => cell.memory)],
-    ["Sizes", axis((cell) => cell.sizeBytes, formatSize)],
+    ["Memory", inOrder(memories, [...new Set(cells.map((cell) => cell.memory))]).join(", ")],
+    [
+      "Sizes",
+      ascending(cells.map((cell) => cell.sizeBytes))
+        .map(formatSize)
+        .join(", "),
+    ],
     ["Workers", axis((cell) => cell.workers)],
     [
       "Timing",

@@ -58,6 +58,19 @@ function column(
   return schema.meta({ type: "array", items }) as unknown as z.ZodType<number[]>;
 }
 
+const share = z.number().min(0).max(1);
+
+const loadSchema = z.object({
+  /** CPU time that the hypervisor gave to others while this machine wanted it. */
+  stealShare: share.nullable(),
+  /** CPU time that ran anything but this process, programs and the kernel together. */
+  otherCpuShare: share.nullable(),
+  /** Time in which some task of the machine, this process' own included, waited for a CPU, for memory, for a disk. */
+  cpuPressureShare: share.nullable(),
+  memoryPressureShare: share.nullable(),
+  ioPressureShare: share.nullable(),
+});
+
 const linkSchema = z.object({
   generation: count.nullable(),
   width: count.nullable(),
@@ -279,6 +292,11 @@ export const resultSchema = z.object({
     argv: z.array(z.string()),
     status: z.enum(["running", "complete", "aborted", "failed"]),
     error: errorSchema.nullable(),
+    /**
+     * What else kept the machine busy while cells were measured: shares, from 0 to 1, of the CPU time of all its CPUs or
+     * of the time. Absent in older results, null before the first device's rounds are over.
+     */
+    load: loadSchema.nullish(),
   }),
   backend: z.enum(backendNames),
   /** Set for the emulated device: its figures are no GPU's. */
@@ -337,6 +355,8 @@ export type DeviceRecord = z.infer<typeof deviceSchema>;
 export type HostRecord = z.infer<typeof hostSchema>;
 /** What NVML says of the link and the clocks at one moment; a field is null where the device does not tell. */
 export type LinkRecord = z.infer<typeof linkSchema>;
+/** What else a machine did during a run: shares from 0 to 1, each null where the kernel does not tell. */
+export type LoadRecord = z.infer<typeof loadSchema>;
 /** What pinning one buffer took, and giving it back. */
 export type PinningCost = z.infer<typeof pinningCostSchema>;
 /** An error of a cell or of a run. */

@@ -59,7 +59,7 @@ describe("pinbench run", () => {
     expect(axis(named.plan, "sizeBytes")).toEqual([4096]);
     expect(named.stderr).toContain("Using the configuration other.json.");
     const none = await planned(cwd, ["--no-config", "--backend", "emulated", "--preset", "quick"]);
-    expect(axis(none.plan, "memory")).toEqual(["pageable", "pinned"]);
+    expect(axis(none.plan, "memory")).toEqual(["pageable", "host", "pinned"]);
     expect(none.stderr).not.toContain("configuration");
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { copyFaults, measureSmall, runSmall } from "../helpers/run-cli.js";
+import { cellOf, copyFaults, measureSmall, runSmall } from "../helpers/run-cli.js";
 
 const twoKinds = ["--memory", "pageable,pinned"];
 
@@ -78,7 +78,7 @@ describe("a failing call", () => {
     const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--no-verify"], unknownError);
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(
-      /^pinbench: 1 of 4 cells failed: cuMemcpyDtoHAsync_v2 failed with CUDA_ERROR_UNKNOWN/,
+      /^pinbench: 1 of 6 cells failed: cuMemcpyDtoHAsync_v2 failed with CUDA_ERROR_UNKNOWN/,
     );
     expect(document.run.status).toBe("complete");
     const failed = document.cells.filter(({ outcome }) => outcome === "failed");
@@ -108,8 +108,8 @@ describe("a failing call", () => {
     expect(document.run).toMatchObject({ status: "failed", error: { sticky: true } });
     const ofDevice = (device: number) =>
       document.cells.filter((cell) => cell.device === device).map(({ outcome }) => outcome);
-    expect(ofDevice(0)).toEqual(["skipped", "skipped", "failed", "skipped"]);
-    expect(ofDevice(1)).toEqual([null, null, null, null]);
+    expect(ofDevice(0)).toEqual([...Array(3).fill("skipped"), "failed", "skipped", "skipped"]);
+    expect(ofDevice(1)).toEqual(Array(6).fill(null));
     const skipped = document.cells.find(({ outcome }) => outcome === "skipped");
     expect(skipped?.skipReason).toMatch(
       /^the context was lost with CUDA_ERROR_ILLEGAL_ADDRESS in d0\/d2h\/pageable/,
@@ -133,13 +133,15 @@ describe("a failing call", () => {
 });
 
 describe("memory that cannot be had", () => {
-  it("on the device fails every cell, without a run that hangs or dies", async () => {
+  it("on the device fails every cell that uses it, without a run that hangs or dies", async () => {
     const { exitCode, document } = await measureSmall(twoKinds, {
       // The first ones are the engine's own small ones.
       PINBENCH_EMULATED_FAULTS: "cuMemAlloc_v2@3=2",
     });
     expect(exitCode).toBe(4);
-    expect(new Set(Object.values(outcomes(document)))).toEqual(new Set(["failed"]));
+    const { "h2d/host": _, "d2h/host": __, ...ofDevice } = outcomes(document);
+    expect(new Set(Object.values(ofDevice))).toEqual(new Set(["failed"]));
+    expect(cellOf(document, { direction: "h2d", memory: "host" }).stats[0]?.samples).toBe(6);
     expect(document.cells[0]?.error?.code).toBe("CUDA_ERROR_OUT_OF_MEMORY");
   });
 
@@ -148,7 +150,7 @@ describe("memory that cannot be had", () => {
       env: { PINBENCH_EMULATED_PINNED_LIMIT: "1MiB" },
     });
     expect(exitCode).toBe(4);
-    expect(stderr).toMatch(/^pinbench: 6 of 8 cells failed: .*CUDA_ERROR_OUT_OF_MEMORY/);
+    expect(stderr).toMatch(/^pinbench: 8 of 10 cells failed: .*CUDA_ERROR_OUT_OF_MEMORY/);
     expect(stdout).toMatch(/64 KiB +1 +\d[^\n]* FAILED +FAILED +FAILED/i);
   });
 });

@@ -10,8 +10,9 @@ import { type Finished, pinbench, runCli, start, temporaryFolder } from "../help
 const run = ["run", "--backend", "emulated", "--llc", "1MiB", "--samples", "6", "--quiet"];
 const dryRun = [...run, "--dry-run", "--json"];
 
-/** No product of axes: two sizes, two memory kinds, two directions, two worker counts, but two cells. */
+/** No product of axes: two sizes, two memory kinds, two directions, two worker counts, but two cells and a control. */
 const pageable = "d0/h2d/pageable/4096/w1/throughput/wall/cold";
+const control = "d0/h2d/host/4096/w1/throughput/wall/cold";
 const pinned = "d0/d2h/pinned/65536/w2/latency/wall/warm";
 
 function planned({ exitCode, stdout, stderr }: Finished): string[] {
@@ -27,12 +28,12 @@ function runWithStdin(shell: string, args: readonly string[], cwd = temporaryFol
 }
 
 describe("pinbench run --cells", () => {
-  it("measures exactly these cells, in the order of any plan", async () => {
+  it("measures exactly these cells, and the control of host memory, in the order of any plan", async () => {
     const { exitCode, stdout, stderr } = await runCli([...run, "--json", "--cells", `${pinned},${pageable}`]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const document = parseResult(stdout);
-    expect(document.cells.map(({ id }) => id)).toEqual([pageable, pinned]);
-    expect(document.plan).toMatchObject({ preset: null, numa: "local", cells: 2 });
+    expect(document.cells.map(({ id }) => id)).toEqual([pageable, control, pinned]);
+    expect(document.plan).toMatchObject({ preset: null, numa: "local", cells: 3 });
     for (const { id, outcome, stats } of document.cells) {
       expect(outcome, id).toMatch(/^(converged|budget)$/);
       expect(stats[0]?.samples, id).toBeGreaterThanOrEqual(6);
@@ -48,9 +49,15 @@ describe("pinbench run --cells", () => {
     );
   });
 
+  it("adds no control where the list has one of its own", async () => {
+    const other = control.replace("4096", "65536");
+    expect(planned(await callCli([...dryRun, "--cells", `${pageable},${other}`]))).toEqual([pageable, other]);
+  });
+
   it("is planned by --dry-run", async () => {
     expect(planned(await runCli([...dryRun, "--cells", `${pinned}, ${pageable}, ${pinned}`]))).toEqual([
       pageable,
+      control,
       pinned,
     ]);
     const { stdout } = await callCli([...run, "--dry-run", "--cells", pinned]);
@@ -60,8 +67,12 @@ describe("pinbench run --cells", () => {
   it("reads them from stdin for -, be that a pipe or a file", async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "ids"), `${pinned}\n\n${pageable}\r\n`);
-    expect(planned(await runWithStdin("pinbench < ids", dryRun, cwd))).toEqual([pageable, pinned]);
-    expect(planned(await runWithStdin("cat ids | pinbench", dryRun, cwd))).toEqual([pageable, pinned]);
+    expect(planned(await runWithStdin("pinbench < ids", dryRun, cwd))).toEqual([pageable, control, pinned]);
+    expect(planned(await runWithStdin("cat ids | pinbench", dryRun, cwd))).toEqual([
+      pageable,
+      control,
+      pinned,
+    ]);
   });
 
   it("takes as many from there as a run measures, which no argument holds", async () => {
@@ -75,7 +86,7 @@ describe("pinbench run --cells", () => {
     const plan = { preset: "quick", sizes: "1MiB", memory: "pinned", device: "3", workers: 9, budget: "1s" };
     const cwd = folderOf({ [configFile]: { plan: { ...plan, mode: "latency", cache: "warm", seed: 7 } } });
     const finished = await callCli([...dryRun, "--cells", pageable], { cwd });
-    expect(planned(finished)).toEqual([pageable]);
+    expect(planned(finished)).toEqual([pageable, control]);
     expect(JSON.parse(finished.stdout)).toMatchObject({
       preset: null,
       seed: 7,

@@ -5,6 +5,9 @@ import { callCli } from "../helpers/in-process.js";
 import { cellOf, small } from "../helpers/run-cli.js";
 
 const hostMemories = ["pageable", "staged", "pinned", "registered", "write-combined", "mapped"] as const;
+
+/** Host memory, the control of pageable and staged copies, which both directions at once do not have. */
+const control = { h2d: ["host"], d2h: ["host"], bidir: [] } as const;
 /** `pinbench run` of the small sweep, and the document that it prints. */
 async function measure(
   args: readonly string[],
@@ -23,8 +26,9 @@ describe("every memory kind in every direction", () => {
   });
 
   it("is a cell whose id carries all of its parameters", () => {
-    const routes = ["h2d", "d2h", "bidir"].flatMap((direction) =>
-      hostMemories.map((memory) => `${direction}/${memory}`),
+    const [pageable, staged, ...others] = hostMemories;
+    const routes = (["h2d", "d2h", "bidir"] as const).flatMap((direction) =>
+      [pageable, staged, ...control[direction], ...others].map((memory) => `${direction}/${memory}`),
     );
     expect(document.cells.map(({ id }) => id)).toEqual(
       [...routes, "d2d/device"].map((route) => `d0/${route}/65536/w1/throughput/wall/cold`),
@@ -32,7 +36,7 @@ describe("every memory kind in every direction", () => {
   });
 
   it("is measured, and every byte that it wrote came back right", () => {
-    expect(document.cells).toHaveLength(3 * hostMemories.length + 1);
+    expect(document.cells).toHaveLength(3 * hostMemories.length + 2 + 1);
     for (const { id, outcome, verification, samples } of document.cells) {
       expect.soft(outcome, id).toMatch(/^(converged|budget)$/);
       expect.soft(verification?.mismatches, id).toEqual([]);
@@ -147,7 +151,7 @@ describe("samples", () => {
     const { document } = await measure(["--memory", "pageable,pinned"]);
     expect(document.plan?.rounds).toBe(3);
     const samples = document.cells.flatMap((cell) => cell.samples);
-    expect(samples).toHaveLength(4);
+    expect(samples).toHaveLength(4 + 2);
     for (const { round } of samples) expect(round).toEqual([0, 0, 1, 1, 2, 2]);
     const startsOf = (wanted: number) =>
       samples.flatMap(({ startNs, round }) => startNs.filter((_, i) => round[i] === wanted));
@@ -205,7 +209,7 @@ describe("what is recorded of how it was measured", () => {
     const staging = ["--memory", "staged", "--staging-chunk", "16KiB", "--staging-slots", "4"];
     const { document } = await measure([...staging, "--seed", "7", "--numa", "0"]);
     expect(document.plan).toMatchObject({ seed: 7, staging: { chunkBytes: 16384, slots: 4 }, verify: true });
-    expect(document.cells.map(({ memory }) => memory)).toEqual(["staged", "staged"]);
+    expect(document.cells.map(({ memory }) => memory)).toEqual(["staged", "host", "staged", "host"]);
     for (const { placement, outcome } of document.cells) {
       expect(outcome).not.toBe("failed");
       expect(placement?.numaNode).toBe(0);

@@ -41,7 +41,7 @@ describe("pinbench run", () => {
     const [head, ...rows] = stdout.trim().split("\n");
     expect(head).toMatch(/^id,backend,notice,device,/);
     expect(rows.map((row) => row.split(",")[0])).toEqual(
-      ["h2d/pageable", "h2d/pinned", "d2h/pageable", "d2h/pinned"].map(
+      ["h2d/pageable", "h2d/host", "h2d/pinned", "d2h/pageable", "d2h/host", "d2h/pinned"].map(
         (route) => `d0/${route}/65536/w1/throughput/wall/cold`,
       ),
     );

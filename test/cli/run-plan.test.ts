@@ -23,7 +23,8 @@ describe("pinbench run --dry-run", () => {
     expect(exitCode).toBe(0);
     const lines = [
       /^The plan \(nothing was measured\)\n/,
-      / {2}Cells +12 cells, preset default\n/,
+      / {2}Cells +14 cells, preset default\n/,
+      / {2}Memory +pageable, staged, host, pinned\n/,
       / {2}Sizes +1 MiB, 16 MiB\n/,
       / {2}Host memory +\d.* of which \d.* pinned\n/,
       / {2}Time +about .* to .* \(an estimate\)\n/,
@@ -60,7 +61,7 @@ describe("presets", () => {
   it("are the default one where nothing is said", async () => {
     const plan = await planOf([]);
     expect(plan.preset).toBe("default");
-    expect(axis(plan, "memory")).toEqual(["pageable", "staged", "pinned"]);
+    expect(axis(plan, "memory")).toEqual(["pageable", "staged", "pinned", "host"]);
     expect(axis(plan, "direction")).toEqual(["h2d", "d2h"]);
     // A machine of little memory leaves out the largest, and a note says so.
     const sizes = [64 * 1024, MiB, 16 * MiB, 64 * MiB, 256 * MiB];
@@ -70,7 +71,7 @@ describe("presets", () => {
   it("have one of two memory kinds at one size for a quick look", async () => {
     const plan = await planOf(["--preset", "quick"]);
     expect(plan.cells.map(({ id }) => id)).toEqual(
-      ["h2d/pageable", "h2d/pinned", "d2h/pageable", "d2h/pinned"].map(
+      ["h2d/pageable", "h2d/host", "h2d/pinned", "d2h/pageable", "d2h/host", "d2h/pinned"].map(
         (route) => `d0/${route}/33554432/w1/throughput/wall/cold`,
       ),
     );
@@ -81,13 +82,15 @@ describe("presets", () => {
     const sizes = axis(plan, "sizeBytes");
     expect(sizes).toHaveLength(81);
     expect([sizes[0], sizes.at(-1)]).toEqual([1024, 64 * MiB]);
-    expect(plan.cells).toHaveLength(81 * 2 * 2);
+    expect(plan.cells).toHaveLength(81 * 2 * 2 + 2);
   });
 
   it("fill in only what is not said", async () => {
     const plan = await planOf(["--preset", "quick", "--sizes", "1KiB..4KiB*2,6KB", "--direction", "bidir"]);
-    expect(axis(plan, "sizeBytes")).toEqual([1024, 2048, 4096, 6000]);
-    expect(axis(plan, "direction")).toEqual(["bidir"]);
-    expect(axis(plan, "memory")).toEqual(["pageable", "pinned"]);
+    const cells = plan.cells.filter(({ memory }) => memory !== "host");
+    expect([...new Set(cells.map(({ sizeBytes }) => sizeBytes))]).toEqual([1024, 2048, 4096, 6000]);
+    expect(new Set(cells.map(({ direction, memory }) => `${direction}/${memory}`))).toEqual(
+      new Set(["bidir/pageable", "bidir/pinned"]),
+    );
   });
 });

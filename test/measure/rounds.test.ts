@@ -98,6 +98,12 @@ describe("the order of measuring", () => {
     expect(cell.stats[0]?.linkShare).toBeGreaterThan(0);
   });
 
+  it("does not read the link beside copies that the device has no part in: it may be idle", async () => {
+    const session = new FakeSession();
+    await measure(session, [progressOf({ memory: "host" })], { samples: 6 });
+    expect(session.visits.map(({ readLink }) => readLink)).toEqual([false, false, false]);
+  });
+
   it("skips the cells that are skipped", async () => {
     const session = new FakeSession();
     await measure(session, [progressOf({ skipReason: "no reason" })], { samples: 6 });

@@ -73,6 +73,13 @@ describe("a run", () => {
     expect(document.run).toMatchObject({ status: "complete", error: null });
     expect(document.cudaVersion).toBe("12.9");
     expect(outcomesOf(document)).toEqual(["converged", "converged"]);
+    expect(Object.keys(document.run.load ?? {})).toEqual([
+      "stealShare",
+      "otherCpuShare",
+      "cpuPressureShare",
+      "memoryPressureShare",
+      "ioPressureShare",
+    ]);
     expect(document.plan?.rounds).toBe(3);
     expect(document.coldStart).toMatchObject([{ device: 0, initNs: 5, contextNs: 1e6, firstCopyNs: 1000 }]);
     expect(session.isClosed).toBe(true);
@@ -166,6 +173,27 @@ describe("a run", () => {
     );
     expect(document.run.status).toBe("failed");
     expect(opened).toEqual([0]);
+  });
+
+  it("measures what the host copies by itself without memory of the device", async () => {
+    const session = new FakeSession();
+    const reserveDevice = vi.spyOn(session, "reserveDevice").mockRejectedValue(nativeError("NO_MEMORY"));
+    const plan = { memory: ["host"], caches: ["cold"] } as const;
+    const reserveStaging = vi.spyOn(session, "reserveStaging");
+    expect(outcomesOf(await runOn(() => session, { plan }))).toEqual(["converged"]);
+    expect(reserveDevice).not.toHaveBeenCalled();
+    expect(reserveStaging).toHaveBeenCalledWith({ workers: 1, slots: 3, chunkBytes: 2 * MiB });
+  });
+
+  it("fails the controls of host memory where their rings cannot be had, and nothing else", async () => {
+    const session = new FakeSession();
+    vi.spyOn(session, "reserveStaging").mockRejectedValue(nativeError("CUDA_ERROR_OUT_OF_MEMORY"));
+    const plan = { memory: ["pageable"], caches: ["cold"] } as const;
+    const { cells } = await runOn(() => session, { plan });
+    expect(cells.map(({ memory, outcome }) => [memory, outcome])).toEqual([
+      ["pageable", "converged"],
+      ["host", "failed"],
+    ]);
   });
 
   it("is aborted with what it has, and tells the session", async () => {

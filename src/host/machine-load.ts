@@ -1,0 +1,105 @@
+import type { LoadRecord } from "../results/schema.js";
+import { readText } from "./files.js";
+
+/** The resources whose pressure the kernel tells. */
+const pressures = ["cpu", "memory", "io"] as const;
+
+/**
+ * What the kernel has counted so far, of the whole machine: in a container, of the host. What it does not tell is null.
+ */
+export interface LoadReading {
+  /** A clock that never goes back. */
+  atNs: number;
+  /** CPU time that this process has used, of all its threads. */
+  ownCpuNs: number;
+  /**
+   * Sums over all CPUs since boot, in ticks of USER_HZ (proc(5), /proc/stat): of all states, of the hypervisor's taking
+   * the CPU away, and of running anything.
+   */
+  cpus: { count: number; totalTicks: number; stolenTicks: number; busyTicks: number } | null;
+  /**
+   * Time in which at least one task of the machine waited for the resource ("some" of /proc/pressure, the kernel's
+   * Documentation/accounting/psi.rst).
+   */
+  stalledNs: Record<(typeof pressures)[number], number | null>;
+}
+
+/** Reads all counters at once. Never throws. */
+export function readLoad(root = "/"): LoadReading {
+  const { user, system } = process.cpuUsage();
+  return {
+    atNs: performance.now() * 1e6,
+    ownCpuNs: (user + system) * 1e3,
+    cpus: readCpuTicks(root),
+    stalledNs: {
+      cpu: readStalledNs(root, "cpu"),
+      memory: readStalledNs(root, "memory"),
+      io: readStalledNs(root, "io"),
+    },
+  };
+}
+
+function readCpuTicks(root: string): LoadReading["cpus"] {
+  const lines = readText(root, "proc/stat")?.split("\n") ?? [];
+  const count = lines.filter((line) => /^cpu\d/.test(line)).length;
+  const all = lines
+    .find((line) => line.startsWith("cpu "))
+    ?.split(/\s+/)
+    .slice(1)
+    .map(Number);
+  // Time of guests is part of user and nice, so that the fields after "steal" are left out.
+  const [user, nice, system, idle, iowait, irq, softirq, stolenTicks] = all ?? [];
+  if (count === 0 || stolenTicks === undefined || all!.some(Number.isNaN)) return null;
+  const busyTicks = user! + nice! + system! + irq! + softirq!;
+  return { count, totalTicks: busyTicks + idle! + iowait! + stolenTicks, stolenTicks, busyTicks };
+}
+
+/** "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", the total in microseconds. */
+function readStalledNs(root: string, resource: string): number | null {
+  const total = /^some .*\btotal=(\d+)/m.exec(readText(root, `proc/pressure/${resource}`) ?? "")?.[1];
+  return total === undefined ? null : Number(total) * 1e3;
+}
+
+/** The load of the machine over some stretches of time, of which there is at least one, each from reading to reading. */
+export function loadBetween(stretches: readonly (readonly [LoadReading, LoadReading])[]): LoadRecord {
+  /** What a counter grew by in all stretches; null where one of the readings lacks it. */
+  const grown = (read: (reading: LoadReading) => number | null): number | null => {
+    let sum = 0;
+    for (const [before, after] of stretches) {
+      const [from, to] = [read(before), read(after)];
+      if (from === null || to === null) return null;
+      // A kernel that takes CPUs away also takes their time out of the sums.
+      sum += Math.max(0, to - from);
+    }
+    return sum;
+  };
+  const share = (part: number | null, whole: number | null): number | null =>
+    part === null || whole === null || whole <= 0 ? null : Math.min(1, Math.max(0, part / whole));
+
+  const elapsedNs = grown(({ atNs }) => atNs);
+  const totalTicks = grown(({ cpus }) => cpus?.totalTicks ?? null);
+  const busyShare = share(
+    grown(({ cpus }) => cpus?.busyTicks ?? null),
+    totalTicks,
+  );
+  const cpuCount = stretches[0]![0].cpus?.count ?? 0;
+  const ownShare = share(
+    grown(({ ownCpuNs }) => ownCpuNs),
+    elapsedNs === null ? null : cpuCount * elapsedNs,
+  );
+  const pressure = (resource: (typeof pressures)[number]) =>
+    share(
+      grown(({ stalledNs }) => stalledNs[resource]),
+      elapsedNs,
+    );
+  return {
+    stealShare: share(
+      grown(({ cpus }) => cpus?.stolenTicks ?? null),
+      totalTicks,
+    ),
+    otherCpuShare: busyShare === null || ownShare === null ? null : Math.max(0, busyShare - ownShare),
+    cpuPressureShare: pressure("cpu"),
+    memoryPressureShare: pressure("memory"),
+    ioPressureShare: pressure("io"),
+  };
+}
