@@ -20,11 +20,8 @@ import { MiB } from "./units.js";
  */
 
 /** A switch that is off unless it is given. */
-const onDemand = <const Flag extends string>(
-  flag: Flag,
-  help: string,
-  more: { excludes?: readonly string[] } = {},
-) => setting(flag, help, kind.trueOrFalse, { ...more, default: false });
+const onDemand = <const Flag extends string>(flag: Flag, help: string, excludes: readonly string[] = []) =>
+  setting(flag, help, kind.trueOrFalse, { default: false, excludes });
 
 const wholeFrom = (name: string, least: number, most: number, allowed: string): Bounds => ({
   name,
@@ -225,9 +222,7 @@ export const baselineSettings = {
   append: onDemand(
     "--append",
     "add runs to a baseline that is there, of its cells and as they were measured",
-    {
-      excludes: Object.keys(cellSettings),
-    },
+    Object.keys(cellSettings),
   ),
   sessions: setting(
     "--sessions <count>",

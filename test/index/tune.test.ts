@@ -8,7 +8,7 @@ const small: TuneOptions = {
   sampleCost: "100us",
   batchSize: 4,
   maxWorkers: 1,
-  budget: "5s",
+  budget: "20s",
 };
 
 describe("tune()", () => {

@@ -82,4 +82,4 @@ it("opens nothing for a signal that was given before, and stops for one that com
   await expect(openTorchProbe(options("data_sets.py:make", { signal }))).rejects.toThrow("interrupted");
 });
 
-afterAll(expectNothingLeft);
+afterAll(expectNothingLeft, 60_000);

@@ -1,9 +1,8 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { torchDefault } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import type { Probe, Trial, TrialControl } from "../../../src/tune/loader-probe.js";
@@ -103,8 +102,8 @@ export function leftovers(): string[] {
 
 /** Not at once where the kernel, or a process that only sees that others are gone, has to do it. */
 export async function expectNothingLeft(): Promise<void> {
-  const end = performance.now() + 5000;
-  while ((marked().length > 0 || leftovers().length > 0) && performance.now() < end) await sleep(20);
-  expect(marked()).toEqual([]);
-  expect(leftovers()).toEqual([]);
+  await vi.waitFor(
+    () => expect({ processes: marked(), files: leftovers() }).toEqual({ processes: [], files: [] }),
+    { timeout: 30_000, interval: 20 },
+  );
 }
