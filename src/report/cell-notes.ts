@@ -29,6 +29,7 @@ export function cellNotes(document: ResultDocument): Note[] {
     ),
     ...byReason(({ warnings }) => warnings, "warning", "warning"),
     ...(document.plan?.notes ?? []).map((text) => note(`note: ${text}`)),
+    ...claimNotes(document),
     tally(document),
   ];
 }
@@ -50,22 +51,45 @@ function describeError(error: CellResult["error"]): string {
   return message.includes(error.code) ? message : `${message} (${error.code})`;
 }
 
-function signNotes({ cells, plan }: ResultDocument): Note[] {
+function signNotes({ cells, plan, run }: ResultDocument): Note[] {
   const measured = cells.filter(({ stats }) => stats.length > 0);
   const notes: Note[] = [];
   if (measured.some(({ outcome }) => outcome === "budget")) {
-    notes.push(note(`${sign.notConverged} not converged: ${describeImprecision(plan)}`, "warning"));
+    const where = run.processes == null ? "" : "in one of the processes ";
+    notes.push(note(`${sign.notConverged} not converged: ${where}${describeImprecision(plan)}`, "warning"));
   }
   if (measured.some(({ outcome }) => outcome === null)) {
     notes.push(note(`${sign.unfinished} not finished: what was measured until the run ended`, "warning"));
   }
   if (measured.some(({ stats }) => stats.some(({ relativeHalfWidth }) => relativeHalfWidth === null))) {
-    notes.push(note(`${sign.noInterval} too few samples for an interval`, "warning"));
+    const few = run.processes == null ? "samples" : "processes";
+    notes.push(note(`${sign.noInterval} too few ${few} for an interval`, "warning"));
   }
   if (cells.some(({ outcome, stats }) => outcome === null && stats.length === 0)) {
     notes.push(note(`${sign.absent} not measured before the run ended`));
   }
   return notes;
+}
+
+/** What the closing lines rest on: a process says nothing of how others differ from it. */
+function claimNotes({ cells, run: { processes } }: ResultDocument): Note[] {
+  const hasIntervals = cells.some(({ stats }) =>
+    stats.some(({ relativeHalfWidth }) => relativeHalfWidth !== null),
+  );
+  if (processes == null) {
+    const spread = "allow for the spread between processes that was recorded on an NVIDIA H200";
+    return hasIntervals
+      ? [note(`note: the closing lines ${spread}; --processes 5 measures it`, "muted")]
+      : [];
+  }
+  return hasIntervals
+    ? [note("note: the closing lines rest on the intervals between the processes", "muted")]
+    : [
+        note(
+          "note: the closing lines allow for the spread recorded on an NVIDIA H200; 3 processes measure it",
+          "muted",
+        ),
+      ];
 }
 
 function describeImprecision(plan: ResultDocument["plan"]): string {

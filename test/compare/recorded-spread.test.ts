@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { mean, median, sampleCorrelation, sampleVariance } from "simple-statistics";
 import { describe, expect, it } from "vitest";
 import { estimateChange } from "../../src/compare/evidence.js";
-import { offsetCorrelation, recordedSpread } from "../../src/compare/noise.js";
+import { offsetCorrelation } from "../../src/compare/noise.js";
+import { recordedSpread } from "../../src/compare/recorded-spread.js";
 import { holm } from "../../src/stats/hypothesis-tests.js";
 import { fitVariancePrior } from "../../src/stats/variance.js";
 
