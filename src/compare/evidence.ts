@@ -1,7 +1,7 @@
+import { recordedSpread } from "../results/recorded-spread.js";
 import { holm, studentQuantile, studentTail } from "../stats/hypothesis-tests.js";
 import { type VarianceEstimate, winsorizedMoments } from "../stats/variance.js";
 import { type CellNoise, estimateNoise, fewestForCentre, outlierSpread } from "./noise.js";
-import { recordedSpread } from "./recorded-spread.js";
 import { kindOf, logSpeeds, type Series } from "./series.js";
 
 /** A change of the logarithm of speed: below 0 is slower. */

@@ -1,6 +1,6 @@
-import { claimedInterval, type IntervalEstimate, ratioInterval } from "../compare/claimed-interval.js";
 import type { NativeError, NativeSession, PinningKind } from "../native/contract.js";
 import { pinningRepetitions } from "../plan/pinning.js";
+import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult, ColdStart, PayOff, PinningCost } from "../results/schema.js";
 import { median } from "../stats/order-statistics.js";
 

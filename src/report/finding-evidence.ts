@@ -1,4 +1,4 @@
-import { claimedInterval, type IntervalEstimate, ratioInterval } from "../compare/claimed-interval.js";
+import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { relativeHalfWidth } from "../stats/order-statistics.js";
 import { isMeasured, statsOf } from "./cell-figure.js";

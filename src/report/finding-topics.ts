@@ -1,4 +1,4 @@
-import { type IntervalEstimate, ratioInterval } from "../compare/claimed-interval.js";
+import { type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult } from "../results/schema.js";
 import { formatSize } from "../settings/units.js";
 import {
