@@ -82,11 +82,13 @@ export class ProcessSeries {
   /** False for one that did not come to its end. It has no part in the figures, unless there are no others. */
   #keep(document: ResultDocument): boolean {
     const { status, error } = document.run;
-    const isWhole = status === "complete";
-    if (isWhole || this.#documents.length === 0) this.#documents.push(document);
-    if (isWhole) return true;
+    if (status === "complete") {
+      this.#documents.push(document);
+      return true;
+    }
     const ended = "it was interrupted by a signal that this process did not get";
     this.#fail(error ?? { code: "PROCESS_ENDED", message: ended, call: null, location: null, sticky: false });
+    if (this.#documents.length === 0) this.#documents.push(document);
     return false;
   }
 

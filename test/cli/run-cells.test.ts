@@ -79,10 +79,7 @@ describe("every memory kind in every direction", () => {
             pageable: expect.objectContaining({ allocateNs: expect.any(Number) }),
             pinned: { allocateNs: expect.any(Number), freeNs: expect.any(Number), hugePageBytes: null },
             registered: expect.objectContaining({ allocateNs: expect.any(Number) }),
-            payOff: {
-              pinned: { h2d: null, d2h: null },
-              registered: { h2d: null, d2h: null },
-            },
+            payOff: { pinned: expect.any(Object), registered: expect.any(Object) },
           },
         ],
       },

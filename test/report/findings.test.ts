@@ -135,6 +135,21 @@ describe("pinned against pageable", () => {
     ]);
   });
 
+  it("keeps ranges whole of which one end alone differs", () => {
+    const textWith = (...rates: [number, number, number, number]) => {
+      const [a, b, c, d] = rates;
+      const h2d = [...pair(MiB, 10, a), ...pair(16 * MiB, 10, b)];
+      const d2h = [...pair(MiB, 10, c, { direction: "d2h" }), ...pair(16 * MiB, 10, d, { direction: "d2h" })];
+      return textOfProcesses([...h2d, ...d2h]);
+    };
+    expect(textWith(20, 30, 20, 40)).toEqual([
+      "pinned is 1.98× to 3.1× (H2D) and 1.98× to 4.1× (D2H) pageable at every size",
+    ]);
+    expect(textWith(20, 40, 30, 40)).toEqual([
+      "pinned is 1.98× to 4.1× (H2D) and 2.9× to 4.1× (D2H) pageable at every size",
+    ]);
+  });
+
   it("takes no evidence from cells that failed, came back wrong, or have no interval", () => {
     expect(textOf(pair(MiB, 10, 30, { relativeHalfWidth: null }))).toEqual(nothing);
     const [pageable, pinned] = pair(MiB, 10, 30);
