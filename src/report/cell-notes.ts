@@ -71,25 +71,22 @@ function signNotes({ cells, plan, run }: ResultDocument): Note[] {
   return notes;
 }
 
-/** What the closing lines rest on: a process says nothing of how others differ from it. */
+/** What the closing lines rest on, where there are any: a process says nothing of how others differ from it. */
 function claimNotes({ cells, run: { processes } }: ResultDocument): Note[] {
-  const hasIntervals = cells.some(({ stats }) =>
-    stats.some(({ relativeHalfWidth }) => relativeHalfWidth !== null),
+  const withInterval = cells.filter(({ stats }) =>
+    stats.some(({ bandwidthGBps }) => bandwidthGBps.low !== null),
   );
-  if (processes == null) {
-    const spread = "allow for the spread between processes that was recorded on an NVIDIA H200";
-    return hasIntervals
-      ? [note(`note: the closing lines ${spread}; --processes 5 measures it`, "muted")]
-      : [];
+  const recorded =
+    "the closing lines allow for the spread between processes that was recorded on an NVIDIA H200";
+  if (processes != null) {
+    const basis =
+      withInterval.length > 0
+        ? "the closing lines rest on the intervals between the processes"
+        : `${recorded}; 3 processes measure it`;
+    return [note(`note: ${basis}`)];
   }
-  return hasIntervals
-    ? [note("note: the closing lines rest on the intervals between the processes", "muted")]
-    : [
-        note(
-          "note: the closing lines allow for the spread recorded on an NVIDIA H200; 3 processes measure it",
-          "muted",
-        ),
-      ];
+  const compared = new Set(withInterval.map(({ memory, workers }) => `${memory}/${workers}`));
+  return compared.size > 1 ? [note(`note: ${recorded}; --processes 5 measures it`)] : [];
 }
 
 function describeImprecision(plan: ResultDocument["plan"]): string {

@@ -81,6 +81,14 @@ describe("the table of the default sweep", () => {
     expect(text).toContain("90 cells in 8.4 s: 60 converged to ±1 %, 30 not converged");
   });
 
+  it("says which spread the closing lines allow for, where there is something to compare", () => {
+    expect(text.replaceAll(/\s+/g, " ")).toContain(
+      "note: the closing lines allow for the spread between processes that was recorded on an NVIDIA H200; --processes 5 measures it",
+    );
+    const alone = tableReport(buildDocument({ cells: [buildCell({ GBps: 55 })] }), plain);
+    expect(alone).not.toContain("the closing lines");
+  });
+
   it("has the cold start apart from the figures", () => {
     expect(text).toContain("Cold start: paid once, part of no figure above");
     expect(text).toContain("driver 62 ms, context 328 ms, first copy 41");
