@@ -30,7 +30,7 @@ function expectInTime({ exitCode, stderr, tookMs }: Awaited<ReturnType<typeof ti
 
 describe("--deadline", () => {
   it("ends a run whose driver hangs, with a document of what was measured", async () => {
-    const args = ["run", ...small, "--sizes", "64MiB", "--deadline", "5s", "--json"];
+    const args = ["run", ...small, "--sizes", "32MiB", "--deadline", "5s", "--json"];
     const finished = await timed(args, hanging);
     expectInTime(finished, 5);
     const document = parseResult(finished.stdout);
