@@ -1,7 +1,7 @@
 /** The program as a library: what the commands measure and find, as the documents that their --json prints. */
 import { compareResults } from "./compare/compare-results.js";
 import type { Comparison } from "./compare/comparison.js";
-import { type ResultSet, readResultSet, runFigures } from "./compare/result-set.js";
+import { type ResultSet, readResultSet, runsOf } from "./compare/result-set.js";
 import { PinbenchError } from "./errors.js";
 import { prepareRun } from "./measure/prepare.js";
 import { Run } from "./measure/run.js";
@@ -142,7 +142,7 @@ async function resultSetOf(results: Results, role: "baseline" | "candidate"): Pr
     // It would count as another process, and make the spread between them look smaller than it is.
     throw new PinbenchError("usage", `The ${role} has the same run twice.`);
   }
-  return { path: null, runs: documents.map((document) => runFigures(document, null)) };
+  return { path: null, runs: documents.flatMap((document) => runsOf(document, null)) };
 }
 
 function isList(results: ResultDocument | readonly ResultDocument[]): results is readonly ResultDocument[] {

@@ -89,10 +89,8 @@ void HostBlock::allocate_pinned(DeviceContext& context, std::size_t bytes, unsig
 void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
   const std::size_t rounded = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
   const std::size_t mapped = rounded + kHugePageBytes;
-  void* const begin = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (begin == MAP_FAILED) throw out_of_host_memory(bytes);
-  pages_ = {static_cast<std::byte*>(begin), UnmapPages{mapped}};
-  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  pages_ = map_pages(mapped);
+  const auto address = reinterpret_cast<std::uintptr_t>(pages_.get());
   auto* data = reinterpret_cast<std::byte*>((address + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes);
   madvise(data, rounded, MADV_HUGEPAGE);  // a refusal shows in the recorded huge-page coverage
 
@@ -107,6 +105,12 @@ void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
         register_memory(context.cuda(), data, bytes, cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap);
   });
   bytes_ = {data, bytes};
+}
+
+MappedPages map_pages(std::size_t bytes) {
+  void* const begin = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (begin == MAP_FAILED) throw out_of_host_memory(bytes);
+  return {static_cast<std::byte*>(begin), UnmapPages{bytes}};
 }
 
 void touch_pages(const AbortFlag& abort, std::span<std::byte> memory) {

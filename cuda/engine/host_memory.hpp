@@ -29,6 +29,10 @@ struct UnmapPages {
 };
 using MappedPages = std::unique_ptr<std::byte, UnmapPages>;
 
+// New memory of the system, which has no pages until it is touched; malloc() takes large blocks from there
+// too. Throws OUT_OF_HOST_MEMORY.
+MappedPages map_pages(std::size_t bytes);
+
 // One allocation of host memory; freed on destruction, which must happen on a device thread. Empty once moved
 // from.
 class HostBlock {

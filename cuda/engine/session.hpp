@@ -52,6 +52,7 @@ class Session {
   ArenaReport reserve_device(const ArenaGeometry& geometry, bool with_destination);
   ArenaReport reserve_staging(std::size_t workers, const StagingShape& shape);
   MeasureResult measure(const MeasureRequest& request);
+  // Pageable memory is what pinning is set against: new pages, each touched by one thread.
   PinningCost measure_pinning(HostMemoryKind kind, std::size_t size_bytes);
   double measure_first_copy_ns();
   MemoryInfo memory_info();
@@ -65,6 +66,7 @@ class Session {
   void open();
   void free_all() noexcept;
   void release_device();
+  PinningCost measure_first_touch(std::size_t size_bytes);
   LinkState read_link() const;
   void validate(const MeasureRequest& request, const Arenas& arenas) const;
   Arenas arenas_for(const MeasureRequest& request) const;

@@ -1,10 +1,14 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ProcessSeries } from "../measure/process-series.js";
 import type { RunEvent } from "../measure/rounds.js";
 import type { Run } from "../measure/run.js";
+import { programPath } from "../package-facts.js";
 import type { Plan } from "../plan/plan.js";
 import { type ProgressState, progressLine } from "../report/progress.js";
 import { renderReport } from "../report/result-formats.js";
+import { counted } from "../report/wording.js";
+import type { ResultDocument } from "../results/schema.js";
 import { writePartial } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
 import { type Output, plainChalk } from "./delivery.js";
@@ -30,13 +34,35 @@ export async function showRun(run: Run, plan: Plan, { outputs, quiet, signal }: 
   const startedMs = performance.now();
   const measuring = (async () => {
     for await (const event of run.measure(signal)) {
-      if (event.kind === "round") await partials.write(run);
+      if (event.kind === "round") await partials.write(() => run.document());
       else line.update((columns) => progressLine(progressOf(event, run, plan, startedMs), columns));
     }
   })();
   try {
     const isOver = await Promise.race([measuring.then(() => true), afterAbort(signal, patienceMs)]);
     if (!isOver) run.abandon();
+  } finally {
+    line.clear();
+  }
+}
+
+/** As showRun(), of a plan that several processes carry out one after the other. */
+export async function showProcesses(
+  series: ProcessSeries,
+  { cells, processes }: { cells: number; processes: number },
+  { outputs, quiet, signal }: ShowOptions,
+): Promise<void> {
+  const line = new ProgressLine({ quiet });
+  const partials = new Partials(outputs, (text) => {
+    line.clear();
+    noter({ quiet })(text);
+  });
+  try {
+    for await (const _ of series.measure(programPath, signal)) {
+      if (series.done > 0) await partials.write(() => series.document());
+      const text = `process ${Math.min(series.done + 1, processes)} of ${processes}, ${counted(cells, "cell")}`;
+      line.update((columns) => text.slice(0, columns));
+    }
   } finally {
     line.clear();
   }
@@ -87,10 +113,10 @@ class Partials {
     this.#note = note;
   }
 
-  async write(run: Run): Promise<void> {
+  async write(documentSoFar: () => ResultDocument): Promise<void> {
     if (this.#outputs.size === 0 || performance.now() - this.#writtenMs < partialEveryMs) return;
     this.#writtenMs = performance.now();
-    const document = run.document();
+    const document = documentSoFar();
     for (const output of this.#outputs) {
       try {
         await writePartial(output.path, renderReport(document, output.format, plainChalk()));

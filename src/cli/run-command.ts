@@ -2,6 +2,7 @@ import { text as textOf } from "node:stream/consumers";
 import type { ChalkInstance } from "chalk";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
+import { ProcessSeries } from "../measure/process-series.js";
 import { Run } from "../measure/run.js";
 import { describeFailed } from "../native/load-failure.js";
 import { jsonReport } from "../report/json.js";
@@ -17,7 +18,7 @@ import { parseJson } from "../text-file.js";
 import { askedSettings, chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver, stdoutChalk } from "./delivery.js";
 import { Interruption } from "./interruption.js";
-import { type ShowOptions, showRun } from "./live-run.js";
+import { type ShowOptions, showProcesses, showRun } from "./live-run.js";
 import { noter, writeStdout } from "./terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
@@ -35,12 +36,16 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   for (const text of notesOn(prepared, flags.dryRun)) note(text);
   if (flags.dryRun) {
     const { plan, devices } = prepared;
+    const { processes } = flags;
     await writeStdout(
-      format === "json" ? jsonReport(planDocument(plan)) : planReport(plan, devices, stdoutChalk(flags)),
+      format === "json"
+        ? jsonReport(planDocument(plan, processes))
+        : planReport(plan, devices, processes, stdoutChalk(flags)),
     );
     return ExitCode.ok;
   }
-  return carryOut(prepared, invocation.call, { outputs, quiet: flags.quiet }, (document) => {
+  const shown = { outputs, quiet: flags.quiet, processes: flags.processes };
+  return carryOut(prepared, invocation.call, shown, (document) => {
     const shown = format === "json" || isWorthShowing(document) ? format : null;
     const render = (format: ReportFormat, chalk: ChalkInstance) => renderReport(document, format, chalk);
     return deliver(render, { format: shown, files: outputs }, flags);
@@ -53,21 +58,28 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
  */
 export async function measureCommand(_: object, { call }: Invocation): Promise<ExitCode> {
   const settings = parseJson(await textOf(process.stdin), "stdin") as RunSettings;
-  return carryOut(await prepareRun(settings), call, { outputs: [], quiet: true }, (document) =>
+  return carryOut(await prepareRun(settings), call, { outputs: [], quiet: true, processes: 1 }, (document) =>
     writeStdout(jsonReport(document)),
   );
 }
 
-/** Measures, hands the document over, and says on stderr what failed. Returns the exit code. */
+/**
+ * Measures, in this process where one is asked for and else in fresh ones; hands the document over, and says on stderr
+ * what failed. Returns the exit code.
+ */
 async function carryOut(
   prepared: PreparedRun,
   call: Call,
-  shown: Omit<ShowOptions, "signal">,
+  { processes, ...shown }: Omit<ShowOptions, "signal"> & { processes: number },
   handOver: (document: ResultDocument) => Promise<void>,
 ): Promise<ExitCode> {
-  const run = new Run({ ...call, ...prepared });
   const interruption = new Interruption();
-  await showRun(run, prepared.plan, { ...shown, signal: interruption.signal });
+  const { signal } = interruption;
+  const { plan } = prepared;
+  const identity = { ...call, ...prepared };
+  const run = processes === 1 ? new Run(identity) : new ProcessSeries(identity, processes);
+  if (run instanceof Run) await showRun(run, plan, { ...shown, signal });
+  else await showProcesses(run, { cells: plan.cells.length, processes }, { ...shown, signal });
   const document = run.document();
   await handOver(document).finally(() => {
     interruption.dispose();

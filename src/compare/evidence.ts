@@ -1,3 +1,4 @@
+import { recordedSpreadOf } from "../results/recorded-spread.js";
 import { holm } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
 import { mean, type VarianceEstimate, winsorizedMoments } from "../stats/variance.js";
@@ -5,7 +6,7 @@ import { changeOf, estimateChange, type LogChange } from "./change-estimate.js";
 import { type ControlledSeries, controlForHost } from "./host-covariate.js";
 import { type CellNoise, estimateNoise, fewestForCentre, outlierSpread, robustVariances } from "./noise.js";
 import { estimateOccasionNoise, type OccasionCentres, type OccasionNoise } from "./occasion-noise.js";
-import { recordedOccasionNoise, recordedSpreadOf } from "./recorded-spread.js";
+import { recordedOccasionNoise } from "./recorded-occasions.js";
 import { kindOf, type Series } from "./series.js";
 
 /**

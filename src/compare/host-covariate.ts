@@ -1,6 +1,6 @@
 import { median } from "../stats/order-statistics.js";
 import { mean } from "../stats/variance.js";
-import { type HostSlope, recordedHostSlopes } from "./recorded-spread.js";
+import { type HostSlope, recordedHostSlopes } from "./recorded-occasions.js";
 import { logSpeeds, type RunFigure, type Series } from "./series.js";
 
 /**

@@ -3,7 +3,7 @@ import { errorCode, PinbenchError } from "../errors.js";
 import { parseResult } from "../results/parse.js";
 import { listRuns } from "../results/run-folder.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
-import type { Cell, CellResult, ResultDocument } from "../results/schema.js";
+import type { Cell, CellResult, Distribution, ResultDocument } from "../results/schema.js";
 import { readTextFile } from "../text-file.js";
 import type { CellComparison } from "./comparison.js";
 
@@ -101,6 +101,36 @@ function printable(name: string): string {
   return name.replaceAll(/\p{Cc}/gu, "\ufffd");
 }
 
+/**
+ * The runs that a result stands for: each process counts where several measured (`run --processes`), and else there is
+ * one. `path` as in runFigures().
+ */
+export function runsOf(document: ResultDocument, path: string | null): RunFigures[] {
+  const whole = runFigures(document, path);
+  const { processes } = document.run;
+  if (processes == null || processes.length === 0) return [whole];
+  return processes.map(({ id, startedAt }, process) => ({
+    ...whole,
+    id,
+    startedAt,
+    cells: document.cells.map((cell) => cellFigures(ofProcess(cell, process), document.run)),
+  }));
+}
+
+/** The cell with the medians of one process; what failed in one of them failed in all. */
+function ofProcess(cell: CellResult, process: number): CellResult {
+  const medianOf = <D extends Distribution>(distribution: D): D => ({
+    ...distribution,
+    median: distribution.processMedians?.[process] ?? distribution.median,
+  });
+  const stats = cell.stats.map((one) => ({
+    ...one,
+    bandwidthGBps: medianOf(one.bandwidthGBps),
+    latencyUs: one.latencyUs && medianOf(one.latencyUs),
+  }));
+  return { ...cell, stats };
+}
+
 function cellFigures(cell: CellResult, run: ResultDocument["run"]): CellFigures {
   const { id, device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
   const absence = absenceOf(cell, run);
@@ -149,7 +179,7 @@ function figuresOf({ stats, mode }: CellResult): CellFigure[] {
 export async function readResultSet(path: string, role: "baseline" | "candidate"): Promise<ResultSet> {
   const paths = (await isFolder(path, role)) ? await listRuns(path) : [path];
   const runs: RunFigures[] = [];
-  for (const file of paths) runs.push(runFigures(parseResult(await readTextFile(file), file), file));
+  for (const file of paths) runs.push(...runsOf(parseResult(await readTextFile(file), file), file));
   refuseCopies(runs);
   runs.sort((a, b) => a.startedAt.localeCompare(b.startedAt));
   return { path, runs };

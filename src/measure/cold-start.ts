@@ -1,28 +1,15 @@
-import type { NativeError, NativeSession } from "../native/contract.js";
-import type { ColdStart, PinningCost } from "../results/schema.js";
-import type { CellProgress } from "./cell-progress.js";
-
-/** Sizes whose pinning cost is measured: it grows in proportion, so that a few tell all of a long sweep. */
-const mostSizes = 6;
-
-/** GB/s with its interval. */
-interface Rate {
-  median: number;
-  low: number;
-  high: number;
-}
+import type { NativeError, NativeSession, PinningKind } from "../native/contract.js";
+import { pinningRepetitions } from "../plan/pinning.js";
+import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
+import type { CellResult, ColdStart, PayOff, PinningCost } from "../results/schema.js";
+import { median } from "../stats/order-statistics.js";
 
 type PinningRecord = ColdStart["pinning"][number];
 
-/** The smallest, the largest and some between, ascending. */
-export function pinningSizes(sizesBytes: readonly number[]): number[] {
-  const sizes = [...new Set(sizesBytes)].sort((a, b) => a - b);
-  if (sizes.length <= mostSizes) return sizes;
-  const step = (sizes.length - 1) / (mostSizes - 1);
-  return Array.from({ length: mostSizes }, (_, i) => sizes[Math.round(i * step)]!);
-}
-
-/** What pinning one buffer costs, per size and way; a way that fails (a limit, too little memory) is null. */
+/**
+ * What obtaining one buffer costs in each way, per size; a way that fails (a limit, too little memory) is null. The
+ * ways take turns, so that a disturbance hits all alike.
+ */
 export async function measurePinning(
   session: NativeSession,
   sizesBytes: readonly number[],
@@ -30,14 +17,21 @@ export async function measurePinning(
 ): Promise<PinningRecord[]> {
   const records: PinningRecord[] = [];
   for (const sizeBytes of sizesBytes) {
-    if (signal.aborted) break;
-    const pinned = await session.measurePinning("pinned", sizeBytes).catch(nullIfRefused);
-    const registered = await session.measurePinning("registered", sizeBytes).catch(nullIfRefused);
+    const costs: Record<PinningKind, (PinningCost | null)[]> = { pageable: [], pinned: [], registered: [] };
+    for (let repetition = 0; repetition < pinningRepetitions; ++repetition) {
+      for (const kind of Object.keys(costs) as PinningKind[]) {
+        if (signal.aborted) return records;
+        // What was refused once would be refused again.
+        if (costs[kind].at(-1) === null) continue;
+        costs[kind].push(await session.measurePinning(kind, sizeBytes).catch(nullIfRefused));
+      }
+    }
     records.push({
       sizeBytes,
-      pinned,
-      registered,
-      reuses: { cheapest: cheapestWay(pinned, registered), h2d: null, d2h: null },
+      repetitions: pinningRepetitions,
+      pageable: medianCost(costs.pageable),
+      pinned: medianCost(costs.pinned),
+      registered: medianCost(costs.registered),
     });
   }
   return records;
@@ -49,62 +43,82 @@ function nullIfRefused(error: NativeError): null {
   return null;
 }
 
+/** Null where one of them is. */
+export function medianCost(costs: readonly (PinningCost | null | undefined)[]): PinningCost | null {
+  const known = costs.filter((cost) => cost != null);
+  if (known.length < costs.length || known.length === 0) return null;
+  const hugePageBytes = known.map((cost) => cost.hugePageBytes).filter((bytes) => bytes !== null);
+  return {
+    allocateNs: median(known.map(({ allocateNs }) => allocateNs)),
+    freeNs: median(known.map(({ freeNs }) => freeNs)),
+    hugePageBytes: hugePageBytes.length < known.length ? null : Math.round(median(hugePageBytes)),
+  };
+}
+
+/** What the pay-off is computed from. */
+type CopiedCell = Pick<
+  CellResult,
+  "memory" | "sizeBytes" | "direction" | "workers" | "mode" | "timer" | "outcome" | "stats"
+>;
+
+/** Fills in after how many copies each way has paid off, from the one-worker cells of the same size. */
+export function addPayOff(pinning: readonly PinningRecord[], cells: readonly CopiedCell[]): PinningRecord[] {
+  return pinning.map((record) => ({
+    ...record,
+    payOff: { pinned: payOffOf(record, "pinned", cells), registered: payOffOf(record, "registered", cells) },
+  }));
+}
+
+function payOffOf(
+  record: PinningRecord,
+  way: keyof PayOff,
+  cells: readonly CopiedCell[],
+): PayOff[keyof PayOff] {
+  const { sizeBytes, pageable } = record;
+  const cost = record[way];
+  const copies = (direction: "h2d" | "d2h") => {
+    const rateOf = (memory: CopiedCell["memory"]) => copyRate(cells, memory, sizeBytes, direction);
+    const slow = rateOf("pageable");
+    // Both are copied in the same way: where one was not measured, the other stands for it.
+    const fast =
+      way === "pinned"
+        ? (rateOf("pinned") ?? rateOf("registered"))
+        : (rateOf("registered") ?? rateOf("pinned"));
+    if (cost === null || pageable == null || slow === null || fast === null) return null;
+    // Where another process may find no difference, the quotient could be anything.
+    if (ratioInterval(fast, slow).low <= 1) return null;
+    const costNs = cost.allocateNs + cost.freeNs - pageable.allocateNs - pageable.freeNs;
+    return copiesToPayOff(costNs, sizeBytes / slow.median, sizeBytes / fast.median);
+  };
+  return { h2d: copies("h2d"), d2h: copies("d2h") };
+}
+
 /**
- * Fills in after how many copies pinning has paid off, from the one-worker cells of the same size; null where they do
- * not show for certain that pinned copies are the faster.
+ * Copies after which `costNs` has come back, by the time that each saves: a pinned copy is the shorter one. None where
+ * there is no cost.
  */
-export function addReuses(
-  pinning: readonly PinningRecord[],
-  cells: readonly CellProgress[],
-): PinningRecord[] {
-  return pinning.map((record) => {
-    const { cheapest } = record.reuses;
-    const cost = record[cheapest];
-    const reuses = (direction: "h2d" | "d2h") => {
-      const rate = (memory: string) => copyRate(cells, memory, record.sizeBytes, direction);
-      const pageable = rate("pageable");
-      const pinned = rate("pinned") ?? rate("registered");
-      // Where the intervals overlap, the difference of the medians may be noise, and the quotient anything.
-      if (cost === null || pageable === null || pinned === null || pinned.low <= pageable.high) return null;
-      const copyNs = ({ median }: Rate) => record.sizeBytes / median;
-      return reusesToPayOff(cost.allocateNs + cost.freeNs, copyNs(pageable), copyNs(pinned));
-    };
-    return { ...record, reuses: { cheapest, h2d: reuses("h2d"), d2h: reuses("d2h") } };
-  });
-}
-
-/** Copies after which `costNs` has come back, by the time that each saves: a pinned copy is the shorter one. */
-export function reusesToPayOff(costNs: number, pageableNs: number, pinnedNs: number): number {
-  return Math.ceil(costNs / (pageableNs - pinnedNs));
-}
-
-function cheapestWay(pinned: PinningCost | null, registered: PinningCost | null): "pinned" | "registered" {
-  if (registered === null) return "pinned";
-  if (pinned === null) return "registered";
-  return registered.allocateNs + registered.freeNs < pinned.allocateNs + pinned.freeNs
-    ? "registered"
-    : "pinned";
+export function copiesToPayOff(costNs: number, pageableNs: number, pinnedNs: number): number {
+  return Math.max(0, Math.ceil(costNs / (pageableNs - pinnedNs)));
 }
 
 /** Null where it was not measured, has no interval, or the cell failed or its data came back wrong. */
 function copyRate(
-  cells: readonly CellProgress[],
-  memory: string,
+  cells: readonly CopiedCell[],
+  memory: CopiedCell["memory"],
   sizeBytes: number,
   direction: "h2d" | "d2h",
-): Rate | null {
+): IntervalEstimate | null {
   const found = cells.find(
-    ({ cell, outcome }) =>
+    (cell) =>
       cell.memory === memory &&
       cell.sizeBytes === sizeBytes &&
       cell.direction === direction &&
       cell.workers === 1 &&
       cell.mode === "throughput" &&
       cell.timer === "wall" &&
-      outcome !== "mismatch" &&
-      outcome !== "failed",
+      cell.outcome !== "mismatch" &&
+      cell.outcome !== "failed",
   );
-  const rate = found?.stats[0]?.bandwidthGBps;
-  if (rate === undefined || rate.low === null || rate.high === null) return null;
-  return { median: rate.median, low: rate.low, high: rate.high };
+  const [stats] = found?.stats ?? [];
+  return stats === undefined ? null : claimedInterval(memory, stats.bandwidthGBps);
 }

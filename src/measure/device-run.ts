@@ -16,7 +16,7 @@ import type { Plan } from "../plan/plan.js";
 import type { ColdStart } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { CellProgress } from "./cell-progress.js";
-import { addReuses, measurePinning, pinningSizes } from "./cold-start.js";
+import { addPayOff, measurePinning } from "./cold-start.js";
 import { measureInRounds, type RunEvent } from "./rounds.js";
 
 /** What a device's part of a run needs of the whole. */
@@ -87,7 +87,7 @@ export class DeviceRun {
       // process ends when it is done.
       const closing = session.close();
       if (!signal.aborted) await closing;
-      this.#addReuses();
+      this.#addPayOff();
     }
   }
 
@@ -126,11 +126,7 @@ export class DeviceRun {
   ): AsyncGenerator<RunEvent, void> {
     const { durationNs } = await session.measureFirstCopy();
     yield { kind: "activity", activity: "timing allocations" };
-    const hostCells = this.cells.filter(({ isOpen, cell }) => isOpen && cell.memory !== "device");
-    const sizes = pinningSizes(
-      hostCells.map(({ cell }) => cell.sizeBytes).filter((sizeBytes) => sizeBytes <= plan.maxPinnedBytes),
-    );
-    const pinning = await measurePinning(session, sizes, signal);
+    const pinning = await measurePinning(session, plan.pinningSizesBytes, signal);
     this.coldStart = {
       device: this.device.ordinal,
       initNs: backend.facts.initNs,
@@ -175,9 +171,10 @@ export class DeviceRun {
     }
   }
 
-  #addReuses(): void {
+  #addPayOff(): void {
     if (this.coldStart === null) return;
-    this.coldStart = { ...this.coldStart, pinning: addReuses(this.coldStart.pinning, this.cells) };
+    const cells = this.cells.map(({ cell, outcome, stats }) => ({ ...cell, outcome, stats }));
+    this.coldStart = { ...this.coldStart, pinning: addPayOff(this.coldStart.pinning, cells) };
   }
 }
 

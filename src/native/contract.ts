@@ -11,6 +11,9 @@ import type { DirectionMoved } from "../settings/choices.js";
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
 
+/** The ways of obtaining memory whose cost is timed. */
+export type PinningKind = Exclude<ArenaKind, "write-combined">;
+
 /** What the compiled module exports. */
 export interface NativeAddon {
   readonly build: BuildInfo;
@@ -95,8 +98,8 @@ export interface NativeSession {
   /** Rings of pinned slots for staged and host copies, one a worker. */
   reserveStaging(ring: { workers: number; slots: number; chunkBytes: number }): Promise<ArenaReport>;
   measure(request: MeasureRequest): Promise<MeasureResult>;
-  /** Time to obtain one pinned buffer ready to copy from, and to give it back. */
-  measurePinning(kind: "pinned" | "registered", sizeBytes: number): Promise<PinningCost>;
+  /** Time to obtain one buffer ready to copy from, and to give it back; pageable is new memory, touched by one thread. */
+  measurePinning(kind: PinningKind, sizeBytes: number): Promise<PinningCost>;
   /** One copy of 4 KiB from pinned memory, the first of the session if called before any other: its duration. */
   measureFirstCopy(): Promise<{ durationNs: number }>;
   memoryInfo(): { freeBytes: number; totalBytes: number };

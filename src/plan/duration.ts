@@ -2,6 +2,7 @@ import type { ArenaKind } from "../native/contract.js";
 import type { Memory } from "../settings/choices.js";
 import type { PlannedCell } from "./cells.js";
 import { arenaBytes, type PlannedArenas, threadCount } from "./geometry.js";
+import { pinningNs } from "./pinning.js";
 import { copiesPerSample, leastSamples, samplesOfRound, warmup } from "./sampling.js";
 
 /*
@@ -54,6 +55,7 @@ export function estimateDuration(
   plan: {
     cells: readonly PlannedCell[];
     arenas: PlannedArenas;
+    pinningSizesBytes: readonly number[];
     stopping: { budgetNs: number; samplesPerCell: number | null };
     verify: boolean;
     deviceCount: number;
@@ -63,7 +65,8 @@ export function estimateDuration(
   const { stopping, verify } = plan;
   let measuringNs = 0;
   for (const cell of plan.cells) measuringNs += cellNs(cell, stopping.samplesPerCell, verify, emulated);
-  const setUpNs = plan.deviceCount * ((emulated ? 0 : contextNs) + allocationNs(plan.arenas));
+  const deviceNs = (emulated ? 0 : contextNs) + pinningNs(plan.pinningSizesBytes) + allocationNs(plan.arenas);
+  const setUpNs = plan.deviceCount * deviceNs;
   const budgetNs = stopping.samplesPerCell === null ? stopping.budgetNs : 0;
   return {
     leastDurationNs: Math.round(setUpNs + measuringNs),

@@ -8,6 +8,7 @@ import { type DurationEstimate, estimateDuration } from "./duration.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 import { type MemoryNeed, memoryNeed, type PlannedArenas, planArenas } from "./geometry.js";
 import { doesNotFit, type Excess, findExcess, pinnedLimitBytes } from "./limits.js";
+import { pinningSizes } from "./pinning.js";
 
 /** When a cell has been measured enough. */
 export interface Stopping {
@@ -33,6 +34,8 @@ export interface Plan {
   estimate: MemoryNeed & DurationEstimate;
   /** Most bytes that any part of the run may pin. */
   maxPinnedBytes: number;
+  /** Sizes at which obtaining memory is timed, on each device. */
+  pinningSizesBytes: number[];
   stopping: Stopping;
   /** What the preset left out on this machine and why, and warnings about what was asked for. */
   notes: string[];
@@ -50,14 +53,24 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
   const { precision, samplesPerCell } = settings;
   const budgetNs = settings.budgetNs ?? presets[settings.preset ?? "default"].budgetNs;
   const stopping = { precision, budgetNs, samplesPerCell };
-  const work = { cells: measurable, arenas, stopping, verify: settings.verify, deviceCount: devices.length };
+  const maxPinnedBytes = pinnedLimitBytes(facts, settings.maxPinnedBytes);
+  const pinningSizesBytes = pinningSizes(measurable, maxPinnedBytes);
+  const work = {
+    cells: measurable,
+    arenas,
+    pinningSizesBytes,
+    stopping,
+    verify: settings.verify,
+    deviceCount: devices.length,
+  };
   return {
     settings,
     preset,
     cells,
     arenas,
     estimate: { ...need, ...estimateDuration(work, facts.emulated) },
-    maxPinnedBytes: pinnedLimitBytes(facts, settings.maxPinnedBytes),
+    maxPinnedBytes,
+    pinningSizesBytes,
     stopping,
     notes,
   };

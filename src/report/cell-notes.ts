@@ -31,6 +31,7 @@ export function cellNotes(document: ResultDocument): Note[] {
     ...byReason(({ warnings }) => warnings, "warning", "warning"),
     ...loadNotes(document.run),
     ...(document.plan?.notes ?? []).map((text) => note(`note: ${text}`)),
+    ...claimNotes(document),
     tally(document),
   ];
 }
@@ -53,23 +54,43 @@ function describeError(error: CellResult["error"]): string {
 }
 
 function signNotes(document: ResultDocument): Note[] {
-  const { plan } = document;
+  const { plan, run } = document;
   const cells = cellsAskedFor(document);
   const measured = cells.filter(({ stats }) => stats.length > 0);
   const notes: Note[] = [];
   if (measured.some(({ outcome }) => outcome === "budget")) {
-    notes.push(note(`${sign.notConverged} not converged: ${describeImprecision(plan)}`, "warning"));
+    const where = run.processes == null ? "" : "in one of the processes ";
+    notes.push(note(`${sign.notConverged} not converged: ${where}${describeImprecision(plan)}`, "warning"));
   }
   if (measured.some(({ outcome }) => outcome === null)) {
     notes.push(note(`${sign.unfinished} not finished: what was measured until the run ended`, "warning"));
   }
   if (measured.some(({ stats }) => stats.some(({ relativeHalfWidth }) => relativeHalfWidth === null))) {
-    notes.push(note(`${sign.noInterval} too few samples for an interval`, "warning"));
+    const few = run.processes == null ? "samples" : "processes";
+    notes.push(note(`${sign.noInterval} too few ${few} for an interval`, "warning"));
   }
   if (cells.some(({ outcome, stats }) => outcome === null && stats.length === 0)) {
     notes.push(note(`${sign.absent} not measured before the run ended`));
   }
   return notes;
+}
+
+/** What the closing lines rest on, where there are any: a process says nothing of how others differ from it. */
+function claimNotes({ cells, run: { processes } }: ResultDocument): Note[] {
+  const withInterval = cells.filter(({ stats }) =>
+    stats.some(({ bandwidthGBps }) => bandwidthGBps.low !== null),
+  );
+  const recorded =
+    "the closing lines allow for the spread between processes that was recorded on an NVIDIA H200";
+  if (processes != null) {
+    const basis =
+      withInterval.length > 0
+        ? "the closing lines rest on the intervals between the processes"
+        : `${recorded}; 3 processes measure it`;
+    return [note(`note: ${basis}`)];
+  }
+  const compared = new Set(withInterval.map(({ memory, workers }) => `${memory}/${workers}`));
+  return compared.size > 1 ? [note(`note: ${recorded}; --processes 5 measures it`)] : [];
 }
 
 function describeImprecision(plan: ResultDocument["plan"]): string {

@@ -1,22 +1,26 @@
-import type { ColdStart, ResultDocument } from "../results/schema.js";
+import type { ColdStart, PinningCost, ResultDocument } from "../results/schema.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { absentFigure, sign } from "./cell-figure.js";
-import { type Column, type Figure, figure, type Grid, numberColumn } from "./report-parts.js";
+import {
+  blank,
+  type Column,
+  type Figure,
+  figure,
+  type Grid,
+  numberColumn,
+  withoutRepeats,
+  wordColumn,
+} from "./report-parts.js";
 import { counted } from "./wording.js";
 
-/** What a device costs once, before any figure of the tables: opening it, and pinning memory. */
+/** What a device costs once, before any figure of the tables: opening it, and obtaining memory. */
 export interface ColdStartReport {
   title: string;
   /** Driver, context and first copy in one line. */
   opening: string;
-  /** The costs by size; null where no pinning was timed. */
-  pinning: Grid | null;
+  /** The costs by size and way, and how to read them; null where no pinning was timed. */
+  pinning: { grid: Grid; explanation: string } | null;
 }
-
-/** How to read the costs of pinning. */
-export const pinningExplanation =
-  "pays off after: copies of that size by one worker until pinning (the cheaper way, free included) has saved " +
-  `more than it cost, against pageable copies; ${sign.absent} where pinned is not faster for certain or was not measured`;
 
 /** The cold starts of a result, one a device. */
 export function coldStartReports({ coldStart, devices }: ResultDocument): ColdStartReport[] {
@@ -27,35 +31,62 @@ export function coldStartReports({ coldStart, devices }: ResultDocument): ColdSt
       opening:
         `driver ${formatDuration(costs.initNs)}, context ${formatDuration(costs.contextNs)}, ` +
         `first copy ${formatDuration(costs.firstCopyNs)}`,
-      pinning: costs.pinning.length === 0 ? null : pinningGrid(costs),
+      pinning:
+        costs.pinning.length === 0 ? null : { grid: pinningGrid(costs), explanation: explanationOf(costs) },
     };
   });
 }
 
+function explanationOf({ pinning: [record] }: ColdStart): string {
+  const unknown = `${sign.absent} where pinned is not faster for certain or was not measured`;
+  const saved = "copies of that size by one worker until a pinned buffer has saved more than it cost";
+  if (record?.reuses != null) {
+    return `pays off after: ${saved}, with the cheaper of the two ways, pageable memory for nothing; ${unknown}`;
+  }
+  return (
+    `medians of ${record?.repetitions}; pageable: new memory, touched once; pinned: cuMemHostAlloc; pays off after: ` +
+    `${saved} over a pageable one, giving back included; ${unknown}`
+  );
+}
+
 const pinningColumns: readonly Column[] = [
-  ...["pinning", "cuMemHostAlloc", "free", "registered", "free"].map((head) => numberColumn(head)),
+  numberColumn("size"),
+  wordColumn("memory"),
+  numberColumn("obtained"),
+  numberColumn("given", "back"),
   numberColumn("H2D pays", "off after"),
   numberColumn("D2H pays", "off after"),
 ];
 
 function pinningGrid({ pinning }: ColdStart): Grid {
-  const rows = pinning.map(({ sizeBytes, pinned, registered, reuses }) => [
-    figure(formatSize(sizeBytes)),
-    ...costFigures(pinned),
-    ...costFigures(registered),
-    reuseFigure(reuses.h2d),
-    reuseFigure(reuses.d2h),
-  ]);
-  return { columns: pinningColumns, rows };
+  const rows = pinning.flatMap((record) => {
+    const { pageable, pinned, registered } = record;
+    const size = figure(formatSize(record.sizeBytes));
+    return [
+      // Older results have no costs of pageable memory.
+      ...(pageable === undefined ? [] : [[size, figure("pageable"), ...costFigures(pageable), blank, blank]]),
+      [size, figure("pinned"), ...costFigures(pinned), ...payOffFigures(record, "pinned")],
+      [size, figure("registered"), ...costFigures(registered), ...payOffFigures(record, "registered")],
+    ];
+  });
+  return { columns: pinningColumns, rows: withoutRepeats(rows, 1) };
 }
 
 /** Until the buffer is ready to copy from, and until it is given back. */
-function costFigures(cost: ColdStart["pinning"][number]["pinned"]): Figure[] {
+function costFigures(cost: PinningCost | null): Figure[] {
   return [cost?.allocateNs, cost?.freeNs].map((timeNs) =>
     timeNs === undefined ? absentFigure : figure(formatDuration(timeNs)),
   );
 }
 
-function reuseFigure(copies: number | null): Figure {
-  return copies === null ? absentFigure : figure(counted(copies, "copy", "copies"));
+/** Older results have them for one way alone. */
+function payOffFigures(
+  { payOff, reuses }: ColdStart["pinning"][number],
+  way: "pinned" | "registered",
+): Figure[] {
+  const copies = payOff?.[way] ?? (reuses?.cheapest === way ? reuses : null);
+  return [copies?.h2d, copies?.d2h].map((count) => {
+    if (count == null) return absentFigure;
+    return figure(count === 0 ? "at once" : counted(count, "copy", "copies"));
+  });
 }

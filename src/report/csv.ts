@@ -33,6 +33,8 @@ const columns: readonly Column[] = [
   ["cache", ({ cell }) => cell.cache],
   ["outcome", ({ cell }) => cell.outcome],
   ["samples", ({ stats }) => stats?.samples ?? 0],
+  // More than one: low and high are the interval between them.
+  ["processes", ({ stats }) => stats?.bandwidthGBps.processMedians?.length ?? 1],
   ["copies_per_sample", ({ cell }) => cell.copiesPerSample],
   ...distributionColumns("bandwidth_gbps", (stats) => stats.bandwidthGBps),
   ["relative_half_width", ({ stats }) => stats?.relativeHalfWidth ?? null],

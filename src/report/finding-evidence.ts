@@ -1,19 +1,14 @@
+import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { relativeHalfWidth } from "../stats/order-statistics.js";
 import { isMeasured, statsOf } from "./cell-figure.js";
-
-/** A median and the ends of its 95 % stopping interval, in the unit of what was measured. */
-export interface IntervalEstimate {
-  median: number;
-  low: number;
-  high: number;
-}
 
 /** One measured cell as evidence for a finding. */
 export interface Observation {
   memory: CellResult["memory"];
   sizeBytes: number;
   workers: number;
+  /** What may be claimed of it: its interval holds for other processes too. */
   estimate: IntervalEstimate;
 }
 
@@ -46,10 +41,9 @@ export function observe(
     if (cell.direction !== direction || cell.mode !== mode) return [];
     const stats = statsOf(cell, direction === "bidir" ? "sum" : direction);
     const distribution = mode === "latency" ? stats?.latencyUs : stats?.bandwidthGBps;
-    if (distribution == null || distribution.low === null || distribution.high === null) return [];
-    const { median, low, high } = distribution;
     const { memory, sizeBytes, workers } = cell;
-    return [{ memory, sizeBytes, workers, estimate: { median, low, high } }];
+    const estimate = distribution == null ? null : claimedInterval(memory, distribution);
+    return estimate === null ? [] : [{ memory, sizeBytes, workers, estimate }];
   });
 }
 
@@ -58,28 +52,29 @@ export function ofMemory(observations: readonly Observation[], memory: Observati
   return observations.filter((observation) => observation.memory === memory);
 }
 
-/** How one interval lies to another. "open": they overlap, but are too wide for that to mean equality. */
+/** How one figure lies to another. "open": neither a difference nor equality can be claimed. */
 export type IntervalOrder = "above" | "below" | "equal" | "open";
 
-/** However precise the run was asked to be, overlapping intervals up to this relative half-width count as equal. */
+/** However precise the run was asked to be, figures with intervals up to this relative half-width may count as equal. */
 const leastEqualWidth = 0.05;
 
-/** Up to which relative half-width overlapping intervals of a result count as equal: its precision, at least 5 %. */
+/** Up to which relative half-width of their intervals figures may count as equal: the result's precision, at least 5 %. */
 export function equalWidth(document: ResultDocument): number {
   return Math.max(leastEqualWidth, document.plan?.precision ?? 0);
 }
 
 /**
- * "above" or "below" where the intervals do not overlap; "equal" where they do and neither has a relative half-width
- * above `equalWidth`.
+ * "above" or "below" where the interval of the ratio excludes 1; "equal" where it does not and neither figure's own
+ * interval has a relative half-width above `equalWidth`.
  */
 export function compareIntervals(
   one: IntervalEstimate,
   other: IntervalEstimate,
   equalWidth: number,
 ): IntervalOrder {
-  if (one.low > other.high) return "above";
-  if (one.high < other.low) return "below";
+  const { low, high } = ratioInterval(one, other);
+  if (low > 1) return "above";
+  if (high < 1) return "below";
   return isNarrow(one, equalWidth) && isNarrow(other, equalWidth) ? "equal" : "open";
 }
 
@@ -117,8 +112,8 @@ export interface Pair {
   workers: number;
   one: IntervalEstimate;
   other: IntervalEstimate;
-  /** The median of `one` over that of `other`. */
-  ratio: number;
+  /** `one` over `other`. */
+  ratio: IntervalEstimate;
   order: IntervalOrder;
 }
 
@@ -141,7 +136,7 @@ export function pairUp(
     );
     if (workers === undefined || one === undefined || other === undefined || other.median === 0) return [];
     const order = compareIntervals(one, other, equalWidth);
-    return [{ sizeBytes, workers, one, other, ratio: one.median / other.median, order }];
+    return [{ sizeBytes, workers, one, other, ratio: ratioInterval(one, other), order }];
   });
 }
 

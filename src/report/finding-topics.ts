@@ -1,3 +1,4 @@
+import { type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult } from "../results/schema.js";
 import { formatSize } from "../settings/units.js";
 import {
@@ -12,13 +13,13 @@ import {
   sharedSizes,
   sizesOf,
 } from "./finding-evidence.js";
-import { formatGBps, formatMicroseconds, formatRatio, formatWholeShare } from "./format-number.js";
+import { formatGBps, formatMicroseconds, formatRatio, formatWholeShare, roundUp } from "./format-number.js";
 import { counted, listed } from "./wording.js";
 
 /**
  * Says in one clause what the cells show on one question in one direction; null where they have no figures for it.
- * Overlapping intervals wider than `equalWidth` (relative half-width) show nothing: where there are no others, the
- * clause says that much.
+ * Ratios are ranges in which other processes find them too. Where neither a difference nor equality (intervals up to
+ * the relative half-width `equalWidth`) can be claimed of any cell, the clause says that much.
  */
 export type Topic = (
   cells: readonly CellResult[],
@@ -32,13 +33,14 @@ export const pinnedAgainstPageable: Topic = (cells, direction, equalWidth) => {
   const pairs = pairUp(rates, "pinned", "pageable", equalWidth);
   if (pairs.length === 0) return null;
   const where = (order: IntervalOrder) => pairs.filter((pair) => pair.order === order);
+  const ratios = (some: readonly Pair[]) => some.map(({ ratio }) => ratio);
   const sizes = (some: readonly Pair[]) => describeSizes(sizesOf(some), sizesOf(pairs));
   const [faster, slower, equal] = [where("above"), where("below"), where("equal")];
   const clauses: string[] = [];
-  if (faster.length > 0) clauses.push(`pinned is ${ratioRange(faster)} pageable ${sizes(faster)}`);
+  if (faster.length > 0) clauses.push(`pinned is ${ratioRange(ratios(faster))} pageable ${sizes(faster)}`);
   if (slower.length > 0) {
     const [subject, object] = clauses.length > 0 ? ["", ""] : ["pinned is ", "pageable "];
-    clauses.push(`${subject}only ${ratioRange(slower)} ${object}${sizes(slower)}`);
+    clauses.push(`${subject}only ${ratioRange(ratios(slower))} ${object}${sizes(slower)}`);
   }
   if (equal.length > 0) {
     clauses.push(`${clauses.length > 0 ? "it" : "pinned"} gains nothing ${sizes(equal)}`);
@@ -75,9 +77,9 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
     case "open":
       return pageable === null
         ? `at these intervals, staging and pinned cannot be told apart at ${size}`
-        : `${workers} ${verb} ${formatRatio(best.estimate.median / pageable.estimate.median)} the rate of the driver's own pageable copies at ${size}`;
+        : `${workers} ${verb} ${ratioRange([ratioInterval(best.estimate, pageable.estimate)])} the rate of the driver's own pageable copies at ${size}`;
     default:
-      return `${workers} ${verb} ${formatWholeShare(best.estimate.median / pinned.estimate.median)} of pinned from pageable memory at ${size}`;
+      return `${workers} ${verb} ${shareRange(ratioInterval(best.estimate, pinned.estimate))} of pinned from pageable memory at ${size}`;
   }
 };
 
@@ -92,7 +94,7 @@ export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
   const best = leanestBest(more, equalWidth);
   if (fewest === undefined || best === null) return null;
   const size = formatSize(sizeBytes);
-  const ratio = formatRatio(best.estimate.median / fewest.estimate.median);
+  const ratio = ratioRange([ratioInterval(best.estimate, fewest.estimate)]);
   switch (compareIntervals(best.estimate, fewest.estimate, equalWidth)) {
     case "above":
       return `${counted(best.workers, "worker")} make pageable ${ratio} as fast as ${fewest.workers} at ${size}`;
@@ -119,7 +121,7 @@ export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => 
     }
     return pair.order === "equal"
       ? [`${memory} is as fast as pinned at ${size}`]
-      : [`${memory} reaches ${formatWholeShare(pair.ratio)} of pinned at ${size}`];
+      : [`${memory} reaches ${shareRange(pair.ratio)} of pinned at ${size}`];
   });
   if (clauses.length > 0) return listed(clauses);
   return open.length === 0 ? null : `at these intervals, ${listed(open)} cannot be told from pinned`;
@@ -136,7 +138,7 @@ export const latencyByMemory: Topic = (cells, direction, equalWidth) => {
   }
   return pair.order === "equal"
     ? `a copy of ${size} takes as long from pinned as from pageable memory`
-    : `a copy of ${size} takes ${pinned} with pinned memory and ${pageable} with pageable`;
+    : `a copy of ${size} took ${pinned} with pinned memory and ${pageable} with pageable`;
 };
 
 /**
@@ -154,19 +156,28 @@ export function bothDirections(cells: readonly CellResult[], equalWidth: number)
   if (h2d === undefined || d2h === undefined) return null;
   const apart = { median: h2d.median + d2h.median, low: h2d.low + d2h.low, high: h2d.high + d2h.high };
   const verdict = compareIntervals(estimate, apart, equalWidth);
-  const measure =
-    verdict === "equal" ? "as much as" : `${formatWholeShare(estimate.median / apart.median)} of`;
+  const measure = verdict === "equal" ? "as much as" : `${shareRange(ratioInterval(estimate, apart))} of`;
   return (
-    `both directions at once move ${formatGBps(estimate.median)} GB/s` +
+    `both directions at once moved ${formatGBps(estimate.median)} GB/s` +
     `${verdict === "open" ? "" : `, ${measure} H2D and D2H alone together`} ` +
     `(${memory}, ${formatSize(sizeBytes)}, ${counted(workers, "worker")})`
   );
 }
 
-/** "2.0× to 3.0×", or "2.0×" where the ends of the range look the same. */
-function ratioRange(pairs: readonly Pair[]): string {
-  const ratios = pairs.map(({ ratio }) => ratio);
-  const [least, most] = [formatRatio(Math.min(...ratios)), formatRatio(Math.max(...ratios))];
+/** From the least to the greatest that one of these ratios may be: "2.0× to 3.0×", or "2.0×" where both look the same. */
+function ratioRange(ratios: readonly IntervalEstimate[]): string {
+  const least = Math.min(...ratios.map(({ low }) => low));
+  return range(least, Math.max(...ratios.map(({ high }) => high)), formatRatio);
+}
+
+/** "91 % to 93 %", or "92 %". */
+function shareRange({ low, high }: IntervalEstimate): string {
+  return range(low, high, formatWholeShare);
+}
+
+/** Outwards: a range that was rounded inwards would leave out what another process may find. */
+function range(low: number, high: number, format: (value: number, round?: typeof roundUp) => string): string {
+  const [least, most] = [format(low), format(high, roundUp)];
   return least === most ? least : `${least} to ${most}`;
 }
 

@@ -16,8 +16,9 @@ import { counted } from "./wording.js";
 const mostLines = 3;
 
 /**
- * The closing lines of a report: what the cells show, wrong data first. A difference is claimed only where intervals do
- * not overlap, equality only where they do and are narrow; cells that failed or came back wrong are no evidence.
+ * The closing lines of a report: what the cells show, wrong data first. They claim what other processes find as well: a
+ * difference only where the interval of the ratio excludes that there is none, equality only where it does not and all
+ * is narrow. Cells that failed or came back wrong are no evidence.
  */
 export function findings(document: ResultDocument): Note[] {
   const wrong = document.cells.filter(({ outcome }) => outcome === "mismatch").length;
@@ -67,7 +68,7 @@ function joinDirections(h2d: string | null, d2h: string | null): string | null {
 
 /** Null unless the two differ in one figure alone. */
 function mergeFigures(h2d: string, d2h: string): string | null {
-  const [one, other] = [splitWords(h2d), splitWords(d2h)];
+  const [one, other] = [wordsOf(h2d), wordsOf(d2h)];
   const before = commonLength(one, other);
   const after = commonLength(one.slice(before).reverse(), other.slice(before).reverse());
   const differing = [one, other].map((words) => words.slice(before, words.length - after));
@@ -81,6 +82,16 @@ function mergeFigures(h2d: string, d2h: string): string | null {
     `${figureOfH2d} (H2D) and ${figureOfD2h} (D2H)`,
     ...one.slice(one.length - after),
   ].join(" ");
+}
+
+/** A range is one word: neither of its ends says anything without the other. */
+function wordsOf(text: string): string[] {
+  const joined: string[] = [];
+  for (const word of splitWords(text)) {
+    const isRange = joined.at(-1) === "to" && /^\d/.test(word) && /^\d/.test(joined.at(-2) ?? "");
+    joined.push(isRange ? `${joined.splice(-2).join(" ")} ${word}` : word);
+  }
+  return joined;
 }
 
 function commonLength(one: readonly string[], other: readonly string[]): number {

@@ -33,15 +33,21 @@ export function formatShare(share: number): string {
   return `${roundDown(share * 100, 1)} %`;
 }
 
-/** A share in running text, where a tenth of a per cent says nothing: 0.912 is "91 %". */
-export function formatWholeShare(share: number): string {
-  return share < 0.1 ? formatShare(share) : `${roundDown(share * 100, 0)} %`;
+/**
+ * A share in running text, where a tenth of a per cent says nothing: 0.912 is "91 %". `round` is roundUp for the upper
+ * end of a range.
+ */
+export function formatWholeShare(share: number, round = roundDown): string {
+  return `${round(share * 100, share < 0.1 ? 1 : 0)} %`;
 }
 
-/** A ratio, rounded down, with more decimals the nearer it is to 1: "3.0×", "1.04×", "12×". */
-export function formatRatio(ratio: number): string {
+/**
+ * A ratio, rounded down, with more decimals the nearer it is to 1: "3.0×", "1.04×", "12×". `round` is roundUp for the
+ * upper end of a range.
+ */
+export function formatRatio(ratio: number, round = roundDown): string {
   const decimals = Math.abs(ratio - 1) < 0.01 ? 3 : ratio < 2 ? 2 : ratio < 10 ? 1 : 0;
-  return `${roundDown(ratio, decimals)}×`;
+  return `${round(ratio, decimals)}×`;
 }
 
 /** A relative half-width (half the interval's width over the median), rounded up: 0.0204 is "±2.1 %". */

@@ -9,17 +9,36 @@ import type { Fact } from "./report-parts.js";
 import { factLines, joinBlocks } from "./terminal-text.js";
 import { counted } from "./wording.js";
 
-/** What `--dry-run --json` prints: the plan with all that it was made from. */
-export function planDocument({ settings, ...plan }: Plan): Record<string, unknown> {
+/** What `--dry-run --json` prints: the plan with all that it was made from, and how many processes carry it out. */
+export function planDocument({ settings, ...plan }: Plan, processes: number): Record<string, unknown> {
   const { stagingChunkBytes: chunkBytes, stagingSlots: slots, verify, seed } = settings;
-  return { ...plan, staging: { chunkBytes, slots }, verify, seed, settings };
+  const estimate = { ...plan.estimate, ...wholeDuration(plan.estimate, processes) };
+  return { ...plan, estimate, processes, staging: { chunkBytes, slots }, verify, seed, settings };
 }
 
-/** What `--dry-run` prints: the cells of the plan by axis, the memory that they need and the estimated time. */
-export function planReport(plan: Plan, devices: readonly DeviceFacts[], chalk: ChalkInstance): string {
+/** Starting Node and loading the addon. */
+const processStartNs = 200e6;
+
+/** Several processes follow one another, each with the whole budget. */
+function wholeDuration(
+  { leastDurationNs, durationNs }: Plan["estimate"],
+  processes: number,
+): Pick<Plan["estimate"], "leastDurationNs" | "durationNs"> {
+  if (processes === 1) return { leastDurationNs, durationNs };
+  const whole = (processNs: number) => processes * (processStartNs + processNs);
+  return { leastDurationNs: whole(leastDurationNs), durationNs: whole(durationNs) };
+}
+
+/** What `--dry-run` prints: the cells of the plan by axis, the memory that they need and the estimated time of all processes. */
+export function planReport(
+  plan: Plan,
+  devices: readonly DeviceFacts[],
+  processes: number,
+  chalk: ChalkInstance,
+): string {
   return joinBlocks([
     [chalk.bold("The plan (nothing was measured)")],
-    factLines(planFacts(plan, devices), "  ", chalk),
+    factLines(planFacts(plan, devices, processes), "  ", chalk),
   ]);
 }
 
@@ -28,8 +47,9 @@ function ascending(values: readonly number[]): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
-function planFacts(plan: Plan, devices: readonly DeviceFacts[]): Fact[] {
+function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: number): Fact[] {
   const { cells, stopping, estimate } = plan;
+  const { leastDurationNs, durationNs } = wholeDuration(estimate, processes);
   const axis = <Value>(pick: (cell: PlannedCell) => Value, format: (value: Value) => string = String) =>
     [...new Set(cells.map(pick))].map(format).join(", ");
   const skipReasons = new Set(cells.flatMap(({ skipReason }) => skipReason ?? []));
@@ -56,12 +76,10 @@ function planFacts(plan: Plan, devices: readonly DeviceFacts[]): Fact[] {
         ? `${formatPrecision(stopping.precision)} or ${formatDuration(stopping.budgetNs)} in all`
         : `${counted(stopping.samplesPerCell, "sample")} a cell`,
     ],
+    ...(processes === 1 ? [] : [["Processes", `${processes}, one after the other`] as const]),
     ["Host memory", `${need(estimate.hostBytes)}, of which ${need(estimate.pinnedBytes)} pinned`],
     ["On device", need(estimate.deviceBytes)],
-    [
-      "Time",
-      `about ${formatDuration(estimate.leastDurationNs)} to ${formatDuration(estimate.durationNs)} (an estimate)`,
-    ],
+    ["Time", `about ${formatDuration(leastDurationNs)} to ${formatDuration(durationNs)} (an estimate)`],
     ...[...skipReasons].map((reason): Fact => ["Skipped", reason]),
   ];
 }

@@ -3,7 +3,7 @@ import type { ResultDocument } from "../results/schema.js";
 import type { ReportFormat } from "../settings/choices.js";
 import { cellGrids } from "./cell-grids.js";
 import { cellNotes } from "./cell-notes.js";
-import { coldStartReports, pinningExplanation } from "./cold-start-report.js";
+import { coldStartReports } from "./cold-start-report.js";
 import { csvReport } from "./csv.js";
 import { findings } from "./findings.js";
 import { formatByExtension } from "./format-by-extension.js";
@@ -43,8 +43,8 @@ export function tableReport(document: ResultDocument, chalk: ChalkInstance): str
     ...(pinning === null
       ? []
       : [
-          ...terminalGrid(pinning, chalk, indent),
-          ...wrapAfter(indent, pinningExplanation, textWidth).map((line) => chalk.dim(line)),
+          ...terminalGrid(pinning.grid, chalk, indent),
+          ...wrapAfter(indent, pinning.explanation, textWidth).map((line) => chalk.dim(line)),
         ]),
   ]);
   const report = {
@@ -74,7 +74,7 @@ export function markdownReport(document: ResultDocument): string {
     ...coldStartReports(document).flatMap(({ title, opening, pinning }) => [
       [`## ${escapeMarkdown(title)}`],
       [escapeMarkdown(opening)],
-      ...(pinning === null ? [] : [markdownGrid(pinning), [escapeMarkdown(pinningExplanation)]]),
+      ...(pinning === null ? [] : [markdownGrid(pinning.grid), [escapeMarkdown(pinning.explanation)]]),
     ]),
     ["## Findings"],
     findings(document).map(listItem),

@@ -124,9 +124,16 @@ const timingMethod: Readonly<Record<Timer, string>> = {
   event: "events, on the copy engine alone",
 };
 
-function timingOf({ cells, importedFrom }: ResultDocument): string {
-  const used = timers.filter((timer) => cells.some((cell) => cell.timer === timer));
-  const figures =
-    importedFrom == null ? "medians, ± half a 95 % stopping interval" : "one published figure a cell";
-  return [...used.map((timer) => timingMethod[timer]), figures].join("; ");
+function timingOf(document: ResultDocument): string {
+  const used = timers.filter((timer) => document.cells.some((cell) => cell.timer === timer));
+  return [...used.map((timer) => timingMethod[timer]), figuresOf(document)].join("; ");
+}
+
+/** What a figure is, and what the interval beside it is an interval of. */
+function figuresOf({ importedFrom, run: { processes } }: ResultDocument): string {
+  if (importedFrom != null) return "one published figure a cell";
+  if (processes == null || processes.length === 0) {
+    return "medians, ± half a 95 % stopping interval within this process";
+  }
+  return `medians of ${counted(processes.length, "process", "processes")}, ± half the 95 % interval between them`;
 }

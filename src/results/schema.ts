@@ -127,6 +127,15 @@ const pinningCostSchema = z.object({
   hugePageBytes: count.nullable(),
 });
 
+const payOffCopiesSchema = z.object({ h2d: count.nullable(), d2h: count.nullable() });
+
+/**
+ * Copies of a size by one worker after which a buffer has paid off against a pageable one, obtaining and giving back
+ * included; 0 where it costs no more than that one. Null unless all of it was measured and copies from pinned
+ * memory are the faster for certain, in other processes too.
+ */
+const payOffSchema = z.object({ pinned: payOffCopiesSchema, registered: payOffCopiesSchema });
+
 const coldStartSchema = z.object({
   device: count,
   /** cuInit. */
@@ -137,17 +146,21 @@ const coldStartSchema = z.object({
   pinning: z.array(
     z.object({
       sizeBytes: count,
+      /** Each cost is the median of so many. Absent in older results: once. */
+      repetitions: count.nullish(),
+      /** New pages of the system, each touched once by one thread. Absent in older results. */
+      pageable: pinningCostSchema.nullish(),
       pinned: pinningCostSchema.nullable(),
       registered: pinningCostSchema.nullable(),
-      /**
-       * Copies after which pinning (allocate and free of `cheapest`) has paid for itself against pageable
-       * copies of this size by one worker; null unless both were measured and pinned is faster for certain.
-       */
-      reuses: z.object({
-        cheapest: z.enum(["pinned", "registered"]),
-        h2d: count.nullable(),
-        d2h: count.nullable(),
-      }),
+      payOff: payOffSchema.nullish(),
+      /** Older results only: copies that have paid for allocate and free of `cheapest`, pageable memory for nothing. */
+      reuses: z
+        .object({
+          cheapest: z.enum(["pinned", "registered"]),
+          h2d: count.nullable(),
+          d2h: count.nullable(),
+        })
+        .nullish(),
     }),
   ),
 });
@@ -156,9 +169,14 @@ const distributionSchema = z.object({
   median: finite,
   min: finite,
   max: finite,
-  /** Stopping interval of the median, about 95 % (order statistics); null below 6 samples. */
+  /**
+   * Stopping interval of the median, about 95 % (order statistics); null below 6 samples. Where several processes
+   * measured, the 95 % interval between their medians; null below 3 processes.
+   */
   low: finite.nullable(),
   high: finite.nullable(),
+  /** Where several processes measured: the median of each, in their order; `median` is the median of these. */
+  processMedians: z.array(finite).nullish(),
 });
 
 const statsSchema = z.object({
@@ -176,6 +194,8 @@ const statsSchema = z.object({
 
 const samplesSchema = z.object({
   direction: directionMoved,
+  /** Where several processes measured: which of them, from 0. Each calibrates its samples by itself. */
+  process: count.nullish(),
   /** Bytes of one sample, each counted once; for d2d the rate counts each twice, as it is read and written. */
   bytesPerSample: count,
   /** From the start of the device's session. */
@@ -259,7 +279,7 @@ const cellResultSchema = z.object({
     })
     .nullable(),
   syncMode: z.literal("spin").nullable(),
-  /** 0 until the cell has been calibrated. */
+  /** 0 until the cell has been calibrated; of several processes, the first one's. */
   copiesPerSample: count,
   samples: z.array(samplesSchema),
   stats: z.array(statsSchema),
@@ -297,6 +317,10 @@ export const resultSchema = z.object({
      * of the time. Absent in older results, null before the first device's rounds are over.
      */
     load: loadSchema.nullish(),
+    /** Where several processes measured all cells, one after the other (`run --processes`): those that are whole. */
+    processes: z
+      .array(z.object({ id: z.string(), startedAt: z.iso.datetime(), wallNs: nanoseconds.nullable() }))
+      .nullish(),
   }),
   backend: z.enum(backendNames),
   /** Set for the emulated device: its figures are no GPU's. */
@@ -358,6 +382,9 @@ export type LinkRecord = z.infer<typeof linkSchema>;
 /** What else a machine did during a run: shares from 0 to 1, each null where the kernel does not tell. */
 export type LoadRecord = z.infer<typeof loadSchema>;
 /** What pinning one buffer took, and giving it back. */
+/** After how many copies each way of pinning has paid off, in each direction. */
+export type PayOff = z.infer<typeof payOffSchema>;
+/** What obtaining one buffer took, and giving it back. */
 export type PinningCost = z.infer<typeof pinningCostSchema>;
 /** An error of a cell or of a run. */
 export type ErrorRecord = z.infer<typeof errorSchema>;

@@ -322,6 +322,12 @@ const format = <const Format extends string>(formats: readonly Format[]) =>
 export const commandSettings = {
   run: {
     ...runSettings,
+    processes: setting(
+      "--processes <count>",
+      "measure all of it in so many fresh processes, each with the whole budget",
+      kind.count("number of processes", 1, 99),
+      { default: 1 },
+    ),
     deadlineNs,
     config,
     dryRun: onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),

@@ -58,7 +58,7 @@ const timeout = 240_000;
 describe("--deadline", () => {
   it("ends a run whose driver hangs, with a document of what was measured", { timeout }, async () => {
     const document = await withTimeEnough(async (seconds) => {
-      const args = ["run", ...small, "--sizes", "64MiB", "--deadline", `${seconds}s`, "--json"];
+      const args = ["run", ...small, "--sizes", "32MiB", "--deadline", `${seconds}s`, "--json"];
       const finished = await timed(args, hanging);
       expectInTime(finished, seconds);
       const found = finished.stdout === "" ? null : parseResult(finished.stdout);

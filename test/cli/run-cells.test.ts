@@ -79,9 +79,11 @@ describe("every memory kind in every direction", () => {
         pinning: [
           {
             sizeBytes: 65536,
+            repetitions: 3,
+            pageable: expect.objectContaining({ allocateNs: expect.any(Number) }),
             pinned: { allocateNs: expect.any(Number), freeNs: expect.any(Number), hugePageBytes: null },
             registered: expect.objectContaining({ allocateNs: expect.any(Number) }),
-            reuses: expect.objectContaining({ cheapest: expect.stringMatching(/^(pinned|registered)$/) }),
+            payOff: { pinned: expect.any(Object), registered: expect.any(Object) },
           },
         ],
       },

@@ -49,6 +49,18 @@ describe("pinbench run --dry-run", () => {
     ]);
   });
 
+  it("says how many processes carry it out, and estimates the time of all", async () => {
+    const args = ["--sizes", "1MiB", "--workers", "1", "--budget", "2s"];
+    const one = await planOf(args);
+    const four = await planOf([...args, "--processes", "4"]);
+    expect(four.estimate.durationNs).toBe(4 * (one.estimate.durationNs + 200e6));
+    const { stdout } = await callCli([...dry, ...args, "--processes", "4"]);
+    expect(stdout).toMatch(/ {2}Processes +4, one after the other\n/);
+    expect(stdout).toMatch(/ {2}Time +about .* to 8\.\d+ s \(an estimate\)\n/);
+    expect((await callCli([...dry, ...args, "--processes", "0"])).exitCode).toBe(2);
+    expect((await callCli([...dry, ...args, "--processes", "100"])).exitCode).toBe(2);
+  });
+
   it("counts what --max-pinned is held against", async () => {
     const args = ["--memory", "pinned", "--sizes", "1MiB", "--workers", "1"];
     const { estimate } = await planOf([...args, "--max-pinned", "2MiB"]);

@@ -3,11 +3,9 @@ import { mean, median, sampleCorrelation, sampleVariance } from "simple-statisti
 import { describe, expect, it } from "vitest";
 import { estimateChange } from "../../src/compare/change-estimate.js";
 import { offsetCorrelation } from "../../src/compare/noise.js";
-import { recordedSpreadOf } from "../../src/compare/recorded-spread.js";
+import { recordedSpread } from "../../src/results/recorded-spread.js";
 import { holm } from "../../src/stats/hypothesis-tests.js";
 import { fitVariancePrior } from "../../src/stats/variance.js";
-
-const recordedSpread = recordedSpreadOf(["NVIDIA H200"])!;
 
 interface Recorded {
   processes: number;

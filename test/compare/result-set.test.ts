@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readResultSet } from "../../src/compare/result-set.js";
 import { createRuns } from "../../src/results/run-folder.js";
+import type { ResultDocument } from "../../src/results/schema.js";
 import { folderOf } from "../helpers/config.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";
 
@@ -34,6 +35,50 @@ describe("reading the runs of a side", () => {
     );
     writeFileSync(join(folder, "stray.json"), "no result");
     expect((await readResultSet(folder, "baseline")).runs).toHaveLength(2);
+  });
+});
+
+describe("a result of several processes", () => {
+  const speeds = [10, 12, 11];
+  const [document] = buildRuns({ count: 1 });
+  const ofProcesses: ResultDocument = {
+    ...document!,
+    run: {
+      ...document!.run,
+      processes: speeds.map((_, p) => ({
+        id: `process-${p}`,
+        startedAt: `2026-11-20T10:0${p}:00.000Z`,
+        wallNs: 1e9,
+      })),
+    },
+    cells: document!.cells.map((cell) => ({
+      ...cell,
+      stats: cell.stats.map((stats) => ({
+        ...stats,
+        bandwidthGBps: { ...stats.bandwidthGBps, median: 11, processMedians: speeds },
+      })),
+    })),
+  };
+
+  it("counts as so many runs, each with its own medians, id and time", async () => {
+    const file = join(folderOf({ "a.json": ofProcesses }), "a.json");
+    const { runs } = await readResultSet(file, "baseline");
+    expect(runs.map(({ id, startedAt }) => [id, startedAt])).toEqual([
+      ["process-0", "2026-11-20T10:00:00.000Z"],
+      ["process-1", "2026-11-20T10:01:00.000Z"],
+      ["process-2", "2026-11-20T10:02:00.000Z"],
+    ]);
+    for (const [p, { path, cells }] of runs.entries()) {
+      expect(path).toBe(file);
+      expect(cells.flatMap(({ figures }) => figures.map(({ value }) => value))).toEqual(
+        cells.map(() => speeds[p]),
+      );
+    }
+  });
+
+  it("is not to be read twice", async () => {
+    const folder = folderOf({ "a.json": ofProcesses, "b.json": ofProcesses });
+    await expect(readResultSet(folder, "baseline")).rejects.toThrow(/is the same run as/);
   });
 });
 

@@ -52,7 +52,7 @@ function atSpeed(cell: CellResult, factor: number): CellResult {
   const times = <D extends Distribution>(distribution: D, by: number): D => {
     const scaled = Object.entries(distribution).map(([key, value]) => [
       key,
-      value === null ? null : value * by,
+      Array.isArray(value) ? value.map((one) => one * by) : value && value * by,
     ]);
     return Object.fromEntries(scaled);
   };

@@ -1,73 +1,89 @@
 import { describe, expect, it } from "vitest";
-import { addReuses, measurePinning, pinningSizes, reusesToPayOff } from "../../src/measure/cold-start.js";
+import { addPayOff, copiesToPayOff, measurePinning } from "../../src/measure/cold-start.js";
+import type { ColdStart } from "../../src/results/schema.js";
 import { FakeSession, KiB, MiB, nativeError, progressOf } from "./support.js";
 
 const cost = (allocateNs: number, freeNs = 0) => ({ allocateNs, freeNs, hugePageBytes: null });
 
-describe("reusesToPayOff", () => {
+describe("copiesToPayOff", () => {
   it.each([
     ["what pinning costs over what a copy saves, rounded up", 1000, 300, 100, 5],
     ["not a whole number of copies", 1001, 300, 100, 6],
     ["one copy that saves it all", 100, 300, 100, 1],
+    ["none where it costs nothing", 0, 300, 100, 0],
+    ["none where it costs less than nothing", -50, 300, 100, 0],
   ])("is %s", (_, costNs, pageableNs, pinnedNs, copies) => {
-    expect(reusesToPayOff(costNs, pageableNs, pinnedNs)).toBe(copies);
-  });
-});
-
-describe("pinningSizes", () => {
-  it("are all of a few sizes, ascending and each once", () => {
-    expect(pinningSizes([4, 1, 4, 2])).toEqual([1, 2, 4]);
-  });
-
-  it("are six of many, the ends among them", () => {
-    const sizes = Array.from({ length: 81 }, (_, i) => i + 1);
-    expect(pinningSizes(sizes)).toEqual([1, 17, 33, 49, 65, 81]);
+    expect(copiesToPayOff(costNs, pageableNs, pinnedNs)).toBe(copies);
   });
 });
 
 describe("measurePinning", () => {
-  it("prefers the way that costs less, freeing included", async () => {
-    const session = new FakeSession();
-    session.pinningCost = (kind, sizeBytes) =>
-      kind === "pinned" ? cost(sizeBytes, 0) : cost(MiB, sizeBytes / 4);
-    const records = await measurePinning(session, [MiB, 4 * MiB], new AbortController().signal);
-    expect(records.map(({ sizeBytes, reuses }) => [sizeBytes, reuses.cheapest])).toEqual([
-      [MiB, "pinned"],
-      [4 * MiB, "registered"],
-    ]);
-  });
+  const { signal } = new AbortController();
 
-  it("gives null for a way that fails, and prefers the other", async () => {
+  it("gives medians of three, taken in turns: a disturbance hits all ways alike", async () => {
     const session = new FakeSession();
+    const kinds: string[] = [];
     session.pinningCost = (kind) => {
-      if (kind === "pinned") throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
-      return cost(1000);
+      kinds.push(kind);
+      const turn = Math.ceil(kinds.length / 3);
+      return {
+        ...cost([700, 100, 200][turn - 1]!, 10 * turn),
+        hugePageBytes: kind === "pinned" ? null : MiB,
+      };
     };
-    const [record] = await measurePinning(session, [MiB], new AbortController().signal);
-    expect(record).toMatchObject({
-      pinned: null,
-      registered: cost(1000),
-      reuses: { cheapest: "registered" },
+    const [record] = await measurePinning(session, [MiB], signal);
+    const turn = ["pageable", "pinned", "registered"];
+    expect(kinds).toEqual([...turn, ...turn, ...turn]);
+    expect(record).toEqual({
+      sizeBytes: MiB,
+      repetitions: 3,
+      pageable: { allocateNs: 200, freeNs: 20, hugePageBytes: MiB },
+      pinned: cost(200, 20),
+      registered: { allocateNs: 200, freeNs: 20, hugePageBytes: MiB },
     });
   });
 
-  it("ends with what it has when it is aborted", async () => {
+  it("gives null for a way that fails, which is not tried again, and goes on with the others", async () => {
+    const session = new FakeSession();
+    let refused = 0;
+    session.pinningCost = (kind) => {
+      if (kind !== "pinned") return cost(1000);
+      ++refused;
+      throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    const [record] = await measurePinning(session, [MiB], signal);
+    expect(record).toMatchObject({ pageable: cost(1000), pinned: null, registered: cost(1000) });
+    expect(refused).toBe(1);
+  });
+
+  it("gives null for a way that fails later on", async () => {
+    const session = new FakeSession();
+    let times = 0;
+    session.pinningCost = (kind) => {
+      if (kind === "pinned" && ++times === 3) throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+      return cost(1000);
+    };
+    expect((await measurePinning(session, [MiB], signal))[0]?.pinned).toBeNull();
+  });
+
+  it("ends with the sizes that it has when it is aborted", async () => {
     const controller = new AbortController();
     const session = new FakeSession();
-    session.pinningCost = () => {
-      controller.abort();
+    session.pinningCost = (_, sizeBytes) => {
+      if (sizeBytes === MiB) controller.abort();
       return cost(1000);
     };
     expect(await measurePinning(session, [KiB, MiB], controller.signal)).toHaveLength(1);
   });
 });
 
-describe("addReuses", () => {
+describe("addPayOff", () => {
   const record = {
     sizeBytes: MiB,
-    pinned: cost(900_000, 100_000),
-    registered: null,
-    reuses: { cheapest: "pinned", h2d: null, d2h: null },
+    repetitions: 3,
+    pageable: cost(400_000, 100_000),
+    pinned: cost(1_300_000, 200_000),
+    registered: cost(300_000, 100_000),
   } as const;
 
   /** Six samples, the fewest with an interval: it then reaches from the first to the last. */
@@ -92,55 +108,80 @@ describe("addReuses", () => {
     return progress;
   }
 
-  it("takes the copies of one worker of that size, in each direction", () => {
+  const payOffOf = (
+    cells: ReturnType<typeof measured>[],
+    changes: Partial<ColdStart["pinning"][number]> = {},
+  ) =>
+    addPayOff(
+      [{ ...record, ...changes }],
+      cells.map(({ cell, outcome, stats }) => ({ ...cell, outcome, stats })),
+    )[0]!.payOff!;
+  const pageable = () => measured({ memory: "pageable" }, 300_000);
+  const pinned = () => measured({ memory: "pinned" }, 100_000);
+
+  it("sets each way against pageable memory's own cost, by the copies of one worker of that size", () => {
     const cells = [
-      measured({ memory: "pageable" }, 300_000),
-      measured({ memory: "pinned" }, 100_000),
+      pageable(),
+      pinned(),
       measured({ memory: "pageable", workers: 2 }, 1e9),
       measured({ memory: "pageable", sizeBytes: KiB }, 1e9),
     ];
-    const [{ reuses }] = addReuses([record], cells) as [typeof record];
-    expect(reuses).toEqual({ cheapest: "pinned", h2d: 5, d2h: null });
+    // 1 ms more than pageable memory, and 0.2 ms a copy; registered memory costs less from the start.
+    expect(payOffOf(cells)).toEqual({ pinned: { h2d: 5, d2h: null }, registered: { h2d: 0, d2h: null } });
   });
 
-  it("takes registered memory's copies where there are none of pinned", () => {
-    const cells = [measured({ memory: "pageable" }, 300_000), measured({ memory: "registered" }, 200_000)];
-    expect(addReuses([record], cells)[0]?.reuses.h2d).toBe(10);
+  it("takes the copies of the way itself, and the other's where it has none", () => {
+    const changes = { registered: record.pinned };
+    const slower = measured({ memory: "registered" }, 200_000);
+    expect(payOffOf([pageable(), pinned(), slower], changes)).toMatchObject({
+      pinned: { h2d: 5 },
+      registered: { h2d: 10 },
+    });
+    expect(payOffOf([pageable(), slower], changes)).toMatchObject({
+      pinned: { h2d: 10 },
+      registered: { h2d: 10 },
+    });
   });
 
   describe("gives none", () => {
-    const pageable = () => measured({ memory: "pageable" }, 300_000);
-    const pinned = () => measured({ memory: "pinned" }, 100_000);
-    const reusesWith = (...cells: ReturnType<typeof measured>[]) => addReuses([record], cells)[0]?.reuses.h2d;
+    const copiesWith = (...cells: ReturnType<typeof measured>[]) => payOffOf(cells).pinned.h2d;
 
     it("where one of the two was not measured", () => {
-      expect(reusesWith(pageable())).toBeNull();
-      expect(reusesWith(pinned())).toBeNull();
-      expect(reusesWith(progressOf({ memory: "pageable" }), pinned())).toBeNull();
+      expect(copiesWith(pageable())).toBeNull();
+      expect(copiesWith(pinned())).toBeNull();
+      expect(copiesWith(progressOf({ memory: "pageable" }), pinned())).toBeNull();
+    });
+
+    it("where a cost is not known, pageable memory's included", () => {
+      expect(payOffOf([pageable(), pinned()], { pinned: null }).pinned.h2d).toBeNull();
+      expect(payOffOf([pageable(), pinned()], { pageable: null }).pinned.h2d).toBeNull();
     });
 
     it("where one has too few samples for an interval", () => {
-      expect(reusesWith(pageable(), measured({ memory: "pinned" }, [100_000]))).toBeNull();
-      expect(reusesWith(measured({ memory: "pageable" }, [300_000]), pinned())).toBeNull();
+      expect(copiesWith(pageable(), measured({ memory: "pinned" }, [100_000]))).toBeNull();
+      expect(copiesWith(measured({ memory: "pageable" }, [300_000]), pinned())).toBeNull();
     });
 
     it("where pinned is as fast or slower", () => {
-      expect(reusesWith(pageable(), measured({ memory: "pinned" }, 300_000))).toBeNull();
-      expect(reusesWith(pageable(), measured({ memory: "pinned" }, 400_000))).toBeNull();
+      expect(copiesWith(pageable(), measured({ memory: "pinned" }, 300_000))).toBeNull();
+      expect(copiesWith(pageable(), measured({ memory: "pinned" }, 400_000))).toBeNull();
     });
 
-    it("where the intervals overlap, however far the medians are apart", () => {
-      const wide = measured({ memory: "pageable" }, around(300_000, 0.7));
-      expect(reusesWith(wide, pinned())).toBeNull();
-      const narrower = measured({ memory: "pageable" }, around(300_000, 0.6));
-      expect(reusesWith(narrower, pinned())).toBe(5);
+    it("where the process itself is too unsteady, however far the medians are apart", () => {
+      expect(copiesWith(measured({ memory: "pageable" }, around(300_000, 0.6)), pinned())).toBeNull();
+      expect(copiesWith(measured({ memory: "pageable" }, around(300_000, 0.3)), pinned())).toBe(5);
+    });
+
+    it("where other processes differ by as much, however steady this one is", () => {
+      expect(copiesWith(pageable(), measured({ memory: "pinned" }, 275_000))).toBeNull();
+      expect(copiesWith(pageable(), measured({ memory: "pinned" }, 250_000))).toBe(20);
     });
 
     it.each(["failed", "mismatch"] as const)("where one of the two is a %s cell", (outcome) => {
       for (const memory of ["pageable", "pinned"] as const) {
         const cells = [pageable(), pinned()];
         cells.find(({ cell }) => cell.memory === memory)!.outcome = outcome;
-        expect(reusesWith(...cells)).toBeNull();
+        expect(copiesWith(...cells)).toBeNull();
       }
     });
   });

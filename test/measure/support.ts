@@ -7,6 +7,7 @@ import type {
   MeasureResult,
   NativeError,
   NativeSession,
+  PinningKind,
   SampleColumns,
   SessionOpening,
 } from "../../src/native/contract.js";
@@ -76,7 +77,7 @@ export class FakeSession implements NativeSession {
   readonly requests: MeasureRequest[] = [];
   /** Called before each measurement; may throw, or change its result. */
   beforeMeasure: (request: MeasureRequest) => Partial<MeasureResult> = () => ({});
-  pinningCost: (kind: "pinned" | "registered", sizeBytes: number) => PinningCost = () => {
+  pinningCost: (kind: PinningKind, sizeBytes: number) => PinningCost = () => {
     throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
   };
   freeBytes = 512 * MiB;
@@ -130,7 +131,7 @@ export class FakeSession implements NativeSession {
   async reserveStaging(): Promise<ArenaReport> {
     return this.reserveHost();
   }
-  async measurePinning(kind: "pinned" | "registered", sizeBytes: number): Promise<PinningCost> {
+  async measurePinning(kind: PinningKind, sizeBytes: number): Promise<PinningCost> {
     return this.pinningCost(kind, sizeBytes);
   }
   async measureFirstCopy(): Promise<{ durationNs: number }> {

@@ -1,5 +1,6 @@
 // Opening a session: what it offers on which driver, and what it tells of the machine.
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "engine_session.hpp"
 
@@ -130,12 +131,27 @@ TEST_CASE("a context that is active already keeps its own flags") {
 TEST_CASE("the first copy and the cost of pinning are measured apart from any cell") {
   TestSession session;
   CHECK(session.measure_first_copy_ns() > 0);
-  for (const auto kind : {HostMemoryKind::kPinned, HostMemoryKind::kRegistered}) {
+  for (const auto kind : {HostMemoryKind::kPageable, HostMemoryKind::kPinned, HostMemoryKind::kRegistered}) {
     const auto cost = session.measure_pinning(kind, 3 * kMiB);
     CHECK(cost.allocate_ns > 0);
     CHECK(cost.free_ns > 0);
-    CHECK(cost.huge_page_bytes.has_value() == (kind == HostMemoryKind::kRegistered));
+    CHECK(cost.huge_page_bytes.has_value() == (kind != HostMemoryKind::kPinned));
     CHECK(cost.huge_page_bytes.value_or(0) <= 3 * kMiB);
+  }
+}
+
+TEST_CASE("what pageable memory costs is that of pages that are new each time") {
+  TestSession session;
+  const auto page_faults = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+  };
+  constexpr long kLeastFaults = 64 * kMiB / (2 * kMiB);  // should the system back all of it by huge pages
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    const auto before = page_faults();
+    session.measure_pinning(HostMemoryKind::kPageable, 64 * kMiB);
+    CHECK(page_faults() - before >= kLeastFaults);
   }
 }
 

@@ -341,8 +341,17 @@ describe("the estimate", () => {
       planOf({ sizesBytes: [sizeBytes], workers: [1], memory: ["pinned"], modes: [mode], verify: false })
         .estimate.leastDurationNs;
     // Large copies are one a sample in either mode, small ones a batch of 5 ms in throughput mode alone.
-    expect(leastNs("latency", 256 * MiB)).toBeGreaterThan(5 * leastNs("throughput", 256 * MiB));
+    const moreNs = leastNs("latency", 256 * MiB) - leastNs("throughput", 256 * MiB);
+    expect(moreNs).toBeGreaterThan(250 * 5e6);
     expect(leastNs("latency", 64 * KiB)).toBeLessThan(leastNs("throughput", 64 * KiB));
+  });
+
+  it("of the duration counts what timing allocations takes", () => {
+    const leastNs = (sizesBytes: number[]) =>
+      planOf({ sizesBytes, workers: [1], memory: ["pinned"], samplesPerCell: 1, verify: false }).estimate
+        .leastDurationNs;
+    // In three ways of 80 to 200 ms, three times.
+    expect(leastNs([256 * MiB]) - leastNs([MiB])).toBeGreaterThan(0.9e9);
   });
 
   it("of the duration with a fixed count of samples knows no budget", () => {

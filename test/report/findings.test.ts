@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compareIntervals, leanestBest } from "../../src/report/finding-evidence.js";
 import { findings } from "../../src/report/findings.js";
-import type { CellResult } from "../../src/results/schema.js";
+import type { CellResult, Distribution } from "../../src/results/schema.js";
 import {
   buildCell,
   buildDevice,
@@ -14,7 +14,24 @@ import {
   MiB,
 } from "../helpers/result-document.js";
 
+/** Of one process, whose figures other processes find in wider intervals than its own. */
 const textOf = (cells: CellResult[]) => findings(buildDocument({ cells })).map(({ text }) => text);
+
+/** The same figures as those of five processes: their intervals are between processes, and hold as they are. */
+const textOfProcesses = (cells: CellResult[]) => textOf(cells.map(ofFiveProcesses));
+
+function ofFiveProcesses(cell: CellResult): CellResult {
+  const between = <D extends Distribution>(distribution: D): D => ({
+    ...distribution,
+    processMedians: Array(5).fill(distribution.median),
+  });
+  const stats = cell.stats.map((one) => ({
+    ...one,
+    bandwidthGBps: between(one.bandwidthGBps),
+    latencyUs: one.latencyUs && between(one.latencyUs),
+  }));
+  return { ...cell, stats };
+}
 
 function pair(sizeBytes: number, pageable: number, pinned: number, part: CellPart = {}): CellResult[] {
   return [
@@ -27,9 +44,15 @@ describe("compareIntervals", () => {
   const around = (median: number, half: number) => ({ median, low: median - half, high: median + half });
 
   it.each([
-    ["above where the intervals do not overlap, however wide", around(30, 10), around(10, 5), "above"],
+    ["above where the interval of the ratio lies above 1", around(30, 10), around(10, 5), "above"],
     ["below likewise", around(10, 5), around(30, 10), "below"],
-    ["equal where they do and both are narrow", around(10, 0.4), around(10.5, 0.4), "equal"],
+    [
+      "above where the intervals overlap and the ratio is certain all the same",
+      around(11, 0.6),
+      around(10, 0.6),
+      "above",
+    ],
+    ["equal where it does not and both are narrow", around(10, 0.4), around(10.5, 0.4), "equal"],
     ["open where the first is wide", around(10, 2), around(10, 0.1), "open"],
     ["open where the second is wide", around(10, 0.1), around(10, 2), "open"],
   ])("is %s", (_, one, other, verdict) => {
@@ -50,56 +73,80 @@ const nothing = [
 
 describe("pinned against pageable", () => {
   it("says from which size on it pays, and where it does not", () => {
-    expect(
-      textOf([...pair(64 * KiB, 10, 10.01), ...pair(MiB, 10, 30), ...pair(16 * MiB, 10, 30.02)]),
-    ).toEqual(["pinned is 3.0× pageable from 1 MiB up and it gains nothing at 64 KiB (H2D)"]);
-  });
-
-  it("gives a range where the gain varies", () => {
-    expect(textOf([...pair(MiB, 10, 20), ...pair(16 * MiB, 10, 30)])).toEqual([
-      "pinned is 2.0× to 3.0× pageable at every size (H2D)",
+    const cells = [...pair(64 * KiB, 10, 10.01), ...pair(MiB, 10, 30), ...pair(16 * MiB, 10, 30.02)];
+    expect(textOfProcesses(cells)).toEqual([
+      "pinned is 2.9× to 3.1× pageable from 1 MiB up and it gains nothing at 64 KiB (H2D)",
     ]);
   });
 
-  it("claims no gain where narrow intervals overlap, and nothing where wide ones do", () => {
-    expect(textOf(pair(MiB, 10, 10.8, { relativeHalfWidth: 0.045 }))).toEqual([
-      "pinned gains nothing at 1 MiB (H2D)",
+  it("gives a range, from the least that the ratio may be at any size to the most", () => {
+    expect(textOfProcesses([...pair(MiB, 10, 20), ...pair(16 * MiB, 10, 30)])).toEqual([
+      "pinned is 1.98× to 3.1× pageable at every size (H2D)",
     ]);
-    expect(textOf(pair(MiB, 10, 11, { relativeHalfWidth: 0.06 }))).toEqual([
+  });
+
+  it("claims no gain where narrow intervals allow equality, and nothing where wide ones do", () => {
+    const textWith = (pinned: number, relativeHalfWidth: number) =>
+      textOfProcesses(pair(MiB, 10, pinned, { relativeHalfWidth }));
+    expect(textWith(10.5, 0.045)).toEqual(["pinned gains nothing at 1 MiB (H2D)"]);
+    expect(textWith(10.5, 0.06)).toEqual([
       "at these intervals, pinned and pageable cannot be told apart at 1 MiB (H2D)",
     ]);
-    expect(textOf(pair(MiB, 10, 11, { relativeHalfWidth: 0.04 }))).toEqual([
-      "pinned is 1.10× pageable at 1 MiB (H2D)",
+    expect(textWith(11, 0.04)).toEqual(["pinned is 1.03× to 1.17× pageable at 1 MiB (H2D)"]);
+  });
+
+  it("claims nothing of one process that another one would deny", () => {
+    expect(textOf(pair(MiB, 10, 11))).toEqual([
+      "at these intervals, pinned and pageable cannot be told apart at 1 MiB (H2D)",
     ]);
+    expect(textOf(pair(MiB, 10, 10.01))).toEqual([
+      "at these intervals, pinned and pageable cannot be told apart at 1 MiB (H2D)",
+    ]);
+    expect(textOf(pair(MiB, 10, 30))).toEqual(["pinned is 2.6× to 3.4× pageable at 1 MiB (H2D)"]);
   });
 
   it("leaves out the sizes that show nothing where others do", () => {
     const wide = { relativeHalfWidth: 0.69 };
     expect(textOf([...pair(64 * KiB, 10, 12, wide), ...pair(MiB, 10, 30)])).toEqual([
-      "pinned is 3.0× pageable at 1 MiB (H2D)",
+      "pinned is 2.6× to 3.4× pageable at 1 MiB (H2D)",
     ]);
   });
 
   it("takes intervals for equal that are as wide as the run was asked for", () => {
-    const document = buildDocument({ cells: pair(MiB, 10, 11, { relativeHalfWidth: 0.09 }) });
+    const document = buildDocument({
+      cells: pair(MiB, 10, 11, { relativeHalfWidth: 0.09 }).map(ofFiveProcesses),
+    });
     const coarse = { ...document, plan: { ...document.plan!, precision: 0.1 } };
     expect(findings(coarse)[0]?.text).toBe("pinned gains nothing at 1 MiB (H2D)");
   });
 
   it("says where pinned is the slower", () => {
-    expect(textOf(pair(MiB, 10, 8))).toEqual(["pinned is only 0.80× pageable at 1 MiB (H2D)"]);
+    expect(textOf(pair(MiB, 10, 8))).toEqual(["pinned is only 0.71× to 0.90× pageable at 1 MiB (H2D)"]);
   });
 
   it("says once what holds for both directions, and gives two figures where only they differ", () => {
     const d2h = { direction: "d2h" } as const;
-    expect(textOf([...pair(MiB, 10, 30), ...pair(MiB, 10, 30, d2h)])).toEqual([
-      "pinned is 3.0× pageable at 1 MiB (H2D and D2H)",
+    const textWith = (pinnedD2h: number) =>
+      textOfProcesses([...pair(MiB, 10, 30), ...pair(MiB, 10, pinnedD2h, d2h)]);
+    expect(textWith(30)).toEqual(["pinned is 2.9× to 3.1× pageable at 1 MiB (H2D and D2H)"]);
+    expect(textWith(20)).toEqual(["pinned is 2.9× to 3.1× (H2D) and 1.98× to 2.1× (D2H) pageable at 1 MiB"]);
+    expect(textWith(10)).toEqual([
+      "H2D: pinned is 2.9× to 3.1× pageable at 1 MiB; D2H: pinned gains nothing at 1 MiB",
     ]);
-    expect(textOf([...pair(MiB, 10, 30), ...pair(MiB, 10, 20, d2h)])).toEqual([
-      "pinned is 3.0× (H2D) and 2.0× (D2H) pageable at 1 MiB",
+  });
+
+  it("keeps ranges whole of which one end alone differs", () => {
+    const textWith = (...rates: [number, number, number, number]) => {
+      const [a, b, c, d] = rates;
+      const h2d = [...pair(MiB, 10, a), ...pair(16 * MiB, 10, b)];
+      const d2h = [...pair(MiB, 10, c, { direction: "d2h" }), ...pair(16 * MiB, 10, d, { direction: "d2h" })];
+      return textOfProcesses([...h2d, ...d2h]);
+    };
+    expect(textWith(20, 30, 20, 40)).toEqual([
+      "pinned is 1.98× to 3.1× (H2D) and 1.98× to 4.1× (D2H) pageable at every size",
     ]);
-    expect(textOf([...pair(MiB, 10, 30), ...pair(MiB, 10, 10, d2h)])).toEqual([
-      "H2D: pinned is 3.0× pageable at 1 MiB; D2H: pinned gains nothing at 1 MiB",
+    expect(textWith(20, 40, 30, 40)).toEqual([
+      "pinned is 1.98× to 4.1× (H2D) and 2.9× to 4.1× (D2H) pageable at every size",
     ]);
   });
 
@@ -115,15 +162,17 @@ describe("staging", () => {
     buildCell({ memory: "staged", sizeBytes: 64 * MiB, workers, GBps });
 
   it("names the fewest workers that do as well as any", () => {
-    const lines = textOf([...pair(64 * MiB, 18, 55), staged(4, 37), staged(8, 50.4), staged(12, 50.5)]);
-    expect(lines).toContain("8 staging workers reach 91 % of pinned from pageable memory at 64 MiB (H2D)");
+    const cells = [...pair(64 * MiB, 18, 55), staged(4, 37), staged(8, 50.4), staged(12, 50.5)];
+    expect(textOfProcesses(cells)).toContain(
+      "8 staging workers reach 91 % to 93 % of pinned from pageable memory at 64 MiB (H2D)",
+    );
   });
 
   it("says when it gains nothing, or matches pinned", () => {
     expect(textOf([...pair(64 * MiB, 18, 55), staged(1, 10)])).toContain(
       "staging gains nothing over the driver's own pageable copies at 64 MiB (H2D)",
     );
-    expect(textOf([...pair(64 * MiB, 18, 55), staged(16, 54.8)])).toContain(
+    expect(textOfProcesses([...pair(64 * MiB, 18, 55), staged(16, 54.8)])).toContain(
       "16 staging workers reach the rate of pinned from pageable memory at 64 MiB (H2D)",
     );
   });
@@ -143,7 +192,7 @@ describe("staging with wide intervals", () => {
 
   it("is set against pageable where that alone can be said", () => {
     expect(textOf([...pair(64 * MiB, 20, 55), staged])).toContain(
-      "1 staging worker reaches 2.5× the rate of the driver's own pageable copies at 64 MiB (H2D)",
+      "1 staging worker reaches 1.43× to 3.9× the rate of the driver's own pageable copies at 64 MiB (H2D)",
     );
   });
 });
@@ -159,15 +208,10 @@ describe("workers on pageable memory", () => {
   });
 
   it("make it faster, slower or neither", () => {
-    expect(textOf([pageable(1, 10), pageable(4, 18)])).toEqual([
-      "4 workers make pageable 1.80× as fast as 1 at 16 MiB (H2D)",
-    ]);
-    expect(textOf([pageable(1, 10), pageable(4, 10.02)])).toEqual([
-      "pageable does not get faster with workers at 16 MiB (H2D)",
-    ]);
-    expect(textOf([pageable(1, 10), pageable(4, 8)])).toEqual([
-      "pageable gets slower with workers at 16 MiB: 0.80× with 4 (H2D)",
-    ]);
+    const textWith = (GBps: number) => textOfProcesses([pageable(1, 10), pageable(4, GBps)]);
+    expect(textWith(18)).toEqual(["4 workers make pageable 1.78× to 1.82× as fast as 1 at 16 MiB (H2D)"]);
+    expect(textWith(10.02)).toEqual(["pageable does not get faster with workers at 16 MiB (H2D)"]);
+    expect(textWith(8)).toEqual(["pageable gets slower with workers at 16 MiB: 0.79× to 0.81× with 4 (H2D)"]);
   });
 });
 
@@ -179,7 +223,7 @@ describe("other comparisons", () => {
       buildCell({ direction: "d2h", GBps: 55.4 }),
     ];
     expect(textOf(cells)).toEqual([
-      "both directions at once move 103.0 GB/s, 92 % of H2D and D2H alone together (pinned, 16 MiB, 1 worker)",
+      "both directions at once moved 103.0 GB/s, 91 % to 94 % of H2D and D2H alone together (pinned, 16 MiB, 1 worker)",
     ]);
   });
 
@@ -194,7 +238,7 @@ describe("other comparisons", () => {
       }),
     );
     expect(textOf(cells)).toEqual([
-      "a copy of 4 KiB takes 2.50 µs with pinned memory and 3.50 µs with pageable (H2D)",
+      "a copy of 4 KiB took 2.50 µs with pinned memory and 3.50 µs with pageable (H2D)",
     ]);
   });
 
@@ -205,7 +249,7 @@ describe("other comparisons", () => {
       buildCell({ memory: "mapped", GBps: 51.5 }),
     ];
     expect(textOf(cells)).toEqual([
-      "registered is as fast as pinned at 16 MiB and mapped reaches 93 % of pinned at 16 MiB (H2D)",
+      "registered is as fast as pinned at 16 MiB and mapped reaches 92 % to 95 % of pinned at 16 MiB (H2D)",
     ]);
   });
 
@@ -217,7 +261,7 @@ describe("other comparisons", () => {
       "at these intervals, registered at 16 MiB cannot be told from pinned (H2D)",
     ]);
     expect(textOf([pinned, registered, buildCell({ memory: "mapped", GBps: 51.5 })])).toEqual([
-      "mapped reaches 93 % of pinned at 16 MiB (H2D)",
+      "mapped reaches 92 % to 95 % of pinned at 16 MiB (H2D)",
     ]);
     const latencies = (["pageable", "pinned"] as const).map((memory) =>
       buildCell({ memory, mode: "latency", GBps: 1, latencyUs: { median: 3, p99: 5 }, ...wide }),
@@ -227,7 +271,7 @@ describe("other comparisons", () => {
     ]);
     const bidir = buildCell({ direction: "bidir", GBps: { h2d: 50, d2h: 50, sum: 100 }, ...wide });
     expect(textOf([bidir, pinned, buildCell({ direction: "d2h", GBps: 55 })])).toEqual([
-      "both directions at once move 100.0 GB/s (pinned, 16 MiB, 1 worker)",
+      "both directions at once moved 100.0 GB/s (pinned, 16 MiB, 1 worker)",
     ]);
   });
 
@@ -240,9 +284,9 @@ describe("other comparisons", () => {
 describe("the closing lines", () => {
   it("are three at most for a default sweep", () => {
     expect(textOf(defaultSweepCells())).toEqual([
-      "pinned is 1.84× to 5.2× (H2D) and 2.8× to 5.1× (D2H) pageable at every size, with 1 worker",
-      "4 staging workers reach 71 % (H2D) and 69 % (D2H) of pinned from pageable memory at 256 MiB",
-      "pageable does not get faster with workers at 256 MiB (H2D and D2H)",
+      "pinned is 1.51× to 5.9× (H2D) and 2.5× to 6.4× (D2H) pageable at every size, with 1 worker",
+      "4 staging workers reach 57 % to 88 % (H2D) and 56 % to 86 % (D2H) of pinned from pageable memory at 256 MiB",
+      "at these intervals, pageable with 1 and with 2 workers cannot be told apart at 256 MiB (H2D and D2H)",
     ]);
   });
 
@@ -252,14 +296,14 @@ describe("the closing lines", () => {
 
   it("speak of this machine's memory on the emulated device", () => {
     const [line] = findings(buildEmulatedDocument({ cells: pair(MiB, 10, 30) }));
-    expect(line?.text).toBe("in this machine's memory, pinned is 3.0× pageable at 1 MiB (H2D)");
+    expect(line?.text).toBe("in this machine's memory, pinned is 2.6× to 3.4× pageable at 1 MiB (H2D)");
   });
 
   it("name the device where there are several", () => {
     const devices = [buildDevice({ ordinal: 2 }), buildDevice({ ordinal: 3 })];
     const cells = [...pair(MiB, 10, 30, { device: 2 }), ...pair(MiB, 10, 20, { device: 3 })];
     expect(findings(buildDocument({ cells, devices }))[0]?.text).toBe(
-      "on device 2, pinned is 3.0× pageable at 1 MiB (H2D)",
+      "on device 2, pinned is 2.6× to 3.4× pageable at 1 MiB (H2D)",
     );
   });
 

@@ -44,11 +44,11 @@ describe("numbers for people", () => {
       "87.9 %",
       "0.0 %",
     ]);
-    expect([0.9199, 0.0156].map(formatWholeShare)).toEqual(["91 %", "1.5 %"]);
+    expect([0.9199, 0.0156].map((share) => formatWholeShare(share))).toEqual(["91 %", "1.5 %"]);
   });
 
   it("gives ratios the digits that they need", () => {
-    expect([12.9, 2.99, 1.047, 1.0049, 0.8].map(formatRatio)).toEqual([
+    expect([12.9, 2.99, 1.047, 1.0049, 0.8].map((ratio) => formatRatio(ratio))).toEqual([
       "12×",
       "2.9×",
       "1.04×",

@@ -81,14 +81,25 @@ describe("the table of the default sweep", () => {
     expect(text).toContain("90 cells in 8.4 s: 60 converged to ±1 %, 30 not converged");
   });
 
+  it("says which spread the closing lines allow for, where there is something to compare", () => {
+    expect(text.replaceAll(/\s+/g, " ")).toContain(
+      "note: the closing lines allow for the spread between processes that was recorded on an NVIDIA H200; --processes 5 measures it",
+    );
+    const alone = tableReport(buildDocument({ cells: [buildCell({ GBps: 55 })] }), plain);
+    expect(alone).not.toContain("the closing lines");
+  });
+
   it("has the cold start apart from the figures", () => {
     expect(text).toContain("Cold start: paid once, part of no figure above");
     expect(text).toContain("driver 62 ms, context 328 ms, first copy 41");
-    expect(
-      lineWith(text, "256 MiB", "79.9 ms")
+    const rowOf = (...words: string[]) =>
+      lineWith(text, ...words)
         .trim()
-        .split(/\s{2,}/),
-    ).toEqual(["256 MiB", "79.9 ms", "20 ms", "8.3 ms", "2.77 ms", "1 copy", "1 copy"]);
+        .split(/\s{2,}/);
+    expect(rowOf("256 MiB", "70.4 ms")).toEqual(["256 MiB", "pageable", "70.4 ms", "7.04 ms"]);
+    expect(rowOf("79.9 ms")).toEqual(["pinned", "79.9 ms", "20 ms", "1 copy", "1 copy"]);
+    expect(rowOf("8.3 ms")).toEqual(["registered", "8.3 ms", "2.77 ms", "at once", "at once"]);
+    expect(text).toContain("medians of 3; pageable: new memory, touched once");
   });
 
   it("is at most 110 columns wide, without blanks at the ends of lines", () => {

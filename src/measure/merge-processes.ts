@@ -1,0 +1,149 @@
+import type { CellResult, CellStats, ColdStart, Distribution, ResultDocument } from "../results/schema.js";
+import { studentQuantile } from "../stats/hypothesis-tests.js";
+import { median, medianInterval, relativeHalfWidth } from "../stats/order-statistics.js";
+import { mean, squaresAboutMean } from "../stats/variance.js";
+import { addPayOff, medianCost } from "./cold-start.js";
+
+/**
+ * One document of several processes that measured the same cells one after the other: of each cell the median of the
+ * processes' medians, the interval between them, and the samples of all. `planned` is the document of the whole run
+ * before anything was measured; it is returned as it is where there are no processes.
+ */
+export function mergeProcesses(
+  planned: ResultDocument,
+  processes: readonly ResultDocument[],
+): ResultDocument {
+  const [first] = processes;
+  if (first === undefined) return planned;
+  const cellsById = processes.map(({ cells }) => new Map(cells.map((cell) => [cell.id, cell])));
+  const cells = planned.cells.map((cell) => {
+    const measured = cellsById.flatMap((byId) => byId.get(cell.id) ?? []);
+    // What the plan skips, no process is asked for.
+    return measured.length === 0 ? cell : mergeCell(measured);
+  });
+  const rounds = Math.max(...processes.map(({ plan }) => plan?.rounds ?? 0));
+  return {
+    ...planned,
+    run: {
+      ...planned.run,
+      processes: processes.map(({ run: { id, startedAt, wallNs } }) => ({ id, startedAt, wallNs })),
+    },
+    devices: first.devices,
+    fingerprint: first.fingerprint,
+    plan: planned.plan && { ...planned.plan, rounds },
+    coldStart: first.coldStart.map((costs) => mergeColdStart(costs.device, processes, cells)),
+    cells,
+  };
+}
+
+/** From the worst: what one process found wrong is not put right by others. */
+const outcomesByWeight = ["mismatch", "failed", "skipped", null, "budget", "converged"] as const;
+
+function mergeCell(parts: readonly CellResult[]): CellResult {
+  const byWeight = outcomesByWeight.flatMap((outcome) => parts.filter((part) => part.outcome === outcome));
+  const worst = byWeight[0]!;
+  const verifications = parts.flatMap(({ verification }) => verification ?? []);
+  return {
+    ...parts[0]!,
+    samples: parts.flatMap(({ samples }, process) => samples.map((one) => ({ ...one, process }))),
+    stats: mergeStats(parts.map(({ stats }) => stats)),
+    link: parts.find(({ link }) => link !== null)?.link ?? null,
+    verification:
+      verifications.length === 0
+        ? null
+        : {
+            checkedBytes: verifications.reduce((sum, { checkedBytes }) => sum + checkedBytes, 0),
+            mismatches: verifications.flatMap(({ mismatches }) => mismatches),
+          },
+    outcome: worst.outcome,
+    skipReason: worst.skipReason,
+    error: worst.error,
+    warnings: [...new Set(parts.flatMap(({ warnings }) => warnings))],
+  };
+}
+
+/** None where a process has none: the median of the others would hide that. */
+function mergeStats(parts: readonly CellStats[][]): CellStats[] {
+  const [first = []] = parts;
+  return first.flatMap(({ direction }) => {
+    const stats = parts.flatMap((part) => part.find((one) => one.direction === direction) ?? []);
+    return stats.length < parts.length ? [] : [mergeDirection(direction, stats)];
+  });
+}
+
+function mergeDirection(direction: CellStats["direction"], parts: readonly CellStats[]): CellStats {
+  const bandwidthGBps = mergeDistributions(parts.map((part) => part.bandwidthGBps));
+  const latencies = parts.flatMap(({ latencyUs }) => latencyUs ?? []);
+  const linkShares = parts.flatMap(({ linkShare }) => linkShare ?? []);
+  return {
+    direction,
+    samples: parts.reduce((sum, { samples }) => sum + samples, 0),
+    bandwidthGBps,
+    relativeHalfWidth: relativeHalfWidth(bandwidthGBps, bandwidthGBps.median),
+    latencyUs:
+      latencies.length === 0
+        ? null
+        : {
+            ...mergeDistributions(latencies),
+            p90: median(latencies.map(({ p90 }) => p90)),
+            p99: median(latencies.map(({ p99 }) => p99)),
+          },
+    linkShare: linkShares.length === 0 ? null : median(linkShares),
+  };
+}
+
+function mergeDistributions(parts: readonly Distribution[]): Distribution {
+  const processMedians = parts.map((part) => part.median);
+  return {
+    median: median(processMedians),
+    min: Math.min(...parts.map(({ min }) => min)),
+    max: Math.max(...parts.map(({ max }) => max)),
+    ...(intervalBetween(processMedians) ?? { low: null, high: null }),
+    processMedians,
+  };
+}
+
+/** With fewer processes, the interval of Student's t is wider than anything that it could be used for. */
+const fewestForInterval = 3;
+
+/**
+ * The 95 % interval between the medians of processes: order statistics from 6 processes on, which assume no
+ * distribution; below that Student's t on the logarithms. Null below 3.
+ */
+export function intervalBetween(medians: readonly number[]): { low: number; high: number } | null {
+  const ranked = medianInterval(medians);
+  if (ranked !== null) return { low: ranked.low, high: ranked.high };
+  const { length } = medians;
+  if (length < fewestForInterval) return null;
+  const logs = medians.map(Math.log);
+  const deviation = Math.sqrt(squaresAboutMean(logs) / (length - 1));
+  const half = (studentQuantile(0.025, length - 1) * deviation) / Math.sqrt(length);
+  return { low: Math.exp(mean(logs) - half), high: Math.exp(mean(logs) + half) };
+}
+
+function mergeColdStart(
+  device: number,
+  processes: readonly ResultDocument[],
+  cells: readonly CellResult[],
+): ColdStart {
+  const parts = processes.flatMap(({ coldStart }) => coldStart.filter((one) => one.device === device));
+  const ofAll = (pick: (part: ColdStart) => number) => median(parts.map(pick));
+  const pinning = parts[0]!.pinning.map(({ sizeBytes }) => {
+    const records = parts.flatMap((part) => part.pinning.filter((one) => one.sizeBytes === sizeBytes));
+    return {
+      sizeBytes,
+      repetitions: records.reduce((sum, { repetitions }) => sum + (repetitions ?? 1), 0),
+      pageable: medianCost(records.map((record) => record.pageable)),
+      pinned: medianCost(records.map((record) => record.pinned)),
+      registered: medianCost(records.map((record) => record.registered)),
+    };
+  });
+  const ofDevice = cells.filter((cell) => cell.device === device);
+  return {
+    device,
+    initNs: ofAll(({ initNs }) => initNs),
+    contextNs: ofAll(({ contextNs }) => contextNs),
+    firstCopyNs: ofAll(({ firstCopyNs }) => firstCopyNs),
+    pinning: addPayOff(pinning, ofDevice),
+  };
+}

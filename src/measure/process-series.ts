@@ -1,0 +1,100 @@
+import { PinbenchError } from "../errors.js";
+import type { ErrorRecord, ResultDocument } from "../results/schema.js";
+import type { RunIdentity } from "./document.js";
+import { measureInFreshProcesses } from "./fresh-process.js";
+import { mergeProcesses } from "./merge-processes.js";
+import { Run } from "./run.js";
+
+/** A plan that is carried out as a whole in several fresh processes, one after the other; a Run of each. */
+export class ProcessSeries {
+  readonly #prepared: Omit<RunIdentity, "id">;
+  readonly #processes: number;
+  /** The whole run's document before anything is measured. */
+  readonly #planned: ResultDocument;
+  readonly #documents: ResultDocument[] = [];
+  #status: ResultDocument["run"]["status"] = "running";
+  #error: ErrorRecord | null = null;
+
+  constructor(prepared: Omit<RunIdentity, "id">, processes: number) {
+    this.#prepared = prepared;
+    this.#processes = processes;
+    this.#planned = new Run(prepared).document();
+  }
+
+  /** Processes that have measured all of the plan. */
+  get done(): number {
+    return this.#documents.length;
+  }
+
+  /**
+   * Measures, and yields before each process and at the end. Processes that came to their end are kept whatever comes
+   * after them: after an abort the status is "aborted", after a process that failed as a whole it is "failed", and
+   * none is started after that. Rejects with the PinbenchError of the first process where that brought nothing.
+   * `entry` is the program that measures, bin/pinbench.js.
+   */
+  async *measure(entry: string, signal: AbortSignal): AsyncGenerator<void, void> {
+    try {
+      for await (const event of measureInFreshProcesses(this.#settings(), this.#processes, {
+        entry,
+        signal,
+      })) {
+        if (event.kind === "start") yield;
+        else if (!this.#keep(event.document)) break;
+      }
+    } catch (error) {
+      if (!(error instanceof PinbenchError) || this.#documents.length === 0) throw error;
+      this.#fail({
+        code: "PROCESS_ENDED",
+        message: error.message,
+        call: null,
+        location: null,
+        sticky: false,
+      });
+    }
+    if (signal.aborted) this.#status = "aborted";
+    else if (this.#status === "running") this.#status = "complete";
+    yield;
+  }
+
+  /** The result of the processes so far. */
+  document(): ResultDocument {
+    const { run, ...merged } = mergeProcesses(this.#planned, this.#documents);
+    const isOver = this.#status !== "running";
+    return {
+      ...merged,
+      run: {
+        ...run,
+        finishedAt: isOver ? new Date().toISOString() : null,
+        wallNs: (performance.now() - this.#prepared.startedMs) * 1e6,
+        status: this.#status,
+        error: this.#error,
+      },
+    };
+  }
+
+  /** The same cells in each process, also where what the plan goes by has changed meanwhile, such as free memory. */
+  #settings() {
+    const { plan, backend } = this.#prepared;
+    const cells = plan.cells.filter(({ skipReason }) => skipReason === null).map(({ id }) => id);
+    return { ...plan.settings, backend: backend.name, cells, budgetNs: plan.stopping.budgetNs };
+  }
+
+  /** False for one that did not come to its end. It has no part in the figures, unless there are no others. */
+  #keep(document: ResultDocument): boolean {
+    const { status, error } = document.run;
+    if (status === "complete") {
+      this.#documents.push(document);
+      return true;
+    }
+    const ended = "it was interrupted by a signal that this process did not get";
+    this.#fail(error ?? { code: "PROCESS_ENDED", message: ended, call: null, location: null, sticky: false });
+    if (this.#documents.length === 0) this.#documents.push(document);
+    return false;
+  }
+
+  #fail(error: ErrorRecord): void {
+    this.#status = "failed";
+    const which = `process ${this.#documents.length + 1} of ${this.#processes}`;
+    this.#error = { ...error, message: `${which}: ${error.message}` };
+  }
+}

@@ -1,0 +1,59 @@
+import type { Memory } from "../settings/choices.js";
+import { studentQuantile } from "../stats/hypothesis-tests.js";
+import { recordedSpread } from "./recorded-spread.js";
+import type { Distribution } from "./schema.js";
+
+/** A median, and the interval in which other processes of the same machine find it, in the unit of what was measured. */
+export interface IntervalEstimate {
+  median: number;
+  low: number;
+  high: number;
+}
+
+const tailOf95Percent = 0.025;
+
+/**
+ * What may be claimed of a figure, at 95 %; null without an interval. Of several processes it is the interval between
+ * them. One process does not know how others differ from it: its own interval is widened by the recorded spread, as a
+ * prediction of the figure that another process with as wide an interval finds. Kinds that were not recorded have at
+ * least the spread of pinned memory, and machines that were not that of the recording at least the recorded one.
+ */
+export function claimedInterval(
+  memory: Memory,
+  { median, low, high, processMedians }: Distribution,
+): IntervalEstimate | null {
+  if (processMedians != null) {
+    if (low !== null && high !== null) return { median, low, high };
+    return around(median, spreadHalfWidth(memory) * Math.sqrt(1 + 1 / processMedians.length));
+  }
+  if (low === null || high === null) return null;
+  const spread = spreadHalfWidth(memory);
+  const widened = (within: number) => Math.exp(Math.SQRT2 * Math.hypot(spread, within));
+  return {
+    median,
+    low: median / widened(Math.log(median / low)),
+    high: median * widened(Math.log(high / median)),
+  };
+}
+
+function around(median: number, logHalfWidth: number): IntervalEstimate {
+  return { median, low: median / Math.exp(logHalfWidth), high: median * Math.exp(logHalfWidth) };
+}
+
+/** Half the width of the 95 % interval that one process's logarithm has. */
+function spreadHalfWidth(memory: Memory): number {
+  const { variance, degreesOfFreedom } = recordedSpread[memory] ?? recordedSpread.pinned!;
+  return studentQuantile(tailOf95Percent, degreesOfFreedom) * Math.sqrt(variance);
+}
+
+/**
+ * The ratio of two figures with its 95 % interval, from the two figures' own (G. Y. Zou and A. Donner, "Construction
+ * of confidence limits about effect measures: a general approach", Statistics in Medicine 27, 2008, on logarithms): the
+ * two are taken to vary independently, so that what they share makes the interval too wide and never too narrow.
+ */
+export function ratioInterval(one: IntervalEstimate, other: IntervalEstimate): IntervalEstimate {
+  const ratio = one.median / other.median;
+  const below = Math.hypot(Math.log(one.median / one.low), Math.log(other.high / other.median));
+  const above = Math.hypot(Math.log(one.high / one.median), Math.log(other.median / other.low));
+  return { median: ratio, low: ratio / Math.exp(below), high: ratio * Math.exp(above) };
+}

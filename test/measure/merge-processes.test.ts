@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import { intervalBetween, mergeProcesses } from "../../src/measure/merge-processes.js";
+import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+import { buildCell, buildDocument, MiB } from "../helpers/result-document.js";
+import { schemaErrors } from "../helpers/schema-errors.js";
+
+const planned = buildDocument({ cells: [buildCell({ memory: "pageable" }), buildCell()] });
+
+/** A process that measured the pageable cell at this rate, and the pinned one at three times of it. */
+function processAt(GBps: number, changes: Partial<CellResult> = {}): ResultDocument {
+  const pageable = buildCell({ memory: "pageable", GBps });
+  const document = buildDocument({ cells: [{ ...pageable, ...changes }, buildCell({ GBps: 3 * GBps })] });
+  return { ...document, run: { ...document.run, id: `process-${GBps}` } };
+}
+
+/** The merged document, and its pageable cell. */
+function merge(...processes: ResultDocument[]) {
+  const document = mergeProcesses(planned, processes);
+  expect(schemaErrors(JSON.parse(JSON.stringify(document)))).toBeNull();
+  return { document, cell: document.cells[0]! };
+}
+
+describe("the interval between processes", () => {
+  it("takes three of them at least", () => {
+    expect(intervalBetween([10])).toBeNull();
+    expect(intervalBetween([10, 11])).toBeNull();
+    expect(intervalBetween([10, 11, 12])).not.toBeNull();
+  });
+
+  it("is Student's t on the logarithms below six", () => {
+    const { low, high } = intervalBetween([8, 10, 12.5])!;
+    // Logarithms evenly spaced by 0.2231, so that their deviation is that; t is 4.303 for 2 degrees of freedom.
+    const half = (4.3027 * Math.log(1.25)) / Math.sqrt(3);
+    expect(low).toBeCloseTo(10 / Math.exp(half), 3);
+    expect(high).toBeCloseTo(10 * Math.exp(half), 3);
+  });
+
+  it("is that of order statistics from six on", () => {
+    expect(intervalBetween([6, 1, 5, 2, 4, 3])).toEqual({ low: 1, high: 6 });
+    expect(intervalBetween([9, 8, 7, 6, 5, 4, 3, 2, 1])).toEqual({ low: 2, high: 8 });
+  });
+});
+
+describe("a cell of several processes", () => {
+  it("has the median of their medians, the interval between them, and each one's", () => {
+    const { bandwidthGBps, relativeHalfWidth, samples } = merge(processAt(10), processAt(12), processAt(11))
+      .cell.stats[0]!;
+    expect(bandwidthGBps.median).toBe(11);
+    expect(bandwidthGBps.processMedians).toEqual([10, 12, 11]);
+    expect([bandwidthGBps.min, bandwidthGBps.max]).toEqual([9, expect.closeTo(13.2, 9)]);
+    const { low, high } = intervalBetween([10, 12, 11])!;
+    expect([bandwidthGBps.low, bandwidthGBps.high]).toEqual([low, high]);
+    expect(relativeHalfWidth).toBeCloseTo((high - low) / 22, 12);
+    expect(samples).toBe(3 * 24);
+  });
+
+  it("has latencies likewise", () => {
+    const latency = (median: number) =>
+      buildDocument({
+        cells: [
+          buildCell({ memory: "pageable", mode: "latency", GBps: 1, latencyUs: { median, p99: 2 * median } }),
+        ],
+      });
+    const cells = [buildCell({ memory: "pageable", mode: "latency" })];
+    const merged = mergeProcesses(buildDocument({ cells }), [latency(3), latency(5), latency(4)]);
+    expect(merged.cells[0]?.stats[0]?.latencyUs).toMatchObject({
+      median: 4,
+      processMedians: [3, 5, 4],
+      p99: 8,
+    });
+  });
+
+  it("keeps the samples of all, each with its process", () => {
+    const processes = [processAt(10), processAt(12)];
+    const { cell } = merge(...processes);
+    expect(cell.samples.map(({ process }) => process)).toEqual([0, 1]);
+    expect(cell.samples.map(({ durationNs }) => durationNs)).toEqual(
+      processes.map(({ cells }) => cells[0]!.samples[0]!.durationNs),
+    );
+  });
+
+  it("is wrong where one of them found it wrong, has failed where it failed in one, and has no figures then", () => {
+    const error = { code: "E", message: "no", call: null, location: null, sticky: false };
+    const failed = processAt(12, { outcome: "failed", error, stats: [] });
+    const mismatch = { direction: "h2d", worker: 0, offsetBytes: 0, mismatchedBytes: 8 } as const;
+    const wrong = processAt(12, {
+      outcome: "mismatch",
+      stats: [],
+      verification: { checkedBytes: 8, mismatches: [mismatch] },
+    });
+    expect(merge(processAt(10), failed).cell).toMatchObject({ outcome: "failed", error, stats: [] });
+    expect(merge(failed, processAt(10), wrong).cell).toMatchObject({
+      outcome: "mismatch",
+      stats: [],
+      verification: { mismatches: [mismatch] },
+    });
+  });
+
+  it("has converged where it has in all", () => {
+    expect(merge(processAt(10), processAt(12)).cell.outcome).toBe("converged");
+    expect(merge(processAt(10), processAt(12, { outcome: "budget" })).cell.outcome).toBe("budget");
+  });
+
+  it("stays as it was planned where no process measured it", () => {
+    const skipped = buildCell({ memory: "mapped", result: { outcome: "skipped", skipReason: "no kernels" } });
+    const document = mergeProcesses({ ...planned, cells: [...planned.cells, skipped] }, [processAt(10)]);
+    expect(document.cells.at(-1)).toEqual(skipped);
+  });
+});
+
+describe("a document of several processes", () => {
+  it("lists them, and is the plan's where there are none yet", () => {
+    expect(merge().document).toEqual(planned);
+    expect(merge(processAt(10), processAt(12)).document.run).toMatchObject({
+      id: planned.run.id,
+      processes: [{ id: "process-10" }, { id: "process-12" }],
+    });
+  });
+
+  it("has the medians of what the device costs once, and says anew when it has paid off", () => {
+    const cost = (allocateNs: number) => ({ allocateNs, freeNs: 0, hugePageBytes: null });
+    const sizeBytes = 16 * MiB;
+    const copyNs = sizeBytes / 11;
+    const withCost = (GBps: number, initNs: number, pinnedNs: number) => ({
+      ...processAt(GBps),
+      coldStart: [
+        {
+          device: 0,
+          initNs,
+          contextNs: 1,
+          firstCopyNs: 1,
+          pinning: [
+            { sizeBytes, repetitions: 3, pageable: cost(1e6), pinned: cost(pinnedNs), registered: null },
+          ],
+        },
+      ],
+    });
+    const { document } = merge(withCost(10.9, 5, 2e6), withCost(11, 7, 9e6), withCost(11.1, 6, 4e6));
+    expect(document.coldStart).toMatchObject([
+      {
+        initNs: 6,
+        pinning: [
+          {
+            repetitions: 9,
+            pageable: cost(1e6),
+            pinned: cost(4e6),
+            registered: null,
+            payOff: { pinned: { h2d: Math.ceil(3e6 / (copyNs * (2 / 3))) }, registered: { h2d: null } },
+          },
+        ],
+      },
+    ]);
+  });
+});
