@@ -65,7 +65,7 @@ export interface PiecewiseFit {
   deviation: number;
   /** Correlation of residuals that follow one another, from 0. */
   correlation: number;
-  /** Numbers that the pieces were fitted by; the residuals have so many degrees of freedom less. */
+  /** Levels, slopes and places that were fitted: the residuals have so many degrees of freedom less. */
   parameters: number;
 }
 
@@ -96,7 +96,9 @@ export function fitPieces(points: readonly CoursePoint[]): PiecewiseFit | null {
     return fittedAt(fitted[k]!, i);
   };
   const residuals = points.map(({ value }, i) => value - valueAt(i));
-  const { scale, correlation, parameters } = division;
+  const { scale, correlation } = division;
+  // The first piece begins where the points do.
+  const parameters = division.parameters - 1;
   const noise: Noise = {
     // A mean of correlated values is less certain (first-order autoregression, many values).
     variance: (scale * (1 + correlation)) / (1 - correlation),
