@@ -33,7 +33,8 @@ export const historyEntrySchema = z.object({
   startedAt: z.iso.datetime(),
   /** Of pinbench. */
   version: printable,
-  outcome: z.enum(["pass", "regression", "failed", "inconclusive"]),
+  /** As the comparison has it: "pass", "regression", "failed", "inconclusive". */
+  outcome: printable,
   backend: z.enum(backendNames),
   /** That of a result, from the check's first run. */
   fingerprint: z.record(z.string(), printable.nullable()),

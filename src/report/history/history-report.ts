@@ -1,0 +1,201 @@
+import type { ChalkInstance } from "chalk";
+import type { Course, CourseDrift, CourseStep, HistoryDocument } from "../../compare/history-document.js";
+import type { HistoryFormat } from "../../settings/choices.js";
+import { absentFigure } from "../cell-figure.js";
+import { formatByExtension } from "../format-by-extension.js";
+import { formatChange, formatGBps, formatMicroseconds, roundUp } from "../format-number.js";
+import { jsonReport } from "../json.js";
+import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
+import {
+  type Fact,
+  type Figure,
+  figure,
+  type Grid,
+  groupBy,
+  type Note,
+  note,
+  numberColumn,
+  wordColumn,
+} from "../report-parts.js";
+import { terminalReport } from "../terminal-report.js";
+import { joinBlocks } from "../terminal-text.js";
+import { counted, listed } from "../wording.js";
+import { sparkline } from "./sparkline.js";
+
+const formatOfExtension = { ".json": "json", ".md": "markdown", ".txt": "table" } as const;
+
+/** The format that an `--output` path asks for by its extension. Throws a usage error where it names none. */
+export function historyFormatOfPath(path: string): HistoryFormat {
+  return formatByExtension(path, formatOfExtension);
+}
+
+/** The whole text of a history in one format. Only the table has colours: those of the chalk instance. */
+export function renderHistory(history: HistoryDocument, format: HistoryFormat, chalk: ChalkInstance): string {
+  return renderers[format](history, chalk);
+}
+
+const renderers: Readonly<Record<HistoryFormat, (history: HistoryDocument, chalk: ChalkInstance) => string>> =
+  { table: historyTable, json: jsonReport, markdown: historyMarkdown };
+
+function historyTable(history: HistoryDocument, chalk: ChalkInstance): string {
+  const report = {
+    title: `pinbench ${history.tool.version} history`,
+    alerts: alertsOf(history),
+    facts: factsOf(history),
+    grids: gridsOf(history),
+    notes: notesOf(history),
+    conclusions: [note(conclusionOf(history))],
+  };
+  return terminalReport(report, chalk);
+}
+
+function historyMarkdown(history: HistoryDocument): string {
+  return joinBlocks([
+    [`## pinbench history: ${escapeMarkdown(conclusionOf(history))}`],
+    ...alertBlocks(alertsOf(history)),
+    ...gridsOf(history).map(markdownGrid),
+    notesOf(history).map(listItem),
+    factsOf(history).map(factItem),
+  ]);
+}
+
+function alertsOf({ notice }: HistoryDocument): Note[] {
+  return notice === null ? [] : [note(notice, "warning")];
+}
+
+function factsOf({ path, checks }: HistoryDocument): Fact[] {
+  const [first, last] = [checks[0], checks.at(-1)];
+  if (first === undefined || last === undefined) return [["History", `${path}, no check`]];
+  const period =
+    first === last
+      ? `of ${timeText(first.startedAt)}`
+      : `from ${timeText(first.startedAt)} to ${timeText(last.startedAt)}`;
+  const outcomes = [...groupBy(checks, ({ outcome }) => outcome)].map(
+    ([outcome, members]) => `${members.length} ${outcome}`,
+  );
+  return [
+    ["History", `${path}, ${counted(checks.length, "check")} ${period}`],
+    ["Outcomes", listed(outcomes)],
+  ];
+}
+
+/** To the minute, in universal time: "2026-11-21 10:22 UTC". */
+function timeText(startedAt: string): string {
+  return `${startedAt.slice(0, 10)} ${startedAt.slice(11, 16)} UTC`;
+}
+
+/** So many columns of blocks stand beside the figures on a usual terminal. */
+const sparklineWidth = 40;
+
+function gridsOf({ courses, checks }: HistoryDocument): Grid[] {
+  if (courses.length === 0) return [];
+  const columns = [
+    wordColumn("course"),
+    numberColumn("cells"),
+    numberColumn("median"),
+    wordColumn("change"),
+    numberColumn("last"),
+    numberColumn("least"),
+    numberColumn("most"),
+    numberColumn("noise"),
+  ];
+  return [{ columns, rows: courses.map((course) => rowOf(course, checks.length)) }];
+}
+
+function rowOf(course: Course, checks: number): Figure[] {
+  const { name, ids, median, unit, points, noise } = course;
+  const changes = points.map(({ change }) => change);
+  const changeFigure = (change: number) => figure(changeText(change, course));
+  const medianText = () =>
+    unit === "us" ? `${formatMicroseconds(median!)} µs` : `${formatGBps(median!)} GB/s`;
+  return [
+    figure(name),
+    figure(String(ids.length)),
+    median === null ? absentFigure : figure(medianText()),
+    figure(sparkline(course, checks, sparklineWidth)),
+    changeFigure(changes.at(-1)!),
+    changeFigure(Math.min(...changes)),
+    changeFigure(Math.max(...changes)),
+    noise === null ? absentFigure : figure(`${roundUp(noise * 100, 2)} %`),
+  ];
+}
+
+/** Rounded towards the slower, which for a time is more. */
+function changeText(change: number, { unit }: Pick<Course, "unit">): string {
+  return formatChange(change, unit === "us" ? "up" : "down");
+}
+
+function withInterval({ change, low, high }: CourseStep | CourseDrift, course: Course): string {
+  const from = formatChange(low, "down").replace(/ %$/, "");
+  return `${changeText(change, course)} (${from} to ${formatChange(high, "up")})`;
+}
+
+function isSlower(change: number, { unit }: Course): boolean {
+  return unit === "us" ? change > 0 : change < 0;
+}
+
+/** With fewer, nothing can be told from noise. */
+const fewestForSteps = 6;
+
+/** What was found, step by step; what the columns mean; and what was left out of the file. */
+function notesOf(history: HistoryDocument): Note[] {
+  const { courses, notes, checks } = history;
+  const found = courses.flatMap((course) => [
+    ...course.steps.map((step) => ({ course, from: step.after, text: stepText(step, course), step })),
+    ...course.drifts.map((drift) => ({
+      course,
+      from: drift.first,
+      text: driftText(drift, course),
+      step: drift,
+    })),
+  ]);
+  const legend =
+    "change, last, least and most are relative to the median of all checks; noise is the standard deviation between checks beside steps and drifts";
+  return [
+    ...found
+      .sort((a, b) => a.from - b.from)
+      .map(({ course, text, step }) => note(text, isSlower(step.change, course) ? "warning" : "plain")),
+    ...(courses.length === 0 ? [] : [note(legend, "muted")]),
+    ...(checks.length > 0 && checks.length < fewestForSteps
+      ? [
+          note(
+            `${counted(checks.length, "check")}: steps can be found from ${fewestForSteps} on, three on each side`,
+          ),
+        ]
+      : []),
+    ...notes.map((text) => note(`note: ${text}`)),
+  ];
+}
+
+function stepText(step: CourseStep, course: Course): string {
+  const { before, after, earliest, latest, startedBefore, startedAfter, differences } = step;
+  const place = `between check ${before + 1} (${timeText(startedBefore)}) and ${after + 1} (${timeText(startedAfter)})`;
+  const uncertain =
+    earliest === latest ? "" : `, perhaps as early as check ${earliest + 1} or as late as ${latest + 1}`;
+  const changed = differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`);
+  const cause =
+    changed.length === 0 ? "nothing that is recorded changed there" : `changed there: ${changed.join("; ")}`;
+  return `step: ${course.name} ${withInterval(step, course)} ${place}${uncertain}; ${cause}`;
+}
+
+function driftText(drift: CourseDrift, course: Course): string {
+  const { first, last, startedFirst, startedLast } = drift;
+  const period = `from check ${first + 1} (${timeText(startedFirst)}) to ${last + 1} (${timeText(startedLast)})`;
+  return `drift: ${course.name} ${withInterval(drift, course)} little by little ${period}`;
+}
+
+function conclusionOf({ checks, courses, path }: HistoryDocument): string {
+  if (checks.length === 0) return `${path} holds no check yet`;
+  if (courses.length === 0) return "no check has a figure";
+  if (checks.length === 1)
+    return "one check is no course yet: each further one is compared with those before";
+  const steps = courses.reduce((sum, course) => sum + course.steps.length, 0);
+  const drifts = courses.reduce((sum, course) => sum + course.drifts.length, 0);
+  const of = `in ${counted(courses.length, "course")} of ${counted(checks.length, "check")}`;
+  if (steps + drifts === 0) return `no step and no drift ${of}`;
+  const found = [
+    ...(steps === 0 ? [] : [counted(steps, "step")]),
+    ...(drifts === 0 ? [] : [counted(drifts, "drift")]),
+  ];
+  return `${listed(found)} ${of}`;
+}
