@@ -66,8 +66,11 @@ function chosen(
 
 /** Each group's course, and after it those of its cells that have a step or a drift of their own. */
 function groupCourses(series: readonly HistorySeries[], entries: readonly HistoryEntry[]): Course[] {
-  const isOneDevice = new Set(series.map(({ cell }) => cell.device)).size === 1;
-  const names = series.map((one) => groupName(one, isOneDevice));
+  const several = {
+    devices: new Set(series.map(({ cell }) => cell.device)).size > 1,
+    backends: new Set(series.map(({ backend }) => backend)).size > 1,
+  };
+  const names = series.map((one) => groupName(one, several));
   return [...new Set(names)].flatMap((name) => {
     const members = series.filter((_, i) => names[i] === name);
     const group = courseOfGroup(name, members, entries);
@@ -77,13 +80,16 @@ function groupCourses(series: readonly HistorySeries[], entries: readonly Histor
 }
 
 /** Directions, memory kind and mode, and what else is not as usual: "h2d pinned", "h2d pinned latency, warm". */
-function groupName({ cell, moved, backend }: HistorySeries, isOneDevice: boolean): string {
+function groupName(
+  { cell, moved, backend }: HistorySeries,
+  several: { devices: boolean; backends: boolean },
+): string {
   const { device, direction, memory, mode, timer, cache } = cell;
   const rest = [
     ...(timer === "wall" ? [] : [`${timer} timer`]),
     ...(cache === "cold" ? [] : [cache]),
-    ...(isOneDevice ? [] : [`device ${device}`]),
-    ...(backend === "cuda" ? [] : [backend]),
+    ...(several.devices ? [`device ${device}`] : []),
+    ...(several.backends ? [backend] : []),
   ];
   const what = [
     direction,

@@ -137,26 +137,16 @@ function isSlower(change: number, { unit }: Course): boolean {
 /** With fewer, nothing can be told from noise. */
 const fewestForSteps = 6;
 
-/** What was found, step by step; what the columns mean; and what was left out of the file. */
+/** What was found, in the order of the checks; what the columns mean; and what was left out of the file. */
 function notesOf(history: HistoryDocument): Note[] {
   const { courses, notes, checks } = history;
-  const found = courses.flatMap((course) => [
-    ...course.steps.map((step) => ({ course, from: step.after, text: stepText(step, course), step })),
-    ...course.drifts.map((drift) => ({
-      course,
-      from: drift.first,
-      text: driftText(drift, course),
-      step: drift,
-    })),
-  ]);
   const legend =
     "change, last, least and most are relative to the median of all checks; noise is the standard deviation between checks beside steps and drifts";
+  const isTooShort = checks.length > 0 && checks.length < fewestForSteps;
   return [
-    ...found
-      .sort((a, b) => a.from - b.from)
-      .map(({ course, text, step }) => note(text, isSlower(step.change, course) ? "warning" : "plain")),
+    ...findingsOf(courses),
     ...(courses.length === 0 ? [] : [note(legend, "muted")]),
-    ...(checks.length > 0 && checks.length < fewestForSteps
+    ...(isTooShort
       ? [
           note(
             `${counted(checks.length, "check")}: steps can be found from ${fewestForSteps} on, three on each side`,
@@ -167,21 +157,61 @@ function notesOf(history: HistoryDocument): Note[] {
   ];
 }
 
-function stepText(step: CourseStep, course: Course): string {
-  const { before, after, earliest, latest, startedBefore, startedAfter, differences } = step;
-  const place = `between check ${before + 1} (${timeText(startedBefore)}) and ${after + 1} (${timeText(startedAfter)})`;
-  const uncertain =
-    earliest === latest ? "" : `, perhaps as early as check ${earliest + 1} or as late as ${latest + 1}`;
-  const changed = differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`);
-  const cause =
-    changed.length === 0 ? "nothing that is recorded changed there" : `changed there: ${changed.join("; ")}`;
-  return `step: ${course.name} ${withInterval(step, course)} ${place}${uncertain}; ${cause}`;
+/** A step or a drift of one course, and the words that it may share with those of others. */
+interface Finding {
+  /** The first check that it is seen in. */
+  from: number;
+  /** "step between …", "drift from … to …". */
+  place: string;
+  /** What is to be known of the place besides; empty for nothing. */
+  cause: string;
+  course: string;
+  isSlower: boolean;
 }
 
-function driftText(drift: CourseDrift, course: Course): string {
-  const { first, last, startedFirst, startedLast } = drift;
-  const period = `from check ${first + 1} (${timeText(startedFirst)}) to ${last + 1} (${timeText(startedLast)})`;
-  return `drift: ${course.name} ${withInterval(drift, course)} little by little ${period}`;
+/** One note for all courses that changed at the same place. */
+function findingsOf(courses: readonly Course[]): Note[] {
+  const findings = courses.flatMap((course): Finding[] => [
+    ...course.steps.map((step) => ({
+      from: step.after,
+      place: `step ${stepPlace(step)}`,
+      cause: `; ${stepCause(step)}`,
+      course: `${course.name} ${withInterval(step, course)}`,
+      isSlower: isSlower(step.change, course),
+    })),
+    ...course.drifts.map((drift) => ({
+      from: drift.first,
+      place: `drift ${driftPlace(drift)}`,
+      cause: "",
+      course: `${course.name} ${withInterval(drift, course)}`,
+      isSlower: isSlower(drift.change, course),
+    })),
+  ]);
+  const places = groupBy(
+    findings.sort((a, b) => a.from - b.from),
+    ({ place, cause }) => place + cause,
+  );
+  return [...places.values()].map((members) => {
+    const { place, cause } = members[0]!;
+    const text = `${place}: ${members.map(({ course }) => course).join(", ")}${cause}`;
+    return note(text, members.some(({ isSlower }) => isSlower) ? "warning" : "plain");
+  });
+}
+
+function stepPlace({ before, after, earliest, latest, startedBefore, startedAfter }: CourseStep): string {
+  const place = `between check ${before + 1} (${timeText(startedBefore)}) and ${after + 1} (${timeText(startedAfter)})`;
+  return earliest === latest
+    ? place
+    : `${place}, perhaps as early as check ${earliest + 1} or as late as ${latest + 1}`;
+}
+
+function stepCause({ differences }: CourseStep): string {
+  if (differences.length === 0) return "nothing that is recorded changed there";
+  return `changed there: ${listed(differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`))}`;
+}
+
+function driftPlace({ first, last, startedFirst, startedLast }: CourseDrift): string {
+  return `from check ${first + 1} (${timeText(startedFirst)}) to ${last + 1} (${timeText(startedLast)})`;
 }
 
 function conclusionOf({ checks, courses, path }: HistoryDocument): string {

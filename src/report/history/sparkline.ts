@@ -21,7 +21,9 @@ export function sparkline({ points }: Pick<Course, "points">, checks: number, wi
   const [least, most] = [Math.min(...known), Math.max(...known)];
   const range = Math.max(leastRange, most - least);
   const bottom = (least + most - range) / 2;
-  const block = (change: number) =>
-    blocks[Math.min(blocks.length - 1, Math.floor(((change - bottom) / range) * blocks.length))]!;
+  const block = (change: number) => {
+    const height = Math.floor(((change - bottom) / range) * blocks.length);
+    return blocks[Math.max(0, Math.min(blocks.length - 1, height))]!;
+  };
   return drawn.map((change) => (change === null ? " " : block(change))).join("");
 }
