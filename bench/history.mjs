@@ -118,6 +118,28 @@ printTable(
   ]),
 );
 
+/** Whether a history that is asked after each check ever tells of a step or a drift, where nothing changes. */
+function everTold(course, noise, seed) {
+  const points = simulate(course, noise, seed).slice(0, looks);
+  return points.some((_, i) => {
+    const { pieces } = fitPieces(points.slice(0, i + 1));
+    return pieces.length > 1 || pieces.some(({ slope }) => slope !== 0);
+  });
+}
+
+const looks = 100;
+results.everTold = courses
+  .filter(({ name }) => name.startsWith("nothing changed"))
+  .map((course) => {
+    const rows = Array.from({ length: seeds }, (_, seed) => everTold(course, 0.01, seed + 1));
+    return { course: course.name, ever: share(rows, Boolean) };
+  });
+printTable(
+  `asked after each of the first ${looks} checks`,
+  ["course", "ever a step or a drift"],
+  results.everTold.map(({ course, ever }) => [course, percent(ever)]),
+);
+
 /** How many checks after a step the history tells of it, if it is asked after each. */
 function delayOf(step, noise, seed) {
   const points = simulate({ steps: [step] }, noise, seed);

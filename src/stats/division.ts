@@ -7,8 +7,19 @@ const shortestLevel = 3;
 /** Along fewer points a line is a step that a point lies in the middle of. */
 const shortestLine = 10;
 
-/** What the criterion takes for each parameter, in units of ln n; a step has two (asv's beta of 4). */
-const pricePerParameter = 2;
+/** What the criterion takes for each parameter, in units of ln n; a step has two. */
+const pricePerParameter = 1.5;
+
+/**
+ * What so many parameters cost in the criterion. The factor after ln n is that of the corrected Akaike criterion (C. M.
+ * Hurvich and C.-L. Tsai, "Regression and time series model selection in small samples", Biometrika 76, 1989): in short
+ * courses, whose noise is hardly known, the plain price would let one in ten be divided where nothing changed.
+ */
+function priceOf(parameters: number, points: number): number {
+  const correction = points / Math.max(1, points - parameters - 1);
+  return pricePerParameter * Math.log(points) * parameters * correction;
+}
+
 const parametersOf = { level: 2, line: 3 } as const;
 
 /** After so many more parameters that improve nothing the best number is found; a passing fault takes two steps, 4. */
@@ -48,11 +59,13 @@ export function bestDivision(sums: Sums, values: readonly number[], variances: r
     const spans = search.next();
     if (spans === null) continue;
     const noise = noiseOf(spans, sums, values, variances);
-    const joined = joinedSpans(spans, noise.scale, sums, values, variances);
+    // In units of the residuals' variance: twice the difference of log likelihoods that pays for one parameter.
+    const worth = 2 * (priceOf(parameters, n) - priceOf(parameters - 1, n));
+    const joined = joinedSpans(spans, worth * noise.scale, sums, values, variances);
     const scale = noise.scale + joined.squares / n;
     const left = parameters - joined.isJoined.filter(Boolean).length;
     const innovations = Math.max(leastVarianceShare, scale * (1 - noise.correlation ** 2));
-    const criterion = (n / 2) * Math.log(innovations) + pricePerParameter * Math.log(n) * left;
+    const criterion = (n / 2) * Math.log(innovations) + priceOf(left, n);
     if (best === null || criterion < best.criterion) {
       best = { ...noise, spans, isJoined: joined.isJoined, scale, parameters: left, criterion };
       mostParameters = parameters + patience;
@@ -64,16 +77,15 @@ export function bestDivision(sums: Sums, values: readonly number[], variances: r
 
 /**
  * Which spans begin where the one before ends: those where a drift begins or ends, if a fit without a jump there leaves
- * squares that are worth less than the parameter that the jump is. `squares` is by how much they are more in all.
+ * squares that are more by less than `worth`, what the parameter costs that the jump is. `squares` is by how much they are more in all.
  */
 function joinedSpans(
   spans: readonly Span[],
-  scale: number,
+  worth: number,
   sums: Sums,
   values: readonly number[],
   variances: readonly number[],
 ): { isJoined: boolean[]; squares: number } {
-  const worth = 2 * pricePerParameter * Math.log(values.length) * Math.max(leastVarianceShare, scale);
   const increases = spans.map((span, k) => {
     const before = spans[k - 1];
     if (before === undefined || !(before.isLine || span.isLine)) return Number.POSITIVE_INFINITY;

@@ -11,11 +11,12 @@ import { robustVariance } from "./variance.js";
  * Which division is best follows asv (`asv/step_detect.py`, and Y.-C. Yao, "Estimating the number of change-points via
  * Schwarz criterion", Statistics & Probability Letters 6, 1988): of all divisions the one with the least
  *
- *     n / 2 ln(variance) + 4 ln(n) steps
+ *     n / 2 ln(variance) + price of its parameters
  *
- * where the variance is that of what is left after a lag-1 correlation of the residuals, as noise that lasts longer
- * than a check would else be taken for steps. What is different: a piece may have a slope, for half the price of a step,
- * which has a place and a size. And squares are summed instead of absolute values, so that both kinds of piece cost no
+ * A step costs 3 ln(n) (asv: 4), as it has a place and a size, and more in short courses (`division.ts`). The variance is
+ * that of what is left after a lag-1 correlation of the residuals: noise that lasts longer than a check would else be
+ * taken for steps. What is different: a piece may have a slope, for half the price of a step, and begins for less where it
+ * goes on from the one before. And squares are summed instead of absolute values, so that neither kind of piece costs a
  * search; single outliers are drawn in before (`drawnIn()`), which does for them what absolute values do. For each number
  * of parameters the best division is found exactly, by dynamic programming (F. Friedrich et al., "Complexity Penalized
  * M-Estimation: Fast Computation", Journal of Computational and Graphical Statistics 17, 2008).

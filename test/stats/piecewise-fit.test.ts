@@ -73,9 +73,9 @@ describe("a step", () => {
     const wide = seeds.map((seed) => fitOf({ checks: 200, steps: { 100: -0.02 }, noise: 0.01, seed }).steps);
     const found = wide.flat();
     expect(found.length).toBeGreaterThan(15);
-    expect(found.some(({ earliest, latest }) => latest - earliest >= 5)).toBe(true);
+    expect(found.some(({ earliest, latest }) => latest - earliest >= 2)).toBe(true);
     const around = found.filter(({ earliest, latest }) => earliest <= 100 && 100 <= latest);
-    expect(around.length).toBeGreaterThan(0.9 * found.length);
+    expect(around.length).toBeGreaterThan(0.8 * found.length);
   });
 
   it("there are several of, and what passes again is two", () => {

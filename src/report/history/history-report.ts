@@ -134,8 +134,8 @@ function isSlower(change: number, { unit }: Course): boolean {
   return unit === "us" ? change > 0 : change < 0;
 }
 
-/** With fewer, nothing can be told from noise. */
-const fewestForSteps = 6;
+/** With fewer, hardly a step can be told from noise: the criterion's price is then several times the usual one. */
+const fewestForSteps = 8;
 
 /** What was found, in the order of the checks; what the columns mean; and what was left out of the file. */
 function notesOf(history: HistoryDocument): Note[] {
@@ -146,13 +146,7 @@ function notesOf(history: HistoryDocument): Note[] {
   return [
     ...findingsOf(courses),
     ...(courses.length === 0 ? [] : [note(legend, "muted")]),
-    ...(isTooShort
-      ? [
-          note(
-            `${counted(checks.length, "check")}: steps can be found from ${fewestForSteps} on, three on each side`,
-          ),
-        ]
-      : []),
+    ...(isTooShort ? [note(`below ${fewestForSteps} checks hardly a step can be told from noise`)] : []),
     ...notes.map((text) => note(`note: ${text}`)),
   ];
 }
