@@ -1,6 +1,8 @@
 // Writes schema/*.json from the compiled zod schemas. Run `npm run build` (or tsc) before.
 import { mkdir, writeFile } from "node:fs/promises";
 import { comparisonSchema } from "../dist/compare/comparison.js";
+import { historySchema } from "../dist/compare/history-document.js";
+import { historyEntrySchema } from "../dist/results/history-entry.js";
 import { resultSchema } from "../dist/results/schema.js";
 import { tuningSchema } from "../dist/results/tuning.js";
 import { configurationSchema } from "../dist/settings/configuration-schema.js";
@@ -10,6 +12,8 @@ const schemas = {
   "result-v1.json": resultSchema,
   "config-v1.json": configurationSchema,
   "comparison-v1.json": comparisonSchema,
+  "history-v1.json": historySchema,
+  "history-entry-v1.json": historyEntrySchema,
   "tuning-v1.json": tuningSchema,
 };
 

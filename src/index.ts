@@ -1,11 +1,14 @@
 /** The program as a library: what the commands measure and find, as the documents that their --json prints. */
 import { compareResults } from "./compare/compare-results.js";
 import type { Comparison } from "./compare/comparison.js";
+import { describeHistory } from "./compare/courses.js";
+import type { HistoryDocument } from "./compare/history-document.js";
 import { type ResultSet, readResultSet, runsOf } from "./compare/result-set.js";
 import { PinbenchError } from "./errors.js";
 import { prepareRun } from "./measure/prepare.js";
 import { Run } from "./measure/run.js";
 import { packageVersion } from "./package-facts.js";
+import { readHistory } from "./results/history-file.js";
 import type { ResultDocument } from "./results/schema.js";
 import type { Tuning } from "./results/tuning.js";
 import type { Direction, Memory } from "./settings/choices.js";
@@ -13,18 +16,20 @@ import { readSection, thresholdsOf } from "./settings/configuration.js";
 import { type Options, optionName } from "./settings/setting.js";
 import { type Call, defaultsOf, fillRunSettings, readOptions } from "./settings/settings.js";
 import {
+  commandSettings,
   defaultSignificance,
   judgingSettings,
   runSettings,
   saidByCellIds,
   tuneSettings,
 } from "./settings/table.js";
-import type { Quantity } from "./settings/units.js";
+import type { List, Quantity } from "./settings/units.js";
 import { machineLimits } from "./tune/machine-limits.js";
 import { openProbe } from "./tune/open-probe.js";
 import { tuneLoader } from "./tune/tune-loader.js";
 
 export type { CellComparison, Comparison } from "./compare/comparison.js";
+export type { Course, HistoryDocument } from "./compare/history-document.js";
 export { type ErrorKind, PinbenchError } from "./errors.js";
 export type { CellResult, ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
@@ -147,6 +152,28 @@ async function resultSetOf(results: Results, role: "baseline" | "candidate"): Pr
 
 function isList(results: ResultDocument | readonly ResultDocument[]): results is readonly ResultDocument[] {
   return Array.isArray(results);
+}
+
+/** Which history to tell of. */
+export interface HistoryOptions {
+  /** What `pinbench check --history` appends to. */
+  folder: string;
+  /** Ids of cells, or patterns in which `*` stands for any characters; the groups of cells unless given. */
+  cells?: List<string>;
+}
+
+/**
+ * Tells the course of past checks as `pinbench history` does, and returns the document that its --json prints. Rejects
+ * with a PinbenchError where there is no history, or no such cell in it.
+ */
+export async function history({ folder, cells }: HistoryOptions): Promise<HistoryDocument> {
+  const patterns = cells === undefined ? null : commandSettings.history.cells.kind.read(cells);
+  return describeHistory({
+    version: packageVersion(),
+    path: folder,
+    history: await readHistory(folder),
+    cells: patterns,
+  });
 }
 
 /** The flags of `pinbench tune`, with their defaults. Give one of `torch`, `sampleBytes` and `data`. */

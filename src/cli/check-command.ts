@@ -3,6 +3,8 @@ import { type ResultSet, readResultSet } from "../compare/result-set.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { counted } from "../report/wording.js";
+import type { HistoryEntry } from "../results/history-entry.js";
+import { appendToHistory, checkHistoryWritable, historyPath } from "../results/history-file.js";
 import { checkChangeable, createRuns, replaceRuns } from "../results/run-folder.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";
 import { type CommandSettings, defaultCheckRuns } from "../settings/table.js";
@@ -27,6 +29,10 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   if (flags.keep !== null) {
     await keepInputs([flags.keep], [path]);
     await checkNewFolder(flags.keep);
+  }
+  if (flags.history !== null) {
+    await keepInputs([historyPath(flags.history)], [path]);
+    await checkHistoryWritable(flags.history);
   }
   const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
@@ -56,6 +62,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
       note("interrupted: nothing was compared, and the baseline is as it was.");
       return exitCode ?? ExitCode.interrupted;
     }
+    await appendRecord(measuring.record(comparison), flags);
     const exitCode = await deliverComparison(comparison, outputs, flags);
     if (!flags.update) return exitCode;
     const obstacle = whyNotUpdate(comparison, flags);
@@ -74,6 +81,11 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
 }
 
 function baselinePath(flags: CheckFlags, configured: string | null): string {
+  if (flags.keepLast !== null && flags.history === null) {
+    throw new PinbenchError("usage", "--keep-last says how many checks --history keeps.", {
+      hint: "Give --history FOLDER as well.",
+    });
+  }
   if (flags.accept && !flags.update) {
     throw new PinbenchError("usage", "--accept says that --update may write a slower baseline.", {
       hint: "Give --update as well.",
@@ -109,6 +121,12 @@ async function update(
   note(
     `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(oldPaths.length, "run")}.`,
   );
+}
+
+/** A history that cannot be written is reported, and does not hide the verdict. */
+async function appendRecord(record: HistoryEntry | null, { history, keepLast, debug }: CheckFlags) {
+  if (history === null || record === null) return;
+  await appendToHistory(history, record, keepLast).catch((error: unknown) => reportError(error, { debug }));
 }
 
 /**

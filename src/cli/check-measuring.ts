@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { checkRecord, machineOf } from "../compare/check-record.js";
 import {
   awaitsSlowRuns,
   type ComparisonRequest,
@@ -12,6 +13,7 @@ import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { programPath } from "../package-facts.js";
 import { jsonReport } from "../report/json.js";
 import { counted } from "../report/wording.js";
+import type { HistoryEntry } from "../results/history-entry.js";
 import { presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
 
@@ -35,6 +37,7 @@ export class CheckMeasuring {
   /** The documents of the first processes, as JSON: what --update and --keep write. */
   readonly texts: string[] = [];
   readonly #first: RunFigures[] = [];
+  #machine: HistoryEntry["machine"] | null = null;
   readonly #options: CheckMeasuringOptions;
 
   constructor(options: CheckMeasuringOptions) {
@@ -52,6 +55,7 @@ export class CheckMeasuring {
     for await (const document of this.#measure(settings, (run, runs) => `run ${run} of ${runs}, ${cells}`)) {
       this.texts.push(jsonReport(document));
       first.push(runFigures(document, null));
+      this.#machine ??= machineOf(document);
       if (isOtherMachine()) break;
     }
     if (signal.aborted) return null;
@@ -67,6 +71,12 @@ export class CheckMeasuring {
     if (this.#first.length === 0) return null;
     const reason = `the check ended after ${this.#first.length} of ${this.#options.runs} runs, and confirmed nothing`;
     return compareResults({ ...this.#measured(request), failures: [reason] });
+  }
+
+  /** What a history keeps of the check; null where there is nothing that others could be set against. */
+  record(comparison: Comparison): HistoryEntry | null {
+    if (this.#machine === null || comparison.outcome === "not comparable") return null;
+    return checkRecord(this.#first, this.#machine, comparison);
   }
 
   #measured(request: CheckRequest): ComparisonRequest {

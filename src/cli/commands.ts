@@ -80,6 +80,16 @@ Examples:
   pinbench compare before/ after/ --output report.md --output junit.xml`,
     load: async () => (await import("./compare-command.js")).compareCommand,
   },
+  history: {
+    summary: "show how the figures of past checks went: steps, drifts, and what changed there",
+    operands: [new Argument("<folder>", "what `pinbench check --history` appends to")],
+    help: `
+Examples:
+  pinbench check --baseline baseline --history history   in every job
+  pinbench history history                               the course of each memory kind
+  pinbench history history --cells "*/pinned/*"          of single cells`,
+    load: async () => (await import("./history-command.js")).historyCommand,
+  },
   tune: {
     summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",
     help: `

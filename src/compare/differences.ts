@@ -4,7 +4,7 @@ import type { Difference } from "./comparison.js";
 import type { MachineNames, RunFigures } from "./result-set.js";
 
 /** The facts of the fingerprint that are compared, each with the name that messages give it, in their order. */
-const factNames: Readonly<Record<string, string>> = {
+export const factNames: Readonly<Record<string, string>> = {
   backend: "backend",
   gpu: "GPU",
   gpuCount: "number of GPUs",

@@ -102,9 +102,14 @@ function hostControl({ cells }: RunFigures) {
   };
 }
 
-/** Logarithms of speed: of throughput, or of the inverse of latency. */
-export function logSpeeds({ unit }: Pick<Series, "unit">, figures: readonly RunFigure[]): number[] {
-  return figures.map(({ value }) => (unit === "us" ? -Math.log(value) : Math.log(value)));
+/** The logarithm of the speed that a figure in the series' unit stands for: throughput, or the inverse of latency. */
+export function logSpeed({ unit }: Pick<Series, "unit">, value: number): number {
+  return unit === "us" ? -Math.log(value) : Math.log(value);
+}
+
+/** `logSpeed()` of each run's figure. */
+export function logSpeeds(series: Pick<Series, "unit">, figures: readonly RunFigure[]): number[] {
+  return figures.map(({ value }) => logSpeed(series, value));
 }
 
 /** The figure, in the series' unit, of which `logSpeed` is the logarithm of speed. */

@@ -75,6 +75,10 @@ export const comparisonFormats = [
 ] as const;
 export type ComparisonFormat = (typeof comparisonFormats)[number];
 
+/** What a history is printed as. */
+export const historyFormats = ["table", "json", "markdown"] as const;
+export type HistoryFormat = (typeof historyFormats)[number];
+
 /** What a tuning is printed as. */
 export const tuningFormats = ["table", "json", "python", "env"] as const;
 export type TuningFormat = (typeof tuningFormats)[number];

@@ -170,6 +170,20 @@ export function choicesOf<const Choice extends string>(
   };
 }
 
+/** Ids of cells, or patterns of them in which `*` stands for any characters. */
+export const cellPatterns: Kind<readonly string[], List<string>> = {
+  form: "list",
+  allowed: "cell ids, or patterns such as */pinned/*",
+  json: { type: "string", isList: true },
+  read: (given) => {
+    const entries = listEntries(given);
+    if (!entries.includes("")) return entries;
+    throw new PinbenchError("usage", `"${given}" has an empty entry, which is like no cell.`, {
+      hint: 'Write for example "*/pinned/*".',
+    });
+  },
+};
+
 /** Ordinals of devices, or all of them. */
 export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
   form: "list",

@@ -3,6 +3,7 @@ import {
   caches,
   comparisonFormats,
   directions,
+  historyFormats,
   memories,
   modes,
   reportFormats,
@@ -209,6 +210,16 @@ export const checkSettings = {
   update: onDemand("--update", "write a new baseline, unless a regression stands"),
   accept: onDemand("--accept", "with --update: write it although a regression stands"),
   keep: setting("--keep <folder>", "keep the runs in a new folder", kind.text),
+  history: setting(
+    "--history <folder>",
+    "append this check's medians to a history, which pinbench history shows",
+    kind.text,
+  ),
+  keepLast: setting(
+    "--keep-last <count>",
+    "with --history: leave the newest so many checks in it (all)",
+    kind.count("number of checks", 1, 1e6),
+  ),
 } as const;
 
 /** What `baseline` adds to a run. */
@@ -361,6 +372,18 @@ export const commandSettings = {
     output: output(".json .md .txt .xml (JUnit)"),
     config,
     quiet,
+    color,
+    debug,
+  },
+  history: {
+    cells: setting(
+      "--cells <patterns>",
+      'show these cells one by one: ids or patterns, such as "*/pinned/*"',
+      kind.cellPatterns,
+    ),
+    format: format(historyFormats),
+    json,
+    output: output(".json .md .txt"),
     color,
     debug,
   },

@@ -1,0 +1,60 @@
+import type { HistoryEntry } from "../results/history-entry.js";
+import type { ResultDocument } from "../results/schema.js";
+import { median } from "../stats/order-statistics.js";
+import { squaresAboutMean } from "../stats/variance.js";
+import type { Comparison } from "./comparison.js";
+import type { RunFigures } from "./result-set.js";
+import { joinRuns, logSpeeds } from "./series.js";
+
+/** What tells the machine of a result from its like. */
+export function machineOf({
+  host,
+  devices,
+}: Pick<ResultDocument, "host" | "devices">): HistoryEntry["machine"] {
+  return {
+    hostname: host?.hostname ?? null,
+    gpuUuids: devices.map(({ uuid }) => uuid),
+    pciAddresses: devices.map(({ pciBusId }) => pciBusId),
+  };
+}
+
+/** The variance of a median of normal values is up to so many times that of their mean (many values). */
+const medianInflation = Math.PI / 2;
+
+/**
+ * What a history keeps of a check: of its first runs, the same cells each time, without those that measured suspects
+ * again. There is at least one run.
+ */
+export function checkRecord(
+  runs: readonly RunFigures[],
+  machine: HistoryEntry["machine"],
+  { outcome, tool }: Pick<Comparison, "outcome" | "tool">,
+): HistoryEntry {
+  const { id, startedAt, backend, fingerprint } = runs[0]!;
+  const { series } = joinRuns({ baseline: [], first: runs, fresh: [] });
+  return {
+    schemaVersion: 1,
+    kind: "check",
+    id,
+    startedAt,
+    version: tool.version,
+    outcome,
+    backend,
+    fingerprint,
+    machine,
+    series: series.map((one) => ({
+      id: one.cell.id,
+      moved: one.moved,
+      unit: one.unit,
+      figure: median(one.first.map(({ value }) => value)),
+      runs: one.first.length,
+      logError: errorOfMedian(logSpeeds(one, one.first)),
+    })),
+  };
+}
+
+function errorOfMedian(values: readonly number[]): number | null {
+  const n = values.length;
+  if (n < 2) return null;
+  return Math.sqrt((medianInflation * squaresAboutMean(values)) / (n - 1) / n);
+}

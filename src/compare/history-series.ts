@@ -1,0 +1,78 @@
+import { parseCellId } from "../results/cell-id.js";
+import type { HistoryEntry } from "../results/history-entry.js";
+import { fitPieces } from "../stats/piecewise-fit.js";
+import { kindOf, logSpeed, type Series } from "./series.js";
+
+/** One figure in all checks of a history: a cell's, or one direction's of a bidir cell. */
+export interface HistorySeries extends Pick<Series, "cell" | "moved" | "unit"> {
+  backend: HistoryEntry["backend"];
+  /** Of the checks that have it, in their order. */
+  points: HistoryPoint[];
+}
+
+/** A figure in one check. */
+export interface HistoryPoint {
+  /** Index of the check in the history. */
+  check: number;
+  /** In the series' unit. */
+  figure: number;
+  runs: number;
+  /** Standard error of the figure's logarithm; null where it is not known. */
+  logError: number | null;
+}
+
+/**
+ * The figures of all checks, series by series in the order in which they first appear; those of a GPU and of the
+ * emulated device apart. Figures of a cell whose id this pinbench does not know are left out.
+ */
+export function joinHistory(entries: readonly HistoryEntry[]): HistorySeries[] {
+  const joined = new Map<string, HistorySeries | null>();
+  for (const [check, { backend, series }] of entries.entries()) {
+    for (const { id, moved, unit, figure, runs, logError } of series) {
+      const key = `${backend} ${id} ${moved} ${unit}`;
+      if (!joined.has(key)) {
+        const cell = cellOf(id);
+        joined.set(key, cell === null ? null : { cell, moved, unit, backend, points: [] });
+      }
+      joined.get(key)?.points.push({ check, figure, runs, logError });
+    }
+  }
+  return [...joined.values()].filter((series) => series !== null);
+}
+
+function cellOf(id: string): Series["cell"] | null {
+  try {
+    return { id, ...parseCellId(id) };
+  } catch {
+    return null;
+  }
+}
+
+/** What the checks of a history say of the noise between occasions, for one series. */
+export interface OccasionDeviations extends Pick<HistorySeries, "cell" | "moved" | "unit" | "backend"> {
+  /** What shares its noise with it, as `kindOf()` says. */
+  kind: string;
+  /** Of each check: the logarithm of its speed less that of the series' course, below 0 is slower. */
+  deviations: { startedAt: string; deviation: number; runs: number; logError: number | null }[];
+  /** Of these deviations: levels, slopes and places of the course were fitted to them. */
+  degreesOfFreedom: number;
+}
+
+/**
+ * How far each check's figures lie from their series' course: from the level, between the steps that were found, or
+ * from the line where it drifts. So a step, which is a change, is no noise; what remains is the noise of a check within its
+ * runs (`logError`), and what its occasion adds. Series of fewer than two checks say nothing and are left out. Pure.
+ */
+export function occasionDeviations(entries: readonly HistoryEntry[]): OccasionDeviations[] {
+  return joinHistory(entries).flatMap((series) => {
+    const { cell, moved, unit, backend, points } = series;
+    if (points.length < 2) return [];
+    const speeds = points.map(({ figure }) => logSpeed(series, figure));
+    const fit = fitPieces(points.map(({ logError }, i) => ({ value: speeds[i]!, error: logError })))!;
+    const deviations = points.map(({ check, runs, logError }, i) => {
+      return { startedAt: entries[check]!.startedAt, deviation: fit.residuals[i]!, runs, logError };
+    });
+    const degreesOfFreedom = Math.max(1, points.length - fit.parameters);
+    return [{ cell, moved, unit, backend, kind: kindOf(series), deviations, degreesOfFreedom }];
+  });
+}

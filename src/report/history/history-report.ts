@@ -1,0 +1,225 @@
+import type { ChalkInstance } from "chalk";
+import type { Course, CourseDrift, CourseStep, HistoryDocument } from "../../compare/history-document.js";
+import type { HistoryFormat } from "../../settings/choices.js";
+import { absentFigure } from "../cell-figure.js";
+import { formatByExtension } from "../format-by-extension.js";
+import { formatChange, formatGBps, formatMicroseconds, roundUp } from "../format-number.js";
+import { jsonReport } from "../json.js";
+import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
+import {
+  type Fact,
+  type Figure,
+  figure,
+  type Grid,
+  groupBy,
+  type Note,
+  note,
+  numberColumn,
+  wordColumn,
+} from "../report-parts.js";
+import { terminalReport } from "../terminal-report.js";
+import { joinBlocks } from "../terminal-text.js";
+import { counted, listed } from "../wording.js";
+import { sparkline } from "./sparkline.js";
+
+const formatOfExtension = { ".json": "json", ".md": "markdown", ".txt": "table" } as const;
+
+/** The format that an `--output` path asks for by its extension. Throws a usage error where it names none. */
+export function historyFormatOfPath(path: string): HistoryFormat {
+  return formatByExtension(path, formatOfExtension);
+}
+
+/** The whole text of a history in one format. Only the table has colours: those of the chalk instance. */
+export function renderHistory(history: HistoryDocument, format: HistoryFormat, chalk: ChalkInstance): string {
+  return renderers[format](history, chalk);
+}
+
+const renderers: Readonly<Record<HistoryFormat, (history: HistoryDocument, chalk: ChalkInstance) => string>> =
+  { table: historyTable, json: jsonReport, markdown: historyMarkdown };
+
+function historyTable(history: HistoryDocument, chalk: ChalkInstance): string {
+  const report = {
+    title: `pinbench ${history.tool.version} history`,
+    alerts: alertsOf(history),
+    facts: factsOf(history),
+    grids: gridsOf(history),
+    notes: notesOf(history),
+    conclusions: [note(conclusionOf(history))],
+  };
+  return terminalReport(report, chalk);
+}
+
+function historyMarkdown(history: HistoryDocument): string {
+  return joinBlocks([
+    [`## pinbench history: ${escapeMarkdown(conclusionOf(history))}`],
+    ...alertBlocks(alertsOf(history)),
+    ...gridsOf(history).map(markdownGrid),
+    notesOf(history).map(listItem),
+    factsOf(history).map(factItem),
+  ]);
+}
+
+function alertsOf({ notice }: HistoryDocument): Note[] {
+  return notice === null ? [] : [note(notice, "warning")];
+}
+
+function factsOf({ path, checks }: HistoryDocument): Fact[] {
+  const [first, last] = [checks[0], checks.at(-1)];
+  if (first === undefined || last === undefined) return [["History", `${path}, no check`]];
+  const period =
+    first === last
+      ? `of ${timeText(first.startedAt)}`
+      : `from ${timeText(first.startedAt)} to ${timeText(last.startedAt)}`;
+  const outcomes = [...groupBy(checks, ({ outcome }) => outcome)].map(
+    ([outcome, members]) => `${members.length} ${outcome}`,
+  );
+  return [
+    ["History", `${path}, ${counted(checks.length, "check")} ${period}`],
+    ["Outcomes", listed(outcomes)],
+  ];
+}
+
+/** To the minute, in universal time: "2026-11-21 10:22 UTC". */
+function timeText(startedAt: string): string {
+  return `${startedAt.slice(0, 10)} ${startedAt.slice(11, 16)} UTC`;
+}
+
+/** So many columns of blocks stand beside the figures on a usual terminal. */
+const sparklineWidth = 40;
+
+function gridsOf({ courses, checks }: HistoryDocument): Grid[] {
+  if (courses.length === 0) return [];
+  const columns = [
+    wordColumn("course"),
+    numberColumn("cells"),
+    numberColumn("median"),
+    wordColumn("change"),
+    numberColumn("last"),
+    numberColumn("least"),
+    numberColumn("most"),
+    numberColumn("noise"),
+  ];
+  return [{ columns, rows: courses.map((course) => rowOf(course, checks.length)) }];
+}
+
+function rowOf(course: Course, checks: number): Figure[] {
+  const { name, ids, median, unit, points, noise } = course;
+  const changes = points.map(({ change }) => change);
+  const changeFigure = (change: number) => figure(changeText(change, course));
+  const medianText = () =>
+    unit === "us" ? `${formatMicroseconds(median!)} µs` : `${formatGBps(median!)} GB/s`;
+  return [
+    figure(name),
+    figure(String(ids.length)),
+    median === null ? absentFigure : figure(medianText()),
+    figure(sparkline(course, checks, sparklineWidth)),
+    changeFigure(changes.at(-1)!),
+    changeFigure(Math.min(...changes)),
+    changeFigure(Math.max(...changes)),
+    noise === null ? absentFigure : figure(`${roundUp(noise * 100, 2)} %`),
+  ];
+}
+
+/** Rounded towards the slower, which for a time is more. */
+function changeText(change: number, { unit }: Pick<Course, "unit">): string {
+  return formatChange(change, unit === "us" ? "up" : "down");
+}
+
+function withInterval({ change, low, high }: CourseStep | CourseDrift, course: Course): string {
+  const from = formatChange(low, "down").replace(/ %$/, "");
+  return `${changeText(change, course)} (${from} to ${formatChange(high, "up")})`;
+}
+
+function isSlower(change: number, { unit }: Course): boolean {
+  return unit === "us" ? change > 0 : change < 0;
+}
+
+/** With fewer, hardly a step can be told from noise: the criterion's price is then several times the usual one. */
+const fewestForSteps = 8;
+
+/** What was found, in the order of the checks; what the columns mean; and what was left out of the file. */
+function notesOf(history: HistoryDocument): Note[] {
+  const { courses, notes, checks } = history;
+  const legend =
+    "change, last, least and most are relative to the median of all checks; noise is the standard deviation between checks beside steps and drifts";
+  const isTooShort = checks.length > 0 && checks.length < fewestForSteps;
+  return [
+    ...findingsOf(courses),
+    ...(courses.length === 0 ? [] : [note(legend, "muted")]),
+    ...(isTooShort ? [note(`below ${fewestForSteps} checks hardly a step can be told from noise`)] : []),
+    ...notes.map((text) => note(`note: ${text}`)),
+  ];
+}
+
+/** A step or a drift of one course, and the words that it may share with those of others. */
+interface Finding {
+  /** The first check that it is seen in. */
+  from: number;
+  /** "step between …", "drift from … to …". */
+  place: string;
+  /** What is to be known of the place besides; empty for nothing. */
+  cause: string;
+  course: string;
+  isSlower: boolean;
+}
+
+/** One note for all courses that changed at the same place. */
+function findingsOf(courses: readonly Course[]): Note[] {
+  const findings = courses.flatMap((course): Finding[] => [
+    ...course.steps.map((step) => ({
+      from: step.after,
+      place: `step ${stepPlace(step)}`,
+      cause: `; ${stepCause(step)}`,
+      course: `${course.name} ${withInterval(step, course)}`,
+      isSlower: isSlower(step.change, course),
+    })),
+    ...course.drifts.map((drift) => ({
+      from: drift.first,
+      place: `drift ${driftPlace(drift)}`,
+      cause: "",
+      course: `${course.name} ${withInterval(drift, course)}`,
+      isSlower: isSlower(drift.change, course),
+    })),
+  ]);
+  const places = groupBy(
+    findings.sort((a, b) => a.from - b.from),
+    ({ place, cause }) => place + cause,
+  );
+  return [...places.values()].map((members) => {
+    const { place, cause } = members[0]!;
+    const text = `${place}: ${members.map(({ course }) => course).join(", ")}${cause}`;
+    return note(text, members.some(({ isSlower }) => isSlower) ? "warning" : "plain");
+  });
+}
+
+function stepPlace({ before, after, earliest, latest, startedBefore, startedAfter }: CourseStep): string {
+  const place = `between check ${before + 1} (${timeText(startedBefore)}) and ${after + 1} (${timeText(startedAfter)})`;
+  return earliest === latest
+    ? place
+    : `${place}, perhaps as early as check ${earliest + 1} or as late as ${latest + 1}`;
+}
+
+function stepCause({ differences }: CourseStep): string {
+  if (differences.length === 0) return "nothing that is recorded changed there";
+  return `changed there: ${listed(differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`))}`;
+}
+
+function driftPlace({ first, last, startedFirst, startedLast }: CourseDrift): string {
+  return `from check ${first + 1} (${timeText(startedFirst)}) to ${last + 1} (${timeText(startedLast)})`;
+}
+
+function conclusionOf({ checks, courses, path }: HistoryDocument): string {
+  if (checks.length === 0) return `${path} holds no check yet`;
+  if (courses.length === 0) return "no check has a figure";
+  if (checks.length === 1)
+    return "one check is no course yet: each further one is compared with those before";
+  const steps = courses.reduce((sum, course) => sum + course.steps.length, 0);
+  const drifts = courses.reduce((sum, course) => sum + course.drifts.length, 0);
+  const of = `in ${counted(courses.length, "course")} of ${counted(checks.length, "check")}`;
+  if (steps + drifts === 0) return `no step and no drift ${of}`;
+  const found = [
+    ...(steps === 0 ? [] : [counted(steps, "step")]),
+    ...(drifts === 0 ? [] : [counted(drifts, "drift")]),
+  ];
+  return `${listed(found)} ${of}`;
+}

@@ -1,0 +1,107 @@
+import { randomBytes } from "node:crypto";
+import { readlinkSync } from "node:fs";
+import { link, open, readFile, rename, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { errorCode } from "../errors.js";
+import { unwritable } from "./output-stream.js";
+
+/**
+ * Mutual exclusion between processes by a file that only one of them can create (O_EXCL, which NFS keeps too). Its text
+ * names the holder, and what is done under it takes milliseconds: a lock of a process of this machine that is gone, and
+ * one that stayed the same for 10 s, was left behind by a process that was killed, and is taken away.
+ */
+
+const retryMs = 20;
+const staleMs = 10_000;
+/** Many may come at once, and each holds it for a moment. */
+const patienceMs = 60_000;
+
+/** Calls `work` while no other process holds the lock. Rejects as `work` does, or with an "output" PinbenchError. */
+export async function withFileLock<T>(path: string, work: (lock: FileLock) => Promise<T>): Promise<T> {
+  const token = ownToken();
+  await acquire(path, token);
+  const isHeld = async () => (await textOf(path)) === token;
+  try {
+    return await work({ isHeld });
+  } finally {
+    if (await isHeld()) await rm(path, { force: true });
+  }
+}
+
+/** A lock that is held, as far as one can tell. */
+export interface FileLock {
+  /** False where another process took it for one that was left behind, as after this one was stopped for long. */
+  isHeld: () => Promise<boolean>;
+}
+
+/** Process ids mean something within one host and one namespace of processes alone. */
+function ownPlace(): string {
+  return `${hostname()} ${readlinkSync("/proc/self/ns/pid")}`;
+}
+
+function ownToken(): string {
+  return `${ownPlace()} ${process.pid} ${randomBytes(8).toString("hex")}`;
+}
+
+async function acquire(path: string, token: string): Promise<void> {
+  const startedMs = performance.now();
+  let seen = { text: null as string | null, sinceMs: startedMs };
+  while (!(await create(path, token))) {
+    const nowMs = performance.now();
+    const text = await textOf(path);
+    if (text !== seen.text) seen = { text, sinceMs: nowMs };
+    if (text !== null && (isGone(text) || nowMs - seen.sinceMs > staleMs)) await takeAway(path, text);
+    else if (nowMs - startedMs > patienceMs)
+      throw unwritable(path, "other processes hold this lock all the time");
+    else await sleep(retryMs * (0.5 + Math.random()));
+  }
+}
+
+/** False where there is a lock already. */
+async function create(path: string, token: string): Promise<boolean> {
+  const handle = await open(path, "wx").catch((error: unknown) => {
+    if (errorCode(error) === "EEXIST") return null;
+    throw error;
+  });
+  if (handle === null) return false;
+  try {
+    await handle.writeFile(token);
+    return true;
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function textOf(path: string): Promise<string | null> {
+  return readFile(path, "utf8").catch((error: unknown) => {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  });
+}
+
+/** Whether the process that this lock names was one of here, and has ended. */
+function isGone(text: string): boolean {
+  const [, place, pid] = /^(.*) (\d+) \w+$/.exec(text) ?? [];
+  if (place !== ownPlace()) return false;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (error) {
+    return errorCode(error) === "ESRCH";
+  }
+}
+
+/** Removes the lock if it still has this text: another process may have done so just now, and hold a new one. */
+async function takeAway(path: string, text: string): Promise<void> {
+  const aside = `${path}.${randomBytes(4).toString("hex")}.stale`;
+  await rename(path, aside).catch((error: unknown) => {
+    if (errorCode(error) !== "ENOENT") throw error;
+  });
+  const found = await textOf(aside);
+  if (found !== null && found !== text) await link(aside, path).catch(() => undefined);
+  await rm(aside, { force: true });
+}

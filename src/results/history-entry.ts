@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { backendNames, directionsMoved } from "../settings/choices.js";
+
+/**
+ * A check as a history keeps it, `schemaVersion: 1`: one line of JSON in history.jsonl. It has no samples, no
+ * thresholds and no verdicts on cells: what a later reader needs to see the machine's course, and what changed with it.
+ * schema/history-entry-v1.json is generated from here (`npm run schema`).
+ */
+
+/** What is printed as it is: control characters would act on a terminal. */
+const printable = z.string().regex(/^\P{Cc}*$/u, "it holds control characters");
+
+const seriesSchema = z.object({
+  /** Id of the cell. */
+  id: printable,
+  /** Which figure of the cell it is; a bidir cell has one for each direction, and for throughput their "sum". */
+  moved: z.enum([...directionsMoved, "sum"]),
+  /** "GB/s" for throughput, "us" a copy for latency. */
+  unit: z.enum(["GB/s", "us"]),
+  /** Median of the medians of the check's runs, those that measured suspects again left out. */
+  figure: z.number().positive(),
+  runs: z.number().int().positive(),
+  /** Standard error of the figure's logarithm, from the spread between the runs; null for a single run. */
+  logError: z.number().nonnegative().nullable(),
+});
+
+/** The zod schema of a line. */
+export const historyEntrySchema = z.object({
+  schemaVersion: z.literal(1),
+  kind: z.literal("check"),
+  /** The first run's own id: a line that was copied has it too. */
+  id: printable,
+  startedAt: z.iso.datetime(),
+  /** Of pinbench. */
+  version: printable,
+  /** As the comparison has it: "pass", "regression", "failed", "inconclusive". */
+  outcome: printable,
+  backend: z.enum(backendNames),
+  /** That of a result, from the check's first run. */
+  fingerprint: z.record(z.string(), printable.nullable()),
+  /** What tells this machine from its like. */
+  machine: z.object({
+    hostname: printable.nullable(),
+    /** Of the devices that were measured, in their order. */
+    gpuUuids: z.array(printable.nullable()),
+    pciAddresses: z.array(printable.nullable()),
+  }),
+  series: z.array(seriesSchema),
+});
+
+/** A check of the past. */
+export type HistoryEntry = z.infer<typeof historyEntrySchema>;
+/** One figure of a check of the past. */
+export type HistoryFigure = z.infer<typeof seriesSchema>;
+
+historyEntrySchema.register(z.globalRegistry, {
+  $id: "urn:pinbench:schema:history-entry-v1",
+  title: "pinbench history, version 1: one line",
+  description:
+    "One check, as `pinbench check --history` appends it to history.jsonl. Figures are in GB/s (decimal) or in " +
+    "microseconds a copy; what is not known is null.",
+});

@@ -1,0 +1,164 @@
+import { constants } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { errorCode, PinbenchError } from "../errors.js";
+import { readTextFile } from "../text-file.js";
+import { type FileLock, withFileLock } from "./file-lock.js";
+import { type HistoryEntry, historyEntrySchema } from "./history-entry.js";
+import { reportingAs, unwritable } from "./output-stream.js";
+import { makeFolder, removeEmptyFolders } from "./run-folder.js";
+import { checkWritable, finalize } from "./store.js";
+
+/**
+ * A history: a folder with one file, history.jsonl, that has a line for each check. A line is appended in one write
+ * under a lock, which also whoever shortens the file holds; so none is lost where several end at once. What a kill or a full
+ * disk cut off is a line of its own that no reader takes for a check, for the next one begins on a line of its own.
+ */
+
+const fileName = "history.jsonl";
+
+/** The file of a history's checks. */
+export function historyPath(folder: string): string {
+  return join(folder, fileName);
+}
+
+/** The checks of a history, and what of the file was left out. */
+export interface History {
+  /** In the order in which they were made. */
+  entries: HistoryEntry[];
+  /** A sentence for each line that is no check, and for each that is there twice. */
+  notes: string[];
+}
+
+/**
+ * Reads a folder's checks. What is wrong with a line leaves out that line and is noted. Rejects with a usage error where
+ * there is no such file, or where it cannot be read.
+ */
+export async function readHistory(folder: string): Promise<History> {
+  const path = historyPath(folder);
+  await stat(path).catch((cause: unknown) => {
+    if (!["ENOENT", "ENOTDIR"].includes(errorCode(cause) ?? "")) return;
+    throw new PinbenchError("usage", `there is no history in ${folder || '""'}: it has no ${fileName}.`, {
+      hint: `\`pinbench check --history ${folder || "FOLDER"}\` keeps one.`,
+      cause,
+    });
+  });
+  return parseHistory(await readTextFile(path), path);
+}
+
+/** The checks of a file's text; `path` is what notes call it. */
+export function parseHistory(text: string, path: string): History {
+  const entries = new Map<string, HistoryEntry>();
+  const notes: string[] = [];
+  const lines = text.split("\n");
+  for (const [i, line] of lines.entries()) {
+    if (line.trim() === "") continue;
+    const place = `line ${i + 1} of ${path}`;
+    const parsed = parseLine(line);
+    if (typeof parsed !== "string") {
+      if (entries.has(parsed.id)) notes.push(`${place} is a copy of an earlier one, and is left out`);
+      else entries.set(parsed.id, parsed);
+    } else if (i === lines.length - 1) {
+      // Only what was cut off has no line's end.
+      notes.push(`${place}, the last one, was cut off, as by a kill or a full disk, and is left out`);
+    } else {
+      notes.push(`${place} is left out: ${parsed}`);
+    }
+  }
+  const inOrder = [...entries.values()].sort((a, b) => a.startedAt.localeCompare(b.startedAt));
+  return { entries: inOrder, notes };
+}
+
+/** A line's check, or why it is none, as a clause. */
+function parseLine(line: string): HistoryEntry | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return "it is not JSON";
+  }
+  const version = (value as { schemaVersion?: unknown } | null)?.schemaVersion;
+  if (version === undefined) return "it has no schemaVersion";
+  if (version !== 1)
+    return `it has schemaVersion ${JSON.stringify(version)}, and this pinbench reads version 1`;
+  const parsed = historyEntrySchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  return `at ${issue?.path.join(".") || "its top"}: ${issue?.message}`;
+}
+
+/**
+ * Finds out before measuring whether `appendToHistory` will be able to write; leaves nothing behind. Rejects with an
+ * "output" PinbenchError.
+ */
+export async function checkHistoryWritable(folder: string): Promise<void> {
+  if (folder === "") throw unwritable('""', "it is no folder's name");
+  const made = await reportingAs(folder, () => makeFolder(folder));
+  try {
+    const path = historyPath(folder);
+    await checkWritable(path);
+    const info = await stat(path).catch(() => null);
+    if (info !== null && !info.isFile()) throw unwritable(path, "it is no regular file");
+  } finally {
+    await removeEmptyFolders(made);
+  }
+}
+
+/**
+ * Appends a check to a folder's history, and makes the folder where it is not there; then leaves the newest `keepLast`
+ * lines, or all where that is null. Where there is no room for the whole line, nothing of it stays. Rejects with an
+ * "output" PinbenchError.
+ */
+export async function appendToHistory(
+  folder: string,
+  entry: HistoryEntry,
+  keepLast: number | null,
+): Promise<void> {
+  const path = historyPath(folder);
+  await reportingAs(folder, () => makeFolder(folder));
+  await reportingAs(path, () =>
+    withFileLock(`${path}.lock`, async (lock) => {
+      await appendLine(path, JSON.stringify(entry));
+      if (keepLast !== null) await keepNewest(path, keepLast, lock);
+    }),
+  );
+}
+
+async function appendLine(path: string, line: string): Promise<void> {
+  const handle = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
+  try {
+    const { size } = await handle.stat();
+    const isLineOpen = size > 0 && (await lastByte(handle, size)) !== "\n";
+    const bytes = Buffer.from(`${isLineOpen ? "\n" : ""}${line}\n`);
+    try {
+      // The second write, if there is one, tells why the first one found no room for all.
+      for (let written = 0; written < bytes.length; ) {
+        written += (await handle.write(bytes, written)).bytesWritten;
+      }
+      await handle.sync();
+    } catch (error) {
+      await handle.truncate(size);
+      throw error;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+async function lastByte(handle: FileHandle, size: number): Promise<string> {
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+  return buffer.toString("latin1");
+}
+
+/** Lines as they are, also those that this pinbench does not read. */
+async function keepNewest(path: string, count: number, { isHeld }: FileLock): Promise<void> {
+  const lines = (await readTextFile(path)).split("\n").filter((line) => line.trim() !== "");
+  if (lines.length <= count || !(await isHeld())) return;
+  await finalize(
+    path,
+    lines
+      .slice(-count)
+      .map((line) => `${line}\n`)
+      .join(""),
+  );
+}

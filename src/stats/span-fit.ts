@@ -1,0 +1,148 @@
+import { median } from "./order-statistics.js";
+
+/** Weighted least squares fits of neighbouring points: a level, a line, or two of them without a jump between. */
+
+/** A run of points that are fitted by one piece. */
+export interface Span {
+  first: number;
+  end: number;
+  isLine: boolean;
+}
+
+/** The weighted least squares fit of a span: value = mean + slope (index - centre). */
+export interface SpanFit {
+  mean: number;
+  centre: number;
+  slope: number;
+  /** Sum of the weighted squares of the residuals. */
+  squares: number;
+  /** Sums of the weights, and of the weighted squares of the indices about their centre. */
+  weight: number;
+  spread: number;
+}
+
+/** The fitted value at an index, within the span or beyond it. */
+export function fittedAt({ mean, slope, centre }: SpanFit, index: number): number {
+  return mean + slope * (index - centre);
+}
+
+/** Sums from the first point on: the fit of any span takes the same few operations. */
+export class Sums {
+  /** Number of points. */
+  readonly length: number;
+  readonly #weight: Float64Array;
+  readonly #x: Float64Array;
+  readonly #xx: Float64Array;
+  readonly #y: Float64Array;
+  readonly #xy: Float64Array;
+  readonly #yy: Float64Array;
+  /** Subtracted from the values: the squares of what is far from 0 would leave no digits for their differences. */
+  readonly #origin: number;
+
+  constructor(values: readonly number[], variances: readonly number[]) {
+    this.length = values.length;
+    this.#origin = median(values);
+    const column = () => new Float64Array(values.length + 1);
+    this.#weight = column();
+    this.#x = column();
+    this.#xx = column();
+    this.#y = column();
+    this.#xy = column();
+    this.#yy = column();
+    for (const [i, value] of values.entries()) {
+      const w = 1 / variances[i]!;
+      const y = value - this.#origin;
+      this.#weight[i + 1] = this.#weight[i]! + w;
+      this.#x[i + 1] = this.#x[i]! + w * i;
+      this.#xx[i + 1] = this.#xx[i]! + w * i * i;
+      this.#y[i + 1] = this.#y[i]! + w * y;
+      this.#xy[i + 1] = this.#xy[i]! + w * i * y;
+      this.#yy[i + 1] = this.#yy[i]! + w * y * y;
+    }
+  }
+
+  /** The squares that a level leaves of a span. */
+  levelSquares(first: number, end: number): number {
+    const w = this.#weight[end]! - this.#weight[first]!;
+    const y = this.#y[end]! - this.#y[first]!;
+    return Math.max(0, this.#yy[end]! - this.#yy[first]! - (y * y) / w);
+  }
+
+  /** The squares that a line leaves of a span. */
+  lineSquares(first: number, end: number): number {
+    const w = this.#weight[end]! - this.#weight[first]!;
+    const x = this.#x[end]! - this.#x[first]!;
+    const y = this.#y[end]! - this.#y[first]!;
+    const xx = this.#xx[end]! - this.#xx[first]! - (x * x) / w;
+    const xy = this.#xy[end]! - this.#xy[first]! - (x * y) / w;
+    return Math.max(0, this.#yy[end]! - this.#yy[first]! - (y * y) / w - (xy * xy) / xx);
+  }
+
+  /** The fit of a span. */
+  fit({ first, end, isLine }: Span): SpanFit {
+    const weight = this.#weight[end]! - this.#weight[first]!;
+    const x = this.#x[end]! - this.#x[first]!;
+    const y = this.#y[end]! - this.#y[first]!;
+    const spread = this.#xx[end]! - this.#xx[first]! - (x * x) / weight;
+    const xy = this.#xy[end]! - this.#xy[first]! - (x * y) / weight;
+    return {
+      mean: this.#origin + y / weight,
+      centre: x / weight,
+      slope: isLine ? xy / spread : 0,
+      squares: isLine ? this.lineSquares(first, end) : this.levelSquares(first, end),
+      weight,
+      spread,
+    };
+  }
+}
+
+/**
+ * The squares that the best bent line leaves of two spans that follow one another: value = a + b (index - bend), with
+ * b on the side of the bend that is a line; with lines on both sides, one b each.
+ */
+export function bentSquares(
+  before: Span,
+  after: Span,
+  values: readonly number[],
+  variances: readonly number[],
+): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let bend = before.first + 1; bend < after.end; ++bend) {
+    // Normal equations of three unknowns; what a level has no slope for keeps a 1 on the diagonal.
+    const m = [
+      [0, 0, 0, 0],
+      [0, before.isLine ? 0 : 1, 0, 0],
+      [0, 0, after.isLine ? 0 : 1, 0],
+    ];
+    let total = 0;
+    for (let i = before.first; i < after.end; ++i) {
+      const w = 1 / variances[i]!;
+      const y = values[i]! - values[bend]!;
+      const row = [
+        1,
+        before.isLine ? Math.min(0, i - bend) : 0,
+        after.isLine ? Math.max(0, i - bend) : 0,
+        y,
+      ] as const;
+      total += w * y * y;
+      for (let r = 0; r < 3; ++r) for (let c = r; c < 4; ++c) m[r]![c]! += w * row[r]! * row[c]!;
+    }
+    least = Math.min(least, total - explainedSquares(m));
+  }
+  return least;
+}
+
+/** What the solution of three normal equations (upper triangle and right side) takes away, by Cholesky's method. */
+function explainedSquares(m: readonly number[][]): number {
+  let explained = 0;
+  for (let r = 0; r < 3; ++r) {
+    const [pivot, side] = [m[r]![r]!, m[r]![3]!];
+    if (!(pivot > 0)) continue;
+    explained += (side * side) / pivot;
+    for (let s = r + 1; s < 3; ++s) {
+      const factor = m[r]![s]! / pivot;
+      for (let c = s; c < 4; ++c) m[s]![c]! -= factor * m[r]![c]!;
+    }
+  }
+  return explained;
+}

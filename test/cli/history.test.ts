@@ -1,0 +1,172 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { historySchema } from "../../src/compare/history-document.js";
+import { historyEntrySchema } from "../../src/results/history-entry.js";
+import { historyPath } from "../../src/results/history-file.js";
+import { baselineAt, certainly, checkJson, expectSentence } from "../helpers/baseline-folder.js";
+import { buildCourse, buildEntry, buildFigure, historyFolder, pinnedId } from "../helpers/history.js";
+import { callCli } from "../helpers/in-process.js";
+import { copyFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
+
+const ids = ["h2d", "d2h"].map((direction) => `d0/${direction}/pinned/65536/w1/throughput/wall/cold`);
+const entriesIn = (folder: string) =>
+  readFileSync(historyPath(folder), "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => historyEntrySchema.parse(JSON.parse(line)));
+const newHistory = () => join(temporaryFolder(), "history");
+
+describe("check --history", () => {
+  it("keeps the medians of each check, also of one that ends in a regression", async () => {
+    const history = newHistory();
+    const fine = await checkJson(await baselineAt(certainly.faster), ["--history", history]);
+    expect(fine).toMatchObject({ exitCode: 0, stderr: "" });
+    const slower = await checkJson(await baselineAt(certainly.slower), ["--history", history]);
+    expect(slower).toMatchObject({ exitCode: 1, stderr: "" });
+    const entries = entriesIn(history);
+    expect(entries).toMatchObject([
+      { outcome: "pass", backend: "emulated", startedAt: fine.comparison.candidate.startedAt },
+      { outcome: "regression", backend: "emulated", startedAt: slower.comparison.candidate.startedAt },
+    ]);
+    for (const { series, fingerprint, machine, id } of entries) {
+      expect(series.map((one) => one.id)).toEqual(ids);
+      // The suspects were measured again by three runs more, which are none of these.
+      for (const { runs, figure, logError } of series) {
+        expect(runs).toBe(3);
+        expect(figure).toBeGreaterThan(0);
+        expect(logError).toBeGreaterThan(0);
+      }
+      expect(fingerprint).toEqual(fine.comparison.candidate.fingerprint);
+      expect(machine.hostname).not.toBeNull();
+      expect(machine.gpuUuids).toHaveLength(1);
+      expect(id).not.toBe("");
+    }
+  });
+
+  it("keeps the newest checks alone with --keep-last", async () => {
+    const history = historyFolder([buildEntry(0), buildEntry(1)]);
+    const baseline = await baselineAt(certainly.faster);
+    const { exitCode } = await checkJson(baseline, ["--history", history, "--keep-last", "2"]);
+    expect(exitCode).toBe(0);
+    expect(entriesIn(history).map(({ id }) => id)).toEqual(["check-1", expect.not.stringMatching("check")]);
+  });
+
+  it("keeps a check in which a cell failed, without that cell's figure", async () => {
+    const history = newHistory();
+    const baseline = await baselineAt(certainly.faster);
+    const { exitCode } = await checkJson(baseline, ["--history", history], copyFaults("drop-h2d"));
+    expect(exitCode).toBe(4);
+    expect(entriesIn(history)).toMatchObject([{ outcome: "failed", series: [{ id: ids[1] }] }]);
+  });
+
+  it("keeps nothing of a check that is not comparable", async () => {
+    const history = newHistory();
+    const otherGpu = await baselineAt(1, (document) => ({
+      ...document,
+      fingerprint: { ...document.fingerprint, gpu: "another one" },
+    }));
+    const { exitCode } = await checkJson(otherGpu, ["--history", history]);
+    expect(exitCode).toBe(5);
+    expect(existsSync(history)).toBe(false);
+  });
+
+  it("keeps nothing of a check that is interrupted", async () => {
+    const history = newHistory();
+    const baseline = await baselineAt(certainly.faster);
+    const keep = join(temporaryFolder(), "kept");
+    const args = ["check", "--baseline", baseline, "--runs", "500", "--history", history, "--keep", keep];
+    const { child, finished } = startCli(args);
+    // A folder is made where it can be written is tried, and removed again.
+    setTimeout(() => child.kill("SIGINT"), 1500);
+    expect((await finished).exitCode).toBe(130);
+    expect(existsSync(history)).toBe(false);
+  });
+
+  it("finds out before measuring that it cannot be written", async () => {
+    const baseline = await baselineAt(1);
+    const file = join(temporaryFolder(), "file");
+    writeFileSync(file, "");
+    const check = (...args: string[]) => callCli(["check", "--baseline", baseline, ...args]);
+    expectSentence(await check("--history", file), 2, /cannot write .*file: .*/);
+    expectSentence(await check("--history", baseline), 2, /lies in .*, which is read/);
+    expectSentence(await check("--keep-last", "5"), 2, /--keep-last says how many checks --history keeps\./);
+    expectSentence(await check("--history", file, "--keep-last", "0"), 2, /whole number from 1/);
+    expect(readdirSync(baseline)).not.toContain("history.jsonl");
+  });
+
+  it("that fails afterwards is reported, and leaves the verdict as it is", async () => {
+    const history = newHistory();
+    mkdirSync(history);
+    // A lock that cannot be had: opening it fails as something is in its way that is no file.
+    mkdirSync(`${historyPath(history)}.lock`);
+    const { exitCode, stderr, comparison } = await checkJson(await baselineAt(certainly.slower), [
+      "--history",
+      history,
+    ]);
+    expect({ exitCode, outcome: comparison.outcome }).toEqual({ exitCode: 1, outcome: "regression" });
+    expect(stderr).toMatch(/^pinbench: cannot write .*history\.jsonl: it is a folder\. [^\n]*\n$/);
+  });
+});
+
+describe("history", () => {
+  const factors = buildCourse({ checks: 40, steps: { 20: -0.05 } });
+  const folder = () =>
+    historyFolder(
+      factors.map((factor, day) => buildEntry(day, { series: [buildFigure({ figure: 50 * factor })] })),
+    );
+
+  it("tells where the figures of past checks changed", async () => {
+    const { exitCode, stdout, stderr } = await callCli(["history", folder()]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toContain("step between check 20");
+    expect(stdout).toContain("=> 1 step in 1 course of 40 checks");
+  });
+
+  it("prints JSON and Markdown, and writes files", async () => {
+    const path = folder();
+    const out = temporaryFolder();
+    const files = ["a.md", "a.json", "a.txt"].map((name) => join(out, name));
+    const { stdout } = await callCli([
+      "history",
+      path,
+      "--json",
+      ...files.flatMap((file) => ["--output", file]),
+    ]);
+    const document = historySchema.parse(JSON.parse(stdout));
+    expect(document).toMatchObject({ path, courses: [{ name: "h2d pinned", steps: [{ after: 20 }] }] });
+    const [markdown, json, table] = files.map((file) => readFileSync(file, "utf8"));
+    expect(JSON.parse(json!)).toEqual(document);
+    expect(markdown).toMatch(/^## pinbench history: 1 step/);
+    expect(table).toMatch(/^pinbench .* history\n/);
+    const printed = await callCli(["history", path, "--format", "markdown"]);
+    expect(printed.stdout).toBe(markdown);
+  });
+
+  it("shows single cells by id or pattern", async () => {
+    const { stdout } = await callCli(["history", folder(), "--cells", `${pinnedId},*/h2d/*`, "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({ courses: [{ name: pinnedId, kind: "cell" }] });
+  });
+
+  it.each([
+    [["none"], /there is no history in none: it has no history\.jsonl\./],
+    [["history", "--cells", "*/staged/*"], /no cell of the checks in history is like "\*\/staged\/\*"\./],
+    [["history", "--cells", "a,,b"], /"a,,b" has an empty entry/],
+    [["history", "--output", "x.csv"], /which names no format/],
+    [["history", "--json", "--format", "table"], /contradict each other/],
+    [[], /missing required argument/],
+  ])("says what is wrong with %j", async (args, sentence) => {
+    const cwd = join(folder(), "..");
+    const finished = await callCli(["history", ...args], { cwd });
+    expectSentence(finished, 2, sentence);
+  });
+
+  it("says so where there is no check yet, and which lines it left out", async () => {
+    const empty = await callCli(["history", historyFolder([])]);
+    expect(empty).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(empty.stdout).toContain("holds no check yet");
+    const odd = await callCli(["history", historyFolder(["{", buildEntry(0)])]);
+    expect(odd.exitCode).toBe(0);
+    expect(odd.stdout.replaceAll(/\s+/g, " ")).toContain("is left out: it is not JSON");
+  });
+});

@@ -1,0 +1,212 @@
+import { describe, expect, it } from "vitest";
+import { describeHistory } from "../../src/compare/courses.js";
+import { historySchema } from "../../src/compare/history-document.js";
+import { cellId } from "../../src/results/cell-id.js";
+import type { HistoryEntry, HistoryFigure } from "../../src/results/history-entry.js";
+import { documentJsonSchema } from "../../src/settings/json-schema.js";
+import { buildCourse, buildEntry, buildFigure, type CoursePart, pinnedId } from "../helpers/history.js";
+import { historySchemaErrors, shippedHistorySchema } from "../helpers/schema-errors.js";
+
+const idOf = (part: { direction?: "h2d" | "d2h"; memory?: "pinned" | "pageable"; workers?: number }) =>
+  cellId({
+    device: 0,
+    direction: "h2d",
+    memory: "pinned",
+    sizeBytes: 65536,
+    workers: 1,
+    mode: "throughput",
+    timer: "wall",
+    cache: "cold",
+    ...part,
+  });
+
+/** A history of these courses, each by the id of its cell. */
+function entriesOf(
+  courses: Readonly<Record<string, CoursePart>>,
+  change: (day: number) => Partial<HistoryEntry> = () => ({}),
+): HistoryEntry[] {
+  const drawn = Object.entries(courses).map(([id, part], i) => ({
+    id,
+    factors: buildCourse({ seed: i + 1, ...part }),
+  }));
+  const days = Math.max(...drawn.map(({ factors }) => factors.length));
+  return Array.from({ length: days }, (_, day) => {
+    const series = drawn.flatMap(({ id, factors }): HistoryFigure[] =>
+      day >= factors.length
+        ? []
+        : [buildFigure({ id, moved: id.includes("/d2h/") ? "d2h" : "h2d", figure: 50 * factors[day]! })],
+    );
+    return buildEntry(day, { series, ...change(day) });
+  });
+}
+
+const describeEntries = (entries: HistoryEntry[], cells: string[] | null = null, notes: string[] = []) =>
+  describeHistory({ version: "0.1.0", path: "history", history: { entries, notes }, cells });
+
+describe("a step of a group", () => {
+  const workers = [1, 2, 4, 8];
+  const courses = Object.fromEntries(
+    workers.map((w) => [idOf({ workers: w }), { steps: { 30: -0.03 }, noise: 0.002 }]),
+  );
+
+  it("is told once, with its size, its place and what changed there", () => {
+    const entries = entriesOf(courses, (day) => ({
+      version: day < 30 ? "0.1.0" : "0.2.0",
+      fingerprint: { driver: day < 30 ? "570.1" : "580.2", kernel: "6.1", governor: day < 10 ? null : "x" },
+      machine: {
+        hostname: day < 30 ? "node-1" : "node-2",
+        gpuUuids: [day < 30 ? "GPU-1" : "GPU-2"],
+        pciAddresses: [null],
+      },
+    }));
+    const { courses: told, checks } = describeEntries(entries);
+    expect(checks).toHaveLength(60);
+    expect(told).toMatchObject([
+      { name: "h2d pinned", kind: "group", ids: workers.map((w) => idOf({ workers: w })), median: null },
+    ]);
+    const [{ steps, drifts, points, noise }] = told as [(typeof told)[0]];
+    expect(drifts).toEqual([]);
+    expect(points).toHaveLength(60);
+    expect(noise).toBeLessThan(0.004);
+    expect(steps).toMatchObject([
+      { before: 29, after: 30, earliest: 30, latest: 30, startedAfter: entries[30]!.startedAt },
+    ]);
+    expect(steps[0]!.change).toBeCloseTo(-0.03, 2);
+    expect(steps[0]!.low).toBeLessThan(steps[0]!.change);
+    expect(steps[0]!.differences).toEqual([
+      { fact: "host", before: "node-1", after: "node-2" },
+      { fact: "driver", before: "570.1", after: "580.2" },
+      { fact: "pinbench", before: "0.1.0", after: "0.2.0" },
+      { fact: "GPU UUID", before: "GPU-1", after: "GPU-2" },
+    ]);
+  });
+
+  it("is no step of the other groups", () => {
+    const { courses: told } = describeEntries(
+      entriesOf({ ...courses, [idOf({ direction: "d2h" })]: {}, [idOf({ memory: "pageable" })]: {} }),
+    );
+    expect(told.map(({ name, steps }) => [name, steps.length])).toEqual([
+      ["h2d pinned", 1],
+      ["d2h pinned", 0],
+      ["h2d pageable", 0],
+    ]);
+  });
+
+  it("is none where cells come to be measured, or are no longer", () => {
+    const slow = 0.1;
+    const entries = entriesOf(courses).map((entry, day) => ({
+      ...entry,
+      // Another plan: a cell that is ten times as slow as the others takes the place of two.
+      series: entry.series
+        .slice(0, day < 40 ? 4 : 2)
+        .concat(day < 40 ? [] : [buildFigure({ id: idOf({ workers: 16 }), figure: 50 * slow })]),
+    }));
+    const [group] = describeEntries(entries).courses;
+    expect(group!.steps.map(({ after }) => after)).toEqual([30]);
+  });
+});
+
+describe("a cell that has a step of its own", () => {
+  const own = idOf({ workers: 4 });
+  const courses = {
+    [idOf({ workers: 1 })]: {},
+    [idOf({ workers: 2 })]: {},
+    [own]: { steps: { 20: -0.1 } },
+  };
+
+  it("is told beside its group", () => {
+    const { courses: told } = describeEntries(entriesOf(courses));
+    expect(told.map(({ name, kind, steps }) => [name, kind, steps.map(({ after }) => after)])).toEqual([
+      ["h2d pinned", "group", []],
+      [own, "cell", [20]],
+    ]);
+    expect(told[1]!.median).toBeGreaterThan(40);
+  });
+
+  it("and any cell is told alone where it is asked for", () => {
+    const { courses: told } = describeEntries(entriesOf(courses), ["*/w1/*", own]);
+    expect(told.map(({ name, kind }) => [name, kind])).toEqual([
+      [idOf({ workers: 1 }), "cell"],
+      [own, "cell"],
+    ]);
+  });
+
+  it("that there is none like what is asked for is said", () => {
+    expect(() => describeEntries(entriesOf(courses), ["*/staged/*"])).toThrow(
+      'no cell of the checks in history is like "*/staged/*".',
+    );
+    expect(describeEntries([], ["*/staged/*"]).courses).toEqual([]);
+  });
+});
+
+describe("a slow drift", () => {
+  it("is told as such, though no check differs from the next by more than its noise", () => {
+    const { courses } = describeEntries(
+      entriesOf({ [pinnedId]: { checks: 200, drift: [50, 200, -0.0005], noise: 0.002 } }),
+    );
+    const [{ steps, drifts }] = courses as [(typeof courses)[0]];
+    expect(steps).toEqual([]);
+    expect(drifts).toHaveLength(1);
+    const [drift] = drifts;
+    expect(drift!.last).toBe(199);
+    expect(Math.abs(drift!.first - 50)).toBeLessThan(15);
+    expect(drift!.change).toBeCloseTo(-0.073, 1);
+    expect(drift!.perCheck).toBeCloseTo(-0.0005, 4);
+    expect(drift!.low).toBeLessThan(drift!.change);
+    expect(drift!.high).toBeGreaterThan(drift!.change);
+  });
+});
+
+describe("what is apart", () => {
+  it("the emulated device, modes, timers, cache states, devices and directions of a bidir cell", () => {
+    const bidir = pinnedId.replace("h2d", "bidir");
+    const series = [
+      buildFigure(),
+      buildFigure({ id: pinnedId.replace("d0", "d1") }),
+      buildFigure({ id: pinnedId.replace("throughput", "latency"), unit: "us" }),
+      buildFigure({ id: pinnedId.replace("wall/cold", "event/warm") }),
+      buildFigure({ id: bidir }),
+      buildFigure({ id: bidir, moved: "sum" }),
+    ];
+    const entries = [
+      buildEntry(0, { series }),
+      buildEntry(1, { series: [buildFigure()], backend: "emulated" }),
+    ];
+    const { courses, notice } = describeEntries(entries);
+    expect(courses.map(({ name }) => name)).toEqual([
+      "h2d pinned, device 0, cuda",
+      "h2d pinned, device 1, cuda",
+      "h2d pinned latency, device 0, cuda",
+      "h2d pinned, event timer, warm, device 0, cuda",
+      "bidir h2d pinned, device 0, cuda",
+      "bidir sum pinned, device 0, cuda",
+      "h2d pinned, device 0, emulated",
+    ]);
+    expect(notice).toContain("emulated device");
+    expect(describeEntries(entries, ["*/bidir/*"]).courses.map(({ name }) => name)).toEqual([
+      `${bidir} (h2d)`,
+      `${bidir} (sum)`,
+    ]);
+  });
+
+  it("a cell whose id this pinbench does not know, which is left out", () => {
+    const series = [buildFigure({ id: "d0/h2d/hologram/1/w1/throughput/wall/cold" }), buildFigure()];
+    expect(describeEntries([buildEntry(0, { series })]).courses).toHaveLength(1);
+  });
+});
+
+describe("schema/history-v1.json", () => {
+  it("is what the zod schema says; `npm run schema` writes it", () => {
+    expect(shippedHistorySchema).toEqual(JSON.parse(JSON.stringify(documentJsonSchema(historySchema))));
+  });
+
+  it("accepts histories with findings, without and without checks", () => {
+    const histories = [
+      describeEntries(entriesOf({ [pinnedId]: { steps: { 30: -0.05 } } }), null, ["a note"]),
+      describeEntries([buildEntry(0)]),
+      describeEntries([]),
+    ];
+    for (const history of histories) expect(historySchemaErrors(history)).toBeNull();
+    expect(historySchemaErrors({ ...histories[0], courses: 3 })).not.toBeNull();
+  });
+});

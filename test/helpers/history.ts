@@ -1,0 +1,68 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { HistoryEntry, HistoryFigure } from "../../src/results/history-entry.js";
+import { historyPath } from "../../src/results/history-file.js";
+import { temporaryFolder } from "./run-cli.js";
+import { seeded } from "./seeded.js";
+
+/** Builds checks of the past by parts: each part has sensible defaults, a test gives what it is about. */
+
+export const pinnedId = "d0/h2d/pinned/16777216/w1/throughput/wall/cold";
+
+export function buildFigure(part: Partial<HistoryFigure> = {}): HistoryFigure {
+  return { id: pinnedId, moved: "h2d", unit: "GB/s", figure: 55.4, runs: 5, logError: 0.001, ...part };
+}
+
+/** The check of the day `day`, from 0. */
+export function buildEntry(day: number, part: Partial<HistoryEntry> = {}): HistoryEntry {
+  return {
+    schemaVersion: 1,
+    kind: "check",
+    id: `check-${day}`,
+    startedAt: new Date(Date.UTC(2026, 0, 1 + day, 5)).toISOString(),
+    version: "0.1.0",
+    outcome: "pass",
+    backend: "cuda",
+    fingerprint: { backend: "cuda", gpu: "NVIDIA H200", driver: "580.159.04", kernel: "6.1.0-28-amd64" },
+    machine: { hostname: "node-1", gpuUuids: ["GPU-6f1c2a54"], pciAddresses: ["0000:00:06.0"] },
+    series: [buildFigure()],
+    ...part,
+  };
+}
+
+export interface CoursePart {
+  checks?: number;
+  /** Relative changes by the check that is the first to have them. */
+  steps?: Readonly<Record<number, number>>;
+  /** First check, check after the last one, and the relative change from one to the next. */
+  drift?: readonly [first: number, end: number, perCheck: number];
+  /** Standard deviation of a check's figure, as a share of it. */
+  noise?: number;
+  seed?: number;
+}
+
+/** Factors of a figure, one a check. */
+export function buildCourse({
+  checks = 60,
+  steps = {},
+  drift,
+  noise = 0.002,
+  seed = 1,
+}: CoursePart): number[] {
+  const { normals } = seeded(seed);
+  let level = 0;
+  return normals(checks).map((z, check) => {
+    level += Math.log1p(steps[check] ?? 0);
+    if (drift !== undefined && check >= drift[0] && check < drift[1]) level += Math.log1p(drift[2]);
+    return Math.exp(level + noise * z);
+  });
+}
+
+/** A folder with these lines, each of which may be any text, in its history. */
+export function historyFolder(lines: readonly (HistoryEntry | string)[]): string {
+  const folder = join(temporaryFolder(), "history");
+  mkdirSync(folder);
+  const texts = lines.map((line) => `${typeof line === "string" ? line : JSON.stringify(line)}\n`);
+  writeFileSync(historyPath(folder), texts.join(""));
+  return folder;
+}

@@ -1,0 +1,136 @@
+import { Chalk } from "chalk";
+import { describe, expect, it } from "vitest";
+import { describeHistory } from "../../../src/compare/courses.js";
+import { historyFormatOfPath, renderHistory } from "../../../src/report/history/history-report.js";
+import { sparkline } from "../../../src/report/history/sparkline.js";
+import type { HistoryEntry } from "../../../src/results/history-entry.js";
+import { buildCourse, buildEntry, buildFigure, pinnedId } from "../../helpers/history.js";
+
+const plain = new Chalk({ level: 0 });
+const describeEntries = (entries: HistoryEntry[], notes: string[] = []) =>
+  describeHistory({ version: "0.1.0", path: "history", history: { entries, notes }, cells: null });
+const d2h = pinnedId.replace("h2d", "d2h");
+const course = buildCourse({ checks: 40, steps: { 20: -0.05 } });
+const entries = course.map((factor, day) =>
+  buildEntry(day, {
+    outcome: day === 20 ? "regression" : "pass",
+    fingerprint: { driver: day < 20 ? "570.1" : "580.2" },
+    series: [
+      buildFigure({ figure: 55 * factor }),
+      buildFigure({ id: d2h, moved: "d2h", figure: 50 * factor }),
+    ],
+  }),
+);
+const history = describeEntries(entries, ["line 3 of history/history.jsonl is left out: it is not JSON"]);
+const oneLine = (text: string) => text.replaceAll(/\s+/g, " ");
+
+describe("a history as a table", () => {
+  const text = renderHistory(history, "table", plain);
+
+  it("says how many checks it has, of when, and what these came to", () => {
+    expect(text).toContain("history, 40 checks from 2026-01-01 05:00 UTC to 2026-02-09 05:00 UTC");
+    expect(text).toContain("39 pass and 1 regression");
+  });
+
+  it("draws the course of each group, and says how far its last value is from the median", () => {
+    expect(text).toMatch(
+      /^ {2}h2d pinned +1 +- +[▆▇█]{20}[▁▂▃]{20} +−2\.\d % +−\d\.\d % +\+\d\.\d % +0\.\d\d %$/m,
+    );
+  });
+
+  it("tells a step of several courses once, with sizes, place and what changed there", () => {
+    expect(oneLine(text)).toMatch(
+      /step between check 20 \(2026-01-20 05:00 UTC\) and 21 \(2026-01-21 05:00 UTC\): h2d pinned −5\.\d % \(−5\.\d to −4\.\d %\), d2h pinned −5\.\d % \(.*\); changed there: driver 570\.1 → 580\.2/,
+    );
+    expect(text).toMatch(/=> 2 steps in 2 courses of 40 checks\n$/);
+  });
+
+  it("says what was left out of the file", () => {
+    expect(text).toContain("note: line 3 of history/history.jsonl is left out: it is not JSON");
+  });
+
+  it("tells a drift, and that nothing recorded changed at a step", () => {
+    const factors = buildCourse({ checks: 120, drift: [0, 80, -0.001], steps: { 80: -0.05 } });
+    const drifting = describeEntries(
+      factors.map((factor, day) =>
+        buildEntry(day, { series: [buildFigure({ id: pinnedId, figure: 50 * factor })] }),
+      ),
+    );
+    const told = oneLine(renderHistory(drifting, "table", plain));
+    expect(told).toMatch(/drift from check 1 \(.*\) to 80 \(.*\): h2d pinned −7\.\d % \(/);
+    expect(told).toMatch(/step between check 80 .*; nothing that is recorded changed there/);
+    expect(told).toContain("=> 1 step and 1 drift in 1 course of 120 checks");
+  });
+});
+
+describe("a history of few checks", () => {
+  it.each([
+    [0, "=> history holds no check yet"],
+    [1, "=> one check is no course yet: each further one is compared with those before"],
+    [3, "below 8 checks hardly a step can be told from noise"],
+    [20, "=> no step and no drift in 2 courses of 20 checks"],
+  ])("of %i says so", (count, sentence) => {
+    expect(renderHistory(describeEntries(entries.slice(0, count)), "table", plain)).toContain(sentence);
+  });
+
+  it("without a figure says so", () => {
+    const empty = describeEntries([buildEntry(0, { series: [] })]);
+    expect(renderHistory(empty, "table", plain)).toContain("=> no check has a figure");
+  });
+});
+
+describe("a latency", () => {
+  it("that grows is what gets slower, and its change is rounded up", () => {
+    const id = pinnedId.replace("throughput", "latency");
+    const slower = describeEntries(
+      course.map((factor, day) =>
+        buildEntry(day, { series: [buildFigure({ id, unit: "us", figure: 5 / factor })] }),
+      ),
+    );
+    const colours = new Chalk({ level: 1 });
+    const [warning] = renderHistory(slower, "table", colours)
+      .split("\n")
+      .filter((line) => line.includes("step between"));
+    expect(warning).toContain(colours.yellow("  step between").slice(0, 12));
+    expect(oneLine(renderHistory(slower, "table", plain))).toContain("h2d pinned latency +5.");
+  });
+});
+
+describe("the other formats", () => {
+  it("JSON is the document", () => {
+    expect(JSON.parse(renderHistory(history, "json", plain))).toEqual(history);
+  });
+
+  it("Markdown has the same table, findings and facts", () => {
+    const text = renderHistory(history, "markdown", plain);
+    expect(text).toMatch(/^## pinbench history: 2 steps in 2 courses of 40 checks\n/);
+    expect(text).toMatch(/^\| h2d pinned \| 1 \| - \| [▁-█]{40} \|/m);
+    expect(text).toContain("- step between check 20");
+    expect(text).toContain("- **History:** history, 40 checks");
+  });
+
+  it("are told by a path's extension", () => {
+    expect(["a.json", "a.md", "a.txt"].map(historyFormatOfPath)).toEqual(["json", "markdown", "table"]);
+    expect(() => historyFormatOfPath("a.csv")).toThrow("which names no format");
+  });
+});
+
+describe("a sparkline", () => {
+  const points = (changes: readonly (number | null)[]) => ({
+    points: changes.flatMap((change, check) => (change === null ? [] : [{ check, change }])),
+  });
+
+  it("goes from the least to the largest change, with blanks for checks without the figure", () => {
+    expect(sparkline(points([-0.1, null, 0, 0.1]), 4, 40)).toBe("▁ ▅█");
+  });
+
+  it("is flat where changes are small", () => {
+    expect(sparkline(points([0.001, 0, -0.001]), 3, 40)).toBe("▅▅▄");
+    expect(sparkline(points([0]), 1, 40)).toBe("▅");
+  });
+
+  it("has the medians of several checks where there are more than columns", () => {
+    const line = sparkline(points([0, 0, -0.5, 0, -0.1, -0.1, -0.1, -0.1]), 8, 2);
+    expect(line).toBe("█▁");
+  });
+});

@@ -1,0 +1,274 @@
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { historyEntrySchema } from "../../src/results/history-entry.js";
+import {
+  appendToHistory,
+  checkHistoryWritable,
+  historyPath,
+  parseHistory,
+  readHistory,
+} from "../../src/results/history-file.js";
+import { documentJsonSchema } from "../../src/settings/json-schema.js";
+import { buildEntry, historyFolder } from "../helpers/history.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+import { historyEntrySchemaErrors, shippedHistoryEntrySchema } from "../helpers/schema-errors.js";
+
+const newFolder = () => join(temporaryFolder(), "a", "history");
+const textOf = (folder: string) => readFileSync(historyPath(folder), "utf8");
+const idsOf = async (folder: string) => (await readHistory(folder)).entries.map(({ id }) => id);
+const line = (day: number) => JSON.stringify(buildEntry(day));
+
+describe("a history", () => {
+  it("has a line for each check, in a folder that is made", async () => {
+    const folder = newFolder();
+    for (const day of [0, 1, 2]) await appendToHistory(folder, buildEntry(day), null);
+    expect(textOf(folder)).toBe(`${line(0)}\n${line(1)}\n${line(2)}\n`);
+    expect(readdirSync(folder)).toEqual(["history.jsonl"]);
+    expect(await readHistory(folder)).toEqual({
+      entries: [0, 1, 2].map((day) => buildEntry(day)),
+      notes: [],
+    });
+  });
+
+  it("is read in the order of the checks' starts", async () => {
+    expect(await idsOf(historyFolder([buildEntry(2), buildEntry(0), buildEntry(1)]))).toEqual([
+      "check-0",
+      "check-1",
+      "check-2",
+    ]);
+  });
+
+  it("keeps the newest lines alone where it is told so", async () => {
+    const folder = newFolder();
+    for (const day of [0, 1, 2, 3]) await appendToHistory(folder, buildEntry(day), 2);
+    expect(await idsOf(folder)).toEqual(["check-2", "check-3"]);
+    expect(readdirSync(folder)).toEqual(["history.jsonl"]);
+  });
+
+  it("may be empty", async () => {
+    expect(await readHistory(historyFolder([]))).toEqual({ entries: [], notes: [] });
+  });
+
+  it("that is not there is named", async () => {
+    const folder = temporaryFolder();
+    await expect(readHistory(folder)).rejects.toMatchObject({
+      kind: "usage",
+      message: `there is no history in ${folder}: it has no history.jsonl.`,
+    });
+    await expect(readHistory(join(folder, "none"))).rejects.toMatchObject({ kind: "usage" });
+  });
+});
+
+describe("a line that is no check", () => {
+  it("is left out with a note, and the next append begins on a line of its own", async () => {
+    const folder = historyFolder([buildEntry(0)]);
+    writeFileSync(historyPath(folder), `${line(0)}\n${line(1).slice(0, 100)}`);
+    const cut = await readHistory(folder);
+    expect(cut.entries.map(({ id }) => id)).toEqual(["check-0"]);
+    expect(cut.notes).toEqual([
+      `line 2 of ${historyPath(folder)}, the last one, was cut off, as by a kill or a full disk, and is left out`,
+    ]);
+    await appendToHistory(folder, buildEntry(2), null);
+    const { entries, notes } = await readHistory(folder);
+    expect(entries.map(({ id }) => id)).toEqual(["check-0", "check-2"]);
+    expect(notes).toEqual([`line 2 of ${historyPath(folder)} is left out: it is not JSON`]);
+  });
+
+  it.each([
+    ["not JSON", "{ hand made", "it is not JSON"],
+    ["of another kind", "[]", "it has no schemaVersion"],
+    ["null", "null", "it has no schemaVersion"],
+    [
+      "of a later pinbench",
+      JSON.stringify({ ...buildEntry(1), schemaVersion: 2 }),
+      "it has schemaVersion 2, and this pinbench reads version 1",
+    ],
+    [
+      "edited by hand",
+      JSON.stringify({ ...buildEntry(1), series: [{ ...buildEntry(1).series[0], figure: "fast" }] }),
+      "at series.0.figure: ",
+    ],
+    [
+      "made to act on a terminal",
+      JSON.stringify({ ...buildEntry(1), version: "\u001b[31m" }),
+      "at version: it holds control characters",
+    ],
+  ])("%s", (_, text, reason) => {
+    const { entries, notes } = parseHistory(`${line(0)}\n${text}\n${line(2)}\n`, "history.jsonl");
+    expect(entries.map(({ id }) => id)).toEqual(["check-0", "check-2"]);
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toContain(`line 2 of history.jsonl is left out: ${reason}`);
+  });
+
+  it("counts once where it was copied", () => {
+    const { entries, notes } = parseHistory(`${line(0)}\n${line(0)}\n`, "h");
+    expect(entries).toHaveLength(1);
+    expect(notes).toEqual(["line 2 of h is a copy of an earlier one, and is left out"]);
+  });
+
+  it("stays where lines are thrown away, unless it is an old one", async () => {
+    const later = JSON.stringify({ ...buildEntry(1), schemaVersion: 2 });
+    const folder = historyFolder([buildEntry(0), later]);
+    await appendToHistory(folder, buildEntry(2), 2);
+    expect(textOf(folder)).toBe(`${later}\n${line(2)}\n`);
+  });
+
+  it("empty ones say nothing", () => {
+    expect(parseHistory(`\n${line(0)}\n\n`, "h")).toMatchObject({ entries: [{ id: "check-0" }], notes: [] });
+  });
+});
+
+describe("a folder that cannot be written", () => {
+  it("is found before measuring, and nothing is left behind", async () => {
+    const above = temporaryFolder();
+    await checkHistoryWritable(join(above, "a", "b"));
+    expect(readdirSync(above)).toEqual([]);
+    writeFileSync(join(above, "file"), "");
+    for (const path of [join(above, "file"), join(above, "file", "x"), "/proc/history", ""]) {
+      await expect(checkHistoryWritable(path)).rejects.toMatchObject({ kind: "output" });
+    }
+    mkdirSync(join(above, "history.jsonl"));
+    await expect(checkHistoryWritable(above)).rejects.toMatchObject({
+      message: `cannot write ${join(above, "history.jsonl")}: it is a folder.`,
+    });
+  });
+
+  it.skipIf(process.getuid?.() === 0)("for want of permission", async () => {
+    const folder = historyFolder([buildEntry(0)]);
+    chmodSync(folder, 0o500);
+    await expect(checkHistoryWritable(folder)).rejects.toMatchObject({ kind: "output" });
+    chmodSync(folder, 0o700);
+  });
+
+  it("has no part of a line where there is no room for all of it", { skip: noPrlimit() }, async () => {
+    const folder = historyFolder([buildEntry(0)]);
+    const before = textOf(folder);
+    const limit = (bytes: string) => execFileSync("prlimit", [`--pid=${process.pid}`, `--fsize=${bytes}:`]);
+    limit(String(before.length + 50));
+    try {
+      await expect(appendToHistory(folder, buildEntry(1), null)).rejects.toMatchObject({
+        kind: "output",
+        message: expect.stringContaining("it would be larger than a file may be"),
+      });
+    } finally {
+      limit("unlimited");
+    }
+    expect(textOf(folder)).toBe(before);
+    expect(readdirSync(folder)).toEqual(["history.jsonl"]);
+  });
+});
+
+function noPrlimit(): boolean {
+  return spawnSync("prlimit", ["--version"]).status !== 0;
+}
+
+/** A process that appends check after check, and prints the id of each as soon as it is kept. */
+function appender(folder: string, name: string, count: number, keepLast: number | null) {
+  const module = fileURLToPath(new URL("../../dist/results/history-file.js", import.meta.url));
+  const program = `
+    const { appendToHistory } = await import(${JSON.stringify(module)});
+    const entry = ${JSON.stringify(buildEntry(0))};
+    for (let i = 0; i < ${count}; ++i) {
+      const id = "${name}-" + i;
+      await appendToHistory(${JSON.stringify(folder)}, { ...entry, id }, ${keepLast});
+      process.stdout.write(id + "\\n");
+    }`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    printed += text;
+  });
+  const finished = new Promise<string[]>((resolve) => {
+    child.on("close", () => resolve(printed.split("\n").filter((id) => id !== "")));
+  });
+  return { child, finished };
+}
+
+describe("several checks that end at once", () => {
+  it("lose no line", async () => {
+    const folder = newFolder();
+    const names = ["a", "b", "c", "d"];
+    const kept = await Promise.all(names.map((name) => appender(folder, name, 25, null).finished));
+    const { entries, notes } = await readHistory(folder);
+    expect(notes).toEqual([]);
+    expect(entries.map(({ id }) => id).sort()).toEqual(kept.flat().sort());
+    expect(entries).toHaveLength(100);
+    expect(readdirSync(folder)).toEqual(["history.jsonl"]);
+  });
+
+  it("lose no fresh line where each throws away old ones", async () => {
+    const folder = newFolder();
+    const names = ["a", "b", "c", "d"];
+    await Promise.all(names.map((name) => appender(folder, name, 25, 30).finished));
+    const ids = textOf(folder)
+      .trimEnd()
+      .split("\n")
+      .map((text) => (JSON.parse(text) as { id: string }).id);
+    expect(ids).toHaveLength(30);
+    for (const name of names) {
+      // What is left of a process is the last that it wrote, without a gap.
+      const own = ids.filter((id) => id.startsWith(name)).map((id) => Number(id.slice(2)));
+      expect(own).toEqual(own.map((_, i) => 25 - own.length + i));
+    }
+  });
+
+  it("lose no line that was kept where one of them is killed, nor wait for it", async () => {
+    const folder = newFolder();
+    const others = ["a", "b"].map((name) => appender(folder, name, 40, 10_000));
+    const kept: string[] = [];
+    for (const name of ["x", "y", "z"]) {
+      const victim = appender(folder, name, 100_000, 10_000);
+      await new Promise((resolve) => victim.child.stdout.once("data", resolve));
+      victim.child.kill("SIGKILL");
+      kept.push(...(await victim.finished));
+    }
+    for (const { finished } of others) kept.push(...(await finished));
+    const lines = textOf(folder).trimEnd().split("\n");
+    const found = lines.map((text) => (JSON.parse(text) as { id: string }).id);
+    expect(found).toEqual(expect.arrayContaining(kept));
+    expect(new Set(found).size).toBe(found.length);
+  });
+});
+
+describe("a lock that was left behind", () => {
+  it("by a process of this machine that is gone is taken away at once", async () => {
+    const folder = historyFolder([buildEntry(0)]);
+    const lock = `${historyPath(folder)}.lock`;
+    const program = `const { withFileLock } = await import(${JSON.stringify(
+      fileURLToPath(new URL("../../dist/results/file-lock.js", import.meta.url)),
+    )}); await withFileLock(${JSON.stringify(lock)}, () => process.kill(process.pid, "SIGKILL"));`;
+    spawnSync(process.execPath, ["--input-type=module", "-e", program]);
+    expect(existsSync(lock)).toBe(true);
+    await appendToHistory(folder, buildEntry(1), null);
+    expect(await idsOf(folder)).toEqual(["check-0", "check-1"]);
+    expect(readdirSync(folder)).toEqual(["history.jsonl"]);
+  });
+
+  it("by a process of another machine is taken away when it has not changed for 10 s", async () => {
+    const folder = historyFolder([buildEntry(0)]);
+    writeFileSync(`${historyPath(folder)}.lock`, "elsewhere pid:[1] 1 00");
+    await appendToHistory(folder, buildEntry(1), null);
+    expect(await idsOf(folder)).toEqual(["check-0", "check-1"]);
+    expect(readdirSync(folder)).toEqual(["history.jsonl"]);
+  });
+});
+
+describe("schema/history-entry-v1.json", () => {
+  it("is what the zod schema says; `npm run schema` writes it", () => {
+    expect(shippedHistoryEntrySchema).toEqual(
+      JSON.parse(JSON.stringify(documentJsonSchema(historyEntrySchema))),
+    );
+  });
+
+  it("accepts a check, and rejects a figure that is none", () => {
+    const entry = buildEntry(0);
+    expect(historyEntrySchemaErrors(entry)).toBeNull();
+    const wrong = { ...entry, series: [{ ...entry.series[0], figure: 0 }] };
+    expect(historyEntrySchemaErrors(wrong)).not.toBeNull();
+  });
+});
