@@ -13,7 +13,9 @@ import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { programPath } from "../package-facts.js";
 import { jsonReport } from "../report/json.js";
 import { counted } from "../report/wording.js";
+import { parseCellId } from "../results/cell-id.js";
 import type { HistoryEntry } from "../results/history-entry.js";
+import { controlledMemories } from "../settings/choices.js";
 import { presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
 
@@ -94,7 +96,8 @@ export class CheckMeasuring {
     onProgress(`waiting to measure ${what} again`);
     // An abort ends the waiting, and then measures nothing.
     await sleep(confirmAfterNs / 1e6, undefined, { signal }).catch(() => undefined);
-    const confirming = { ...settings, cells: suspects, budgetNs: confirmingBudgetNs(settings, suspects) };
+    const cells = withHostControls(suspects, settings.cells);
+    const confirming = { ...settings, cells, budgetNs: confirmingBudgetNs(settings, cells) };
     const most = Math.max(runs, needed);
     for await (const document of this.#measure(
       confirming,
@@ -118,6 +121,13 @@ export class CheckMeasuring {
       else yield event.document;
     }
   }
+}
+
+/** The suspects, and the host's own copies as the first runs measured them: only the same cells are a control. */
+function withHostControls(suspects: readonly string[], measured: readonly string[]): string[] {
+  const isNeeded = suspects.some((id) => controlledMemories.includes(parseCellId(id).memory));
+  const controls = isNeeded ? measured.filter((id) => parseCellId(id).memory === "host") : [];
+  return [...new Set([...suspects, ...controls])];
 }
 
 /** As much time a cell as before: the suspects' part of the whole budget. */

@@ -1,3 +1,4 @@
+import { controlledMemories } from "../settings/choices.js";
 import { median } from "../stats/order-statistics.js";
 import { mean } from "../stats/variance.js";
 import { type HostSlope, recordedHostSlopes } from "./recorded-occasions.js";
@@ -22,8 +23,6 @@ export interface ControlledSeries {
   explainedVariance: number;
 }
 
-const controlledKinds: readonly string[] = ["pageable", "staged"];
-
 /** Nothing is known of a slope: it lies anywhere between 0 and 1. */
 const openSlope: HostSlope = { slope: 1 / 2, variance: 1 / 12 };
 
@@ -33,7 +32,7 @@ const fewestDegrees = 3;
 /** Takes the host's memory out of the series of one kind of memory; leaves those that have no control as they are. */
 export function controlForHost(series: readonly Series[], memory: string): ControlledSeries[] {
   const isControlled = (one: Series) =>
-    controlledKinds.includes(memory) &&
+    controlledMemories.includes(memory) &&
     [...one.baseline, ...one.first, ...one.fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null);
   const slope = estimateSlope(series.filter(isControlled), recordedHostSlopes[memory] ?? openSlope);
   return series.map((one) => (isControlled(one) ? controlled(one, slope) : uncontrolled(one)));

@@ -43,11 +43,12 @@ type Group = "baseline" | "first" | "fresh";
 
 /** Joins runs by the ids of their cells, in the order in which these first appear. */
 export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): JoinedRuns {
+  const controls = commonHostCells([...runs.baseline, ...runs.first, ...runs.fresh]);
   const joined = new Map<string, Series>();
   const absences = new Map<string, Absence>();
   for (const group of ["baseline", "first", "fresh"] as const) {
     for (const { run, occasion } of withOccasions(runs[group])) {
-      const hostLogSpeedOf = hostControl(run);
+      const hostLogSpeedOf = hostControl(run, controls);
       for (const { cell, figures, absence } of run.cells) {
         const mustBeTold = absence !== null && group !== "baseline" && !absences.get(cell.id)?.isFailure;
         if (mustBeTold) absences.set(cell.id, absence);
@@ -80,16 +81,27 @@ function withOccasions(runs: readonly RunFigures[]): { run: RunFigures; occasion
   return runs.map((run) => ({ run, occasion: occasions.get(run)! }));
 }
 
+/** Ids of the `host` cells of which every run has a figure: others would make one run's control another one's than the next's. */
+function commonHostCells(runs: readonly RunFigures[]): ReadonlySet<string> {
+  const counts = new Map<string, number>();
+  for (const { cells } of runs) {
+    for (const { cell, figures } of cells) {
+      if (cell.memory === "host" && figures.length > 0) counts.set(cell.id, (counts.get(cell.id) ?? 0) + 1);
+    }
+  }
+  return new Set([...counts].flatMap(([id, count]) => (count === runs.length ? [id] : [])));
+}
+
 /**
  * How fast the CPU itself copied host memory in a run, for a figure of one of its cells: the mean of the logarithms
- * over the run's `host` cells of the same device, direction and worker count; of both directions for a "sum". Null
+ * over the `host` cells in `controls` of the same device, direction and worker count; of both directions for a "sum". Null
  * where there are none.
  */
-function hostControl({ cells }: RunFigures) {
+function hostControl({ cells }: RunFigures, controls: ReadonlySet<string>) {
   const logSpeeds = new Map<string, number[]>();
   const key = (device: number, moved: string, workers: number) => `${device} ${moved} ${workers}`;
   for (const { cell, figures } of cells) {
-    if (cell.memory !== "host") continue;
+    if (!controls.has(cell.id)) continue;
     for (const { moved, value } of figures) {
       const name = key(cell.device, moved, cell.workers);
       logSpeeds.set(name, [...(logSpeeds.get(name) ?? []), Math.log(value)]);

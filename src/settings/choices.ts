@@ -35,6 +35,9 @@ export type HostMemory = (typeof hostMemories)[number];
  */
 export const steadyMemories: readonly string[] = ["pinned", "registered", "mapped"] satisfies HostMemory[];
 
+/** Kinds whose copies contain copies that the CPU makes: the host's memory is their control. */
+export const controlledMemories: readonly string[] = ["pageable", "staged"] satisfies HostMemory[];
+
 /** All kinds of memory; `device` belongs to direction d2d alone. */
 export const memories = [...hostMemories, "device"] as const;
 export type Memory = (typeof memories)[number];

@@ -72,9 +72,9 @@ describe("samples", () => {
     expect([extraSamples("throughput", 10), extraSamples("latency", 10)]).toEqual([0, 0]);
   });
 
-  it("are spread over three rounds", () => {
+  it("are spread over six rounds", () => {
     const rounds: number[] = [];
     for (let missing = 10; missing > 0; missing -= rounds.at(-1)!) rounds.push(samplesOfRound(10, missing));
-    expect(rounds).toEqual([4, 4, 2]);
+    expect(rounds).toEqual([2, 2, 2, 2, 2]);
   });
 });
