@@ -31,7 +31,7 @@ const quick: Preset = {
 export const presets: Readonly<Record<PresetName, Preset>> = {
   quick,
   default: {
-    sizesBytes: [64 * KiB, MiB, 16 * MiB, 64 * MiB, 256 * MiB],
+    sizesBytes: [64 * KiB, MiB, 16 * MiB, 64 * MiB, 128 * MiB],
     memory: ["pageable", "staged", "pinned"],
     workers: [1, 2, 4],
     directions: ["h2d", "d2h"],

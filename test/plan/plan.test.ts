@@ -29,7 +29,7 @@ describe("the presets", () => {
       MiB,
       16 * MiB,
       64 * MiB,
-      256 * MiB,
+      128 * MiB,
     ]);
     expect(distinct(cells.map((cell) => cell.workers))).toEqual([1, 2, 4]);
     expect(notes).toEqual([]);
@@ -265,12 +265,12 @@ describe("the limits", () => {
   });
 
   it("leave out a preset's largest sizes first, with a note", () => {
-    const { cells, notes } = planOf({}, { memoryAvailableBytes: 4 * GiB });
+    const { cells, notes } = planOf({}, { memoryAvailableBytes: 3 * GiB });
     expect(distinct(cells.map((cell) => cell.workers))).toEqual([1, 2, 4]);
     expect(Math.max(...cells.map((cell) => cell.sizeBytes))).toBe(64 * MiB);
     expect(notes).toEqual([
-      "Left out 256 MiB, because otherwise the plan does not fit: it would pin 2.03 GiB of host memory, " +
-        "above the limit of 1 GiB (a quarter of the 4 GiB of memory available).",
+      "Left out 128 MiB, because otherwise the plan does not fit: it would pin 1.03 GiB of host memory, " +
+        "above the limit of 768 MiB (a quarter of the 3 GiB of memory available).",
     ]);
   });
 
