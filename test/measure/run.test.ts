@@ -80,7 +80,7 @@ describe("a run", () => {
       "memoryPressureShare",
       "ioPressureShare",
     ]);
-    expect(document.plan?.rounds).toBe(3);
+    expect(document.plan?.rounds).toBe(6);
     expect(document.coldStart).toMatchObject([{ device: 0, initNs: 5, contextNs: 1e6, firstCopyNs: 1000 }]);
     expect(session.isClosed).toBe(true);
   });
@@ -207,8 +207,8 @@ describe("a run", () => {
     expect(session).toMatchObject({ isAborted: true, isClosed: true });
     expect(document.run.status).toBe("aborted");
     expect(document.cells.map(({ outcome, stats }) => [outcome, stats[0]?.samples])).toEqual([
-      [null, 2],
-      [null, 2],
+      [null, 1],
+      [null, 1],
       [null, undefined],
       [null, undefined],
     ]);

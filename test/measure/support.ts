@@ -62,7 +62,7 @@ export function stopTheClock(): void {
   vi.useFakeTimers({ toFake: ["performance"] });
 }
 
-/** What a copy takes in ns, by the request, the number of the sample and the direction that is timed. */
+/** What a copy takes in ns, by the request, how many samples its memory had before, and the direction that is timed. */
 type Copies = (request: MeasureRequest, sample: number, direction: SampleColumns["direction"]) => number;
 
 /** A session whose copies take what a test says, by a clock that stopTheClock() has stopped. */
@@ -84,6 +84,8 @@ export class FakeSession implements NativeSession {
   isAborted = false;
   isClosed = false;
   readonly #copies: Copies;
+  /** Samples of a memory's visits so far. */
+  readonly #taken = new Map<MeasureRequest["memory"], number>();
 
   constructor(copies: Copies = () => 100_000) {
     this.#copies = copies;
@@ -100,6 +102,7 @@ export class FakeSession implements NativeSession {
     const directions =
       request.direction === "bidir" ? (["h2d", "d2h"] as const) : ([request.direction] as const);
     const columns = directions.map((direction) => this.#column(request, direction));
+    if (request.verify) this.#taken.set(request.memory, this.#takenOf(request) + request.samples);
     const totalNs = columns[0]!.durationNs.reduce((sum, ns) => sum + ns, 0);
     vi.advanceTimersByTime(totalNs / 1e6);
     return {
@@ -113,11 +116,16 @@ export class FakeSession implements NativeSession {
     };
   }
 
+  #takenOf({ memory }: MeasureRequest): number {
+    return this.#taken.get(memory) ?? 0;
+  }
+
   #column(request: MeasureRequest, direction: SampleColumns["direction"]): SampleColumns {
+    const before = this.#takenOf(request);
     const entries = request.samples * (request.mode === "latency" ? request.workers : 1);
     const durationNs = Float64Array.from(
       { length: entries },
-      (_, sample) => request.copiesPerSample * this.#copies(request, sample, direction),
+      (_, i) => request.copiesPerSample * this.#copies(request, before + i, direction),
     );
     return { direction, startNs: new Float64Array(entries), durationNs };
   }
