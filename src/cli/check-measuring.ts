@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkRecord, machineOf } from "../compare/check-record.js";
+import { checkRecord } from "../compare/check-record.js";
 import {
   awaitsSlowRuns,
   type ComparisonRequest,
@@ -39,7 +39,6 @@ export class CheckMeasuring {
   /** The documents of the first processes, as JSON: what --update and --keep write. */
   readonly texts: string[] = [];
   readonly #first: RunFigures[] = [];
-  #machine: HistoryEntry["machine"] | null = null;
   readonly #options: CheckMeasuringOptions;
 
   constructor(options: CheckMeasuringOptions) {
@@ -57,7 +56,6 @@ export class CheckMeasuring {
     for await (const document of this.#measure(settings, (run, runs) => `run ${run} of ${runs}, ${cells}`)) {
       this.texts.push(jsonReport(document));
       first.push(runFigures(document, null));
-      this.#machine ??= machineOf(document);
       if (isOtherMachine()) break;
     }
     if (signal.aborted) return null;
@@ -77,8 +75,8 @@ export class CheckMeasuring {
 
   /** What a history keeps of the check; null where there is nothing that others could be set against. */
   record(comparison: Comparison): HistoryEntry | null {
-    if (this.#machine === null || comparison.outcome === "not comparable") return null;
-    return checkRecord(this.#first, this.#machine, comparison);
+    if (this.#first.length === 0 || comparison.outcome === "not comparable") return null;
+    return checkRecord(this.#first, comparison);
   }
 
   #measured(request: CheckRequest): ComparisonRequest {

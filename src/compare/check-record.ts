@@ -1,22 +1,9 @@
 import type { HistoryEntry } from "../results/history-entry.js";
-import type { ResultDocument } from "../results/schema.js";
 import { median } from "../stats/order-statistics.js";
 import { squaresAboutMean } from "../stats/variance.js";
 import type { Comparison } from "./comparison.js";
 import type { RunFigures } from "./result-set.js";
 import { joinRuns, logSpeeds } from "./series.js";
-
-/** What tells the machine of a result from its like. */
-export function machineOf({
-  host,
-  devices,
-}: Pick<ResultDocument, "host" | "devices">): HistoryEntry["machine"] {
-  return {
-    hostname: host?.hostname ?? null,
-    gpuUuids: devices.map(({ uuid }) => uuid),
-    pciAddresses: devices.map(({ pciBusId }) => pciBusId),
-  };
-}
 
 /** The variance of a median of normal values is up to so many times that of their mean (many values). */
 const medianInflation = Math.PI / 2;
@@ -27,10 +14,9 @@ const medianInflation = Math.PI / 2;
  */
 export function checkRecord(
   runs: readonly RunFigures[],
-  machine: HistoryEntry["machine"],
   { outcome, tool }: Pick<Comparison, "outcome" | "tool">,
 ): HistoryEntry {
-  const { id, startedAt, backend, fingerprint } = runs[0]!;
+  const { id, startedAt, backend, fingerprint, machine } = runs[0]!;
   const { series } = joinRuns({ baseline: [], first: runs, fresh: [] });
   return {
     schemaVersion: 1,

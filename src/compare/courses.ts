@@ -1,11 +1,11 @@
 import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
-import type { HistoryEntry } from "../results/history-entry.js";
+import type { HistoryEntry, MachineNames } from "../results/history-entry.js";
 import type { History } from "../results/history-file.js";
 import { matchesPattern } from "../settings/thresholds.js";
 import { median } from "../stats/order-statistics.js";
 import { fitPieces, type PiecewiseFit } from "../stats/piecewise-fit.js";
-import { factNames } from "./differences.js";
+import { factNames, machineFacts } from "./differences.js";
 import type { Course, CourseDrift, CourseStep, HistoryDocument } from "./history-document.js";
 import { type HistorySeries, joinHistory } from "./history-series.js";
 
@@ -238,14 +238,11 @@ function machineDifferences(before: HistoryEntry, after: HistoryEntry): CourseSt
 
 function factsOf({ fingerprint, machine, version }: HistoryEntry): Record<string, string | null> {
   const named = Object.entries(factNames).map(([key, name]) => [name, fingerprint[key] ?? null]);
-  const all = (values: readonly (string | null)[]) => (values.includes(null) ? null : values.join(", "));
-  return {
-    host: machine.hostname,
-    ...Object.fromEntries(named),
-    [factNames.pinbench!]: version,
-    "GPU UUID": all(machine.gpuUuids),
-    "PCI address": all(machine.pciAddresses),
-  };
+  const names = Object.entries(machineFacts).map(([key, name]) => {
+    const known = machine[key as keyof MachineNames];
+    return [name, known.length === 0 ? null : known.join(", ")];
+  });
+  return { ...Object.fromEntries([...named, ...names]), [factNames.pinbench!]: version };
 }
 
 /** A group's step and a cell's may be found this many checks apart and still be one. */

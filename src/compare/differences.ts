@@ -1,7 +1,8 @@
+import type { MachineNames } from "../results/history-entry.js";
 import type { MeasuredSettings } from "../results/run-settings.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import type { Difference } from "./comparison.js";
-import type { MachineNames, RunFigures } from "./result-set.js";
+import type { RunFigures } from "./result-set.js";
 
 /** The facts of the fingerprint that are compared, each with the name that messages give it, in their order. */
 export const factNames: Readonly<Record<string, string>> = {

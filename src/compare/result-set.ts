@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
+import type { MachineNames } from "../results/history-entry.js";
 import { parseResult } from "../results/parse.js";
 import { listRuns } from "../results/run-folder.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
@@ -36,15 +37,6 @@ export interface RunFigures {
   /** The host's, by which the buffers of cold cells were chosen; null where it is not known. */
   lastLevelCacheBytes: number | null;
   cells: CellFigures[];
-}
-
-/** Which machine it was, of several that are alike; empty lists for what is not known. */
-export interface MachineNames {
-  /** One; none in a container, which has a new one each time. */
-  hostName: readonly string[];
-  /** Of its devices; none for the emulated one, which has the same everywhere. */
-  gpuUuids: readonly string[];
-  pciAddresses: readonly string[];
 }
 
 /** A cell of one run: its figures, or why it has none. */

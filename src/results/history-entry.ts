@@ -10,6 +10,14 @@ import { backendNames, directionsMoved } from "../settings/choices.js";
 /** What is printed as it is: control characters would act on a terminal. */
 const printable = z.string().regex(/^\P{Cc}*$/u, "it holds control characters");
 
+const machineNamesSchema = z.object({
+  /** One; none in a container, which has a new one each time. */
+  hostName: z.array(printable),
+  /** Of its devices, in their order; none for the emulated one, which has the same everywhere. */
+  gpuUuids: z.array(printable),
+  pciAddresses: z.array(printable),
+});
+
 const seriesSchema = z.object({
   /** Id of the cell. */
   id: printable,
@@ -38,16 +46,12 @@ export const historyEntrySchema = z.object({
   backend: z.enum(backendNames),
   /** That of a result, from the check's first run. */
   fingerprint: z.record(z.string(), printable.nullable()),
-  /** What tells this machine from its like. */
-  machine: z.object({
-    hostname: printable.nullable(),
-    /** Of the devices that were measured, in their order. */
-    gpuUuids: z.array(printable.nullable()),
-    pciAddresses: z.array(printable.nullable()),
-  }),
+  machine: machineNamesSchema,
   series: z.array(seriesSchema),
 });
 
+/** Which machine it was, of several that are alike; empty lists for what is not known. */
+export type MachineNames = z.infer<typeof machineNamesSchema>;
 /** A check of the past. */
 export type HistoryEntry = z.infer<typeof historyEntrySchema>;
 /** One figure of a check of the past. */

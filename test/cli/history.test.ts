@@ -38,8 +38,8 @@ describe("check --history", () => {
         expect(logError).toBeGreaterThan(0);
       }
       expect(fingerprint).toEqual(fine.comparison.candidate.fingerprint);
-      expect(machine.hostname).not.toBeNull();
-      expect(machine.gpuUuids).toHaveLength(1);
+      // Emulated devices are alike everywhere: no name of theirs tells two machines apart.
+      expect(machine).toMatchObject({ gpuUuids: [], pciAddresses: [] });
       expect(id).not.toBe("");
     }
   });

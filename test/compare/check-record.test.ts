@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkRecord, machineOf } from "../../src/compare/check-record.js";
+import { checkRecord } from "../../src/compare/check-record.js";
 import { runFigures } from "../../src/compare/result-set.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
 import { buildComparison } from "../helpers/comparison.js";
@@ -17,7 +17,7 @@ const documents = [50, 55, 40].map((GBps, run) =>
   }),
 );
 const runs = documents.map((document) => runFigures(document, null));
-const record = checkRecord(runs, machineOf(documents[0]!), buildComparison({ outcome: "regression" }));
+const record = checkRecord(runs, buildComparison({ outcome: "regression" }));
 
 describe("what a history keeps of a check", () => {
   it("is a line that its reader accepts", () => {
@@ -34,7 +34,7 @@ describe("what a history keeps of a check", () => {
       backend: "cuda",
       fingerprint,
       machine: {
-        hostname: "node-1",
+        hostName: ["node-1"],
         gpuUuids: ["GPU-6f1c2a54-0000-0000-0000-000000000000"],
         pciAddresses: ["0000:00:06.0"],
       },
@@ -57,15 +57,13 @@ describe("what a history keeps of a check", () => {
     const variance = logs.reduce((sum, value) => sum + (value - mean) ** 2, 0) / 2;
     expect(record.series[0]!.logError).toBeCloseTo(Math.sqrt(((Math.PI / 2) * variance) / 3), 12);
     const [only] = runs;
-    const single = checkRecord([only!], machineOf(documents[0]!), buildComparison());
+    const single = checkRecord([only!], buildComparison());
     expect(single.series.map(({ logError }) => logError)).toEqual([null, null, null, null, null]);
   });
 
   it("knows nothing of a machine that its result does not describe", () => {
-    expect(machineOf({ host: null, devices: [] })).toEqual({
-      hostname: null,
-      gpuUuids: [],
-      pciAddresses: [],
-    });
+    const imported = runFigures({ ...documents[0]!, host: null, devices: [] }, null);
+    const { machine } = checkRecord([imported], buildComparison());
+    expect(machine).toEqual({ hostName: [], gpuUuids: [], pciAddresses: [] });
   });
 });

@@ -54,9 +54,9 @@ describe("a step of a group", () => {
       version: day < 30 ? "0.1.0" : "0.2.0",
       fingerprint: { driver: day < 30 ? "570.1" : "580.2", kernel: "6.1", governor: day < 10 ? null : "x" },
       machine: {
-        hostname: day < 30 ? "node-1" : "node-2",
+        hostName: [day < 30 ? "node-1" : "node-2"],
         gpuUuids: [day < 30 ? "GPU-1" : "GPU-2"],
-        pciAddresses: [null],
+        pciAddresses: day < 30 ? [] : ["0000:00:06.0"],
       },
     }));
     const { courses: told, checks } = describeEntries(entries);
@@ -74,9 +74,9 @@ describe("a step of a group", () => {
     expect(steps[0]!.change).toBeCloseTo(-0.03, 2);
     expect(steps[0]!.low).toBeLessThan(steps[0]!.change);
     expect(steps[0]!.differences).toEqual([
-      { fact: "host", before: "node-1", after: "node-2" },
       { fact: "driver", before: "570.1", after: "580.2" },
       { fact: "pinbench", before: "0.1.0", after: "0.2.0" },
+      { fact: "host name", before: "node-1", after: "node-2" },
       { fact: "GPU UUID", before: "GPU-1", after: "GPU-2" },
     ]);
   });

@@ -24,7 +24,7 @@ export function buildEntry(day: number, part: Partial<HistoryEntry> = {}): Histo
     outcome: "pass",
     backend: "cuda",
     fingerprint: { backend: "cuda", gpu: "NVIDIA H200", driver: "580.159.04", kernel: "6.1.0-28-amd64" },
-    machine: { hostname: "node-1", gpuUuids: ["GPU-6f1c2a54"], pciAddresses: ["0000:00:06.0"] },
+    machine: { hostName: ["node-1"], gpuUuids: ["GPU-6f1c2a54"], pciAddresses: ["0000:00:06.0"] },
     series: [buildFigure()],
     ...part,
   };

@@ -56,7 +56,10 @@ describe("the order of measuring", () => {
       buffers: 8,
       sizeBytes: MiB,
     });
-    expect(cell.samples[0]).toMatchObject({ bytesPerSample: copies * MiB, round: [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5] });
+    expect(cell.samples[0]).toMatchObject({
+      bytesPerSample: copies * MiB,
+      round: [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5],
+    });
   });
 
   it("takes as many copies as fill a sample also where a copy is larger than those that calibrate", async () => {
