@@ -12,11 +12,11 @@ import { readHistory } from "./results/history-file.js";
 import type { ResultDocument } from "./results/schema.js";
 import type { Tuning } from "./results/tuning.js";
 import type { Direction, Memory } from "./settings/choices.js";
+import { commandSettings } from "./settings/command-settings.js";
 import { readSection, thresholdsOf } from "./settings/configuration.js";
 import { type Options, optionName } from "./settings/setting.js";
 import { type Call, defaultsOf, fillRunSettings, readOptions } from "./settings/settings.js";
 import {
-  commandSettings,
   defaultSignificance,
   judgingSettings,
   runSettings,

@@ -18,7 +18,7 @@ import { ExitCode, PinbenchError } from "../errors.js";
 import { addonName, emulatedLibraryName, localBuildFolder, userBuildFolder } from "../native/candidates.js";
 import { type LoadedAddon, loadAddon } from "../native/load.js";
 import { packageRoot } from "../package-facts.js";
-import type { CommandSettings } from "../settings/table.js";
+import type { CommandSettings } from "../settings/command-settings.js";
 import { writeStdout } from "./terminal.js";
 
 /** The packages that run CMake with Node's headers, in the versions that pinbench's own build is tested with. */

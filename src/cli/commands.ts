@@ -1,9 +1,9 @@
 import { Argument, Command, Option } from "commander";
 import type { ExitCode } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
+import { type CommandSettings, commandSettings } from "../settings/command-settings.js";
 import { optionName, type Setting, type SettingTable } from "../settings/setting.js";
 import { defaultsOf } from "../settings/settings.js";
-import { type CommandSettings, commandSettings } from "../settings/table.js";
 import type { Invocation } from "./asked-settings.js";
 import { endBy, isWatched } from "./deadline.js";
 

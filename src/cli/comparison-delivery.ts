@@ -7,8 +7,9 @@ import { comparisonFormatOfPath, renderComparison } from "../report/comparison/r
 import { cannotWrite } from "../results/output-stream.js";
 import { checkWritable } from "../results/store.js";
 import type { ComparisonFormat } from "../settings/choices.js";
+import type { CommandSettings } from "../settings/command-settings.js";
 import type { Configuration } from "../settings/configuration.js";
-import { type CommandSettings, defaultSignificance } from "../settings/table.js";
+import { defaultSignificance } from "../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import { chosenFormat } from "./asked-settings.js";
 import { type Destinations, deliver } from "./delivery.js";

@@ -9,7 +9,7 @@ import { type DevicesReport, devicesReport } from "../report/devices-report.js";
 import { jsonReport } from "../report/json.js";
 import { cudaVersionName, linkLimitGBps, noticeOf } from "../results/device-facts.js";
 import type { BackendChoice } from "../settings/choices.js";
-import type { CommandSettings } from "../settings/table.js";
+import type { CommandSettings } from "../settings/command-settings.js";
 import { stdoutChalk } from "./delivery.js";
 import { writeStdout } from "./terminal.js";
 

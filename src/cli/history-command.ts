@@ -4,7 +4,7 @@ import { packageVersion } from "../package-facts.js";
 import { historyFormatOfPath, renderHistory } from "../report/history/history-report.js";
 import { historyPath, readHistory } from "../results/history-file.js";
 import { checkWritable } from "../results/store.js";
-import type { CommandSettings } from "../settings/table.js";
+import type { CommandSettings } from "../settings/command-settings.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";

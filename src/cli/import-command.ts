@@ -7,7 +7,7 @@ import { jsonReport } from "../report/json.js";
 import { formatOfPath } from "../report/result-formats.js";
 import { type Imported, importNvbandwidth } from "../results/import-nvbandwidth.js";
 import { checkWritable, finalize } from "../results/store.js";
-import type { CommandSettings } from "../settings/table.js";
+import type { CommandSettings } from "../settings/command-settings.js";
 import { formatSize } from "../settings/units.js";
 import { readTextFile } from "../text-file.js";
 import type { Invocation } from "./asked-settings.js";

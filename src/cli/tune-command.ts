@@ -4,7 +4,7 @@ import { renderTuning } from "../report/tuning/tuning-formats.js";
 import { describeSetting } from "../results/loader-setting.js";
 import { checkWritable } from "../results/store.js";
 import type { Tuning } from "../results/tuning.js";
-import type { CommandSettings } from "../settings/table.js";
+import type { CommandSettings } from "../settings/command-settings.js";
 import type { Probe } from "../tune/loader-probe.js";
 import { machineLimits } from "../tune/machine-limits.js";
 import { openProbe } from "../tune/open-probe.js";

@@ -1,4 +1,4 @@
-import type { Kind } from "./kinds.js";
+import { type Kind, trueOrFalse } from "./kinds.js";
 
 /** One setting: its flag, how it is written and read, what it is where nobody says, its bounds and its line of help. */
 export interface Setting<Value, Given, Default> {
@@ -88,3 +88,10 @@ export function repeatable<Value, Given, const Flag extends string>(
 ): Setting<Value, Given, readonly Value[]> & { readonly flag: Flag; readonly isRepeatable: true } {
   return { ...more, flag, help, kind: of, default: [], isRepeatable: true };
 }
+
+/** A switch that is off unless it is given. */
+export const onDemand = <const Flag extends string>(
+  flag: Flag,
+  help: string,
+  excludes: readonly string[] = [],
+) => setting(flag, help, trueOrFalse, { default: false, excludes });

@@ -1,28 +1,14 @@
-import {
-  backendChoices,
-  caches,
-  comparisonFormats,
-  directions,
-  historyFormats,
-  memories,
-  modes,
-  reportFormats,
-  timers,
-  tuningFormats,
-} from "./choices.js";
+import { backendChoices, caches, directions, memories, modes, timers } from "./choices.js";
 import * as kind from "./kinds.js";
 import { presetNames } from "./presets.js";
-import { type Bounds, repeatable, type SettingTable, setting, type Values } from "./setting.js";
+import { type Bounds, onDemand, repeatable, setting } from "./setting.js";
 import { MiB } from "./units.js";
 
 /*
- * Every setting of every command, once. Flags, the configuration's keys, the library's options, the settings that a
- * result carries and the help follow from here. Keys have their units in their names; times are nanoseconds.
+ * Every setting that says what is measured, judged and kept, once. Flags, the configuration's keys, the library's
+ * options, the settings that a result carries and the help follow from here. Keys have their units in their names; times
+ * are nanoseconds. Which command has which of them, and its flags for output alone, stand in command-settings.ts.
  */
-
-/** A switch that is off unless it is given. */
-const onDemand = <const Flag extends string>(flag: Flag, help: string, excludes: readonly string[] = []) =>
-  setting(flag, help, kind.trueOrFalse, { default: false, excludes });
 
 const wholeFrom = (name: string, least: number, most: number, allowed: string): Bounds => ({
   name,
@@ -298,129 +284,3 @@ export const tuneSettings = {
     default: 1,
   }),
 } as const;
-
-/* What commands share that say nothing of what is measured. */
-
-const json = onDemand("--json", "short for --format json");
-const quiet = onDemand("--quiet", "no progress and no notes on stderr");
-const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
-const debug = onDemand("--debug", "show where an error came from");
-
-/** Null searches for the nearest, false reads none. */
-const config = setting(
-  "--config <file>",
-  "read this configuration instead of the nearest pinbench.config.json",
-  kind.text as kind.Kind<string | false, string>,
-  { helpOfNo: "read no configuration" },
-);
-
-/** From the start of the process to its end. */
-const deadlineNs = setting(
-  "--deadline <time>",
-  "end by then whatever hangs, with what was measured and exit code 4",
-  kind.time,
-);
-
-const output = (extensions: string) =>
-  repeatable("--output <file>", `also write a file; ${extensions} (repeatable)`, kind.text, {
-    showsDefault: true,
-  });
-
-const format = <const Format extends string>(formats: readonly Format[]) =>
-  setting("--format <name>", "what to print", kind.choice(formats));
-
-/** The flags of each command in the order of its help. */
-export const commandSettings = {
-  run: {
-    ...runSettings,
-    processes: setting(
-      "--processes <count>",
-      "measure all of it in so many fresh processes, each with the whole budget",
-      kind.count("number of processes", 1, 99),
-      { default: 1 },
-    ),
-    deadlineNs,
-    config,
-    dryRun: onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
-    format: format(reportFormats),
-    json,
-    output: output(".json .csv .md .txt"),
-    quiet,
-    color,
-    debug,
-  },
-  /** It takes its settings as JSON. */
-  measure: {},
-  baseline: { ...baselineSettings, ...runSettings, deadlineNs, config, quiet, color, debug },
-  check: {
-    ...checkSettings,
-    ...measuringSettings,
-    ...judgingSettings,
-    format: format(comparisonFormats),
-    json,
-    output: output(".json .md .txt .xml (JUnit)"),
-    deadlineNs,
-    config,
-    quiet,
-    color,
-    debug,
-  },
-  compare: {
-    ...judgingSettings,
-    format: format(comparisonFormats),
-    json,
-    output: output(".json .md .txt .xml (JUnit)"),
-    config,
-    quiet,
-    color,
-    debug,
-  },
-  history: {
-    cells: setting(
-      "--cells <patterns>",
-      'show these cells one by one: ids or patterns, such as "*/pinned/*"',
-      kind.cellPatterns,
-    ),
-    format: format(historyFormats),
-    json,
-    output: output(".json .md .txt"),
-    color,
-    debug,
-  },
-  tune: {
-    ...tuneSettings,
-    deadlineNs,
-    json,
-    save: setting("--save <file>", "also write all of it to a JSON file", kind.text),
-    quiet,
-    color,
-    debug,
-    format: format(tuningFormats),
-  },
-  devices: {
-    backend,
-    json: { ...json, help: "print JSON" },
-    color,
-    debug,
-  },
-  "import nvbandwidth": {
-    output: setting("--output <file.json>", "write a file instead of printing", kind.text),
-    bufferSizeBytes: setting(
-      "--buffer-size <size>",
-      "nvbandwidth's -b, which it does not record (default: its own)",
-      kind.size,
-    ),
-    quiet: { ...quiet, help: "no notes on stderr" },
-    debug,
-  },
-  build: {
-    verbose: onDemand("--verbose", "show what CMake and the compiler say"),
-    debug,
-  },
-  completion: {},
-} as const satisfies Record<string, SettingTable>;
-
-/** The settings of a command, as they were given or are by default. */
-export type CommandSettings<Name extends keyof typeof commandSettings> = Values<
-  (typeof commandSettings)[Name]
->;

@@ -1,0 +1,138 @@
+import { comparisonFormats, historyFormats, reportFormats, tuningFormats } from "./choices.js";
+import * as kind from "./kinds.js";
+import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
+import {
+  baselineSettings,
+  cellSettings,
+  checkSettings,
+  judgingSettings,
+  measuringSettings,
+  runSettings,
+  tuneSettings,
+} from "./table.js";
+
+/* What commands share that say nothing of what is measured. */
+
+const json = onDemand("--json", "short for --format json");
+const quiet = onDemand("--quiet", "no progress and no notes on stderr");
+const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
+const debug = onDemand("--debug", "show where an error came from");
+
+/** Null searches for the nearest, false reads none. */
+const config = setting(
+  "--config <file>",
+  "read this configuration instead of the nearest pinbench.config.json",
+  kind.text as kind.Kind<string | false, string>,
+  { helpOfNo: "read no configuration" },
+);
+
+/** From the start of the process to its end. */
+const deadlineNs = setting(
+  "--deadline <time>",
+  "end by then whatever hangs, with what was measured and exit code 4",
+  kind.time,
+);
+
+const output = (extensions: string) =>
+  repeatable("--output <file>", `also write a file; ${extensions} (repeatable)`, kind.text, {
+    showsDefault: true,
+  });
+
+const format = <const Format extends string>(formats: readonly Format[]) =>
+  setting("--format <name>", "what to print", kind.choice(formats));
+
+/** The flags of each command in the order of its help. */
+export const commandSettings = {
+  run: {
+    ...runSettings,
+    processes: setting(
+      "--processes <count>",
+      "measure all of it in so many fresh processes, each with the whole budget",
+      kind.count("number of processes", 1, 99),
+      { default: 1 },
+    ),
+    deadlineNs,
+    config,
+    dryRun: onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
+    format: format(reportFormats),
+    json,
+    output: output(".json .csv .md .txt"),
+    quiet,
+    color,
+    debug,
+  },
+  /** It takes its settings as JSON. */
+  measure: {},
+  baseline: { ...baselineSettings, ...runSettings, deadlineNs, config, quiet, color, debug },
+  check: {
+    ...checkSettings,
+    ...measuringSettings,
+    ...judgingSettings,
+    format: format(comparisonFormats),
+    json,
+    output: output(".json .md .txt .xml (JUnit)"),
+    deadlineNs,
+    config,
+    quiet,
+    color,
+    debug,
+  },
+  compare: {
+    ...judgingSettings,
+    format: format(comparisonFormats),
+    json,
+    output: output(".json .md .txt .xml (JUnit)"),
+    config,
+    quiet,
+    color,
+    debug,
+  },
+  history: {
+    cells: setting(
+      "--cells <patterns>",
+      'show these cells one by one: ids or patterns, such as "*/pinned/*"',
+      kind.cellPatterns,
+    ),
+    format: format(historyFormats),
+    json,
+    output: output(".json .md .txt"),
+    color,
+    debug,
+  },
+  tune: {
+    ...tuneSettings,
+    deadlineNs,
+    json,
+    save: setting("--save <file>", "also write all of it to a JSON file", kind.text),
+    quiet,
+    color,
+    debug,
+    format: format(tuningFormats),
+  },
+  devices: {
+    backend: cellSettings.backend,
+    json: { ...json, help: "print JSON" },
+    color,
+    debug,
+  },
+  "import nvbandwidth": {
+    output: setting("--output <file.json>", "write a file instead of printing", kind.text),
+    bufferSizeBytes: setting(
+      "--buffer-size <size>",
+      "nvbandwidth's -b, which it does not record (default: its own)",
+      kind.size,
+    ),
+    quiet: { ...quiet, help: "no notes on stderr" },
+    debug,
+  },
+  build: {
+    verbose: onDemand("--verbose", "show what CMake and the compiler say"),
+    debug,
+  },
+  completion: {},
+} as const satisfies Record<string, SettingTable>;
+
+/** The settings of a command, as they were given or are by default. */
+export type CommandSettings<Name extends keyof typeof commandSettings> = Values<
+  (typeof commandSettings)[Name]
+>;
