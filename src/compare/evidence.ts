@@ -7,7 +7,7 @@ import { type ControlledSeries, controlForHost } from "./host-covariate.js";
 import { type CellNoise, estimateNoise, fewestForCentre, outlierSpread, robustVariances } from "./noise.js";
 import { estimateOccasionNoise, type OccasionCentres, type OccasionNoise } from "./occasion-noise.js";
 import { recordedOccasionNoise } from "./recorded-occasions.js";
-import { kindOf, type Series } from "./series.js";
+import { kindOf, type RunFigure, type Series } from "./series.js";
 
 /**
  * What the runs say of one series, without what the host's memory explains. All figures are logarithms of speed: of
@@ -72,8 +72,9 @@ function evidenceOfKind(
   members: readonly Series[],
   kind: string,
   recorded: VarianceEstimate | null,
-  { isGpu, history }: EvidenceContext,
+  context: EvidenceContext,
 ): Map<Series, Evidence> {
+  const { isGpu, history } = context;
   const runs = controlForHost(members, members[0]!.cell.memory);
   const ofBaseline = members.map((one, i) => byOccasion(one, runs[i]!.baseline));
   const cells = members.map((_, i) => ({
@@ -101,7 +102,43 @@ function evidenceOfKind(
     baselineVariance: robust[i]?.variance ?? null,
   }));
   if (occasionNoise !== null) addOwnChanges(members, evidence, occasionNoise);
+  if (kind === "host" && members.length > 1) shareChange(members, evidence, context);
   return new Map(members.map((one, i) => [one, evidence[i]!]));
+}
+
+/**
+ * The host's memory is one thing, and its cells are judged together: the chance that nothing changed is that of their mean
+ * over each run, which is surer than any of them.
+ */
+function shareChange(
+  members: readonly Series[],
+  evidence: readonly Evidence[],
+  context: EvidenceContext,
+): void {
+  const [first] = members as [Series];
+  if (
+    members.some(
+      (one) => one.baseline.length !== first.baseline.length || one.first.length !== first.first.length,
+    )
+  )
+    return;
+  const meanOf = (figures: readonly RunFigure[]) =>
+    figures.map((run) => ({ ...run, value: Math.exp(run.hostLogSpeed ?? Number.NaN) }));
+  const whole = {
+    ...first,
+    baseline: meanOf(first.baseline),
+    first: meanOf(first.first),
+    fresh: meanOf(first.fresh),
+  };
+  if ([...whole.baseline, ...whole.first, ...whole.fresh].some(({ value }) => Number.isNaN(value))) return;
+  const together = evidenceOfKind([whole], "host", null, context).get(whole)!;
+  for (const one of evidence) {
+    for (const part of ["overall", "confirmation"] as const) {
+      if (one[part] === null || together[part] === null) continue;
+      const { pSlower, pFaster } = together[part];
+      one[part] = { ...one[part], pSlower, pFaster };
+    }
+  }
 }
 
 /** The figures of a series' baseline, by the occasion on which they were measured. */
