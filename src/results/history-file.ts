@@ -93,15 +93,26 @@ function parseLine(line: string): HistoryEntry | string {
  */
 export async function checkHistoryWritable(folder: string): Promise<void> {
   if (folder === "") throw unwritable('""', "it is no folder's name");
-  const made = await reportingAs(folder, () => makeFolder(folder));
-  try {
-    const path = historyPath(folder);
-    await checkWritable(path);
-    const info = await stat(path).catch(() => null);
-    if (info !== null && !info.isFile()) throw unwritable(path, "it is no regular file");
-  } finally {
-    await removeEmptyFolders(made);
-  }
+  await untilFolderStays(async () => {
+    const made = await reportingAs(folder, () => makeFolder(folder));
+    try {
+      const path = historyPath(folder);
+      await checkWritable(path);
+      const info = await stat(path).catch(() => null);
+      if (info !== null && !info.isFile()) throw unwritable(path, "it is no regular file");
+    } finally {
+      await removeEmptyFolders(made);
+    }
+  });
+}
+
+/** Once more where the folder vanished meanwhile: another check that tried whether it can make it has removed it. */
+async function untilFolderStays(work: () => Promise<void>): Promise<void> {
+  await work().catch((error: unknown) => {
+    const cause = error instanceof PinbenchError ? error.cause : error;
+    if (errorCode(cause) !== "ENOENT") throw error;
+    return work();
+  });
 }
 
 /**
@@ -115,13 +126,15 @@ export async function appendToHistory(
   keepLast: number | null,
 ): Promise<void> {
   const path = historyPath(folder);
-  await reportingAs(folder, () => makeFolder(folder));
-  await reportingAs(path, () =>
-    withFileLock(`${path}.lock`, async (lock) => {
-      await appendLine(path, JSON.stringify(entry));
-      if (keepLast !== null) await keepNewest(path, keepLast, lock);
-    }),
-  );
+  await untilFolderStays(async () => {
+    await reportingAs(folder, () => makeFolder(folder));
+    await reportingAs(path, () =>
+      withFileLock(`${path}.lock`, async (lock) => {
+        await appendLine(path, JSON.stringify(entry));
+        if (keepLast !== null) await keepNewest(path, keepLast, lock);
+      }),
+    );
+  });
 }
 
 async function appendLine(path: string, line: string): Promise<void> {
