@@ -4,7 +4,12 @@ import { ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { counted } from "../report/wording.js";
 import type { HistoryEntry } from "../results/history-entry.js";
-import { appendToHistory, checkHistoryWritable, historyPath } from "../results/history-file.js";
+import {
+  appendToHistory,
+  checkHistoryWritable,
+  historyPath,
+  readHistoryIfAny,
+} from "../results/history-file.js";
 import { checkChangeable, createRuns, replaceRuns } from "../results/run-folder.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";
 import { type CommandSettings, defaultCheckRuns } from "../settings/table.js";
@@ -34,6 +39,8 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
     await keepInputs([historyPath(flags.history)], [path]);
     await checkHistoryWritable(flags.history);
   }
+  const past = flags.history === null ? null : await readHistoryIfAny(flags.history);
+  for (const text of past?.notes ?? []) note(text);
   const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
 
@@ -52,6 +59,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
       version: packageVersion(),
       command: "check",
       rule: ruleOf(flags, configuration),
+      history: past?.entries ?? [],
     } as const;
     const comparison = await measuring.compare(request);
     line.clear();

@@ -1,9 +1,11 @@
 import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
+import type { HistoryEntry } from "../results/history-entry.js";
 import { compareCell } from "./compare-cell.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
 import { findDifferences } from "./differences.js";
 import { type EvidenceContext, gatherEvidence } from "./evidence.js";
+import { historyCentres } from "./history-series.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 import { joinRuns, type Series } from "./series.js";
 import { confirmingRuns, isFailing, isUnmetSlowness, type Rule } from "./verdict.js";
@@ -20,6 +22,8 @@ export interface ComparisonRequest {
   /** Ids of the cells that looked slower, as `findSuspects()` has them. */
   suspects: readonly string[];
   rule: Rule;
+  /** Earlier checks, for the noise between occasions. */
+  history?: readonly HistoryEntry[];
   /** What failed besides what the runs themselves say. */
   failures?: readonly string[];
 }
@@ -92,9 +96,9 @@ export function awaitsSlowRuns(request: ComparisonRequest): boolean {
   return series.some((one, i) => evidence[i] != null && isUnmetSlowness(one, evidence[i], rule));
 }
 
-function contextOf({ baseline }: ComparisonRequest): EvidenceContext {
+function contextOf({ baseline, history = [] }: ComparisonRequest): EvidenceContext {
   const { backend, deviceNames } = baseline.runs[0]!;
-  return { isGpu: backend === "cuda", deviceNames };
+  return { isGpu: backend === "cuda", deviceNames, history: historyCentres(history, backend) };
 }
 
 function checkCommon(series: readonly Series[], baseline: ResultSet, candidate: ResultSet): void {

@@ -79,3 +79,21 @@ function ofSource(cells: OccasionCentres): OccasionNoise | null {
     },
   };
 }
+
+/**
+ * What the offsets of a baseline's occasions (`occasionRuns`: the runs of each) and of the one occasion of a candidate add
+ * to the variance of the change between them, as parts that are estimated by themselves.
+ */
+export function betweenOccasions(
+  occasionRuns: readonly number[],
+  { shared, own }: OccasionNoise,
+): { shared: VarianceEstimate; own: VarianceEstimate } {
+  const runs = occasionRuns.reduce((sum, one) => sum + one, 0);
+  // The variance of the mean of offsets of 1, each weighted by its occasion's runs: 1/3 for three alike.
+  const ofBaseline = occasionRuns.reduce((sum, one) => sum + (one / runs) ** 2, 0);
+  const times = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
+    variance: variance * (1 + ofBaseline),
+    degreesOfFreedom,
+  });
+  return { shared: times(shared), own: times(own) };
+}

@@ -35,15 +35,21 @@ export interface History {
  * there is no such file, or where it cannot be read.
  */
 export async function readHistory(folder: string): Promise<History> {
-  const path = historyPath(folder);
-  await stat(path).catch((cause: unknown) => {
-    if (!["ENOENT", "ENOTDIR"].includes(errorCode(cause) ?? "")) return;
-    throw new PinbenchError("usage", `there is no history in ${folder || '""'}: it has no ${fileName}.`, {
-      hint: `\`pinbench check --history ${folder || "FOLDER"}\` keeps one.`,
-      cause,
-    });
+  const history = await readHistoryIfAny(folder);
+  if (history !== null) return history;
+  throw new PinbenchError("usage", `there is no history in ${folder || '""'}: it has no ${fileName}.`, {
+    hint: `\`pinbench check --history ${folder || "FOLDER"}\` keeps one.`,
   });
-  return parseHistory(await readTextFile(path), path);
+}
+
+/** `readHistory()`, but null where there is no such file, as before a folder's first check. */
+export async function readHistoryIfAny(folder: string): Promise<History | null> {
+  const path = historyPath(folder);
+  const isThere = await stat(path).then(
+    () => true,
+    (error: unknown) => !["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? ""),
+  );
+  return isThere ? parseHistory(await readTextFile(path), path) : null;
 }
 
 /** The checks of a file's text; `path` is what notes call it. */
