@@ -1,5 +1,6 @@
 import { median } from "../stats/order-statistics.js";
 import { mean, moderate, squaresAboutMean, type VarianceEstimate } from "../stats/variance.js";
+import { fewestOccasions } from "./occasions.js";
 
 /**
  * The noise between occasions. Runs that follow one another share what the machine does in these minutes; how it is an
@@ -20,9 +21,6 @@ export interface OccasionNoise {
  * occasion, the same occasions in the same order. The centres of a cell may be about any level.
  */
 export type OccasionCentres = readonly (readonly number[])[];
-
-/** With fewer occasions, the noise between them is not estimated. */
-export const fewestOccasions = 3;
 
 /** With fewer cells, what they share cannot be told from what is each one's own. */
 const fewestCells = 3;
