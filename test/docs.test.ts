@@ -82,6 +82,7 @@ const quickly: Readonly<Record<string, string>> = {
   baseline: `${quickSweep} --workers 1 --memory pinned,pageable --runs 2 --budget 100ms`,
   check: "--runs 2 --budget 100ms --threshold '*=90%' --quiet",
   compare: "--threshold '*=90%' --quiet",
+  history: "",
   import: "--quiet",
   devices: "--backend emulated",
   tune: `--python ${testPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
@@ -130,6 +131,9 @@ describe("every command that the documents show works", () => {
     });
     expect(imported.exitCode).toBe(0);
     cpSync(inMaterial("old.json"), inMaterial("new.json"));
+    const check = ["check", "--baseline", "baseline", "--history", "history", "--runs", "1"];
+    const checked = await runCli([...check, "--samples", "6", "--threshold", "90%"], { cwd: material });
+    expect(checked).toMatchObject({ exitCode: 0, stderr: "" });
     cpSync(join(root, "test/fixtures/docs"), material, { recursive: true });
     mkdirSync(inMaterial("images"));
     for (const name of ["a.jpg", "b.jpg"]) writeFileSync(join(material, "images", name), "x".repeat(9000));
@@ -230,6 +234,7 @@ describe("the documents", () => {
     ["baseline", 20],
     ["check", 20],
     ["compare", 10],
+    ["history", 4],
     ["import nvbandwidth", 2],
   ])("name every flag of the help of %s", async (command, least) => {
     const { stdout } = await callCli([...command.split(" "), "--help"]);

@@ -4,7 +4,12 @@ import { ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { counted } from "../report/wording.js";
 import type { HistoryEntry } from "../results/history-entry.js";
-import { appendToHistory, checkHistoryWritable, historyPath } from "../results/history-file.js";
+import {
+  appendToHistory,
+  checkHistoryWritable,
+  historyPath,
+  readHistoryIfAny,
+} from "../results/history-file.js";
 import { checkChangeable, createRuns, replaceRuns } from "../results/run-folder.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";
@@ -35,6 +40,8 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
     await keepInputs([historyPath(flags.history)], [path]);
     await checkHistoryWritable(flags.history);
   }
+  const past = flags.history === null ? null : await readHistoryIfAny(flags.history);
+  for (const text of past?.notes ?? []) note(text);
   const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
 
@@ -53,6 +60,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
       version: packageVersion(),
       command: "check",
       rule: ruleOf(flags, configuration),
+      history: past?.entries ?? [],
     } as const;
     const comparison = await measuring.compare(request);
     line.clear();

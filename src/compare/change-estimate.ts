@@ -52,7 +52,7 @@ export function changeOf(change: number, parts: readonly VarianceEstimate[]): Lo
  * The sum of independently estimated variances, with the degrees of freedom of F. E. Satterthwaite ("An approximate
  * distribution of estimates of variance components", Biometrics Bulletin 2, 1946).
  */
-function sumOfVariances(parts: readonly VarianceEstimate[]): VarianceEstimate {
+export function sumOfVariances(parts: readonly VarianceEstimate[]): VarianceEstimate {
   const variance = parts.reduce((sum, part) => sum + part.variance, 0);
   const squares = parts.reduce((sum, part) => sum + part.variance ** 2 / part.degreesOfFreedom, 0);
   return { variance, degreesOfFreedom: variance ** 2 / squares };

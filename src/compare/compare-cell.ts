@@ -1,7 +1,7 @@
 import { thresholdOf } from "../settings/thresholds.js";
+import { centreOf, type Evidence } from "./cell-evidence.js";
 import type { LogChange } from "./change-estimate.js";
 import type { CellChange, CellComparison } from "./comparison.js";
-import { centreOf, type Evidence } from "./evidence.js";
 import { figureOf, logSpeeds, type RunFigure, type Series } from "./series.js";
 import { changeOfFigure, judge, type Terms } from "./verdict.js";
 

@@ -1,9 +1,13 @@
 import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
+import type { HistoryEntry } from "../results/history-entry.js";
+import { controlledMemories } from "../settings/choices.js";
 import { compareCell } from "./compare-cell.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
 import { findDifferences } from "./differences.js";
 import { type EvidenceContext, gatherEvidence } from "./evidence.js";
+import { historyCentres } from "./history-series.js";
+import { fewestOccasions, groupByOccasion } from "./occasions.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 import { joinRuns, type Series } from "./series.js";
 import { confirmingRuns, isFailing, isUnmetSlowness, type Rule } from "./verdict.js";
@@ -20,6 +24,8 @@ export interface ComparisonRequest {
   /** Ids of the cells that looked slower, as `findSuspects()` has them. */
   suspects: readonly string[];
   rule: Rule;
+  /** Earlier checks, for the noise between occasions. */
+  history?: readonly HistoryEntry[];
   /** What failed besides what the runs themselves say. */
   failures?: readonly string[];
 }
@@ -92,9 +98,9 @@ export function awaitsSlowRuns(request: ComparisonRequest): boolean {
   return series.some((one, i) => evidence[i] != null && isUnmetSlowness(one, evidence[i], rule));
 }
 
-function contextOf({ baseline }: ComparisonRequest): EvidenceContext {
+function contextOf({ baseline, history = [] }: ComparisonRequest): EvidenceContext {
   const { backend, deviceNames } = baseline.runs[0]!;
-  return { isGpu: backend === "cuda", deviceNames };
+  return { isGpu: backend === "cuda", deviceNames, history: historyCentres(history, backend) };
 }
 
 function checkCommon(series: readonly Series[], baseline: ResultSet, candidate: ResultSet): void {
@@ -118,6 +124,7 @@ function summary({ path, runs }: ResultSet): Comparison["baseline"] {
   return {
     path,
     runs: runs.length,
+    occasions: groupByOccasion(runs).length,
     startedAt: first.startedAt,
     deviceNames: first.deviceNames,
     fingerprint: first.fingerprint,
@@ -144,16 +151,18 @@ function outcomeOf(
 
 /** What a reader must know besides the verdicts, a sentence each. */
 function notesOn(
-  { baseline, candidate, fresh, command, suspects }: ComparisonRequest,
+  request: ComparisonRequest,
   failures: readonly string[],
   cells: readonly CellComparison[],
 ): string[] {
+  const { baseline, candidate, fresh, command, suspects } = request;
   const runs = [...baseline.runs, ...candidate.runs, ...fresh];
   return [
     ...unfinished(runs),
     ...imported(baseline, candidate),
     ...spreadSource(cells),
     ...commonCauses(suspects, cells),
+    ...fewOccasions(baseline, request.history ?? [], cells),
     ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower" || verdict === "unsteady")
       ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
       : []),
@@ -180,6 +189,23 @@ function commonCauses(suspects: readonly string[], cells: readonly CellCompariso
   if (kinds.length === 0) return [];
   return [
     `${kinds.join(" and ")} cells looked slower at the same time: another program or virtual machine that uses the host's memory does that for a while; --confirm-after 5min tells what passes from what stays`,
+  ];
+}
+
+/** What the host has a part in is another hour's as much as another driver's, as long as only one hour is known. */
+function fewOccasions(
+  { runs }: ResultSet,
+  history: readonly HistoryEntry[],
+  cells: readonly CellComparison[],
+): string[] {
+  const occasions = groupByOccasion(runs).length;
+  const isKnown = Math.max(occasions, groupByOccasion(history).length) >= fewestOccasions;
+  const isOfHost = ({ verdict, memory }: CellComparison) =>
+    verdict === "slower" && (memory === "host" || controlledMemories.includes(memory));
+  if (isKnown || !cells.some(isOfHost)) return [];
+  const measured = occasions === 1 ? "once" : "twice";
+  return [
+    `the baseline was measured ${measured}: how pageable and staged copies differ from one hour to another it does not know; \`pinbench baseline --append\` or \`check --history\` tells`,
   ];
 }
 

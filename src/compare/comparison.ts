@@ -100,6 +100,8 @@ const resultSetSchema = z.object({
   /** As it was given; null for what `check` measured itself. */
   path: z.string().nullable(),
   runs: count,
+  /** Runs that start within five minutes of the one before are of one occasion. */
+  occasions: count,
   startedAt: z.string(),
   deviceNames: z.array(z.string()),
   fingerprint: z.record(z.string(), z.string().nullable()),

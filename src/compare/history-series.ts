@@ -1,6 +1,9 @@
 import { parseCellId } from "../results/cell-id.js";
 import type { HistoryEntry } from "../results/history-entry.js";
 import { fitPieces } from "../stats/piecewise-fit.js";
+import { mean } from "../stats/variance.js";
+import type { OccasionCentres } from "./occasion-noise.js";
+import { groupByOccasion } from "./occasions.js";
 import { kindOf, logSpeed, type Series } from "./series.js";
 
 /** One figure in all checks of a history: a cell's, or one direction's of a bidir cell. */
@@ -75,4 +78,21 @@ export function occasionDeviations(entries: readonly HistoryEntry[]): OccasionDe
     const degreesOfFreedom = Math.max(1, points.length - fit.parameters);
     return [{ cell, moved, unit, backend, kind: kindOf(series), deviations, degreesOfFreedom }];
   });
+}
+
+/**
+ * What the checks of a history on one backend say of the noise between occasions: by kind, for each series the mean
+ * deviation of the checks of each occasion. A series that an occasion lacks has fewer.
+ */
+export function historyCentres(
+  entries: readonly HistoryEntry[],
+  backend: HistoryEntry["backend"],
+): Readonly<Record<string, OccasionCentres>> {
+  const byKind: Record<string, number[][]> = {};
+  for (const { kind, deviations, backend: measuredOn } of occasionDeviations(entries)) {
+    if (measuredOn !== backend) continue;
+    const centres = groupByOccasion(deviations).map((group) => mean(group.map(({ deviation }) => deviation)));
+    byKind[kind] = [...(byKind[kind] ?? []), centres];
+  }
+  return byKind;
 }

@@ -1,5 +1,6 @@
 import { median } from "../stats/order-statistics.js";
 import { mean, moderate, squaresAboutMean, type VarianceEstimate } from "../stats/variance.js";
+import { fewestOccasions } from "./occasions.js";
 
 /**
  * The noise between occasions. Runs that follow one another share what the machine does in these minutes; how it is an
@@ -20,9 +21,6 @@ export interface OccasionNoise {
  * occasion, the same occasions in the same order. The centres of a cell may be about any level.
  */
 export type OccasionCentres = readonly (readonly number[])[];
-
-/** With fewer occasions, the noise between them is not estimated. */
-export const fewestOccasions = 3;
 
 /** With fewer cells, what they share cannot be told from what is each one's own. */
 const fewestCells = 3;
@@ -78,4 +76,22 @@ function ofSource(cells: OccasionCentres): OccasionNoise | null {
       degreesOfFreedom: degreesOfOwn,
     },
   };
+}
+
+/**
+ * What the offsets of a baseline's occasions (`occasionRuns`: the runs of each) and of the one occasion of a candidate add
+ * to the variance of the change between them, as parts that are estimated by themselves.
+ */
+export function betweenOccasions(
+  occasionRuns: readonly number[],
+  { shared, own }: OccasionNoise,
+): { shared: VarianceEstimate; own: VarianceEstimate } {
+  const runs = occasionRuns.reduce((sum, one) => sum + one, 0);
+  // The variance of the mean of offsets of 1, each weighted by its occasion's runs: 1/3 for three alike.
+  const ofBaseline = occasionRuns.reduce((sum, one) => sum + (one / runs) ** 2, 0);
+  const times = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
+    variance: variance * (1 + ofBaseline),
+    degreesOfFreedom,
+  });
+  return { shared: times(shared), own: times(own) };
 }

@@ -1,6 +1,10 @@
 import { thresholdOf } from "../settings/thresholds.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
+import { byOccasion, centreOf } from "./cell-evidence.js";
+import { sumOfVariances } from "./change-estimate.js";
 import { type CellNoise, estimateNoise } from "./noise.js";
+import { betweenOccasions, estimateOccasionNoise } from "./occasion-noise.js";
+import { recordedOccasionNoise } from "./recorded-occasions.js";
 import type { RunFigures } from "./result-set.js";
 import { joinRuns, kindOf, logSpeeds } from "./series.js";
 import type { Rule } from "./verdict.js";
@@ -27,7 +31,8 @@ const missed = 0.05;
  * What a baseline of these runs is good for, in a check of `checkRuns` runs and as many to confirm. In logarithms, a
  * cell's drop is found where its estimate, of standard error e, passes both Holm's first step and the threshold T. So
  * the drop that is found all but always is d = max(e t_a, T) + e t_b, where t_a is the quantile of Student's t for the
- * significance over the number of cells, and t_b that for the chance of missing it. Null where fewer than two runs
+ * significance over the number of cells, and t_b that for the chance of missing it. The noise between occasions is part
+ * of e where the runs or recordings tell it. Null where fewer than two runs
  * leave the noise unknown.
  */
 export function sensitivityOf(
@@ -35,17 +40,40 @@ export function sensitivityOf(
   checkRuns: number,
   { thresholds, significance }: Pick<Rule, "thresholds" | "significance">,
 ): Sensitivity | null {
+  const isGpu = runs[0]?.backend === "cuda";
   const { series } = joinRuns({ baseline: runs, first: [], fresh: [] });
   const kinds = series.map(kindOf);
+  const groups = series.map((one) => byOccasion(one, logSpeeds(one, one.baseline)));
   const noise = estimateNoise(
-    series.map((one, i) => ({ kind: kinds[i]!, groups: [logSpeeds(one, one.baseline)] })),
+    series.map((_, i) => ({ kind: kinds[i]!, groups: groups[i]! })),
     null,
   );
   if (noise.includes(null) || noise.length === 0) return null;
-  const dropOf = (i: number) => {
+  const occasionNoise = new Map(
+    [...new Set(kinds)].map((kind) => {
+      const members = [...kinds.keys()].filter((i) => kinds[i] === kind);
+      const centres = members.map((i) => groups[i]!.map((group) => centreOf(group, noise[i]!)));
+      return [kind, estimateOccasionNoise([centres], isGpu ? (recordedOccasionNoise[kind] ?? null) : null)];
+    }),
+  );
+  const uncertaintyOf = (i: number) => {
     const { variance, offsetVariance, degreesOfFreedom } = noise[i] as CellNoise;
     const perRun = 1 / series[i]!.baseline.length + 1 / (2 * checkRuns);
-    const error = Math.sqrt((variance + offsetVariance) * perRun);
+    const between = occasionNoise.get(kinds[i]!) ?? null;
+    const offsets =
+      between &&
+      betweenOccasions(
+        groups[i]!.map(({ length }) => length),
+        between,
+      );
+    return sumOfVariances([
+      { variance: (variance + offsetVariance) * perRun, degreesOfFreedom },
+      ...(offsets === null ? [] : [offsets.shared, offsets.own]),
+    ]);
+  };
+  const dropOf = (i: number) => {
+    const { variance, degreesOfFreedom } = uncertaintyOf(i);
+    const error = Math.sqrt(variance);
     const significant = error * studentQuantile(significance / series.length, degreesOfFreedom);
     const threshold = -Math.log1p(-thresholdOf(thresholds, series[i]!.cell));
     return -Math.expm1(-Math.max(significant, threshold) - error * studentQuantile(missed, degreesOfFreedom));

@@ -10,10 +10,7 @@ export interface RunFigure {
   startedAt: string;
   /** Which occasion of its side it belongs to, from 0: `groupByOccasion()`. */
   occasion: number;
-  /**
-   * Logarithm of the rate at which the CPU itself copied host memory in that run, with as many workers and in the same
-   * direction; null where the run did not measure that.
-   */
+  /** Logarithm of the rate at which the CPU itself copied host memory in that run; null where that was not measured. */
   hostLogSpeed: number | null;
 }
 
@@ -48,7 +45,7 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
   const absences = new Map<string, Absence>();
   for (const group of ["baseline", "first", "fresh"] as const) {
     for (const { run, occasion } of withOccasions(runs[group])) {
-      const hostLogSpeedOf = hostControl(run, controls);
+      const hostLogSpeeds = hostControl(run, controls);
       for (const { cell, figures, absence } of run.cells) {
         const mustBeTold = absence !== null && group !== "baseline" && !absences.get(cell.id)?.isFailure;
         if (mustBeTold) absences.set(cell.id, absence);
@@ -59,7 +56,7 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
             series = { cell, moved, unit, baseline: [], first: [], fresh: [], absence: null };
             joined.set(key, series);
           }
-          const hostLogSpeed = hostLogSpeedOf(cell, moved);
+          const hostLogSpeed = hostLogSpeeds.get(cell.device) ?? null;
           series[group].push({ value, startedAt: run.startedAt, occasion, hostLogSpeed });
         }
       }
@@ -93,25 +90,18 @@ function commonHostCells(runs: readonly RunFigures[]): ReadonlySet<string> {
 }
 
 /**
- * How fast the CPU itself copied host memory in a run, for a figure of one of its cells: the mean of the logarithms
- * over the `host` cells in `controls` of the same device, direction and worker count; of both directions for a "sum". Null
- * where there are none.
+ * How fast the CPU itself copied host memory in a run: for each device the mean of the logarithms over the `host` cells in
+ * `controls`. The host's memory is one thing for all workers and directions, and the mean of its cells is the surer: it
+ * explained more of the recorded runs than each direction and worker count by itself (results/nvidia-h200/host-control.txt).
  */
-function hostControl({ cells }: RunFigures, controls: ReadonlySet<string>) {
-  const logSpeeds = new Map<string, number[]>();
-  const key = (device: number, moved: string, workers: number) => `${device} ${moved} ${workers}`;
+function hostControl({ cells }: RunFigures, controls: ReadonlySet<string>): ReadonlyMap<number, number> {
+  const logSpeedsOf = new Map<number, number[]>();
   for (const { cell, figures } of cells) {
     if (!controls.has(cell.id)) continue;
-    for (const { moved, value } of figures) {
-      const name = key(cell.device, moved, cell.workers);
-      logSpeeds.set(name, [...(logSpeeds.get(name) ?? []), Math.log(value)]);
-    }
+    const logs = figures.map(({ value }) => Math.log(value));
+    logSpeedsOf.set(cell.device, [...(logSpeedsOf.get(cell.device) ?? []), ...logs]);
   }
-  return ({ device, workers }: CellFigures["cell"], moved: Series["moved"]): number | null => {
-    const directions = moved === "sum" ? ["h2d", "d2h"] : [moved];
-    const means = directions.map((direction) => logSpeeds.get(key(device, direction, workers)));
-    return means.includes(undefined) ? null : mean(means.map((values) => mean(values!)));
-  };
+  return new Map([...logSpeedsOf].map(([device, logs]) => [device, mean(logs)]));
 }
 
 /** The logarithm of the speed that a figure in the series' unit stands for: throughput, or the inverse of latency. */

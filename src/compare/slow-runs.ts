@@ -1,5 +1,5 @@
 import { steadyMemories } from "../settings/choices.js";
-import type { Evidence } from "./evidence.js";
+import type { Evidence } from "./cell-evidence.js";
 import type { Series } from "./series.js";
 
 /**

@@ -1,8 +1,8 @@
 import { steadyMemories } from "../settings/choices.js";
 import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
+import type { Evidence } from "./cell-evidence.js";
 import type { LogChange } from "./change-estimate.js";
 import type { CellComparison, CellSlowRuns, Verdict } from "./comparison.js";
-import type { Evidence } from "./evidence.js";
 import { figureOf, type Series } from "./series.js";
 import { findSlowRuns, isMoreOften, runsToConfirm, type SlowRuns } from "./slow-runs.js";
 

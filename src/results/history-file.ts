@@ -35,15 +35,21 @@ export interface History {
  * there is no such file, or where it cannot be read.
  */
 export async function readHistory(folder: string): Promise<History> {
-  const path = historyPath(folder);
-  await stat(path).catch((cause: unknown) => {
-    if (!["ENOENT", "ENOTDIR"].includes(errorCode(cause) ?? "")) return;
-    throw new PinbenchError("usage", `there is no history in ${folder || '""'}: it has no ${fileName}.`, {
-      hint: `\`pinbench check --history ${folder || "FOLDER"}\` keeps one.`,
-      cause,
-    });
+  const history = await readHistoryIfAny(folder);
+  if (history !== null) return history;
+  throw new PinbenchError("usage", `there is no history in ${folder || '""'}: it has no ${fileName}.`, {
+    hint: `\`pinbench check --history ${folder || "FOLDER"}\` keeps one.`,
   });
-  return parseHistory(await readTextFile(path), path);
+}
+
+/** `readHistory()`, but null where there is no such file, as before a folder's first check. */
+export async function readHistoryIfAny(folder: string): Promise<History | null> {
+  const path = historyPath(folder);
+  const isThere = await stat(path).then(
+    () => true,
+    (error: unknown) => !["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? ""),
+  );
+  return isThere ? parseHistory(await readTextFile(path), path) : null;
 }
 
 /** The checks of a file's text; `path` is what notes call it. */
@@ -93,15 +99,26 @@ function parseLine(line: string): HistoryEntry | string {
  */
 export async function checkHistoryWritable(folder: string): Promise<void> {
   if (folder === "") throw unwritable('""', "it is no folder's name");
-  const made = await reportingAs(folder, () => makeFolder(folder));
-  try {
-    const path = historyPath(folder);
-    await checkWritable(path);
-    const info = await stat(path).catch(() => null);
-    if (info !== null && !info.isFile()) throw unwritable(path, "it is no regular file");
-  } finally {
-    await removeEmptyFolders(made);
-  }
+  await untilFolderStays(async () => {
+    const made = await reportingAs(folder, () => makeFolder(folder));
+    try {
+      const path = historyPath(folder);
+      await checkWritable(path);
+      const info = await stat(path).catch(() => null);
+      if (info !== null && !info.isFile()) throw unwritable(path, "it is no regular file");
+    } finally {
+      await removeEmptyFolders(made);
+    }
+  });
+}
+
+/** Once more where the folder vanished meanwhile: another check that tried whether it can make it has removed it. */
+async function untilFolderStays(work: () => Promise<void>): Promise<void> {
+  await work().catch((error: unknown) => {
+    const cause = error instanceof PinbenchError ? error.cause : error;
+    if (errorCode(cause) !== "ENOENT") throw error;
+    return work();
+  });
 }
 
 /**
@@ -115,13 +132,15 @@ export async function appendToHistory(
   keepLast: number | null,
 ): Promise<void> {
   const path = historyPath(folder);
-  await reportingAs(folder, () => makeFolder(folder));
-  await reportingAs(path, () =>
-    withFileLock(`${path}.lock`, async (lock) => {
-      await appendLine(path, JSON.stringify(entry));
-      if (keepLast !== null) await keepNewest(path, keepLast, lock);
-    }),
-  );
+  await untilFolderStays(async () => {
+    await reportingAs(folder, () => makeFolder(folder));
+    await reportingAs(path, () =>
+      withFileLock(`${path}.lock`, async (lock) => {
+        await appendLine(path, JSON.stringify(entry));
+        if (keepLast !== null) await keepNewest(path, keepLast, lock);
+      }),
+    );
+  });
 }
 
 async function appendLine(path: string, line: string): Promise<void> {

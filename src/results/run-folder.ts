@@ -162,10 +162,11 @@ export async function makeFolder(path: string): Promise<string[]> {
     if (errorCode(error) === "EEXIST" && (await stat(path)).isDirectory()) return [];
     if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
     const above = await makeFolder(dirname(path));
-    if (above.length === 0) throw error;
     try {
       await mkdir(path);
     } catch (error) {
+      // Another process may be making the same folders.
+      if (errorCode(error) === "EEXIST" && (await stat(path)).isDirectory()) return above;
       await removeEmptyFolders(above);
       throw error;
     }

@@ -51,7 +51,8 @@ describe("an interrupted check", () => {
       const before = filesIn(baseline);
       const cwd = temporaryFolder();
       const mark = nextMark();
-      const writing = ["--update", "--accept", "--keep", "kept", "--output", "a.json"];
+      const files = ["--keep", "kept", "--history", "history", "--output", "a.json"];
+      const writing = ["--update", "--accept", ...files];
       const args = ["check", "--baseline", baseline, ...writing];
       const { exitCode, stdout, stderr } = await interrupt(startEndless(args, mark, { cwd }), mark, signal);
       expect({ exitCode, stdout, stderr }).toEqual({

@@ -7,7 +7,7 @@ import { historyPath } from "../../src/results/history-file.js";
 import { baselineAt, certainly, checkJson, expectSentence } from "../helpers/baseline-folder.js";
 import { buildCourse, buildEntry, buildFigure, historyFolder, pinnedId } from "../helpers/history.js";
 import { callCli } from "../helpers/in-process.js";
-import { copyFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { copyFaults, temporaryFolder } from "../helpers/run-cli.js";
 
 const ids = ["h2d", "d2h"].map((direction) => `d0/${direction}/pinned/65536/w1/throughput/wall/cold`);
 const entriesIn = (folder: string) =>
@@ -68,18 +68,6 @@ describe("check --history", () => {
     }));
     const { exitCode } = await checkJson(otherGpu, ["--history", history]);
     expect(exitCode).toBe(5);
-    expect(existsSync(history)).toBe(false);
-  });
-
-  it("keeps nothing of a check that is interrupted", async () => {
-    const history = newHistory();
-    const baseline = await baselineAt(certainly.faster);
-    const keep = join(temporaryFolder(), "kept");
-    const args = ["check", "--baseline", baseline, "--runs", "500", "--history", history, "--keep", keep];
-    const { child, finished } = startCli(args);
-    // A folder is made where it can be written is tried, and removed again.
-    setTimeout(() => child.kill("SIGINT"), 1500);
-    expect((await finished).exitCode).toBe(130);
     expect(existsSync(history)).toBe(false);
   });
 

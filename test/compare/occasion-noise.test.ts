@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { estimateOccasionNoise, fewestOccasions } from "../../src/compare/occasion-noise.js";
+import { estimateOccasionNoise } from "../../src/compare/occasion-noise.js";
+import { fewestOccasions } from "../../src/compare/occasions.js";
 import { seeded } from "../helpers/seeded.js";
 
 const { normal } = seeded(7);

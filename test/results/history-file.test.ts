@@ -183,8 +183,11 @@ function appender(folder: string, name: string, count: number, keepLast: number 
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     printed += text;
   });
-  const finished = new Promise<string[]>((resolve) => {
-    child.on("close", () => resolve(printed.split("\n").filter((id) => id !== "")));
+  const finished = new Promise<string[]>((resolve, reject) => {
+    child.on("close", (code) => {
+      if (code) reject(new Error(`the process ended with ${code}`));
+      else resolve(printed.split("\n").filter((id) => id !== ""));
+    });
   });
   return { child, finished };
 }
@@ -199,6 +202,17 @@ describe("several checks that end at once", () => {
     expect(entries.map(({ id }) => id).sort()).toEqual(kept.flat().sort());
     expect(entries).toHaveLength(100);
     expect(readdirSync(folder)).toEqual(["history.jsonl"]);
+  });
+
+  it("make their folder together, also while others try whether they can", async () => {
+    for (let i = 0; i < 20; ++i) {
+      const folder = newFolder();
+      const days = [0, 1, 2, 3];
+      await Promise.all(
+        days.flatMap((day) => [checkHistoryWritable(folder), appendToHistory(folder, buildEntry(day), null)]),
+      );
+      expect(await idsOf(folder)).toEqual(days.map((day) => `check-${day}`));
+    }
   });
 
   it("lose no fresh line where each throws away old ones", async () => {

@@ -60,8 +60,9 @@ export function comparisonAlerts(comparison: Comparison): Note[] {
   return alerts.map((text) => note(text, "warning"));
 }
 
-function describeSet({ path, runs, startedAt }: ResultSetSummary): string {
-  return `${path ?? "measured now"}, ${counted(runs, "run")}, from ${startedAt}`;
+function describeSet({ path, runs, occasions, startedAt }: ResultSetSummary): string {
+  const when = occasions > 1 ? ` on ${occasions} occasions` : "";
+  return `${path ?? "measured now"}, ${counted(runs, "run")}${when}, from ${startedAt}`;
 }
 
 function describeDevices(baseline: ResultSetSummary, candidate: ResultSetSummary): string {

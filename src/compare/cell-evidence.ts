@@ -1,0 +1,90 @@
+import { mean, winsorizedMoments } from "../stats/variance.js";
+import { estimateChange, type LogChange } from "./change-estimate.js";
+import type { ControlledSeries } from "./host-covariate.js";
+import type { CellNoise } from "./noise.js";
+import { betweenOccasions, type OccasionNoise } from "./occasion-noise.js";
+import type { Series } from "./series.js";
+
+/**
+ * What the runs say of one series, without what the host's memory explains. All figures are logarithms of speed: of
+ * throughput, or of the inverse of latency.
+ */
+export interface Evidence {
+  /** A figure for each run. */
+  runs: ControlledSeries;
+  /** Robust mean of the baseline's runs. */
+  baseline: number;
+  /** Robust mean of all of the candidate's runs. */
+  candidate: number;
+  /** Robust mean of the confirming runs alone; null where there are none. */
+  fresh: number | null;
+  /** Null where the noise between runs is not known. */
+  noise: CellNoise | null;
+  /**
+   * The robust variance of one of the baseline's runs, by which slow runs of the candidate are told; null where that side
+   * does not tell.
+   */
+  baselineVariance: number | null;
+  /** How many of the baseline's runs each of its occasions has. */
+  occasionRuns: number[];
+  /** Null where the noise between occasions is not known. */
+  occasionNoise: OccasionNoise | null;
+  /** The change that all of the candidate's runs show; null without noise. */
+  overall: LogChange | null;
+  /** The p-values of `overall` after Holm's correction over all series; null without noise. */
+  adjusted: { slower: number; faster: number } | null;
+  /** The change that the confirming runs alone show; null without noise or without such runs. */
+  confirmation: LogChange | null;
+}
+
+/** The figures of a series' baseline, by the occasion on which they were measured. */
+export function byOccasion({ baseline }: Series, figures: readonly number[]): number[][] {
+  const occasions = Math.max(...baseline.map(({ occasion }) => occasion + 1));
+  return Array.from({ length: occasions }, (_, i) =>
+    figures.filter((_figure, run) => baseline[run]!.occasion === i),
+  );
+}
+
+/** The centre of some runs' logarithms of speed: a winsorized mean, or their median where the noise is not known. */
+export function centreOf(logs: readonly number[], noise: Pick<CellNoise, "robustVariance"> | null): number {
+  return winsorizedMoments(logs, noise?.robustVariance ?? 0).mean;
+}
+
+/** What the runs of one series say, given the noise of its kind. */
+export function evidenceOf(
+  series: Series,
+  runs: ControlledSeries,
+  noise: CellNoise | null,
+  occasionNoise: OccasionNoise | null,
+): Omit<Evidence, "baselineVariance"> {
+  const occasions = byOccasion(series, runs.baseline).filter(({ length }) => length > 0);
+  // Each occasion has its own centre: an outlier of one is not told by the runs of another.
+  const baseline = mean(occasions.flatMap((group) => group.map(() => centreOf(group, noise))));
+  const occasionRuns = occasions.map(({ length }) => length);
+  const offsets = occasionNoise && betweenOccasions(occasionRuns, occasionNoise);
+  const all = [...runs.first, ...runs.fresh];
+  const changeTo = (logs: readonly number[]) =>
+    noise === null || logs.length === 0
+      ? null
+      : estimateChange(
+          { baseline, candidate: centreOf(logs, noise) },
+          { baseline: runs.baseline.length, candidate: logs.length },
+          noise,
+          [
+            { variance: runs.explainedVariance, degreesOfFreedom: noise.degreesOfFreedom },
+            ...(offsets === null ? [] : [offsets.shared, offsets.own]),
+          ],
+        );
+  return {
+    runs,
+    baseline,
+    candidate: centreOf(all, noise),
+    fresh: runs.fresh.length === 0 ? null : centreOf(runs.fresh, noise),
+    noise,
+    occasionRuns,
+    occasionNoise,
+    overall: changeTo(all),
+    adjusted: null,
+    confirmation: changeTo(runs.fresh),
+  };
+}
