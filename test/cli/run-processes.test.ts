@@ -24,7 +24,7 @@ describe("pinbench run --processes", () => {
     expect(document.run).toMatchObject({ status: "complete", error: null });
     expect(document.run.argv).toContain("--processes");
     expect(new Set(document.run.processes?.map(({ id }) => id)).size).toBe(3);
-    expect(document.plan).toMatchObject({ cells: 2, rounds: 6 });
+    expect(document.plan).toMatchObject({ cells: 3, rounds: 6 });
     for (const { samples, stats, outcome } of document.cells) {
       expect(outcome).not.toBeNull();
       expect(samples.map(({ process }) => process)).toEqual([0, 1, 2]);
