@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { estimateOccasionNoise } from "../../src/compare/occasion-noise.js";
 import { fewestOccasions } from "../../src/compare/occasions.js";
+import { buildRuns, compareRuns } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
 
 const { normal } = seeded(7);
@@ -57,5 +58,35 @@ describe("the noise between occasions", () => {
   it("leaves out a cell that was not measured on every occasion", () => {
     const whole = simulate(5, 10, { shared: 0.05 });
     expect(estimateOccasionNoise([[...whole, [1, 99]]], null)).toEqual(estimateOccasionNoise([whole], null));
+  });
+});
+
+describe("a comparison with a baseline of three occasions", () => {
+  const cells = Array.from({ length: 8 }, (_, i) => ({
+    GBps: 20,
+    memory: "pageable" as const,
+    workers: i + 1,
+  }));
+  /** Runs of one hour. */
+  const session = (hour: number, speed: number) =>
+    buildRuns({ cells, speed, seed: hour + 1 }).map(({ run, ...rest }) => ({
+      ...rest,
+      run: { ...run, id: `${hour}-${run.id}`, startedAt: run.startedAt.replace("T10", `T1${hour}`) },
+    }));
+  const sessions = (...speeds: number[]) => speeds.flatMap((speed, hour) => session(hour, speed));
+  const candidate = session(5, 0.92);
+
+  it("calls slower what none of these occasions did", () => {
+    expect(compareRuns(sessions(1, 1, 1), candidate)).toMatchObject({
+      outcome: "regression",
+      counts: { slower: 8 },
+    });
+  });
+
+  it("does not where they differ by as much from one another", () => {
+    expect(compareRuns(sessions(1.06, 1, 0.94), candidate)).toMatchObject({
+      outcome: "pass",
+      counts: { slower: 0, same: 0 },
+    });
   });
 });
