@@ -1,18 +1,23 @@
-// `npm run bench:check [-- --checks 20] [--seconds 420] [--backend cuda] [--output FILE] [-- FLAGS]`: `pinbench check` on a
-// real machine. Checks that should find nothing, for nothing changed, and checks of slow-downs that are really there.
-// FLAGS go to `pinbench baseline`; after --seconds no further check of the first sort is begun.
+// `npm run bench:check [-- --checks 20] [--seconds 420] [--baseline FOLDER] [--only TEXT] [--output FILE] [-- FLAGS]`: `pinbench check`
+// on a real machine. Checks that should find nothing, for nothing changed, and checks of slow-downs that are really there.
+// They are against FOLDER, or a baseline that is made now, to which FLAGS go; after --seconds no further check of the
+// first sort is begun. --only leaves out the slow-downs whose name lacks TEXT ("none" leaves out all).
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { makeBaseline, runCheck, startCompetingCopy } from "./check/commands.mjs";
+import { makeBaseline, runCheck } from "./check/commands.mjs";
+import { startCompetingCopy, startMemoryLoad, startTimedCompetitor } from "./check/disturbances.mjs";
 import { fixed, printTable } from "./lib/table.mjs";
 
 const { values, positionals } = parseArgs({
   options: {
     checks: { type: "string", default: "20" },
     seconds: { type: "string", default: "420" },
+    runs: { type: "string", default: "5" },
     backend: { type: "string", default: "cuda" },
+    baseline: { type: "string" },
+    only: { type: "string", default: "" },
     output: { type: "string" },
   },
   allowPositionals: true,
@@ -22,29 +27,40 @@ const plan = positionals.length > 0 ? positionals : defaultPlan.split(" ");
 const startedMs = performance.now();
 const elapsed = () => (performance.now() - startedMs) / 1000;
 
+const none = { stop: async () => {} };
+const slowDowns = [
+  { name: "staging ring of 2 × 128 KiB", flags: ["--staging-slots", "2", "--staging-chunk", "128KiB"] },
+  { name: "another program's copies to the device", start: () => startCompetingCopy(values.backend) },
+  { name: "eight threads that copy host memory", start: () => startMemoryLoad(8) },
+  {
+    name: "2 of 5 processes beside another program's copies",
+    flags: ["--runs", "5"],
+    start: () => startTimedCompetitor(values.backend, (process) => process % 5 === 1 || process % 5 === 3),
+  },
+].filter(({ name }) => name.includes(values.only));
+
 const folder = mkdtempSync(join(tmpdir(), "pinbench-check-"));
-const baseline = join(folder, "baseline");
+const baseline = values.baseline ?? join(folder, "baseline");
 const results = { command: `npm run bench:check -- ${process.argv.slice(2).join(" ")}`.trim() };
 try {
-  results.baseline = await makeBaseline(baseline, ["--backend", values.backend, ...plan]);
-  console.log(results.baseline.report);
-
+  if (values.baseline === undefined) {
+    results.baseline = await makeBaseline(baseline, ["--backend", values.backend, ...plan]);
+    console.log(results.baseline.report);
+  }
+  const usual = ["--runs", values.runs];
   results.unchanged = [];
   while (results.unchanged.length < Number(values.checks) && elapsed() < Number(values.seconds)) {
-    results.unchanged.push(await runCheck(baseline, []));
+    results.unchanged.push(await runCheck(baseline, usual));
   }
-
   results.slowed = [];
-  const slowDowns = [
-    ["staging ring of 2 slots instead of 3", ["--staging-slots", "2"]],
-    ["staging ring of 2 × 128 KiB", ["--staging-slots", "2", "--staging-chunk", "128KiB"]],
-  ];
-  for (const [name, flags] of slowDowns) {
-    results.slowed.push({ name, ...(await runCheck(baseline, flags)) });
+  for (const { name, flags = [], start = () => none } of slowDowns) {
+    const disturbance = start();
+    try {
+      results.slowed.push({ name, ...(await runCheck(baseline, [...usual, ...flags])) });
+    } finally {
+      await disturbance.stop();
+    }
   }
-  const competitor = startCompetingCopy(values.backend);
-  results.slowed.push({ name: "another process copies to the device", ...(await runCheck(baseline, [])) });
-  await competitor.stop();
 } finally {
   rmSync(folder, { recursive: true });
 }
@@ -53,14 +69,30 @@ const row = (name, check) => [
   name,
   check.exitCode,
   check.counts.slower,
+  check.counts.unsteady,
   check.counts.faster,
   check.counts.inconclusive,
+  check.hostChange === null ? "" : `${fixed(check.hostChange * 100, 1)} %`,
   check.suspects.length,
+  check.freshProcesses,
   fixed(check.seconds, 1),
 ];
-const head = ["check", "exit code", "slower", "faster", "inconclusive", "suspects", "seconds"];
+const head = [
+  "check",
+  "exit",
+  "slower",
+  "unsteady",
+  "faster",
+  "inconclusive",
+  "host memory",
+  "suspects",
+  "again",
+  "seconds",
+];
+const [any] = [...results.unchanged, ...results.slowed];
+const alarms = results.unchanged.filter(({ exitCode }) => exitCode !== 0).length;
 printTable(
-  `nothing changed: ${results.unchanged.filter(({ exitCode }) => exitCode !== 0).length} of ${results.unchanged.length} checks of ${results.unchanged[0]?.cells ?? 0} cells raised an alarm`,
+  `nothing changed: ${alarms} of ${results.unchanged.length} checks of ${any?.cells} cells raised an alarm (baseline: ${any?.baseline.runs} runs on ${any?.baseline.occasions} occasions)`,
   head,
   results.unchanged.map((check, i) => row(i + 1, check)),
 );
@@ -70,10 +102,15 @@ printTable(
   results.slowed.map((check) => row(check.name, check)),
 );
 printTable(
-  "what was called slower",
-  ["check", "cell", "change"],
+  "what was called slower or unsteady, by memory",
+  ["check", "memory", "slower", "unsteady", "largest change"],
   [...results.unchanged.map((check, i) => ({ ...check, name: i + 1 })), ...results.slowed].flatMap((check) =>
-    check.slower.map(({ id, change }) => [check.name, id, `${fixed(change * 100, 1)} %`]),
+    [...new Set(check.found.map(({ memory }) => memory))].map((memory) => {
+      const found = check.found.filter((one) => one.memory === memory);
+      const count = (verdict) => found.filter((one) => one.verdict === verdict).length;
+      const largest = Math.min(...found.map(({ change, slowRuns }) => slowRuns?.worstChange ?? change));
+      return [check.name, memory, count("slower"), count("unsteady"), `${fixed(largest * 100, 1)} %`];
+    }),
   ),
 );
 if (values.output) writeFileSync(values.output, `${JSON.stringify(results, null, 1)}\n`);

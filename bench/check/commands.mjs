@@ -1,5 +1,4 @@
 // pinbench's own commands, as a CI job calls them.
-import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { watchProcess } from "../lib/watch-process.mjs";
 
@@ -15,32 +14,31 @@ export async function makeBaseline(path, flags) {
 export async function runCheck(baseline, flags) {
   const { exitCode, stdout, seconds } = await pinbench(["check", "--baseline", baseline, "--json", ...flags]);
   if (stdout === "") throw new Error(`pinbench check ended with ${exitCode}`);
-  const { cells, counts, confirmation, candidate } = JSON.parse(stdout);
+  const { cells, counts, confirmation, baseline: before, candidate, outcome } = JSON.parse(stdout);
   return {
     exitCode,
+    outcome,
     seconds,
     startedAt: candidate.startedAt,
+    baseline: { runs: before.runs, occasions: before.occasions },
     cells: cells.length,
     counts,
     suspects: confirmation?.suspects ?? [],
-    slower: cells
-      .filter(({ verdict }) => verdict === "slower")
-      .map(({ id, candidate }) => ({ id, change: candidate.change })),
+    freshProcesses: confirmation?.runs ?? 0,
+    hostChange: meanChange(cells.filter(({ memory }) => memory === "host")),
+    found: cells
+      .filter(({ verdict }) => verdict === "slower" || verdict === "unsteady")
+      .map(({ id, memory, verdict, candidate, slowRuns }) => ({
+        id,
+        memory,
+        verdict,
+        change: candidate.change,
+        slowRuns,
+      })),
   };
 }
 
-/** Copies to the device until it is stopped. */
-export function startCompetingCopy(backend) {
-  const flags =
-    "run --sizes 64MiB --memory pinned --direction h2d --workers 1 --budget 10min --precision 0.0001%";
-  const args = [cli, ...flags.split(" "), "--backend", backend, "--no-config", "--quiet", "--json"];
-  const child = spawn(process.execPath, args, { stdio: "ignore" });
-  const ended = new Promise((resolve) => child.on("close", resolve));
-  return {
-    async stop() {
-      if (child.exitCode !== null) throw new Error(`the competing copy ended with ${child.exitCode}`);
-      child.kill("SIGINT");
-      await ended;
-    },
-  };
+function meanChange(cells) {
+  const changes = cells.map(({ candidate }) => candidate?.change).filter(Number.isFinite);
+  return changes.length === 0 ? null : changes.reduce((sum, change) => sum + change, 0) / changes.length;
 }

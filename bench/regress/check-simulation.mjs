@@ -2,7 +2,6 @@
 import { awaitsSlowRuns, compareResults, findSuspects } from "../../dist/compare/compare-results.js";
 import { defaultSignificance } from "../../dist/settings/table.js";
 import { defaultThresholds } from "../../dist/settings/thresholds.js";
-import { noisyCells } from "./noise-model.mjs";
 
 const rule = {
   significance: defaultSignificance,
@@ -15,8 +14,8 @@ const rule = {
  * The comparison of a check. `baseline` is a list of sessions, each a list of processes; `nextFresh()` gives one
  * process more for the confirmation.
  */
-export function simulateComparison({ baseline, first, nextFresh }) {
-  const request = requestOf("check", baseline, first);
+export function simulateComparison(model, { baseline, first, nextFresh }) {
+  const request = requestOf(model, "check", baseline, first);
   const suspects = findSuspects(request);
   if (suspects.ids.length === 0) return compareResults(request);
   // A check measures the suspects alone, and with them the host's memory.
@@ -24,7 +23,12 @@ export function simulateComparison({ baseline, first, nextFresh }) {
   const measured = { ...request, suspects: suspects.ids, fresh: [] };
   const most = Math.max(first.length, suspects.runs);
   while (measured.fresh.length < most) {
-    const fresh = runsOf([nextFresh()], laterMs, ({ id, memory }) => wanted.has(id) || memory === "host");
+    const fresh = runsOf(
+      model,
+      [nextFresh()],
+      laterMs,
+      ({ id, memory }) => wanted.has(id) || memory === "host",
+    );
     measured.fresh = [...measured.fresh, ...fresh];
     if (measured.fresh.length >= first.length && !awaitsSlowRuns(measured)) break;
   }
@@ -32,34 +36,35 @@ export function simulateComparison({ baseline, first, nextFresh }) {
 }
 
 /** The comparison that `pinbench compare`, which measures nothing again, makes of two lists of processes. */
-export function simulateCompare(baseline, candidate) {
-  return compareResults(requestOf("compare", [baseline], candidate));
+export function simulateCompare(model, baseline, candidate) {
+  return compareResults(requestOf(model, "compare", [baseline], candidate));
 }
 
 /** Indices of the cells with one of these verdicts. */
 export function cellsWith(comparison, ...verdicts) {
-  return comparison.cells
-    .filter(({ verdict }) => verdicts.includes(verdict))
-    .map(({ id }) => noisyCells.findIndex(({ cell }) => cell.id === id));
+  return [...comparison.cells.keys()].filter((i) => verdicts.includes(comparison.cells[i].verdict));
 }
 
 const hourMs = 3600e3;
 const firstMs = Date.parse("2026-01-01T00:00:00Z");
 const laterMs = firstMs + 1000 * hourMs;
 
-function requestOf(command, sessions, first) {
+function requestOf(model, command, sessions, first) {
   return {
     version: "simulation",
     command,
-    baseline: { path: null, runs: sessions.flatMap((session, i) => runsOf(session, firstMs + i * hourMs)) },
-    candidate: { path: null, runs: runsOf(first, laterMs) },
+    baseline: {
+      path: null,
+      runs: sessions.flatMap((session, i) => runsOf(model, session, firstMs + i * hourMs)),
+    },
+    candidate: { path: null, runs: runsOf(model, first, laterMs) },
     fresh: [],
     suspects: [],
     rule,
   };
 }
 
-function runsOf(session, startMs, isWanted = () => true) {
+function runsOf({ cells }, session, startMs, isWanted = () => true) {
   return session.map((logMedians, process) => ({
     path: null,
     startedAt: new Date(startMs + process * 10e3).toISOString(),
@@ -71,7 +76,7 @@ function runsOf(session, startMs, isWanted = () => true) {
     machine: { hostName: [], gpuUuids: [], pciAddresses: [] },
     settings: null,
     lastLevelCacheBytes: null,
-    cells: noisyCells.flatMap(({ cell }, i) =>
+    cells: cells.flatMap(({ cell }, i) =>
       isWanted(cell)
         ? [
             {

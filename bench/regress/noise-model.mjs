@@ -1,11 +1,9 @@
-// Noise like that recorded on a GPU: results/nvidia-h200/noise.json, the medians of 60 cells in 45 processes that
-// ran one after the other.
+// Noise like that recorded on a GPU: the medians of cells in processes that ran one after the other.
 import { readFileSync } from "node:fs";
 import { median } from "../../dist/stats/order-statistics.js";
 
-const recording = JSON.parse(
-  readFileSync(new URL("../../results/nvidia-h200/noise.json", import.meta.url), "utf8"),
-);
+const read = (name) =>
+  JSON.parse(readFileSync(new URL(`../../results/nvidia-h200/${name}`, import.meta.url), "utf8"));
 
 /**
  * Logarithms of each cell's medians, taken apart: the offset that the cells of a memory kind share in a process (their
@@ -41,8 +39,20 @@ function centre(values) {
   return values.map((value) => value - middle);
 }
 
-export const noisyCells = takeApart(recording.cells);
-export const processes = recording.processes;
+/** The most processes that ran in a row on one occasion of a recording of several. */
+function longestOccasion({ cells, occasions }) {
+  const longest = occasions.reduce((best, { runs }, i) => (runs > occasions[best].runs ? i : best), 0);
+  return cells.map((cell) => ({ ...cell, mediansGBps: cell.mediansGBps[longest] }));
+}
+
+/** 60 cells in 45 processes (results/nvidia-h200/noise.json). */
+export const processesInARow = modelOf(read("noise.json").cells);
+/** 28 cells, the host's memory among them, in 22 processes (results/nvidia-h200/occasions.json). */
+export const withHostMemory = modelOf(longestOccasion(read("occasions.json")));
+
+function modelOf(cells) {
+  return { cells: takeApart(cells), processes: cells[0].mediansGBps.length };
+}
 
 /**
  * A session of `count` processes that follow one another: [process][cell], logarithms of medians. The offsets are a
@@ -50,11 +60,11 @@ export const processes = recording.processes;
  * the cells' own parts are drawn one by one, heavy tails included, or with `keepOrder` come from the same stretch as
  * well, so that each cell wanders by itself as it did in the recording. All of it is `scale` times as large.
  */
-export function simulateSession(count, scale, random, { keepOrder = false } = {}) {
+export function simulateSession({ cells, processes }, count, scale, random, { keepOrder = false } = {}) {
   const first = Math.floor(random() * processes);
   return Array.from({ length: count }, (_, step) => {
     const at = reflect(first + step, processes);
-    return noisyCells.map(({ centre, offsets, own }) => {
+    return cells.map(({ centre, offsets, own }) => {
       const ownAt = keepOrder ? at : Math.floor(random() * processes);
       return centre + scale * (offsets[at] + own[ownAt]);
     });

@@ -2,22 +2,21 @@
 // kind, Holm's correction over all cells at 5 %, a drop above 5 %, and the same test again, at 5 %, by fresh processes.
 import { holm, studentTail } from "../../dist/stats/hypothesis-tests.js";
 import { fitVariancePrior, moderate } from "../../dist/stats/variance.js";
-import { noisyCells } from "./noise-model.mjs";
 
 const logDrop = -Math.log(0.95);
 const level = 0.05;
 
-export function slowerByPlainRule({ baseline, first, fresh }) {
-  const found = test(baseline, first);
+export function slowerByPlainRule(model, { baseline, first, fresh }) {
+  const found = test(model, baseline, first);
   const adjusted = holm(found.map(({ p }) => p));
   const suspects = [...found.keys()].filter((i) => -found[i].change > logDrop && adjusted[i] < level);
   if (suspects.length === 0) return suspects;
-  const again = test(baseline, fresh);
+  const again = test(model, baseline, fresh);
   return suspects.filter((i) => -again[i].change > logDrop && again[i].p < level);
 }
 
-function test(baseline, candidate) {
-  const cells = noisyCells.map(({ cell }, i) => {
+function test(model, baseline, candidate) {
+  const cells = model.cells.map(({ cell }, i) => {
     const [before, now] = [baseline, candidate].map((session) => session.map((run) => run[i]));
     const degreesOfFreedom = before.length + now.length - 2;
     return {

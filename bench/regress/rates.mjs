@@ -1,27 +1,32 @@
 // How often a rule is wrong, and how often it finds what is there.
 import { cellsWith, simulateCompare, simulateComparison } from "./check-simulation.mjs";
-import { noisyCells, simulateSession } from "./noise-model.mjs";
+import { processesInARow, simulateSession, withHostMemory } from "./noise-model.mjs";
 import { slowerByPlainRule } from "./plain-rule.mjs";
 
-const baselineRuns = 10;
+const usualBaselineRuns = 10;
 const checkRuns = 5;
 /** More than any confirmation takes. */
 const mostFresh = 30;
 
 /** Cells of these kinds of memory. */
-const cellsOf = (...memories) =>
-  [...noisyCells.keys()].filter((i) => memories.includes(noisyCells[i].cell.memory));
+const cellsOf = ({ cells }, ...memories) =>
+  [...cells.keys()].filter((i) => memories.includes(cells[i].cell.memory));
 
 /**
  * A baseline of `sessions` occasions, and later a check with its confirmation, of the same machine. `change(processes,
  * isFresh)` may alter what the check measures.
  */
-function simulateCheck(scale, random, { sessions = 1, runs = checkRuns, offsetOfSession, ...options } = {}) {
+function simulateCheck(
+  model,
+  scale,
+  random,
+  { sessions = 1, baselineRuns = usualBaselineRuns, runs = checkRuns, offsetOfSession, ...options } = {},
+) {
   const session = (count) => {
-    const processes = simulateSession(count, scale, random, options);
+    const processes = simulateSession(model, count, scale, random, options);
     const offset = offsetOfSession?.() ?? 0;
     for (const process of processes) {
-      for (const i of cellsOf("pageable", "staged")) process[i] += offset;
+      for (const i of cellsOf(model, "pageable", "staged")) process[i] += offset;
     }
     return processes;
   };
@@ -36,8 +41,8 @@ function simulateCheck(scale, random, { sessions = 1, runs = checkRuns, offsetOf
 export function falseAlarms(comparisons, scale, random, options) {
   const alarms = { slower: 0, unsteady: 0, failing: 0, "plain t": 0 };
   for (let i = 0; i < comparisons; ++i) {
-    const check = simulateCheck(scale, random, options);
-    const comparison = simulateComparison(check);
+    const check = simulateCheck(processesInARow, scale, random, options);
+    const comparison = simulateComparison(processesInARow, check);
     if (cellsWith(comparison, "slower").length > 0) alarms.slower += 1;
     if (cellsWith(comparison, "unsteady").length > 0) alarms.unsteady += 1;
     if (comparison.outcome === "regression") alarms.failing += 1;
@@ -46,7 +51,7 @@ export function falseAlarms(comparisons, scale, random, options) {
       first: check.first,
       fresh: check.fresh.slice(0, checkRuns),
     };
-    if (slowerByPlainRule(plain).length > 0) alarms["plain t"] += 1;
+    if (slowerByPlainRule(processesInARow, plain).length > 0) alarms["plain t"] += 1;
   }
   return shares(alarms, comparisons);
 }
@@ -56,9 +61,9 @@ export function detections(comparisons, drop, random) {
   const found = { pinbench: { all: 0 }, "plain t": { all: 0 } };
   const slowed = {};
   for (let i = 0; i < comparisons; ++i) {
-    const check = simulateCheck(1, random);
-    const cell = Math.floor(random() * noisyCells.length);
-    const { memory } = noisyCells[cell].cell;
+    const check = simulateCheck(processesInARow, 1, random);
+    const cell = Math.floor(random() * processesInARow.cells.length);
+    const { memory } = processesInARow.cells[cell].cell;
     slowed[memory] = (slowed[memory] ?? 0) + 1;
     for (const run of [...check.first, ...check.fresh]) run[cell] += Math.log1p(-drop);
     const plain = {
@@ -67,8 +72,8 @@ export function detections(comparisons, drop, random) {
       fresh: check.fresh.slice(0, checkRuns),
     };
     const slower = {
-      pinbench: cellsWith(simulateComparison(check), "slower"),
-      "plain t": slowerByPlainRule(plain),
+      pinbench: cellsWith(simulateComparison(processesInARow, check), "slower"),
+      "plain t": slowerByPlainRule(processesInARow, plain),
     };
     for (const [name, cells] of Object.entries(slower)) {
       if (!cells.includes(cell)) continue;
@@ -86,14 +91,14 @@ export function detections(comparisons, drop, random) {
  * shares of pinned cells that are called the same, and that are called unsteady or slower.
  */
 export function slowRunDetections(comparisons, { slow, runs, drop }, random) {
-  const pinned = cellsOf("pinned");
+  const pinned = cellsOf(processesInARow, "pinned");
   const counts = { same: 0, found: 0, freshProcesses: 0 };
   for (let i = 0; i < comparisons; ++i) {
-    const check = simulateCheck(1, random, { runs });
+    const check = simulateCheck(processesInARow, 1, random, { runs });
     const order = shuffled(check.first, random);
     const hit = [...order.slice(0, slow), ...check.fresh.filter(() => random() < slow / runs)];
     for (const run of hit) for (const cell of pinned) run[cell] += Math.log1p(-drop);
-    const comparison = simulateComparison(check);
+    const comparison = simulateComparison(processesInARow, check);
     counts.same += cellsWith(comparison, "same").filter((cell) => pinned.includes(cell)).length;
     counts.found += cellsWith(comparison, "unsteady", "slower").filter((cell) =>
       pinned.includes(cell),
@@ -107,18 +112,43 @@ export function slowRunDetections(comparisons, { slow, runs, drop }, random) {
   };
 }
 
+/**
+ * The host's memory loses `drop`, and pageable and staged copies as much of it as `slope` says. The shares of checks that
+ * fail; that fail by the host's memory alone; and that have a pageable or staged cell slower besides.
+ */
+export function hostMemoryDetections(comparisons, { drop, slope, sessions, baselineRuns }, random) {
+  const model = withHostMemory;
+  const counts = { failing: 0, hostAlone: 0, others: 0 };
+  for (let i = 0; i < comparisons; ++i) {
+    const check = simulateCheck(model, 1, random, { sessions, baselineRuns });
+    for (const run of [...check.first, ...check.fresh]) {
+      for (const cell of cellsOf(model, "host")) run[cell] += Math.log1p(-drop);
+      for (const cell of cellsOf(model, "pageable", "staged")) run[cell] += slope * Math.log1p(-drop);
+    }
+    const comparison = simulateComparison(model, check);
+    const slower = cellsWith(comparison, "slower");
+    const host = cellsOf(model, "host");
+    const hasHost = slower.some((cell) => host.includes(cell));
+    const hasOthers = slower.some((cell) => !host.includes(cell));
+    counts.failing += comparison.outcome === "regression";
+    counts.hostAlone += hasHost && !hasOthers;
+    counts.others += hasOthers;
+  }
+  return shares(counts, comparisons);
+}
+
 /** The same two shares for `compare` of so many runs on each side, a slow-down being 10 % in one pinned cell. */
 export function compareRates(comparisons, runs, random) {
-  const pinned = cellsOf("pinned");
+  const pinned = cellsOf(processesInARow, "pinned");
   let alarms = 0;
   let found = 0;
   for (let i = 0; i < comparisons; ++i) {
-    const baseline = simulateSession(runs.baseline, 1, random);
-    const candidate = simulateSession(runs.candidate, 1, random);
-    if (simulateCompare(baseline, candidate).outcome === "regression") alarms += 1;
+    const baseline = simulateSession(processesInARow, runs.baseline, 1, random);
+    const candidate = simulateSession(processesInARow, runs.candidate, 1, random);
+    if (simulateCompare(processesInARow, baseline, candidate).outcome === "regression") alarms += 1;
     const cell = pinned[Math.floor(random() * pinned.length)];
     for (const run of candidate) run[cell] += Math.log1p(-0.1);
-    if (cellsWith(simulateCompare(baseline, candidate), "slower").includes(cell)) found += 1;
+    if (cellsWith(simulateCompare(processesInARow, baseline, candidate), "slower").includes(cell)) found += 1;
   }
   return { falseAlarms: alarms / comparisons, found: found / comparisons };
 }

@@ -31,11 +31,21 @@ export function gatherEvidence(series: readonly Series[], context: EvidenceConte
     const ofKind = evidenceOfKind(members, kind, recorded?.[kind] ?? null, context);
     for (const [i, one] of members.entries()) evidence.set(one, ofKind[i]!);
   }
-  const withNoise = inBoth.map((one) => evidence.get(one)!).filter(({ overall }) => overall !== null);
-  const slower = holm(withNoise.map(({ overall }) => overall!.pSlower));
-  const faster = holm(withNoise.map(({ overall }) => overall!.pFaster));
-  for (const [i, one] of withNoise.entries()) one.adjusted = { slower: slower[i]!, faster: faster[i]! };
+  adjust(inBoth.filter(({ cell }) => cell.memory !== "host").map((one) => evidence.get(one)!));
+  adjust(
+    inBoth.filter(({ cell }) => cell.memory === "host").map((one) => evidence.get(one)!),
+    false,
+  );
   return series.map((one) => evidence.get(one) ?? null);
+}
+
+/** Holm's correction over many cells; those of the host's memory are one thing, with one chance. */
+function adjust(evidence: readonly Evidence[], isMany = true): void {
+  const known = evidence.filter(({ overall }) => overall !== null);
+  const correct = isMany ? holm : (pValues: number[]) => pValues;
+  const slower = correct(known.map(({ overall }) => overall!.pSlower));
+  const faster = correct(known.map(({ overall }) => overall!.pFaster));
+  for (const [i, one] of known.entries()) one.adjusted = { slower: slower[i]!, faster: faster[i]! };
 }
 
 /** The evidence on the series of one kind, in their order. */

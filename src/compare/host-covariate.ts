@@ -26,6 +26,18 @@ export interface ControlledSeries {
 /** Nothing is known of a slope: it lies anywhere between 0 and 1. */
 const openSlope: HostSlope = { slope: 1 / 2, variance: 1 / 12 };
 
+/**
+ * Variance of the slopes of a kind's cells about the kind's: 0.28 squared, between the occasions that were recorded on an
+ * H200 (results/nvidia-h200/occasions.json, of which `node bench/regress/recorded-occasions.mjs` prints this and the next).
+ */
+const slopeScatter = 0.08;
+
+/**
+ * How much of the variance of the host's rate between processes its cells have in common. The rest is the error of its
+ * measurement, which takes as much from a slope over single processes; over the means of occasions next to nothing.
+ */
+const reliability = 0.7;
+
 /** With fewer processes than this beyond the means of their groups, a slope is left to the recordings. */
 const fewestDegrees = 3;
 
@@ -59,7 +71,7 @@ function controlled(series: Series, { slope, variance }: HostSlope): ControlledS
     first: without(series.first),
     fresh: without(series.fresh),
     explained: slope * hostChange,
-    explainedVariance: variance * hostChange ** 2,
+    explainedVariance: (variance + slopeScatter) * hostChange ** 2,
   };
 }
 
@@ -69,7 +81,7 @@ function hostOf({ hostLogSpeed }: RunFigure): number {
 
 /**
  * The slope of a kind: least squares over processes, each about the mean of its group (an occasion of the baseline, or
- * the candidate's first runs), then the mean with the prior, weighted by their certainty, and held between 0 and 1. A
+ * the candidate's first runs), corrected for the error in the host's rate, then the mean with the prior, weighted by their certainty, and held between 0 and 1. A
  * process counts once, with the median over its cells: they share what the host does to them, and are not independent.
  */
 export function estimateSlope(series: readonly Series[], prior: HostSlope): HostSlope {
@@ -81,9 +93,10 @@ export function estimateSlope(series: readonly Series[], prior: HostSlope): Host
   const degreesOfFreedom = processes.length - groups.length - 1;
   const squares = sum(processes.map(({ host }) => host ** 2));
   if (degreesOfFreedom < fewestDegrees || squares === 0) return prior;
-  const slope = sum(processes.map(({ host, own }) => host * own)) / squares;
-  const residual = sum(processes.map(({ host, own }) => (own - slope * host) ** 2)) / degreesOfFreedom;
-  const variance = Math.max(residual / squares, Number.EPSILON);
+  const attenuated = sum(processes.map(({ host, own }) => host * own)) / squares;
+  const residual = sum(processes.map(({ host, own }) => (own - attenuated * host) ** 2)) / degreesOfFreedom;
+  const slope = attenuated / reliability;
+  const variance = Math.max(residual / squares / reliability ** 2, Number.EPSILON);
   const weight = 1 / variance + 1 / prior.variance;
   const posterior = (slope / variance + prior.slope / prior.variance) / weight;
   return { slope: Math.min(1, Math.max(0, posterior)), variance: 1 / weight };

@@ -27,25 +27,21 @@ const fewestCells = 3;
 
 /**
  * The noise between occasions of one kind, from as many sources as there are (a baseline's sessions, a history), each
- * with its own levels, pulled towards `prior` by their degrees of freedom; `prior` alone, which may be null, where no
- * source has three occasions. It is an analysis of variance in two ways, cell and occasion, in which an occasion's
- * shared offset is the median over the cells. The centres' own errors are not taken out: with three occasions the
- * estimate rather errs to the careful side.
+ * with its own levels and weighted by its degrees of freedom; `recorded`, which may be null, where no source has three
+ * occasions. It is an analysis of variance in two ways, cell and occasion, in which an occasion's shared offset is the
+ * median over the cells. The centres' own errors are not taken out: the estimate rather errs to the careful side.
  */
 export function estimateOccasionNoise(
   sources: readonly OccasionCentres[],
-  prior: OccasionNoise | null,
+  recorded: OccasionNoise | null,
 ): OccasionNoise | null {
-  let noise = prior;
-  for (const cells of sources) {
-    const own = ofSource(cells);
-    if (own === null) continue;
-    noise =
-      noise === null
-        ? own
-        : { shared: moderate(own.shared, noise.shared), own: moderate(own.own, noise.own) };
-  }
-  return noise;
+  const known = sources.map(ofSource).filter((noise) => noise !== null);
+  const [first, ...others] = known;
+  if (first === undefined) return recorded;
+  return others.reduce(
+    (noise, one) => ({ shared: moderate(one.shared, noise.shared), own: moderate(one.own, noise.own) }),
+    first,
+  );
 }
 
 function ofSource(cells: OccasionCentres): OccasionNoise | null {

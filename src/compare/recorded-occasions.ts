@@ -16,4 +16,7 @@ export interface HostSlope {
 }
 
 /** How much of a change of the host's own copies pageable and staged copies show. */
-export const recordedHostSlopes: Readonly<Record<string, HostSlope>> = {};
+export const recordedHostSlopes: Readonly<Record<string, HostSlope>> = {
+  pageable: { slope: 0.68, variance: 0.01 },
+  staged: { slope: 0.71, variance: 0.01 },
+};

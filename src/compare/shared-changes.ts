@@ -41,6 +41,7 @@ function aboutOthers(evidence: Evidence, change: number, runs: number, others: n
   const perRun = 1 / evidence.runs.baseline.length + 1 / runs;
   return changeOf(change, [
     { variance: variance * perRun * (1 + medianVariance / others), degreesOfFreedom },
+    { variance: evidence.runs.explainedVariance, degreesOfFreedom },
     betweenOccasions(evidence.occasionRuns, evidence.occasionNoise!).own,
   ]);
 }

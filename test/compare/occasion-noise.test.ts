@@ -44,15 +44,16 @@ describe("the noise between occasions", () => {
     expect(estimateOccasionNoise([], null)).toBeNull();
   });
 
-  it("adds up what several sources and the recordings know, by their degrees of freedom", () => {
+  it("adds up what several sources know, by their degrees of freedom, and leaves out what was recorded elsewhere", () => {
     const recorded = {
       shared: { variance: 0.01, degreesOfFreedom: 4 },
       own: { variance: 0, degreesOfFreedom: 1 },
     };
     const quiet = [1, 2, 3, 4].map((level) => [level, level, level]);
-    const { shared } = estimateOccasionNoise([quiet, quiet], recorded)!;
-    expect(shared.degreesOfFreedom).toBe(4 + 2 + 2);
-    expect(shared.variance).toBeCloseTo((0.01 * 4) / 8, 12);
+    const loud = [1, 2, 3, 4].map((level) => [level - 0.1, level, level + 0.1]);
+    const { shared } = estimateOccasionNoise([quiet, loud], recorded)!;
+    expect(shared.degreesOfFreedom).toBe(2 + 2);
+    expect(shared.variance).toBeCloseTo(0.01 / 2, 12);
   });
 
   it("leaves out a cell that was not measured on every occasion", () => {
