@@ -75,6 +75,7 @@ function runsOf({ cells }, session, startMs, isWanted = () => true) {
     fingerprint: {},
     machine: { hostName: [], gpuUuids: [], pciAddresses: [] },
     settings: null,
+    load: null,
     lastLevelCacheBytes: null,
     cells: cells.flatMap(({ cell }, i) =>
       isWanted(cell)

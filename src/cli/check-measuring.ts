@@ -1,12 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkRecord } from "../compare/check-record.js";
-import {
-  awaitsSlowRuns,
-  type ComparisonRequest,
-  compareResults,
-  findSuspects,
-} from "../compare/compare-results.js";
+import { awaitsSlowRuns, compareResults, findSuspects } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
+import type { ComparisonRequest } from "../compare/comparison-request.js";
 import { findDifferences } from "../compare/differences.js";
 import { type ResultSet, type RunFigures, runFigures } from "../compare/result-set.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
@@ -62,8 +58,10 @@ export class CheckMeasuring {
     const measured = this.#measured(request);
     if (isOtherMachine()) return compareResults(measured);
     const suspects = findSuspects(measured);
-    const fresh = await this.#confirm({ ...measured, suspects: suspects.ids }, suspects.runs);
-    return signal.aborted ? null : compareResults({ ...measured, fresh, suspects: suspects.ids });
+    const mostFresh = Math.max(this.#options.runs, suspects.runs);
+    const suspected = { ...measured, suspects: suspects.ids, mostFresh };
+    const fresh = await this.#confirm(suspected, mostFresh);
+    return signal.aborted ? null : compareResults({ ...suspected, fresh });
   }
 
   /** What an interrupted check can say: its outcome is that it failed. Null before there was a whole run. */
@@ -85,7 +83,7 @@ export class CheckMeasuring {
   }
 
   /** Measures the suspects again: as often as at first, or until slow runs among these have come again. */
-  async #confirm(measured: ComparisonRequest, needed: number): Promise<RunFigures[]> {
+  async #confirm(measured: ComparisonRequest, most: number): Promise<RunFigures[]> {
     const { settings, runs, confirmAfterNs, signal, onProgress } = this.#options;
     const { suspects } = measured;
     const fresh: RunFigures[] = [];
@@ -96,7 +94,6 @@ export class CheckMeasuring {
     await sleep(confirmAfterNs / 1e6, undefined, { signal }).catch(() => undefined);
     const cells = withHostControls(suspects, settings.cells);
     const confirming = { ...settings, cells, budgetNs: confirmingBudgetNs(settings, cells) };
-    const most = Math.max(runs, needed);
     for await (const document of this.#measure(
       confirming,
       (run, of) => `measuring ${what} again, run ${run} of ${most > runs ? `at most ${of}` : of}`,

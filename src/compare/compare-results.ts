@@ -1,34 +1,16 @@
 import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
-import type { HistoryEntry } from "../results/history-entry.js";
-import { controlledMemories } from "../settings/choices.js";
 import { compareCell } from "./compare-cell.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
+import { notesOn } from "./comparison-notes.js";
+import type { ComparisonRequest } from "./comparison-request.js";
 import { findDifferences } from "./differences.js";
 import { type EvidenceContext, gatherEvidence } from "./evidence.js";
 import { historyCentres } from "./history-series.js";
-import { fewestOccasions, groupByOccasion } from "./occasions.js";
+import { groupByOccasion } from "./occasions.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 import { joinRuns, type Series } from "./series.js";
 import { confirmingRuns, isFailing, isUnmetSlowness, type Rule } from "./verdict.js";
-
-/** What is to be compared, and by which rule. */
-export interface ComparisonRequest {
-  /** Of pinbench. */
-  version: string;
-  command: Comparison["command"];
-  baseline: ResultSet;
-  candidate: ResultSet;
-  /** Runs of fresh processes that measured the suspects again; empty where there are none. */
-  fresh: readonly RunFigures[];
-  /** Ids of the cells that looked slower, as `findSuspects()` has them. */
-  suspects: readonly string[];
-  rule: Rule;
-  /** Earlier checks, for the noise between occasions. */
-  history?: readonly HistoryEntry[];
-  /** What failed besides what the runs themselves say. */
-  failures?: readonly string[];
-}
 
 /**
  * Compares two sets of results: a verdict on each cell, and an outcome of the whole. Measures and writes nothing.
@@ -64,7 +46,10 @@ export function compareResults(request: ComparisonRequest): Comparison {
       allowMismatch: rule.allowMismatch,
       strict: rule.strict,
     },
-    confirmation: fresh.length === 0 ? null : { runs: fresh.length, suspects: [...request.suspects] },
+    confirmation:
+      fresh.length === 0
+        ? null
+        : { runs: fresh.length, atMost: request.mostFresh ?? fresh.length, suspects: [...request.suspects] },
     cells,
     counts: countVerdicts(cells),
     notes: notesOn(request, failures, cells),
@@ -147,88 +132,4 @@ function outcomeOf(
   if (cells.some((cell) => isFailing(cell, rule))) return "regression";
   const isOpen = cells.some(({ verdict }) => verdict === "inconclusive" || verdict === "missing");
   return rule.strict && isOpen ? "inconclusive" : "pass";
-}
-
-/** What a reader must know besides the verdicts, a sentence each. */
-function notesOn(
-  request: ComparisonRequest,
-  failures: readonly string[],
-  cells: readonly CellComparison[],
-): string[] {
-  const { baseline, candidate, fresh, command, suspects } = request;
-  const runs = [...baseline.runs, ...candidate.runs, ...fresh];
-  return [
-    ...unfinished(runs),
-    ...imported(baseline, candidate),
-    ...spreadSource(cells),
-    ...commonCauses(suspects, cells),
-    ...fewOccasions(baseline, request.history ?? [], cells),
-    ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower" || verdict === "unsteady")
-      ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
-      : []),
-    ...failures,
-  ];
-}
-
-/** Fewer suspects of a memory kind say nothing of a common cause. */
-const fewestSuspects = 3;
-
-/**
- * Where most cells of a memory kind look slower together they have a cause in common, which may be a passing one: on
- * a shared H200 all of pageable and staged memory was slower for three minutes (results/README.md), while pinned memory
- * was not.
- */
-function commonCauses(suspects: readonly string[], cells: readonly CellComparison[]): string[] {
-  const kinds = [...new Set(cells.map(({ memory }) => memory))].flatMap((memory) => {
-    const ofKind = cells.filter((cell) => cell.memory === memory);
-    const slow = ofKind.filter(({ id }) => suspects.includes(id)).length;
-    return slow >= fewestSuspects && slow >= ofKind.length / 2
-      ? [`${slow} of ${ofKind.length} ${memory}`]
-      : [];
-  });
-  if (kinds.length === 0) return [];
-  return [
-    `${kinds.join(" and ")} cells looked slower at the same time: another program or virtual machine that uses the host's memory does that for a while; --confirm-after 5min tells what passes from what stays`,
-  ];
-}
-
-/** What the host has a part in is another hour's as much as another driver's, as long as only one hour is known. */
-function fewOccasions(
-  { runs }: ResultSet,
-  history: readonly HistoryEntry[],
-  cells: readonly CellComparison[],
-): string[] {
-  const occasions = groupByOccasion(runs).length;
-  const isKnown = Math.max(occasions, groupByOccasion(history).length) >= fewestOccasions;
-  const isOfHost = ({ verdict, memory }: CellComparison) =>
-    verdict === "slower" && (memory === "host" || controlledMemories.includes(memory));
-  if (isKnown || !cells.some(isOfHost)) return [];
-  const measured = occasions === 1 ? "once" : "twice";
-  return [
-    `the baseline was measured ${measured}: how pageable and staged copies differ from one hour to another it does not know; \`pinbench baseline --append\` or \`check --history\` tells`,
-  ];
-}
-
-function unfinished(runs: readonly RunFigures[]): string[] {
-  return runs
-    .filter(({ status }) => status !== "complete")
-    .map(({ path, status }) => `${path ?? "a run"} is ${status}: only its finished cells are compared`);
-}
-
-function imported(...sets: readonly ResultSet[]): string[] {
-  const tools = new Set(sets.flatMap(({ runs }) => runs.map(({ importedFrom }) => importedFrom)));
-  return [...tools]
-    .filter((tool) => tool !== null)
-    .map(
-      (tool) => `a side was imported from ${tool}: what it does not record of its machine is not compared`,
-    );
-}
-
-function spreadSource(cells: readonly CellComparison[]): string[] {
-  const recorded = cells.filter(({ spread }) => spread?.source === "recorded");
-  if (recorded.length === 0) return [];
-  const kinds = [...new Set(recorded.map(({ memory }) => memory))].join(", ");
-  return [
-    `a side of one or two runs says too little of the spread between runs: that of ${kinds} is taken from runs recorded on an NVIDIA H200; several runs on each side say more`,
-  ];
 }

@@ -146,7 +146,14 @@ export const comparisonSchema = z.object({
     strict: z.boolean(),
   }),
   /** The ids of the cells that looked slower, and the runs that measured these again; null without such runs. */
-  confirmation: z.object({ runs: count, suspects: z.array(z.string()) }).nullable(),
+  confirmation: z
+    .object({
+      runs: count,
+      /** How many it would have taken for slow runs that did not come again. */
+      atMost: count,
+      suspects: z.array(z.string()),
+    })
+    .nullable(),
   cells: z.array(cellComparisonSchema),
   /** How many cells have each verdict. */
   counts: z.record(z.enum(verdicts), count),

@@ -4,7 +4,7 @@ import type { MachineNames } from "../results/history-entry.js";
 import { parseResult } from "../results/parse.js";
 import { listRuns } from "../results/run-folder.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
-import type { Cell, CellResult, Distribution, ResultDocument } from "../results/schema.js";
+import type { Cell, CellResult, Distribution, LoadRecord, ResultDocument } from "../results/schema.js";
 import { readTextFile } from "../text-file.js";
 import type { CellComparison } from "./comparison.js";
 
@@ -34,6 +34,8 @@ export interface RunFigures {
   machine: MachineNames;
   /** How it was measured; null where that is not known, as of an imported result. */
   settings: MeasuredSettings | null;
+  /** What else kept the machine busy; null where that is not known. */
+  load: LoadRecord | null;
   /** The host's, by which the buffers of cold cells were chosen; null where it is not known. */
   lastLevelCacheBytes: number | null;
   cells: CellFigures[];
@@ -72,6 +74,7 @@ export function runFigures(document: ResultDocument, path: string | null): RunFi
     fingerprint: document.fingerprint,
     machine: machineNames(document),
     settings: settingsOfResult(document),
+    load: document.run.load ?? null,
     lastLevelCacheBytes: document.host?.lastLevelCacheBytes ?? null,
     cells: document.cells.map((cell) => cellFigures(cell, document.run)),
   };

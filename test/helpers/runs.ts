@@ -1,5 +1,6 @@
-import { type ComparisonRequest, compareResults } from "../../src/compare/compare-results.js";
+import { compareResults } from "../../src/compare/compare-results.js";
 import type { Comparison } from "../../src/compare/comparison.js";
+import type { ComparisonRequest } from "../../src/compare/comparison-request.js";
 import { type ResultSet, runFigures } from "../../src/compare/result-set.js";
 import type { Rule } from "../../src/compare/verdict.js";
 import type { CellResult, Distribution, ResultDocument } from "../../src/results/schema.js";

@@ -92,8 +92,9 @@ function describeThresholds(usual: number, cells: Comparison["cells"]): string {
   return isUsed ? `${usualText}, of some cells ${list}` : `threshold ${list}`;
 }
 
-function describeConfirmation({ runs, suspects }: NonNullable<Comparison["confirmation"]>): string {
-  return `${counted(suspects.length, "suspect")} measured again by ${freshProcesses(runs)}`;
+function describeConfirmation({ runs, atMost, suspects }: NonNullable<Comparison["confirmation"]>): string {
+  const bound = atMost > runs ? `, of at most ${atMost}` : "";
+  return `${counted(suspects.length, "suspect")} measured again by ${freshProcesses(runs)}${bound}`;
 }
 
 function describeDifference(difference: Difference): string {

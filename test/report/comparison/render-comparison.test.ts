@@ -88,7 +88,7 @@ describe("the header of the table", () => {
   const driver = { fact: "driver", baseline: "580.1", candidate: null, blocks: true, isOverruled: false };
 
   it("says what is compared with what, and by which rule", () => {
-    const text = render({ confirmation: { runs: 5, suspects: ["a", "b"] } });
+    const text = render({ confirmation: { runs: 5, atMost: 5, suspects: ["a", "b"] } });
     expect(text.split("\n")[0]).toBe("pinbench 0.1.0 check");
     expect(columnsOf(text, "Baseline ")?.[1]).toBe("baseline.json, 5 runs, from 2026-11-20T10:00:00.000Z");
     expect(columnsOf(text, "Candidate ")?.[1]).toContain("measured now, 3 runs");

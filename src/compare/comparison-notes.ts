@@ -1,0 +1,119 @@
+import type { HistoryEntry } from "../results/history-entry.js";
+import type { LoadRecord } from "../results/schema.js";
+import { controlledMemories } from "../settings/choices.js";
+import type { CellComparison } from "./comparison.js";
+import type { ComparisonRequest } from "./comparison-request.js";
+import { fewestOccasions, groupByOccasion } from "./occasions.js";
+import type { ResultSet, RunFigures } from "./result-set.js";
+
+/** What a reader must know besides the verdicts, a sentence each. */
+export function notesOn(
+  request: Pick<ComparisonRequest, "baseline" | "candidate" | "fresh" | "command" | "suspects" | "history">,
+  failures: readonly string[],
+  cells: readonly CellComparison[],
+): string[] {
+  const { baseline, candidate, fresh, command, suspects } = request;
+  const runs = [...baseline.runs, ...candidate.runs, ...fresh];
+  return [
+    ...unfinished(runs),
+    ...imported(baseline, candidate),
+    ...spreadSource(cells),
+    ...commonCauses(suspects, cells),
+    ...fewOccasions(baseline, request.history ?? [], cells),
+    ...otherLoad(baseline.runs, [...candidate.runs, ...fresh], cells),
+    ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower" || verdict === "unsteady")
+      ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
+      : []),
+    ...failures,
+  ];
+}
+
+/** Fewer suspects of a memory kind say nothing of a common cause. */
+const fewestSuspects = 3;
+
+/**
+ * Where most cells of a memory kind look slower together they have a cause in common, which may be a passing one: on
+ * a shared H200 all of pageable and staged memory was slower for three minutes (results/README.md), while pinned memory
+ * was not.
+ */
+function commonCauses(suspects: readonly string[], cells: readonly CellComparison[]): string[] {
+  const kinds = [...new Set(cells.map(({ memory }) => memory))].flatMap((memory) => {
+    const ofKind = cells.filter((cell) => cell.memory === memory);
+    const slow = ofKind.filter(({ id }) => suspects.includes(id)).length;
+    return slow >= fewestSuspects && slow >= ofKind.length / 2
+      ? [`${slow} of ${ofKind.length} ${memory}`]
+      : [];
+  });
+  if (kinds.length === 0) return [];
+  return [
+    `${kinds.join(" and ")} cells looked slower at the same time: another program or virtual machine that uses the host's memory does that for a while; --confirm-after 5min tells what passes from what stays`,
+  ];
+}
+
+/** What the host has a part in is another hour's as much as another driver's, as long as only one hour is known. */
+function fewOccasions(
+  { runs }: ResultSet,
+  history: readonly HistoryEntry[],
+  cells: readonly CellComparison[],
+): string[] {
+  const occasions = groupByOccasion(runs).length;
+  const isKnown = Math.max(occasions, groupByOccasion(history).length) >= fewestOccasions;
+  const isOfHost = ({ verdict, memory }: CellComparison) =>
+    verdict === "slower" && (memory === "host" || controlledMemories.includes(memory));
+  if (isKnown || !cells.some(isOfHost)) return [];
+  const measured = occasions === 1 ? "once" : "twice";
+  return [
+    `the baseline was measured ${measured}: how pageable and staged copies differ from one hour to another it does not know; \`pinbench baseline --append\` or \`check --history\` tells`,
+  ];
+}
+
+/** A share of the CPUs, or of the time, that is so much larger than in the baseline may be what slowed the copies. */
+const notableLoad = 0.05;
+
+/** What else kept the machine busy while the candidate was measured, where that is new and something is slower. */
+function otherLoad(
+  before: readonly RunFigures[],
+  now: readonly RunFigures[],
+  cells: readonly CellComparison[],
+): string[] {
+  if (!cells.some(({ verdict }) => verdict === "slower" || verdict === "unsteady")) return [];
+  return Object.entries(loadNames).flatMap(([key, name]) => {
+    const most = (runs: readonly RunFigures[]) =>
+      Math.max(...runs.map(({ load }) => load?.[key as keyof typeof loadNames] ?? Number.NaN));
+    const [usual, today] = [most(before), most(now)];
+    const percent = (share: number) => `${Math.round(share * 100)} %`;
+    if (!(today - usual > notableLoad)) return [];
+    return [`${name} reached ${percent(today)} during a run, ${percent(usual)} at most in the baseline's`];
+  });
+}
+
+const loadNames = {
+  stealShare: "CPU time that the hypervisor gave to others",
+  otherCpuShare: "CPU time of other programs",
+  memoryPressureShare: "waiting for memory",
+  ioPressureShare: "waiting for disks",
+} as const satisfies Partial<Record<keyof LoadRecord, string>>;
+
+function unfinished(runs: readonly RunFigures[]): string[] {
+  return runs
+    .filter(({ status }) => status !== "complete")
+    .map(({ path, status }) => `${path ?? "a run"} is ${status}: only its finished cells are compared`);
+}
+
+function imported(...sets: readonly ResultSet[]): string[] {
+  const tools = new Set(sets.flatMap(({ runs }) => runs.map(({ importedFrom }) => importedFrom)));
+  return [...tools]
+    .filter((tool) => tool !== null)
+    .map(
+      (tool) => `a side was imported from ${tool}: what it does not record of its machine is not compared`,
+    );
+}
+
+function spreadSource(cells: readonly CellComparison[]): string[] {
+  const recorded = cells.filter(({ spread }) => spread?.source === "recorded");
+  if (recorded.length === 0) return [];
+  const kinds = [...new Set(recorded.map(({ memory }) => memory))].join(", ");
+  return [
+    `a side of one or two runs says too little of the spread between runs: that of ${kinds} is taken from runs recorded on an NVIDIA H200; several runs on each side say more`,
+  ];
+}
