@@ -141,18 +141,22 @@ describe("--deadline", () => {
   it("keeps the runs that were whole where the next one hangs, and leaves no process", {
     timeout,
   }, async () => {
-    const mark = nextMark();
-    const folder = await withTimeEnough(async (seconds) => {
+    const { folder, mark } = await withTimeEnough(async (seconds) => {
+      // A try that was too short may leave the process that it stopped, which no later one is to find.
+      const mark = nextMark();
       const cwd = temporaryFolder();
       const args = ["baseline", "main", ...quick, "--runs", "1000", "--deadline", `${seconds}s`];
       const started = startCli(args, { cwd, env: { [markName]: mark } });
-      onTestFinished(() => void started.child.kill("SIGKILL"));
+      onTestFinished(() => {
+        started.child.kill("SIGKILL");
+        for (const pid of measuring(mark)) process.kill(Number(pid), "SIGKILL");
+      });
       const first = await foundBefore(started, () => measuring(mark)[0] ?? null);
       const second = await foundBefore(started, () => measuring(mark).find((pid) => pid !== first) ?? null);
       const isStopped = second !== null && stop(Number(second));
       const { exitCode } = await started.finished;
       expect(exitCode).toBe(4);
-      return isStopped && existsSync(join(cwd, "main")) ? join(cwd, "main") : null;
+      return isStopped && existsSync(join(cwd, "main")) ? { folder: join(cwd, "main"), mark } : null;
     });
     expect(await listRuns(folder)).not.toEqual([]);
     expect(measuring(mark)).toEqual([]);
