@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -29,10 +30,21 @@ struct StagingRing {
   std::size_t chunk_bytes = 0;
 };
 
+// The part of a ring that host cells copy to and from: small enough to stay in a core's own cache and the
+// same for every ring that holds as much, so that the host's memory is timed alike whatever ring staged
+// copies use.
+constexpr std::size_t kHostChunkBytes = 128 * 1024;
+constexpr std::size_t kHostRingBytes = 2 * kHostChunkBytes;
+
 // What host cells copy to or from a slot at once: whole buffers' alignments, so that the pattern of any piece
 // begins with one of its words.
 inline std::size_t host_chunk_bytes(const StagingRing& ring) {
-  return ring.chunk_bytes / kBufferAlignment * kBufferAlignment;
+  return std::min(ring.chunk_bytes, kHostChunkBytes) / kBufferAlignment * kBufferAlignment;
+}
+
+// How many of a ring's slots they go round.
+inline std::size_t host_slot_count(const StagingRing& ring) {
+  return std::min(ring.slots.size(), kHostRingBytes / host_chunk_bytes(ring));
 }
 
 // What a worker thread owns on the device: a stream of its own and the events of its timing.
