@@ -7,6 +7,7 @@ import type { ComparisonRequest } from "./comparison-request.js";
 import { findDifferences } from "./differences.js";
 import { type EvidenceContext, gatherEvidence } from "./evidence.js";
 import { historyCentres } from "./history-series.js";
+import { findNewLoads } from "./new-loads.js";
 import { groupByOccasion } from "./occasions.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 import { joinRuns, type Series } from "./series.js";
@@ -83,9 +84,14 @@ export function awaitsSlowRuns(request: ComparisonRequest): boolean {
   return series.some((one, i) => evidence[i] != null && isUnmetSlowness(one, evidence[i], rule));
 }
 
-function contextOf({ baseline, history = [] }: ComparisonRequest): EvidenceContext {
+function contextOf({ baseline, candidate, history = [] }: ComparisonRequest): EvidenceContext {
   const { backend, deviceNames } = baseline.runs[0]!;
-  return { isGpu: backend === "cuda", deviceNames, history: historyCentres(history, backend) };
+  return {
+    isGpu: backend === "cuda",
+    deviceNames,
+    isLoaded: findNewLoads(baseline.runs, candidate.runs).length > 0,
+    history: historyCentres(history, backend),
+  };
 }
 
 function checkCommon(series: readonly Series[], baseline: ResultSet, candidate: ResultSet): void {

@@ -1,8 +1,8 @@
 import type { HistoryEntry } from "../results/history-entry.js";
-import type { LoadRecord } from "../results/schema.js";
 import { controlledMemories } from "../settings/choices.js";
 import type { CellComparison } from "./comparison.js";
 import type { ComparisonRequest } from "./comparison-request.js";
+import { findNewLoads } from "./new-loads.js";
 import { fewestOccasions, groupByOccasion } from "./occasions.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 
@@ -20,7 +20,7 @@ export function notesOn(
     ...spreadSource(cells),
     ...commonCauses(suspects, cells),
     ...fewOccasions(baseline, request.history ?? [], cells),
-    ...otherLoad(baseline.runs, [...candidate.runs, ...fresh], cells),
+    ...newLoads(baseline.runs, [...candidate.runs, ...fresh], cells),
     ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower" || verdict === "unsteady")
       ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
       : []),
@@ -67,32 +67,19 @@ function fewOccasions(
   ];
 }
 
-/** A share of the CPUs, or of the time, that is so much larger than in the baseline may be what slowed the copies. */
-const notableLoad = 0.05;
-
 /** What else kept the machine busy while the candidate was measured, where that is new and something is slower. */
-function otherLoad(
+function newLoads(
   before: readonly RunFigures[],
   now: readonly RunFigures[],
   cells: readonly CellComparison[],
 ): string[] {
   if (!cells.some(({ verdict }) => verdict === "slower" || verdict === "unsteady")) return [];
-  return Object.entries(loadNames).flatMap(([key, name]) => {
-    const most = (runs: readonly RunFigures[]) =>
-      Math.max(...runs.map(({ load }) => load?.[key as keyof typeof loadNames] ?? Number.NaN));
-    const [usual, today] = [most(before), most(now)];
-    const percent = (share: number) => `${Math.round(share * 100)} %`;
-    if (!(today - usual > notableLoad)) return [];
-    return [`${name} reached ${percent(today)} during a run, ${percent(usual)} at most in the baseline's`];
-  });
+  const percent = (share: number) => `${Math.round(share * 100)} %`;
+  return findNewLoads(before, now).map(
+    ({ name, usual, now: today }) =>
+      `${name} reached ${percent(today)} during a run, ${percent(usual)} at most in the baseline's`,
+  );
 }
-
-const loadNames = {
-  stealShare: "CPU time that the hypervisor gave to others",
-  otherCpuShare: "CPU time of other programs",
-  memoryPressureShare: "waiting for memory",
-  ioPressureShare: "waiting for disks",
-} as const satisfies Partial<Record<keyof LoadRecord, string>>;
 
 function unfinished(runs: readonly RunFigures[]): string[] {
   return runs

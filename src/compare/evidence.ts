@@ -2,9 +2,9 @@ import { recordedSpreadOf } from "../results/recorded-spread.js";
 import { holm } from "../stats/hypothesis-tests.js";
 import type { VarianceEstimate } from "../stats/variance.js";
 import { byOccasion, centreOf, type Evidence, evidenceOf } from "./cell-evidence.js";
-import { controlForHost } from "./host-covariate.js";
+import { controlForHost, hostErrorVariance } from "./host-covariate.js";
 import { type CellNoise, estimateNoise, fewestForCentre, outlierSpread, robustVariances } from "./noise.js";
-import { estimateOccasionNoise, type OccasionCentres } from "./occasion-noise.js";
+import { estimateOccasionNoise, type OccasionCentres, type OccasionNoise } from "./occasion-noise.js";
 import { recordedOccasionNoise } from "./recorded-occasions.js";
 import { kindOf, type Series } from "./series.js";
 import { judgeTogether, tellOwnFromShared } from "./shared-changes.js";
@@ -14,6 +14,8 @@ export interface EvidenceContext {
   isGpu: boolean;
   /** Of the devices that the baseline was measured on. */
   deviceNames: readonly string[];
+  /** Whether other programs of the machine were busy while the candidate was measured, and not before. */
+  isLoaded: boolean;
   /** Earlier occasions from a history, by kind. */
   history?: Readonly<Record<string, OccasionCentres>>;
 }
@@ -25,38 +27,57 @@ export interface EvidenceContext {
 export function gatherEvidence(series: readonly Series[], context: EvidenceContext): (Evidence | null)[] {
   const recorded = context.isGpu ? recordedSpreadOf(context.deviceNames) : null;
   const inBoth = series.filter(({ baseline, first }) => baseline.length > 0 && first.length > 0);
+  const [host, others] = [true, false].map((isHost) =>
+    inBoth.filter(({ cell }) => (cell.memory === "host") === isHost),
+  ) as [Series[], Series[]];
+  const hostError = hostErrorVariance(host);
   const evidence = new Map<Series, Evidence>();
   for (const kind of new Set(inBoth.map(kindOf))) {
     const members = inBoth.filter((one) => kindOf(one) === kind);
-    const ofKind = evidenceOfKind(members, kind, recorded?.[kind] ?? null, context);
+    const ofKind = evidenceOfKind(members, {
+      recorded: recorded?.[kind] ?? null,
+      recordedOccasions: context.isGpu ? (recordedOccasionNoise[kind] ?? null) : null,
+      history: context.history?.[kind] ?? [],
+      hostError,
+      isLoaded: context.isLoaded,
+    });
     for (const [i, one] of members.entries()) evidence.set(one, ofKind[i]!);
   }
-  adjust(inBoth.filter(({ cell }) => cell.memory !== "host").map((one) => evidence.get(one)!));
   adjust(
-    inBoth.filter(({ cell }) => cell.memory === "host").map((one) => evidence.get(one)!),
-    false,
+    others.map((one) => evidence.get(one)!),
+    holm,
+  );
+  // The host's memory is one thing, however many cells measured it: one chance of a false alarm, and no correction.
+  adjust(
+    host.map((one) => evidence.get(one)!),
+    (pValues) => pValues,
   );
   return series.map((one) => evidence.get(one) ?? null);
 }
 
-/** Holm's correction over many cells; those of the host's memory are one thing, with one chance. */
-function adjust(evidence: readonly Evidence[], isMany = true): void {
+function adjust(evidence: readonly Evidence[], correct: (pValues: number[]) => number[]): void {
   const known = evidence.filter(({ overall }) => overall !== null);
-  const correct = isMany ? holm : (pValues: number[]) => pValues;
   const slower = correct(known.map(({ overall }) => overall!.pSlower));
   const faster = correct(known.map(({ overall }) => overall!.pFaster));
   for (const [i, one] of known.entries()) one.adjusted = { slower: slower[i]!, faster: faster[i]! };
 }
 
+/** What is known of a kind beyond its series. */
+interface KindContext extends Pick<EvidenceContext, "isLoaded"> {
+  /** Recorded noise of one run's median. */
+  recorded: VarianceEstimate | null;
+  recordedOccasions: OccasionNoise | null;
+  history: OccasionCentres;
+  /** `hostErrorVariance()` of the host's cells. */
+  hostError: number;
+}
+
 /** The evidence on the series of one kind, in their order. */
-function evidenceOfKind(
-  members: readonly Series[],
-  kind: string,
-  recorded: VarianceEstimate | null,
-  context: EvidenceContext,
-): Evidence[] {
-  const { isGpu, history } = context;
-  const runs = controlForHost(members, members[0]!.cell.memory);
+function evidenceOfKind(members: readonly Series[], context: KindContext): Evidence[] {
+  const { recorded, recordedOccasions, history, hostError, isLoaded } = context;
+  const kind = kindOf(members[0]!);
+  const isHost = kind === "host";
+  const runs = controlForHost(members, members[0]!.cell.memory, hostError);
   const ofBaseline = members.map((one, i) => byOccasion(one, runs[i]!.baseline));
   const cells = members.map((_, i) => ({
     kind,
@@ -73,17 +94,16 @@ function evidenceOfKind(
   const centres = ofBaseline.map((groups, i) =>
     groups.filter(({ length }) => length > 0).map((group) => centreOf(group, noise[i]!)),
   );
-  const occasionNoise = estimateOccasionNoise(
-    [centres, ...(history?.[kind] === undefined ? [] : [history[kind]])],
-    isGpu ? (recordedOccasionNoise[kind] ?? null) : null,
-  );
+  // A load that can be seen is the reason why the host is slower: no unknown offset of an occasion has to be allowed for.
+  const occasionNoise =
+    isHost && isLoaded ? null : estimateOccasionNoise([centres, history], recordedOccasions);
   const robust = robustVariances(ofBaseline, recorded);
   const evidence = members.map((one, i) => ({
     ...evidenceOf(one, runs[i]!, noise[i]!, occasionNoise),
     baselineVariance: robust[i]?.variance ?? null,
   }));
-  if (kind !== "host") return tellOwnFromShared(evidence);
-  return judgeTogether(members, evidence, (whole) => evidenceOfKind([whole], kind, null, context)[0]!);
+  if (!isHost) return tellOwnFromShared(evidence);
+  return judgeTogether(members, evidence, (whole) => evidenceOfKind([whole], context)[0]!);
 }
 
 function hasFewRuns({ baseline, first, fresh }: Series): boolean {

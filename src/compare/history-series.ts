@@ -4,6 +4,7 @@ import { fitPieces } from "../stats/piecewise-fit.js";
 import { mean } from "../stats/variance.js";
 import type { OccasionCentres } from "./occasion-noise.js";
 import { groupByOccasion } from "./occasions.js";
+import { recordedHostSlopes } from "./recorded-occasions.js";
 import { kindOf, logSpeed, type Series } from "./series.js";
 
 /** One figure in all checks of a history: a cell's, or one direction's of a bidir cell. */
@@ -82,16 +83,28 @@ export function occasionDeviations(entries: readonly HistoryEntry[]): OccasionDe
 
 /**
  * What the checks of a history on one backend say of the noise between occasions: by kind, for each series the mean
- * deviation of the checks of each occasion. A series that an occasion lacks has fewer.
+ * deviation of the checks of each occasion, without what the host's memory explains of it. A series that an occasion lacks
+ * has fewer.
  */
 export function historyCentres(
   entries: readonly HistoryEntry[],
   backend: HistoryEntry["backend"],
 ): Readonly<Record<string, OccasionCentres>> {
+  const all = occasionDeviations(entries).filter((one) => one.backend === backend);
+  const host = new Map<string, number[]>();
+  for (const { startedAt, deviation } of all.flatMap((one) => (one.kind === "host" ? one.deviations : []))) {
+    host.set(startedAt, [...(host.get(startedAt) ?? []), deviation]);
+  }
   const byKind: Record<string, number[][]> = {};
-  for (const { kind, deviations, backend: measuredOn } of occasionDeviations(entries)) {
-    if (measuredOn !== backend) continue;
-    const centres = groupByOccasion(deviations).map((group) => mean(group.map(({ deviation }) => deviation)));
+  for (const { kind, cell, deviations } of all) {
+    const slope = recordedHostSlopes[cell.memory]?.slope ?? 0;
+    const unexplained = deviations.map(({ startedAt, deviation }) => ({
+      startedAt,
+      deviation: deviation - slope * mean(host.get(startedAt) ?? [0]),
+    }));
+    const centres = groupByOccasion(unexplained).map((group) =>
+      mean(group.map(({ deviation }) => deviation)),
+    );
     byKind[kind] = [...(byKind[kind] ?? []), centres];
   }
   return byKind;

@@ -32,21 +32,23 @@ const openSlope: HostSlope = { slope: 1 / 2, variance: 1 / 12 };
  */
 const slopeScatter = 0.08;
 
-/**
- * How much of the variance of the host's rate between processes its cells have in common. The rest is the error of its
- * measurement, which takes as much from a slope over single processes; over the means of occasions next to nothing.
- */
-const reliability = 0.7;
-
 /** With fewer processes than this beyond the means of their groups, a slope is left to the recordings. */
 const fewestDegrees = 3;
 
-/** Takes the host's memory out of the series of one kind of memory; leaves those that have no control as they are. */
-export function controlForHost(series: readonly Series[], memory: string): ControlledSeries[] {
+/**
+ * Takes the host's memory out of the series of one kind of memory; leaves those that have no control as they are.
+ * `errorVariance` is that of the host's rate in one run: `hostErrorVariance()`.
+ */
+export function controlForHost(
+  series: readonly Series[],
+  memory: string,
+  errorVariance: number,
+): ControlledSeries[] {
   const isControlled = (one: Series) =>
     controlledMemories.includes(memory) &&
     [...one.baseline, ...one.first, ...one.fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null);
-  const slope = estimateSlope(series.filter(isControlled), recordedHostSlopes[memory] ?? openSlope);
+  const prior = recordedHostSlopes[memory] ?? openSlope;
+  const slope = estimateSlope(series.filter(isControlled), prior, errorVariance);
   return series.map((one) => (isControlled(one) ? controlled(one, slope) : uncontrolled(one)));
 }
 
@@ -80,56 +82,60 @@ function hostOf({ hostLogSpeed }: RunFigure): number {
 }
 
 /**
- * The slope of a kind: least squares over processes, each about the mean of its group (an occasion of the baseline, or
- * the candidate's first runs), corrected for the error in the host's rate, then the mean with the prior, weighted by their certainty, and held between 0 and 1. A
- * process counts once, with the median over its cells: they share what the host does to them, and are not independent.
+ * The variance of the error in the host's rate in one run, a mean over the `host` cells: from what is left of their
+ * logarithms when each cell's mean and each run's are taken out. 0 where fewer than two cells leave it unknown.
  */
-export function estimateSlope(series: readonly Series[], prior: HostSlope): HostSlope {
-  const groups = processGroups(series).map((group) => {
-    const centre = { host: mean(group.map(({ host }) => host)), own: mean(group.map(({ own }) => own)) };
-    return group.map(({ host, own }) => ({ host: host - centre.host, own: own - centre.own }));
-  });
-  const processes = groups.flat();
-  const degreesOfFreedom = processes.length - groups.length - 1;
-  const squares = sum(processes.map(({ host }) => host ** 2));
+export function hostErrorVariance(host: readonly Series[]): number {
+  const rows = host.map((one) => logSpeeds(one, [...one.baseline, ...one.first]));
+  const [runs = 0] = rows.map(({ length }) => length);
+  if (rows.length < 2 || runs < 2 || rows.some(({ length }) => length !== runs)) return 0;
+  const residuals = rows.map((row) => row.map((value) => value - mean(row)));
+  const ofRun = Array.from({ length: runs }, (_, run) => mean(residuals.map((row) => row[run]!)));
+  const squares = sum(residuals.flatMap((row) => row.map((value, run) => (value - ofRun[run]!) ** 2)));
+  return squares / ((rows.length - 1) * (runs - 1)) / rows.length;
+}
+
+/** An error takes no more than this of what the host's rate varies by: a slope would else be made of noise. */
+const mostError = 0.6;
+
+/**
+ * The slope of a kind: least squares over processes, each about the mean of its side, corrected for the error in the
+ * host's rate (W. A. Fuller, "Measurement Error Models", 1987, section 1.2), then the mean with the prior, weighted by
+ * their certainty, and held between 0 and 1. A process counts once, with the median over its cells: they share what the
+ * host does to them, and are not independent.
+ */
+export function estimateSlope(series: readonly Series[], prior: HostSlope, errorVariance: number): HostSlope {
+  const sides = [processes(series, "baseline"), processes(series, "first")].filter(
+    ({ length }) => length > 1,
+  );
+  const all = sides.flat();
+  const degreesOfFreedom = all.length - sides.length - 1;
+  const squares = sum(all.map(({ host }) => host ** 2));
   if (degreesOfFreedom < fewestDegrees || squares === 0) return prior;
-  const attenuated = sum(processes.map(({ host, own }) => host * own)) / squares;
-  const residual = sum(processes.map(({ host, own }) => (own - attenuated * host) ** 2)) / degreesOfFreedom;
-  const slope = attenuated / reliability;
-  const variance = Math.max(residual / squares / reliability ** 2, Number.EPSILON);
+  const error = Math.min(mostError * squares, errorVariance * (all.length - sides.length));
+  const slope = sum(all.map(({ host, own }) => host * own)) / (squares - error);
+  const residual = sum(all.map(({ host, own }) => (own - slope * host) ** 2)) / degreesOfFreedom;
+  const variance = Math.max((residual * squares) / (squares - error) ** 2, Number.EPSILON);
   const weight = 1 / variance + 1 / prior.variance;
   const posterior = (slope / variance + prior.slope / prior.variance) / weight;
   return { slope: Math.min(1, Math.max(0, posterior)), variance: 1 / weight };
 }
 
-/** What each process says of its kind and of the host, in the groups in which they followed one another. */
-function processGroups(series: readonly Series[]): { host: number; own: number }[][] {
-  const occasions = Math.max(0, ...series.flatMap(({ baseline }) => baseline.map((run) => run.occasion + 1)));
-  const groupsOf = (one: Series) => [
-    ...Array.from({ length: occasions }, (_, i) => one.baseline.filter(({ occasion }) => occasion === i)),
-    one.first,
-  ];
-  const byCell = series.map((one) =>
-    groupsOf(one).map((group) => {
-      const logs = logSpeeds(one, group);
-      return group.map((run, i) => ({
-        host: hostOf(run) - mean(group.map(hostOf)),
-        own: logs[i]! - mean(logs),
-      }));
-    }),
-  );
-  return (byCell[0] ?? []).flatMap((_, g) => {
-    const length = Math.max(...byCell.map((groups) => groups[g]!.length));
-    // A cell that some of the runs lack cannot be lined up with the others.
-    const aligned = byCell.map((groups) => groups[g]!).filter((group) => group.length === length);
-    if (length < 2) return [];
-    return [
-      Array.from({ length }, (_unused, run) => ({
-        host: median(aligned.map((group) => group[run]!.host)),
-        own: median(aligned.map((group) => group[run]!.own)),
-      })),
-    ];
-  });
+/** What each process of a side says of its kind and of the host, about the means over the side. */
+function processes(series: readonly Series[], side: "baseline" | "first"): { host: number; own: number }[] {
+  const length = Math.max(0, ...series.map((one) => one[side].length));
+  // A cell that some of the runs lack cannot be lined up with the others.
+  const cells = series
+    .filter((one) => one[side].length === length)
+    .map((one) => {
+      const logs = logSpeeds(one, one[side]);
+      const hosts = one[side].map(hostOf);
+      return logs.map((log, run) => ({ host: hosts[run]! - mean(hosts), own: log - mean(logs) }));
+    });
+  return Array.from({ length }, (_, run) => ({
+    host: median(cells.map((cell) => cell[run]!.host)),
+    own: median(cells.map((cell) => cell[run]!.own)),
+  }));
 }
 
 function sum(values: readonly number[]): number {

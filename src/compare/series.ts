@@ -1,3 +1,4 @@
+import { KiB } from "../settings/units.js";
 import { mean } from "../stats/variance.js";
 import type { CellComparison } from "./comparison.js";
 import { groupByOccasion } from "./occasions.js";
@@ -78,8 +79,13 @@ function withOccasions(runs: readonly RunFigures[]): { run: RunFigures; occasion
   return runs.map((run) => ({ run, occasion: occasions.get(run)! }));
 }
 
+/** The part of a staging ring that host cells use (kHostRingBytes in cuda/engine/lane.hpp): smaller rings time other copies. */
+const hostRingBytes = 256 * KiB;
+
 /** Ids of the `host` cells of which every run has a figure: others would make one run's control another one's than the next's. */
 function commonHostCells(runs: readonly RunFigures[]): ReadonlySet<string> {
+  const rings = runs.map(({ settings }) => settings && settings.stagingSlots * settings.stagingChunkBytes);
+  if (rings.some((bytes) => bytes !== rings[0] && (bytes ?? 0) < hostRingBytes)) return new Set();
   const counts = new Map<string, number>();
   for (const { cells } of runs) {
     for (const { cell, figures } of cells) {
