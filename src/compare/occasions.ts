@@ -1,3 +1,5 @@
+import type { MachineNames } from "../results/history-entry.js";
+
 /**
  * Runs that start less than this after the one before them are of one occasion. Processes one after the other share
  * what the machine does in these minutes (other guests' load, clocks, where memory is free), and tell little of how it
@@ -5,12 +7,31 @@
  */
 export const occasionGapNs = 5 * 60e9;
 
+/** From so many occasions on, the runs themselves tell how much a machine differs between them. */
+export const fewestOccasions = 3;
+
+/** What of a run says on which occasion it was measured. */
+interface Dated {
+  /** As in a result, ISO 8601. */
+  startedAt: string;
+  /** Runs on two machines are never of one occasion. */
+  machine?: MachineNames;
+}
+
 /**
  * The runs by the occasions on which they were measured, each occasion's and the occasions in the order of their
- * starts (`startedAt` as in a result, ISO 8601). Every run is in exactly one; no runs have no occasions.
+ * starts. Every run is in exactly one; no runs have no occasions.
  */
-export function groupByOccasion<Run extends { startedAt: string }>(runs: readonly Run[]): Run[][] {
-  const startMs = (run: Run) => Date.parse(run.startedAt);
+export function groupByOccasion<Run extends Dated>(runs: readonly Run[]): Run[][] {
+  const machineOf = ({ machine }: Run) => JSON.stringify(machine?.gpuUuids ?? []);
+  const machines = new Set(runs.map(machineOf));
+  const occasions = [...machines].flatMap((machine) =>
+    groupByTime(runs.filter((run) => machineOf(run) === machine)),
+  );
+  return occasions.sort(([a], [b]) => startMs(a!) - startMs(b!));
+}
+
+function groupByTime<Run extends Dated>(runs: readonly Run[]): Run[][] {
   const occasions: Run[][] = [];
   let previousMs = Number.NEGATIVE_INFINITY;
   for (const run of [...runs].sort((a, b) => startMs(a) - startMs(b))) {
@@ -21,5 +42,6 @@ export function groupByOccasion<Run extends { startedAt: string }>(runs: readonl
   return occasions;
 }
 
-/** From so many occasions on, the runs themselves tell how much a machine differs between them. */
-export const fewestOccasions = 3;
+function startMs({ startedAt }: Dated): number {
+  return Date.parse(startedAt);
+}

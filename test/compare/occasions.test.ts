@@ -32,6 +32,18 @@ describe("the occasions of runs", () => {
     expect(groupByOccasion(runs)).toEqual([runs]);
   });
 
+  it("are never of two machines, however close the runs lie", () => {
+    const on = (gpu: string, seconds: number) => ({
+      startedAt: new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString(),
+      machine: { hostName: [], gpuUuids: [gpu], pciAddresses: [] },
+    });
+    const [a, b, c, d] = [on("GPU-a", 0), on("GPU-b", 5), on("GPU-a", 10), on("GPU-b", 15)];
+    expect(groupByOccasion([a, b, c, d])).toEqual([
+      [a, c],
+      [b, d],
+    ]);
+  });
+
   it("are none where there is no run", () => {
     expect(groupByOccasion([])).toEqual([]);
   });

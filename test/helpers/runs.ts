@@ -44,9 +44,16 @@ export function buildRuns(part: RunsPart = {}): ResultDocument[] {
   });
 }
 
-/** The document, samples and figures, that a machine `factor` times as fast would have given. */
-export function documentAtSpeed(document: ResultDocument, factor: number): ResultDocument {
-  return { ...document, cells: document.cells.map((cell) => atSpeed(cell, factor)) };
+/** The document, samples and figures, that a machine `factor` times as fast, in some of its cells, would have given. */
+export function documentAtSpeed(
+  document: ResultDocument,
+  factor: number,
+  isAffected: (cell: CellResult) => boolean = () => true,
+): ResultDocument {
+  return {
+    ...document,
+    cells: document.cells.map((cell) => (isAffected(cell) ? atSpeed(cell, factor) : cell)),
+  };
 }
 
 function atSpeed(cell: CellResult, factor: number): CellResult {

@@ -1,0 +1,76 @@
+// `node bench/regress/recorded-occasions.mjs [FILE]`: what src/compare/recorded-occasions.ts and the constants of
+// src/compare/host-covariate.ts must say, from a recording of several occasions (bench/regress/record-occasions.mjs).
+import { readFileSync } from "node:fs";
+import { byOccasion, centreOf } from "../../dist/compare/cell-evidence.js";
+import { controlForHost, estimateSlope, hostErrorVariance } from "../../dist/compare/host-covariate.js";
+import { estimateOccasionNoise } from "../../dist/compare/occasion-noise.js";
+
+const recorded = new URL("../../results/nvidia-h200/occasions.json", import.meta.url);
+const { cells, occasions } = JSON.parse(readFileSync(process.argv[2] ?? recorded, "utf8"));
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const variance = (values) =>
+  values.reduce((sum, value) => sum + (value - mean(values)) ** 2, 0) / (values.length - 1);
+const percent = (of) => `${(100 * Math.sqrt(of)).toFixed(1)} %`;
+
+/** By run: the mean logarithm over the host's cells. */
+const hostLogs = occasions.flatMap((_, o) => {
+  const host = cells.filter(({ memory }) => memory === "host");
+  return host[0].mediansGBps[o].map((_median, run) =>
+    mean(host.map((cell) => Math.log(cell.mediansGBps[o][run]))),
+  );
+});
+
+const series = cells.map((cell) => {
+  const baseline = cell.mediansGBps.flatMap((medians, occasion) =>
+    medians.map((value) => ({ value, occasion, startedAt: occasions[occasion].startedAt })),
+  );
+  return {
+    cell,
+    moved: cell.direction,
+    unit: "GB/s",
+    baseline: baseline.map((run, i) => ({ ...run, hostLogSpeed: hostLogs[i] })),
+    first: [],
+    fresh: [],
+    absence: null,
+  };
+});
+const ofMemory = (memory) => series.filter(({ cell }) => cell.memory === memory);
+const error = hostErrorVariance(ofMemory("host"));
+console.log(`${occasions.length} occasions; error of the host's rate in one run: ${percent(error)}`);
+
+for (const memory of ["pageable", "staged", "pinned", "host"]) {
+  const members = ofMemory(memory);
+  const { slope, variance: ofSlope } = estimateSlope(members, { slope: 0.5, variance: 1e6 }, error);
+  const centres = (runs) =>
+    members.map((one, i) => byOccasion(one, runs[i]).map((group) => centreOf(group, null)));
+  const raw = members.map((one) => one.baseline.map(({ value }) => Math.log(value)));
+  const controlled = controlForHost(members, memory, error).map(({ baseline }) => baseline);
+  const [before, after] = [raw, controlled].map((runs) => estimateOccasionNoise([centres(runs)], null));
+  const hostCentres = byOccasion(series[0], hostLogs).map(mean);
+  const slopes = centres(raw).map((row) => {
+    const [x, y] = [hostCentres, row].map((values) => values.map((value) => value - mean(values)));
+    return x.reduce((sum, value, i) => sum + value * y[i], 0) / x.reduce((sum, value) => sum + value ** 2, 0);
+  });
+  const within = (runs) =>
+    mean(
+      members.flatMap((one, i) =>
+        byOccasion(one, runs[i])
+          .filter(({ length }) => length > 2)
+          .map(variance),
+      ),
+    );
+  console.log(
+    `${memory}: slope ${slope.toFixed(2)} ± ${Math.sqrt(ofSlope).toFixed(2)}, of single cells ± ${Math.sqrt(variance(slopes)).toFixed(2)}`,
+  );
+  console.log(
+    `  between occasions, shared: ${percent(before.shared.variance)}, ${percent(after.shared.variance)} without the host's part; own: ${percent(before.own.variance)}, ${percent(after.own.variance)}`,
+  );
+  console.log(
+    `  between processes of an occasion: ${percent(within(raw))}, ${percent(within(controlled))} without the host's part`,
+  );
+  const { shared, own } = after;
+  const text = (estimate) =>
+    `{ variance: ${estimate.variance.toExponential(1)}, degreesOfFreedom: ${estimate.degreesOfFreedom} }`;
+  console.log(`  ${memory}: { shared: ${text(shared)}, own: ${text(own)} },`);
+}

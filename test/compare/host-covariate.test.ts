@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import { controlForHost, estimateSlope, hostErrorVariance } from "../../src/compare/host-covariate.js";
+import { joinRuns } from "../../src/compare/series.js";
+import type { CellPart } from "../helpers/result-document.js";
+import { buildRuns, compareRuns, documentAtSpeed, resultSet } from "../helpers/runs.js";
+import { seeded } from "../helpers/seeded.js";
+
+const workers = [1, 2, 3, 4];
+const cells: CellPart[] = [
+  ...workers.map((count): CellPart => ({ memory: "pageable", workers: count, GBps: 12 })),
+  ...workers.map((count): CellPart => ({ memory: "staged", workers: count, GBps: 20 })),
+  ...workers.map((count): CellPart => ({ memory: "pinned", workers: count, GBps: 55 })),
+  ...workers.map((count): CellPart => ({ memory: "host", workers: count, GBps: 10 })),
+];
+
+interface HostRunsPart {
+  count?: number;
+  seed?: number;
+  /** Standard deviation of what the host's memory does in each run, as a logarithm. */
+  hostDeviation?: number;
+  /** The host's speed in all of these runs. */
+  hostSpeed?: number;
+  /** How much of the host's changes pageable and staged copies show. */
+  slope?: number;
+  /** The speed of pageable copies besides. */
+  pageableSpeed?: number;
+}
+
+/** Runs in which the host's memory, and with it pageable and staged copies, is now slower and now faster. */
+function hostRuns(part: HostRunsPart = {}) {
+  const { count = 8, seed = 1, hostDeviation = 0.05, hostSpeed = 1, slope = 1, pageableSpeed = 1 } = part;
+  const { normal } = seeded(seed + 100);
+  return buildRuns({ cells, count, seed, deviation: 0.01 }).map((document) => {
+    const host = Math.log(hostSpeed) + hostDeviation * normal();
+    const withHost = documentAtSpeed(document, Math.exp(host), ({ memory }) => memory === "host");
+    const withCopies = documentAtSpeed(
+      withHost,
+      Math.exp(slope * host),
+      ({ memory }) => memory === "pageable" || memory === "staged",
+    );
+    return documentAtSpeed(withCopies, pageableSpeed, ({ memory }) => memory === "pageable");
+  });
+}
+
+const seriesOf = (memory: string, baseline = hostRuns(), first = hostRuns({ seed: 2 })) =>
+  joinRuns({
+    baseline: resultSet(baseline).runs,
+    first: resultSet(first).runs,
+    fresh: [],
+  }).series.filter(({ cell }) => cell.memory === memory);
+
+const open = { slope: 0.5, variance: 1e6 };
+
+describe("the slope of a kind against the host's own copies", () => {
+  it.each([0, 0.4, 0.8])("is found where it is %f", (slope) => {
+    const runs = [hostRuns({ count: 40, slope }), hostRuns({ count: 40, slope, seed: 2 })] as const;
+    const found = estimateSlope(
+      seriesOf("pageable", ...runs),
+      open,
+      hostErrorVariance(seriesOf("host", ...runs)),
+    );
+    expect(found.slope).toBeCloseTo(slope, 1);
+    expect(found.variance).toBeLessThan(0.01);
+  });
+
+  it("is never above 1, nor below 0", () => {
+    const slopeOf = (slope: number) =>
+      estimateSlope(
+        seriesOf("pageable", hostRuns({ slope, count: 20 }), hostRuns({ slope, seed: 2 })),
+        open,
+        0,
+      ).slope;
+    expect(slopeOf(1.6)).toBe(1);
+    expect(slopeOf(-0.5)).toBe(0);
+  });
+
+  it("is pulled towards what was recorded, the more the fewer runs there are", () => {
+    const prior = { slope: 0.9, variance: 0.01 };
+    const slopeOf = (count: number) =>
+      estimateSlope(
+        seriesOf("pageable", hostRuns({ slope: 0.2, count }), hostRuns({ slope: 0.2, count, seed: 2 })),
+        prior,
+        0,
+      ).slope;
+    expect(slopeOf(2)).toBe(0.9);
+    expect(slopeOf(3)).toBeGreaterThan(slopeOf(40));
+    expect(slopeOf(40)).toBeLessThan(0.35);
+  });
+
+  it("allows for the error of the control, which would make it look flatter", () => {
+    const runs = [
+      hostRuns({ count: 60, hostDeviation: 0.01 }),
+      hostRuns({ count: 60, hostDeviation: 0.01, seed: 2 }),
+    ] as const;
+    const error = hostErrorVariance(seriesOf("host", ...runs));
+    expect(Math.sqrt(error)).toBeCloseTo(0.01 / Math.sqrt(workers.length), 3);
+    const [ignored, corrected] = [0, error].map(
+      (e) => estimateSlope(seriesOf("pageable", ...runs), open, e).slope,
+    );
+    expect(ignored).toBeLessThan(0.92);
+    expect(corrected).toBeGreaterThan(ignored!);
+  });
+});
+
+describe("what the host's memory explains", () => {
+  it("is taken out of the runs of pageable and staged copies, of both sides alike", () => {
+    const series = seriesOf(
+      "staged",
+      hostRuns({ hostDeviation: 0.1 }),
+      hostRuns({ hostSpeed: 0.8, seed: 2 }),
+    );
+    const [controlled] = controlForHost(series, "staged", 0);
+    const spread = (values: readonly number[]) => Math.max(...values) - Math.min(...values);
+    const raw = series[0]!.baseline.map(({ value }) => Math.log(value));
+    expect(spread(controlled!.baseline)).toBeLessThan(spread(raw) / 3);
+    expect(controlled!.explained).toBeCloseTo(Math.log(0.8), 1);
+    expect(controlled!.explainedVariance).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ["other memory", "pinned", hostRuns()],
+    ["a baseline that did not measure the host", "pageable", buildRuns({ cells: cells.slice(0, 12) })],
+  ])("is nothing for %s", (_, memory, baseline) => {
+    const [controlled] = controlForHost(seriesOf(memory, baseline), memory, 0);
+    expect(controlled).toMatchObject({ explained: null, explainedVariance: 0 });
+  });
+});
+
+describe("a comparison where the host's memory is slower", () => {
+  const before = hostRuns({ hostDeviation: 0.01 });
+
+  it("has one alarm, named so: what suffers from it is not called slower", () => {
+    const comparison = compareRuns(
+      before,
+      hostRuns({ hostDeviation: 0.01, hostSpeed: 0.8, slope: 0.9, seed: 2 }),
+    );
+    expect(comparison.outcome).toBe("regression");
+    const verdictsOf = (kind: string) =>
+      [
+        ...new Set(comparison.cells.filter(({ memory }) => memory === kind).map(({ verdict }) => verdict)),
+      ].join();
+    expect(verdictsOf("host")).toBe("slower");
+    expect(verdictsOf("pinned")).toBe("same");
+    expect(verdictsOf("pageable")).not.toMatch(/slower/);
+    expect(verdictsOf("staged")).not.toMatch(/slower/);
+    const [pageable] = comparison.cells;
+    expect(pageable!.candidate!.change).toBeCloseTo(0.8 ** 0.9 - 1, 1);
+    expect(pageable!.explainedByHost).toBeLessThan(-0.1);
+  });
+
+  it("still finds pageable copies that lost more than the host explains", () => {
+    const slower = hostRuns({ hostDeviation: 0.01, pageableSpeed: 0.7, seed: 2 });
+    const { cells: compared } = compareRuns(before, slower);
+    for (const { memory, verdict } of compared)
+      expect(verdict).toBe(memory === "pageable" ? "slower" : "same");
+  });
+});
