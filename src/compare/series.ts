@@ -41,7 +41,8 @@ type Group = "baseline" | "first" | "fresh";
 
 /** Joins runs by the ids of their cells, in the order in which these first appear. */
 export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): JoinedRuns {
-  const controls = commonHostCells([...runs.baseline, ...runs.first, ...runs.fresh]);
+  // Fresh runs that measured suspects of other memory alone need no control, and take it from no other run.
+  const controls = commonHostCells([...runs.baseline, ...runs.first, ...runs.fresh.filter(hasHostCells)]);
   const joined = new Map<string, Series>();
   const absences = new Map<string, Absence>();
   for (const group of ["baseline", "first", "fresh"] as const) {
@@ -81,6 +82,10 @@ function withOccasions(runs: readonly RunFigures[]): { run: RunFigures; occasion
 
 /** The part of a staging ring that host cells use (kHostRingBytes in cuda/engine/lane.hpp): smaller rings time other copies. */
 const hostRingBytes = 256 * KiB;
+
+function hasHostCells({ cells }: RunFigures): boolean {
+  return cells.some(({ cell }) => cell.memory === "host");
+}
 
 /** Ids of the `host` cells of which every run has a figure: others would make one run's control another one's than the next's. */
 function commonHostCells(runs: readonly RunFigures[]): ReadonlySet<string> {
