@@ -33,22 +33,18 @@ for (const memory of ["pageable", "staged", "pinned", "host"]) {
   const members = ofMemory(memory);
   const { slope, variance: ofSlope } = estimateSlope(members, { slope: 0.5, variance: 1e6 }, error);
   const centres = (runs) =>
-    members.map((one, i) => byOccasion(one, runs[i]).map((group) => centreOf(group, null)));
+    byOccasion(members, runs).map((groups) => groups.map((group) => centreOf(group, null)));
   const raw = members.map((one) => one.baseline.map(({ value }) => Math.log(value)));
   const controlled = controlForHost(members, memory, error).map(({ baseline }) => baseline);
   const [before, after] = [raw, controlled].map((runs) => estimateOccasionNoise([centres(runs)], null));
-  const hostCentres = byOccasion(series[0], hostLogs).map(mean);
+  const hostCentres = byOccasion([series[0]], [hostLogs])[0].map(mean);
   const slopes = centres(raw).map((row) => {
     const [x, y] = [hostCentres, row].map((values) => values.map((value) => value - mean(values)));
     return x.reduce((sum, value, i) => sum + value * y[i], 0) / x.reduce((sum, value) => sum + value ** 2, 0);
   });
   const within = (runs) =>
     mean(
-      members.flatMap((one, i) =>
-        byOccasion(one, runs[i])
-          .filter(({ length }) => length > 2)
-          .map(variance),
-      ),
+      byOccasion(members, runs).flatMap((groups) => groups.filter(({ length }) => length > 2).map(variance)),
     );
   console.log(
     `${memory}: slope ${slope.toFixed(2)} ± ${Math.sqrt(ofSlope).toFixed(2)}, of single cells ± ${Math.sqrt(variance(slopes)).toFixed(2)}`,

@@ -36,9 +36,6 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
   refuseIdleEvery(flags, invocation);
   const prepare = flags.append ? prepareAppending : prepareNew;
   const { settings, configuration, earlier } = await prepare(folder, flags, invocation, note);
-  if (flags.sessions > 1 && flags.everyNs < occasionGapNs) {
-    note(`sessions that start within ${formatDuration(occasionGapNs)} of each other count as one occasion.`);
-  }
   const baseline = new GrowingBaseline(folder, earlier);
   const interruption = new Interruption();
   const line = new ProgressLine(flags);
@@ -268,9 +265,13 @@ async function waitUntil(
 ): Promise<void> {
   const waitMs = dueMs - Date.now();
   const held = `${folder} holds ${counted(size, "run")}`;
-  if (waitMs <= 0) return note(`${held}; ${next} begins now.`);
+  const isSoon = waitMs * 1e6 < occasionGapNs;
+  const soon = isSoon
+    ? `, less than ${formatDuration(occasionGapNs)} after the end of this one: both count as one occasion`
+    : "";
+  if (waitMs <= 0) return note(`${held}; ${next} begins now${soon}.`);
   const due = `${new Date(dueMs).toISOString().slice(11, 19)} UTC`;
-  note(`${held}; ${next} begins at ${due}.`);
+  note(`${held}; ${next} begins at ${due}${soon}.`);
   line.update((columns) => `waiting until ${due} for ${next}`.slice(0, columns));
   // An abort ends the waiting, and then measures nothing.
   await sleep(waitMs, undefined, { signal: interruption.signal }).catch(() => undefined);

@@ -120,7 +120,9 @@ export class CheckMeasuring {
 
 /** The suspects, and the host's own copies as the first runs measured them: only the same cells are a control. */
 function withHostControls(suspects: readonly string[], measured: readonly string[]): string[] {
-  const isNeeded = suspects.some((id) => controlledMemories.includes(parseCellId(id).memory));
+  const isNeeded = suspects
+    .map((id) => parseCellId(id).memory)
+    .some((memory) => memory === "host" || controlledMemories.includes(memory));
   const controls = isNeeded ? measured.filter((id) => parseCellId(id).memory === "host") : [];
   return [...new Set([...suspects, ...controls])];
 }

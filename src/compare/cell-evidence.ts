@@ -1,6 +1,6 @@
 import { mean, winsorizedMoments } from "../stats/variance.js";
 import { estimateChange, type LogChange } from "./change-estimate.js";
-import type { ControlledSeries } from "./host-covariate.js";
+import type { ControlledSeries, HostPart } from "./host-covariate.js";
 import type { CellNoise } from "./noise.js";
 import { betweenOccasions, type OccasionNoise } from "./occasion-noise.js";
 import type { Series } from "./series.js";
@@ -37,11 +37,32 @@ export interface Evidence {
   confirmation: LogChange | null;
 }
 
-/** The figures of a series' baseline, by the occasion on which they were measured. */
-export function byOccasion({ baseline }: Series, figures: readonly number[]): number[][] {
-  const occasions = Math.max(...baseline.map(({ occasion }) => occasion + 1));
-  return Array.from({ length: occasions }, (_, i) =>
-    figures.filter((_figure, run) => baseline[run]!.occasion === i),
+/**
+ * The figures (one a run) of the baselines of some series, by the occasion on which they were measured. All series have
+ * the same occasions; of one on which a series was not measured it has none.
+ */
+export function byOccasion(
+  series: readonly Pick<Series, "baseline">[],
+  figures: readonly (readonly number[])[],
+): number[][][] {
+  const occasions = Math.max(
+    0,
+    ...series.flatMap(({ baseline }) => baseline.map(({ occasion }) => occasion + 1)),
+  );
+  return series.map(({ baseline }, i) =>
+    Array.from({ length: occasions }, (_, o) =>
+      figures[i]!.filter((_figure, run) => baseline[run]!.occasion === o),
+    ),
+  );
+}
+
+/** The centres of those series that were measured on all occasions: others cannot be lined up with them. */
+export function centresByOccasion(
+  groups: readonly (readonly (readonly number[])[])[],
+  noise: readonly (Pick<CellNoise, "robustVariance"> | null)[],
+): number[][] {
+  return groups.flatMap((occasions, i) =>
+    occasions.every(({ length }) => length > 0) ? [occasions.map((group) => centreOf(group, noise[i]!))] : [],
   );
 }
 
@@ -57,13 +78,13 @@ export function evidenceOf(
   noise: CellNoise | null,
   occasionNoise: OccasionNoise | null,
 ): Omit<Evidence, "baselineVariance"> {
-  const occasions = byOccasion(series, runs.baseline).filter(({ length }) => length > 0);
+  const occasions = byOccasion([series], [runs.baseline])[0]!.filter(({ length }) => length > 0);
   // Each occasion has its own centre: an outlier of one is not told by the runs of another.
   const baseline = mean(occasions.flatMap((group) => group.map(() => centreOf(group, noise))));
   const occasionRuns = occasions.map(({ length }) => length);
   const offsets = occasionNoise && betweenOccasions(occasionRuns, occasionNoise);
   const all = [...runs.first, ...runs.fresh];
-  const changeTo = (logs: readonly number[]) =>
+  const changeTo = (logs: readonly number[], explained: HostPart | null) =>
     noise === null || logs.length === 0
       ? null
       : estimateChange(
@@ -71,7 +92,7 @@ export function evidenceOf(
           { baseline: runs.baseline.length, candidate: logs.length },
           noise,
           [
-            { variance: runs.explainedVariance, degreesOfFreedom: noise.degreesOfFreedom },
+            { variance: explained?.variance ?? 0, degreesOfFreedom: noise.degreesOfFreedom },
             ...(offsets === null ? [] : [offsets.shared, offsets.own]),
           ],
         );
@@ -83,8 +104,8 @@ export function evidenceOf(
     noise,
     occasionRuns,
     occasionNoise,
-    overall: changeTo(all),
+    overall: changeTo(all, runs.explained),
     adjusted: null,
-    confirmation: changeTo(runs.fresh),
+    confirmation: changeTo(runs.fresh, runs.explainedOfFresh),
   };
 }

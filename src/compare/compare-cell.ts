@@ -15,14 +15,17 @@ export function compareCell(
   const { cell, moved, unit, baseline, first, fresh } = series;
   if (baseline.length === 0 && first.length === 0) return null;
   const noise = evidence?.noise ?? null;
-  const explained = evidence?.runs.explained ?? 0;
+  const explained = evidence?.runs.explained?.change ?? 0;
+  const explainedOfFresh = evidence?.runs.explainedOfFresh?.change ?? 0;
   const centre = (figures: readonly RunFigure[]) => centreOf(logSpeeds(series, figures), noise);
   return {
     ...cell,
     moved,
     unit,
     baseline:
-      baseline.length === 0 ? null : { figure: figureOf(series, centre(baseline)), runs: baseline.length },
+      baseline.length === 0
+        ? null
+        : { figure: figureOf(series, evidence?.baseline ?? centre(baseline)), runs: baseline.length },
     candidate:
       first.length === 0
         ? null
@@ -41,19 +44,17 @@ export function compareCell(
         ? null
         : {
             runs: fresh.length,
-            figure: figureOf(series, evidence.fresh + explained),
+            figure: figureOf(series, evidence.fresh + explainedOfFresh),
             ...changeOf(
               series,
-              evidence.fresh - evidence.baseline + explained,
+              evidence.fresh - evidence.baseline + explainedOfFresh,
               evidence.confirmation,
-              explained,
+              explainedOfFresh,
             ),
           },
     adjustedPValue: evidence?.adjusted?.slower ?? null,
     explainedByHost:
-      evidence === null || evidence.runs.explained === null
-        ? null
-        : changeOfFigure(series, evidence.runs.explained),
+      evidence === null || evidence.runs.explained === null ? null : changeOfFigure(series, explained),
     threshold: thresholdOf(terms.rule.thresholds, cell),
     spread:
       noise === null

@@ -78,13 +78,15 @@ export function findSuspects(request: ComparisonRequest): Suspects {
   return { ids: [...new Set(ids)], runs: Math.max(0, ...needed) };
 }
 
-/** Whether slow runs that the candidate's first runs had have not been met again by the fresh ones yet. */
+/** Whether slow runs that the suspects had among the candidate's first runs have not been met again by the fresh ones yet. */
 export function awaitsSlowRuns(request: ComparisonRequest): boolean {
-  const { baseline, candidate, fresh, rule } = request;
+  const { baseline, candidate, fresh, suspects, rule } = request;
   const joined = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
-  const { series } = joined;
   const evidence = gatherEvidence(joined, contextOf(request));
-  return series.some((one, i) => evidence[i] != null && isUnmetSlowness(one, evidence[i], rule));
+  return joined.series.some(
+    (one, i) =>
+      suspects.includes(one.cell.id) && evidence[i] != null && isUnmetSlowness(one, evidence[i], rule),
+  );
 }
 
 function contextOf({ baseline, candidate, history = [] }: ComparisonRequest): EvidenceContext {

@@ -100,7 +100,7 @@ const resultSetSchema = z.object({
   /** As it was given; null for what `check` measured itself. */
   path: z.string().nullable(),
   runs: count,
-  /** Runs that start within five minutes of the one before are of one occasion. */
+  /** Runs that start within five minutes of the end of the one before are of one occasion. */
   occasions: count,
   startedAt: z.string(),
   deviceNames: z.array(z.string()),

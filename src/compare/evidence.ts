@@ -1,13 +1,13 @@
 import { recordedSpreadOf } from "../results/recorded-spread.js";
 import { holm } from "../stats/hypothesis-tests.js";
 import type { VarianceEstimate } from "../stats/variance.js";
-import { byOccasion, centreOf, type Evidence, evidenceOf } from "./cell-evidence.js";
+import { byOccasion, centresByOccasion, type Evidence, evidenceOf } from "./cell-evidence.js";
 import { controlForHost } from "./host-covariate.js";
 import { type CellNoise, estimateNoise, fewestForCentre, outlierSpread, robustVariances } from "./noise.js";
 import { estimateOccasionNoise, type OccasionCentres, type OccasionNoise } from "./occasion-noise.js";
 import { recordedOccasionNoise } from "./recorded-occasions.js";
 import { type JoinedRuns, kindOf, type Series } from "./series.js";
-import { judgeTogether, tellOwnFromShared } from "./shared-changes.js";
+import { areJudgedTogether, judgeTogether, tellOwnFromShared } from "./shared-changes.js";
 
 /** What is known beyond the runs that are compared. */
 export interface EvidenceContext {
@@ -49,12 +49,17 @@ export function gatherEvidence(
     others.map((one) => evidence.get(one)!),
     holm,
   );
-  // The host's memory is one thing, however many cells measured it: one chance of a false alarm, and no correction.
   adjust(
     host.map((one) => evidence.get(one)!),
-    (pValues) => pValues,
+    areJudgedTogether(host) ? (pValues) => onceADevice(pValues, host) : holm,
   );
   return series.map((one) => evidence.get(one) ?? null);
+}
+
+/** The host's memory is one thing for each device, however many cells measured it: so many chances of a false alarm. */
+function onceADevice(pValues: readonly number[], host: readonly Series[]): number[] {
+  const devices = new Set(host.map(({ cell }) => cell.device)).size;
+  return pValues.map((pValue) => Math.min(1, pValue * devices));
 }
 
 function adjust(evidence: readonly Evidence[], correct: (pValues: number[]) => number[]): void {
@@ -79,7 +84,10 @@ function evidenceOfKind(members: readonly Series[], context: KindContext): Evide
   const kind = kindOf(members[0]!);
   const isHost = kind === "host";
   const runs = controlForHost(members, members[0]!.cell.memory, hostErrorVariance);
-  const ofBaseline = members.map((one, i) => byOccasion(one, runs[i]!.baseline));
+  const ofBaseline = byOccasion(
+    members,
+    runs.map(({ baseline }) => baseline),
+  );
   const cells = members.map((_, i) => ({
     kind,
     groups: [...ofBaseline[i]!, runs[i]!.first, runs[i]!.fresh],
@@ -92,9 +100,7 @@ function evidenceOfKind(members: readonly Series[], context: KindContext): Evide
   const noise = members.map((one, i) =>
     hasFewRuns(one) ? widened(own[i]!, withOutliers, recorded) : own[i]!,
   );
-  const centres = ofBaseline.map((groups, i) =>
-    groups.filter(({ length }) => length > 0).map((group) => centreOf(group, noise[i]!)),
-  );
+  const centres = centresByOccasion(ofBaseline, noise);
   // A load that can be seen is the reason why the host is slower: no unknown offset of an occasion has to be allowed for.
   const occasionNoise =
     isHost && isLoaded ? null : estimateOccasionNoise([centres, history], recordedOccasions);

@@ -18,9 +18,17 @@ export interface ControlledSeries {
   first: number[];
   fresh: number[];
   /** What the host's memory explains of the change of all of the candidate's runs; null where there is no control. */
-  explained: number | null;
-  /** Of `explained`, as the slope is an estimate. */
-  explainedVariance: number;
+  explained: HostPart | null;
+  /** The same for the fresh runs alone; null also where there are none. */
+  explainedOfFresh: HostPart | null;
+}
+
+/** What the host's memory explains of a change. */
+export interface HostPart {
+  /** Of the logarithm of speed. */
+  change: number;
+  /** Of `change`, as the slope is an estimate. */
+  variance: number;
 }
 
 /** Nothing is known of a slope: it lies anywhere between 0 and 1. */
@@ -46,6 +54,9 @@ export function controlForHost(
 ): ControlledSeries[] {
   const isControlled = (one: Series) =>
     controlledMemories.includes(memory) &&
+    // The host's copies are timed cold and one after the other, as these are.
+    one.cell.mode === "throughput" &&
+    one.cell.cache === "cold" &&
     [...one.baseline, ...one.first, ...one.fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null);
   const prior = recordedHostSlopes[memory] ?? openSlope;
   const slope = estimateSlope(series.filter(isControlled), prior, errorVariance);
@@ -59,7 +70,7 @@ function uncontrolled(series: Series): ControlledSeries {
     first: logs(series.first),
     fresh: logs(series.fresh),
     explained: null,
-    explainedVariance: 0,
+    explainedOfFresh: null,
   };
 }
 
@@ -67,13 +78,16 @@ function controlled(series: Series, { slope, variance }: HostSlope): ControlledS
   const reference = mean(series.baseline.map(hostOf));
   const without = (figures: readonly RunFigure[]) =>
     logSpeeds(series, figures).map((logSpeed, i) => logSpeed - slope * (hostOf(figures[i]!) - reference));
-  const hostChange = mean([...series.first, ...series.fresh].map(hostOf)) - reference;
+  const partOf = (figures: readonly RunFigure[]) => {
+    const hostChange = mean(figures.map(hostOf)) - reference;
+    return { change: slope * hostChange, variance: (variance + slopeScatter) * hostChange ** 2 };
+  };
   return {
     baseline: without(series.baseline),
     first: without(series.first),
     fresh: without(series.fresh),
-    explained: slope * hostChange,
-    explainedVariance: (variance + slopeScatter) * hostChange ** 2,
+    explained: partOf([...series.first, ...series.fresh]),
+    explainedOfFresh: series.fresh.length === 0 ? null : partOf(series.fresh),
   };
 }
 

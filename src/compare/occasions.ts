@@ -1,7 +1,7 @@
 import type { MachineNames } from "../results/history-entry.js";
 
 /**
- * Runs that start less than this after the one before them are of one occasion. Processes one after the other share
+ * Runs that start less than this after the end of the one before them are of one occasion. Processes one after the other share
  * what the machine does in these minutes (other guests' load, clocks, where memory is free), and tell little of how it
  * is an hour later.
  */
@@ -14,6 +14,8 @@ export const fewestOccasions = 3;
 interface Dated {
   /** As in a result, ISO 8601. */
   startedAt: string;
+  /** How long it took; absent or null where that is not known, and then taken to be nothing. */
+  wallNs?: number | null;
   /** Runs on two machines are never of one occasion. */
   machine?: MachineNames;
 }
@@ -33,11 +35,11 @@ export function groupByOccasion<Run extends Dated>(runs: readonly Run[]): Run[][
 
 function groupByTime<Run extends Dated>(runs: readonly Run[]): Run[][] {
   const occasions: Run[][] = [];
-  let previousMs = Number.NEGATIVE_INFINITY;
+  let endMs = Number.NEGATIVE_INFINITY;
   for (const run of [...runs].sort((a, b) => startMs(a) - startMs(b))) {
-    if ((startMs(run) - previousMs) * 1e6 >= occasionGapNs) occasions.push([]);
+    if ((startMs(run) - endMs) * 1e6 >= occasionGapNs) occasions.push([]);
     occasions.at(-1)!.push(run);
-    previousMs = startMs(run);
+    endMs = Math.max(endMs, startMs(run) + (run.wallNs ?? 0) / 1e6);
   }
   return occasions;
 }

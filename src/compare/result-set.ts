@@ -25,6 +25,8 @@ export interface RunFigures {
   /** What messages call the run; null where it was measured just now. */
   path: string | null;
   startedAt: string;
+  /** How long it took; null where that is not known. */
+  wallNs: number | null;
   status: ResultDocument["run"]["status"];
   /** The tool that measured it, where that was not pinbench. */
   importedFrom: string | null;
@@ -67,6 +69,7 @@ export function runFigures(document: ResultDocument, path: string | null): RunFi
     id: document.run.id,
     path,
     startedAt: document.run.startedAt,
+    wallNs: document.run.wallNs,
     status: document.run.status,
     importedFrom: document.importedFrom?.tool ?? null,
     backend: document.backend,
@@ -104,10 +107,11 @@ export function runsOf(document: ResultDocument, path: string | null): RunFigure
   const whole = runFigures(document, path);
   const { processes } = document.run;
   if (processes == null || processes.length === 0) return [whole];
-  return processes.map(({ id, startedAt }, process) => ({
+  return processes.map(({ id, startedAt, wallNs }, process) => ({
     ...whole,
     id,
     startedAt,
+    wallNs,
     cells: document.cells.map((cell) => cellFigures(ofProcess(cell, process), document.run)),
   }));
 }

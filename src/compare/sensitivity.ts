@@ -1,6 +1,6 @@
 import { thresholdOf } from "../settings/thresholds.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
-import { byOccasion, centreOf } from "./cell-evidence.js";
+import { byOccasion, centresByOccasion } from "./cell-evidence.js";
 import { sumOfVariances } from "./change-estimate.js";
 import { type CellNoise, estimateNoise } from "./noise.js";
 import { betweenOccasions, estimateOccasionNoise } from "./occasion-noise.js";
@@ -32,8 +32,8 @@ const missed = 0.05;
  * cell's drop is found where its estimate, of standard error e, passes both Holm's first step and the threshold T. So
  * the drop that is found all but always is d = max(e t_a, T) + e t_b, where t_a is the quantile of Student's t for the
  * significance over the number of cells, and t_b that for the chance of missing it. The noise between occasions is part
- * of e where the runs or recordings tell it. Null where fewer than two runs
- * leave the noise unknown.
+ * of e where the runs or recordings tell it. What the host's memory explains of pageable and staged copies is not taken
+ * out, so that a check finds rather smaller drops of these. Null where fewer than two runs leave the noise unknown.
  */
 export function sensitivityOf(
   runs: readonly RunFigures[],
@@ -43,7 +43,10 @@ export function sensitivityOf(
   const isGpu = runs[0]?.backend === "cuda";
   const { series } = joinRuns({ baseline: runs, first: [], fresh: [] });
   const kinds = series.map(kindOf);
-  const groups = series.map((one) => byOccasion(one, logSpeeds(one, one.baseline)));
+  const groups = byOccasion(
+    series,
+    series.map((one) => logSpeeds(one, one.baseline)),
+  );
   const noise = estimateNoise(
     series.map((_, i) => ({ kind: kinds[i]!, groups: groups[i]! })),
     null,
@@ -52,7 +55,10 @@ export function sensitivityOf(
   const occasionNoise = new Map(
     [...new Set(kinds)].map((kind) => {
       const members = [...kinds.keys()].filter((i) => kinds[i] === kind);
-      const centres = members.map((i) => groups[i]!.map((group) => centreOf(group, noise[i]!)));
+      const centres = centresByOccasion(
+        members.map((i) => groups[i]!),
+        members.map((i) => noise[i]!),
+      );
       return [kind, estimateOccasionNoise([centres], isGpu ? (recordedOccasionNoise[kind] ?? null) : null)];
     }),
   );
@@ -71,10 +77,13 @@ export function sensitivityOf(
       ...(offsets === null ? [] : [offsets.shared, offsets.own]),
     ]);
   };
+  // The host's cells are judged together, and apart from the others.
+  const others = series.filter(({ cell }) => cell.memory !== "host").length;
   const dropOf = (i: number) => {
     const { variance, degreesOfFreedom } = uncertaintyOf(i);
     const error = Math.sqrt(variance);
-    const significant = error * studentQuantile(significance / series.length, degreesOfFreedom);
+    const chances = series[i]!.cell.memory === "host" ? 1 : others;
+    const significant = error * studentQuantile(significance / chances, degreesOfFreedom);
     const threshold = -Math.log1p(-thresholdOf(thresholds, series[i]!.cell));
     return -Math.expm1(-Math.max(significant, threshold) - error * studentQuantile(missed, degreesOfFreedom));
   };

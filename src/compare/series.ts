@@ -42,7 +42,9 @@ type Group = "baseline" | "first" | "fresh";
 
 /** Joins runs by the ids of their cells, in the order in which these first appear. */
 export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): JoinedRuns {
-  const rates = hostRates([...groupByOccasion(runs.baseline), runs.first, runs.fresh]);
+  // Fresh runs that measured suspects of other memory alone need no control, and take it from no other run.
+  const controlled = [...groupByOccasion(runs.baseline), runs.first, runs.fresh.filter(hasHostCells)];
+  const rates = hostRates(controlled);
   const joined = new Map<string, Series>();
   const absences = new Map<string, Absence>();
   for (const group of ["baseline", "first", "fresh"] as const) {
@@ -78,6 +80,10 @@ function withOccasions(runs: readonly RunFigures[]): { run: RunFigures; occasion
     groupByOccasion(runs).flatMap((group, occasion) => group.map((run) => [run, occasion] as const)),
   );
   return runs.map((run) => ({ run, occasion: occasions.get(run)! }));
+}
+
+function hasHostCells({ cells }: RunFigures): boolean {
+  return cells.some(({ cell }) => cell.memory === "host");
 }
 
 /** The logarithm of the speed that a figure in the series' unit stands for: throughput, or the inverse of latency. */

@@ -1,6 +1,7 @@
 import { median } from "../stats/order-statistics.js";
 import type { Evidence } from "./cell-evidence.js";
 import { changeOf, type LogChange } from "./change-estimate.js";
+import type { HostPart } from "./host-covariate.js";
 import { betweenOccasions } from "./occasion-noise.js";
 import type { RunFigure, Series } from "./series.js";
 
@@ -23,25 +24,33 @@ export function tellOwnFromShared(evidence: readonly Evidence[]): Evidence[] {
     const others = changes.filter((change, j) => change !== null && j !== i) as number[];
     if (others.length + 1 < fewestCells || one.occasionNoise === null) return one;
     const shared = median(others);
-    const judge = (change: LogChange | null, runs: number) =>
-      change && withOwnChange(change, aboutOthers(one, change.change - shared, runs, others.length));
-    const { first, fresh } = one.runs;
+    const judge = (change: LogChange | null, explained: HostPart | null, runs: number) =>
+      change &&
+      withOwnChange(
+        change,
+        aboutOthers(one, change.change - shared, { explained, runs, others: others.length }),
+      );
+    const { first, fresh, explained, explainedOfFresh } = one.runs;
     // Only the suspects were measured again: how the others changed, the first runs tell for both.
     return {
       ...one,
-      overall: judge(one.overall, first.length + fresh.length),
-      confirmation: judge(one.confirmation, fresh.length),
+      overall: judge(one.overall, explained, first.length + fresh.length),
+      confirmation: judge(one.confirmation, explainedOfFresh, fresh.length),
     };
   });
 }
 
 /** A cell's change about the median of so many others, which `runs` of the candidate's runs show. */
-function aboutOthers(evidence: Evidence, change: number, runs: number, others: number): LogChange {
+function aboutOthers(
+  evidence: Evidence,
+  change: number,
+  { explained, runs, others }: { explained: HostPart | null; runs: number; others: number },
+): LogChange {
   const { variance, degreesOfFreedom } = evidence.noise!;
   const perRun = 1 / evidence.runs.baseline.length + 1 / runs;
   return changeOf(change, [
     { variance: variance * perRun * (1 + medianVariance / others), degreesOfFreedom },
-    { variance: evidence.runs.explainedVariance, degreesOfFreedom },
+    { variance: explained?.variance ?? 0, degreesOfFreedom },
     betweenOccasions(evidence.occasionRuns, evidence.occasionNoise!).own,
   ]);
 }
@@ -56,32 +65,51 @@ function withOwnChange(whole: LogChange, own: LogChange): LogChange {
   };
 }
 
+/** Whether `judgeTogether()` has a mean to judge the `host` cells by. */
+export function areJudgedTogether(host: readonly Series[]): boolean {
+  return host.every(({ baseline, first, fresh }) =>
+    [...baseline, ...first, ...fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null),
+  );
+}
+
 /**
- * The host's memory is one thing: the chance that its cells did not change is that of their mean over each run, which is
- * surer than any of them. `judge` gathers the evidence on that mean; the cells keep their own changes.
+ * The host's memory is one thing for each device: the chance that its cells did not change is that of their mean over
+ * each run, which is surer than any of them. `judge` gathers the evidence on that mean; the cells keep their own changes.
  */
 export function judgeTogether(
   members: readonly Series[],
   evidence: readonly Evidence[],
   judge: (whole: Series) => Evidence,
 ): Evidence[] {
-  const [first] = members as [Series];
-  const all = members.flatMap(({ baseline, first, fresh }) => [...baseline, ...first, ...fresh]);
-  // Where a run lacks one of the cells, the mean over the others is no control.
-  if (members.length < 2 || all.some(({ hostLogSpeed }) => hostLogSpeed === null)) return [...evidence];
+  // Where no cell was measured in every run, there is no mean over the same cells.
+  if (!areJudgedTogether(members)) return [...evidence];
   const meanOf = (figures: readonly RunFigure[]) =>
     figures.map((run) => ({ ...run, value: Math.exp(run.hostLogSpeed!) }));
-  const whole = judge({
-    ...first,
-    baseline: meanOf(first.baseline),
-    first: meanOf(first.first),
-    fresh: meanOf(first.fresh),
-  });
+  const wholes = new Map<number, Evidence>();
+  for (const device of new Set(members.map(({ cell }) => cell.device))) {
+    const ofDevice = members.filter(({ cell }) => cell.device === device);
+    const [first] = ofDevice as [Series];
+    if (ofDevice.length < 2) continue;
+    wholes.set(
+      device,
+      judge({
+        ...first,
+        baseline: meanOf(first.baseline),
+        first: meanOf(first.first),
+        fresh: meanOf(first.fresh),
+      }),
+    );
+  }
   const withChances = (own: LogChange | null, of: LogChange | null) =>
     own && of && { ...own, pSlower: of.pSlower, pFaster: of.pFaster };
-  return evidence.map((one) => ({
-    ...one,
-    overall: withChances(one.overall, whole.overall),
-    confirmation: withChances(one.confirmation, whole.confirmation),
-  }));
+  return evidence.map((one, i) => {
+    const whole = wholes.get(members[i]!.cell.device);
+    return whole === undefined
+      ? one
+      : {
+          ...one,
+          overall: withChances(one.overall, whole.overall),
+          confirmation: withChances(one.confirmation, whole.confirmation),
+        };
+  });
 }

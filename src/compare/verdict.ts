@@ -125,18 +125,19 @@ function judgeSlowRuns(series: Series, slow: SlowRuns, needsConfirmation: boolea
   };
   const before = baseline.slow === 0 ? "none" : `${baseline.slow}`;
   const share = `${slowRuns.count} of ${slowRuns.runs} runs are far slower, of the baseline's ${baseline.runs} ${before}`;
-  if (needsConfirmation && first.slow > 0 && fresh.slow === 0) {
-    const again =
-      fresh.runs === 0
-        ? "fresh processes could not measure it again"
-        : `none of ${fresh.runs} fresh processes was`;
-    return {
-      verdict: "inconclusive",
-      reason: `${first.slow} of ${first.runs} runs were far slower, and ${again}`,
-      slowRuns,
-    };
+  if (needsConfirmation && (fresh.slow === 0 || slowRuns.count === 1)) {
+    return { verdict: "inconclusive", reason: whySlowRunsNotConfirmed(slow), slowRuns };
   }
   return { verdict: "unsteady", reason: share, slowRuns };
+}
+
+function whySlowRunsNotConfirmed({ first, fresh }: SlowRuns): string {
+  if (first.slow === 0) return `1 of ${fresh.runs} fresh processes was far slower, and no run before these`;
+  const again =
+    fresh.runs === 0
+      ? "fresh processes could not measure it again"
+      : `none of ${fresh.runs} fresh processes was`;
+  return `${first.slow} of ${first.runs} runs were far slower, and ${again}`;
 }
 
 /** Whether a verdict fails a comparison: slow runs of steady memory are a fault, those of other memory may be its nature. */

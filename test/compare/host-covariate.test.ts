@@ -107,8 +107,9 @@ describe("what the host's memory explains", () => {
     const spread = (values: readonly number[]) => Math.max(...values) - Math.min(...values);
     const raw = series[0]!.baseline.map(({ value }) => Math.log(value));
     expect(spread(controlled!.baseline)).toBeLessThan(spread(raw) / 3);
-    expect(controlled!.explained).toBeCloseTo(Math.log(0.8), 1);
-    expect(controlled!.explainedVariance).toBeGreaterThan(0);
+    expect(controlled!.explained!.change).toBeCloseTo(Math.log(0.8), 1);
+    expect(controlled!.explained!.variance).toBeGreaterThan(0);
+    expect(controlled!.explainedOfFresh).toBeNull();
   });
 
   it.each([
@@ -116,12 +117,64 @@ describe("what the host's memory explains", () => {
     ["a baseline that did not measure the host", "pageable", buildRuns({ cells: cells.slice(0, 12) })],
   ])("is nothing for %s", (_, memory, baseline) => {
     const [controlled] = controlForHost(seriesOf(memory, baseline), memory, 0);
-    expect(controlled).toMatchObject({ explained: null, explainedVariance: 0 });
+    expect(controlled).toMatchObject({ explained: null, explainedOfFresh: null });
   });
 });
 
+/** The runs with those of their cells alone that `isKept` says. */
+const keeping = (runs: ReturnType<typeof hostRuns>, isKept: (cell: { memory: string }) => boolean) =>
+  runs.map((document) => ({ ...document, cells: document.cells.filter(isKept) }));
+
 describe("a comparison where the host's memory is slower", () => {
   const before = hostRuns({ hostDeviation: 0.01 });
+  const slowHost = hostRuns({ hostDeviation: 0.01, hostSpeed: 0.9, seed: 2 });
+
+  it("keeps its control where fresh processes had only pinned cells to confirm", () => {
+    const fresh = keeping(hostRuns({ seed: 3 }), ({ memory }) => memory === "pinned");
+    const alone = compareRuns(before, slowHost, { command: "check" });
+    const confirmed = compareRuns(before, slowHost, { command: "check", fresh });
+    for (const [i, cell] of alone.cells.entries()) {
+      if (cell.memory === "pinned") continue;
+      expect(confirmed.cells[i]).toEqual(cell);
+    }
+    expect(alone.cells[0]!.explainedByHost).toBeLessThan(-0.05);
+  });
+
+  it("shows what the fresh processes measured, whatever the host did before them", () => {
+    const fresh = keeping(hostRuns({ hostDeviation: 0, seed: 3 }), ({ memory }) => memory !== "pinned");
+    const [pageable] = compareRuns(before, slowHost, { command: "check", fresh }).cells;
+    expect(pageable!.candidate!.change).toBeCloseTo(-0.05, 1);
+    expect(pageable!.confirmation!.change).toBeCloseTo(0, 1);
+    expect(pageable!.confirmation!.figure).toBeCloseTo(12, 0);
+  });
+
+  it("does not take what cold copies tell for what warm ones and latencies do", () => {
+    const others = [
+      { memory: "pageable", cache: "warm", GBps: 12 },
+      { memory: "pageable", mode: "latency", GBps: 1, latencyUs: { median: 8, p99: 9 } },
+    ] as const;
+    const [old, now] = [1, 0.8].map((speed) =>
+      buildRuns({ cells: [...cells, ...others] }).map((document) =>
+        documentAtSpeed(document, speed, ({ memory }) => memory === "host"),
+      ),
+    ) as [ReturnType<typeof buildRuns>, ReturnType<typeof buildRuns>];
+    const explained = compareRuns(old, now)
+      .cells.filter(
+        ({ memory, mode, cache }) => memory === "pageable" && (mode === "latency" || cache === "warm"),
+      )
+      .map(({ explainedByHost }) => explainedByHost);
+    expect(explained).toEqual([null, null]);
+  });
+
+  it("says on which device it is", () => {
+    const host = [0, 1].flatMap((device) =>
+      workers.map((count): CellPart => ({ memory: "host", device, workers: count, GBps: 10 })),
+    );
+    const [old, now] = [buildRuns({ cells: host }), buildRuns({ cells: host, seed: 2 })];
+    const slowed = now.map((document) => documentAtSpeed(document, 0.8, ({ device }) => device === 1));
+    const verdicts = compareRuns(old, slowed).cells.map(({ verdict }) => verdict);
+    expect(verdicts).toEqual([...workers.map(() => "same"), ...workers.map(() => "slower")]);
+  });
 
   it("has one alarm, named so: what suffers from it is not called slower", () => {
     const comparison = compareRuns(

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { estimateOccasionNoise } from "../../src/compare/occasion-noise.js";
 import { fewestOccasions } from "../../src/compare/occasions.js";
-import { buildRuns, compareRuns } from "../helpers/runs.js";
+import { sensitivityOf } from "../../src/compare/sensitivity.js";
+import { buildRuns, compareRuns, documentAtSpeed, resultSet, usualRule } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
 
 const { normal } = seeded(7);
@@ -89,5 +90,28 @@ describe("a comparison with a baseline of three occasions", () => {
       outcome: "pass",
       counts: { slower: 0, same: 0 },
     });
+  });
+  it("takes cells that an occasion lacks, whichever it is", () => {
+    const whole = sessions(1.01, 1, 0.99, 1);
+    const without = (hour: number, workers: number) => (document: (typeof whole)[number]) =>
+      document.run.id.startsWith(`${hour}-`)
+        ? { ...document, cells: document.cells.filter((cell) => cell.workers !== workers) }
+        : document;
+    for (const hour of [0, 1, 3]) {
+      const partial = whole.map(without(hour, 1)).map(without(2, 8));
+      const { cells: compared } = compareRuns(partial, candidate);
+      expect(compared.map(({ baseline }) => baseline!.runs).sort()).toEqual([15, 15, 20, 20, 20, 20, 20, 20]);
+      for (const cell of compared) expect(cell.candidate!.low).toEqual(expect.closeTo(-0.1, 1));
+      const { kinds } = sensitivityOf(resultSet(partial).runs, 5, usualRule)!;
+      expect(kinds[0]!.largestDrop).toBeLessThan(0.5);
+    }
+  });
+
+  it("shows figures that differ by the change that it shows", () => {
+    const uneven = sessions(1, 1, 1.05).map((document, i) =>
+      i % 5 === 0 ? documentAtSpeed(document, 0.7) : document,
+    );
+    for (const { baseline, candidate: now } of compareRuns(uneven, candidate).cells)
+      expect(now!.figure / baseline!.figure - 1).toBeCloseTo(now!.change!, 9);
   });
 });

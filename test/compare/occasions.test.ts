@@ -20,6 +20,13 @@ describe("the occasions of runs", () => {
     expect(secondsByOccasion(0, 10, 310, 4000, 4010)).toEqual([[0, 10], [310], [4000, 4010]]);
   });
 
+  it("are told by the pause between two runs, however long the runs take", () => {
+    const minutes = 60e9;
+    const at = (minute: number, wallNs: number | null) => ({ ...runsAt(60 * minute)[0]!, wallNs });
+    const long = [at(0, 6 * minutes), at(6, 6 * minutes), at(12, null)];
+    expect(groupByOccasion([...long, at(17, 0)])).toEqual([long, [at(17, 0)]]);
+  });
+
   it("follow the time of the starts, in whatever order the runs come", () => {
     expect(secondsByOccasion(900, 10, 910, 0)).toEqual([
       [0, 10],

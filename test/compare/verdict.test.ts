@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findSuspects } from "../../src/compare/compare-results.js";
+import { awaitsSlowRuns, findSuspects } from "../../src/compare/compare-results.js";
 import { comparisonSchema } from "../../src/compare/comparison.js";
 import { defaultThresholds } from "../../src/settings/thresholds.js";
 import { buildDevice, KiB } from "../helpers/result-document.js";
@@ -284,6 +284,28 @@ describe("a cell of which some runs alone are slow", () => {
     const unmet = checked(candidateOf(speeds(0, 24), 3));
     expect(unmet).toMatchObject({ outcome: "pass", counts: { inconclusive: 30, same: 0 } });
     expect(unmet.cells[0]!.reason).toBe("1 of 5 runs were far slower, and none of 24 fresh processes was");
+  });
+
+  it("is not confirmed by the only slow run there is, when a fresh process had it", () => {
+    const checked = (fresh: number[]) =>
+      compareRuns(wide, candidateOf([1, 1, 1, 1, 1]), { command: "check", fresh: candidateOf(fresh, 3) });
+    const once = checked([1, 1, 0.6, 1, 1]);
+    expect(once).toMatchObject({ outcome: "pass", counts: { inconclusive: 30 } });
+    expect(once.cells[0]).toMatchObject({
+      reason: "1 of 5 fresh processes was far slower, and no run before these",
+      slowRuns: { count: 1, runs: 10 },
+    });
+    expect(checked([1, 0.6, 0.6, 1, 1]).counts).toMatchObject({ unsteady: 30 });
+  });
+
+  it("keeps a check waiting for slow runs of its suspects alone", () => {
+    const before = buildRuns({ cells: pinned, speed: speeds(2, 10) });
+    const request = comparisonRequest(before, candidateOf(speeds(1, 5)), {
+      command: "check",
+      fresh: candidateOf(speeds(0, 5), 3),
+    });
+    expect(awaitsSlowRuns(request)).toBe(true);
+    expect(awaitsSlowRuns({ ...request, suspects: [] })).toBe(false);
   });
 
   it.each([

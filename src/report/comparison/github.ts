@@ -5,7 +5,7 @@ import { joinBlocks } from "../terminal-text.js";
 import { counted, noticeIn } from "../wording.js";
 import { cellName, describeFigures, failingCells } from "./cell-text.js";
 import { comparisonAlerts, comparisonFacts, comparisonGrids, notesBelow } from "./comparison-content.js";
-import { describeOutcome, verdictMeaning } from "./outcome.js";
+import { describeOutcome, isHostSlower, verdictMeaning } from "./outcome.js";
 
 /** What GitHub shows of a comparison: Markdown, and annotations of a job. */
 
@@ -59,7 +59,7 @@ const mostNamed = 5;
 export function githubReport(comparison: Comparison): string {
   const notice = noticeIn(comparison);
   // The outcome names the host's memory, in one sentence for all of its cells.
-  const failing = failingCells(comparison).filter(({ memory }) => memory !== "host");
+  const failing = failingCells(comparison).filter((cell) => !isHostSlower(cell));
   const isOfHostAlone = comparison.outcome === "regression" && failing.length === 0;
   const outcome = [describeOutcome(comparison), ...comparison.notes].join("\n");
   return [

@@ -1,6 +1,5 @@
 import type { CellComparison, Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
 import { machineFacts } from "../../compare/differences.js";
-import { isFailing } from "../../compare/verdict.js";
 import { formatChange } from "../format-number.js";
 import type { Tone } from "../report-parts.js";
 import { counted, listed } from "../wording.js";
@@ -84,7 +83,7 @@ function describeCells(comparison: Comparison): string {
   if (cells.length === 0) return "no cell was compared";
   const failing = failingCells(comparison);
   const [host, others] = [true, false].map((isHost) =>
-    failing.filter(({ memory }) => (memory === "host") === isHost),
+    failing.filter((cell) => isHostSlower(cell) === isHost),
   ) as [CellComparison[], CellComparison[]];
   const sentences = [
     ...(host.length === 0 ? [] : [describeHostMemory(host, comparison)]),
@@ -93,16 +92,25 @@ function describeCells(comparison: Comparison): string {
   return sentences.length === 0 ? `no cell is slower: ${tally(comparison)}` : sentences.join("; ");
 }
 
+/** Whether a cell says that the host's memory as a whole is slower, which one sentence tells for all of them. */
+export function isHostSlower({ memory, verdict }: Pick<CellComparison, "memory" | "verdict">): boolean {
+  return memory === "host" && verdict === "slower";
+}
+
+/** A cell that could not be decided does not show that the link is as it was. */
+const wellVerdicts: readonly Verdict[] = ["same", "faster"];
+
 /** The host's memory is one thing, however many cells measured it: one alarm, and what it means for the others. */
-function describeHostMemory(host: readonly CellComparison[], { cells, rule }: Comparison): string {
+function describeHostMemory(host: readonly CellComparison[], { cells }: Comparison): string {
   const changes = host.map((cell) => cell.candidate?.change ?? 0);
   const change = changes.reduce((sum, one) => sum + one, 0) / changes.length;
   const others = cells.filter(({ memory }) => memory !== "host");
   const [ofHost, ofLink] = [true, false].map((isOfHost) =>
     others.filter(({ memory }) => (memory === "pageable" || memory === "staged") === isOfHost),
   ) as [CellComparison[], CellComparison[]];
-  const suffers = ofHost.length > 0 ? ": pageable and staged copies suffer from it" : "";
-  const isLinkWell = ofLink.length > 0 && !ofLink.some((cell) => isFailing(cell, rule));
+  const kinds = listed([...new Set(ofHost.map(({ memory }) => memory))]);
+  const suffers = ofHost.length > 0 ? `: ${kinds} copies suffer from it` : "";
+  const isLinkWell = ofLink.length > 0 && ofLink.every(({ verdict }) => wellVerdicts.includes(verdict));
   const percent = formatChange(change, "down").replace(/^−/, "");
   return `host memory is ${percent} slower than in the baseline${suffers}${isLinkWell ? ", the link does not" : ""}`;
 }

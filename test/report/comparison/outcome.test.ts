@@ -46,6 +46,25 @@ describe("the outcome in one sentence", () => {
     );
   });
 
+  it("says of the host's memory what it does to the copies that were measured, and not more", () => {
+    const host = [1, 2].map((workers) =>
+      buildSlower({ memory: "host", workers, change: -0.15, verdict: "slower" }),
+    );
+    const sentenceOf = (...cells: ReturnType<typeof buildSlower>[]) =>
+      outcomeOf({ outcome: "regression", cells: [...host, ...cells] });
+    const pageable = buildInconclusive();
+    expect(sentenceOf(pageable, ...same(1))).toBe(
+      "host memory is 15.0 % slower than in the baseline: pageable copies suffer from it, the link does not",
+    );
+    expect(sentenceOf(pageable, buildInconclusive({ memory: "pinned" }))).toBe(
+      "host memory is 15.0 % slower than in the baseline: pageable copies suffer from it",
+    );
+    const strict = { outcome: "regression", rule: { strict: true } } as const;
+    expect(outcomeOf({ ...strict, cells: [{ ...host[0]!, verdict: "unsteady" }] })).toMatch(
+      /^1 of 1 cell is unsteady: d0\/d2h\/host\//,
+    );
+  });
+
   it("begins with the other machine, of which a regression may be", () => {
     const differ = (fact: string, more = {}) => ({
       ...{ fact, baseline: "a", candidate: "b", blocks: false, isOverruled: false, ...more },
