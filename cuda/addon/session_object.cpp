@@ -51,7 +51,8 @@ Napi::Value reserve_device(Handle& handle, const Napi::CallbackInfo& info) {
 Napi::Value reserve_staging(Handle& handle, const Napi::CallbackInfo& info) {
   const auto ring = info[0].ToObject();
   const auto workers = read_size(ring, "workers");
-  const StagingShape shape{read_size(ring, "slots"), read_size(ring, "chunkBytes")};
+  const StagingShape shape{read_size(ring, "slots"), read_size(ring, "chunkBytes"),
+                           read_size(ring, "hostSlots"), read_size(ring, "hostChunkBytes")};
   return AsyncTask<ArenaReport>::run(
       info.Env(),
       [session = handle.get(info.Env()), workers, shape] { return session->reserve_staging(workers, shape); },

@@ -26,7 +26,7 @@ class Pieces {
   Pieces(const MeasureRequest& request, const ArenaGeometry& geometry, const StagingRing& ring)
       : request_(request),
         geometry_(geometry),
-        slots_(host_slot_count(ring)),
+        slots_(ring.host_slots.size()),
         chunk_bytes_(host_chunk_bytes(ring)),
         per_copy_(round_up(request.size_bytes, chunk_bytes_) / chunk_bytes_) {}
 
@@ -56,10 +56,10 @@ std::vector<HostStretch> host_copy_sources(std::size_t workers, Lanes& lanes, st
   std::vector<HostStretch> stretches;
   for (std::size_t worker = 0; worker < workers; ++worker) {
     const auto& ring = lanes[worker].ring;
-    for (std::size_t slot = 0; slot < host_slot_count(ring); ++slot) {
+    for (std::size_t slot = 0; slot < ring.host_slots.size(); ++slot) {
       stretches.push_back({worker,
-                           slot * ring.chunk_bytes,
-                           {ring.slots[slot], host_chunk_bytes(ring)},
+                           slot * ring.host_chunk_bytes,
+                           {ring.host_slots[slot], host_chunk_bytes(ring)},
                            slot_base(seed, worker, slot)});
     }
   }
@@ -75,14 +75,14 @@ std::vector<HostStretch> host_copy_results(const MeasureRequest& request, const 
     const auto& ring = lanes[worker].ring;
     const Pieces pieces(request, arena.geometry(), ring);
     // What was written before these was written over: slots go round, and so do buffers.
-    const std::size_t last = to_slots ? host_slot_count(ring) : last_copies * pieces.per_copy();
+    const std::size_t last = to_slots ? ring.host_slots.size() : last_copies * pieces.per_copy();
     for (std::size_t i = pieces.count() - std::min(last, pieces.count()); i < pieces.count(); ++i) {
       const auto [slot, buffer, done, bytes] = pieces[i];
       if (to_slots) {
         const auto base = pattern_base(seed, worker, buffer.chunk);
         stretches.push_back({worker,
-                             slot * ring.chunk_bytes,
-                             {ring.slots[slot], bytes},
+                             slot * ring.host_chunk_bytes,
+                             {ring.host_slots[slot], bytes},
                              pattern_at(base, buffer.offset + done)});
       } else {
         stretches.push_back({worker, buffer.chunk * arena.geometry().chunk_bytes + buffer.offset + done,

@@ -1,5 +1,7 @@
 #include "engine/lane.hpp"
 
+#include <algorithm>
+
 namespace pinbench {
 
 Lane::Lane(const CudaDriver& cuda)
@@ -27,20 +29,28 @@ std::size_t Lanes::reserve_rings(std::size_t workers, const StagingShape& shape)
     ring_memory_.reset();
   });
   const std::size_t slot_bytes = round_up(shape.chunk_bytes, kBufferAlignment);
-  const std::size_t bytes = workers * shape.slots * slot_bytes;
+  const std::size_t host_slots = shape.host_slots == 0 ? shape.slots : shape.host_slots;
+  const std::size_t host_chunk_bytes = shape.host_slots == 0 ? shape.chunk_bytes : shape.host_chunk_bytes;
+  const std::size_t host_slot_bytes = round_up(host_chunk_bytes, kBufferAlignment);
+  const std::size_t worker_bytes = std::max(shape.slots * slot_bytes, host_slots * host_slot_bytes);
+  const std::size_t bytes = workers * worker_bytes;
   ring_memory_.emplace(HostBlock::allocate(context_, HostMemoryKind::kRegistered, bytes));
   context_.on_device_thread([&] {
     if (!upload_) upload_ = create_stream(cuda);
     if (!download_) download_ = create_stream(cuda);
-    auto* next = ring_memory_->bytes().data();
     for (std::size_t worker = 0; worker < workers; ++worker) {
       StagingRing ring;
       ring.upload = upload_.get();
       ring.download = download_.get();
       ring.chunk_bytes = shape.chunk_bytes;
-      for (std::size_t slot = 0; slot < shape.slots; ++slot, next += slot_bytes) {
-        ring.slots.push_back(next);
+      ring.host_chunk_bytes = host_chunk_bytes;
+      auto* const first = ring_memory_->bytes().data() + worker * worker_bytes;
+      for (std::size_t slot = 0; slot < shape.slots; ++slot) {
+        ring.slots.push_back(first + slot * slot_bytes);
         ring.done.push_back(create_event(cuda, cu::kEventDisableTiming));
+      }
+      for (std::size_t slot = 0; slot < host_slots; ++slot) {
+        ring.host_slots.push_back(first + slot * host_slot_bytes);
       }
       lanes_[worker]->ring = std::move(ring);
     }

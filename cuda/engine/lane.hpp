@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -16,6 +15,10 @@ namespace pinbench {
 struct StagingShape {
   std::size_t slots = 0;
   std::size_t chunk_bytes = 0;
+  // Those that host cells use, in the same memory; as the ring's own where they are 0. They are timed alike
+  // whatever ring staged copies go through.
+  std::size_t host_slots = 0;
+  std::size_t host_chunk_bytes = 0;
 };
 
 // One worker's pinned slots, each with the event that tells when its last DMA is complete. The workers of a
@@ -28,23 +31,14 @@ struct StagingRing {
   std::vector<std::byte*> slots;
   std::vector<Event> done;
   std::size_t chunk_bytes = 0;
+  std::vector<std::byte*> host_slots;
+  std::size_t host_chunk_bytes = 0;
 };
-
-// The part of a ring that host cells copy to and from: small enough to stay in a core's own cache and the
-// same for every ring that holds as much, so that the host's memory is timed alike whatever ring staged
-// copies use.
-constexpr std::size_t kHostChunkBytes = 128 * 1024;
-constexpr std::size_t kHostRingBytes = 2 * kHostChunkBytes;
 
 // What host cells copy to or from a slot at once: whole buffers' alignments, so that the pattern of any piece
 // begins with one of its words.
 inline std::size_t host_chunk_bytes(const StagingRing& ring) {
-  return std::min(ring.chunk_bytes, kHostChunkBytes) / kBufferAlignment * kBufferAlignment;
-}
-
-// How many of a ring's slots they go round.
-inline std::size_t host_slot_count(const StagingRing& ring) {
-  return std::min(ring.slots.size(), kHostRingBytes / host_chunk_bytes(ring));
+  return ring.host_chunk_bytes / kBufferAlignment * kBufferAlignment;
 }
 
 // What a worker thread owns on the device: a stream of its own and the events of its timing.

@@ -169,7 +169,7 @@ class HostTransfer : public Transfer {
     const std::size_t chunk_bytes = host_chunk_bytes(ring_);
     for (std::size_t done = 0; done < size_bytes_; done += chunk_bytes) {
       const std::size_t bytes = std::min(chunk_bytes, size_bytes_ - done);
-      auto* slot = ring_.slots[next_++ % host_slot_count(ring_)];
+      auto* slot = ring_.host_slots[next_++ % ring_.host_slots.size()];
       if (direction_ == Direction::kHostToDevice) {
         std::memcpy(slot, buffer.host + done, bytes);
       } else {

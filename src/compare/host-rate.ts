@@ -1,4 +1,3 @@
-import { KiB } from "../settings/units.js";
 import { mean, squaresAboutMean } from "../stats/variance.js";
 import type { RunFigures } from "./result-set.js";
 
@@ -9,9 +8,6 @@ export interface HostRates {
   /** Variance of the error that such a logarithm has, as the cells disagree; of the device where it is largest. */
   errorVariance: number;
 }
-
-/** The part of a staging ring that host cells use (kHostRingBytes in cuda/engine/lane.hpp): smaller rings time other copies. */
-const hostRingBytes = 256 * KiB;
 
 /** So many degrees of freedom the mean variance of all cells has in each one's: few runs tell little of a cell's own. */
 const sharedDegrees = 4;
@@ -25,7 +21,6 @@ const sharedDegrees = 4;
 export function hostRates(groups: readonly (readonly RunFigures[])[]): HostRates {
   const runs = groups.flat();
   const logSpeeds = new Map(runs.map((run) => [run, new Map<number, number>()]));
-  if (!haveSameSlots(runs)) return { logSpeeds, errorVariance: 0 };
   let errorVariance = 0;
   const logsOf = new Map(runs.map((run) => [run, hostLogs(run)]));
   const devices = new Set(runs.flatMap((run) => [...logsOf.get(run)!.values()].map(({ device }) => device)));
@@ -54,11 +49,6 @@ export function hostRates(groups: readonly (readonly RunFigures[])[]): HostRates
     );
   }
   return { logSpeeds, errorVariance };
-}
-
-function haveSameSlots(runs: readonly RunFigures[]): boolean {
-  const rings = runs.map(({ settings }) => settings && settings.stagingSlots * settings.stagingChunkBytes);
-  return rings.every((bytes) => bytes === rings[0] || (bytes ?? 0) >= hostRingBytes);
 }
 
 function hostLogs({ cells }: RunFigures): Map<string, { device: number; log: number }> {

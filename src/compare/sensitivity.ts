@@ -2,11 +2,12 @@ import { thresholdOf } from "../settings/thresholds.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { byOccasion, centresByOccasion } from "./cell-evidence.js";
 import { sumOfVariances } from "./change-estimate.js";
+import { controlForHost } from "./host-covariate.js";
 import { type CellNoise, estimateNoise } from "./noise.js";
 import { betweenOccasions, estimateOccasionNoise } from "./occasion-noise.js";
 import { recordedOccasionNoise } from "./recorded-occasions.js";
 import type { RunFigures } from "./result-set.js";
-import { joinRuns, kindOf, logSpeeds } from "./series.js";
+import { joinRuns, kindOf } from "./series.js";
 import type { Rule } from "./verdict.js";
 
 /** What a baseline is good for: the noise between its runs, and the drops that a check against it finds. */
@@ -32,8 +33,8 @@ const missed = 0.05;
  * cell's drop is found where its estimate, of standard error e, passes both Holm's first step and the threshold T. So
  * the drop that is found all but always is d = max(e t_a, T) + e t_b, where t_a is the quantile of Student's t for the
  * significance over the number of cells, and t_b that for the chance of missing it. The noise between occasions is part
- * of e where the runs or recordings tell it. What the host's memory explains of pageable and staged copies is not taken
- * out, so that a check finds rather smaller drops of these. Null where fewer than two runs leave the noise unknown.
+ * of e where the runs or recordings tell it. What the host's memory explains of pageable and staged copies is no
+ * part of it. Null where fewer than two runs leave the noise unknown.
  */
 export function sensitivityOf(
   runs: readonly RunFigures[],
@@ -41,11 +42,18 @@ export function sensitivityOf(
   { thresholds, significance }: Pick<Rule, "thresholds" | "significance">,
 ): Sensitivity | null {
   const isGpu = runs[0]?.backend === "cuda";
-  const { series } = joinRuns({ baseline: runs, first: [], fresh: [] });
+  const { series, hostErrorVariance } = joinRuns({ baseline: runs, first: [], fresh: [] });
   const kinds = series.map(kindOf);
+  const controlled = new Map(
+    [...new Set(kinds)].flatMap((kind) => {
+      const members = series.filter((_, i) => kinds[i] === kind);
+      const found = controlForHost(members, members[0]!.cell.memory, hostErrorVariance);
+      return members.map((one, i) => [one, found[i]!.baseline] as const);
+    }),
+  );
   const groups = byOccasion(
     series,
-    series.map((one) => logSpeeds(one, one.baseline)),
+    series.map((one) => controlled.get(one)!),
   );
   const noise = estimateNoise(
     series.map((_, i) => ({ kind: kinds[i]!, groups: groups[i]! })),

@@ -96,7 +96,7 @@ export interface NativeSession {
   /** Allocates the device's memory; all arenas of a session have one chunk size. `copies` is 2 for d2d. */
   reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<ArenaReport>;
   /** Rings of pinned slots for staged and host copies, one a worker. */
-  reserveStaging(ring: { workers: number; slots: number; chunkBytes: number }): Promise<ArenaReport>;
+  reserveStaging(ring: StagingRing): Promise<ArenaReport>;
   measure(request: MeasureRequest): Promise<MeasureResult>;
   /** Time to obtain one buffer ready to copy from, and to give it back; pageable is new memory, touched by one thread. */
   measurePinning(kind: PinningKind, sizeBytes: number): Promise<PinningCost>;
@@ -136,6 +136,16 @@ export interface ArenaGeometry {
   /** One entry a worker. */
   chunksOfWorker: number[];
   chunkBytes: number;
+}
+
+/** Rings of pinned slots, one a worker. */
+export interface StagingRing {
+  workers: number;
+  slots: number;
+  chunkBytes: number;
+  /** The slots that host cells copy to and from, in the same memory; 0 and 0 for the ring's own. */
+  hostSlots: number;
+  hostChunkBytes: number;
 }
 
 /** What reserving memory of one kind took. */

@@ -1,6 +1,7 @@
-import type { ArenaGeometry, ArenaKind } from "../native/contract.js";
+import type { ArenaGeometry, ArenaKind, StagingRing } from "../native/contract.js";
 import type { Cell } from "../results/schema.js";
 import type { Direction, HostMemory, Memory } from "../settings/choices.js";
+import { runSettings } from "../settings/table.js";
 import { MiB } from "../settings/units.js";
 
 /** Buffers start at multiples of this within a chunk; the contract's ArenaGeometry says so. */
@@ -27,12 +28,16 @@ export interface PlannedArenas {
   staging: StagingRing | null;
 }
 
-/** Rings of pinned slots for staged and host copies, one a worker. */
-export interface StagingRing {
-  workers: number;
-  slots: number;
-  chunkBytes: number;
-}
+/**
+ * The slots that host cells go round, as the default ring has them: where staged copies are given another ring, the
+ * host's memory is still timed as it was.
+ */
+const hostSlots = {
+  hostSlots: runSettings.stagingSlots.default,
+  hostChunkBytes: runSettings.stagingChunkBytes.default,
+};
+
+const noHostSlots = { hostSlots: 0, hostChunkBytes: 0 };
 
 /** Whether such copies go through the workers' staging rings. */
 export function usesStagingRing(memory: Memory): boolean {
@@ -74,12 +79,16 @@ export function planArenas(
     if (own.length > 0) host[kind] = arenaGeometry(own, chunkBytes);
   }
   const ringThreads = cells.filter((cell) => usesStagingRing(cell.memory)).map(threadCount);
+  const hasHostCells = cells.some(({ memory }) => memory === "host");
   const ofDevice = cells.filter((cell) => cell.memory !== "host");
   return {
     host,
     device: arenaGeometry(ofDevice, chunkBytes),
     deviceCopies: cells.some((cell) => cell.direction === "d2d") ? 2 : 1,
-    staging: ringThreads.length === 0 ? null : { workers: largest(ringThreads), ...staging },
+    staging:
+      ringThreads.length === 0
+        ? null
+        : { workers: largest(ringThreads), ...staging, ...(hasHostCells ? hostSlots : noHostSlots) },
   };
 }
 
@@ -148,11 +157,15 @@ export function memoryNeed(arenas: PlannedArenas): MemoryNeed {
     return geometry === undefined ? 0 : arenaBytes(geometry);
   };
   const { staging } = arenas;
-  const stagingBytes = staging === null ? 0 : staging.workers * staging.slots * staging.chunkBytes;
+  const stagingBytes = staging === null ? 0 : ringBytes(staging);
   const pinnedBytes = bytesOf("pinned") + bytesOf("registered") + bytesOf("write-combined") + stagingBytes;
   return {
     hostBytes: bytesOf("pageable") + pinnedBytes,
     pinnedBytes,
     deviceBytes: arenaBytes(arenas.device) * arenas.deviceCopies,
   };
+}
+
+function ringBytes({ workers, slots, chunkBytes, hostSlots, hostChunkBytes }: StagingRing): number {
+  return workers * Math.max(slots * chunkBytes, hostSlots * hostChunkBytes);
 }

@@ -26,7 +26,13 @@ export function useSession(geometry: { workers: number; chunkBytes: number }) {
     for (const kind of ["pageable", "pinned", "registered", "write-combined"] as const) {
       await opened.session.reserveHost(kind, arena);
     }
-    await opened.session.reserveStaging({ workers: geometry.workers, slots: 3, chunkBytes: 2 * MiB });
+    await opened.session.reserveStaging({
+      workers: geometry.workers,
+      slots: 3,
+      chunkBytes: 2 * MiB,
+      hostSlots: 0,
+      hostChunkBytes: 0,
+    });
   });
   afterAll(() => opened.session.close());
   return opened;

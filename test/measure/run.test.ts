@@ -182,7 +182,13 @@ describe("a run", () => {
     const reserveStaging = vi.spyOn(session, "reserveStaging");
     expect(outcomesOf(await runOn(() => session, { plan }))).toEqual(["converged"]);
     expect(reserveDevice).not.toHaveBeenCalled();
-    expect(reserveStaging).toHaveBeenCalledWith({ workers: 1, slots: 3, chunkBytes: 2 * MiB });
+    expect(reserveStaging).toHaveBeenCalledWith({
+      workers: 1,
+      slots: 3,
+      chunkBytes: 2 * MiB,
+      hostSlots: 3,
+      hostChunkBytes: 2 * MiB,
+    });
   });
 
   it("fails the controls of host memory where their rings cannot be had, and nothing else", async () => {

@@ -184,6 +184,26 @@ TEST_CASE("a copy that was left out is found whole, for its destination was pois
   CHECK(wrong_bytes == kSize);
 }
 
+TEST_CASE("host cells go round slots of their own, whatever ring staged copies use") {
+  for (const auto direction : kDirections) {
+    for (const StagingShape ring :
+         {StagingShape{2, 4 * kKiB, 3, 64 * kKiB}, StagingShape{6, 64 * kKiB, 2, 8 * kKiB}}) {
+      CAPTURE(static_cast<int>(direction));
+      CAPTURE(ring.slots);
+      TestSession session;
+      with_host_memory(session, ring);
+      const auto result = session.measure(request_for(direction, CopyMemory::kHost, kSize, 2));
+      CHECK(result.mismatches.empty());
+      const std::size_t pieces = std::min<std::size_t>(
+          ring.host_slots, 6 * ((kSize + ring.host_chunk_bytes - 1) / ring.host_chunk_bytes));
+      if (direction == Direction::kHostToDevice)
+        CHECK(result.checked_bytes <= 2 * pieces * ring.host_chunk_bytes);
+      if (direction == Direction::kHostToDevice) CHECK(result.checked_bytes > 0);
+      if (direction == Direction::kDeviceToHost) CHECK(result.checked_bytes == 2 * 6 * kSize);
+    }
+  }
+}
+
 TEST_CASE("what comes from another buffer than it should is found in the slots that it reached last") {
   HostCell cell(Direction::kHostToDevice);
   cell.copy(5);

@@ -95,7 +95,7 @@ describe("planArenas", () => {
     expect(Object.keys(arenas.host)).toEqual(["pageable", "pinned"]);
     expect(arenas.host.pageable?.chunksOfWorker.length).toBe(2);
     expect(arenas.host.pinned?.chunksOfWorker.length).toBe(3);
-    expect(arenas.staging).toEqual({ workers: 2, slots: 3, chunkBytes: 2 * MiB });
+    expect(arenas.staging).toMatchObject({ workers: 2, slots: 3, chunkBytes: 2 * MiB });
   });
 
   it("has two workers for each of a bidir cell", () => {

@@ -105,8 +105,19 @@ describe("host memory that is asked for", () => {
   it("takes pageable memory and rings, and none of the device", () => {
     const { arenas, estimate } = planOf({ memory: ["host"], sizesBytes: [64 * MiB], workers: [1, 2] });
     expect(Object.keys(arenas.host)).toEqual(["pageable"]);
-    expect(arenas.staging).toEqual({ workers: 2, slots: 3, chunkBytes: 2 * MiB });
+    expect(arenas.staging).toMatchObject({ workers: 2, slots: 3, chunkBytes: 2 * MiB });
     expect(estimate).toMatchObject({ pinnedBytes: 12 * MiB, deviceBytes: 0 });
+  });
+
+  it("has slots of its own, whatever ring staged copies are given", () => {
+    const { arenas, estimate } = planOf({
+      cells: ["d0/h2d/staged/1048576/w1/throughput/wall/cold"],
+      stagingChunkBytes: 128 * KiB,
+      stagingSlots: 2,
+    });
+    const hostSlots = { hostSlots: 3, hostChunkBytes: 2 * MiB };
+    expect(arenas.staging).toEqual({ workers: 1, slots: 2, chunkBytes: 128 * KiB, ...hostSlots });
+    expect(estimate.pinnedBytes).toBe(6 * MiB);
   });
 
   it("does not make the device's arena larger than its own cells need", () => {
