@@ -103,7 +103,7 @@ function commonHostCells(runs: readonly RunFigures[]): ReadonlySet<string> {
 /**
  * How fast the CPU itself copied host memory in a run: for each device the mean of the logarithms over the `host` cells in
  * `controls`. The host's memory is one thing for all workers and directions, and the mean of its cells is the surer: it
- * explained more of the recorded runs than each direction and worker count by itself (results/nvidia-h200/host-control.txt).
+ * explained more of the recorded runs than each direction and worker count by itself (results/nvidia-h200/occasions.json).
  */
 function hostControl({ cells }: RunFigures, controls: ReadonlySet<string>): ReadonlyMap<number, number> {
   const logSpeedsOf = new Map<number, number[]>();
