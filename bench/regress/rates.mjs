@@ -57,11 +57,11 @@ export function falseAlarms(comparisons, scale, random, options) {
 }
 
 /** The share of slow-downs by `drop` in one cell, drawn at random, that are found: by rule, in all and by memory. */
-export function detections(comparisons, drop, random) {
+export function detections(comparisons, drop, random, options) {
   const found = { pinbench: { all: 0 }, "plain t": { all: 0 } };
   const slowed = {};
   for (let i = 0; i < comparisons; ++i) {
-    const check = simulateCheck(processesInARow, 1, random);
+    const check = simulateCheck(processesInARow, 1, random, options);
     const cell = Math.floor(random() * processesInARow.cells.length);
     const { memory } = processesInARow.cells[cell].cell;
     slowed[memory] = (slowed[memory] ?? 0) + 1;

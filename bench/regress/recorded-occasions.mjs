@@ -37,6 +37,10 @@ for (const memory of ["pageable", "staged", "pinned", "host"]) {
   const raw = members.map((one) => one.baseline.map(({ value }) => Math.log(value)));
   const controlled = controlForHost(members, memory, error).map(({ baseline }) => baseline);
   const [before, after] = [raw, controlled].map((runs) => estimateOccasionNoise([centres(runs)], null));
+  if (before === null) {
+    console.log("  too few occasions to tell the noise between them");
+    continue;
+  }
   const hostCentres = byOccasion([series[0]], [hostLogs])[0].map(mean);
   const slopes = centres(raw).map((row) => {
     const [x, y] = [hostCentres, row].map((values) => values.map((value) => value - mean(values)));

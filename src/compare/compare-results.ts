@@ -92,7 +92,6 @@ export function awaitsSlowRuns(request: ComparisonRequest): boolean {
 function contextOf({ baseline, candidate, history = [] }: ComparisonRequest): EvidenceContext {
   const { backend, deviceNames } = baseline.runs[0]!;
   return {
-    isGpu: backend === "cuda",
     deviceNames,
     isLoaded: findNewLoads(baseline.runs, candidate.runs).length > 0,
     history: historyCentres(history, backend),

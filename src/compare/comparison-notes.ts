@@ -1,5 +1,5 @@
 import type { HistoryEntry } from "../results/history-entry.js";
-import { controlledMemories } from "../settings/choices.js";
+import { controlledMemories, steadyMemories } from "../settings/choices.js";
 import type { CellComparison } from "./comparison.js";
 import type { ComparisonRequest } from "./comparison-request.js";
 import { findNewLoads } from "./new-loads.js";
@@ -34,20 +34,25 @@ const fewestSuspects = 3;
 /**
  * Where most cells of a memory kind look slower together they have a cause in common, which may be a passing one: on
  * a shared H200 all of pageable and staged memory was slower for three minutes (results/README.md), while pinned memory
- * was not.
+ * was not: the CPU has no part in its copies, and what these share is the link.
  */
 function commonCauses(suspects: readonly string[], cells: readonly CellComparison[]): string[] {
   const kinds = [...new Set(cells.map(({ memory }) => memory))].flatMap((memory) => {
     const ofKind = cells.filter((cell) => cell.memory === memory);
     const slow = ofKind.filter(({ id }) => suspects.includes(id)).length;
-    return slow >= fewestSuspects && slow >= ofKind.length / 2
-      ? [`${slow} of ${ofKind.length} ${memory}`]
-      : [];
+    const isCommon = slow >= fewestSuspects && slow >= ofKind.length / 2;
+    return isCommon ? [{ memory, share: `${slow} of ${ofKind.length} ${memory}` }] : [];
   });
-  if (kinds.length === 0) return [];
-  return [
-    `${kinds.join(" and ")} cells looked slower at the same time: another program or virtual machine that uses the host's memory does that for a while; --confirm-after 5min tells what passes from what stays`,
-  ];
+  return [true, false].flatMap((isSteady) => {
+    const shares = kinds.filter(({ memory }) => steadyMemories.includes(memory) === isSteady);
+    if (shares.length === 0) return [];
+    const cause = isSteady
+      ? "another program that copies over the link does that for a while"
+      : "another program or virtual machine that uses the host's memory does that for a while";
+    return [
+      `${shares.map(({ share }) => share).join(" and ")} cells looked slower at the same time: ${cause}; --confirm-after 5min tells what passes from what stays`,
+    ];
+  });
 }
 
 /** What the host has a part in is another hour's as much as another driver's, as long as only one hour is known. */

@@ -1,4 +1,4 @@
-import { recordedSpreadOf } from "../results/recorded-spread.js";
+import { areRecorded, recordedSpread } from "../results/recorded-spread.js";
 import { holm } from "../stats/hypothesis-tests.js";
 import type { VarianceEstimate } from "../stats/variance.js";
 import { byOccasion, centresByOccasion, type Evidence, evidenceOf } from "./cell-evidence.js";
@@ -11,7 +11,6 @@ import { areJudgedTogether, judgeTogether, tellOwnFromShared } from "./shared-ch
 
 /** What is known beyond the runs that are compared. */
 export interface EvidenceContext {
-  isGpu: boolean;
   /** Of the devices that the baseline was measured on. */
   deviceNames: readonly string[];
   /** Whether other programs of the machine were busy while the candidate was measured, and not before. */
@@ -22,13 +21,13 @@ export interface EvidenceContext {
 
 /**
  * The evidence on each series, in their order; null for one that either side lacks. What was recorded stands in for
- * what too few runs or occasions cannot tell, but only for a GPU: nothing is recorded of an emulated device.
+ * what too few runs or occasions cannot tell, but only on the GPUs that were recorded.
  */
 export function gatherEvidence(
   { series, hostErrorVariance }: Pick<JoinedRuns, "series" | "hostErrorVariance">,
   context: EvidenceContext,
 ): (Evidence | null)[] {
-  const recorded = context.isGpu ? recordedSpreadOf(context.deviceNames) : null;
+  const isRecorded = areRecorded(context.deviceNames);
   const inBoth = series.filter(({ baseline, first }) => baseline.length > 0 && first.length > 0);
   const [host, others] = [true, false].map((isHost) =>
     inBoth.filter(({ cell }) => (cell.memory === "host") === isHost),
@@ -37,8 +36,8 @@ export function gatherEvidence(
   for (const kind of new Set(inBoth.map(kindOf))) {
     const members = inBoth.filter((one) => kindOf(one) === kind);
     const ofKind = evidenceOfKind(members, {
-      recorded: recorded?.[kind] ?? null,
-      recordedOccasions: context.isGpu ? (recordedOccasionNoise[kind] ?? null) : null,
+      recorded: (isRecorded && recordedSpread[kind]) || null,
+      recordedOccasions: (isRecorded && recordedOccasionNoise[kind]) || null,
       history: context.history?.[kind] ?? [],
       hostErrorVariance,
       isLoaded: context.isLoaded,

@@ -2,6 +2,7 @@ import { parseCellId } from "../results/cell-id.js";
 import type { HistoryEntry } from "../results/history-entry.js";
 import { fitPieces } from "../stats/piecewise-fit.js";
 import { mean } from "../stats/variance.js";
+import { isControlledByHost } from "./host-covariate.js";
 import type { OccasionCentres } from "./occasion-noise.js";
 import { groupByOccasion } from "./occasions.js";
 import { recordedHostSlopes } from "./recorded-occasions.js";
@@ -96,11 +97,13 @@ export function historyCentres(
     host.set(startedAt, [...(host.get(startedAt) ?? []), deviation]);
   }
   const byKind: Record<string, number[][]> = {};
-  for (const { kind, cell, deviations } of all) {
-    const slope = recordedHostSlopes[cell.memory]?.slope ?? 0;
+  for (const { kind, cell, deviations, degreesOfFreedom } of all) {
+    // What the fit of the course took from the variance of the deviations.
+    const inflation = Math.sqrt((deviations.length - 1) / degreesOfFreedom);
+    const slope = isControlledByHost(cell) ? (recordedHostSlopes[cell.memory]?.slope ?? 0) : 0;
     const unexplained = deviations.map(({ startedAt, deviation }) => ({
       startedAt,
-      deviation: deviation - slope * mean(host.get(startedAt) ?? [0]),
+      deviation: inflation * (deviation - slope * mean(host.get(startedAt) ?? [0])),
     }));
     const centres = groupByOccasion(unexplained).map((group) =>
       mean(group.map(({ deviation }) => deviation)),

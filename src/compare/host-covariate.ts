@@ -43,6 +43,11 @@ const slopeScatter = 0.1;
 /** With fewer processes than this beyond the means of their groups, a slope is left to the recordings. */
 const fewestDegrees = 3;
 
+/** Whether the host's own copies say something of a cell's: they are timed cold and one after the other, as these are. */
+export function isControlledByHost({ memory, mode, cache }: Series["cell"]): boolean {
+  return controlledMemories.includes(memory) && mode === "throughput" && cache === "cold";
+}
+
 /**
  * Takes the host's memory out of the series of one kind of memory; leaves those that have no control as they are.
  * `errorVariance` is that of the host's rate in one run: `JoinedRuns.hostErrorVariance`.
@@ -53,10 +58,7 @@ export function controlForHost(
   errorVariance: number,
 ): ControlledSeries[] {
   const isControlled = (one: Series) =>
-    controlledMemories.includes(memory) &&
-    // The host's copies are timed cold and one after the other, as these are.
-    one.cell.mode === "throughput" &&
-    one.cell.cache === "cold" &&
+    isControlledByHost(one.cell) &&
     [...one.baseline, ...one.first, ...one.fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null);
   const prior = recordedHostSlopes[memory] ?? openSlope;
   const slope = estimateSlope(series.filter(isControlled), prior, errorVariance);

@@ -1,3 +1,4 @@
+import { areRecorded } from "../results/recorded-spread.js";
 import { thresholdOf } from "../settings/thresholds.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { byOccasion, centresByOccasion } from "./cell-evidence.js";
@@ -41,7 +42,7 @@ export function sensitivityOf(
   checkRuns: number,
   { thresholds, significance }: Pick<Rule, "thresholds" | "significance">,
 ): Sensitivity | null {
-  const isGpu = runs[0]?.backend === "cuda";
+  const isRecorded = areRecorded(runs[0]?.deviceNames ?? []);
   const { series, hostErrorVariance } = joinRuns({ baseline: runs, first: [], fresh: [] });
   const kinds = series.map(kindOf);
   const controlled = new Map(
@@ -67,7 +68,7 @@ export function sensitivityOf(
         members.map((i) => groups[i]!),
         members.map((i) => noise[i]!),
       );
-      return [kind, estimateOccasionNoise([centres], isGpu ? (recordedOccasionNoise[kind] ?? null) : null)];
+      return [kind, estimateOccasionNoise([centres], (isRecorded && recordedOccasionNoise[kind]) || null)];
     }),
   );
   const uncertaintyOf = (i: number) => {

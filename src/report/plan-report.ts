@@ -50,6 +50,7 @@ function ascending(values: readonly number[]): number[] {
 function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: number): Fact[] {
   const { cells, stopping, estimate } = plan;
   const { leastDurationNs, durationNs } = wholeDuration(estimate, processes);
+  const [leastText, mostText] = [leastDurationNs, durationNs].map((ns) => formatDuration(ns));
   const axis = <Value>(pick: (cell: PlannedCell) => Value, format: (value: Value) => string = String) =>
     [...new Set(cells.map(pick))].map(format).join(", ");
   const skipReasons = new Set(cells.flatMap(({ skipReason }) => skipReason ?? []));
@@ -79,7 +80,7 @@ function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: numbe
     ...(processes === 1 ? [] : [["Processes", `${processes}, one after the other`] as const]),
     ["Host memory", `${need(estimate.hostBytes)}, of which ${need(estimate.pinnedBytes)} pinned`],
     ["On device", need(estimate.deviceBytes)],
-    ["Time", `about ${formatDuration(leastDurationNs)} to ${formatDuration(durationNs)} (an estimate)`],
+    ["Time", `about ${leastText === mostText ? "" : `${leastText} to `}${mostText} (an estimate)`],
     ...[...skipReasons].map((reason): Fact => ["Skipped", reason]),
   ];
 }

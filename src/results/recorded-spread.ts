@@ -20,10 +20,7 @@ export const recordedSpread: Readonly<Record<string, VarianceEstimate>> = {
 /** GPUs that the recordings cover: of another one, single runs say nothing of how far the next may be. */
 const recordedGpus: readonly string[] = ["NVIDIA H200"];
 
-/** The recorded noise by kind, for runs on these devices; null where one of them was not recorded. */
-export function recordedSpreadOf(
-  deviceNames: readonly string[],
-): Readonly<Record<string, VarianceEstimate>> | null {
-  const isCovered = deviceNames.length > 0 && deviceNames.every((name) => recordedGpus.includes(name));
-  return isCovered ? recordedSpread : null;
+/** Whether what was recorded stands for runs on these devices, of which there is at least one. */
+export function areRecorded(deviceNames: readonly string[]): boolean {
+  return deviceNames.length > 0 && deviceNames.every((name) => recordedGpus.includes(name));
 }

@@ -3,6 +3,7 @@ import { CheckMeasuring } from "../../src/cli/check-measuring.js";
 import { measureInFreshProcesses } from "../../src/measure/fresh-process.js";
 import { presets } from "../../src/settings/presets.js";
 import { fillRunSettings, type RunSettings } from "../../src/settings/settings.js";
+import type { CellPart } from "../helpers/result-document.js";
 import { buildRuns, resultSet, usualRule } from "../helpers/runs.js";
 
 vi.mock("../../src/measure/fresh-process.js");
@@ -11,19 +12,25 @@ afterEach(() => {
 });
 
 /** Only the last one is slower in the candidate. */
-const memories = ["pageable", "staged", "pinned", "registered"] as const;
-const cellsOf = (GBps: number) =>
-  memories.map((memory) => ({ memory, GBps: memory === "registered" ? GBps : 50 }));
+const usualCells: CellPart[] = [
+  { memory: "pageable" },
+  { memory: "staged" },
+  { memory: "pinned" },
+  { memory: "registered" },
+];
+const atSpeed = (cells: readonly CellPart[], ofLast: number) =>
+  cells.map((cell, i) => ({ ...cell, GBps: i === cells.length - 1 ? ofLast : 50 }));
 
 interface Measured {
   budgetNs?: number | null;
   confirmAfterNs?: number;
+  cells?: readonly CellPart[];
 }
 
-/** Checks four cells in processes that are not started; resolves with what these were to measure, and when. */
-async function check({ budgetNs = null, confirmAfterNs = 0 }: Measured) {
-  const baseline = resultSet(buildRuns({ cells: cellsOf(50) }), "before");
-  const documents = buildRuns({ cells: cellsOf(25), seed: 2 });
+/** Checks cells in processes that are not started; resolves with what these were to measure, and when. */
+async function check({ budgetNs = null, confirmAfterNs = 0, cells = usualCells }: Measured) {
+  const baseline = resultSet(buildRuns({ cells: atSpeed(cells, 50) }), "before");
+  const documents = buildRuns({ cells: atSpeed(cells, 25), seed: 2 });
   const settings = { ...fillRunSettings(), budgetNs, cells: documents[0]!.cells.map(({ id }) => id) };
   const series: { settings: RunSettings; startedMs: number; endedMs: number }[] = [];
   vi.mocked(measureInFreshProcesses).mockImplementation(async function* (settings) {
@@ -41,7 +48,7 @@ async function check({ budgetNs = null, confirmAfterNs = 0 }: Measured) {
     onProgress: () => undefined,
   });
   const comparison = await measuring.compare({ version: "0.1.0", command: "check", rule: usualRule });
-  const suspects = [settings.cells[3]!];
+  const suspects = settings.cells.slice(-1);
   expect(comparison?.confirmation).toEqual({ runs: 5, atMost: 5, suspects });
   return { settings, suspects, series };
 }
@@ -65,3 +72,13 @@ it("suspects are measured again after the time that was asked for", async () => 
   // Timers may come a millisecond early.
   expect(series[1]!.startedMs - series[0]!.endedMs).toBeGreaterThan(298);
 });
+
+it.each(["host", "pageable"] as const)(
+  "a suspect of %s memory is measured again beside the host's own copies",
+  async (memory) => {
+    const host: CellPart[] = [1, 2, 4].map((workers) => ({ memory: "host", workers }));
+    const cells: CellPart[] = [{ memory: "pinned" }, ...host, { memory, workers: 8 }];
+    const { settings, series } = await check({ cells });
+    expect([...series[1]!.settings.cells!].sort()).toEqual(settings.cells.slice(1).sort());
+  },
+);

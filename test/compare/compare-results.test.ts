@@ -156,15 +156,24 @@ it("runs that are not whole, and those of another tool, are named", () => {
 
 describe("a check in which most cells of a kind look slower together", () => {
   const staged = [1, 2, 3, 4].map((workers) => ({ GBps: 10 * workers, memory: "staged" as const, workers }));
-  const [before, after] = [1, 2].map((seed) => buildRuns({ cells: [{ GBps: 55 }, ...staged], seed }));
+  const pinned = [1, 2, 3, 4].map((workers) => ({ GBps: 55, workers }));
+  const [before, after] = [1, 2].map((seed) => buildRuns({ cells: [...pinned, ...staged], seed }));
   const request = comparisonRequest(before!, after!, { command: "check" });
-  const stagedIds = before![0]!.cells.filter(({ memory }) => memory === "staged").map(({ id }) => id);
-  const notesWith = (suspects: number) =>
-    compareResults({ ...request, suspects: stagedIds.slice(0, suspects) }).notes;
+  const notesWith = (suspects: number, of = "staged") => {
+    const ids = before![0]!.cells.filter(({ memory }) => memory === of).map(({ id }) => id);
+    return compareResults({ ...request, suspects: ids.slice(0, suspects) }).notes;
+  };
 
   it("says that they may have a passing cause in common", () => {
     expect(notesWith(3)).toEqual([
-      expect.stringMatching(/^3 of 4 staged cells looked slower at the same time: .*--confirm-after 5min/),
+      expect.stringMatching(
+        /^3 of 4 staged cells looked slower at the same time: .* host's memory .*--confirm-after 5min/,
+      ),
+    ]);
+    expect(notesWith(4, "pinned")).toEqual([
+      expect.stringMatching(
+        /^4 of 4 pinned cells looked slower at the same time: .* over the link .*--confirm-after 5min/,
+      ),
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { occasionDeviations } from "../../src/compare/history-series.js";
+import { historyCentres, occasionDeviations } from "../../src/compare/history-series.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "../helpers/history.js";
 
 const latencyId = pinnedId.replace("throughput", "latency");
@@ -25,6 +25,33 @@ describe("the deviations of occasions", () => {
     const variance = deviations.reduce((sum, { deviation }) => sum + deviation ** 2, 0) / degreesOfFreedom;
     expect(Math.sqrt(variance)).toBeGreaterThan(0.008);
     expect(Math.sqrt(variance)).toBeLessThan(0.012);
+  });
+
+  it("have the variance that their degrees of freedom say, as centres of occasions", () => {
+    const [{ deviations, degreesOfFreedom }] = occasionDeviations(entries) as [
+      ReturnType<typeof occasionDeviations>[number],
+    ];
+    const [centres] = historyCentres(entries, "cuda").pinned!;
+    const squares = (values: readonly number[]) => values.reduce((sum, value) => sum + value ** 2, 0);
+    expect(centres).toHaveLength(80);
+    expect(squares(centres!) / 79).toBeCloseTo(
+      squares(deviations.map(({ deviation }) => deviation)) / degreesOfFreedom,
+      10,
+    );
+  });
+
+  it("are without what the host's memory did, of cold copies and no others", () => {
+    const idOf = (memory: string, cache = "cold") =>
+      pinnedId.replace("pinned", memory).replace(/cold$/, cache);
+    const ids = [idOf("host"), idOf("pageable"), idOf("pageable", "warm")];
+    const withHost = course.map((factor, day) =>
+      buildEntry(day, { series: ids.map((id) => buildFigure({ id, figure: 20 * factor })) }),
+    );
+    const centres = historyCentres(withHost, "cuda");
+    const most = (values: readonly number[]) => Math.max(...values.map(Math.abs));
+    const [cold, warm] = centres.pageable! as [number[], number[]];
+    expect(most(cold)).toBeLessThan(most(warm) / 5);
+    expect(most(warm)).toBeCloseTo(most(centres.host![0]!), 9);
   });
 
   it("are of speed: of a latency, the same as of its inverse", () => {

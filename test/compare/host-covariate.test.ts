@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { controlForHost, estimateSlope } from "../../src/compare/host-covariate.js";
 import { joinRuns } from "../../src/compare/series.js";
-import type { CellPart } from "../helpers/result-document.js";
+import { buildDevice, type CellPart } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, documentAtSpeed, resultSet } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
 
@@ -12,6 +12,9 @@ const cells: CellPart[] = [
   ...workers.map((count): CellPart => ({ memory: "pinned", workers: count, GBps: 55 })),
   ...workers.map((count): CellPart => ({ memory: "host", workers: count, GBps: 10 })),
 ];
+
+/** A GPU of which nothing is recorded: the runs alone count. */
+const notRecorded = { devices: [buildDevice({ name: "NVIDIA T4" })] };
 
 interface HostRunsPart {
   count?: number;
@@ -30,7 +33,7 @@ interface HostRunsPart {
 function hostRuns(part: HostRunsPart = {}) {
   const { count = 8, seed = 1, hostDeviation = 0.05, hostSpeed = 1, slope = 1, pageableSpeed = 1 } = part;
   const { normal } = seeded(seed + 100);
-  return buildRuns({ cells, count, seed, deviation: 0.01 }).map((document) => {
+  return buildRuns({ cells, count, seed, deviation: 0.01, document: notRecorded }).map((document) => {
     const host = Math.log(hostSpeed) + hostDeviation * normal();
     const withHost = documentAtSpeed(document, Math.exp(host), ({ memory }) => memory === "host");
     const withCopies = documentAtSpeed(
@@ -170,7 +173,10 @@ describe("a comparison where the host's memory is slower", () => {
     const host = [0, 1].flatMap((device) =>
       workers.map((count): CellPart => ({ memory: "host", device, workers: count, GBps: 10 })),
     );
-    const [old, now] = [buildRuns({ cells: host }), buildRuns({ cells: host, seed: 2 })];
+    const [old, now] = [1, 2].map((seed) => buildRuns({ cells: host, seed, document: notRecorded })) as [
+      ReturnType<typeof buildRuns>,
+      ReturnType<typeof buildRuns>,
+    ];
     const slowed = now.map((document) => documentAtSpeed(document, 0.8, ({ device }) => device === 1));
     const verdicts = compareRuns(old, slowed).cells.map(({ verdict }) => verdict);
     expect(verdicts).toEqual([...workers.map(() => "same"), ...workers.map(() => "slower")]);

@@ -1,11 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { sensitivityOf } from "../../src/compare/sensitivity.js";
-import type { CellPart } from "../helpers/result-document.js";
+import { buildDevice, type CellPart } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, type RunsPart, resultSet, usualRule } from "../helpers/runs.js";
 
 const pinned = [1, 2, 4, 8, 16].map((workers): CellPart => ({ workers, GBps: 50 }));
+/** A GPU of which nothing is recorded: the runs alone count. */
+const notRecorded = { devices: [buildDevice({ name: "NVIDIA T4" })] };
 const sensitivity = (part: RunsPart, checkRuns = 5) =>
-  sensitivityOf(resultSet(buildRuns({ cells: pinned, count: 10, ...part })).runs, checkRuns, usualRule);
+  sensitivityOf(
+    resultSet(buildRuns({ cells: pinned, count: 10, document: notRecorded, ...part })).runs,
+    checkRuns,
+    usualRule,
+  );
 const drop = (...args: Parameters<typeof sensitivity>) => sensitivity(...args)!.kinds[0]!.typicalDrop;
 
 describe("what a baseline is good for", () => {
@@ -42,7 +48,12 @@ describe("what a baseline is good for", () => {
     { cells: 2, level: 0.005, quantile: 3.25 },
   ])("is larger the more cells are tested: with $cells, each at a level of $level", ({ cells, quantile }) => {
     const speed = Array.from({ length: 10 }, (_, run) => Math.exp(run % 2 === 0 ? 0.03 : -0.03));
-    const baseline = buildRuns({ cells: pinned.slice(0, cells), speed, deviation: 0 });
+    const baseline = buildRuns({
+      cells: pinned.slice(0, cells),
+      speed,
+      deviation: 0,
+      document: notRecorded,
+    });
     const rule = { ...usualRule, significance: 0.01 };
     const [kind] = sensitivityOf(resultSet(baseline).runs, 5, rule)!.kinds;
     // Nine degrees of freedom; winsorizing would leave 0.995 of the variance of a normal distribution.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { GiB, h200, MiB, planOf } from "./support.js";
+import { GiB, h200, KiB, MiB, planOf } from "./support.js";
 
 type Request = Parameters<typeof planOf>[0];
 
