@@ -2,6 +2,7 @@
 import { awaitsSlowRuns, compareResults, findSuspects } from "../../dist/compare/compare-results.js";
 import { defaultSignificance } from "../../dist/settings/table.js";
 import { defaultThresholds } from "../../dist/settings/thresholds.js";
+import { runsOf } from "./run-figures.mjs";
 
 const rule = {
   significance: defaultSignificance,
@@ -23,12 +24,8 @@ export function simulateComparison(model, { baseline, first, nextFresh }) {
   const measured = { ...request, suspects: suspects.ids, fresh: [] };
   const most = Math.max(first.length, suspects.runs);
   while (measured.fresh.length < most) {
-    const fresh = runsOf(
-      model,
-      [nextFresh()],
-      laterMs,
-      ({ id, memory }) => wanted.has(id) || memory === "host",
-    );
+    const isWanted = ({ id, memory }) => wanted.has(id) || memory === "host";
+    const fresh = runsOf(model, [nextFresh()], laterMs, { isWanted });
     measured.fresh = [...measured.fresh, ...fresh];
     if (measured.fresh.length >= first.length && !awaitsSlowRuns(measured)) break;
   }
@@ -62,31 +59,4 @@ function requestOf(model, command, sessions, first) {
     suspects: [],
     rule,
   };
-}
-
-function runsOf({ cells }, session, startMs, isWanted = () => true) {
-  return session.map((logMedians, process) => ({
-    path: null,
-    startedAt: new Date(startMs + process * 10e3).toISOString(),
-    status: "complete",
-    importedFrom: null,
-    backend: "cuda",
-    deviceNames: ["NVIDIA H200"],
-    fingerprint: {},
-    machine: { hostName: [], gpuUuids: [], pciAddresses: [] },
-    settings: null,
-    load: null,
-    lastLevelCacheBytes: null,
-    cells: cells.flatMap(({ cell }, i) =>
-      isWanted(cell)
-        ? [
-            {
-              cell,
-              figures: [{ moved: cell.direction, unit: "GB/s", value: Math.exp(logMedians[i]) }],
-              absence: null,
-            },
-          ]
-        : [],
-    ),
-  }));
 }

@@ -2,8 +2,10 @@
 // src/compare/host-covariate.ts must say, from a recording of several occasions (bench/regress/record-occasions.mjs).
 import { readFileSync } from "node:fs";
 import { byOccasion, centreOf } from "../../dist/compare/cell-evidence.js";
-import { controlForHost, estimateSlope, hostErrorVariance } from "../../dist/compare/host-covariate.js";
+import { controlForHost, estimateSlope } from "../../dist/compare/host-covariate.js";
 import { estimateOccasionNoise } from "../../dist/compare/occasion-noise.js";
+import { joinRuns } from "../../dist/compare/series.js";
+import { runsOf } from "./run-figures.mjs";
 
 const recorded = new URL("../../results/nvidia-h200/occasions.json", import.meta.url);
 const { cells, occasions } = JSON.parse(readFileSync(process.argv[2] ?? recorded, "utf8"));
@@ -13,30 +15,18 @@ const variance = (values) =>
   values.reduce((sum, value) => sum + (value - mean(values)) ** 2, 0) / (values.length - 1);
 const percent = (of) => `${(100 * Math.sqrt(of)).toFixed(1)} %`;
 
-/** By run: the mean logarithm over the host's cells. */
-const hostLogs = occasions.flatMap((_, o) => {
-  const host = cells.filter(({ memory }) => memory === "host");
-  return host[0].mediansGBps[o].map((_median, run) =>
-    mean(host.map((cell) => Math.log(cell.mediansGBps[o][run]))),
+const baseline = occasions.flatMap(({ startedAt, runs }, o) => {
+  const session = Array.from({ length: runs }, (_, run) =>
+    cells.map((cell) => Math.log(cell.mediansGBps[o][run])),
   );
+  const described = cells.map((cell) => ({
+    cell: { device: 0, mode: "throughput", timer: "wall", cache: "cold", ...cell },
+  }));
+  return runsOf({ cells: described }, session, Date.parse(startedAt), { gpuUuid: `GPU-${o}` });
 });
-
-const series = cells.map((cell) => {
-  const baseline = cell.mediansGBps.flatMap((medians, occasion) =>
-    medians.map((value) => ({ value, occasion, startedAt: occasions[occasion].startedAt })),
-  );
-  return {
-    cell,
-    moved: cell.direction,
-    unit: "GB/s",
-    baseline: baseline.map((run, i) => ({ ...run, hostLogSpeed: hostLogs[i] })),
-    first: [],
-    fresh: [],
-    absence: null,
-  };
-});
+const { series, hostErrorVariance: error } = joinRuns({ baseline, first: [], fresh: [] });
+const hostLogs = series[0].baseline.map(({ hostLogSpeed }) => hostLogSpeed);
 const ofMemory = (memory) => series.filter(({ cell }) => cell.memory === memory);
-const error = hostErrorVariance(ofMemory("host"));
 console.log(`${occasions.length} occasions; error of the host's rate in one run: ${percent(error)}`);
 
 for (const memory of ["pageable", "staged", "pinned", "host"]) {

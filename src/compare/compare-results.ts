@@ -21,10 +21,11 @@ export function compareResults(request: ComparisonRequest): Comparison {
   const { baseline, candidate, fresh, rule, command } = request;
   const differences = findDifferences(baseline.runs, candidate.runs, rule);
   const isBlocked = differences.some(({ blocks }) => blocks);
-  const { series, failures: ofRuns } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+  const joined = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+  const { series, failures: ofRuns } = joined;
   const failures = [...(request.failures ?? []), ...ofRuns];
   if (!isBlocked) checkCommon(series, baseline, candidate);
-  const evidence = gatherEvidence(series, contextOf(request));
+  const evidence = gatherEvidence(joined, contextOf(request));
   const terms = { rule, needsConfirmation: command === "check", isBlocked };
   const cells = series.map((one, i) => compareCell(one, evidence[i]!, terms)).filter((cell) => cell !== null);
   const { backend } = baseline.runs[0]!;
@@ -69,8 +70,9 @@ export interface Suspects {
 /** The cells that look slow enough to be measured again, before anything has been. */
 export function findSuspects(request: ComparisonRequest): Suspects {
   const { baseline, candidate, rule } = request;
-  const { series } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh: [] });
-  const evidence = gatherEvidence(series, contextOf(request));
+  const joined = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh: [] });
+  const { series } = joined;
+  const evidence = gatherEvidence(joined, contextOf(request));
   const needed = series.map((one, i) => (evidence[i] == null ? 0 : confirmingRuns(one, evidence[i], rule)));
   const ids = series.filter((_, i) => needed[i]! > 0).map(({ cell }) => cell.id);
   return { ids: [...new Set(ids)], runs: Math.max(0, ...needed) };
@@ -79,9 +81,9 @@ export function findSuspects(request: ComparisonRequest): Suspects {
 /** Whether slow runs that the suspects had among the candidate's first runs have not been met again by the fresh ones yet. */
 export function awaitsSlowRuns(request: ComparisonRequest): boolean {
   const { baseline, candidate, fresh, suspects, rule } = request;
-  const { series } = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
-  const evidence = gatherEvidence(series, contextOf(request));
-  return series.some(
+  const joined = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+  const evidence = gatherEvidence(joined, contextOf(request));
+  return joined.series.some(
     (one, i) =>
       suspects.includes(one.cell.id) && evidence[i] != null && isUnmetSlowness(one, evidence[i], rule),
   );

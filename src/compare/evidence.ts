@@ -2,11 +2,11 @@ import { recordedSpreadOf } from "../results/recorded-spread.js";
 import { holm } from "../stats/hypothesis-tests.js";
 import type { VarianceEstimate } from "../stats/variance.js";
 import { byOccasion, centresByOccasion, type Evidence, evidenceOf } from "./cell-evidence.js";
-import { controlForHost, hostErrorVariance } from "./host-covariate.js";
+import { controlForHost } from "./host-covariate.js";
 import { type CellNoise, estimateNoise, fewestForCentre, outlierSpread, robustVariances } from "./noise.js";
 import { estimateOccasionNoise, type OccasionCentres, type OccasionNoise } from "./occasion-noise.js";
 import { recordedOccasionNoise } from "./recorded-occasions.js";
-import { kindOf, type Series } from "./series.js";
+import { type JoinedRuns, kindOf, type Series } from "./series.js";
 import { areJudgedTogether, judgeTogether, tellOwnFromShared } from "./shared-changes.js";
 
 /** What is known beyond the runs that are compared. */
@@ -24,13 +24,15 @@ export interface EvidenceContext {
  * The evidence on each series, in their order; null for one that either side lacks. What was recorded stands in for
  * what too few runs or occasions cannot tell, but only for a GPU: nothing is recorded of an emulated device.
  */
-export function gatherEvidence(series: readonly Series[], context: EvidenceContext): (Evidence | null)[] {
+export function gatherEvidence(
+  { series, hostErrorVariance }: Pick<JoinedRuns, "series" | "hostErrorVariance">,
+  context: EvidenceContext,
+): (Evidence | null)[] {
   const recorded = context.isGpu ? recordedSpreadOf(context.deviceNames) : null;
   const inBoth = series.filter(({ baseline, first }) => baseline.length > 0 && first.length > 0);
   const [host, others] = [true, false].map((isHost) =>
     inBoth.filter(({ cell }) => (cell.memory === "host") === isHost),
   ) as [Series[], Series[]];
-  const hostError = hostErrorVariance(host);
   const evidence = new Map<Series, Evidence>();
   for (const kind of new Set(inBoth.map(kindOf))) {
     const members = inBoth.filter((one) => kindOf(one) === kind);
@@ -38,7 +40,7 @@ export function gatherEvidence(series: readonly Series[], context: EvidenceConte
       recorded: recorded?.[kind] ?? null,
       recordedOccasions: context.isGpu ? (recordedOccasionNoise[kind] ?? null) : null,
       history: context.history?.[kind] ?? [],
-      hostError,
+      hostErrorVariance,
       isLoaded: context.isLoaded,
     });
     for (const [i, one] of members.entries()) evidence.set(one, ofKind[i]!);
@@ -73,16 +75,15 @@ interface KindContext extends Pick<EvidenceContext, "isLoaded"> {
   recorded: VarianceEstimate | null;
   recordedOccasions: OccasionNoise | null;
   history: OccasionCentres;
-  /** `hostErrorVariance()` of the host's cells. */
-  hostError: number;
+  hostErrorVariance: number;
 }
 
 /** The evidence on the series of one kind, in their order. */
 function evidenceOfKind(members: readonly Series[], context: KindContext): Evidence[] {
-  const { recorded, recordedOccasions, history, hostError, isLoaded } = context;
+  const { recorded, recordedOccasions, history, hostErrorVariance, isLoaded } = context;
   const kind = kindOf(members[0]!);
   const isHost = kind === "host";
-  const runs = controlForHost(members, members[0]!.cell.memory, hostError);
+  const runs = controlForHost(members, members[0]!.cell.memory, hostErrorVariance);
   const ofBaseline = byOccasion(
     members,
     runs.map(({ baseline }) => baseline),

@@ -50,7 +50,7 @@ export function isControlledByHost({ memory, mode, cache }: Series["cell"]): boo
 
 /**
  * Takes the host's memory out of the series of one kind of memory; leaves those that have no control as they are.
- * `errorVariance` is that of the host's rate in one run: `hostErrorVariance()`.
+ * `errorVariance` is that of the host's rate in one run: `JoinedRuns.hostErrorVariance`.
  */
 export function controlForHost(
   series: readonly Series[],
@@ -95,27 +95,6 @@ function controlled(series: Series, { slope, variance }: HostSlope): ControlledS
 
 function hostOf({ hostLogSpeed }: RunFigure): number {
   return hostLogSpeed!;
-}
-
-/**
- * The variance of the error in the host's rate in one run, a mean over the `host` cells: from what is left of their
- * logarithms when each cell's mean and each run's are taken out. Of several devices, which have a rate each, the mean. 0
- * where fewer than two cells leave it unknown.
- */
-export function hostErrorVariance(host: readonly Series[]): number {
-  const devices = [...new Set(host.map(({ cell }) => cell.device))];
-  const ofDevices = devices.map((device) => errorOfDevice(host.filter(({ cell }) => cell.device === device)));
-  return ofDevices.length === 0 ? 0 : mean(ofDevices);
-}
-
-function errorOfDevice(host: readonly Series[]): number {
-  const rows = host.map((one) => logSpeeds(one, [...one.baseline, ...one.first]));
-  const [runs = 0] = rows.map(({ length }) => length);
-  if (rows.length < 2 || runs < 2 || rows.some(({ length }) => length !== runs)) return 0;
-  const residuals = rows.map((row) => row.map((value) => value - mean(row)));
-  const ofRun = Array.from({ length: runs }, (_, run) => mean(residuals.map((row) => row[run]!)));
-  const squares = sum(residuals.flatMap((row) => row.map((value, run) => (value - ofRun[run]!) ** 2)));
-  return squares / ((rows.length - 1) * (runs - 1)) / rows.length;
 }
 
 /** An error takes no more than this of what the host's rate varies by: a slope would else be made of noise. */

@@ -1,6 +1,5 @@
-import { KiB } from "../settings/units.js";
-import { mean } from "../stats/variance.js";
 import type { CellComparison } from "./comparison.js";
+import { hostRates } from "./host-rate.js";
 import { groupByOccasion } from "./occasions.js";
 import type { Absence, CellFigures, RunFigures } from "./result-set.js";
 
@@ -33,6 +32,8 @@ export interface Series extends Pick<CellComparison, "moved" | "unit"> {
 /** All runs of a comparison, cell by cell. */
 export interface JoinedRuns {
   series: Series[];
+  /** Variance of the error that each run's `hostLogSpeed` has. */
+  hostErrorVariance: number;
   /** What failed in the candidate, whether or not the baseline has that cell: "id: reason". */
   failures: string[];
 }
@@ -42,12 +43,12 @@ type Group = "baseline" | "first" | "fresh";
 /** Joins runs by the ids of their cells, in the order in which these first appear. */
 export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): JoinedRuns {
   // Fresh runs that measured suspects of other memory alone need no control, and take it from no other run.
-  const controls = commonHostCells([...runs.baseline, ...runs.first, ...runs.fresh.filter(hasHostCells)]);
+  const controlled = [...groupByOccasion(runs.baseline), runs.first, runs.fresh.filter(hasHostCells)];
+  const rates = hostRates(controlled);
   const joined = new Map<string, Series>();
   const absences = new Map<string, Absence>();
   for (const group of ["baseline", "first", "fresh"] as const) {
     for (const { run, occasion } of withOccasions(runs[group])) {
-      const hostLogSpeeds = hostControl(run, controls);
       for (const { cell, figures, absence } of run.cells) {
         const mustBeTold = absence !== null && group !== "baseline" && !absences.get(cell.id)?.isFailure;
         if (mustBeTold) absences.set(cell.id, absence);
@@ -58,7 +59,7 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
             series = { cell, moved, unit, baseline: [], first: [], fresh: [], absence: null };
             joined.set(key, series);
           }
-          const hostLogSpeed = hostLogSpeeds.get(cell.device) ?? null;
+          const hostLogSpeed = rates.logSpeeds.get(run)?.get(cell.device) ?? null;
           series[group].push({ value, startedAt: run.startedAt, occasion, hostLogSpeed });
         }
       }
@@ -69,6 +70,7 @@ export function joinRuns(runs: Readonly<Record<Group, readonly RunFigures[]>>): 
       ...series,
       absence: absences.get(series.cell.id) ?? null,
     })),
+    hostErrorVariance: rates.errorVariance,
     failures: [...absences].flatMap(([id, { isFailure, reason }]) => (isFailure ? [`${id}: ${reason}`] : [])),
   };
 }
@@ -80,39 +82,8 @@ function withOccasions(runs: readonly RunFigures[]): { run: RunFigures; occasion
   return runs.map((run) => ({ run, occasion: occasions.get(run)! }));
 }
 
-/** The part of a staging ring that host cells use (kHostRingBytes in cuda/engine/lane.hpp): smaller rings time other copies. */
-const hostRingBytes = 256 * KiB;
-
 function hasHostCells({ cells }: RunFigures): boolean {
   return cells.some(({ cell }) => cell.memory === "host");
-}
-
-/** Ids of the `host` cells of which every run has a figure: others would make one run's control another one's than the next's. */
-function commonHostCells(runs: readonly RunFigures[]): ReadonlySet<string> {
-  const rings = runs.map(({ settings }) => settings && settings.stagingSlots * settings.stagingChunkBytes);
-  if (rings.some((bytes) => bytes !== rings[0] && (bytes ?? 0) < hostRingBytes)) return new Set();
-  const counts = new Map<string, number>();
-  for (const { cells } of runs) {
-    for (const { cell, figures } of cells) {
-      if (cell.memory === "host" && figures.length > 0) counts.set(cell.id, (counts.get(cell.id) ?? 0) + 1);
-    }
-  }
-  return new Set([...counts].flatMap(([id, count]) => (count === runs.length ? [id] : [])));
-}
-
-/**
- * How fast the CPU itself copied host memory in a run: for each device the mean of the logarithms over the `host` cells in
- * `controls`. The host's memory is one thing for all workers and directions, and the mean of its cells is the surer: it
- * explained more of the recorded runs than each direction and worker count by itself (results/nvidia-h200/occasions.json).
- */
-function hostControl({ cells }: RunFigures, controls: ReadonlySet<string>): ReadonlyMap<number, number> {
-  const logSpeedsOf = new Map<number, number[]>();
-  for (const { cell, figures } of cells) {
-    if (!controls.has(cell.id)) continue;
-    const logs = figures.map(({ value }) => Math.log(value));
-    logSpeedsOf.set(cell.device, [...(logSpeedsOf.get(cell.device) ?? []), ...logs]);
-  }
-  return new Map([...logSpeedsOf].map(([device, logs]) => [device, mean(logs)]));
 }
 
 /** The logarithm of the speed that a figure in the series' unit stands for: throughput, or the inverse of latency. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { controlForHost, estimateSlope, hostErrorVariance } from "../../src/compare/host-covariate.js";
+import { controlForHost, estimateSlope } from "../../src/compare/host-covariate.js";
 import { joinRuns } from "../../src/compare/series.js";
 import type { CellPart } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, documentAtSpeed, resultSet } from "../helpers/runs.js";
@@ -42,23 +42,17 @@ function hostRuns(part: HostRunsPart = {}) {
   });
 }
 
-const seriesOf = (memory: string, baseline = hostRuns(), first = hostRuns({ seed: 2 })) =>
-  joinRuns({
-    baseline: resultSet(baseline).runs,
-    first: resultSet(first).runs,
-    fresh: [],
-  }).series.filter(({ cell }) => cell.memory === memory);
+const join = (baseline = hostRuns(), first = hostRuns({ seed: 2 })) =>
+  joinRuns({ baseline: resultSet(baseline).runs, first: resultSet(first).runs, fresh: [] });
+const seriesOf = (memory: string, ...runs: Parameters<typeof join>) =>
+  join(...runs).series.filter(({ cell }) => cell.memory === memory);
 
 const open = { slope: 0.5, variance: 1e6 };
 
 describe("the slope of a kind against the host's own copies", () => {
   it.each([0, 0.4, 0.8])("is found where it is %f", (slope) => {
     const runs = [hostRuns({ count: 40, slope }), hostRuns({ count: 40, slope, seed: 2 })] as const;
-    const found = estimateSlope(
-      seriesOf("pageable", ...runs),
-      open,
-      hostErrorVariance(seriesOf("host", ...runs)),
-    );
+    const found = estimateSlope(seriesOf("pageable", ...runs), open, join(...runs).hostErrorVariance);
     expect(found.slope).toBeCloseTo(slope, 1);
     expect(found.variance).toBeLessThan(0.01);
   });
@@ -92,7 +86,7 @@ describe("the slope of a kind against the host's own copies", () => {
       hostRuns({ count: 60, hostDeviation: 0.01 }),
       hostRuns({ count: 60, hostDeviation: 0.01, seed: 2 }),
     ] as const;
-    const error = hostErrorVariance(seriesOf("host", ...runs));
+    const error = join(...runs).hostErrorVariance;
     expect(Math.sqrt(error)).toBeCloseTo(0.01 / Math.sqrt(workers.length), 3);
     const [ignored, corrected] = [0, error].map(
       (e) => estimateSlope(seriesOf("pageable", ...runs), open, e).slope,
