@@ -61,6 +61,12 @@ try {
       await disturbance.stop();
     }
   }
+} catch (error) {
+  // What was measured until then cannot be had again.
+  results.unchanged ??= [];
+  results.slowed ??= [];
+  console.error(error);
+  process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true });
 }
