@@ -101,8 +101,10 @@ export function judge(
     return plain("slower", `by more than ${percent}, beyond the spread between runs`);
   }
   const slow = findSlowRuns(series, evidence, drop);
-  if (slow !== null && isMoreOften(slow)) return judgeSlowRuns(series, slow, needsConfirmation);
-  if (isSlower) return plain("inconclusive", whyNotMostRuns(evidence, drop));
+  // Where most runs are slower and it is not shown all the same, another occasion may have shifted them all.
+  const isPart = !isMostRuns(evidence, drop);
+  if (slow !== null && isMoreOften(slow) && isPart) return judgeSlowRuns(series, slow, needsConfirmation);
+  if (isSlower && isPart) return plain("inconclusive", whyNotMostRuns(evidence, drop));
   if (overall.change > countingGain(series, evidence, bounds) && adjusted.faster < rule.significance) {
     return plain("faster", `by more than ${percent}, beyond the spread between runs`);
   }

@@ -11,7 +11,7 @@ it("obeys a configuration, says so, and lets flags win", async () => {
   const config = {
     significance: 0.01,
     strict: true,
-    thresholds: { default: "20%", memory: { pageable: "8%" } },
+    thresholds: { default: "20%", memory: { registered: "8%" } },
   };
   writeFileSync(join(cwd, configFile), JSON.stringify(config));
   const verdicts = async (...args: string[]) => {
@@ -27,7 +27,7 @@ it("obeys a configuration, says so, and lets flags win", async () => {
     "--threshold",
     "5%",
     "--threshold",
-    "pageable=30%",
+    "registered=30%",
     "--significance",
     "0.002",
     "--no-strict",

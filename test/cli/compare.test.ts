@@ -83,7 +83,7 @@ describe("what pinbench compare prints", () => {
     expect(stdout).toMatch(
       /pinned\S+ +(50\.\d|49\.\d) +(45|44\.9|45\.1) .*−(9\.\d|10(\.\d)?) % +\(.* to .* %\) +slower\n/,
     );
-    expect(stdout).toMatch(/pageable\S+ +(9\.9\d|10\.0|10) +- +- +missing\n/);
+    expect(stdout).toMatch(/registered\S+ +(9\.9\d|10\.0|10) +- +- +missing\n/);
     expect(stdout).toMatch(/=> 1 of 2 cells is slower: d0\/h2d\/pinned\//);
   });
 

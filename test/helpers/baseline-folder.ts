@@ -75,7 +75,7 @@ export function expectSentence({ exitCode, stdout, stderr }: Finished, code: num
 }
 
 /** Of the runs of sides(). */
-export const sidesCells = [{ GBps: 50 }, { GBps: 10, memory: "pageable" }] as const;
+export const sidesCells = [{ GBps: 50 }, { GBps: 10, memory: "registered" }] as const;
 
 /** A folder with the runs of a machine in before/ and of the candidate in after/. */
 export function sides(after: RunsPart, before: RunsPart = {}): string {
