@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
+import { buildEntry } from "../helpers/history.js";
 
 const { app } = inject("installed");
 
@@ -22,10 +23,13 @@ describe("the documented example of the library", () => {
   it("runs in a project that has the package", () => {
     expect(example).toContain('from "pinbench"');
     writeFileSync(join(app, "example.mjs"), example);
+    mkdirSync(join(app, "history"), { recursive: true });
+    const checks = [0, 1, 2].map((day) => `${JSON.stringify(buildEntry(day))}\n`);
+    writeFileSync(join(app, "history", "history.jsonl"), checks.join(""));
     const { status, stdout, stderr } = start(process.execPath, ["example.mjs"]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^d0\/h2d\/pinned\/1048576\/w1\/throughput\/wall\/cold [\d.]+$/m);
-    expect(stdout).toMatch(/^(pass|regression) 4$/m);
+    expect(stdout).toMatch(/^(pass|regression) 6$/m);
     expect(stdout).toMatch(/^ {2}numWorkers: [01],$/m);
   });
 
