@@ -135,7 +135,9 @@ export const configurationSchema = section({
   runs: z
     .int(count)
     .min(1, count)
-    .describe("Fresh processes that pinbench check measures with, and as many to confirm.")
+    .describe(
+      "Fresh processes that pinbench check measures with, and as many to confirm (up to 24 where single runs are slow).",
+    )
     .exactOptional(),
   thresholds: thresholdsSchema.exactOptional(),
   significance: z

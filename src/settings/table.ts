@@ -169,9 +169,14 @@ export const judgingSettings = {
     { showsDefault: true },
   ),
   significance: setting("--significance <level>", "chance of any false alarm (0.003)", kind.significance),
-  strict: setting("--strict", "exit with 6 where a cell is inconclusive or missing", kind.trueOrFalse, {
-    helpOfNo: "let those pass, whatever the configuration says",
-  }),
+  strict: setting(
+    "--strict",
+    "exit with 6 where a cell is inconclusive or missing, and with 1 where any is unsteady",
+    kind.trueOrFalse,
+    {
+      helpOfNo: "let those pass, whatever the configuration says",
+    },
+  ),
   allowMismatch: onDemand("--allow-mismatch", "compare although GPU or link width differ"),
 } as const;
 
@@ -184,7 +189,7 @@ export const checkSettings = {
   ),
   runs: setting(
     "--runs <count>",
-    "fresh processes to measure with (5), and as many to confirm",
+    "fresh processes to measure with (5), and as many to confirm (up to 24 where single runs are slow)",
     kind.count("number of runs", 1, 1000),
   ),
   confirmAfterNs: setting(
