@@ -33,14 +33,14 @@ describe("the failed tests that .ci/run lists at its end", () => {
     const message = [
       "AssertionError: expected \u001b[31m1\u001b[39m to be 2",
       "    at Proxy.toBe (/x/node_modules/@vitest/runner/dist/a.js:1:2)",
-      "    at /work/test/some.test.ts:7:3",
+      "    at /project/test/some.test.ts:7:3",
     ].join("\n");
     const assertionResults = [test("passed", "a set is empty"), test("failed", "a set has a size", message)];
     expect(printedFor({ status: "failed", assertionResults })).toBe(
       [
         "test/some.test.ts: a set has a size",
         "    AssertionError: expected 1 to be 2",
-        "    at /work/test/some.test.ts:7:3",
+        "    at /project/test/some.test.ts:7:3",
         "",
       ].join("\n"),
     );
