@@ -21,11 +21,9 @@ export function compareResults(request: ComparisonRequest): Comparison {
   const { baseline, candidate, fresh, rule, command } = request;
   const differences = findDifferences(baseline.runs, candidate.runs, rule);
   const isBlocked = differences.some(({ blocks }) => blocks);
-  const joined = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
-  const { series, failures: ofRuns } = joined;
+  const { series, evidence, failures: ofRuns } = joinWithEvidence(request);
   const failures = [...(request.failures ?? []), ...ofRuns];
   if (!isBlocked) checkCommon(series, baseline, candidate);
-  const evidence = gatherEvidence(joined, contextOf(request));
   const terms = { rule, needsConfirmation: command === "check", isBlocked };
   const cells = series.map((one, i) => compareCell(one, evidence[i]!, terms)).filter((cell) => cell !== null);
   const { backend } = baseline.runs[0]!;
@@ -69,24 +67,29 @@ export interface Suspects {
 
 /** The cells that look slow enough to be measured again, before anything has been. */
 export function findSuspects(request: ComparisonRequest): Suspects {
-  const { baseline, candidate, rule } = request;
-  const joined = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh: [] });
-  const { series } = joined;
-  const evidence = gatherEvidence(joined, contextOf(request));
-  const needed = series.map((one, i) => (evidence[i] == null ? 0 : confirmingRuns(one, evidence[i], rule)));
+  const { series, evidence } = joinWithEvidence({ ...request, fresh: [] });
+  const needed = series.map((one, i) =>
+    evidence[i] == null ? 0 : confirmingRuns(one, evidence[i], request.rule),
+  );
   const ids = series.filter((_, i) => needed[i]! > 0).map(({ cell }) => cell.id);
   return { ids: [...new Set(ids)], runs: Math.max(0, ...needed) };
 }
 
 /** Whether slow runs that the suspects had among the candidate's first runs have not been met again by the fresh ones yet. */
 export function awaitsSlowRuns(request: ComparisonRequest): boolean {
-  const { baseline, candidate, fresh, suspects, rule } = request;
-  const joined = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
-  const evidence = gatherEvidence(joined, contextOf(request));
-  return joined.series.some(
+  const { suspects, rule } = request;
+  const { series, evidence } = joinWithEvidence(request);
+  return series.some(
     (one, i) =>
       suspects.includes(one.cell.id) && evidence[i] != null && isUnmetSlowness(one, evidence[i], rule),
   );
+}
+
+/** All runs of a request, cell by cell, with what they say of each. */
+function joinWithEvidence(request: ComparisonRequest) {
+  const { baseline, candidate, fresh } = request;
+  const joined = joinRuns({ baseline: baseline.runs, first: candidate.runs, fresh });
+  return { ...joined, evidence: gatherEvidence(joined, contextOf(request)) };
 }
 
 function contextOf({ baseline, candidate, history = [] }: ComparisonRequest): EvidenceContext {

@@ -95,16 +95,16 @@ export function judge(
   const whatCounts =
     drop > logFall(bounds.threshold) ? `the floor of ${floorText(series, bounds)}` : `a drop of ${percent}`;
   const isSlower = -overall.change > drop && adjusted.slower < rule.significance;
-  if (isSlower && isMostRuns(evidence, drop)) {
+  const isMost = isMostRuns(evidence, drop);
+  if (isSlower && isMost) {
     const unconfirmed = needsConfirmation ? whyNotConfirmed(evidence, drop) : null;
     if (unconfirmed !== null) return plain("inconclusive", unconfirmed);
     return plain("slower", `by more than ${percent}, beyond the spread between runs`);
   }
   const slow = findSlowRuns(series, evidence, drop);
   // Where most runs are slower and it is not shown all the same, another occasion may have shifted them all.
-  const isPart = !isMostRuns(evidence, drop);
-  if (slow !== null && isMoreOften(slow) && isPart) return judgeSlowRuns(series, slow, needsConfirmation);
-  if (isSlower && isPart) return plain("inconclusive", whyNotMostRuns(evidence, drop));
+  if (slow !== null && isMoreOften(slow) && !isMost) return judgeSlowRuns(series, slow, needsConfirmation);
+  if (isSlower) return plain("inconclusive", whyNotMostRuns(evidence, drop));
   if (overall.change > countingGain(series, evidence, bounds) && adjusted.faster < rule.significance) {
     return plain("faster", `by more than ${percent}, beyond the spread between runs`);
   }
