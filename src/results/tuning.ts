@@ -71,6 +71,11 @@ const trialSchema = z.object({
   /** Means a batch over the whole trial: the loop's waiting for the loader, and for the copy that it issued. */
   waitNsPerBatch: nanoseconds.nullable(),
   copyNsPerBatch: nanoseconds.nullable(),
+  /**
+   * Mean time that making a batch took, timed where it was made: inside the workers, or in the training process where it
+   * has none; null where it was not timed.
+   */
+  makeNsPerBatch: nanoseconds.nullable().default(null),
   /** Highest use of /dev/shm over what it was before the trial, and of pinned memory; null where it cannot be told. */
   sharedMemoryBytes: count.nullable(),
   pinnedBytes: count.nullable(),
@@ -98,8 +103,8 @@ const recommendationSchema = z.object({
 });
 
 const probeSchema = z.object({
-  /** What measures: the user's Dataset in their own Python, or the engine's model of a loader. */
-  kind: z.enum(["torch", "native"]),
+  /** What measures: the user's Dataset in their own Python, the engine's model of a loader, or their running job. */
+  kind: z.enum(["torch", "native", "live"]),
   /** "train_data.py:make_dataset" or "samples of 602112 B, 500 us each". */
   source: z.string(),
   /** Name of the device that batches are copied to; null where they stay in host memory. */

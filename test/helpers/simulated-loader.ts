@@ -73,6 +73,7 @@ export class SimulatedProbe implements Probe {
       failure: null,
       waitNsPerBatch: waitNs / arrivalsNs.length,
       copyNsPerBatch: 1e6,
+      makeNsPerBatch: this.loader.makeMs * 1e6,
       sharedMemoryBytes: batchesInFlight(setting) * this.facts.batch.bytes,
       pinnedBytes: setting.pinMemory ? batchesInFlight(setting) * this.facts.batch.bytes : 0,
       workerPrivateBytes: setting.numWorkers * 50e6,

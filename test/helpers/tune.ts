@@ -112,6 +112,7 @@ export function trialOf(setting: LoaderSetting, arrivalsNs: number[], changes: P
     failure: null,
     waitNsPerBatch: 1e6,
     copyNsPerBatch: 1e6,
+    makeNsPerBatch: null,
     sharedMemoryBytes: 0,
     pinnedBytes: 0,
     workerPrivateBytes: 0,

@@ -36,6 +36,7 @@ export function buildTrial(changes: Partial<TrialRecord> = {}): TrialRecord {
     failure: null,
     waitNsPerBatch: 5e6,
     copyNsPerBatch: 1e6,
+    makeNsPerBatch: null,
     sharedMemoryBytes: 0,
     pinnedBytes: 0,
     workerPrivateBytes: 0,

@@ -73,6 +73,7 @@ export async function runModelTrial(
     failure,
     waitNsPerBatch: perBatch(last?.waitNs),
     copyNsPerBatch: perBatch(last?.copyNs),
+    makeNsPerBatch: null,
     sharedMemoryBytes: last?.sharedMemoryBytes ?? null,
     pinnedBytes: last?.pinnedBytes ?? null,
     workerPrivateBytes: null,

@@ -11,6 +11,7 @@ const endMs = 5000;
 const noFigures: Figures = {
   waitNsPerBatch: null,
   copyNsPerBatch: null,
+  makeNsPerBatch: null,
   sharedMemoryBytes: null,
   pinnedBytes: null,
   workerPrivateBytes: null,
