@@ -48,6 +48,9 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
   const search = new Search(flags, command, call);
   try {
     const found = await search.run(interruption.signal).catch((error: unknown) => ({ error }));
+    if ("run" in found && found.run.status !== "ended" && interruption.exitCode === null) {
+      noter(flags)("the search is done: the command is ended; with --go it would train on.");
+    }
     const ending = search.job?.end();
     // What was found must not wait for a job that hangs.
     await (interruption.exitCode === null ? ending : Promise.race([ending, sleep(patienceMs)]));

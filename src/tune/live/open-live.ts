@@ -173,6 +173,12 @@ class Opening {
     const exit = this.job.process.ended;
     const how = exit === null ? "ended" : describeJobExit(exit);
     const loaders = this.job.members.flatMap((member) => [...member.loaders.values()]);
+    if (loaders.length === 0 && exit?.code !== 0) {
+      return unseen(
+        `The command ${how} before it iterated a DataLoader.`,
+        "Does it run by itself? It is started as it stands after --.",
+      );
+    }
     if (loaders.length === 0) {
       return unseen(
         `The command ${how}, and has iterated no DataLoader that pinbench could see.`,
