@@ -168,21 +168,6 @@ describe("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
       /^only the script's own setting was measured: .*IterableDataset/m,
     );
   });
-
-  it("--loader says which one is tuned", async () => {
-    const { exitCode, stderr } = await tune(
-      training("--length", "100000"),
-      "--loader",
-      "7",
-      "--timeout",
-      "300ms",
-    );
-    expect(exitCode, stderr).toBe(4);
-    expect(stderr).toContain(
-      "pinbench: There is no loader 7 in the job. In the order of their first iteration there are: 1 (Samples, 100000 samples).",
-    );
-    await expectNothingLeft();
-  });
 });
 
 describe("a job that cannot be tuned is named for what it is", { timeout: 120_000 }, () => {
