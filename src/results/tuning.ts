@@ -115,6 +115,10 @@ const probeSchema = z.object({
   batch: z.object({ samples: count, bytes: count, description: z.string() }),
   /** Batches of an epoch; null where it is not known (iterable data sets, generated samples). */
   epochBatches: count.nullable(),
+  /** Mean bytes of the files that a batch is read from; null or left out where that is not known. */
+  fileBytesPerBatch: z.number().nonnegative().nullable().optional(),
+  /** The files left the page cache before they were read: the rates are those of a first epoch. */
+  isCold: z.boolean().optional(),
   /** The settings of the user's DataLoader, where that is what was given. */
   startingPoint: settingSchema.nullable(),
   /** Why pinned settings are of no use here ("torch sees no GPU"); null where they can be tried. */

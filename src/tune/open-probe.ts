@@ -14,7 +14,10 @@ import { openTorchProbe } from "./torch/torch-probe.js";
 export async function openProbe(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
   const { torch } = settings;
   if (torch === null) return openModel(settings, signal);
-  refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "data", "device"]);
+  refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "data", "device", "stepMode"]);
+  if (settings.cold) {
+    throw new PinbenchError("usage", "--cold has no effect with --torch.", { hint: "Leave it out." });
+  }
   return openTorchProbe({ ...settings, torch, signal });
 }
 
@@ -33,7 +36,18 @@ async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<P
       hint: "Give --batch-size.",
     });
   }
-  const backend = await openBackend(settings.backend, loadAddon());
+  if (settings.cold && data === null) {
+    throw new PinbenchError("usage", "There are no files to read cold.", {
+      hint: "--cold goes with --data FOLDER.",
+    });
+  }
+  if (settings.stepMode !== null && settings.stepTime === null) {
+    throw new PinbenchError("usage", "--step-mode has no effect without a step.", {
+      hint: "Give --step-time, or leave it out.",
+    });
+  }
+  const loaded = loadAddon();
+  const backend = await openBackend(settings.backend, loaded);
   const device = backend.facts.devices.find(({ ordinal }) => ordinal === (settings.device ?? 0));
   if (device === undefined) {
     throw new PinbenchError("unavailable", `There is no device ${settings.device}.`, {
@@ -49,6 +63,7 @@ async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<P
     sampleBytes,
     sampleCostNs: settings.sampleCostNs ?? 0,
     data,
+    dropFiles: settings.cold ? (files) => loaded.addon.dropFromPageCache(files) : null,
     signal,
   });
   if (backend.facts.emulated) probe.facts.notes.unshift(`${emulatedNotice}.`);

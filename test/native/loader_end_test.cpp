@@ -141,7 +141,7 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
       CHECK(error.sticky() == each.sticky);
     }
   }
-  TestSession session(with_faults("cuMemAlloc_v2@3=2"));
+  TestSession session(with_faults("cuMemAlloc_v2@2=2"));
   CHECK(error_of([&] { session.open_loader(loader_options(1)); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
   take(*session.open_loader(loader_options(1)), 1);
 }
