@@ -55,3 +55,19 @@ it("has a collate function of the user's, and instances", async () => {
   expect(pair.facts.stepNs).toBeGreaterThan(0);
   expect(await pair.measure(workers(0), until(3))).toMatchObject({ failure: null });
 });
+
+it.each(["fork", "spawn", "forkserver"])("knows what making a batch took in workers: %s", async (method) => {
+  const probe = await openFor("data_sets.py:make_in_workers", { kwargs: { start_method: method } });
+  for (const setting of [workers(2), workers(0)]) {
+    const { failure, makeNsPerBatch, arrivalsNs } = await probe.measure(setting, until(8));
+    expect(failure).toBeNull();
+    // Two samples of 10 ms, wherever they are made; two workers deliver one in half of that time.
+    expect(makeNsPerBatch).toBeGreaterThanOrEqual(20e6);
+    expect(makeNsPerBatch).toBeLessThan(Math.max(...arrivalsNs));
+  }
+});
+
+it("knows what making took of an IterableDataset as well", async () => {
+  const probe = await openFor("data_sets.py:MadeForStream", { batchSize: 3 });
+  expect((await probe.measure(workers(1), until(4))).makeNsPerBatch).toBeGreaterThanOrEqual(30e6);
+});

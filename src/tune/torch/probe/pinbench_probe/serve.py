@@ -5,7 +5,7 @@ import multiprocessing.process
 import os
 import sys
 
-from . import guard, target
+from . import guard, making, target
 from .channel import Channel
 from .refusal import Refusal
 from .worker_start import tell_where_on_signal
@@ -72,6 +72,7 @@ def open_data(options, phase, scratch):
         target.check(options["collate"], "the collate function")
     phase("torch was being imported")
     _check_torch()
+    making.install(scratch)
     from . import device as devices
     from . import facts, faults, source, tracebacks
 
