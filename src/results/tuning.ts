@@ -22,6 +22,7 @@ export const faults = [
   "data-ended",
   "probe-died",
   "device-error",
+  "step-raised",
 ] as const;
 export type Fault = (typeof faults)[number];
 

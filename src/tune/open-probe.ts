@@ -13,13 +13,31 @@ import { openTorchProbe } from "./torch/torch-probe.js";
 /** The probe that the settings ask for, opened: the user's own data, or a model of a loader. Rejects with a PinbenchError. */
 export async function openProbe(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
   const { torch } = settings;
-  if (torch === null) return openModel(settings, signal);
+  if (settings.step !== null && settings.stepTime !== null) {
+    throw new PinbenchError("usage", "--step and --step-time are two steps.", {
+      hint: "Leave one of them out.",
+    });
+  }
+  const probe = torch === null ? await openModel(settings, signal) : await openTorch(settings, torch, signal);
+  if (settings.stepTime !== null) probe.facts.notes.push(standInNote(settings.stepTime, probe.facts.device));
+  return probe;
+}
+
+/** What a reader of a rate beside `--step-time` must know; its own product of matrices takes the CPU where it runs there. */
+function standInNote(stepTime: number | "auto", device: string | null): string {
+  const own = "--step FILE:FUNCTION puts your own there";
+  return stepTime === "auto" && device === null
+    ? `The step is a stand-in, a product of matrices on the CPU: ${own}.`
+    : `The step is a stand-in that takes no CPU, no interpreter and no memory, as a real one does: ${own}.`;
+}
+
+function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): Promise<Probe> {
   refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "data", "device"]);
   return openTorchProbe({ ...settings, torch, signal });
 }
 
 async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
-  refuse(settings, "without --torch", ["collate", "kwargs"]);
+  refuse(settings, "without --torch", ["collate", "kwargs", "step"]);
   const data = settings.data === null ? null : await listDataFolder(settings.data);
   const sampleBytes = settings.sampleBytes ?? (data && defaultSampleBytes(data));
   if (sampleBytes === null) {

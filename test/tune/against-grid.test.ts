@@ -21,6 +21,7 @@ async function gridAndSearch(
     collate: null,
     kwargs: { seconds: 0.01 },
     stepTime: null,
+    step: null,
     shuffle: true,
     seed: 1,
     timeoutNs: 60e9,

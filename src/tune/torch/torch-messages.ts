@@ -7,7 +7,7 @@ import type { ProbeFacts, Trial } from "../loader-probe.js";
 export interface TorchProbeOptions
   extends Pick<
     TuneSettings,
-    "python" | "batchSize" | "collate" | "kwargs" | "stepTime" | "shuffle" | "seed" | "timeoutNs"
+    "python" | "batchSize" | "collate" | "kwargs" | "stepTime" | "step" | "shuffle" | "seed" | "timeoutNs"
   > {
   torch: string;
   /** Closes the probe. */

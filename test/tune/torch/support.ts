@@ -24,6 +24,7 @@ export function options(name: string, changes: Partial<TorchProbeOptions> = {}):
     collate: null,
     kwargs: {},
     stepTime: null,
+    step: null,
     shuffle: false,
     seed: 1,
     timeoutNs: 60e9,

@@ -13,10 +13,10 @@ from .tracebacks import refuse_for
 
 
 def first_batch(source):
-    """One batch, made in this process: what fails here fails with every setting."""
+    """(a batch made in this process, its Contents): what fails here fails with every setting."""
     try:
         for batch in source.loader(0):
-            return Contents(batch)
+            return batch, Contents(batch)
     except (Exception, SystemExit) as error:
         hint = "It fails without workers as well; see that a plain loop over the DataLoader runs."
         raise refuse_for(error, "The data set cannot make a batch", hint=hint) from None

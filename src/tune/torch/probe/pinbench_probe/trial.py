@@ -77,7 +77,8 @@ class Trial:
         except Stopped:
             _guarded(self._consumer.finish)
         except BaseException as error:  # SystemExit as well: it is the data set's
-            failure = faults.describe(error, self._doing, self._setting, self._batches, self._workers)
+            doing = faults.STEPPING if self._consumer.is_in_step else self._doing
+            failure = faults.describe(error, doing, self._setting, self._batches, self._workers)
             # What came before it has arrived; a device that fails says so here as well.
             _guarded(self._consumer.finish)
         summary = _guarded(lambda: self._usage.summary(self._workers.pids(), self._setting["numWorkers"])) or {}
