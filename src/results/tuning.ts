@@ -58,6 +58,7 @@ const failureSchema = z.object({
   everywhere: z.boolean(),
 });
 
+/** With several ranks a batch has arrived when the slowest has its own; all other figures are those of one rank, the mean. */
 const trialSchema = z.object({
   /**
    * When each batch had arrived on the device (in host memory where there is none), ascending, from the loader's

@@ -6,8 +6,10 @@ import { emulatedNotice } from "../results/device-facts.js";
 import type { TuneSettings } from "../settings/settings.js";
 import { tuneSettings } from "../settings/table.js";
 import type { Probe } from "./loader-probe.js";
+import { machineLimits } from "./machine-limits.js";
 import { defaultSampleBytes, listDataFolder } from "./model/data-folder.js";
 import { openModelProbe } from "./model/model-probe.js";
+import { openRankedProbe } from "./ranked-probe.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
 
 /** The probe that the settings ask for, opened: the user's own data, or a model of a loader. Rejects with a PinbenchError. */
@@ -33,7 +35,10 @@ function standInNote(stepTime: number | "auto", device: string | null): string {
 
 function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): Promise<Probe> {
   refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "data", "device"]);
-  return openTorchProbe({ ...settings, torch, signal });
+  const { ranks } = settings;
+  const open = (index: number) =>
+    openTorchProbe({ ...settings, torch, rank: ranks === 1 ? null : { index, count: ranks }, signal });
+  return openRankedProbe(machineLimits(ranks), open, signal);
 }
 
 async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
@@ -58,17 +63,24 @@ async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<P
       hint: "pinbench devices lists them.",
     });
   }
-  const probe = await openModelProbe({
-    ...settings,
-    driver: backend.driver,
-    device,
-    placement: choosePlacement(device.pciBusId, "local"),
-    batchSize,
-    sampleBytes,
-    sampleCostNs: settings.sampleCostNs ?? 0,
-    data,
-    signal,
-  });
+  const { ranks } = settings;
+  const others = backend.facts.devices.filter(({ ordinal }) => ordinal !== device.ordinal);
+  const open = (rank: number) => {
+    // As training processes have it: each a GPU of its own, as far as there are so many.
+    const own = [device, ...others][rank % (others.length + 1)]!;
+    return openModelProbe({
+      ...settings,
+      driver: backend.driver,
+      device: own,
+      placement: choosePlacement(own.pciBusId, "local"),
+      batchSize,
+      sampleBytes,
+      sampleCostNs: settings.sampleCostNs ?? 0,
+      data,
+      signal,
+    });
+  };
+  const probe = await openRankedProbe(machineLimits(ranks), open, signal);
   if (backend.facts.emulated) probe.facts.notes.unshift(`${emulatedNotice}.`);
   return probe;
 }

@@ -22,6 +22,7 @@ async function gridAndSearch(
     kwargs: { seconds: 0.01 },
     stepTime: null,
     step: null,
+    rank: null,
     shuffle: true,
     seed: 1,
     timeoutNs: 60e9,

@@ -10,6 +10,8 @@ export interface TorchProbeOptions
     "python" | "batchSize" | "collate" | "kwargs" | "stepTime" | "step" | "shuffle" | "seed" | "timeoutNs"
   > {
   torch: string;
+  /** Which of the node's training processes it stands for, counted from 0; null where there is one. */
+  rank: { index: number; count: number } | null;
   /** Closes the probe. */
   signal: AbortSignal;
 }

@@ -25,6 +25,7 @@ export function options(name: string, changes: Partial<TorchProbeOptions> = {}):
     kwargs: {},
     stepTime: null,
     step: null,
+    rank: null,
     shuffle: false,
     seed: 1,
     timeoutNs: 60e9,

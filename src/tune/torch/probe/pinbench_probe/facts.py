@@ -7,6 +7,7 @@ import resource
 import torch
 import torch.multiprocessing
 
+from . import usage
 from .batch import Contents
 from .refusal import Refusal
 from .tracebacks import refuse_for
@@ -43,7 +44,8 @@ def collect(source, contents, device, link, step_ns):
         "filesPerBatch": _files_per_batch(contents),
         "fileLimit": _file_limit(),
         "filesInUse": _files_in_use(),
-        "notes": source.notes() + _notes(contents, workers_off),
+        "processBytes": usage.anonymous_bytes("self"),
+        "notes": source.notes() + _notes(contents, workers_off) + list(device.notes),
     }
 
 

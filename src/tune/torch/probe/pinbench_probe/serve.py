@@ -83,7 +83,7 @@ def open_data(options, phase, scratch):
     from . import facts, faults, source, tracebacks
 
     faults.remember_pinning_errors()
-    device = devices.find()
+    device = devices.find(options["rank"])
     phase("%s was being imported" % options["torch"].rpartition(":")[0])
     sys.argv = [options["torch"].rpartition(":")[0]]
     made_of = target.load(options["torch"])
