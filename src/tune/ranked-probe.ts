@@ -149,6 +149,7 @@ function figuresOfOne(trials: readonly Trial[]): Figures {
     makeNsPerBatch: mean("makeNsPerBatch"),
     sharedMemoryBytes: shared.length === 0 ? null : Math.round(Math.max(...shared) / trials.length),
     pinnedBytes: meanBytes("pinnedBytes"),
+    ...(known("sampleCopies").length === 0 ? {} : { sampleCopies: Math.max(...known("sampleCopies")) }),
     workerPrivateBytes: meanBytes("workerPrivateBytes"),
     storageReadBytes: meanBytes("storageReadBytes"),
   };

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 
-from . import faults, making
+from . import faults, making, sharding
 from .usage import Usage
 from .workers import Workers
 
@@ -86,6 +86,8 @@ class Trial:
         self._channel.collect_from(None)
         self._stop.on_ask = None
         figures = {**self._means(), **summary}
+        if self._source.is_iterable:
+            figures["sampleCopies"] = _guarded(lambda: sharding.sample_copies(self._scratch, self._workers.pids()))
         self._channel.send("ending", trial=self._number, failure=failure, figures=figures)
         # What it holds of the last batches goes before the next trial begins.
         self._consumer = None
