@@ -159,6 +159,7 @@ LoaderOptions read_loader_options(const Napi::Value& value) {
   options.sample_cost_ns = read_size(object, "sampleCostNs");
   options.files = read_strings(object.Get("files"), "files");
   options.first_sample = read_size(object, "firstSample");
+  options.sample_stride = read_size(object, "sampleStride");
   options.drop_files = read_bool(object, "dropFiles");
   const Napi::Value step = object.Get("step");
   if (step.IsNull()) return options;

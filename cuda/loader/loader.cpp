@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kMostWorkers = 4096;
 constexpr std::size_t kMostBatchesAhead = std::size_t{1} << 20;
 constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 60;
+constexpr std::uint64_t kMostStride = std::uint64_t{1} << 20;
 constexpr std::size_t kMostBatchBytes = std::size_t{1} << 46;
 // A step cannot be interrupted.
 constexpr std::uint64_t kLongestStepNs = 60'000'000'000;
@@ -32,6 +33,8 @@ void validate(const LoaderOptions& options) {
           "a batch has samples, and samples have bytes");
   require(options.sample_bytes <= kMostBatchBytes / options.batch_samples, "a batch has at most 64 TiB");
   require(options.first_sample <= kMostSamples, "a loader begins within the first 2^60 samples");
+  require(options.sample_stride > 0 && options.sample_stride <= kMostStride,
+          "a loader takes one sample of at most 1048576");
   require(options.step_duration_ns <= kLongestStepNs, "a step takes at most a minute");
   const double multiply_adds =
       options.step_multiply_adds_per_byte * static_cast<double>(options.batch_bytes());
@@ -72,6 +75,7 @@ LoaderArrivals Loader::arrivals(std::chrono::nanoseconds patience) {
           .shared_memory_bytes = shared_memory_.most(),
           .pinned_bytes = pool_.bytes(),
           .file_bytes = recipe_.file_bytes.load(std::memory_order_relaxed),
+          .storage_bytes = recipe_.storage_bytes.load(std::memory_order_relaxed),
           .batches_made = recipe_.batches_made.load(std::memory_order_relaxed),
           .make_ns = static_cast<double>(recipe_.make_ns.load(std::memory_order_relaxed))};
 }

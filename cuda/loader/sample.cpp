@@ -1,6 +1,7 @@
 #include "loader/sample.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,6 +66,15 @@ class OpenFile {
   const std::string& path_;
   const int descriptor_;
 };
+
+// What storage has delivered to this thread so far: read_bytes of /proc/thread-self/io, as getrusage() has
+// it.
+std::uint64_t storage_bytes_of_thread() {
+  constexpr std::uint64_t kBlockBytes = 512;
+  rusage usage{};
+  if (getrusage(RUSAGE_THREAD, &usage) != 0) return 0;
+  return static_cast<std::uint64_t>(usage.ru_inblock) * kBlockBytes;
+}
 
 void raise_to(std::atomic<std::uint64_t>& most, std::uint64_t value) {
   std::uint64_t known = most.load(std::memory_order_relaxed);
@@ -145,10 +155,11 @@ bool SampleMaker::make_batch(std::uint64_t batch, std::span<std::byte> memory,
   const std::size_t sample_bytes = recipe_.options.sample_bytes;
   const std::size_t samples = recipe_.options.batch_samples;
   raise_to(recipe_.samples_begun, (batch + 1) * samples);
-  const std::uint64_t first = recipe_.options.first_sample + batch * samples;
   for (std::size_t i = 0; i < samples; ++i) {
     if (between) between();
-    make_sample(first + i, memory.subspan(i * sample_bytes, sample_bytes));
+    const std::uint64_t sample = batch * samples + i;
+    make_sample(recipe_.options.first_sample + sample * recipe_.options.sample_stride,
+                memory.subspan(i * sample_bytes, sample_bytes));
     if (stop_.load(std::memory_order_relaxed)) return false;
   }
   return true;
@@ -173,6 +184,7 @@ void SampleMaker::make_sample(std::uint64_t sample, std::span<std::byte> memory)
 }
 
 std::span<const std::byte> SampleMaker::read_whole(const std::string& path) {
+  const std::uint64_t storage_before = storage_bytes_of_thread();
   const OpenFile file(path);
   // One byte more than the file has, so that its end is found without growing the buffer.
   grow_scratch(file.size() + 1);
@@ -185,6 +197,7 @@ std::span<const std::byte> SampleMaker::read_whole(const std::string& path) {
   }
   if (recipe_.options.drop_files) file.drop_from_page_cache();
   recipe_.file_bytes.fetch_add(held, std::memory_order_relaxed);
+  recipe_.storage_bytes.fetch_add(storage_bytes_of_thread() - storage_before, std::memory_order_relaxed);
   return {scratch_.get(), held};
 }
 

@@ -48,10 +48,11 @@ struct SampleRecipe {
   const std::uint64_t seed;
   const std::optional<ShuffledOrder> order;  // set if there are files
   // Sums so far, over all threads.
-  std::atomic<std::uint64_t> file_bytes{0};  // read
+  std::atomic<std::uint64_t> file_bytes{0};     // read
+  std::atomic<std::uint64_t> storage_bytes{0};  // that storage delivered for it
   std::atomic<std::uint64_t> batches_made{0};
   std::atomic<std::int64_t> make_ns{0};  // what making those took
-  // Samples that were begun, from `first_sample` on: the next loader goes on behind them.
+  // Samples that were begun, of those that are this loader's: the next one goes on behind them.
   std::atomic<std::uint64_t> samples_begun{0};
 };
 

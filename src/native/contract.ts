@@ -237,8 +237,12 @@ export interface LoaderOptions {
   sampleCostNs: number;
   /** Files of which each sample reads one from end to end, in an order that `seed` shuffles anew each round; or none. */
   files: string[];
-  /** Where it begins in the endless sequence of samples: a session's loaders go through the files in one order. */
+  /**
+   * Where it begins in the endless sequence of samples, and how far it goes on from each to the next. Sessions of one
+   * seed go through the files in one order: loaders that run at once share it out by a stride.
+   */
   firstSample: number;
+  sampleStride: number;
   /** Drops each file from the page cache once it has been read, so that storage delivers it every time. */
   dropFiles: boolean;
   /** The training step beside the loader, on the device's compute units; null for none. */
@@ -263,7 +267,7 @@ export interface NativeLoader {
   arrivals(waitNs: number): Promise<LoaderArrivals>;
   /**
    * Stops and joins all threads, gives back all memory. Tells how many samples were begun: the next loader's
-   * `firstSample` lies so far behind this one's.
+   * `firstSample` lies so many strides behind this one's.
    */
   close(): Promise<{ samplesBegun: number }>;
 }
@@ -278,8 +282,9 @@ export interface LoaderArrivals {
   /** Most memory that batches have held so far, in memfds and pinned (in buffers of a power of two, as torch's are). */
   sharedMemoryBytes: number;
   pinnedBytes: number;
-  /** Bytes of files read. */
+  /** Bytes of files read, and what storage delivered for that; 0 where the kernel does not count it. */
   fileBytes: number;
+  storageBytes: number;
   /** Batches made so far, handed over or not, and the sum of what each took where it was made. */
   batchesMade: number;
   makeNs: number;

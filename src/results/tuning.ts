@@ -22,6 +22,7 @@ export const faults = [
   "data-ended",
   "probe-died",
   "device-error",
+  "step-raised",
 ] as const;
 export type Fault = (typeof faults)[number];
 
@@ -57,6 +58,7 @@ const failureSchema = z.object({
   everywhere: z.boolean(),
 });
 
+/** With several ranks a batch has arrived when the slowest has its own; all other figures are those of one rank, the mean. */
 const trialSchema = z.object({
   /**
    * When each batch had arrived on the device (in host memory where there is none), ascending, from the loader's
@@ -76,6 +78,11 @@ const trialSchema = z.object({
    * has none; null where it was not timed.
    */
   makeNsPerBatch: nanoseconds.nullable().default(null),
+  /**
+   * How many workers delivered each sample, as an IterableDataset that does not share them out has it: the score counts
+   * each once. 1 where they share them, null where it cannot be told; not there where it cannot happen.
+   */
+  sampleCopies: z.number().min(1).nullable().optional(),
   /** Highest use of /dev/shm over what it was before the trial, and of pinned memory; null where it cannot be told. */
   sharedMemoryBytes: count.nullable(),
   pinnedBytes: count.nullable(),

@@ -264,13 +264,21 @@ export const tuneSettings = {
   ),
   stepTime: setting(
     "--step-time <time>",
-    "put a training step beside the loader: 70ms, or auto for about a ResNet-50's",
+    "put a stand-in for a training step beside the loader: 70ms, or auto for about a ResNet-50's",
     kind.stepTime,
   ),
   stepMode: setting(
     "--step-mode <mode>",
     "without Python: whether the loop waits for each step (blocking), as one does that reads the loss, or not (queued)",
     kind.choice(stepModes),
+  ),
+  step: setting(
+    "--step <file:name>",
+    "with --torch: your own step beside it, a function of a batch",
+    kind.text,
+    {
+      excludes: ["stepTime"],
+    },
   ),
   ranks: setting(
     "--ranks <count>",

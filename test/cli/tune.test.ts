@@ -133,6 +133,11 @@ describe("a flag that makes no sense", () => {
     [["--torch", "a.py:f", "--sample-bytes", "4KiB"], /--sample-bytes has no effect with --torch\./],
     [["--torch", "a.py:f", "--sample-cost", "4ms"], /--sample-cost has no effect with --torch\./],
     [["--torch", "a.py:f", "--data", "a"], /--data has no effect with --torch\./],
+    [[...data, "--step", "a.py:f"], /--step has no effect without --torch\. Leave it out\./],
+    [
+      ["--torch", "a.py:f", "--step", "a.py:g", "--step-time", "1ms"],
+      /'--step <file:name>' cannot be used with option '--step-time <time>'/,
+    ],
     [["--torch", "a.py:f", "--device", "1"], /--device has no effect with --torch\./],
     [["--torch", "a.py:f", "--step-mode", "queued"], /--step-mode has no effect with --torch\./],
     [["--torch", "a.py:f", "--cold"], /--cold has no effect with --torch\./],

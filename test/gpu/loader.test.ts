@@ -31,6 +31,7 @@ const options: LoaderOptions = {
   sampleCostNs: 50_000,
   files: [],
   firstSample: 0,
+  sampleStride: 1,
   dropFiles: false,
   step: null,
 };
@@ -122,6 +123,7 @@ describe("the native probe", () => {
       sampleCostNs,
       data: null,
       dropFiles: null,
+      rank: { index: 0, count: 1 },
       stepTime: "auto",
       stepMode: null,
       seed: 1,

@@ -23,6 +23,7 @@ const options: LoaderOptions = {
   sampleCostNs: 10_000,
   files: [],
   firstSample: 0,
+  sampleStride: 1,
   dropFiles: false,
   step: null,
 };
@@ -47,6 +48,7 @@ describe("openLoader", () => {
       sharedMemoryBytes: expect.any(Number),
       pinnedBytes: expect.any(Number),
       fileBytes: 0,
+      storageBytes: 0,
       batchesMade: expect.any(Number),
       makeNs: expect.any(Number),
     });
@@ -113,6 +115,7 @@ describe("openLoader", () => {
     [{ files: "a" }, "files must be an array of strings"],
     [{ files: [1] }, "files must be an array of strings"],
     [{ firstSample: -1 }, "firstSample must be a whole number"],
+    [{ sampleStride: "1" }, "sampleStride must be a whole number"],
     [{ dropFiles: 1 }, "dropFiles must be a boolean"],
     [{ step: { durationNs: 1 } }, "blocks must be a boolean"],
     [{ step: { blocks: true } }, "multiplyAddsPerByte must be a number"],
@@ -123,6 +126,9 @@ describe("openLoader", () => {
 
   it("refuses what no loader can be made of", async () => {
     await expect(session.openLoader({ ...options, batchSamples: 0 })).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+    });
+    await expect(session.openLoader({ ...options, sampleStride: 0 })).rejects.toMatchObject({
       code: "INVALID_REQUEST",
     });
     const loader = await session.openLoader(options);

@@ -91,6 +91,14 @@ TEST_CASE("a loader goes on where another one stopped: no sample twice, none lef
   parts += samples_of(1);
   std::sort(parts.begin(), parts.begin() + 10);
   CHECK(parts.substr(0, 10) == "abcdefghij");
+  // Two that take turns have all of them together.
+  options.sample_stride = 2;
+  options.first_sample = 0;
+  parts = samples_of(2).substr(0, 5);
+  options.first_sample = 1;
+  parts += samples_of(2).substr(0, 5);
+  std::sort(parts.begin(), parts.end());
+  CHECK(parts == "abcdefghij");
 }
 
 TEST_CASE("a file that was read leaves the page cache where that is asked for") {
@@ -108,6 +116,7 @@ TEST_CASE("a file that was read leaves the page cache where that is asked for") 
   options.drop_files = true;
   REQUIRE(maker.make_batch(1, memory, nullptr));
   CHECK_FALSE(is_cached(options.files[0]));
+  CHECK(recipe.file_bytes == 8 * 100'000);
 }
 
 TEST_CASE("files are dropped from the page cache; those that are not there do no harm") {

@@ -156,6 +156,7 @@ function tuningNotes(tuning: Tuning): Note[] {
     ...skipped(tuning),
     ...(isRough ? [note(rough, "muted")] : []),
     ...storage(tuning),
+    ...copies(tuning),
     ...(probe.workersOff === null ? [] : [note(`no workers were tried: ${probe.workersOff}`, "muted")]),
     ...probe.notes.map((text) => note(text, "muted")),
   ];
@@ -187,6 +188,25 @@ function skipped({ skipped }: Tuning): Note[] {
     const more = members.length === 1 ? "" : `; and ${members.length - 1} more for the same reason`;
     return note(`skipped: ${describeSetting(setting)}: ${reason}${more}`, "warning");
   });
+}
+
+/** A stream that each worker delivers as a whole: a training that uses it so sees each sample several times an epoch. */
+function copies({ tried }: Tuning): Note[] {
+  const counts = new Map(
+    tried.map(({ setting, trials }) => [
+      setting.numWorkers,
+      Math.max(...trials.map(({ sampleCopies }) => sampleCopies ?? 1)),
+    ]),
+  );
+  const repeating = [...counts].filter(([, times]) => times > 1).sort(([a], [b]) => a - b);
+  const [workers, times] = repeating.at(-1) ?? [];
+  if (workers === undefined || times === undefined) return [];
+  return [
+    note(
+      `the IterableDataset does not share its samples out between workers: ${counted(workers, "worker")} deliver each one ${roundUp(times, times % 1 === 0 ? 0 : 1)} times, which counts once here. Have __iter__ take its part by torch.utils.data.get_worker_info().`,
+      "warning",
+    ),
+  ];
 }
 
 /** A share of a trial's bytes from which on storage is part of what was measured; less is Python's own modules. */

@@ -34,6 +34,8 @@ export interface ModelProbeOptions extends Pick<TuneSettings, "stepTime" | "step
   data: DataFolder | null;
   /** Drops files from the page cache: all trials are to be cold. Null where they are not. */
   dropFiles: ((files: readonly string[]) => Promise<void>) | null;
+  /** Of so many training processes that share the files out among them, this one, counted from 0. */
+  rank: { index: number; count: number };
   /** Ends opening and measuring. */
   signal: AbortSignal;
 }
@@ -53,7 +55,7 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
     await dropAllFiles(options);
     const facts = describeProbe(options, { stepNs, link, notes });
     // Trials go through the files one after the other: what one has read is the last that comes again.
-    let firstSample = 0;
+    let firstSample = options.rank.index;
     // A loader could not be closed: its threads may run for ever, and the session has to stay open for them.
     let isStuck = false;
     return {
@@ -67,8 +69,8 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
         }
         const signal = AbortSignal.any([control.signal, options.signal]);
         const loader = loaderOptions(options, step, setting, firstSample);
-        const run = await runModelTrial(session, loader, setting, { ...control, signal });
-        firstSample += run.samplesBegun;
+        const run = await runModelTrial(session, loader, setting, { ...control, signal }, options.signal);
+        firstSample += run.samplesBegun * options.rank.count;
         isStuck = !run.isUsable;
         return run.trial;
       },
@@ -117,8 +119,8 @@ const resnet50MultiplyAddsPerByte = 10_000;
 const droppedAtOnce = 1024;
 
 /** Has all files leave the page cache, where trials are to be cold; each leaves it again when a loader has read it. */
-async function dropAllFiles({ data, dropFiles, signal }: ModelProbeOptions): Promise<void> {
-  if (data === null || dropFiles === null) return;
+async function dropAllFiles({ data, dropFiles, rank, signal }: ModelProbeOptions): Promise<void> {
+  if (data === null || dropFiles === null || rank.index > 0) return;
   for (let first = 0; first < data.files.length; first += droppedAtOnce) {
     if (signal.aborted) throw interrupted();
     await dropFiles(data.files.slice(first, first + droppedAtOnce));
@@ -153,7 +155,7 @@ export function loaderOptions(
   options: ModelProbeOptions,
   step: LoaderStep | null,
   setting: LoaderSetting,
-  firstSample = 0,
+  firstSample = options.rank.index,
 ): LoaderOptions {
   return {
     workers: setting.numWorkers,
@@ -165,6 +167,7 @@ export function loaderOptions(
     sampleCostNs: options.sampleCostNs,
     files: options.data?.files ?? [],
     firstSample,
+    sampleStride: options.rank.count,
     dropFiles: options.dropFiles !== null,
     step,
   };
@@ -251,7 +254,7 @@ function describeProbe(
   options: ModelProbeOptions,
   { stepNs, link, notes }: Pick<ProbeRecord, "stepNs" | "link" | "notes">,
 ): ProbeFacts {
-  const { batchSize, sampleBytes, data, device } = options;
+  const { batchSize, sampleBytes, data, device, rank } = options;
   return {
     kind: "native",
     source: describeSource(options),
@@ -262,7 +265,7 @@ function describeProbe(
       bytes: batchSize * sampleBytes,
       description: `uint8 [${batchSize}, ${sampleBytes}]`,
     },
-    epochBatches: data === null ? null : Math.ceil(data.files.length / batchSize),
+    epochBatches: data === null ? null : Math.ceil(data.files.length / (batchSize * rank.count)),
     fileBytesPerBatch: data === null ? null : data.meanBytes * batchSize,
     isCold: options.dropFiles !== null,
     startingPoint: null,
@@ -270,7 +273,8 @@ function describeProbe(
     workersOff: null,
     link,
     stepNs,
-    filesPerBatch: 1,
+    // All ranks' batches are this process's.
+    filesPerBatch: rank.count,
     ...fileDescriptors(),
     notes: [
       "This is a model of a loader, with threads of pinbench for workers: no Python runs, and so no global lock holds them up and no process is started.",

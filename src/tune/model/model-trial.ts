@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { PinbenchError } from "../../errors.js";
-import { fieldOf, readText } from "../../host/files.js";
+import { exists } from "../../host/files.js";
 import type {
   LoaderArrivals,
   LoaderOptions,
@@ -21,15 +21,16 @@ const abortedCloseMs = 2000;
 
 /**
  * One loader from its opening to its closing, and how many samples it began. Rejects with a PinbenchError for what no setting is to blame for, and with
- * what `control.enough` throws; the loader is closed all the same.
+ * what `control.enough` throws; the loader is closed all the same, and in less time where `interruption` is aborted: a
+ * trial may be ended early for others' sake, with a step under way that takes its time.
  */
 export async function runModelTrial(
   session: NativeSession,
   options: LoaderOptions,
   setting: LoaderSetting,
   control: TrialControl,
+  interruption: AbortSignal = control.signal,
 ): Promise<TrialRun & { samplesBegun: number }> {
-  const storageBefore = storageBytesRead();
   let samplesBegun = 0;
   const arrivalsNs: number[] = [];
   let failure: TrialFailure | null = null;
@@ -62,13 +63,12 @@ export async function runModelTrial(
     if (!control.signal.aborted) failure = trialFailure(error, setting);
   } finally {
     if (loader !== null) {
-      const closed = await closeLoader(loader, control.signal);
+      const closed = await closeLoader(loader, interruption);
       isUsable = closed !== null;
       samplesBegun = closed?.samplesBegun ?? 0;
     }
   }
   if (isHanging) failure = hang(setting, arrivalsNs.length, timeoutNs, !isUsable);
-  const storageAfter = storageBytesRead();
   const perBatch = (sumNs: number | undefined) =>
     sumNs === undefined || arrivalsNs.length === 0 ? null : sumNs / arrivalsNs.length;
   const trial: Trial = {
@@ -82,7 +82,7 @@ export async function runModelTrial(
     sharedMemoryBytes: last?.sharedMemoryBytes ?? null,
     pinnedBytes: last?.pinnedBytes ?? null,
     workerPrivateBytes: null,
-    storageReadBytes: storageBefore === null || storageAfter === null ? null : storageAfter - storageBefore,
+    storageReadBytes: last === null || !countsStorageReads() ? null : last.storageBytes,
   };
   return { trial, isUsable, samplesBegun };
 }
@@ -108,10 +108,9 @@ function isNative(error: unknown): error is NativeError {
   return error instanceof Error && "sticky" in error && "code" in error;
 }
 
-/** Bytes that storage has delivered to this process so far; null where the kernel does not tell. */
-function storageBytesRead(): number | null {
-  const count = fieldOf(readText("/", "proc/self/io"), "read_bytes");
-  return count === null ? null : Number(count);
+/** Whether the kernel counts what storage delivers. */
+function countsStorageReads(): boolean {
+  return exists("/", "proc/self/io");
 }
 
 interface FaultKind {

@@ -152,6 +152,16 @@ describe("notes", () => {
     );
   });
 
+  it("say when each worker delivers all samples of a stream", () => {
+    const delivered = (sampleCopies: number | null) =>
+      flat(render({ tried: [buildTried(sixteen, 72, { sampleCopies })] }));
+    expect(delivered(16)).toContain(
+      "between workers: 16 workers deliver each one 16 times, which counts once",
+    );
+    expect(delivered(1)).not.toContain("does not share");
+    expect(delivered(null)).not.toContain("does not share");
+  });
+
   it("say when a notable part of the data came from storage", () => {
     const read = (storageReadBytes: number | null) =>
       flat(render({ tried: [buildTried(sixteen, 72, { storageReadBytes })] }));

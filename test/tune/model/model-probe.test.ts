@@ -86,6 +86,30 @@ describe("what a native probe says of itself", () => {
     await probe.close();
   });
 
+  it("is one of several ranks, which share the files out and drop them once", async () => {
+    const fake = new FakeDriver();
+    fake.open = () => new FakeLoader([1]);
+    const files = Array.from({ length: 24 }, (_, i) => `/images/${i}`);
+    const data = { path: "/images", files, totalBytes: 2400, meanBytes: 100 };
+    const dropped: string[] = [];
+    const dropFiles = async (some: readonly string[]) => void dropped.push(...some);
+    for (const index of [0, 1]) {
+      const rank = { index, count: 2 };
+      const probe = await openModelProbe(probeOptions(fake.driver, { data, dropFiles, rank }));
+      for (let trial = 0; trial < 2; ++trial) await probe.measure(setting(), control(1));
+      // 24 files are 3 batches of 4 for each.
+      expect(probe.facts).toMatchObject({ epochBatches: 3, filesPerBatch: 2 });
+      await probe.close();
+    }
+    expect(fake.requested.map(({ firstSample, sampleStride }) => [firstSample, sampleStride])).toEqual([
+      [0, 2],
+      [24, 2],
+      [1, 2],
+      [25, 2],
+    ]);
+    expect(dropped).toEqual(files);
+  });
+
   it("leaves out a step that nobody asked for by name where there are no kernels", async () => {
     const fake = new FakeDriver();
     fake.kernelsOff = "this build has no kernels";

@@ -34,6 +34,7 @@ describe("a trial", () => {
       sharedMemoryBytes: 4096,
       pinnedBytes: 8192,
       workerPrivateBytes: null,
+      storageReadBytes: 150,
     });
     expect([loader.isClosed, isUsable, samplesBegun]).toEqual([true, true, 20]);
   });

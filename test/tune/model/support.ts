@@ -76,6 +76,7 @@ export class FakeLoader implements NativeLoader {
       sharedMemoryBytes: 4096,
       pinnedBytes: 8192,
       fileBytes: 0,
+      storageBytes: this.#batches * 50,
       batchesMade: this.#batches + 2,
       makeNs: (this.#batches + 2) * 1000,
     };
@@ -165,6 +166,7 @@ export function probeOptions(
     sampleCostNs: 0,
     data: null,
     dropFiles: null,
+    rank: { index: 0, count: 1 },
     stepTime: null,
     stepMode: null,
     seed: 1,
