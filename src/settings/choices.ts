@@ -84,7 +84,6 @@ export type HistoryFormat = (typeof historyFormats)[number];
 
 /** Whether a training loop waits for each step's end, as one does that reads the loss, or enqueues the next meanwhile. */
 export const stepModes = ["blocking", "queued"] as const;
-export type StepMode = (typeof stepModes)[number];
 
 /** What a tuning is printed as. */
 export const tuningFormats = ["table", "json", "python", "env"] as const;

@@ -133,6 +133,7 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
       auto options = loader_options(workers, true);
       options.non_blocking = true;
       options.step_duration_ns = 20'000'000;
+      options.step_blocks = workers == 0;
       const auto error = error_of([&] {
         const auto loader = session.open_loader(options);
         while (true) loader->arrivals(seconds(20));
@@ -188,6 +189,7 @@ TEST_CASE("closing waits for the copy and the step under way before it frees the
     }
     SUBCASE("a step") {
       options.step_duration_ns = 50'000'000;
+      options.step_blocks = false;
     }
     TestSession session(watched_driver(by, environment));
     const auto loader = session.open_loader(options);

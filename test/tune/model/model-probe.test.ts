@@ -182,6 +182,19 @@ describe("a native probe on the emulated device", () => {
     await probe.close();
   });
 
+  it("adds the making to a step that blocks, where no worker makes batches meanwhile", async () => {
+    const [stepNs, batchCostNs] = [5e6, 4 * 1e6];
+    const probe = await openModelProbe(
+      probeOptions(await driver(), { sampleCostNs: batchCostNs / 4, stepTime: stepNs }),
+    );
+    const alone = setting({ numWorkers: 0, prefetchFactor: null });
+    const { arrivalsNs, makeNsPerBatch } = await probe.measure(alone, control(12));
+    // Samples may cost a little less than their calibrated time; a busy machine only makes all of it longer.
+    expect(makeNsPerBatch).toBeGreaterThan(0.7 * batchCostNs);
+    expect((arrivalsNs[11]! - arrivalsNs[1]!) / 10).toBeGreaterThan(stepNs + 0.7 * batchCostNs);
+    await probe.close();
+  });
+
   it("reads a folder, and says which file it could not read", async () => {
     for (const name of ["a", "b", "c"]) writeFileSync(join(folder, name), name.repeat(3000));
     const data = await listDataFolder(folder);
