@@ -97,7 +97,8 @@ export class Trials {
       timeoutNs: options.timeoutNs,
     });
     const before = this.find(setting);
-    const score = scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
+    const delivered = scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
+    const score = delivered && scaled(delivered, 1 / (trial.sampleCopies ?? 1));
     const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
     const trials = [...(before?.trials ?? []), { ...trial, droppedBatches: dropped }];
     const tried: TriedSetting = {
@@ -112,6 +113,11 @@ export class Trials {
     }
     return tried;
   }
+}
+
+/** Samples that several workers deliver count once. */
+function scaled({ batchesPerSecond, low, high, isSettled }: Score, factor: number): Score {
+  return { batchesPerSecond: batchesPerSecond * factor, low: low * factor, high: high * factor, isSettled };
 }
 
 /** Whether a setting cannot be recommended, however fast it was until it failed. Data that end are no fault of it. */

@@ -99,6 +99,6 @@ function statusOf(hasResult: boolean, wasAborted: boolean, isTimeUp: boolean): T
 }
 
 function probeRecord({ facts }: Probe): ProbeRecord {
-  const { filesPerBatch: _, fileLimit: __, filesInUse: ___, ...record } = facts;
+  const { filesPerBatch: _, fileLimit: __, filesInUse: ___, processBytes: ____, ...record } = facts;
   return record;
 }

@@ -180,3 +180,15 @@ it("takes what making a batch costs from the trial without workers, where there 
   await trials.run(none);
   expect(trials.makeNsPerBatch).toBe(7 * ms);
 });
+
+describe("samples that several workers deliver", () => {
+  it("count once", async () => {
+    const trials = trialsOf(
+      new ScriptedProbe((setting) =>
+        setting.numWorkers === 4 ? { ...steady(setting, 5), sampleCopies: 4 } : steady(setting, 10),
+      ),
+    );
+    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo(200 / 4);
+    expect((await trials.run(none))?.score?.batchesPerSecond).toBeCloseTo(100);
+  });
+});
