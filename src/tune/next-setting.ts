@@ -1,6 +1,6 @@
 import type { LoaderSetting } from "../results/tuning.js";
+import { cheapestWithin, fastest, type Measured } from "./choice.js";
 import { type Curve, interpolated, upperBound } from "./rate-bounds.js";
-import { cheapestWithin, fastest, type Measured } from "./score.js";
 
 /** Settings with workers that differ in their workers alone: all pinned, or none. */
 export interface Branch {

@@ -1,5 +1,6 @@
 import type { Recommendation, TuningScore } from "../results/tuning.js";
-import { cheapestWithin, type Measured, type Score } from "./score.js";
+import { cheapestWithin, type Measured } from "./choice.js";
+import type { Score } from "./score.js";
 import type { Trials, TriedSetting } from "./trials.js";
 
 /** The cheapest of the fastest settings, and what its figures say about the machine; null where none was measured. */

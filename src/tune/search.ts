@@ -1,8 +1,8 @@
 import { defaultPrefetchFactor, usualSetting } from "../results/loader-setting.js";
 import type { LoaderSetting } from "../results/tuning.js";
+import { cheapestWithin, fastest, type Measured } from "./choice.js";
 import { type Branch, type Candidate, nextSetting } from "./next-setting.js";
 import type { Curve } from "./rate-bounds.js";
-import { cheapestWithin, fastest, type Measured } from "./score.js";
 import type { Trials, TriedSetting } from "./trials.js";
 
 /**

@@ -1,8 +1,9 @@
 import { settingKey, torchDefault, usualSetting } from "../results/loader-setting.js";
 import type { LoaderSetting, TrialRecord, Tuning } from "../results/tuning.js";
+import { fastest, type Measured } from "./choice.js";
 import type { Probe } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
-import { fastest, type Measured, type Score, scoreOf } from "./score.js";
+import { type Score, scoreOf } from "./score.js";
 import { droppedBatches } from "./steady-state.js";
 import { enoughFor, type StoppingRule } from "./stopping.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { settingKey, torchDefault, usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
+import { cheapestWithin } from "../../src/tune/choice.js";
 import type { TrialControl } from "../../src/tune/loader-probe.js";
-import { cheapestWithin } from "../../src/tune/score.js";
 import { inDoubt, search } from "../../src/tune/search.js";
 import type { Trials } from "../../src/tune/trials.js";
 import {
