@@ -7,7 +7,8 @@ import type { Measured } from "./choice.js";
 import type { Probe } from "./loader-probe.js";
 import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
 import { recommend, toDocument } from "./recommend.js";
-import { measureGrid, search } from "./search.js";
+import { search } from "./search.js";
+import { measureGrid } from "./settings-grid.js";
 import { usualStopping } from "./stopping.js";
 import { Trials } from "./trials.js";
 
@@ -20,8 +21,6 @@ export interface TuneRequest
 
 /** A trial may take this share of the budget, however slow the loader. */
 const trialShare = 0.25;
-/** With this share of it spent, the search does not look again at what it has found. */
-const confirmShare = 0.2;
 /** A grid takes as long as it takes, within reason: each setting as long as a search could need. */
 const gridBudgetFactor = 10;
 /** The most that Node's timers hold: a longer one would ring at once. */
@@ -52,8 +51,8 @@ export async function tuneLoader(
     signal: AbortSignal.any([signal, deadline]),
     onTrial,
   });
-  const isEnough = () => (performance.now() - searchStartedMs) * 1e6 > confirmShare * budgetNs;
-  const searching = request.exhaustive ? measureGrid(trials) : search(trials, isEnough);
+  const spentShare = () => ((performance.now() - searchStartedMs) * 1e6) / budgetNs;
+  const searching = request.exhaustive ? measureGrid(trials) : search(trials, spentShare);
   const error = await searching.then(
     () => null,
     (reason: unknown) => {

@@ -44,10 +44,10 @@ export function signalWhen(isOver: () => boolean): AbortSignal {
 export async function searched(
   probe: SimulatedProbe,
   changes: Partial<TrialsOptions> = {},
-  isEnough = () => probe.spentNs > 12e9,
+  spentShare = () => probe.spentNs / 60e9,
 ): Promise<Trials> {
   const trials = trialsOf(probe, { signal: signalWhen(() => probe.spentNs > 60e9), ...changes });
-  await search(trials, isEnough);
+  await search(trials, spentShare);
   return trials;
 }
 
