@@ -162,10 +162,11 @@ function hopeOf(curve: Curve, workers: number, makeNsPerBatch: number | null): n
   return Math.max(...near.map(({ score }) => score.batchesPerSecond));
 }
 
-/** Points so near that the count itself need not be tried. More workers than busy ones bring as much more. */
+/** Points so near that the count itself need not be tried. More workers than the most, if those are busy, bring more. */
 function neighbours(curve: Curve, workers: number, makeNsPerBatch: number | null): Curve {
   return curve.filter((point) => {
-    const isLess = point.workers < workers && areBusy(point, makeNsPerBatch);
+    const isLast = curve.every((other) => other.workers <= point.workers);
+    const isLess = isLast && point.workers < workers && areBusy(point, makeNsPerBatch);
     const share = isLess ? resolution.busy : resolution.faster;
     return Math.abs(point.workers - workers) <= share * workers;
   });

@@ -32,7 +32,7 @@ function closedEnd(value: number): number | null {
 
 function gainOf({ measured, rule, startingPoint }: Trials, chosen: Measured): Recommendation["gain"] {
   const start = measured.find(({ setting }) => settingKey(setting) === settingKey(startingPoint));
-  if (start === undefined || start === chosen) return null;
+  if (start === undefined || settingKey(start.setting) === settingKey(chosen.setting)) return null;
   const ratio = chosen.score.batchesPerSecond / start.score.batchesPerSecond;
   if (Math.min(chosen.trials, start.trials) < 2) return { ratio, low: null, high: null };
   const half = Math.hypot(...[chosen, start].map((one) => uncertainty(one.score, one.trials, rule.spread)));

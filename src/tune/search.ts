@@ -13,21 +13,23 @@ const budgetShares = { prefetch: 0.2, exploring: 0.65 };
  * Finds the cheapest of the fastest settings without trying all: no workers, many workers, the same pinned, then what
  * nextSetting() asks for; a longer prefetch where the loop waits for workers that could do more; and at the end what
  * is in doubt once more, in turns. In a running job it begins with what its script has, and is over as soon as the loop
- * hardly waits. Its trials are in `trials`. `spentShare` tells what share of the budget was used.
+ * hardly waits. Its trials are in `trials`. `spentShare` tells what share of the budget was used; false where that was
+ * too little to look at all that might have been better, or to measure it again.
  */
-export async function search(trials: Trials, spentShare: () => number): Promise<void> {
+export async function search(trials: Trials, spentShare: () => number): Promise<boolean> {
   const { facts } = trials.probe;
   const isOver = (share: number) => trials.isOver || isLoopSaturated(trials) || spentShare() > share;
   for (const setting of firstSettings(trials)) {
     if (!trials.isOver && trials.find(setting) === null) await trials.run(setting);
   }
   await repeatColdStart(trials);
+  let isExplored = true;
   if (facts.workersOff === null) {
-    await tryWorkers(trials, () => isOver(budgetShares.exploring));
+    isExplored = await tryWorkers(trials, () => isOver(budgetShares.exploring));
     if (!isOver(budgetShares.prefetch)) await tryPrefetch(trials);
   }
   if (facts.kind === "live" && !isOver(budgetShares.exploring)) await tryWithoutWorkers(trials);
-  if (!trials.isOver) await confirm(trials, spentShare);
+  return (trials.isOver || (await confirm(trials, spentShare))) && (isExplored || isLoopSaturated(trials));
 }
 
 /** What is tried whatever comes of it. A running job is not slowed down by a trial without workers for nothing. */
@@ -63,7 +65,8 @@ async function repeatColdStart(trials: Trials): Promise<void> {
   if (isContradicted) await trials.run(first.setting, { forget: true });
 }
 
-async function tryWorkers(trials: Trials, isOver: () => boolean): Promise<void> {
+/** False where it was over before all that nextSetting() asks for was tried. */
+async function tryWorkers(trials: Trials, isOver: () => boolean): Promise<boolean> {
   const counts = workerCounts(trials);
   const { pinningOff } = trials.probe.facts;
   const failed = { unpinned: new Set<number>(), pinned: new Set<number>() };
@@ -87,13 +90,14 @@ async function tryWorkers(trials: Trials, isOver: () => boolean): Promise<void> 
       ...limitsOfLoop(trials),
       rule: trials.rule,
     });
-    if (next === null) return;
+    if (next === null) return true;
     const tried = await trials.run(settingThatFits(trials, next.workers, next.pinMemory));
     if (!tried?.score) {
       for (const workers of noBetter(trials, counts, next)) failedOf(next.pinMemory).add(workers);
     }
     await repeatColdStart(trials);
   }
+  return false;
 }
 
 /** Workers take CPUs from a running loop: under another setting its own part may be shorter by this share. */

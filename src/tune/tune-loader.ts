@@ -52,9 +52,13 @@ export async function tuneLoader(
     onTrial,
   });
   const spentShare = () => ((performance.now() - searchStartedMs) * 1e6) / budgetNs;
-  const searching = request.exhaustive ? measureGrid(trials) : search(trials, spentShare);
+  const searching = request.exhaustive ? measureGrid(trials).then(() => true) : search(trials, spentShare);
+  let isCutShort = false;
   const error = await searching.then(
-    () => null,
+    (isDone) => {
+      isCutShort = !isDone;
+      return null;
+    },
     (reason: unknown) => {
       // What was measured until then cannot be had again.
       if (!(reason instanceof PinbenchError) || trials.tried.length === 0) throw reason;
@@ -73,7 +77,11 @@ export async function tuneLoader(
       wallNs: (nowMs - request.startedMs) * 1e6,
       searchNs: (nowMs - searchStartedMs) * 1e6,
       argv: [...request.argv],
-      status: statusOf(error === null && recommendation !== null, signal.aborted, deadline.aborted),
+      status: statusOf(
+        error === null && recommendation !== null,
+        signal.aborted,
+        deadline.aborted || isCutShort,
+      ),
       error,
     },
     method: {

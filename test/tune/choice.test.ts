@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { settingKey, torchDefault, usualSetting } from "../../src/results/loader-setting.js";
-import { cheapestWithin, compareCost, fastest, type Measured } from "../../src/tune/choice.js";
-import { scoreAt } from "../helpers/tune.js";
+import { cheapestWithin, compareCost, fastest, type Measured, shortfall } from "../../src/tune/choice.js";
+import { measuredAt, plainRule } from "../helpers/tune.js";
 
-const measured = (workers: number, pinMemory: boolean, rate: number, spread = 0.01): Measured => ({
-  setting: usualSetting(workers, pinMemory),
-  score: scoreAt(rate, spread),
-});
-const choice = (...all: Measured[]) => cheapestWithin(all, 0.02)?.setting ?? null;
+const measured = (workers: number, pinMemory: boolean, rate: number, spread = 0.01, trials = 1): Measured =>
+  measuredAt(usualSetting(workers, pinMemory), rate, { spread, trials });
+const choice = (...all: Measured[]) => cheapestWithin(all, plainRule)?.setting ?? null;
 
 it("the fastest is that of the highest rate, the first of equal ones", () => {
   const all = [measured(2, false, 90), measured(8, false, 100), measured(16, false, 100)];
@@ -17,7 +15,7 @@ it("the fastest is that of the highest rate, the first of equal ones", () => {
 
 describe("the cheapest within 2 % of the fastest", () => {
   it("has the fewest workers", () => {
-    expect(choice(measured(16, false, 100), measured(8, false, 98), measured(6, false, 97.9))).toEqual(
+    expect(choice(measured(16, false, 100), measured(8, false, 98.1), measured(6, false, 97.9))).toEqual(
       usualSetting(8, false),
     );
   });
@@ -28,7 +26,7 @@ describe("the cheapest within 2 % of the fastest", () => {
 
   it("of as many workers is the one that is not pinned, and the shorter prefetch", () => {
     expect(choice(measured(8, true, 100), measured(8, false, 99))).toEqual(usualSetting(8, false));
-    const long = { setting: usualSetting(8, false, 4), score: scoreAt(100) };
+    const long = measuredAt(usualSetting(8, false, 4), 100);
     expect(choice(long, measured(8, false, 99))).toEqual(usualSetting(8, false));
   });
 
@@ -44,6 +42,50 @@ describe("the cheapest within 2 % of the fastest", () => {
 
   it("is nothing of none", () => {
     expect(choice()).toBeNull();
+  });
+});
+
+describe("what was tried more than once", () => {
+  it("is chosen where it is not shown to be worse by more than the tolerance, and is nearly within it", () => {
+    const best = measured(16, false, 100, 0.01, 3);
+    expect(choice(best, measured(8, false, 97.2, 0.01, 3))).toEqual(usualSetting(8, false));
+    // Shown to be worse; and so far away that only the want of trials leaves a doubt.
+    expect(choice(measured(16, false, 100, 0.001, 3), measured(8, false, 97.2, 0.001, 3))).toEqual(
+      usualSetting(16, false),
+    );
+    expect(choice(best, measured(8, false, 96.5, 0.3, 3))).toEqual(usualSetting(16, false));
+  });
+
+  it("and what was tried once goes by its rate, however wide its interval", () => {
+    expect(choice(measured(16, false, 100, 0.01, 3), measured(8, false, 97.2, 0.3))).toEqual(
+      usualSetting(16, false),
+    );
+  });
+
+  it("has an interval of its difference that counts what single trials do not know of each other", () => {
+    const [a, b] = [measured(8, false, 100, 0.001, 1), measured(16, false, 100, 0.001, 1)];
+    const narrow = shortfall(
+      measured(8, false, 100, 0.001, 3),
+      measured(16, false, 100, 0.001, 3),
+      plainRule,
+    );
+    expect(shortfall(a, b, plainRule).uncertainty).toBeGreaterThan(0.02);
+    expect(narrow.uncertainty).toBeLessThan(0.002);
+  });
+});
+
+describe("without a step beside the loader", () => {
+  const withoutStep = (...all: Measured[]) =>
+    cheapestWithin(all, { ...plainRule, overlapWorth: 1.25 })?.setting ?? null;
+
+  it("workers win near a tie, as they go on during a step that blocks", () => {
+    expect(withoutStep(measured(0, true, 115), measured(1, false, 100), measured(4, false, 101))).toEqual(
+      usualSetting(1, false),
+    );
+  });
+
+  it("no workers win where workers cost more than that", () => {
+    expect(withoutStep(measured(0, true, 130), measured(1, false, 100))).toEqual(usualSetting(0, true));
   });
 });
 
