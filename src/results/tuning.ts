@@ -98,15 +98,40 @@ const recommendationSchema = z.object({
   /**
    * What keeps the loader from being faster: "step" the training step, behind which the data hide; "link" the copies;
    * "workers" making samples in workers; "process" making them in the training process; "hand-over" of batches between
-   * the two; "unknown" where it was not measured what making a batch takes.
+   * the two; "unknown" where it was not timed, where batches are made, what making one takes.
    */
   limit: z.enum(["step", "link", "workers", "process", "hand-over", "unknown"]),
   /** Bytes that arrive, in GB/s. */
   loaderGBps: z.number().nonnegative(),
-  /** Of the time of a step with its batch, what the batch adds; null without a step. */
+  /**
+   * Its rate over the starting point's, with a 95 % interval that counts what differs from trial to trial; the interval is
+   * null where one of the two was tried but once. Null where the starting point has no rate, or is the setting.
+   */
+  gain: z
+    .object({
+      ratio: z.number().positive(),
+      low: z.number().positive().nullable(),
+      high: z.number().positive().nullable(),
+    })
+    .nullable()
+    .default(null),
+  /**
+   * Of the time of a step with its batch, what the batch adds; in a running job, of the loop's time what it waits for
+   * data. Null without a step.
+   */
   dataShareOfStep: z.number().nonnegative().nullable(),
-  /** What pinning saves (below 0: costs) for each batch, with so many workers; null where both were not measured. */
-  pinning: z.object({ numWorkers: count, savedNsPerBatch: z.number() }).nullable(),
+  /**
+   * What pinning saves (below 0: costs) for each batch, with so many workers, and the ends of its 95 % interval (null
+   * where those are open); null where both were not measured.
+   */
+  pinning: z
+    .object({
+      numWorkers: count,
+      savedNsPerBatch: z.number(),
+      savedNsLow: z.number().nullable().default(null),
+      savedNsHigh: z.number().nullable().default(null),
+    })
+    .nullable(),
 });
 
 const probeSchema = z.object({

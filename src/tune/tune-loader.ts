@@ -3,11 +3,12 @@ import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
 import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
 import type { Call, TuneSettings } from "../settings/settings.js";
+import type { Measured } from "./choice.js";
 import type { Probe } from "./loader-probe.js";
 import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
 import { recommend, toDocument } from "./recommend.js";
-import type { Measured } from "./score.js";
-import { measureGrid, search } from "./search.js";
+import { search } from "./search.js";
+import { measureGrid } from "./settings-grid.js";
 import { usualStopping } from "./stopping.js";
 import { Trials } from "./trials.js";
 
@@ -20,8 +21,6 @@ export interface TuneRequest
 
 /** A trial may take this share of the budget, however slow the loader. */
 const trialShare = 0.25;
-/** With this share of it spent, the search does not look again at what it has found. */
-const confirmShare = 0.2;
 /** A grid takes as long as it takes, within reason: each setting as long as a search could need. */
 const gridBudgetFactor = 10;
 /** The most that Node's timers hold: a longer one would ring at once. */
@@ -52,10 +51,14 @@ export async function tuneLoader(
     signal: AbortSignal.any([signal, deadline]),
     onTrial,
   });
-  const isEnough = () => (performance.now() - searchStartedMs) * 1e6 > confirmShare * budgetNs;
-  const searching = request.exhaustive ? measureGrid(trials) : search(trials, isEnough);
+  const spentShare = () => ((performance.now() - searchStartedMs) * 1e6) / budgetNs;
+  const searching = request.exhaustive ? measureGrid(trials).then(() => true) : search(trials, spentShare);
+  let isCutShort = false;
   const error = await searching.then(
-    () => null,
+    (isDone) => {
+      isCutShort = !isDone;
+      return null;
+    },
     (reason: unknown) => {
       // What was measured until then cannot be had again.
       if (!(reason instanceof PinbenchError) || trials.tried.length === 0) throw reason;
@@ -74,7 +77,11 @@ export async function tuneLoader(
       wallNs: (nowMs - request.startedMs) * 1e6,
       searchNs: (nowMs - searchStartedMs) * 1e6,
       argv: [...request.argv],
-      status: statusOf(error === null && recommendation !== null, signal.aborted, deadline.aborted),
+      status: statusOf(
+        error === null && recommendation !== null,
+        signal.aborted,
+        deadline.aborted || isCutShort,
+      ),
       error,
     },
     method: {

@@ -30,6 +30,12 @@ export interface SimulatedLoader {
   pinningMs?: number;
   /** A clock that changes: in every second period all takes `slower` times as long. */
   drift?: { periodMs: number; slower: number };
+  /** In the first trial, making a batch takes so many times as long: its files are not in the page cache yet. */
+  coldFactor?: number;
+  /** In this trial (the first is 1) everything takes twice as long for half a second from there on. */
+  disturbed?: { trial: number; fromMs: number };
+  /** False for a probe that does not time, where batches are made, what making one takes. */
+  timesMaking?: boolean;
 }
 
 /** Probes tell arrivals in chunks of so much time; a trial can only end between two of them. */
@@ -89,7 +95,7 @@ export class SimulatedProbe implements Probe {
       failure: null,
       waitNsPerBatch: waitNs / arrivalsNs.length,
       copyNsPerBatch: 1e6,
-      makeNsPerBatch: this.loader.makeMs * 1e6,
+      makeNsPerBatch: this.loader.timesMaking === false ? null : this.loader.makeMs * this.#cold * 1e6,
       sharedMemoryBytes: batchesInFlight(setting) * this.facts.batch.bytes,
       pinnedBytes: setting.pinMemory ? batchesInFlight(setting) * this.facts.batch.bytes : 0,
       workerPrivateBytes: setting.numWorkers * 50e6,
@@ -101,39 +107,47 @@ export class SimulatedProbe implements Probe {
     return Promise.resolve();
   }
 
+  get #cold(): number {
+    return this.order.length === 1 ? (this.loader.coldFactor ?? 1) : 1;
+  }
+
   /** When each batch arrives and how long it was waited for, without end: workers take turns, the loop takes in order. */
   *#arrivals(setting: LoaderSetting): Generator<[number, number]> {
     const { loader } = this;
     const { numWorkers: workers, pinMemory } = setting;
     const speed = 1 + (loader.trialNoise ?? 0) * this.#normal();
-    let nowNs = 0;
     const { drift } = loader;
-    const slower = () =>
-      drift !== undefined && Math.floor(nowNs / 1e6 / drift.periodMs) % 2 === 1 ? drift.slower : 1;
-    const ms = (duration: number) =>
-      (duration * 1e6 * slower() * Math.max(0.1, 1 + (loader.noise ?? 0) * this.#normal())) / speed;
-    const make = () => {
+    const fromNs = loader.disturbed?.trial === this.order.length ? loader.disturbed.fromMs * 1e6 : Infinity;
+    const slowness = (atNs: number) => {
+      const disturbed = atNs >= fromNs && atNs < fromNs + 0.5e9 ? 2 : 1;
+      const isSlowPeriod = drift !== undefined && Math.floor(atNs / 1e6 / drift.periodMs) % 2 === 1;
+      return disturbed * (isSlowPeriod ? drift.slower : 1);
+    };
+    const ms = (duration: number, atNs: number) =>
+      (duration * 1e6 * slowness(atNs) * Math.max(0.1, 1 + (loader.noise ?? 0) * this.#normal())) / speed;
+    const make = (atNs: number) => {
       const crowded = 1 + (loader.contention ?? 0) * Math.max(0, workers - 1);
       const shared = Math.max(1, workers / (loader.cpus ?? Number.POSITIVE_INFINITY));
       const slow = loader.slowOneIn !== undefined && this.#random() * loader.slowOneIn < 1 ? 10 : 1;
-      return ms(loader.makeMs * crowded * shared * slow * this.#unevenness());
+      return ms(loader.makeMs * this.#cold * crowded * shared * slow * this.#unevenness(), atNs);
     };
     const startedNs = workers * (loader.startMsPerWorker ?? 20) * 1e6;
     const free = Array.from({ length: workers }, () => startedNs);
     const taken: number[] = [];
     let pinnedNs = 0;
-    nowNs = startedNs;
+    let nowNs = startedNs;
     for (let batch = 0; ; ++batch) {
       let readyNs: number;
       if (workers === 0) {
-        readyNs = nowNs + make();
+        readyNs = nowNs + make(nowNs);
       } else {
         const worker = batch % workers;
         const orderedNs = taken[batch - batchesInFlight(setting)] ?? startedNs;
-        readyNs = Math.max(free[worker]!, orderedNs) + make();
+        const fromWorkerNs = Math.max(free[worker]!, orderedNs);
+        readyNs = fromWorkerNs + make(fromWorkerNs);
         free[worker] = readyNs;
         if (pinMemory && loader.pinningMs !== undefined) {
-          readyNs = Math.max(readyNs, pinnedNs) + ms(loader.pinningMs);
+          readyNs = Math.max(readyNs, pinnedNs) + ms(loader.pinningMs, readyNs);
           pinnedNs = readyNs;
         }
       }
@@ -141,7 +155,7 @@ export class SimulatedProbe implements Probe {
       taken.push(Math.max(nowNs, readyNs));
       const copy =
         workers === 0 ? [loader.copyMs, loader.copyPinnedMs] : [loader.handOverMs, loader.handOverPinnedMs];
-      nowNs = Math.max(nowNs, readyNs) + ms(copy[pinMemory ? 1 : 0]!);
+      nowNs = Math.max(nowNs, readyNs) + ms(copy[pinMemory ? 1 : 0]!, nowNs);
       yield [nowNs, waitedNs];
     }
   }

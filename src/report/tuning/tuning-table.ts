@@ -2,6 +2,7 @@ import type { ChalkInstance } from "chalk";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
+import { median } from "../../stats/order-statistics.js";
 import { formatGBps, formatHalfWidth, roundUp } from "../format-number.js";
 import {
   type Column,
@@ -17,7 +18,8 @@ import {
 } from "../report-parts.js";
 import { terminalReport } from "../terminal-report.js";
 import { capital, counted, countedCpus, listed } from "../wording.js";
-import { formatRate, tuningReasons } from "./tuning-reasons.js";
+import { formatRate } from "./tuning-gain.js";
+import { tuningReasons } from "./tuning-reasons.js";
 
 /** What was tried and what is recommended, for people at a terminal. */
 export function tuningTable(tuning: Tuning, chalk: ChalkInstance): string {
@@ -158,7 +160,24 @@ function tuningNotes(tuning: Tuning): Note[] {
     ...storage(tuning),
     ...copies(tuning),
     ...(probe.workersOff === null ? [] : [note(`no workers were tried: ${probe.workersOff}`, "muted")]),
+    ...persistence(tuning),
     ...probe.notes.map((text) => note(text, "muted")),
+  ];
+}
+
+/** Whether workers persist is no part of what was measured: a note says what it saves, and whom it harms. */
+function persistence({ recommendation, tried, probe }: Tuning): Note[] {
+  // A running job's script has decided that itself.
+  if (!recommendation?.setting.persistentWorkers || probe.kind === "live") return [];
+  const chosen = tried.find(({ setting }) => settingKey(setting) === settingKey(recommendation.setting));
+  const firsts = chosen?.trials.flatMap(({ arrivalsNs }) => arrivalsNs[0] ?? []) ?? [];
+  const until =
+    firsts.length === 0 ? "" : ` (${roundUp(median(firsts) / 1e9, 2)} s until the first batch here)`;
+  return [
+    note(
+      `persistent_workers=True was not compared with False: it saves starting the workers in every epoch${until}. Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them. Where that is done, leave it False.`,
+      "muted",
+    ),
   ];
 }
 

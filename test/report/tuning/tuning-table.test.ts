@@ -209,6 +209,25 @@ describe("notes", () => {
   });
 });
 
+describe("persistent workers", () => {
+  const text = (part: TuningPart = {}) => flat(render(part));
+
+  it("have a note: what they save, and that they keep a data set that is changed between epochs", () => {
+    expect(text()).toContain(
+      "persistent_workers=True was not compared with False: it saves starting the workers in every epoch (0.13 s until the first batch here). Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them.",
+    );
+  });
+
+  it("have none where there are none, or the script of a running job has decided on them", () => {
+    expect(text({ recommendation: { setting: usualSetting(0, false) } })).not.toContain(
+      "persistent_workers=True",
+    );
+    const setting = { ...usualSetting(8, false), persistentWorkers: false };
+    expect(text({ recommendation: { setting } })).not.toContain("was not compared");
+    expect(text({ probe: { kind: "live" } })).not.toContain("was not compared");
+  });
+});
+
 describe("the outcome", () => {
   it("is the settings as keyword arguments, and the two reasons", () => {
     const lines = render().trimEnd().split("\n").slice(-6).join("\n");
