@@ -176,8 +176,11 @@ export const tuningSchema = z.object({
     wallNs: nanoseconds,
     searchNs: nanoseconds,
     argv: z.array(z.string()),
-    /** "budget": the time was up before the search was done; "failed": it could not go on, or had nothing to show. */
-    status: z.enum(["complete", "budget", "aborted", "failed"]),
+    /**
+     * "budget": the time was up before the search was done; "ended": the job in which it ran was; "failed": it could not
+     * go on, or had nothing to show.
+     */
+    status: z.enum(["complete", "budget", "ended", "aborted", "failed"]),
     /** Why the search could not go on; what it had found by then is there. Null where it could. */
     error: z.string().nullable(),
   }),

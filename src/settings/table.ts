@@ -238,6 +238,9 @@ export const baselineSettings = {
   }),
 } as const;
 
+/** Time for a search where nobody says: of a data set by itself, and in a running job from its first batches on. */
+export const usualBudgetNs = { alone: 60e9, live: 50e9 } as const;
+
 /** What a loader is tuned with: the user's own data and Python, or a model of a loader. */
 export const tuneSettings = {
   torch: setting("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one", kind.text),
@@ -291,7 +294,13 @@ export const tuneSettings = {
     "most workers (the CPUs of each rank)",
     kind.count("number of workers", 0, 1024),
   ),
-  budgetNs: setting("--budget <time>", "time for the search (60s)", kind.time, { default: 60e9 }),
+  budgetNs: setting("--budget <time>", "time for the search (60s; 50s in a running job)", kind.time),
+  go: onDemand("--go", "in a running job: let it train on with the best setting, to its own end"),
+  loader: setting(
+    "--loader <number>",
+    "in a running job: tune this loader, counted from 1 as they are first iterated",
+    kind.count("number of a loader", 1, 1e6),
+  ),
   timeoutNs: setting("--timeout <time>", "so long without a batch is a hang (30s)", kind.time, {
     default: 30e9,
   }),

@@ -8,6 +8,11 @@ import type { LoaderSetting, ProbeRecord, TrialRecord } from "../results/tuning.
 export interface Probe {
   readonly facts: ProbeFacts;
   /**
+   * Of a job that runs by itself: aborted where no further trial is possible, which is no fault; the reason is
+   * jobEnded where the job has ended.
+   */
+  readonly over?: AbortSignal;
+  /**
    * Runs one setting from its start until `enough` says so, a fault, or an abort. A fault of this setting is a Trial
    * with a failure; rejects with a PinbenchError only where no further trial can succeed.
    */
@@ -20,6 +25,9 @@ export interface Probe {
   /** Ends what the probe has started, by force where it must; nothing is left behind. Never rejects. */
   close(): Promise<void>;
 }
+
+/** Why a probe is over before the search is. */
+export const jobEnded = "the job has ended";
 
 /** When a trial is to end. */
 export interface TrialControl {

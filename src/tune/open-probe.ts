@@ -14,6 +14,7 @@ import { openTorchProbe } from "./torch/torch-probe.js";
 
 /** The probe that the settings ask for, opened: the user's own data, or a model of a loader. Rejects with a PinbenchError. */
 export async function openProbe(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
+  refuse(settings, "without a command", ["go", "loader"]);
   const { torch } = settings;
   if (settings.step !== null && settings.stepTime !== null) {
     throw new PinbenchError("usage", "--step and --step-time are two steps.", {
@@ -50,7 +51,7 @@ async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<P
   const sampleBytes = settings.sampleBytes ?? (data && defaultSampleBytes(data));
   if (sampleBytes === null) {
     throw new PinbenchError("usage", "There are no data to tune for.", {
-      hint: "Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE.",
+      hint: "Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE, or a training job's command after --.",
     });
   }
   const { batchSize } = settings;
@@ -101,13 +102,13 @@ async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<P
   return probe;
 }
 
-/** Settings that only another source of data heeds are mistakes. */
-function refuse(
+/** Settings that only another source of data heeds are mistakes: throws a usage error for one of these that was given. */
+export function refuse(
   settings: TuneSettings,
   where: string,
   strangers: readonly (keyof typeof tuneSettings)[],
 ): void {
-  const stranger = strangers.find((key) => settings[key] !== null);
+  const stranger = strangers.find((key) => settings[key] !== tuneSettings[key].default);
   if (stranger === undefined) return;
   const [flag] = tuneSettings[stranger].flag.split(" ");
   throw new PinbenchError("usage", `${flag} has no effect ${where}.`, { hint: "Leave it out." });

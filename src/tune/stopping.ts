@@ -16,6 +16,9 @@ export const usualStopping = {
   tolerance: 0.02,
 };
 
+/** In a job that runs, whose steps are long and uneven. */
+export const liveStopping = { ...usualStopping, leastTimedNs: 0.5e9, mostTimedNs: 4e9 };
+
 /** When a trial has run for long enough. */
 export type StoppingRule = typeof usualStopping & {
   /** The most time that a trial takes in all from the loader's start, however slow that is. */

@@ -4,18 +4,20 @@ import { packageVersion } from "../package-facts.js";
 import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
 import type { Call, TuneSettings } from "../settings/settings.js";
 import type { Measured } from "./choice.js";
-import type { Probe } from "./loader-probe.js";
+import { jobEnded, type Probe } from "./loader-probe.js";
 import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
 import { recommend, toDocument } from "./recommend.js";
 import { search } from "./search.js";
 import { measureGrid } from "./settings-grid.js";
-import { usualStopping } from "./stopping.js";
+import { liveStopping, usualStopping } from "./stopping.js";
 import { Trials } from "./trials.js";
 
 /** What a search is to do, on what machine, and for which call. */
 export interface TuneRequest
-  extends Pick<TuneSettings, "maxWorkers" | "budgetNs" | "epochBatches" | "timeoutNs" | "exhaustive">,
+  extends Pick<TuneSettings, "maxWorkers" | "epochBatches" | "timeoutNs" | "exhaustive">,
     Call {
+  /** For the search alone, from when the probe is ready. */
+  budgetNs: number;
   limits: MachineLimits;
 }
 
@@ -38,17 +40,18 @@ export async function tuneLoader(
 ): Promise<Tuning> {
   const searchStartedMs = performance.now();
   const budgetNs = request.budgetNs * (request.exhaustive ? gridBudgetFactor : 1);
+  const over = probe.over ?? new AbortController().signal;
   const deadline = AbortSignal.timeout(Math.min(longestTimerMs, Math.ceil(budgetNs / 1e6)));
   const trials = new Trials(probe, {
     limits: request.limits,
     maxWorkers: request.maxWorkers ?? cpusPerRank(request.limits),
     stopping: {
-      ...usualStopping,
+      ...(probe.facts.kind === "live" ? liveStopping : usualStopping),
       mostNs: trialShare * request.budgetNs,
       epochBatches: request.epochBatches,
     },
     timeoutNs: request.timeoutNs,
-    signal: AbortSignal.any([signal, deadline]),
+    signal: AbortSignal.any([signal, deadline, over]),
     onTrial,
   });
   const spentShare = () => ((performance.now() - searchStartedMs) * 1e6) / budgetNs;
@@ -77,11 +80,11 @@ export async function tuneLoader(
       wallNs: (nowMs - request.startedMs) * 1e6,
       searchNs: (nowMs - searchStartedMs) * 1e6,
       argv: [...request.argv],
-      status: statusOf(
-        error === null && recommendation !== null,
-        signal.aborted,
-        deadline.aborted || isCutShort,
-      ),
+      status: statusOf(error === null && recommendation !== null, {
+        isAborted: signal.aborted,
+        hasEnded: over.reason === jobEnded,
+        isTimeUp: (deadline.aborted && !over.aborted) || isCutShort,
+      }),
       error,
     },
     method: {
@@ -99,9 +102,13 @@ export async function tuneLoader(
   };
 }
 
-function statusOf(hasResult: boolean, wasAborted: boolean, isTimeUp: boolean): Tuning["run"]["status"] {
-  if (wasAborted) return "aborted";
+function statusOf(
+  hasResult: boolean,
+  { isAborted, hasEnded, isTimeUp }: { isAborted: boolean; hasEnded: boolean; isTimeUp: boolean },
+): Tuning["run"]["status"] {
+  if (isAborted) return "aborted";
   if (!hasResult) return "failed";
+  if (hasEnded) return "ended";
   return isTimeUp ? "budget" : "complete";
 }
 

@@ -37,6 +37,9 @@ export function tuningTable(tuning: Tuning, chalk: ChalkInstance): string {
 function alerts({ run, method }: Tuning): Note[] {
   if (run.status === "aborted") return [note("interrupted: this is what was found until then", "warning")];
   if (run.error !== null) return [note(`${run.error} This is what was found until then.`, "failure")];
+  if (run.status === "ended") {
+    return [note("the job ended before the search did: this is what was found until then", "warning")];
+  }
   if (run.status === "budget") {
     const what = method.search === "grid" ? "grid" : "search";
     return [note(`the budget was used before the ${what} was done: --budget gives more`, "warning")];
