@@ -109,6 +109,7 @@ await main(async () => {
     writeLauncher(join(folder, "bench-gpu"), 'exec "$here/runtime/node" "$here/bench/gpu.mjs" "$@"');
     writeLauncher(join(folder, "bench-check"), 'exec "$here/runtime/node" "$here/bench/check.mjs" "$@"');
     writeLauncher(join(folder, "bench-tune"), 'exec "$here/runtime/node" "$here/bench/tune.mjs" "$@"');
+    writeLauncher(join(folder, "bench-live"), 'exec "$here/runtime/node" "$here/bench/live.mjs" "$@"');
     writeLauncher(
       join(folder, "test-gpu"),
       'cd "$here" && exec runtime/node node_modules/vitest/vitest.mjs run --config vitest.gpu.config.ts "$@"',

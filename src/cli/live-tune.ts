@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Chalk, type ChalkInstance, supportsColorStderr } from "chalk";
 import { type ExitCode, PinbenchError } from "../errors.js";
 import { renderTuning } from "../report/tuning/tuning-formats.js";
-import { formatRate } from "../report/tuning/tuning-reasons.js";
+import { formatRate } from "../report/tuning/tuning-gain.js";
 import { describeSetting } from "../results/loader-setting.js";
 import { checkWritable } from "../results/store.js";
 import type { Tuning } from "../results/tuning.js";

@@ -1,4 +1,4 @@
-import { backendChoices, caches, directions, memories, modes, timers } from "./choices.js";
+import { backendChoices, caches, directions, memories, modes, stepModes, timers } from "./choices.js";
 import * as kind from "./kinds.js";
 import { presetNames } from "./presets.js";
 import { type Bounds, onDemand, repeatable, setting } from "./setting.js";
@@ -255,6 +255,10 @@ export const tuneSettings = {
     kind.duration,
   ),
   data: setting("--data <folder>", "without Python: read the files of a folder, one a sample", kind.text),
+  cold: onDemand(
+    "--cold",
+    "measure a first epoch: the files of --data leave the page cache before they are read",
+  ),
   batchSize: setting("--batch-size <count>", "samples of a batch", kind.count("batch size", 1, 1e6)),
   epochBatches: setting(
     "--epoch-batches <count>",
@@ -263,8 +267,21 @@ export const tuneSettings = {
   ),
   stepTime: setting(
     "--step-time <time>",
-    "put a training step beside the loader: 70ms, or auto for about a ResNet-50's",
+    "put a stand-in for a training step beside the loader: 70ms, or auto for about a ResNet-50's",
     kind.stepTime,
+  ),
+  stepMode: setting(
+    "--step-mode <mode>",
+    "without Python: whether the loop waits for each step (blocking), as one does that reads the loss, or not (queued)",
+    kind.choice(stepModes),
+  ),
+  step: setting(
+    "--step <file:name>",
+    "with --torch: your own step beside it, a function of a batch",
+    kind.text,
+    {
+      excludes: ["stepTime"],
+    },
   ),
   ranks: setting(
     "--ranks <count>",

@@ -17,6 +17,11 @@ export interface Probe {
    * with a failure; rejects with a PinbenchError only where no further trial can succeed.
    */
   measure(setting: LoaderSetting, control: TrialControl): Promise<Trial>;
+  /**
+   * Has what a trial needs ready, so that those of several probes begin at the same moment. Never rejects: what fails is
+   * for `measure` to tell. Without it, the probe is always ready.
+   */
+  ready?(signal: AbortSignal): Promise<void>;
   /** Ends what the probe has started, by force where it must; nothing is left behind. Never rejects. */
   close(): Promise<void>;
 }
@@ -54,4 +59,6 @@ export interface ProbeFacts extends ProbeRecord {
   filesPerBatch: number;
   fileLimit: number | null;
   filesInUse: number | null;
+  /** Memory that another process like the probe's takes, its data set and its libraries' own data; null or not there where unknown. */
+  processBytes?: number | null;
 }

@@ -3,11 +3,12 @@ import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
 import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
 import type { Call, TuneSettings } from "../settings/settings.js";
+import type { Measured } from "./choice.js";
 import { jobEnded, type Probe } from "./loader-probe.js";
 import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
 import { recommend, toDocument } from "./recommend.js";
-import type { Measured } from "./score.js";
-import { measureGrid, search } from "./search.js";
+import { search } from "./search.js";
+import { measureGrid } from "./settings-grid.js";
 import { liveStopping, usualStopping } from "./stopping.js";
 import { Trials } from "./trials.js";
 
@@ -22,8 +23,6 @@ export interface TuneRequest
 
 /** A trial may take this share of the budget, however slow the loader. */
 const trialShare = 0.25;
-/** With this share of it spent, the search does not look again at what it has found. */
-const confirmShare = 0.2;
 /** A grid takes as long as it takes, within reason: each setting as long as a search could need. */
 const gridBudgetFactor = 10;
 /** The most that Node's timers hold: a longer one would ring at once. */
@@ -55,10 +54,14 @@ export async function tuneLoader(
     signal: AbortSignal.any([signal, deadline, over]),
     onTrial,
   });
-  const isEnough = () => (performance.now() - searchStartedMs) * 1e6 > confirmShare * budgetNs;
-  const searching = request.exhaustive ? measureGrid(trials) : search(trials, isEnough);
+  const spentShare = () => ((performance.now() - searchStartedMs) * 1e6) / budgetNs;
+  const searching = request.exhaustive ? measureGrid(trials).then(() => true) : search(trials, spentShare);
+  let isCutShort = false;
   const error = await searching.then(
-    () => null,
+    (isDone) => {
+      isCutShort = !isDone;
+      return null;
+    },
     (reason: unknown) => {
       // What was measured until then cannot be had again.
       if (!(reason instanceof PinbenchError) || trials.tried.length === 0) throw reason;
@@ -77,7 +80,11 @@ export async function tuneLoader(
       wallNs: (nowMs - request.startedMs) * 1e6,
       searchNs: (nowMs - searchStartedMs) * 1e6,
       argv: [...request.argv],
-      status: statusOf(error === null && recommendation !== null, signal, deadline, over),
+      status: statusOf(error === null && recommendation !== null, {
+        isAborted: signal.aborted,
+        hasEnded: over.reason === jobEnded,
+        isTimeUp: (deadline.aborted && !over.aborted) || isCutShort,
+      }),
       error,
     },
     method: {
@@ -97,17 +104,15 @@ export async function tuneLoader(
 
 function statusOf(
   hasResult: boolean,
-  signal: AbortSignal,
-  deadline: AbortSignal,
-  over: AbortSignal,
+  { isAborted, hasEnded, isTimeUp }: { isAborted: boolean; hasEnded: boolean; isTimeUp: boolean },
 ): Tuning["run"]["status"] {
-  if (signal.aborted) return "aborted";
+  if (isAborted) return "aborted";
   if (!hasResult) return "failed";
-  if (over.reason === jobEnded) return "ended";
-  return deadline.aborted && !over.aborted ? "budget" : "complete";
+  if (hasEnded) return "ended";
+  return isTimeUp ? "budget" : "complete";
 }
 
 function probeRecord({ facts }: Probe): ProbeRecord {
-  const { filesPerBatch: _, fileLimit: __, filesInUse: ___, ...record } = facts;
+  const { filesPerBatch: _, fileLimit: __, filesInUse: ___, processBytes: ____, ...record } = facts;
   return record;
 }

@@ -71,3 +71,22 @@ it("knows what making took of an IterableDataset as well", async () => {
   const probe = await openFor("data_sets.py:MadeForStream", { batchSize: 3 });
   expect((await probe.measure(workers(1), until(4))).makeNsPerBatch).toBeGreaterThanOrEqual(30e6);
 });
+
+it.each([
+  ["none", { shards: 1 }, 4],
+  ["each worker", { shards: null }, 1],
+  ["two groups", { shards: 2 }, 2],
+])(
+  "an IterableDataset that is shared out between %s of 4 workers",
+  async (_between, kwargs, sampleCopies) => {
+    const probe = await openFor("data_sets.py:Endless", { batchSize: 8, kwargs });
+    expect(await probe.measure(workers(4), until(20))).toMatchObject({ failure: null, sampleCopies });
+    // One worker cannot tell, and need not.
+    expect((await probe.measure(workers(1), until(5))).sampleCopies).toBeNull();
+  },
+);
+
+it("an IterableDataset of which each sample is the same says nothing of sharing", async () => {
+  const probe = await openFor("data_sets.py:MadeForStream", { batchSize: 16 });
+  expect(await probe.measure(workers(2), until(8))).toMatchObject({ failure: null, sampleCopies: null });
+});

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import warnings
 
 import torch
 
@@ -26,10 +27,15 @@ class Inner:
         Starting draws one number from torch's generator, waking none: see `draws`.
         """
         self.gate.connect(feed)
-        if self.iterator is None:
+        if self.iterator is not None:
+            self.iterator._reset(self._loader)
+        elif self.change == 0:
             self.iterator = self._loader._get_iterator()
         else:
-            self.iterator._reset(self._loader)
+            with warnings.catch_warnings():
+                # What torch thinks of a setting that the script has not asked for is not the script's to print.
+                warnings.simplefilter("ignore")
+                self.iterator = self._loader._get_iterator()
 
     @property
     def draws(self):

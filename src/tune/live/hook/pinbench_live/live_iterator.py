@@ -4,6 +4,7 @@ import re
 import time
 import traceback
 
+from . import deaths
 from .feed import Feed
 from .inner import Inner, draw_seed, is_stream, unchanged_randomness
 from .reporting import Reporting
@@ -23,7 +24,7 @@ class LiveIterator:
         self._reporting = Reporting(watched)
         watched.session.obey()
         asked = watched.asked
-        if asked is not None and (is_stream(loader) or asked["atBatch"] <= watched.delivered):
+        if asked is not None and asked["atBatch"] <= watched.delivered:
             watched.asked = None
             watched.setting, watched.change = asked["setting"], asked["change"]
             self._reporting.changed(asked["change"])
@@ -89,9 +90,10 @@ class LiveIterator:
             with unchanged_randomness(self._loader):
                 inner.start(self._feed)
         except Exception as error:
-            inner.end()
+            deaths.end(inner)
             self._failed(asked["change"], error)
             return
+        deaths.watch(inner)
         self._inners[-1].close()
         self._inners.append(inner)
         watched.put_in_force(inner)
@@ -102,10 +104,10 @@ class LiveIterator:
         while self._inners:
             inner = self._inners[0]
             try:
-                batch = next(inner.iterator)
+                batch = deaths.next_of(inner)
             except StopIteration:
                 if len(self._inners) > 1:
-                    self._inners.pop(0).end()
+                    deaths.end(self._inners.pop(0))
                     continue
                 self._end_epoch()
                 raise
@@ -133,7 +135,7 @@ class LiveIterator:
             return False
         for each in reversed(self._inners):
             self._feed.give_back(each.gate.outstanding)
-            each.end()
+            deaths.end(each)
         own = Inner(self._loader, self._watched.own, 0)
         with unchanged_randomness(self._loader):
             own.start(self._feed)

@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 
-from . import faults, making
+from . import faults, making, sharding
 from .usage import Usage
 from .workers import Workers
 
@@ -77,7 +77,8 @@ class Trial:
         except Stopped:
             _guarded(self._consumer.finish)
         except BaseException as error:  # SystemExit as well: it is the data set's
-            failure = faults.describe(error, self._doing, self._setting, self._batches, self._workers)
+            doing = faults.STEPPING if self._consumer.is_in_step else self._doing
+            failure = faults.describe(error, doing, self._setting, self._batches, self._workers)
             # What came before it has arrived; a device that fails says so here as well.
             _guarded(self._consumer.finish)
         summary = _guarded(lambda: self._usage.summary(self._workers.pids(), self._setting["numWorkers"])) or {}
@@ -85,6 +86,8 @@ class Trial:
         self._channel.collect_from(None)
         self._stop.on_ask = None
         figures = {**self._means(), **summary}
+        if self._source.is_iterable:
+            figures["sampleCopies"] = _guarded(lambda: sharding.sample_copies(self._scratch, self._workers.pids()))
         self._channel.send("ending", trial=self._number, failure=failure, figures=figures)
         # What it holds of the last batches goes before the next trial begins.
         self._consumer = None

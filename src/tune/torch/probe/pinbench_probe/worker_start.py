@@ -42,6 +42,10 @@ class WorkerStart:
         making.install(self.scratch)
         info = get_worker_info()
         if self.wrapped:
+            # Not at the top: workers that are spawned import this module before they need torch.
+            from . import sharding
+
+            sharding.record(self.scratch)
             object.__setattr__(info, "dataset", info.dataset.dataset)
         if self.init_fn is not None:
             self.init_fn(worker_id)

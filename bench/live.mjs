@@ -1,0 +1,79 @@
+// `npm run bench:live [-- --only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--pairs 1] [--tune-flags FLAGS]
+// [--pair-flags FLAGS] [--folder FOLDER] [--output FOLDER] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in
+// trainings as their users run them, against a grid of whole untouched runs. Each training may take --deadline seconds.
+// --pairs adds runs that search shortly and go on, each with an untouched one, to compare what follows a search. What
+// was measured stands in --output from the first run on: a file of figures and one of what the programs said, by training.
+import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { describeSetting } from "../dist/results/loader-setting.js";
+import { fixed, printTable, ratioText } from "./lib/table.mjs";
+import { frameworkNames, makeFramework } from "./live/frameworks.mjs";
+import { measureFramework } from "./live/measure-framework.mjs";
+import { gridRates, verdictRows } from "./live/verdicts.mjs";
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", default: frameworkNames.filter((name) => name !== "ddp").join(",") },
+    python: { type: "string", default: "python3" },
+    seconds: { type: "string", default: "20" },
+    deadline: { type: "string", default: "290" },
+    pairs: { type: "string", default: "1" },
+    "tune-flags": { type: "string", default: "" },
+    "pair-flags": { type: "string", default: "--budget 8s" },
+    folder: { type: "string", default: join(tmpdir(), "pinbench-live-data") },
+    output: { type: "string", default: "live-results" },
+    "no-grid": { type: "boolean", default: false },
+    "no-search": { type: "boolean", default: false },
+    tiny: { type: "boolean", default: false },
+  },
+});
+
+const words = (text) => text.split(" ").filter((word) => word !== "");
+const names = values.only.split(",");
+const unknown = names.filter((name) => !frameworkNames.includes(name));
+if (unknown.length > 0) {
+  console.error(`There is no training ${unknown.join(", ")}; there are ${frameworkNames.join(", ")}.`);
+  process.exit(2);
+}
+mkdirSync(values.output, { recursive: true });
+
+const options = {
+  seconds: Number(values.seconds),
+  deadlineSeconds: Number(values.deadline),
+  pairs: Number(values.pairs),
+  tuneFlags: words(values["tune-flags"]),
+  pairFlags: words(values["pair-flags"]),
+  isGridRun: !values["no-grid"],
+  isSearched: !values["no-search"],
+  // What a user might have written, and what the search begins with.
+  start: { numWorkers: 4, pinMemory: false, prefetchFactor: 2, persistentWorkers: false },
+};
+
+console.log(`${availableParallelism()} CPUs, trainings: ${names.join(", ")}`);
+const results = [];
+for (const name of names) {
+  const log = (text) => appendFileSync(join(values.output, `${name}.log`), text);
+  const keep = (result) =>
+    writeFileSync(join(values.output, `${name}.json`), `${JSON.stringify(result, null, 1)}\n`);
+  const framework = makeFramework(name, values);
+  const startedMs = performance.now();
+  const result = await measureFramework(framework, options, log, keep);
+  results.push(result);
+  const grid = gridRates(result);
+  printTable(
+    `${name}: untouched runs of ${values.seconds} s, ${fixed((performance.now() - startedMs) / 1000, 0)} s in all`,
+    ["setting", "batches/s", "of the best", "runs"],
+    grid.map(({ setting, rate, rates }) => [
+      describeSetting(setting),
+      fixed(rate),
+      ratioText(rate / grid[0].rate),
+      rates.map((one) => fixed(one)).join(" "),
+    ]),
+  );
+}
+
+const rows = results.flatMap(verdictRows);
+printTable("what has to hold", ["training", "what", "value", "against", ""], rows);
+if (rows.some((row) => row.at(-1) === "BELOW")) process.exitCode = 1;

@@ -1,0 +1,121 @@
+// The trainings: how each is started, and the grid of settings that the pick is compared with.
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+
+const scripts = import.meta.dirname;
+
+/** Batches of an epoch: more than a run of 20 s trains on, fewer than a search and the run after it. */
+const epochBatches = 1000;
+
+// Workers as a share of the CPUs that a rank has, in an order that neither rises nor falls: what drifts on the machine
+// then looks like no setting's doing. `false` is not pinned.
+const imageGrid = [
+  [0.75, true],
+  [0.25, false],
+  [1, true],
+  [0.5, true],
+  [1, false],
+  [0.375, true],
+  [0.875, true],
+  [0.625, true],
+];
+const textGrid = [
+  [0.25, true],
+  [0.75, true],
+  [0, false],
+  [0.5, true],
+  [0.125, true],
+  [1, true],
+  [0.25, false],
+  [0.375, true],
+];
+
+/** `batchSize` is the script's default, or what --tiny makes of it; `ranks` training processes share the machine. */
+const trainings = [
+  { name: "plain", script: "plain.py", data: "images", grid: imageGrid },
+  { name: "lightning", script: "lightning_trainer.py", data: "images", grid: imageGrid },
+  { name: "timm", script: "timm_train.py", data: "images", grid: imageGrid },
+  { name: "transformers", script: "hf_trainer.py", data: "texts", grid: textGrid },
+  { name: "lm", script: "lm.py", data: "tokens", grid: textGrid, batchSize: 16 },
+  { name: "ddp", script: "ddp.py", data: "images", grid: imageGrid, ranks: 2 },
+];
+
+export const frameworkNames = trainings.map(({ name }) => name);
+
+/** `python`, `folder` for data, and whether it is to be `tiny` (a machine without a GPU). */
+export function makeFramework(name, { python, folder, tiny }) {
+  const { script, data, grid, ranks = 1, batchSize: usual = 64 } = trainings.find((one) => one.name === name);
+  const batchSize = tiny ? 4 : usual;
+  const epoch = tiny ? 60 : epochBatches;
+  const dataFolder = join(folder, data);
+  const launcher =
+    ranks === 1 ? [] : ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", String(ranks)];
+  const size = [
+    ...(data === "images" ? [] : ["--epoch-batches", String(epoch)]),
+    ...(tiny ? ["--tiny", "--batch-size", String(batchSize)] : []),
+    ...(tiny && name === "lm" ? ["--sequence", "64"] : []),
+  ];
+  return {
+    name,
+    ranks,
+    settings: gridSettings(grid, Math.floor(availableParallelism() / ranks)),
+    command: (flags) => [
+      python,
+      ...launcher,
+      join(scripts, script),
+      ...(data === "texts" ? [] : ["--data", dataFolder]),
+      ...size,
+      ...flags,
+    ],
+    /** Makes what the training reads; is quick where it is there. Returns what a whole first epoch must have seen. */
+    prepare() {
+      const samples = epoch * batchSize;
+      if (data === "texts") return { samples, labelSum: (samples / 4) * 6 };
+      if (data === "tokens") return { samples };
+      const names = tiny ? 4 : 16;
+      const files = samples / names;
+      const flags = ["--files", String(files), "--names", String(names)];
+      execFileSync(python, [join(scripts, "make_images.py"), dataFolder, ...flags], { stdio: "inherit" });
+      const labels = readdirSync(dataFolder).filter((entry) => entry.startsWith("class_"));
+      const sizes = labels.sort().map((label) => readdirSync(join(dataFolder, label)).length);
+      const inEpoch = samples - (samples % (batchSize * ranks));
+      const isWhole = inEpoch === samples;
+      return {
+        samples: inEpoch,
+        ...(isWhole && { labelSum: sizes.reduce((sum, size, label) => sum + size * label, 0) }),
+      };
+    },
+  };
+}
+
+function gridSettings(grid, cpus) {
+  const settings = grid.map(([share, pinMemory]) => {
+    const numWorkers = Math.round(share * cpus);
+    return {
+      numWorkers,
+      pinMemory,
+      prefetchFactor: numWorkers === 0 ? null : 2,
+      persistentWorkers: false,
+    };
+  });
+  return settings.filter((one, index) => settings.findIndex((other) => isAlike(one, other)) === index);
+}
+
+/** Whether two settings are one in a run within an epoch, in which no worker is started anew. */
+export const isAlike = (one, other) =>
+  one.numWorkers === other.numWorkers &&
+  one.pinMemory === other.pinMemory &&
+  one.prefetchFactor === other.prefetchFactor;
+
+/** The flags of a script for a setting. */
+export function settingFlags({ numWorkers, pinMemory, prefetchFactor, persistentWorkers }) {
+  return [
+    "--num-workers",
+    String(numWorkers),
+    pinMemory ? "--pin-memory" : "--no-pin-memory",
+    ...(prefetchFactor === null ? [] : ["--prefetch-factor", String(prefetchFactor)]),
+    persistentWorkers ? "--persistent-workers" : "--no-persistent-workers",
+  ];
+}

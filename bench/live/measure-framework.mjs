@@ -1,0 +1,89 @@
+// One training: the search within it, the grid of whole untouched runs, and the pick untouched in between.
+import { isAlike } from "./frameworks.mjs";
+import { runTuned, runUntouched } from "./job.mjs";
+
+/** What a run takes beyond its measured seconds, until one has shown it. */
+const guessedOverheadSeconds = 10;
+
+/**
+ * Calls `keep` with all that was measured whenever there is more of it: what then fails or takes too long costs what
+ * follows alone. Runs are begun while `deadlineSeconds` allow for another one.
+ */
+export async function measureFramework(framework, options, log, keep) {
+  const { seconds, deadlineSeconds, pairs, tuneFlags, pairFlags, start } = options;
+  const startedMs = performance.now();
+  const result = { name: framework.name, untouched: [], tuned: [], errors: [], leftOut: [] };
+  const left = () => deadlineSeconds - (performance.now() - startedMs) / 1000;
+  let longest = seconds + guessedOverheadSeconds;
+
+  const attempt = async (what, work) => {
+    try {
+      return await work();
+    } catch (error) {
+      result.errors.push(`${what}: ${error.message}`);
+      log(`${error.stack}\n`);
+      return null;
+    } finally {
+      keep(result);
+    }
+  };
+  const untouched = async (setting) => {
+    await attempt("an untouched run", async () => {
+      const run = await runUntouched(framework, setting, seconds, log);
+      longest = Math.max(result.untouched.length === 0 ? 0 : longest, run.tookSeconds);
+      result.untouched.push(run);
+    });
+  };
+  const tuned = (setting, flags) =>
+    attempt("a run under tune", async () => {
+      const run = await runTuned(framework, setting, { seconds, tuneFlags: flags }, log);
+      result.tuned.push(run);
+      return run;
+    });
+
+  result.expected = await attempt("making the data", async () => framework.prepare());
+  if (result.expected === null) return result;
+
+  const search = options.isSearched ? await tuned(start, tuneFlags) : null;
+  const pick = search?.setting ?? null;
+  const others = options.isGridRun
+    ? framework.settings.filter((setting) => pick === null || !isAlike(setting, pick))
+    : [];
+  for (const { setting, isNeeded, following } of planRuns(pick, others)) {
+    const needed = isNeeded ? 1 : 1 + following;
+    if (left() >= longest * needed) await untouched(setting);
+    else if (isNeeded) result.leftOut.push(setting);
+  }
+  // Short searches that begin with the pick: what follows them is compared with an untouched run right after it.
+  for (let pair = 1; pair < pairs && pick !== null; pair++) {
+    if (left() < 2 * longest + guessedOverheadSeconds) {
+      result.errors.push(`no time was left for pair ${pair + 1} of ${pairs}`);
+      break;
+    }
+    const run = await tuned(pick, pairFlags);
+    if (run !== null) await untouched(run.setting);
+  }
+  keep(result);
+  return result;
+}
+
+/**
+ * The pick first, and again in the middle and at the end where there is time, so that what it does shows how far runs of
+ * one setting differ. `following`: runs still to come that are needed.
+ */
+export function planRuns(pick, others) {
+  const half = Math.ceil(others.length / 2);
+  const again = pick === null ? [] : [{ setting: pick, isNeeded: false }];
+  const needed = others.map((setting) => ({ setting, isNeeded: true }));
+  const runs = [
+    ...again.map((run) => ({ ...run, isNeeded: true })),
+    ...needed.slice(0, half),
+    ...(others.length > 0 ? again : []),
+    ...needed.slice(half),
+    ...again,
+  ];
+  return runs.map((run, index) => ({
+    ...run,
+    following: runs.slice(index + 1).filter(({ isNeeded }) => isNeeded).length,
+  }));
+}

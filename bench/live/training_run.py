@@ -1,0 +1,159 @@
+"""What the training scripts beside this file share: their flags, and the account of a run that they print.
+
+The last line that a script prints is one JSON object:
+  batchesPerSecond   over --seconds of steady running, null where the script ended before; of one rank
+  measuredBatches, measuredSeconds
+  firstBatchNs       when the first batch had arrived, CLOCK_MONOTONIC
+  batches            of the whole run
+  losses             by the number of batches trained on
+  firstEpoch         {"samples", "labelSum"} of all ranks together; null where the first epoch was not finished
+"""
+
+import argparse
+import json
+import os
+import time
+
+import torch
+import torch.distributed as dist
+
+# The loss is read once in so many batches. That waits for the device, so times are taken there and nowhere else.
+BATCHES_BETWEEN_READINGS = 8
+LOSSES_AT = (16, 80, 160, 320, 480, 640, 960)
+
+
+def flags(description, **defaults):
+    """The flags that every script has, with the defaults that a user might have written."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--num-workers", type=int, default=4)
+    parser.add_argument("--pin-memory", action=argparse.BooleanOptionalAction, default=False)
+    parser.add_argument("--prefetch-factor", type=int, default=2)
+    parser.add_argument("--persistent-workers", action=argparse.BooleanOptionalAction, default=False)
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--data", default=None, help="folder of the images, or of the token file")
+    parser.add_argument("--seconds", type=float, default=20, help="of steady running, after which the script ends")
+    parser.add_argument("--measure-after", default=None, metavar="FILE",
+                        help="measure once this file is there, which holds {dropBatches, workers}")
+    parser.add_argument("--tiny", action="store_true", help="a small model, for a machine without a GPU")
+    parser.set_defaults(**defaults)
+    return parser
+
+
+def loader_settings(arguments):
+    """Keyword arguments of a DataLoader."""
+    settings = {"num_workers": arguments.num_workers, "pin_memory": arguments.pin_memory}
+    if arguments.num_workers > 0:
+        settings["prefetch_factor"] = arguments.prefetch_factor
+        settings["persistent_workers"] = arguments.persistent_workers
+    return settings
+
+
+def is_main_rank():
+    return not dist.is_initialized() or dist.get_rank() == 0
+
+
+class TrainingRun:
+    """Told of epochs, batches and steps by the training loop; says when it is to end, and prints the account.
+
+    What follows the start of an epoch counts for nothing until the loader has been filled twice. Then whole cycles of
+    the workers are counted alone: each makes one batch of a cycle, and they may arrive all at once.
+    """
+
+    def __init__(self, arguments):
+        self.seconds = arguments.seconds
+        self.signal_file = arguments.measure_after
+        self.workers = arguments.num_workers
+        self.drop = None
+        if self.signal_file is None:
+            self.drop = 2 * arguments.num_workers * arguments.prefetch_factor + 8
+        self.epochs = 0
+        self.batches = 0
+        self.samples = 0
+        self.label_sum = 0
+        self.first_epoch = None
+        self.first_batch_ns = None
+        self.losses = {}
+        self.refill_from = 0
+        self.cycle_start = None
+        self.measured_batches = 0
+        self.measured_ns = 0
+
+    def begin_epoch(self):
+        self.cycle_start = None
+        self.refill_from = self.batches
+
+    def batch(self, labels):
+        """A batch has arrived. `labels` may be on the device: nothing here waits for it."""
+        if self.first_batch_ns is None:
+            self.first_batch_ns = time.perf_counter_ns()
+        if self.epochs == 0:
+            self.samples += len(labels)
+            self.label_sum = self.label_sum + labels.sum()
+
+    def step(self, loss):
+        """The model has been trained on the batch. Returns whether to go on."""
+        self.batches += 1
+        if self.batches % BATCHES_BETWEEN_READINGS != 0:
+            return True
+        value = loss.item()
+        if self.batches in LOSSES_AT:
+            self.losses[self.batches] = round(value, 4)
+        self._measure(time.perf_counter_ns())
+        return not self._first_rank_says(self.measured_ns >= self.seconds * 1e9)
+
+    def end_epoch(self):
+        if self.epochs == 0:
+            self.first_epoch = [self.samples, int(self.label_sum)]
+        self.epochs += 1
+
+    def print_account(self):
+        """To be called by every rank."""
+        if self.first_epoch is not None and dist.is_initialized():
+            device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+            total = torch.tensor(self.first_epoch, device=device)
+            dist.all_reduce(total)
+            self.first_epoch = total.tolist()
+        if not is_main_rank():
+            return
+        rate = self.measured_batches / (self.measured_ns / 1e9) if self.measured_ns > 0 else None
+        account = {
+            "batchesPerSecond": rate,
+            "measuredBatches": self.measured_batches,
+            "measuredSeconds": self.measured_ns / 1e9,
+            "firstBatchNs": self.first_batch_ns,
+            "batches": self.batches,
+            "losses": self.losses,
+            "firstEpoch": self.first_epoch and dict(zip(("samples", "labelSum"), self.first_epoch)),
+        }
+        print(json.dumps(account), flush=True)
+
+    def _measure(self, now_ns):
+        if self.drop is None and not self._read_signal():
+            return
+        if self.cycle_start is None:
+            if self.batches - self.refill_from >= self.drop:
+                self.cycle_start = (self.batches, now_ns)
+            return
+        batches = self.batches - self.cycle_start[0]
+        if batches % max(1, self.workers) == 0:
+            self.measured_batches += batches
+            self.measured_ns += now_ns - self.cycle_start[1]
+            self.cycle_start = (self.batches, now_ns)
+
+    def _read_signal(self):
+        if not os.path.exists(self.signal_file):
+            return False
+        with open(self.signal_file, encoding="utf-8") as file:
+            told = json.load(file)
+        self.drop = told["dropBatches"]
+        self.workers = told["workers"]
+        self.refill_from = self.batches
+        return True
+
+    def _first_rank_says(self, value):
+        if not dist.is_initialized():
+            return value
+        device = "cuda" if dist.get_backend() == "nccl" else "cpu"
+        flag = torch.tensor(int(value), device=device)
+        dist.broadcast(flag, 0)
+        return bool(flag.item())
