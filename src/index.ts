@@ -204,7 +204,9 @@ export async function tune({
   ...options
 }: TuneOptions): Promise<Tuning> {
   const call = callNow();
-  const settings = { ...defaultsOf(tuneSettings), ...readOptions(tuneSettings, options) };
+  // What a command does after its search is for whoever started it.
+  const { go, ...known } = tuneSettings;
+  const settings = { ...defaultsOf(tuneSettings), ...readOptions(known, options), go: go.default };
   if (command !== undefined) return tuneJob(command, settings, call, signal);
   const probe = await openProbe(settings, signal);
   const budgetNs = settings.budgetNs ?? usualBudgetNs.alone;

@@ -99,6 +99,7 @@ async function tuneAndGo(flags: Flags, command: readonly string[], call: Call): 
       tuningExitCode(found);
     } catch (error) {
       // The command trains on whatever became of the search.
+      job.stopListening();
       reportError(error, flags);
     }
     const exit = await job.process.exit;

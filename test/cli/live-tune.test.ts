@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -52,6 +52,15 @@ async function expectNothingLeft(): Promise<void> {
     timeout: 20_000,
     interval: 50,
   });
+}
+
+/** Empty for what is no process, or none any more. */
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
 }
 
 const epochLines = (count: number, samples: number) =>
@@ -219,6 +228,16 @@ describe("a job that cannot be tuned is named for what it is", { timeout: 120_00
   });
 });
 
+it("with --go a job that cannot be tuned runs on, and pinbench exits as it does", {
+  timeout: 60_000,
+}, async () => {
+  const script = { loader: { untouchable: "its type makes iterators of its own" } };
+  const job = `${process.execPath} fake_job.mjs '${JSON.stringify(script)}' & sleep 6; kill $!; exit 6`;
+  const { exitCode, stderr } = await tune(["sh", "-c", job], "--go", "--timeout", "500ms");
+  expect(exitCode, stderr).toBe(6);
+  expect(stderr).toMatch(/^pinbench: Loader 1 cannot be tuned: its type makes iterators of its own\./m);
+});
+
 describe("a call that makes no sense", () => {
   it("is refused before anything is started", async () => {
     expectSentence(await tune(["no-such-command"]), 2, /There is no command no-such-command\./);
@@ -301,6 +320,15 @@ describe("a job leaves nothing behind", { timeout: 120_000 }, () => {
     const { signal } = await signalled("SIGKILL", when, args);
     expect(signal).toBe("SIGKILL");
     await expectNothingLeft();
+  });
+
+  it("where a process has a session of its own and no environment", async () => {
+    const hidden = `sleep ${1e6 + process.pid}`;
+    const job = `setsid env -i ${hidden} & exec ${hidden}`;
+    const { exitCode } = await tune(["sh", "-c", job], "--timeout", "250ms");
+    expect(exitCode).toBe(4);
+    const running = readdirSync("/proc").filter((pid) => commandLine(pid).includes(hidden));
+    expect(running).toEqual([]);
   });
 
   it("where its terminal goes", async () => {

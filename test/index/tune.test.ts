@@ -1,6 +1,22 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { PinbenchError, type TuneOptions, tune } from "../../src/index.js";
 import { tuningSchema } from "../../src/results/tuning.js";
+
+/** Children of this process that run the program. */
+function childrenRunning(program: string): string[] {
+  const text = (pid: string, file: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/${file}`, "utf8");
+    } catch {
+      return "";
+    }
+  };
+  return readdirSync("/proc")
+    .filter((pid) => text(pid, "cmdline").includes(program))
+    .filter((pid) => text(pid, "status").includes(`\nPPid:\t${process.pid}\n`));
+}
 
 const small: TuneOptions = {
   backend: "emulated",
@@ -21,6 +37,15 @@ describe("tune()", () => {
     expect(tuning.recommendation?.score.batchesPerSecond).toBeGreaterThan(0);
   });
 
+  it("tunes a job that runs, and ends it", async () => {
+    const job = fileURLToPath(new URL("../fixtures/tune/live/fake_job.mjs", import.meta.url));
+    const command = [process.execPath, job, "{}"];
+    const tuning = await tune({ command, maxWorkers: 1, budget: "20s" });
+    expect(tuningSchema.parse(JSON.parse(JSON.stringify(tuning)))).toEqual(tuning);
+    expect(tuning).toMatchObject({ probe: { kind: "live" }, recommendation: { setting: { numWorkers: 1 } } });
+    expect(childrenRunning(job)).toEqual([]);
+  });
+
   it("rejects where it is aborted before there is anything to return", async () => {
     await expect(tune({ ...small, signal: AbortSignal.abort() })).rejects.toThrow(PinbenchError);
   });
@@ -30,6 +55,9 @@ describe("tune()", () => {
     [{ ...small, batchSize: 0 }, /^"0" is not a batch size/],
     [{ ...small, budget: "soon" }, /^"soon" is not a duration/],
     [{ ...small, workers: 4 }, /^There is no option workers/],
+    [{ command: ["true"], batchSize: 4 }, /^--batch-size has no effect with a command/],
+    [{ command: ["no-such-command"] }, /^There is no command no-such-command/],
+    [{ command: ["true"], go: true }, /^There is no option go/],
     [{ ...small, torch: "a.py:b" }, /^--sample-bytes has no effect with --torch/],
   ])("says what is wrong with %o", async (options, message) => {
     await expect(tune(options)).rejects.toMatchObject({

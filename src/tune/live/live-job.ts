@@ -68,6 +68,11 @@ export class LiveJob {
     this.#server.close();
   }
 
+  /** Hears no more of it: its loaders run on as they are, and tell nothing. */
+  stopListening(): void {
+    this.#server.close();
+  }
+
   /** Lets go of a job that has ended by itself, and of what it has left running on purpose. */
   leave(): void {
     this.process.leave();
