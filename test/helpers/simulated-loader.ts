@@ -28,7 +28,18 @@ export interface SimulatedLoader {
   disturbed?: { trial: number; fromMs: number };
   /** False for a probe that does not time, where batches are made, what making one takes. */
   timesMaking?: boolean;
+  /** Relative standard deviation of making alone, lognormal; the mean stays `makeMs`. */
+  makeSpread?: number;
+  /** Making has the long tail of a Pareto distribution of this exponent instead; the mean stays. */
+  makeTail?: number;
+  /** What the pinning thread, which takes one batch after the other, needs for each that is pinned. */
+  pinningMs?: number;
+  /** A clock that changes: in every second period all takes `slower` times as long. */
+  drift?: { periodMs: number; slower: number };
 }
+
+/** Probes tell arrivals in chunks of so much time; a trial can only end between two of them. */
+const chunkNs = 20e6;
 
 export const simulatedFacts: ProbeFacts = {
   kind: "torch",
@@ -66,10 +77,15 @@ export class SimulatedProbe implements Probe {
     this.order.push(setting);
     const arrivalsNs: number[] = [];
     let waitNs = 0;
+    let tellNs = 0;
     for (const [arrivalNs, waitedNs] of this.#arrivals(setting)) {
+      // What came until then is told before the next one comes.
+      if (arrivalNs > tellNs) {
+        if (arrivalsNs.length > 0 && control.enough(arrivalsNs)) break;
+        tellNs = Math.max(tellNs + chunkNs, arrivalNs);
+      }
       arrivalsNs.push(arrivalNs);
       waitNs += waitedNs;
-      if (arrivalsNs.length % 4 === 0 && control.enough(arrivalsNs)) break;
     }
     this.spentNs += arrivalsNs.at(-1)! + 0.1e9 + setting.numWorkers * 0.01e9;
     return Promise.resolve({
@@ -100,20 +116,30 @@ export class SimulatedProbe implements Probe {
     const { loader } = this;
     const { numWorkers: workers, pinMemory } = setting;
     const speed = 1 + (loader.trialNoise ?? 0) * this.#normal();
+    let nowNs = 0;
     const fromNs = loader.disturbed?.trial === this.order.length ? loader.disturbed.fromMs * 1e6 : Infinity;
     const disturbance = (atNs: number) => (atNs >= fromNs && atNs < fromNs + 0.5e9 ? 2 : 1);
+    const { drift } = loader;
+    const slower = () =>
+      drift !== undefined && Math.floor(nowNs / 1e6 / drift.periodMs) % 2 === 1 ? drift.slower : 1;
     const ms = (duration: number, atNs: number) =>
-      (duration * 1e6 * disturbance(atNs) * Math.max(0.1, 1 + (loader.noise ?? 0) * this.#normal())) / speed;
+      (duration *
+        1e6 *
+        slower() *
+        disturbance(atNs) *
+        Math.max(0.1, 1 + (loader.noise ?? 0) * this.#normal())) /
+      speed;
     const make = (atNs: number) => {
       const crowded = 1 + (loader.contention ?? 0) * Math.max(0, workers - 1);
       const shared = Math.max(1, workers / (loader.cpus ?? Number.POSITIVE_INFINITY));
       const slow = loader.slowOneIn !== undefined && this.#random() * loader.slowOneIn < 1 ? 10 : 1;
-      return ms(loader.makeMs * this.#cold * crowded * shared * slow, atNs);
+      return ms(loader.makeMs * this.#cold * crowded * shared * slow * this.#unevenness(), atNs);
     };
     const startedNs = workers * (loader.startMsPerWorker ?? 20) * 1e6;
     const free = Array.from({ length: workers }, () => startedNs);
     const taken: number[] = [];
-    let nowNs = startedNs;
+    let pinnedNs = 0;
+    nowNs = startedNs;
     for (let batch = 0; ; ++batch) {
       let readyNs: number;
       if (workers === 0) {
@@ -124,6 +150,10 @@ export class SimulatedProbe implements Probe {
         const fromWorkerNs = Math.max(free[worker]!, orderedNs);
         readyNs = fromWorkerNs + make(fromWorkerNs);
         free[worker] = readyNs;
+        if (pinMemory && loader.pinningMs !== undefined) {
+          readyNs = Math.max(readyNs, pinnedNs) + ms(loader.pinningMs, readyNs);
+          pinnedNs = readyNs;
+        }
       }
       const waitedNs = Math.max(0, readyNs - nowNs);
       taken.push(Math.max(nowNs, readyNs));
@@ -132,6 +162,15 @@ export class SimulatedProbe implements Probe {
       nowNs = Math.max(nowNs, readyNs) + ms(copy[pinMemory ? 1 : 0]!, nowNs);
       yield [nowNs, waitedNs];
     }
+  }
+
+  /** Of making one batch, relative to the mean. */
+  #unevenness(): number {
+    const { makeSpread, makeTail } = this.loader;
+    if (makeTail !== undefined) return ((makeTail - 1) / makeTail) * (1 - this.#random()) ** (-1 / makeTail);
+    if (makeSpread === undefined) return 1;
+    const variance = Math.log(1 + makeSpread ** 2);
+    return Math.exp(Math.sqrt(variance) * this.#normal() - variance / 2);
   }
 
   #normal(): number {
