@@ -2,6 +2,7 @@ import { settingKey, torchDefault, usualSetting } from "../results/loader-settin
 import type { LoaderSetting, TrialRecord, Tuning } from "../results/tuning.js";
 import type { Probe } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
+import { withOpenWait } from "./open-wait.js";
 import { fastest, type Measured, type Score, scoreOf } from "./score.js";
 import { droppedBatches } from "./steady-state.js";
 import { enoughFor, type StoppingRule } from "./stopping.js";
@@ -91,13 +92,15 @@ export class Trials {
     const best = fastest(this.measured);
     options.onTrial(setting, best);
     const rule = { ...options.stopping, ...stopping };
-    const { setting: _, ...trial } = await probe.measure(setting, {
+    const measured = await probe.measure(setting, {
       enough: enoughFor(setting, rule, best?.score ?? null),
       signal: options.signal,
       timeoutNs: options.timeoutNs,
     });
+    const { setting: _, ...trial } = withOpenWait(measured);
     const before = this.find(setting);
-    const score = scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
+    const isNoResult = trial.aborted && trial.failure !== null;
+    const score = isNoResult ? null : scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
     const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
     const trials = [...(before?.trials ?? []), { ...trial, droppedBatches: dropped }];
     const tried: TriedSetting = {
@@ -114,9 +117,12 @@ export class Trials {
   }
 }
 
-/** Whether a setting cannot be recommended, however fast it was until it failed. Data that end are no fault of it. */
-function isBroken({ failure }: TrialRecord): boolean {
-  return failure !== null && failure.fault !== "data-ended";
+/**
+ * Whether a setting cannot be recommended, however fast it was until it failed. Data that end are no fault of it, and of a
+ * trial that was aborted nobody knows how it would have gone on.
+ */
+function isBroken({ aborted, failure }: TrialRecord): boolean {
+  return failure !== null && failure.fault !== "data-ended" && !aborted;
 }
 
 /**
