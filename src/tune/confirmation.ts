@@ -63,17 +63,24 @@ export function inDoubt(measured: readonly Measured[], rule: ChoiceRule): Loader
     const { share, uncertainty } = against(one);
     return share - uncertainty <= tolerance && share <= 3 * tolerance;
   };
-  const isWorth = (one: Measured) =>
-    compareCost(one.setting, chosen.setting) < 0
-      ? one.setting.numWorkers <= muchCheaper * chosen.setting.numWorkers ||
-        one.setting.numWorkers === chosen.setting.numWorkers
-      : against(one).share < against(chosen).share;
+  /** Whether it may beat the best, and was tried but once: that may have been bad luck. */
+  const mayWin = (one: Measured) => {
+    const { share, uncertainty } = against(one);
+    return one.trials < 2 && share - uncertainty < -tolerance;
+  };
+  const isWorth = (one: Measured) => {
+    if (mayWin(one)) return true;
+    if (compareCost(one.setting, chosen.setting) >= 0) return against(one).share < against(chosen).share;
+    const [few, many] = [one.setting.numWorkers, chosen.setting.numWorkers];
+    return few <= muchCheaper * many || few === many;
+  };
   const others = measured
     .filter((one) => one !== best && one !== chosen && mayDo(one) && isWorth(one))
     .sort((a, b) => against(a).share - against(b).share)
     .slice(0, mostOthers);
   const isUncertain = (one: Measured) => {
     const { share, uncertainty } = against(one);
+    if (mayWin(one)) return true;
     return uncertainty > 1.5 * tolerance && Math.abs(share - tolerance) <= uncertainty;
   };
   const contenders = chosen === best ? others : [chosen, ...others];
