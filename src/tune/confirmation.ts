@@ -15,21 +15,19 @@ export const trialsOfClaim = 3;
 /**
  * The fastest of many measurements is fast by luck in part, and others have missed by bad luck: what is in doubt is
  * measured anew, in turns, so that what the machine does meanwhile meets all of them alike. So is what the conclusion
- * compares, the choice and the starting point, until their difference is certain or known to be small. False where the
- * budget did not allow that.
+ * compares, the choice and the starting point, until their difference is certain or known to be small.
  */
-export async function confirm(trials: Trials, spentShare: () => number): Promise<boolean> {
+export async function confirm(trials: Trials, spentShare: () => number): Promise<void> {
   for (let turn = 0; turn < mostTurns; ++turn) {
     const { measured, rule, startingPoint } = trials;
     const claimed = inClaim(measured, startingPoint, rule);
     const again = new Map([...claimed, ...inDoubt(measured, rule)].map((one) => [settingKey(one), one]));
-    if (again.size === 0) return true;
+    if (again.size === 0) return;
     for (const setting of again.values()) {
-      if (trials.isOver || spentShare() > lastShare) return false;
+      if (trials.isOver || spentShare() > lastShare) return;
       await trials.run(setting, { tolerance: neverRuledOut });
     }
   }
-  return true;
 }
 
 /** The starting point and the choice, while what one gains over the other cannot be said yet; none where it can. */
