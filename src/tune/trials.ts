@@ -4,6 +4,7 @@ import { median } from "../stats/order-statistics.js";
 import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from "./choice.js";
 import type { Probe } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
+import { withOpenWait } from "./open-wait.js";
 import { pooledScore, trialSpread } from "./pooled-score.js";
 import { supplySlack } from "./rate-bounds.js";
 import { type Score, scoreOf } from "./score.js";
@@ -162,12 +163,14 @@ export class Trials {
     const best = bestOf(this.measured, this.rule);
     options.onTrial(setting, best);
     const rule = { ...options.stopping, ...stopping };
-    const { setting: _, ...trial } = await probe.measure(setting, {
+    const measured = await probe.measure(setting, {
       enough: enoughFor(setting, rule, best === null ? null : this.#toBeat(best, setting)),
       signal: options.signal,
       timeoutNs: options.timeoutNs,
     });
-    const delivered = scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
+    const { setting: _, ...trial } = withOpenWait(measured);
+    const isNoResult = trial.aborted && trial.failure !== null;
+    const delivered = isNoResult ? null : scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
     const score = delivered && scaled(delivered, 1 / (trial.sampleCopies ?? 1));
     const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
     const kept = this.#tried.get(settingKey(setting)) ?? { setting, trials: [], scores: [] };
@@ -223,7 +226,10 @@ function scaled({ batchesPerSecond, low, high, isSettled }: Score, factor: numbe
   return { batchesPerSecond: batchesPerSecond * factor, low: low * factor, high: high * factor, isSettled };
 }
 
-/** Whether a setting cannot be recommended, however fast it was until it failed. Data that end are no fault of it. */
-function isBroken({ failure }: TrialRecord): boolean {
-  return failure !== null && failure.fault !== "data-ended";
+/**
+ * Whether a setting cannot be recommended, however fast it was until it failed. Data that end are no fault of it, and of a
+ * trial that was aborted nobody knows how it would have gone on.
+ */
+function isBroken({ aborted, failure }: TrialRecord): boolean {
+  return failure !== null && failure.fault !== "data-ended" && !aborted;
 }

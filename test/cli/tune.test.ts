@@ -10,7 +10,7 @@ import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
 
 const data = "--sample-bytes 4KiB --batch-size 4".split(" ");
-const quick = "--backend emulated --budget 3s --max-workers 2".split(" ");
+const quick = "--backend emulated --budget 6s --max-workers 2".split(" ");
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/tune/${name}`, import.meta.url));
 const withTorch = (target: string, ...args: string[]) => [
   ...["tune", "--torch", fixture(target), "--batch-size", "4", "--python", testPython],

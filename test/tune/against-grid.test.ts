@@ -35,7 +35,7 @@ async function gridAndSearch(
       {
         limits: limitsOf(),
         maxWorkers: 4,
-        budgetNs: 4e9,
+        budgetNs: 8e9,
         epochBatches: null,
         timeoutNs: 30e9,
         exhaustive,

@@ -217,7 +217,7 @@ describe("a data set whose batches the training process makes with all CPUs", ()
     const of = limitsOf({ usableCpus: 2, ranks });
     const open = async () => new Crowded(1, {}, { pinningOff: "torch sees no GPU" });
     const trials = trialsOf(await openRankedProbe(of, open, never), { limits: of, maxWorkers: 1 });
-    await search(trials, () => false);
+    await search(trials, () => 0);
     return recommend(trials)?.setting.numWorkers;
   };
 
