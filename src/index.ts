@@ -15,15 +15,24 @@ import type { Direction, Memory } from "./settings/choices.js";
 import { commandSettings } from "./settings/command-settings.js";
 import { readSection, thresholdsOf } from "./settings/configuration.js";
 import { type Options, optionName } from "./settings/setting.js";
-import { type Call, defaultsOf, fillRunSettings, readOptions } from "./settings/settings.js";
+import {
+  type Call,
+  defaultsOf,
+  fillRunSettings,
+  readOptions,
+  type TuneSettings,
+} from "./settings/settings.js";
 import {
   defaultSignificance,
   judgingSettings,
   runSettings,
   saidByCellIds,
   tuneSettings,
+  usualBudgetNs,
 } from "./settings/table.js";
 import type { List, Quantity } from "./settings/units.js";
+import type { LiveJob } from "./tune/live/live-job.js";
+import { openLive } from "./tune/live/open-live.js";
 import { machineLimits } from "./tune/machine-limits.js";
 import { openProbe } from "./tune/open-probe.js";
 import { tuneLoader } from "./tune/tune-loader.js";
@@ -176,8 +185,10 @@ export async function history({ folder, cells }: HistoryOptions): Promise<Histor
   });
 }
 
-/** The flags of `pinbench tune`, with their defaults. Give one of `torch`, `sampleBytes` and `data`. */
-export interface TuneOptions extends Options<typeof tuneSettings> {
+/** The flags of `pinbench tune`, with their defaults. Give one of `command`, `torch`, `sampleBytes` and `data`. */
+export interface TuneOptions extends Omit<Options<typeof tuneSettings>, "go"> {
+  /** A training job, such as `["python", "train.py"]`: tuned as it runs, with stdin, stdout and stderr of this process. */
+  command?: readonly string[];
   /** Ends the search with what it has found: the status of its document is then "aborted". */
   signal?: AbortSignal;
 }
@@ -189,15 +200,39 @@ export interface TuneOptions extends Options<typeof tuneSettings> {
  */
 export async function tune({
   signal = new AbortController().signal,
+  command,
   ...options
 }: TuneOptions): Promise<Tuning> {
   const call = callNow();
   const settings = { ...defaultsOf(tuneSettings), ...readOptions(tuneSettings, options) };
+  if (command !== undefined) return tuneJob(command, settings, call, signal);
   const probe = await openProbe(settings, signal);
+  const budgetNs = settings.budgetNs ?? usualBudgetNs.alone;
+  const limits = machineLimits(settings.ranks);
   try {
-    return await tuneLoader(probe, { ...settings, ...call, limits: machineLimits(settings.ranks) }, signal);
+    return await tuneLoader(probe, { ...settings, ...call, budgetNs, limits }, signal);
   } finally {
     await probe.close();
+  }
+}
+
+async function tuneJob(
+  command: readonly string[],
+  settings: TuneSettings,
+  call: Call,
+  signal: AbortSignal,
+): Promise<Tuning> {
+  const budgetNs = settings.budgetNs ?? usualBudgetNs.live;
+  let job: LiveJob | null = null;
+  const onStart = (started: LiveJob) => {
+    job = started;
+  };
+  try {
+    const probe = await openLive({ command, settings, budgetNs, signal, onStart });
+    const limits = machineLimits(probe.ranksOfNode);
+    return await tuneLoader(probe, { ...settings, ...call, budgetNs, limits }, signal);
+  } finally {
+    await (job as LiveJob | null)?.end();
   }
 }
 

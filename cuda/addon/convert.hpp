@@ -4,7 +4,9 @@
 
 #include <exception>
 #include <optional>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "driver/device_facts.hpp"
 #include "engine/session.hpp"
@@ -18,6 +20,7 @@ HostMemoryKind read_arena_kind(const Napi::Value& value);
 ArenaGeometry read_geometry(const Napi::Value& value);
 MeasureRequest read_measure_request(const Napi::Value& value);
 LoaderOptions read_loader_options(const Napi::Value& value);
+std::vector<std::string> read_strings(const Napi::Value& value, const char* field);
 std::size_t read_size(const Napi::Object& object, const char* field);
 std::string read_string(const Napi::Object& object, const char* field);
 double read_number(const Napi::Object& object, const char* field);

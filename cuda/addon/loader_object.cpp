@@ -25,6 +25,16 @@ std::chrono::nanoseconds read_patience(const Napi::Value& value) {
 
 }  // namespace
 
+Napi::Value drop_from_page_cache(const Napi::CallbackInfo& info) {
+  return AsyncTask<Nothing>::run(
+      info.Env(),
+      [files = read_strings(info[0], "files")] {
+        pinbench::drop_from_page_cache(files);
+        return Nothing{};
+      },
+      write_nothing);
+}
+
 Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,
                                 std::shared_ptr<Loader> loader) {
   auto object = Napi::Object::New(env);
@@ -36,13 +46,17 @@ Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,
         info.Env(), [open, patience] { return open->loader->arrivals(patience); }, write_arrivals);
   };
   const auto close = [open](const Napi::CallbackInfo& info) -> Napi::Value {
-    return AsyncTask<Nothing>::run(
+    return AsyncTask<std::uint64_t>::run(
         info.Env(),
         [open] {
           open->loader->close();
-          return Nothing{};
+          return open->loader->samples_begun();
         },
-        write_nothing);
+        [](Napi::Env e, std::uint64_t& samples_begun) {
+          auto closed = Napi::Object::New(e);
+          closed.Set("samplesBegun", Napi::Number::New(e, static_cast<double>(samples_begun)));
+          return closed;
+        });
   };
   object.Set("arrivals", Napi::Function::New(env, arrivals, "arrivals"));
   object.Set("close", Napi::Function::New(env, close, "close"));

@@ -9,8 +9,9 @@
 // The JavaScript faces of the engine's objects, as src/native/contract.ts has them.
 namespace pinbench::addon {
 
-// openDriver of NativeAddon.
+// openDriver and dropFromPageCache of NativeAddon.
 Napi::Value open_driver(const Napi::CallbackInfo& info);
+Napi::Value drop_from_page_cache(const Napi::CallbackInfo& info);
 
 // NativeSession. The session lives until close() or until nothing refers to the object.
 Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session);

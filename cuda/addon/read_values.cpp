@@ -39,21 +39,6 @@ Enum read_enum(const Napi::Object& object, const char* field, const std::map<std
   return found->second;
 }
 
-std::vector<std::string> read_string_array(const Napi::Object& object, const char* field) {
-  const Napi::Value value = object.Get(field);
-  if (!value.IsArray()) reject(object.Env(), field, "an array of strings");
-  const auto array = value.As<Napi::Array>();
-  std::vector<std::string> strings;
-  strings.reserve(array.Length());
-  for (std::uint32_t i = 0; i < array.Length(); ++i) {
-    const Napi::HandleScope scope(object.Env());  // there may be a million
-    const Napi::Value string = array.Get(i);
-    if (!string.IsString()) reject(object.Env(), field, "an array of strings");
-    strings.push_back(string.As<Napi::String>().Utf8Value());
-  }
-  return strings;
-}
-
 }  // namespace
 
 std::size_t read_size(const Napi::Object& object, const char* field) {
@@ -77,6 +62,20 @@ double read_number(const Napi::Object& object, const char* field) {
   const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
   if (!(number >= 0 && std::isfinite(number))) reject(object.Env(), field, "a number that is not negative");
   return number;
+}
+
+std::vector<std::string> read_strings(const Napi::Value& value, const char* field) {
+  if (!value.IsArray()) reject(value.Env(), field, "an array of strings");
+  const auto array = value.As<Napi::Array>();
+  std::vector<std::string> strings;
+  strings.reserve(array.Length());
+  for (std::uint32_t i = 0; i < array.Length(); ++i) {
+    const Napi::HandleScope scope(value.Env());  // there may be a million
+    const Napi::Value string = array.Get(i);
+    if (!string.IsString()) reject(value.Env(), field, "an array of strings");
+    strings.push_back(string.As<Napi::String>().Utf8Value());
+  }
+  return strings;
 }
 
 SessionOptions read_session_options(const Napi::Value& value) {
@@ -158,10 +157,14 @@ LoaderOptions read_loader_options(const Napi::Value& value) {
   options.batch_samples = read_size(object, "batchSamples");
   options.sample_bytes = read_size(object, "sampleBytes");
   options.sample_cost_ns = read_size(object, "sampleCostNs");
-  options.files = read_string_array(object, "files");
+  options.files = read_strings(object.Get("files"), "files");
+  options.first_sample = read_size(object, "firstSample");
+  options.sample_stride = read_size(object, "sampleStride");
+  options.drop_files = read_bool(object, "dropFiles");
   const Napi::Value step = object.Get("step");
   if (step.IsNull()) return options;
   const auto step_object = read_object(step, "step");
+  options.step_blocks = read_bool(step_object, "blocks");
   if (step_object.Has("durationNs")) {
     options.step_duration_ns = read_size(step_object, "durationNs");
   } else {

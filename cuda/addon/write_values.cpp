@@ -114,6 +114,9 @@ Napi::Object write_arrivals(Napi::Env env, const LoaderArrivals& arrivals) {
   object.Set("sharedMemoryBytes", write_number(env, arrivals.shared_memory_bytes));
   object.Set("pinnedBytes", write_number(env, arrivals.pinned_bytes));
   object.Set("fileBytes", write_number(env, arrivals.file_bytes));
+  object.Set("storageBytes", write_number(env, arrivals.storage_bytes));
+  object.Set("batchesMade", write_number(env, arrivals.batches_made));
+  object.Set("makeNs", write_number(env, arrivals.make_ns));
   return object;
 }
 

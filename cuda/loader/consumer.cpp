@@ -53,7 +53,8 @@ ArrivalLog::Entries ArrivalLog::take(std::chrono::nanoseconds patience) {
 }
 
 void LoaderConsumer::run() {
-  const bool overlaps = parts_.options.non_blocking && parts_.options.pin_memory;
+  const auto& options = parts_.options;
+  const bool overlaps = options.non_blocking && options.pin_memory && !waits_for_steps_;
   for (std::uint64_t index = 0; auto batch = take(index); ++index) {
     if (overlaps) {
       copy_overlapping(std::move(*batch));
@@ -70,13 +71,13 @@ std::optional<LoadedBatch> LoaderConsumer::take(std::uint64_t index) {
 
 std::optional<LoadedBatch> LoaderConsumer::take_from_workers(std::uint64_t index) {
   if (under_way_) {
-    // A batch that is ready is copied while the copy under way goes on. If there is none yet, there is time
-    // to wait for that copy.
+    // A batch that is ready is enqueued behind the copy under way. If there is none yet, there is time to
+    // wait for that copy.
     auto batch = parts_.flow.take_ready(index, std::chrono::milliseconds(0));
     if (batch) return batch;
-    finish_copy_under_way();
   }
   const Stopwatch waiting(wait_ns_);
+  if (under_way_) finish_copy_under_way();
   while (!parts_.flow.stopped()) {
     auto batch = parts_.flow.take_ready(index, kPatience);
     if (batch) return batch;
@@ -86,23 +87,23 @@ std::optional<LoadedBatch> LoaderConsumer::take_from_workers(std::uint64_t index
 
 // As torch does without workers: all in this thread, in ordinary memory, then copied to pinned memory.
 std::optional<LoadedBatch> LoaderConsumer::make(std::uint64_t index) {
+  const Stopwatch waiting(wait_ns_);
   const auto begin_ns = now_ns();
-  const auto copied_before_ns = copy_ns_;
   const auto between = [this] {
     if (parts_.abort.is_set()) parts_.flow.stop();
-    if (under_way_ && parts_.device.is_copied()) finish_copy_under_way();
+    if (under_way_ && parts_.device.is_idle()) finish_copy_under_way();
   };
   LoadedBatch batch;
   batch.index = index;
   batch.ordinary = OrdinaryMemory(parts_.options.batch_bytes());
   if (!maker_.make_batch(index, batch.ordinary.memory(), between)) return std::nullopt;
+  maker_.count_made(now_ns() - begin_ns);
   if (parts_.options.pin_memory) {
     batch.pinned = parts_.pool.lease();
     const auto made = batch.ordinary.memory();
     std::memcpy(batch.pinned->bytes().data(), made.data(), made.size());
     batch.ordinary = {};
   }
-  wait_ns_ += now_ns() - begin_ns - (copy_ns_ - copied_before_ns);
   return batch;
 }
 
@@ -119,29 +120,32 @@ void LoaderConsumer::copy(LoadedBatch batch) {
     }
     parts_.device.wait_for_copy(batch.index);
   }
-  parts_.log.add(static_cast<double>(now_ns() - start_ns_), static_cast<double>(wait_ns_),
-                 static_cast<double>(copy_ns_));
+  report_arrival();
   parts_.device.begin_step();
+  if (waits_for_steps_) parts_.device.wait_for_step();
 }
 
 void LoaderConsumer::copy_overlapping(LoadedBatch batch) {
   {
     const Stopwatch copying(copy_ns_);
     parts_.device.begin_copy(batch.index, batch.pinned->bytes());
+    parts_.device.begin_step();
+    // So far ahead of the device a loop gets: a driver takes some thousand operations, and a network's step
+    // is hundreds of them.
+    if (under_way_) finish_copy_under_way();
   }
-  if (under_way_) finish_copy_under_way();
   under_way_ = std::move(batch);
 }
 
 void LoaderConsumer::finish_copy_under_way() {
-  {
-    const Stopwatch copying(copy_ns_);
-    parts_.device.wait_for_copy(under_way_->index);
-  }
+  parts_.device.wait_for_copy(under_way_->index);
+  report_arrival();
+  under_way_.reset();
+}
+
+void LoaderConsumer::report_arrival() {
   parts_.log.add(static_cast<double>(now_ns() - start_ns_), static_cast<double>(wait_ns_),
                  static_cast<double>(copy_ns_));
-  under_way_.reset();
-  parts_.device.begin_step();
 }
 
 }  // namespace pinbench

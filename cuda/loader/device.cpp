@@ -20,12 +20,11 @@ LoaderDevice::LoaderDevice(DeviceContext& context, const Kernels* kernels, const
   if (has_step_ && kernels_ == nullptr) {
     throw Error("NO_KERNELS", "a training step is done by a kernel, and none is loaded");
   }
-  for (auto* stream : {&copy_stream_, &step_stream_}) *stream = create_stream(cuda_);
+  stream_ = create_stream(cuda_);
   for (auto& event : copied_) event = create_event(cuda_, cu::kEventDisableTiming);
   for (auto* event : {&step_begun_, &step_done_}) *event = create_event(cuda_, cu::kEventDefault);
   // The step's kernel may write a word, and memory is given out in larger pieces anyway.
-  const std::size_t bytes = std::max(batch_bytes_, sizeof(float));
-  for (auto& buffer : buffers_) buffer = allocate_device_memory(cuda_, bytes);
+  buffer_ = allocate_device_memory(cuda_, std::max(batch_bytes_, sizeof(float)));
 }
 
 std::optional<double> LoaderDevice::measure_step_ns() {
@@ -51,45 +50,46 @@ std::optional<double> LoaderDevice::measure_step_ns() {
 }
 
 double LoaderDevice::time_step_ns() {
-  cuda_.check(cuda_.eventRecord(step_begun_.get(), step_stream_.get()));
+  cuda_.check(cuda_.eventRecord(step_begun_.get(), stream_.get()));
   launch_step();
-  cuda_.check(cuda_.eventRecord(step_done_.get(), step_stream_.get()));
+  cuda_.check(cuda_.eventRecord(step_done_.get(), stream_.get()));
   cuda_.check(cuda_.eventSynchronize(step_done_.get()));
   return static_cast<double>(cuda_.elapsed_ms(step_begun_.get(), step_done_.get())) * 1e6;
 }
 
 void LoaderDevice::launch_step() {
-  kernels_->compute_step(step_stream_.get(), step_duration_ns_, step_multiply_adds_, buffers_[0].get());
+  kernels_->compute_step(stream_.get(), step_duration_ns_, step_multiply_adds_, buffer_.get());
 }
 
 void LoaderDevice::begin_copy(std::uint64_t batch, std::span<const std::byte> memory) {
-  cuda_.check(cuda_.memcpyHtoDAsync(buffers_[batch % kBuffers].get(), memory.data(), batch_bytes_,
-                                    copy_stream_.get()));
-  cuda_.check(cuda_.eventRecord(copied_[batch % kEvents].get(), copy_stream_.get()));
+  cuda_.check(cuda_.memcpyHtoDAsync(buffer_.get(), memory.data(), batch_bytes_, stream_.get()));
+  cuda_.check(cuda_.eventRecord(copied_[batch % kEvents].get(), stream_.get()));
 }
 
 void LoaderDevice::wait_for_copy(std::uint64_t batch) {
   cuda_.check(cuda_.eventSynchronize(copied_[batch % kEvents].get()));
 }
 
-bool LoaderDevice::is_copied() const {
-  const auto outcome = cuda_.streamQuery(copy_stream_.get());
+void LoaderDevice::begin_step() {
+  if (!has_step_) return;
+  launch_step();
+  cuda_.check(cuda_.eventRecord(step_done_.get(), stream_.get()));
+}
+
+// An event that was never recorded counts as reached.
+void LoaderDevice::wait_for_step() {
+  if (has_step_) cuda_.check(cuda_.eventSynchronize(step_done_.get()));
+}
+
+bool LoaderDevice::is_idle() const {
+  const auto outcome = cuda_.streamQuery(stream_.get());
   if (outcome.result == cu::kErrorNotReady) return false;
   cuda_.check(outcome);
   return true;
 }
 
-// An event that was never recorded counts as reached: the first step waits for none.
-void LoaderDevice::begin_step() {
-  if (!has_step_) return;
-  cuda_.check(cuda_.eventSynchronize(step_done_.get()));
-  launch_step();
-  cuda_.check(cuda_.eventRecord(step_done_.get(), step_stream_.get()));
-}
-
 void LoaderDevice::drain() {
-  cuda_.check(cuda_.streamSynchronize(copy_stream_.get()));
-  cuda_.check(cuda_.streamSynchronize(step_stream_.get()));
+  cuda_.check(cuda_.streamSynchronize(stream_.get()));
 }
 
 }  // namespace pinbench

@@ -12,8 +12,9 @@
 
 namespace pinbench {
 
-// The device's side of a training loop: memory that batches are copied to, a stream for the copies and one
-// for the steps, so that both go on at once. Made and destroyed on a device thread; used by one thread.
+// The device's side of a training loop: memory that batches are copied to, and one stream for copies and
+// steps, as torch has it, so that a copy comes after the step that was enqueued before it. Made and destroyed
+// on a device thread; used by one thread.
 class LoaderDevice {
  public:
   // Throws the driver's error, or NO_KERNELS for a step without kernels. `kernels` may be null.
@@ -24,17 +25,18 @@ class LoaderDevice {
 
   // Enqueues the copy of a batch; pageable memory is on its way when this returns.
   void begin_copy(std::uint64_t batch, std::span<const std::byte> memory);
-  // Whether all copies begun so far are complete.
-  bool is_copied() const;
+  // Waits for the copy of a batch, one of the last two, and for all that was enqueued before it.
   void wait_for_copy(std::uint64_t batch);
-  // Starts a step, if there is one, as soon as the step before is complete.
+  // Enqueues a step, if there is one.
   void begin_step();
-  // Waits for all copies and steps.
+  // Waits for the step that was begun last, if any was.
+  void wait_for_step();
+  // Whether all copies and steps that were enqueued are complete.
+  bool is_idle() const;
+  // Waits until they are.
   void drain();
 
  private:
-  // One for the step that runs, one for the batch that waits for it, one for the copy behind that.
-  static constexpr std::size_t kBuffers = 3;
   // One for a batch and one for the batch before.
   static constexpr std::size_t kEvents = 2;
 
@@ -48,12 +50,11 @@ class LoaderDevice {
   const bool has_step_;
   const std::uint64_t step_duration_ns_;
   const std::uint64_t step_multiply_adds_;
-  Stream copy_stream_;
-  Stream step_stream_;
+  Stream stream_;
   std::array<Event, kEvents> copied_;
   Event step_begun_;
   Event step_done_;
-  std::array<DeviceMemory, kBuffers> buffers_;
+  DeviceMemory buffer_;  // of every batch: the stream has one copy or step under way at a time
 };
 
 }  // namespace pinbench

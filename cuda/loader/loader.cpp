@@ -13,6 +13,8 @@ namespace {
 // Far beyond any machine, yet small enough that the product of any two does not overflow.
 constexpr std::size_t kMostWorkers = 4096;
 constexpr std::size_t kMostBatchesAhead = std::size_t{1} << 20;
+constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 60;
+constexpr std::uint64_t kMostStride = std::uint64_t{1} << 20;
 constexpr std::size_t kMostBatchBytes = std::size_t{1} << 46;
 // A step cannot be interrupted.
 constexpr std::uint64_t kLongestStepNs = 60'000'000'000;
@@ -30,6 +32,9 @@ void validate(const LoaderOptions& options) {
   require(options.batch_samples > 0 && options.sample_bytes > 0,
           "a batch has samples, and samples have bytes");
   require(options.sample_bytes <= kMostBatchBytes / options.batch_samples, "a batch has at most 64 TiB");
+  require(options.first_sample <= kMostSamples, "a loader begins within the first 2^60 samples");
+  require(options.sample_stride > 0 && options.sample_stride <= kMostStride,
+          "a loader takes one sample of at most 1048576");
   require(options.step_duration_ns <= kLongestStepNs, "a step takes at most a minute");
   const double multiply_adds =
       options.step_multiply_adds_per_byte * static_cast<double>(options.batch_bytes());
@@ -69,7 +74,10 @@ LoaderArrivals Loader::arrivals(std::chrono::nanoseconds patience) {
           .copy_ns = entries.copy_ns,
           .shared_memory_bytes = shared_memory_.most(),
           .pinned_bytes = pool_.bytes(),
-          .file_bytes = recipe_.file_bytes.load(std::memory_order_relaxed)};
+          .file_bytes = recipe_.file_bytes.load(std::memory_order_relaxed),
+          .storage_bytes = recipe_.storage_bytes.load(std::memory_order_relaxed),
+          .batches_made = recipe_.batches_made.load(std::memory_order_relaxed),
+          .make_ns = static_cast<double>(recipe_.make_ns.load(std::memory_order_relaxed))};
 }
 
 void Loader::close() {
@@ -118,6 +126,7 @@ void Loader::start_thread(std::function<void()> job) {
 void Loader::run_worker(std::size_t worker) {
   SampleMaker maker(recipe_, flow_.stopped());
   for (std::uint64_t index = worker; flow_.wait_for_leave(index); index += options_.workers) {
+    const auto begin_ns = now_ns();
     LoadedBatch batch;
     batch.index = index;
     batch.file = SharedFile(options_.batch_bytes(), shared_memory_);
@@ -125,6 +134,7 @@ void Loader::run_worker(std::size_t worker) {
       const auto mapping = batch.file.map();
       if (!maker.make_batch(index, mapping.memory(), nullptr)) return;
     }
+    maker.count_made(now_ns() - begin_ns);
     flow_.put_made(std::move(batch));
   }
 }

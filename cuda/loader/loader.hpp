@@ -21,6 +21,9 @@ struct LoaderArrivals {
   std::size_t shared_memory_bytes = 0;
   std::size_t pinned_bytes = 0;
   std::uint64_t file_bytes = 0;
+  std::uint64_t storage_bytes = 0;
+  std::uint64_t batches_made = 0;
+  double make_ns = 0;
 };
 
 // A model of a training job's loader: NativeLoader of src/native/contract.ts. Workers, pinning thread and
@@ -40,6 +43,8 @@ class Loader {
   LoaderArrivals arrivals(std::chrono::nanoseconds patience);
   void close();
   bool is_closed() const { return closed_; }
+  // Final once it is closed.
+  std::uint64_t samples_begun() const { return recipe_.samples_begun.load(std::memory_order_relaxed); }
 
  private:
   void start_threads();

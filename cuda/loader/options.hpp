@@ -17,10 +17,18 @@ struct LoaderOptions {
   std::size_t sample_bytes = 1;
   std::uint64_t sample_cost_ns = 0;
   std::vector<std::string> files;
+  // Where the loader begins in the endless sequence of samples, and how far it goes on from one to the next:
+  // loaders that take turns each have a part of their own.
+  std::uint64_t first_sample = 0;
+  std::uint64_t sample_stride = 1;
+  // Files leave the page cache as soon as they have been read.
+  bool drop_files = false;
   // The training step: at least this long, and at least this many multiply-adds for each byte of the batch.
   // There is no step if both are 0.
   std::uint64_t step_duration_ns = 0;
   double step_multiply_adds_per_byte = 0;
+  // The loop waits for each step's end, as one does that reads the loss.
+  bool step_blocks = true;
 
   std::size_t batch_bytes() const { return batch_samples * sample_bytes; }
   bool has_step() const { return step_duration_ns > 0 || step_multiply_adds_per_byte > 0; }

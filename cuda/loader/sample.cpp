@@ -1,6 +1,7 @@
 #include "loader/sample.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +51,8 @@ class OpenFile {
     return static_cast<std::size_t>(status.st_size);
   }
 
+  void drop_from_page_cache() const { posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED); }
+
   // 0 at the end.
   std::size_t read_into(std::byte* memory, std::size_t bytes) const {
     for (;;) {
@@ -63,6 +66,21 @@ class OpenFile {
   const std::string& path_;
   const int descriptor_;
 };
+
+// What storage has delivered to this thread so far: read_bytes of /proc/thread-self/io, as getrusage() has
+// it.
+std::uint64_t storage_bytes_of_thread() {
+  constexpr std::uint64_t kBlockBytes = 512;
+  rusage usage{};
+  if (getrusage(RUSAGE_THREAD, &usage) != 0) return 0;
+  return static_cast<std::uint64_t>(usage.ru_inblock) * kBlockBytes;
+}
+
+void raise_to(std::atomic<std::uint64_t>& most, std::uint64_t value) {
+  std::uint64_t known = most.load(std::memory_order_relaxed);
+  while (known < value && !most.compare_exchange_weak(known, value, std::memory_order_relaxed)) {
+  }
+}
 
 // Words of which no two in a row are equal, as fast as memory takes them.
 void fill(std::span<std::byte> memory, std::uint64_t state) {
@@ -86,6 +104,15 @@ void fill_repeating(std::span<std::byte> memory, std::span<const std::byte> cont
 }
 
 }  // namespace
+
+void drop_from_page_cache(const std::vector<std::string>& files) {
+  for (const auto& path : files) {
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) continue;
+    posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+    close(descriptor);
+  }
+}
 
 ShuffledOrder::ShuffledOrder(std::size_t count, std::uint64_t seed) : count_(count), seed_(mix_bits(seed)) {
   while (half_bits_ < 31 && (std::uint64_t{1} << (2 * half_bits_)) < count_) ++half_bits_;
@@ -126,12 +153,21 @@ SampleRecipe::SampleRecipe(const LoaderOptions& loader_options, const std::optio
 bool SampleMaker::make_batch(std::uint64_t batch, std::span<std::byte> memory,
                              const std::function<void()>& between) {
   const std::size_t sample_bytes = recipe_.options.sample_bytes;
-  for (std::size_t i = 0; i < recipe_.options.batch_samples; ++i) {
+  const std::size_t samples = recipe_.options.batch_samples;
+  raise_to(recipe_.samples_begun, (batch + 1) * samples);
+  for (std::size_t i = 0; i < samples; ++i) {
     if (between) between();
-    make_sample(batch * recipe_.options.batch_samples + i, memory.subspan(i * sample_bytes, sample_bytes));
+    const std::uint64_t sample = batch * samples + i;
+    make_sample(recipe_.options.first_sample + sample * recipe_.options.sample_stride,
+                memory.subspan(i * sample_bytes, sample_bytes));
     if (stop_.load(std::memory_order_relaxed)) return false;
   }
   return true;
+}
+
+void SampleMaker::count_made(std::int64_t duration_ns) {
+  recipe_.make_ns.fetch_add(duration_ns, std::memory_order_relaxed);
+  recipe_.batches_made.fetch_add(1, std::memory_order_relaxed);
 }
 
 void SampleMaker::make_sample(std::uint64_t sample, std::span<std::byte> memory) {
@@ -148,6 +184,7 @@ void SampleMaker::make_sample(std::uint64_t sample, std::span<std::byte> memory)
 }
 
 std::span<const std::byte> SampleMaker::read_whole(const std::string& path) {
+  const std::uint64_t storage_before = storage_bytes_of_thread();
   const OpenFile file(path);
   // One byte more than the file has, so that its end is found without growing the buffer.
   grow_scratch(file.size() + 1);
@@ -158,7 +195,9 @@ std::span<const std::byte> SampleMaker::read_whole(const std::string& path) {
     if (count == 0) break;
     held += count;
   }
+  if (recipe_.options.drop_files) file.drop_from_page_cache();
   recipe_.file_bytes.fetch_add(held, std::memory_order_relaxed);
+  recipe_.storage_bytes.fetch_add(storage_bytes_of_thread() - storage_before, std::memory_order_relaxed);
   return {scratch_.get(), held};
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "loader/cpu_burner.hpp"
 #include "loader/options.hpp"
@@ -33,6 +34,10 @@ class ShuffledOrder {
   unsigned half_bits_ = 1;
 };
 
+// Asks the kernel to forget the pages of files. It keeps those that have not been written to storage yet, and
+// those of file systems that live in memory; a file that cannot be opened is passed over.
+void drop_from_page_cache(const std::vector<std::string>& files);
+
 // What samples are made from. All of a loader's threads share it.
 struct SampleRecipe {
   SampleRecipe(const LoaderOptions& loader_options, const std::optional<CpuBurner>& cpu_burner,
@@ -42,7 +47,13 @@ struct SampleRecipe {
   const std::optional<CpuBurner>& burner;  // set if samples cost CPU time
   const std::uint64_t seed;
   const std::optional<ShuffledOrder> order;  // set if there are files
-  std::atomic<std::uint64_t> file_bytes{0};  // read so far
+  // Sums so far, over all threads.
+  std::atomic<std::uint64_t> file_bytes{0};     // read
+  std::atomic<std::uint64_t> storage_bytes{0};  // that storage delivered for it
+  std::atomic<std::uint64_t> batches_made{0};
+  std::atomic<std::int64_t> make_ns{0};  // what making those took
+  // Samples that were begun, of those that are this loader's: the next one goes on behind them.
+  std::atomic<std::uint64_t> samples_begun{0};
 };
 
 // Makes samples in one thread: reads a file if there are any, computes, and stores the bytes.
@@ -53,6 +64,8 @@ class SampleMaker {
   // Fills a batch, sample after sample; `between` runs before each. False if it was stopped before the end.
   // Throws FILE_UNREADABLE.
   bool make_batch(std::uint64_t batch, std::span<std::byte> memory, const std::function<void()>& between);
+  // Counts a batch that was made, with the time that it took.
+  void count_made(std::int64_t duration_ns);
 
  private:
   void make_sample(std::uint64_t sample, std::span<std::byte> memory);

@@ -7,8 +7,8 @@ import { inRoot, root } from "./project.mjs";
 
 const stampFile = "build/stamp.json";
 
-/** The program that the user's Python runs goes beside what starts it; tsc leaves it where it is. */
-const pythonFolder = "tune/torch/probe";
+/** What the user's Python runs goes beside what starts it; tsc leaves it where it is. */
+const pythonFolders = ["tune/torch/probe", "tune/live/hook"];
 
 /** Compiles into a new folder and swaps it in, so that dist never holds files whose source is gone. */
 async function buildTypeScript({ quiet }) {
@@ -18,10 +18,12 @@ async function buildTypeScript({ quiet }) {
     cwd: root,
     quiet,
   });
-  cpSync(inRoot("src", pythonFolder), join(fresh, pythonFolder), {
-    recursive: true,
-    filter: (path) => !path.endsWith("__pycache__"),
-  });
+  for (const folder of pythonFolders) {
+    cpSync(inRoot("src", folder), join(fresh, folder), {
+      recursive: true,
+      filter: (path) => !path.endsWith("__pycache__"),
+    });
+  }
   rmSync(inRoot("dist"), { recursive: true, force: true });
   renameSync(fresh, inRoot("dist"));
 }
@@ -36,7 +38,7 @@ const parts = [
   {
     name: "typescript",
     build: buildTypeScript,
-    outputs: ["dist/cli/main.js", `dist/${pythonFolder}/main.py`],
+    outputs: ["dist/cli/main.js", ...pythonFolders.map((folder) => `dist/${folder}`)],
   },
   {
     name: "native",

@@ -92,11 +92,16 @@ Examples:
   },
   tune: {
     summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",
+    operands: [
+      new Argument("[command...]", "after --: what starts the training, to tune its loader as it runs"),
+    ],
     help: `
-The data are your own Dataset in your own Python (--torch), or a model of a loader that needs no Python
+With a command, it is tuned as it runs, and ended then; --go has it train on. Without one, the data are your own Dataset in your own Python (--torch), or a model of a loader that needs no Python
 (--sample-bytes, --data, or both: files that become samples of so many bytes).
 
 Examples:
+  pinbench tune -- python train.py --epochs 3                     the training itself, as it is
+  pinbench tune --go -- torchrun --nproc-per-node 2 train.py      and then let it train on with the best setting
   pinbench tune --torch train_data.py:make_dataset --batch-size 64
   pinbench tune --torch train_data.py:loader --step-time 70ms     a DataLoader, beside a training step of 70 ms
   pinbench tune --data images/ --batch-size 64                    read the files of a folder

@@ -20,6 +20,12 @@ export async function main(argv: string[]): Promise<void> {
       process.exitCode = code;
     }).parseAsync(argv, { from: "user" });
   } catch (error) {
-    process.exitCode = reportError(error, { debug: argv.includes("--debug") });
+    process.exitCode = reportError(error, { debug: ownWords(argv).includes("--debug") });
   }
+}
+
+/** Without those of a command that pinbench is to start, which stands after `--`. */
+function ownWords(argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf("--");
+  return end < 0 ? argv : argv.slice(0, end);
 }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ExitCode, PinbenchError } from "../errors.js";
+import { type ExitCode, PinbenchError } from "../errors.js";
 import { renderTuning } from "../report/tuning/tuning-formats.js";
 import { describeSetting } from "../results/loader-setting.js";
 import { checkWritable } from "../results/store.js";
 import type { Tuning } from "../results/tuning.js";
 import type { CommandSettings } from "../settings/command-settings.js";
+import { usualBudgetNs } from "../settings/table.js";
 import type { Probe } from "../tune/loader-probe.js";
 import { machineLimits } from "../tune/machine-limits.js";
 import { openProbe } from "../tune/open-probe.js";
@@ -13,12 +14,25 @@ import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
 import { Interruption } from "./interruption.js";
 import { ProgressLine } from "./terminal.js";
+import { tuningExitCode } from "./tuning-outcome.js";
 
 /** How long an interrupted search waits for its probe to close. */
 const patienceMs = 1000;
 
 /** `pinbench tune`: from the flags to the recommendation. Returns the exit code; throws PinbenchError. */
-export async function tuneCommand(flags: CommandSettings<"tune">, { call }: Invocation): Promise<ExitCode> {
+export async function tuneCommand(
+  flags: CommandSettings<"tune">,
+  { call, operands }: Invocation,
+): Promise<ExitCode> {
+  if (operands.length > 0) {
+    if (!call.argv.includes("--")) {
+      // Flags of the command would be taken for those of pinbench.
+      throw new PinbenchError("usage", `What is ${operands[0]}?`, {
+        hint: `A training job's command stands after --: pinbench tune -- ${operands.join(" ")}.`,
+      });
+    }
+    return (await import("./live-tune.js")).tuneLive(flags, operands, call);
+  }
   const format = chosenFormat(flags);
   if (flags.save !== null) await checkWritable(flags.save);
   const interruption = new Interruption();
@@ -30,7 +44,12 @@ export async function tuneCommand(flags: CommandSettings<"tune">, { call }: Invo
     probe = await openProbe(flags, interruption.signal);
     tuning = await tuneLoader(
       probe,
-      { ...flags, ...call, limits: machineLimits(flags.ranks) },
+      {
+        ...flags,
+        ...call,
+        budgetNs: flags.budgetNs ?? usualBudgetNs.alone,
+        limits: machineLimits(flags.ranks),
+      },
       interruption.signal,
       (setting, best) => line.update((columns) => progress(setting, best).slice(0, columns)),
     );
@@ -48,11 +67,7 @@ export async function tuneCommand(flags: CommandSettings<"tune">, { call }: Invo
   const files = save === null ? [] : [{ path: save, format: "json" as const }];
   await deliver((format, chalk) => renderTuning(tuning, format, chalk), { format, files }, flags);
   if (interruption.exitCode !== null) return interruption.exitCode;
-  if (tuning.run.error !== null) {
-    throw new PinbenchError("measurement", `The search could not go on: ${tuning.run.error}`);
-  }
-  if (tuning.recommendation === null) throw failureOf(tuning);
-  return ExitCode.ok;
+  return tuningExitCode(tuning);
 }
 
 function progress(
@@ -63,24 +78,4 @@ function progress(
   return best === null
     ? trying
     : `${trying}; best so far ${best.score.batchesPerSecond.toPrecision(3)} batches/s with ${describeSetting(best.setting)}`;
-}
-
-function failureOf({ tried, skipped }: Tuning): PinbenchError {
-  const failure = tried.flatMap(({ trials }) => trials.flatMap((trial) => trial.failure ?? []))[0];
-  if (failure !== undefined) {
-    return new PinbenchError("measurement", `No setting could be measured: ${failure.message}`, {
-      ...(failure.hint === null ? {} : { hint: failure.hint }),
-      ...(failure.traceback === null ? {} : { cause: new Error(failure.traceback) }),
-    });
-  }
-  if (tried.length === 0 && skipped[0] !== undefined) {
-    return new PinbenchError("measurement", `No setting could be measured: ${skipped[0].reason}.`, {
-      hint: "Take smaller batches.",
-    });
-  }
-  return new PinbenchError(
-    "measurement",
-    "No setting could be measured: too few batches came within the budget.",
-    { hint: "Give more time with --budget, or take smaller batches." },
-  );
 }

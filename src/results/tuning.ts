@@ -22,6 +22,7 @@ export const faults = [
   "data-ended",
   "probe-died",
   "device-error",
+  "step-raised",
 ] as const;
 export type Fault = (typeof faults)[number];
 
@@ -57,6 +58,7 @@ const failureSchema = z.object({
   everywhere: z.boolean(),
 });
 
+/** With several ranks a batch has arrived when the slowest has its own; all other figures are those of one rank, the mean. */
 const trialSchema = z.object({
   /**
    * When each batch had arrived on the device (in host memory where there is none), ascending, from the loader's
@@ -76,6 +78,11 @@ const trialSchema = z.object({
    * has none; null where it was not timed.
    */
   makeNsPerBatch: nanoseconds.nullable().default(null),
+  /**
+   * How many workers delivered each sample, as an IterableDataset that does not share them out has it: the score counts
+   * each once. 1 where they share them, null where it cannot be told; not there where it cannot happen.
+   */
+  sampleCopies: z.number().min(1).nullable().optional(),
   /** Highest use of /dev/shm over what it was before the trial, and of pinned memory; null where it cannot be told. */
   sharedMemoryBytes: count.nullable(),
   pinnedBytes: count.nullable(),
@@ -91,15 +98,40 @@ const recommendationSchema = z.object({
   /**
    * What keeps the loader from being faster: "step" the training step, behind which the data hide; "link" the copies;
    * "workers" making samples in workers; "process" making them in the training process; "hand-over" of batches between
-   * the two; "unknown" where it was not measured what making a batch takes.
+   * the two; "unknown" where it was not timed, where batches are made, what making one takes.
    */
   limit: z.enum(["step", "link", "workers", "process", "hand-over", "unknown"]),
   /** Bytes that arrive, in GB/s. */
   loaderGBps: z.number().nonnegative(),
-  /** Of the time of a step with its batch, what the batch adds; null without a step. */
+  /**
+   * Its rate over the starting point's, with a 95 % interval that counts what differs from trial to trial; the interval is
+   * null where one of the two was tried but once. Null where the starting point has no rate, or is the setting.
+   */
+  gain: z
+    .object({
+      ratio: z.number().positive(),
+      low: z.number().positive().nullable(),
+      high: z.number().positive().nullable(),
+    })
+    .nullable()
+    .default(null),
+  /**
+   * Of the time of a step with its batch, what the batch adds; in a running job, of the loop's time what it waits for
+   * data. Null without a step.
+   */
   dataShareOfStep: z.number().nonnegative().nullable(),
-  /** What pinning saves (below 0: costs) for each batch, with so many workers; null where both were not measured. */
-  pinning: z.object({ numWorkers: count, savedNsPerBatch: z.number() }).nullable(),
+  /**
+   * What pinning saves (below 0: costs) for each batch, with so many workers, and the ends of its 95 % interval (null
+   * where those are open); null where both were not measured.
+   */
+  pinning: z
+    .object({
+      numWorkers: count,
+      savedNsPerBatch: z.number(),
+      savedNsLow: z.number().nullable().default(null),
+      savedNsHigh: z.number().nullable().default(null),
+    })
+    .nullable(),
 });
 
 const probeSchema = z.object({
@@ -115,6 +147,10 @@ const probeSchema = z.object({
   batch: z.object({ samples: count, bytes: count, description: z.string() }),
   /** Batches of an epoch; null where it is not known (iterable data sets, generated samples). */
   epochBatches: count.nullable(),
+  /** Mean bytes of the files that a batch is read from; null or left out where that is not known. */
+  fileBytesPerBatch: z.number().nonnegative().nullable().optional(),
+  /** The files left the page cache before they were read: the rates are those of a first epoch. */
+  isCold: z.boolean().optional(),
   /** The settings of the user's DataLoader, where that is what was given. */
   startingPoint: settingSchema.nullable(),
   /** Why pinned settings are of no use here ("torch sees no GPU"); null where they can be tried. */
@@ -140,8 +176,11 @@ export const tuningSchema = z.object({
     wallNs: nanoseconds,
     searchNs: nanoseconds,
     argv: z.array(z.string()),
-    /** "budget": the time was up before the search was done; "failed": it could not go on, or had nothing to show. */
-    status: z.enum(["complete", "budget", "aborted", "failed"]),
+    /**
+     * "budget": the time was up before the search was done; "ended": the job in which it ran was; "failed": it could not
+     * go on, or had nothing to show.
+     */
+    status: z.enum(["complete", "budget", "ended", "aborted", "failed"]),
     /** Why the search could not go on; what it had found by then is there. Null where it could. */
     error: z.string().nullable(),
   }),

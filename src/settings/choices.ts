@@ -82,6 +82,9 @@ export type ComparisonFormat = (typeof comparisonFormats)[number];
 export const historyFormats = ["table", "json", "markdown"] as const;
 export type HistoryFormat = (typeof historyFormats)[number];
 
+/** Whether a training loop waits for each step's end, as one does that reads the loss, or enqueues the next meanwhile. */
+export const stepModes = ["blocking", "queued"] as const;
+
 /** What a tuning is printed as. */
 export const tuningFormats = ["table", "json", "python", "env"] as const;
 export type TuningFormat = (typeof tuningFormats)[number];

@@ -1,4 +1,4 @@
-import { backendChoices, caches, directions, memories, modes, timers } from "./choices.js";
+import { backendChoices, caches, directions, memories, modes, stepModes, timers } from "./choices.js";
 import * as kind from "./kinds.js";
 import { presetNames } from "./presets.js";
 import { type Bounds, onDemand, repeatable, setting } from "./setting.js";
@@ -238,6 +238,9 @@ export const baselineSettings = {
   }),
 } as const;
 
+/** Time for a search where nobody says: of a data set by itself, and in a running job from its first batches on. */
+export const usualBudgetNs = { alone: 60e9, live: 50e9 } as const;
+
 /** What a loader is tuned with: the user's own data and Python, or a model of a loader. */
 export const tuneSettings = {
   torch: setting("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one", kind.text),
@@ -252,6 +255,10 @@ export const tuneSettings = {
     kind.duration,
   ),
   data: setting("--data <folder>", "without Python: read the files of a folder, one a sample", kind.text),
+  cold: onDemand(
+    "--cold",
+    "measure a first epoch: the files of --data leave the page cache before they are read",
+  ),
   batchSize: setting("--batch-size <count>", "samples of a batch", kind.count("batch size", 1, 1e6)),
   epochBatches: setting(
     "--epoch-batches <count>",
@@ -260,8 +267,21 @@ export const tuneSettings = {
   ),
   stepTime: setting(
     "--step-time <time>",
-    "put a training step beside the loader: 70ms, or auto for about a ResNet-50's",
+    "put a stand-in for a training step beside the loader: 70ms, or auto for about a ResNet-50's",
     kind.stepTime,
+  ),
+  stepMode: setting(
+    "--step-mode <mode>",
+    "without Python: whether the loop waits for each step (blocking), as one does that reads the loss, or not (queued)",
+    kind.choice(stepModes),
+  ),
+  step: setting(
+    "--step <file:name>",
+    "with --torch: your own step beside it, a function of a batch",
+    kind.text,
+    {
+      excludes: ["stepTime"],
+    },
   ),
   ranks: setting(
     "--ranks <count>",
@@ -274,7 +294,13 @@ export const tuneSettings = {
     "most workers (the CPUs of each rank)",
     kind.count("number of workers", 0, 1024),
   ),
-  budgetNs: setting("--budget <time>", "time for the search (60s)", kind.time, { default: 60e9 }),
+  budgetNs: setting("--budget <time>", "time for the search (60s; 50s in a running job)", kind.time),
+  go: onDemand("--go", "in a running job: let it train on with the best setting, to its own end"),
+  loader: setting(
+    "--loader <number>",
+    "in a running job: tune this loader, counted from 1 as they are first iterated",
+    kind.count("number of a loader", 1, 1e6),
+  ),
   timeoutNs: setting("--timeout <time>", "so long without a batch is a hang (30s)", kind.time, {
     default: 30e9,
   }),

@@ -8,13 +8,26 @@ import type { LoaderSetting, ProbeRecord, TrialRecord } from "../results/tuning.
 export interface Probe {
   readonly facts: ProbeFacts;
   /**
+   * Of a job that runs by itself: aborted where no further trial is possible, which is no fault; the reason is
+   * jobEnded where the job has ended.
+   */
+  readonly over?: AbortSignal;
+  /**
    * Runs one setting from its start until `enough` says so, a fault, or an abort. A fault of this setting is a Trial
    * with a failure; rejects with a PinbenchError only where no further trial can succeed.
    */
   measure(setting: LoaderSetting, control: TrialControl): Promise<Trial>;
+  /**
+   * Has what a trial needs ready, so that those of several probes begin at the same moment. Never rejects: what fails is
+   * for `measure` to tell. Without it, the probe is always ready.
+   */
+  ready?(signal: AbortSignal): Promise<void>;
   /** Ends what the probe has started, by force where it must; nothing is left behind. Never rejects. */
   close(): Promise<void>;
 }
+
+/** Why a probe is over before the search is. */
+export const jobEnded = "the job has ended";
 
 /** When a trial is to end. */
 export interface TrialControl {
@@ -46,4 +59,6 @@ export interface ProbeFacts extends ProbeRecord {
   filesPerBatch: number;
   fileLimit: number | null;
   filesInUse: number | null;
+  /** Memory that another process like the probe's takes, its data set and its libraries' own data; null or not there where unknown. */
+  processBytes?: number | null;
 }

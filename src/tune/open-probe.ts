@@ -6,25 +6,52 @@ import { emulatedNotice } from "../results/device-facts.js";
 import type { TuneSettings } from "../settings/settings.js";
 import { tuneSettings } from "../settings/table.js";
 import type { Probe } from "./loader-probe.js";
+import { machineLimits } from "./machine-limits.js";
 import { defaultSampleBytes, listDataFolder } from "./model/data-folder.js";
 import { openModelProbe } from "./model/model-probe.js";
+import { openRankedProbe } from "./ranked-probe.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
 
 /** The probe that the settings ask for, opened: the user's own data, or a model of a loader. Rejects with a PinbenchError. */
 export async function openProbe(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
+  refuse(settings, "without a command", ["go", "loader"]);
   const { torch } = settings;
-  if (torch === null) return openModel(settings, signal);
-  refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "data", "device"]);
-  return openTorchProbe({ ...settings, torch, signal });
+  if (settings.step !== null && settings.stepTime !== null) {
+    throw new PinbenchError("usage", "--step and --step-time are two steps.", {
+      hint: "Leave one of them out.",
+    });
+  }
+  const probe = torch === null ? await openModel(settings, signal) : await openTorch(settings, torch, signal);
+  if (settings.stepTime !== null) probe.facts.notes.push(standInNote(settings.stepTime, probe.facts.device));
+  return probe;
+}
+
+/** What a reader of a rate beside `--step-time` must know; its own product of matrices takes the CPU where it runs there. */
+function standInNote(stepTime: number | "auto", device: string | null): string {
+  const own = "--step FILE:FUNCTION puts your own there";
+  return stepTime === "auto" && device === null
+    ? `The step is a stand-in, a product of matrices on the CPU: ${own}.`
+    : `The step is a stand-in that takes no CPU, no interpreter and no memory, as a real one does: ${own}.`;
+}
+
+function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): Promise<Probe> {
+  refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "data", "device", "stepMode"]);
+  if (settings.cold) {
+    throw new PinbenchError("usage", "--cold has no effect with --torch.", { hint: "Leave it out." });
+  }
+  const { ranks } = settings;
+  const open = (index: number) =>
+    openTorchProbe({ ...settings, torch, rank: ranks === 1 ? null : { index, count: ranks }, signal });
+  return openRankedProbe(machineLimits(ranks), open, signal);
 }
 
 async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
-  refuse(settings, "without --torch", ["collate", "kwargs"]);
+  refuse(settings, "without --torch", ["collate", "kwargs", "step"]);
   const data = settings.data === null ? null : await listDataFolder(settings.data);
   const sampleBytes = settings.sampleBytes ?? (data && defaultSampleBytes(data));
   if (sampleBytes === null) {
     throw new PinbenchError("usage", "There are no data to tune for.", {
-      hint: "Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE.",
+      hint: "Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE, or a training job's command after --.",
     });
   }
   const { batchSize } = settings;
@@ -33,35 +60,55 @@ async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<P
       hint: "Give --batch-size.",
     });
   }
-  const backend = await openBackend(settings.backend, loadAddon());
+  if (settings.cold && data === null) {
+    throw new PinbenchError("usage", "There are no files to read cold.", {
+      hint: "--cold goes with --data FOLDER.",
+    });
+  }
+  if (settings.stepMode !== null && settings.stepTime === null) {
+    throw new PinbenchError("usage", "--step-mode has no effect without a step.", {
+      hint: "Give --step-time, or leave it out.",
+    });
+  }
+  const loaded = loadAddon();
+  const backend = await openBackend(settings.backend, loaded);
   const device = backend.facts.devices.find(({ ordinal }) => ordinal === (settings.device ?? 0));
   if (device === undefined) {
     throw new PinbenchError("unavailable", `There is no device ${settings.device}.`, {
       hint: "pinbench devices lists them.",
     });
   }
-  const probe = await openModelProbe({
-    ...settings,
-    driver: backend.driver,
-    device,
-    placement: choosePlacement(device.pciBusId, "local"),
-    batchSize,
-    sampleBytes,
-    sampleCostNs: settings.sampleCostNs ?? 0,
-    data,
-    signal,
-  });
+  const { ranks } = settings;
+  const others = backend.facts.devices.filter(({ ordinal }) => ordinal !== device.ordinal);
+  const open = (rank: number) => {
+    // As training processes have it: each a GPU of its own, as far as there are so many.
+    const own = [device, ...others][rank % (others.length + 1)]!;
+    return openModelProbe({
+      ...settings,
+      driver: backend.driver,
+      device: own,
+      placement: choosePlacement(own.pciBusId, "local"),
+      batchSize,
+      sampleBytes,
+      sampleCostNs: settings.sampleCostNs ?? 0,
+      data,
+      dropFiles: settings.cold ? (files) => loaded.addon.dropFromPageCache(files) : null,
+      rank: { index: rank, count: ranks },
+      signal,
+    });
+  };
+  const probe = await openRankedProbe(machineLimits(ranks), open, signal);
   if (backend.facts.emulated) probe.facts.notes.unshift(`${emulatedNotice}.`);
   return probe;
 }
 
-/** Settings that only another source of data heeds are mistakes. */
-function refuse(
+/** Settings that only another source of data heeds are mistakes: throws a usage error for one of these that was given. */
+export function refuse(
   settings: TuneSettings,
   where: string,
   strangers: readonly (keyof typeof tuneSettings)[],
 ): void {
-  const stranger = strangers.find((key) => settings[key] !== null);
+  const stranger = strangers.find((key) => settings[key] !== tuneSettings[key].default);
   if (stranger === undefined) return;
   const [flag] = tuneSettings[stranger].flag.split(" ");
   throw new PinbenchError("usage", `${flag} has no effect ${where}.`, { hint: "Leave it out." });

@@ -18,12 +18,12 @@ const origin: Point = {
   waitingShare: null,
 };
 
-/** By this factor a worker may be faster than the training process was when it made the batches for `makeNsPerBatch`. */
-const supplySlack = 1.15;
+/** By this factor a worker may be faster than where it was timed what making a batch takes. */
+export const supplySlack = 1.15;
 /** Workers that bring this share of what they can make, or more, are what limits the loader. */
-const busyShare = 0.7;
-/** A training loop that waits for no more than this share of its time is the limit itself. */
-const hardlyWaiting = 0.05;
+export const busyShare = 0.7;
+/** A point that lies above a bound by no more than this share is noise, and does not disprove it. */
+const boundSlack = 0.05;
 
 /**
  * The most that `workers` (at least 1) can bring, as far as the rates that were measured are right. Infinite where
@@ -33,28 +33,41 @@ const hardlyWaiting = 0.05;
  * - A curve rises to a plateau and then falls, each worker adding no more than the one before: it lies below every
  *   line through two measured points, continued to the outside.
  * - Workers bring no more than they make, `makeNsPerBatch` (null where it is not known) for a batch.
- * - Where workers bring nearly all that they can make, fewer bring less; where the loop hardly waits for them, more of
- *   them bring nothing.
+ * - Where workers bring nearly all that they can make, fewer bring less; more of them save no more than the loop's
+ *   waiting.
+ *
+ * What a measured point exceeds is no bound: neither the time for a batch, nor a line, nor the loop's waiting.
  */
 export function upperBound(curve: Curve, workers: number, makeNsPerBatch: number | null): number {
   const left = [origin, ...curve.filter((point) => point.workers < workers)];
   const right = curve.filter((point) => point.workers > workers);
   const own = curve.find((point) => point.workers === workers);
   if (own !== undefined) return own.score.batchesPerSecond;
-  const supply = (count: number) =>
+  const isExceeded = (boundAt: (count: number) => number, points: Curve) =>
+    points.some((point) => point.score.batchesPerSecond > (1 + boundSlack) * boundAt(point.workers));
+  const supplyOf = (count: number) =>
     makeNsPerBatch === null ? Number.POSITIVE_INFINITY : (count * 1e9) / makeNsPerBatch;
+  const isTooSlow = isExceeded((count) => supplySlack * supplyOf(count), curve);
+  const supply = (count: number) => (isTooSlow ? Number.POSITIVE_INFINITY : supplyOf(count));
   let bound = supplySlack * supply(workers);
   for (const { workers: count, score } of right) {
-    if (score.batchesPerSecond > busyShare * supply(count)) bound = Math.min(bound, score.batchesPerSecond);
+    const rate = score.batchesPerSecond;
+    const fewer = left.filter((point) => point.workers > 0);
+    if (rate > busyShare * supply(count) && !isExceeded(() => rate, fewer)) bound = Math.min(bound, rate);
   }
   for (const { waitingShare, score } of left) {
-    if (waitingShare !== null && waitingShare < hardlyWaiting)
-      bound = Math.min(bound, score.batchesPerSecond);
+    if (waitingShare === null) continue;
+    const unwaited = score.batchesPerSecond / (1 - waitingShare);
+    if (!isExceeded(() => unwaited, right)) bound = Math.min(bound, unwaited);
   }
   for (const side of [left, right]) {
     for (const near of side) {
       for (const far of side) {
         if (Math.abs(far.workers - workers) <= Math.abs(near.workers - workers)) continue;
+        const beyond = curve.filter(
+          (point) => (point.workers - near.workers) * (near.workers - far.workers) > 0,
+        );
+        if (isExceeded((count) => continued(far, near, count), beyond)) continue;
         bound = Math.min(bound, continued(far, near, workers));
       }
     }

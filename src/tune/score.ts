@@ -1,6 +1,5 @@
-import { batchesInFlight } from "../results/loader-setting.js";
 import type { LoaderSetting, TuningScore } from "../results/tuning.js";
-import { droppedBatches, type SteadyState, steadyState } from "./steady-state.js";
+import { cycleBatches, droppedBatches, type SteadyState, steadyState } from "./steady-state.js";
 
 /** What settings are compared by: as the document has it, but with 0 and infinity for ends that are not known. */
 export type Score = { [Key in keyof TuningScore]: NonNullable<TuningScore[Key]> };
@@ -17,9 +16,10 @@ export function scoreOf(
   epochBatches: number | null,
   ended: boolean,
 ): Score | null {
-  const settled = steadyState(arrivalsNs, droppedBatches(setting));
+  const cycle = cycleBatches(setting);
+  const settled = steadyState(arrivalsNs, droppedBatches(setting), cycle);
   const isSettled = settled !== null && Number.isFinite(settled.high);
-  const steady = isSettled || !ended ? settled : roughState(arrivalsNs);
+  const steady = isSettled || !ended ? settled : roughState(arrivalsNs, cycle);
   if (epochBatches !== null && arrivalsNs.length >= epochBatches) {
     return wholeEpoch(arrivalsNs[epochBatches - 1]!, epochBatches, steady);
   }
@@ -33,15 +33,19 @@ export function scoreOf(
 }
 
 /**
- * For want of a steady state: the second half of what came, but no faster than all of it since the loader was started,
- * as the first batches of many workers come at once.
+ * For want of a steady state: the whole cycles of the second half of what came, but no faster than all of it since the
+ * loader was started, as the first batches of many workers come at once. Its interval is open: what was made ahead says
+ * little of what follows. Null where not every worker has delivered.
  */
-function roughState(arrivalsNs: readonly number[]): SteadyState | null {
-  const half = steadyState(arrivalsNs, Math.ceil(arrivalsNs.length / 2));
-  if (half === null) return null;
-  const sinceStart = (arrivalsNs.length / arrivalsNs.at(-1)!) * 1e9;
-  if (half.batchesPerSecond <= sinceStart) return half;
-  return { ...half, batchesPerSecond: sinceStart, low: Math.min(half.low, sinceStart) };
+function roughState(arrivalsNs: readonly number[], cycle: number): SteadyState | null {
+  const count = arrivalsNs.length;
+  if (count < Math.max(2, cycle)) return null;
+  const durationNs = arrivalsNs.at(-1)!;
+  const sinceStart = (count / durationNs) * 1e9;
+  const cycles = Math.floor(count / 2 / cycle);
+  const half = steadyState(arrivalsNs, count - cycles * cycle, cycle);
+  const batchesPerSecond = Math.min(sinceStart, half?.batchesPerSecond ?? Number.POSITIVE_INFINITY);
+  return { batchesPerSecond, low: 0, high: Number.POSITIVE_INFINITY, batches: count, cycles, durationNs };
 }
 
 /** Half the interval of an epoch that ends before there is a steady state: one epoch does not tell its own spread. */
@@ -56,37 +60,4 @@ function wholeEpoch(durationNs: number, batches: number, steady: SteadyState | n
   }
   const scale = batchesPerSecond / steady.batchesPerSecond;
   return { batchesPerSecond, low: steady.low * scale, high: steady.high * scale, isSettled: true };
-}
-
-/** A setting with the score of its trials. */
-export interface Measured {
-  setting: LoaderSetting;
-  score: Score;
-}
-
-/** The one with the highest rate; null where nothing was measured. */
-export function fastest<M extends { score: Score }>(measured: readonly M[]): M | null {
-  return measured.reduce<M | null>(
-    (best, one) => (best === null || one.score.batchesPerSecond > best.score.batchesPerSecond ? one : best),
-    null,
-  );
-}
-
-/** Negative where `a` costs less than `b`: fewer workers, then less memory for batches in flight and for pinning. */
-export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
-  const memory = (setting: LoaderSetting) => batchesInFlight(setting) * (setting.pinMemory ? 2 : 1);
-  return a.numWorkers - b.numWorkers || memory(a) - memory(b);
-}
-
-/**
- * The cheapest setting that reaches the fastest one's rate within `tolerance`: by its rate, not by its interval, as one
- * that is wide for want of batches recommends nothing.
- */
-export function cheapestWithin(measured: readonly Measured[], tolerance: number): Measured | null {
-  const best = fastest(measured);
-  if (best === null) return null;
-  const needed = (1 - tolerance) * best.score.batchesPerSecond;
-  return measured
-    .filter(({ score }) => score.batchesPerSecond >= needed)
-    .reduce((cheapest, one) => (compareCost(one.setting, cheapest.setting) < 0 ? one : cheapest), best);
 }

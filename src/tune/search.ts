@@ -1,33 +1,74 @@
-import { defaultPrefetchFactor, usualSetting } from "../results/loader-setting.js";
+import { defaultPrefetchFactor, settingKey, usualSetting } from "../results/loader-setting.js";
 import type { LoaderSetting } from "../results/tuning.js";
+import { bestOf, cheapestWithin, type Measured, worth } from "./choice.js";
+import { confirm } from "./confirmation.js";
 import { type Branch, type Candidate, nextSetting } from "./next-setting.js";
-import type { Curve } from "./rate-bounds.js";
-import { cheapestWithin, fastest, type Measured } from "./score.js";
-import type { Trials, TriedSetting } from "./trials.js";
+import { type Curve, supplySlack } from "./rate-bounds.js";
+import { hardlyWaits, loopRate, makeNsInProcess, type Trials, waitingShare } from "./trials.js";
+
+/** Shares of the budget after which a search does no more of something: the rest is for confirming. */
+const budgetShares = { prefetch: 0.2, exploring: 0.65 };
 
 /**
  * Finds the cheapest of the fastest settings without trying all: no workers, many workers, the same pinned, then what
- * nextSetting() asks for; a longer prefetch where the loop waits for workers that could do more; and at the end the
- * chosen setting and the fastest once more. Its trials are in `trials`. `isEnough` is true when so much time was spent
- * that a longer prefetch and a second look are not worth more of it.
+ * nextSetting() asks for; a longer prefetch where the loop waits for workers that could do more; and at the end what
+ * is in doubt once more, in turns. In a running job it begins with what its script has, and is over as soon as the loop
+ * hardly waits. Its trials are in `trials`. `spentShare` tells what share of the budget was used; false where that was
+ * too little to look at all that might have been better, or to measure it again.
  */
-export async function search(trials: Trials, isEnough: () => boolean): Promise<void> {
+export async function search(trials: Trials, spentShare: () => number): Promise<boolean> {
   const { facts } = trials.probe;
-  const firsts = [trials.startingPoint, usualSetting(0, false)];
-  if (facts.pinningOff === null) firsts.push(usualSetting(0, true));
-  for (const setting of firsts) {
+  const isOver = (share: number) => trials.isOver || isLoopSaturated(trials) || spentShare() > share;
+  for (const setting of firstSettings(trials)) {
     if (!trials.isOver && trials.find(setting) === null) await trials.run(setting);
   }
+  await repeatColdStart(trials);
+  let isExplored = true;
   if (facts.workersOff === null) {
-    await tryWorkers(trials);
-    if (!trials.isOver && !isEnough()) await tryPrefetch(trials);
+    isExplored = await tryWorkers(trials, () => isOver(budgetShares.exploring));
+    if (!isOver(budgetShares.prefetch)) await tryPrefetch(trials);
   }
-  if (!trials.isOver) await confirm(trials, isEnough);
+  if (facts.kind === "live" && !isOver(budgetShares.exploring)) await tryWithoutWorkers(trials);
+  return (trials.isOver || (await confirm(trials, spentShare))) && (isExplored || isLoopSaturated(trials));
 }
 
-async function tryWorkers(trials: Trials): Promise<void> {
+/** What is tried whatever comes of it. A running job is not slowed down by a trial without workers for nothing. */
+function firstSettings({ startingPoint, probe: { facts } }: Trials): LoaderSetting[] {
+  if (facts.kind === "live") return [startingPoint];
+  const withoutWorkers = facts.pinningOff === null ? [false, true] : [false];
+  return [startingPoint, ...withoutWorkers.map((pinMemory) => usualSetting(0, pinMemory))];
+}
+
+/** In a running job: whether a setting was found under which the loop has its batches as soon as it wants them. */
+function isLoopSaturated({ probe, tried }: Trials): boolean {
+  return probe.facts.kind === "live" && tried.some((one) => (waitingShare(one) ?? 1) < hardlyWaits);
+}
+
+/** A first trial whose batches took so many times as long to make as later ones was not what the loader does. */
+const coldFactor = 1.5;
+
+/** The first trial may have read its files from storage and compiled code: where later ones show that, it is repeated. */
+async function repeatColdStart(trials: Trials): Promise<void> {
+  const [first, ...later] = trials.tried;
+  if (trials.isOver || first === undefined || first.trials.length > 1) return;
+  if (first.setting.numWorkers > 0 && first.trials[0]!.makeNsPerBatch === null) return;
+  const firstNs = makeNsInProcess(first.trials[0]!);
+  if (firstNs === null || firstNs === 0) return;
+  const isContradicted = later.some(({ setting, score, trials: ofSetting }) => {
+    const { numWorkers } = setting;
+    if (numWorkers > 0 && score !== null) {
+      if (score.batchesPerSecond > (coldFactor * numWorkers * 1e9) / firstNs) return true;
+    }
+    const known = ofSetting.map((trial) => (numWorkers > 0 ? trial.makeNsPerBatch : makeNsInProcess(trial)));
+    return known.some((makeNs) => makeNs !== null && makeNs > 0 && coldFactor * makeNs < firstNs);
+  });
+  if (isContradicted) await trials.run(first.setting, { forget: true });
+}
+
+/** False where it was over before all that nextSetting() asks for was tried. */
+async function tryWorkers(trials: Trials, isOver: () => boolean): Promise<boolean> {
   const counts = workerCounts(trials);
-  const { stepNs, pinningOff } = trials.probe.facts;
+  const { pinningOff } = trials.probe.facts;
   const failed = { unpinned: new Set<number>(), pinned: new Set<number>() };
   const failedOf = (pinMemory: boolean) => (pinMemory ? failed.pinned : failed.unpinned);
   const branchOf = (pinMemory: boolean): Branch => {
@@ -40,21 +81,58 @@ async function tryWorkers(trials: Trials): Promise<void> {
     );
     return { pinMemory, curve, open: pinMemory && pinningOff !== null ? [] : open };
   };
-  while (!trials.isOver) {
+  while (!isOver()) {
     const next = nextSetting({
       unpinned: branchOf(false),
       pinned: branchOf(true),
       measured: trials.measured,
       makeNsPerBatch: trials.makeNsPerBatch,
-      ceiling: stepNs === null ? Number.POSITIVE_INFINITY : 1e9 / stepNs,
-      tolerance: trials.options.stopping.tolerance,
+      ...limitsOfLoop(trials),
+      rule: trials.rule,
     });
-    if (next === null) return;
+    if (next === null) return true;
     const tried = await trials.run(settingThatFits(trials, next.workers, next.pinMemory));
     if (!tried?.score) {
       for (const workers of noBetter(trials, counts, next)) failedOf(next.pinMemory).add(workers);
     }
+    await repeatColdStart(trials);
   }
+  return false;
+}
+
+/** Workers take CPUs from a running loop: under another setting its own part may be shorter by this share. */
+const bodySlack = 0.01;
+
+/**
+ * What the loop itself allows: beside a step no more than that alone; in a running job what it did when it did not wait,
+ * as soon as that is known both pinned and not, as the copies are a part of it.
+ */
+function limitsOfLoop(trials: Trials): { ceiling: number; loopRate: number | null } {
+  const { kind, stepNs, pinningOff } = trials.probe.facts;
+  if (stepNs !== null) return { ceiling: 1e9 / stepNs, loopRate: 1e9 / stepNs };
+  if (kind !== "live") return { ceiling: Number.POSITIVE_INFINITY, loopRate: null };
+  const ofKind = (pinMemory: boolean) => {
+    const measured = trials.measured.filter(({ setting }) => setting.pinMemory === pinMemory);
+    return loopRate(trials, bestOf(measured, trials.rule));
+  };
+  const rates = pinningOff === null ? [ofKind(false), ofKind(true)] : [ofKind(false) ?? ofKind(true)];
+  const known = rates.filter((rate) => rate !== null);
+  return {
+    ceiling: known.length < rates.length ? Number.POSITIVE_INFINITY : (1 + bodySlack) * Math.max(...known),
+    loopRate: loopRate(trials, bestOf(trials.measured, trials.rule)),
+  };
+}
+
+/** A running job without workers does in turns what it does and what they do: tried where that may still win. */
+async function tryWithoutWorkers(trials: Trials): Promise<void> {
+  const best = bestOf(trials.measured, trials.rule);
+  const rate = loopRate(trials, best);
+  const makeNs = trials.makeNsPerBatch;
+  if (best === null || rate === null || makeNs === null) return;
+  const setting = trials.settingOf(0, best.setting.pinMemory);
+  const most = 1e9 / (1e9 / rate + makeNs / supplySlack);
+  if (trials.find(setting) !== null || most < (1 - trials.rule.tolerance) * worth(best, trials.rule)) return;
+  await trials.run(setting);
 }
 
 /**
@@ -72,33 +150,28 @@ function workerCounts({ options }: Trials): number[] {
   return Array.from({ length: options.maxWorkers }, (_, index) => index + 1);
 }
 
-/** DataLoader's own prefetch_factor, or 1 where only that fits: a small /dev/shm holds more workers that way. */
+/** The usual prefetch_factor, or 1 where only that fits: a small /dev/shm holds more workers that way. */
 export function settingThatFits(trials: Trials, workers: number, pinMemory: boolean): LoaderSetting {
-  const usual = usualSetting(workers, pinMemory);
-  const shorter = usualSetting(workers, pinMemory, 1);
+  const usual = trials.settingOf(workers, pinMemory);
+  const shorter = trials.settingOf(workers, pinMemory, 1);
   return trials.misfit(usual) !== null && trials.misfit(shorter) === null ? shorter : usual;
 }
 
 function curveOf(trials: Trials, counts: readonly number[], pinMemory: boolean): Curve {
+  const tried = new Map(trials.tried.map((one) => [settingKey(one.setting), one]));
   return counts.flatMap((workers) => {
-    const tried = trials.find(settingThatFits(trials, workers, pinMemory));
-    return tried?.score ? [{ workers, score: tried.score, waitingShare: waitingShare(tried) }] : [];
+    const point = tried.get(settingKey(settingThatFits(trials, workers, pinMemory)));
+    return point?.score ? [{ workers, score: point.score, waitingShare: waitingShare(point) }] : [];
   });
-}
-
-/** Of the time for a batch, what the loop waited for it. */
-function waitingShare({ trials, score }: TriedSetting): number | null {
-  const waitNs = trials.at(-1)?.waitNsPerBatch ?? null;
-  return waitNs === null || score === null ? null : (waitNs * score.batchesPerSecond) / 1e9;
 }
 
 /** A longer queue evens out samples of uneven cost: worth a trial where the loop waits although workers are idle. */
 async function tryPrefetch(trials: Trials): Promise<void> {
-  const chosen = cheapestWithin(trials.measured, trials.options.stopping.tolerance);
+  const chosen = cheapestWithin(trials.measured, trials.rule);
   if (chosen?.setting.prefetchFactor !== defaultPrefetchFactor) return;
   if (!waitsForIdleWorkers(trials, chosen)) return;
   const { numWorkers, pinMemory } = chosen.setting;
-  await trials.run(usualSetting(numWorkers, pinMemory, 2 * defaultPrefetchFactor));
+  await trials.run(trials.settingOf(numWorkers, pinMemory, 2 * defaultPrefetchFactor));
 }
 
 /** Of the time for a batch; less waiting than this leaves nothing to gain. */
@@ -112,80 +185,4 @@ function waitsForIdleWorkers(trials: Trials, { setting, score }: Measured): bool
   const waiting = tried === null ? null : waitingShare(tried);
   if (makeNs === null || waiting === null || waiting < notableWaiting) return false;
   return score.batchesPerSecond < (busyEnough * setting.numWorkers * 1e9) / makeNs;
-}
-
-/** Settings that are looked at again together. */
-const mostContenders = 3;
-/** How often they are looked at again, if there is time. */
-const mostTurns = 3;
-
-/**
- * The fastest of many measurements is fast by luck in part, and others have missed by bad luck: those in doubt are
- * measured anew, in turns, so that what the machine does meanwhile meets all of them alike.
- */
-async function confirm(trials: Trials, isEnough: () => boolean): Promise<void> {
-  for (let turn = 0; turn < mostTurns; ++turn) {
-    for (const setting of inDoubt(trials.measured, trials.options.stopping.tolerance)) {
-      if (trials.isOver || isEnough()) return;
-      await trials.run(setting);
-    }
-  }
-}
-
-/** A setting that has this share of the chosen one's workers, or less, is worth a second look where it nearly does. */
-const muchCheaper = 0.75;
-
-/** The settings between which the choice is not certain yet, the fastest first; none where it is. */
-export function inDoubt(measured: readonly Measured[], tolerance: number): LoaderSetting[] {
-  const best = fastest(measured);
-  const chosen = cheapestWithin(measured, tolerance);
-  if (best === null || chosen === null) return [];
-  const contenders = measured
-    .filter(({ score }) => score.high >= (1 - tolerance) * best.score.batchesPerSecond)
-    .filter(({ score }) => score.batchesPerSecond >= (1 - 3 * tolerance) * best.score.batchesPerSecond)
-    .sort((a, b) => b.score.batchesPerSecond - a.score.batchesPerSecond)
-    .filter((one, index) => index < mostContenders || one === chosen);
-  const isCertain = contenders.every(
-    (one) =>
-      one === chosen ||
-      (chosen.score.low >= (1 - tolerance) * one.score.high &&
-        one.setting.numWorkers > muchCheaper * chosen.setting.numWorkers),
-  );
-  return isCertain ? [] : contenders.map(({ setting }) => setting);
-}
-
-/** Counts of workers on a grid, none among them; each is tried pinned and not: 28 settings. */
-const gridCounts = 14;
-
-/** No trial of a grid ends early because it is slow: a grid is to show slow settings as well. */
-const neverRuledOut = 1;
-
-/** Tries the grid of settings that a search spares: `pinbench tune --exhaustive`, to check the search with. */
-export async function measureGrid(trials: Trials): Promise<void> {
-  const { workersOff, pinningOff } = trials.probe.facts;
-  const counts = workersOff === null ? spread(trials.options.maxWorkers) : [0];
-  const kinds = pinningOff === null ? [false, true] : [false];
-  const settings = counts.flatMap((workers) =>
-    kinds.map((pinMemory) => settingThatFits(trials, workers, pinMemory)),
-  );
-  for (const setting of [trials.startingPoint, usualSetting(0, false), ...settings]) {
-    if (trials.isOver) return;
-    if (trials.find(setting) === null) await trials.run(setting, { tolerance: neverRuledOut });
-  }
-}
-
-/** 0, 1 and so on to `most`, denser among the few than among the many. */
-export function spread(most: number): number[] {
-  if (most < gridCounts) return Array.from({ length: most + 1 }, (_, count) => count);
-  // The steps grow by a ratio that makes the last one end at `most`.
-  const positions = (ratio: number) =>
-    Array.from({ length: gridCounts }, (_, index) => Math.round((ratio ** index - 1) / (ratio - 1)));
-  let low = 1 + 1e-9;
-  let high = 4;
-  for (let step = 0; step < 60; ++step) {
-    const middle = (low + high) / 2;
-    if ((middle ** (gridCounts - 1) - 1) / (middle - 1) > most) high = middle;
-    else low = middle;
-  }
-  return [...new Set([...positions(low).slice(0, -1), most])];
 }

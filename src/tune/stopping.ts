@@ -1,17 +1,23 @@
 import type { LoaderSetting } from "../results/tuning.js";
 import { type Score, scoreOf } from "./score.js";
-import { droppedBatches, steadyState } from "./steady-state.js";
+import { cycleBatches, droppedBatches, steadyState } from "./steady-state.js";
 
 /** The rule of a search, but for what depends on the request. */
 export const usualStopping = {
   /** Relative half width of the interval that is aimed at. */
   precision: 0.03,
-  /** The least and the most time that is timed, after the batches that are dropped. */
+  /**
+   * The least and the most time that is timed, after the batches that are dropped; the most is exceeded for as long as
+   * too few cycles have come for an interval.
+   */
   leastTimedNs: 0.3e9,
   mostTimedNs: 1.2e9,
   /** A trial ends early where its whole interval lies below the best one's by more than this share. */
   tolerance: 0.02,
 };
+
+/** In a job that runs, whose steps are long and uneven. */
+export const liveStopping = { ...usualStopping, leastTimedNs: 0.5e9, mostTimedNs: 4e9 };
 
 /** When a trial has run for long enough. */
 export type StoppingRule = typeof usualStopping & {
@@ -24,6 +30,12 @@ export type StoppingRule = typeof usualStopping & {
 /** A shorter look is not trusted to rule a setting out. */
 const leastRuledOutNs = 0.15e9;
 
+/**
+ * Cycles below which an interval is not believed to be narrow: it is looked at again and again until it is, and of a few
+ * cycles some look alike by chance.
+ */
+const leastCyclesForNarrow = 8;
+
 /** The `enough` of a TrialControl for this setting; `best` is the best score of the trials before it. */
 export function enoughFor(
   setting: LoaderSetting,
@@ -34,12 +46,13 @@ export function enoughFor(
     const elapsedNs = arrivalsNs.at(-1)!;
     if (elapsedNs >= rule.mostNs) return true;
     if (rule.epochBatches !== null && arrivalsNs.length >= rule.epochBatches) return true;
-    const steady = steadyState(arrivalsNs, droppedBatches(setting));
+    const steady = steadyState(arrivalsNs, droppedBatches(setting), cycleBatches(setting));
     const score = scoreOf(arrivalsNs, setting, rule.epochBatches, false);
     if (steady === null || score === null) return false;
     if (steady.durationNs >= leastRuledOutNs && cannotWin(score, best, rule.tolerance)) return true;
     if (steady.durationNs < rule.leastTimedNs) return false;
     if (steady.durationNs >= rule.mostTimedNs) return Number.isFinite(steady.high);
+    if (steady.cycles < leastCyclesForNarrow) return false;
     return score.high - score.batchesPerSecond <= rule.precision * score.batchesPerSecond;
   };
 }

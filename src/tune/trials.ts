@@ -1,8 +1,12 @@
-import { settingKey, torchDefault, usualSetting } from "../results/loader-setting.js";
+import { defaultPrefetchFactor, settingKey, torchDefault, usualSetting } from "../results/loader-setting.js";
 import type { LoaderSetting, TrialRecord, Tuning } from "../results/tuning.js";
+import { median } from "../stats/order-statistics.js";
+import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from "./choice.js";
 import type { Probe } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
-import { fastest, type Measured, type Score, scoreOf } from "./score.js";
+import { pooledScore, trialSpread } from "./pooled-score.js";
+import { supplySlack } from "./rate-bounds.js";
+import { type Score, scoreOf } from "./score.js";
 import { droppedBatches } from "./steady-state.js";
 import { enoughFor, type StoppingRule } from "./stopping.js";
 
@@ -28,9 +32,19 @@ export interface TrialsOptions {
   onTrial(setting: LoaderSetting, best: Measured | null): void;
 }
 
+/** The `tolerance` of a trial that is to be measured to the end, however slow its setting is. */
+export const neverRuledOut = 1;
+
+/** A setting with its trials, and the scores of those that count. */
+interface Kept {
+  setting: LoaderSetting;
+  trials: TrialRecord[];
+  scores: Score[];
+}
+
 /** All trials of a search: runs them, one at a time, and keeps what came of them. */
 export class Trials {
-  readonly #tried = new Map<string, TriedSetting>();
+  readonly #tried = new Map<string, Kept>();
   readonly #skipped = new Map<string, Tuning["skipped"][number]>();
   #workerPrivateBytes = 0;
 
@@ -41,7 +55,22 @@ export class Trials {
 
   /** In the order in which they were first tried. */
   get tried(): TriedSetting[] {
-    return [...this.#tried.values()];
+    const { spread } = this.rule;
+    return [...this.#tried.values()].map(({ setting, trials, scores }) => ({
+      setting,
+      score: trials.some(isBroken) ? null : pooledScore(scores, spread),
+      trials,
+    }));
+  }
+
+  /** What settings are chosen by: the spread between trials is that of all that were repeated. */
+  get rule(): ChoiceRule {
+    const { kind, stepNs } = this.probe.facts;
+    return {
+      tolerance: this.options.stopping.tolerance,
+      overlapWorth: stepNs === null && kind !== "live" ? overlapWorthWithoutStep : 1,
+      spread: trialSpread([...this.#tried.values()].map(({ scores }) => scores)),
+    };
   }
 
   get skipped(): Tuning["skipped"] {
@@ -49,7 +78,10 @@ export class Trials {
   }
 
   get measured(): Measured[] {
-    return this.tried.flatMap(({ setting, score }) => (score === null ? [] : [{ setting, score }]));
+    return this.tried.flatMap(({ setting, score }) => {
+      const trials = this.#tried.get(settingKey(setting))!.scores.length;
+      return score === null ? [] : [{ setting, score, trials }];
+    });
   }
 
   /** Every further setting would fail as one has failed. */
@@ -67,77 +99,131 @@ export class Trials {
     return this.probe.facts.startingPoint ?? torchDefault;
   }
 
-  /** What making a batch takes: the wait for it where the training process makes it itself; null where not tried. */
+  /**
+   * The least that making a batch has taken a worker. Until a trial has timed that: what it took the training process.
+   * Null where neither is known, or a rate shows it to be wrong, as that of a first trial whose files came from storage.
+   */
   get makeNsPerBatch(): number | null {
-    return this.find(usualSetting(0, false))?.trials[0]?.waitNsPerBatch ?? null;
+    const timed = this.tried.flatMap(({ setting, trials }) =>
+      setting.numWorkers > 0 ? trials.flatMap(({ makeNsPerBatch }) => makeNsPerBatch || []) : [],
+    );
+    const inProcess = this.tried.flatMap(({ setting, trials }) =>
+      setting.numWorkers === 0 && !setting.pinMemory
+        ? trials.flatMap((trial) => makeNsInProcess(trial) || [])
+        : [],
+    );
+    const known = timed.length > 0 ? timed : inProcess;
+    if (known.length === 0) return null;
+    const makeNs = Math.min(...known);
+    const exceedsIt = ({ setting, score }: Measured) =>
+      score.batchesPerSecond > (supplySlack * setting.numWorkers * 1e9) / makeNs;
+    return this.measured.some((one) => one.setting.numWorkers > 0 && exceedsIt(one)) ? null : makeNs;
   }
 
   find(setting: LoaderSetting): TriedSetting | null {
-    return this.#tried.get(settingKey(setting)) ?? null;
+    const key = settingKey(setting);
+    return this.tried.find((one) => settingKey(one.setting) === key) ?? null;
+  }
+
+  /**
+   * The setting under which so many workers are tried. In a running job it is as its script has it in all that is not
+   * searched for: its own prefetch_factor, whether workers persist, and how it copies.
+   */
+  settingOf(numWorkers: number, pinMemory: boolean, prefetchFactor?: number): LoaderSetting {
+    const { kind, startingPoint: own } = this.probe.facts;
+    if (kind !== "live" || own === null) return usualSetting(numWorkers, pinMemory, prefetchFactor);
+    return {
+      ...usualSetting(numWorkers, pinMemory, prefetchFactor ?? own.prefetchFactor ?? defaultPrefetchFactor),
+      persistentWorkers: numWorkers > 0 && own.persistentWorkers,
+      nonBlocking: own.nonBlocking,
+    };
   }
 
   /** Why a setting cannot be tried, kept among those skipped; null where it can. */
   misfit(setting: LoaderSetting): string | null {
     const { probe, options } = this;
+    // What a running job has, it has room for.
+    if (probe.facts.kind === "live" && settingKey(setting) === settingKey(this.startingPoint)) return null;
     const reason = misfit(setting, probe.facts, options, this.#workerPrivateBytes);
     if (reason !== null) this.#skipped.set(settingKey(setting), { setting, reason });
     return reason;
   }
 
-  /** Tries a setting once (more), unless it does not fit. */
-  async run(setting: LoaderSetting, stopping: Partial<StoppingRule> = {}): Promise<TriedSetting | null> {
+  /**
+   * Tries a setting once (more), unless it does not fit. With `forget` the trials before are kept in the document, but
+   * count no more.
+   */
+  async run(
+    setting: LoaderSetting,
+    { forget = false, ...stopping }: Partial<StoppingRule> & { forget?: boolean } = {},
+  ): Promise<TriedSetting | null> {
     const { probe, options } = this;
     if (this.misfit(setting) !== null) return null;
-    const best = fastest(this.measured);
+    const best = bestOf(this.measured, this.rule);
     options.onTrial(setting, best);
     const rule = { ...options.stopping, ...stopping };
     const { setting: _, ...trial } = await probe.measure(setting, {
-      enough: enoughFor(setting, rule, best?.score ?? null),
+      enough: enoughFor(setting, rule, best === null ? null : this.#toBeat(best, setting)),
       signal: options.signal,
       timeoutNs: options.timeoutNs,
     });
-    const before = this.find(setting);
-    const score = scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
+    const delivered = scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
+    const score = delivered && scaled(delivered, 1 / (trial.sampleCopies ?? 1));
     const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
-    const trials = [...(before?.trials ?? []), { ...trial, droppedBatches: dropped }];
-    const tried: TriedSetting = {
-      setting,
-      score: trials.some(isBroken) ? null : pooled(before?.score ?? null, score, trials.length - 1),
-      trials,
-    };
-    this.#tried.set(settingKey(setting), tried);
+    const kept = this.#tried.get(settingKey(setting)) ?? { setting, trials: [], scores: [] };
+    this.#tried.set(settingKey(setting), kept);
+    kept.trials.push({ ...trial, droppedBatches: dropped });
+    if (score !== null) kept.scores = forget && score.isSettled ? [score] : [...kept.scores, score];
     const { numWorkers } = setting;
     if (numWorkers > 0 && trial.workerPrivateBytes !== null) {
       this.#workerPrivateBytes = Math.max(this.#workerPrivateBytes, trial.workerPrivateBytes / numWorkers);
     }
-    return tried;
+    return this.find(setting);
   }
+
+  /** The score that `setting` has to reach to be worth as much as the best. */
+  #toBeat(best: Measured, setting: LoaderSetting): Score {
+    const { overlapWorth } = this.rule;
+    const factor = (of: LoaderSetting) => (of.numWorkers === 0 ? overlapWorth : 1);
+    const scale = factor(setting) / factor(best.setting);
+    const { batchesPerSecond, low, high, isSettled } = best.score;
+    return { batchesPerSecond: batchesPerSecond * scale, low: low * scale, high: high * scale, isSettled };
+  }
+}
+
+/**
+ * What making a batch took the training process, of a trial without workers: as it was timed, or the loop's waiting for
+ * it, which is for nothing else then. Null where neither is known.
+ */
+export function makeNsInProcess({ makeNsPerBatch, waitNsPerBatch }: TrialRecord): number | null {
+  return makeNsPerBatch ?? waitNsPerBatch;
+}
+
+/** A running loop that waits for less than this share of its time is not limited by its loader. */
+export const hardlyWaits = 0.01;
+
+/** Batches a second that a running loop would take under this setting if it never waited; null where that is not known. */
+export function loopRate(trials: Trials, measured: Measured | null): number | null {
+  const tried = measured === null ? null : trials.find(measured.setting);
+  const waiting = tried === null ? null : waitingShare(tried);
+  return measured === null || waiting === null || waiting >= 1
+    ? null
+    : measured.score.batchesPerSecond / (1 - waiting);
+}
+
+/** Of the time for a batch, what the loop waited for it; null where that is not known. */
+export function waitingShare({ trials, score }: Tuning["tried"][number] | TriedSetting): number | null {
+  const waits = trials.flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
+  if (waits.length === 0 || score === null) return null;
+  return Math.min(1, (median(waits) * score.batchesPerSecond) / 1e9);
+}
+
+/** Samples that several workers deliver count once. */
+function scaled({ batchesPerSecond, low, high, isSettled }: Score, factor: number): Score {
+  return { batchesPerSecond: batchesPerSecond * factor, low: low * factor, high: high * factor, isSettled };
 }
 
 /** Whether a setting cannot be recommended, however fast it was until it failed. Data that end are no fault of it. */
 function isBroken({ failure }: TrialRecord): boolean {
   return failure !== null && failure.fault !== "data-ended";
-}
-
-/**
- * The score of `trials` trials of a setting and that of one more as one: the mean, and an interval that holds both
- * rates. What differs from one start of a loader to the next (where its memory lies, for one) shows only between trials.
- * A rough figure, of a trial that was cut off, adds nothing to one that is settled.
- */
-function pooled(a: Score | null, b: Score | null, trials: number): Score | null {
-  if (a === null || b === null) return a ?? b;
-  if (a.isSettled !== b.isSettled) return a.isSettled ? a : b;
-  const share = 1 / (trials + 1);
-  const batchesPerSecond = (1 - share) * a.batchesPerSecond + share * b.batchesPerSecond;
-  const apart = Math.max(
-    Math.abs(a.batchesPerSecond - batchesPerSecond),
-    Math.abs(b.batchesPerSecond - batchesPerSecond),
-  );
-  const half = (one: number, other: number) => Math.max(apart, Math.hypot((1 - share) * one, share * other));
-  return {
-    batchesPerSecond,
-    low: batchesPerSecond - half(a.batchesPerSecond - a.low, b.batchesPerSecond - b.low),
-    high: batchesPerSecond + half(a.high - a.batchesPerSecond, b.high - b.batchesPerSecond),
-    isSettled: a.isSettled,
-  };
 }

@@ -3,25 +3,26 @@ import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
 import type { LoaderSetting, ProbeRecord, Tuning } from "../results/tuning.js";
 import type { Call, TuneSettings } from "../settings/settings.js";
-import type { Probe } from "./loader-probe.js";
+import type { Measured } from "./choice.js";
+import { jobEnded, type Probe } from "./loader-probe.js";
 import { cpusPerRank, type MachineLimits } from "./machine-limits.js";
 import { recommend, toDocument } from "./recommend.js";
-import type { Measured } from "./score.js";
-import { measureGrid, search } from "./search.js";
-import { usualStopping } from "./stopping.js";
+import { search } from "./search.js";
+import { measureGrid } from "./settings-grid.js";
+import { liveStopping, usualStopping } from "./stopping.js";
 import { Trials } from "./trials.js";
 
 /** What a search is to do, on what machine, and for which call. */
 export interface TuneRequest
-  extends Pick<TuneSettings, "maxWorkers" | "budgetNs" | "epochBatches" | "timeoutNs" | "exhaustive">,
+  extends Pick<TuneSettings, "maxWorkers" | "epochBatches" | "timeoutNs" | "exhaustive">,
     Call {
+  /** For the search alone, from when the probe is ready. */
+  budgetNs: number;
   limits: MachineLimits;
 }
 
 /** A trial may take this share of the budget, however slow the loader. */
 const trialShare = 0.25;
-/** With this share of it spent, the search does not look again at what it has found. */
-const confirmShare = 0.2;
 /** A grid takes as long as it takes, within reason: each setting as long as a search could need. */
 const gridBudgetFactor = 10;
 /** The most that Node's timers hold: a longer one would ring at once. */
@@ -39,23 +40,28 @@ export async function tuneLoader(
 ): Promise<Tuning> {
   const searchStartedMs = performance.now();
   const budgetNs = request.budgetNs * (request.exhaustive ? gridBudgetFactor : 1);
+  const over = probe.over ?? new AbortController().signal;
   const deadline = AbortSignal.timeout(Math.min(longestTimerMs, Math.ceil(budgetNs / 1e6)));
   const trials = new Trials(probe, {
     limits: request.limits,
     maxWorkers: request.maxWorkers ?? cpusPerRank(request.limits),
     stopping: {
-      ...usualStopping,
+      ...(probe.facts.kind === "live" ? liveStopping : usualStopping),
       mostNs: trialShare * request.budgetNs,
       epochBatches: request.epochBatches,
     },
     timeoutNs: request.timeoutNs,
-    signal: AbortSignal.any([signal, deadline]),
+    signal: AbortSignal.any([signal, deadline, over]),
     onTrial,
   });
-  const isEnough = () => (performance.now() - searchStartedMs) * 1e6 > confirmShare * budgetNs;
-  const searching = request.exhaustive ? measureGrid(trials) : search(trials, isEnough);
+  const spentShare = () => ((performance.now() - searchStartedMs) * 1e6) / budgetNs;
+  const searching = request.exhaustive ? measureGrid(trials).then(() => true) : search(trials, spentShare);
+  let isCutShort = false;
   const error = await searching.then(
-    () => null,
+    (isDone) => {
+      isCutShort = !isDone;
+      return null;
+    },
     (reason: unknown) => {
       // What was measured until then cannot be had again.
       if (!(reason instanceof PinbenchError) || trials.tried.length === 0) throw reason;
@@ -74,7 +80,11 @@ export async function tuneLoader(
       wallNs: (nowMs - request.startedMs) * 1e6,
       searchNs: (nowMs - searchStartedMs) * 1e6,
       argv: [...request.argv],
-      status: statusOf(error === null && recommendation !== null, signal.aborted, deadline.aborted),
+      status: statusOf(error === null && recommendation !== null, {
+        isAborted: signal.aborted,
+        hasEnded: over.reason === jobEnded,
+        isTimeUp: (deadline.aborted && !over.aborted) || isCutShort,
+      }),
       error,
     },
     method: {
@@ -92,13 +102,17 @@ export async function tuneLoader(
   };
 }
 
-function statusOf(hasResult: boolean, wasAborted: boolean, isTimeUp: boolean): Tuning["run"]["status"] {
-  if (wasAborted) return "aborted";
+function statusOf(
+  hasResult: boolean,
+  { isAborted, hasEnded, isTimeUp }: { isAborted: boolean; hasEnded: boolean; isTimeUp: boolean },
+): Tuning["run"]["status"] {
+  if (isAborted) return "aborted";
   if (!hasResult) return "failed";
+  if (hasEnded) return "ended";
   return isTimeUp ? "budget" : "complete";
 }
 
 function probeRecord({ facts }: Probe): ProbeRecord {
-  const { filesPerBatch: _, fileLimit: __, filesInUse: ___, ...record } = facts;
+  const { filesPerBatch: _, fileLimit: __, filesInUse: ___, processBytes: ____, ...record } = facts;
   return record;
 }

@@ -89,6 +89,20 @@ describe("pinbench tune of generated samples", () => {
     });
   });
 
+  it("reads files cold, and takes a step that is only enqueued", async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, "images"));
+    for (const name of ["a", "b", "c"]) writeFileSync(join(cwd, "images", name), "x".repeat(30_000));
+    const args =
+      "--data images --batch-size 2 --cold --step-time 1ms --step-mode queued --max-workers 1 --budget 1s --json";
+    const tuning = documentOf(await runCli(["tune", "--backend", "emulated", ...args.split(" ")], { cwd }));
+    expect(tuning.probe).toMatchObject({ isCold: true, fileBytesPerBatch: 60_000 });
+    expect(tuning.probe.notes.join(" ")).toContain("The loop does not wait for the step");
+    for (const { trials } of tuning.tried) {
+      for (const { makeNsPerBatch } of trials) expect(makeNsPerBatch).toBeGreaterThan(0);
+    }
+  });
+
   it("makes nothing of a budget in which no batch comes, and says so", async () => {
     const { exitCode, stdout, stderr } = await tune("--sample-cost", "5s", "--budget", "300ms");
     expect(exitCode).toBe(4);
@@ -119,7 +133,17 @@ describe("a flag that makes no sense", () => {
     [["--torch", "a.py:f", "--sample-bytes", "4KiB"], /--sample-bytes has no effect with --torch\./],
     [["--torch", "a.py:f", "--sample-cost", "4ms"], /--sample-cost has no effect with --torch\./],
     [["--torch", "a.py:f", "--data", "a"], /--data has no effect with --torch\./],
+    [[...data, "--step", "a.py:f"], /--step has no effect without --torch\. Leave it out\./],
+    [
+      ["--torch", "a.py:f", "--step", "a.py:g", "--step-time", "1ms"],
+      /'--step <file:name>' cannot be used with option '--step-time <time>'/,
+    ],
     [["--torch", "a.py:f", "--device", "1"], /--device has no effect with --torch\./],
+    [["--torch", "a.py:f", "--step-mode", "queued"], /--step-mode has no effect with --torch\./],
+    [["--torch", "a.py:f", "--cold"], /--cold has no effect with --torch\./],
+    [[...data, "--cold"], /There are no files to read cold\. --cold goes with --data FOLDER\./],
+    [[...data, "--step-mode", "queued"], /--step-mode has no effect without a step\. Give --step-time/],
+    [["--step-mode", "both"], /Allowed choices are blocking, queued/],
     [["--kwargs", "{root"], /--kwargs takes a JSON object, and \{root is none\. Write for example '\{"root"/],
     [["--kwargs", "[1]"], /--kwargs takes a JSON object, and \[1\] is none\./],
     [["--batch-size", "0"], count("0", "batch size", "1 to 1000000")],

@@ -30,6 +30,9 @@ const options: LoaderOptions = {
   sampleBytes: 602_112,
   sampleCostNs: 50_000,
   files: [],
+  firstSample: 0,
+  sampleStride: 1,
+  dropFiles: false,
   step: null,
 };
 
@@ -79,8 +82,15 @@ describe("a loader", () => {
 });
 
 describe("a step", () => {
-  it.each([1e6, 20e6])("of %d ns takes that long, and holds back the batches", async (durationNs) => {
-    const { stepNs, arrivalsNs } = await load({ step: { durationNs }, workers: 8, sampleCostNs: 0 }, 20);
+  it.each([
+    [1e6, true],
+    [1e6, false],
+    [20e6, true],
+  ])("of %d ns takes that long, and holds back the batches, blocking %s", async (durationNs, blocks) => {
+    const { stepNs, arrivalsNs } = await load(
+      { step: { durationNs, blocks }, workers: 8, sampleCostNs: 0 },
+      20,
+    );
     expect(stepNs).toBeGreaterThan(0.99 * durationNs);
     expect(stepNs).toBeLessThan(1.1 * durationNs + 50_000);
     const stepsNs = arrivalsNs[19]! - arrivalsNs[3]!;
@@ -89,7 +99,7 @@ describe("a step", () => {
 
   it("of multiply-adds takes time in proportion", async () => {
     const stepNs = async (multiplyAddsPerByte: number) =>
-      (await load({ step: { multiplyAddsPerByte } }, 2)).stepNs!;
+      (await load({ step: { multiplyAddsPerByte, blocks: true } }, 2)).stepNs!;
     const [one, four] = [await stepNs(10_000), await stepNs(40_000)];
     expect(four / one).toBeGreaterThan(3);
     expect(four / one).toBeLessThan(5);
@@ -112,7 +122,10 @@ describe("the native probe", () => {
       sampleBytes,
       sampleCostNs,
       data: null,
+      dropFiles: null,
+      rank: { index: 0, count: 1 },
       stepTime: "auto",
+      stepMode: null,
       seed: 1,
       signal,
     });

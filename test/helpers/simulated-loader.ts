@@ -22,7 +22,24 @@ export interface SimulatedLoader {
   cpus?: number;
   /** Of samples: a batch in so many takes ten times as long. */
   slowOneIn?: number;
+  /** Relative standard deviation of making alone, lognormal; the mean stays `makeMs`. */
+  makeSpread?: number;
+  /** Making has the long tail of a Pareto distribution of this exponent instead; the mean stays. */
+  makeTail?: number;
+  /** What the pinning thread, which takes one batch after the other, needs for each that is pinned. */
+  pinningMs?: number;
+  /** A clock that changes: in every second period all takes `slower` times as long. */
+  drift?: { periodMs: number; slower: number };
+  /** In the first trial, making a batch takes so many times as long: its files are not in the page cache yet. */
+  coldFactor?: number;
+  /** In this trial (the first is 1) everything takes twice as long for half a second from there on. */
+  disturbed?: { trial: number; fromMs: number };
+  /** False for a probe that does not time, where batches are made, what making one takes. */
+  timesMaking?: boolean;
 }
+
+/** Probes tell arrivals in chunks of so much time; a trial can only end between two of them. */
+const chunkNs = 20e6;
 
 export const simulatedFacts: ProbeFacts = {
   kind: "torch",
@@ -60,10 +77,15 @@ export class SimulatedProbe implements Probe {
     this.order.push(setting);
     const arrivalsNs: number[] = [];
     let waitNs = 0;
+    let tellNs = 0;
     for (const [arrivalNs, waitedNs] of this.#arrivals(setting)) {
+      // What came until then is told before the next one comes.
+      if (arrivalNs > tellNs) {
+        if (arrivalsNs.length > 0 && control.enough(arrivalsNs)) break;
+        tellNs = Math.max(tellNs + chunkNs, arrivalNs);
+      }
       arrivalsNs.push(arrivalNs);
       waitNs += waitedNs;
-      if (arrivalsNs.length % 4 === 0 && control.enough(arrivalsNs)) break;
     }
     this.spentNs += arrivalsNs.at(-1)! + 0.1e9 + setting.numWorkers * 0.01e9;
     return Promise.resolve({
@@ -73,7 +95,7 @@ export class SimulatedProbe implements Probe {
       failure: null,
       waitNsPerBatch: waitNs / arrivalsNs.length,
       copyNsPerBatch: 1e6,
-      makeNsPerBatch: this.loader.makeMs * 1e6,
+      makeNsPerBatch: this.loader.timesMaking === false ? null : this.loader.makeMs * this.#cold * 1e6,
       sharedMemoryBytes: batchesInFlight(setting) * this.facts.batch.bytes,
       pinnedBytes: setting.pinMemory ? batchesInFlight(setting) * this.facts.batch.bytes : 0,
       workerPrivateBytes: setting.numWorkers * 50e6,
@@ -85,40 +107,66 @@ export class SimulatedProbe implements Probe {
     return Promise.resolve();
   }
 
+  get #cold(): number {
+    return this.order.length === 1 ? (this.loader.coldFactor ?? 1) : 1;
+  }
+
   /** When each batch arrives and how long it was waited for, without end: workers take turns, the loop takes in order. */
   *#arrivals(setting: LoaderSetting): Generator<[number, number]> {
     const { loader } = this;
     const { numWorkers: workers, pinMemory } = setting;
     const speed = 1 + (loader.trialNoise ?? 0) * this.#normal();
-    const ms = (duration: number) =>
-      (duration * 1e6 * Math.max(0.1, 1 + (loader.noise ?? 0) * this.#normal())) / speed;
-    const make = () => {
+    const { drift } = loader;
+    const fromNs = loader.disturbed?.trial === this.order.length ? loader.disturbed.fromMs * 1e6 : Infinity;
+    const slowness = (atNs: number) => {
+      const disturbed = atNs >= fromNs && atNs < fromNs + 0.5e9 ? 2 : 1;
+      const isSlowPeriod = drift !== undefined && Math.floor(atNs / 1e6 / drift.periodMs) % 2 === 1;
+      return disturbed * (isSlowPeriod ? drift.slower : 1);
+    };
+    const ms = (duration: number, atNs: number) =>
+      (duration * 1e6 * slowness(atNs) * Math.max(0.1, 1 + (loader.noise ?? 0) * this.#normal())) / speed;
+    const make = (atNs: number) => {
       const crowded = 1 + (loader.contention ?? 0) * Math.max(0, workers - 1);
       const shared = Math.max(1, workers / (loader.cpus ?? Number.POSITIVE_INFINITY));
       const slow = loader.slowOneIn !== undefined && this.#random() * loader.slowOneIn < 1 ? 10 : 1;
-      return ms(loader.makeMs * crowded * shared * slow);
+      return ms(loader.makeMs * this.#cold * crowded * shared * slow * this.#unevenness(), atNs);
     };
     const startedNs = workers * (loader.startMsPerWorker ?? 20) * 1e6;
     const free = Array.from({ length: workers }, () => startedNs);
     const taken: number[] = [];
+    let pinnedNs = 0;
     let nowNs = startedNs;
     for (let batch = 0; ; ++batch) {
       let readyNs: number;
       if (workers === 0) {
-        readyNs = nowNs + make();
+        readyNs = nowNs + make(nowNs);
       } else {
         const worker = batch % workers;
         const orderedNs = taken[batch - batchesInFlight(setting)] ?? startedNs;
-        readyNs = Math.max(free[worker]!, orderedNs) + make();
+        const fromWorkerNs = Math.max(free[worker]!, orderedNs);
+        readyNs = fromWorkerNs + make(fromWorkerNs);
         free[worker] = readyNs;
+        if (pinMemory && loader.pinningMs !== undefined) {
+          readyNs = Math.max(readyNs, pinnedNs) + ms(loader.pinningMs, readyNs);
+          pinnedNs = readyNs;
+        }
       }
       const waitedNs = Math.max(0, readyNs - nowNs);
       taken.push(Math.max(nowNs, readyNs));
       const copy =
         workers === 0 ? [loader.copyMs, loader.copyPinnedMs] : [loader.handOverMs, loader.handOverPinnedMs];
-      nowNs = Math.max(nowNs, readyNs) + ms(copy[pinMemory ? 1 : 0]!);
+      nowNs = Math.max(nowNs, readyNs) + ms(copy[pinMemory ? 1 : 0]!, nowNs);
       yield [nowNs, waitedNs];
     }
+  }
+
+  /** Of making one batch, relative to the mean. */
+  #unevenness(): number {
+    const { makeSpread, makeTail } = this.loader;
+    if (makeTail !== undefined) return ((makeTail - 1) / makeTail) * (1 - this.#random()) ** (-1 / makeTail);
+    if (makeSpread === undefined) return 1;
+    const variance = Math.log(1 + makeSpread ** 2);
+    return Math.exp(Math.sqrt(variance) * this.#normal() - variance / 2);
   }
 
   #normal(): number {

@@ -1,5 +1,6 @@
 import { usualSetting } from "../../src/results/loader-setting.js";
 import type { Fault, LoaderSetting, TrialFailure } from "../../src/results/tuning.js";
+import type { ChoiceRule, Measured } from "../../src/tune/choice.js";
 import type { Probe, Trial } from "../../src/tune/loader-probe.js";
 import type { MachineLimits } from "../../src/tune/machine-limits.js";
 import type { Score } from "../../src/tune/score.js";
@@ -44,10 +45,10 @@ export function signalWhen(isOver: () => boolean): AbortSignal {
 export async function searched(
   probe: SimulatedProbe,
   changes: Partial<TrialsOptions> = {},
-  isEnough = () => probe.spentNs > 12e9,
+  spentShare = () => probe.spentNs / 60e9,
 ): Promise<Trials> {
   const trials = trialsOf(probe, { signal: signalWhen(() => probe.spentNs > 60e9), ...changes });
-  await search(trials, isEnough);
+  await search(trials, spentShare);
   return trials;
 }
 
@@ -67,15 +68,31 @@ export async function trueRate(loader: SimulatedLoader, setting: LoaderSetting):
   return rate;
 }
 
-/** The highest of all settings of so many workers at most. */
-export async function bestRate(loader: SimulatedLoader, maxWorkers = 16): Promise<number> {
+/** The highest of all settings of so many workers. */
+export async function bestRate(loader: SimulatedLoader, maxWorkers = 16, leastWorkers = 0): Promise<number> {
   let best = 0;
-  for (let workers = 0; workers <= maxWorkers; ++workers) {
+  for (let workers = leastWorkers; workers <= maxWorkers; ++workers) {
     for (const pinMemory of [false, true]) {
       best = Math.max(best, await trueRate(loader, usualSetting(workers, pinMemory)));
     }
   }
   return best;
+}
+
+/** For choices among rates as they are: no setting is preferred for what it does during a step. */
+export const plainRule: ChoiceRule = {
+  tolerance: 0.02,
+  overlapWorth: 1,
+  spread: { relative: 0.01, degreesOfFreedom: 10 },
+};
+
+/** A setting that brought so much in so many trials. */
+export function measuredAt(
+  setting: LoaderSetting,
+  batchesPerSecond: number,
+  { spread = 0.01, trials = 1 } = {},
+): Measured {
+  return { setting, score: scoreAt(batchesPerSecond, spread), trials };
 }
 
 /** With an interval of `spread` to each side, relatively. */

@@ -124,9 +124,15 @@ export function buildTuning(part: TuningPart = {}): Tuning {
             setting: usualSetting(8, false),
             score: buildScore(72),
             limit: "workers",
+            gain: { ratio: 3.6, low: 3.51, high: 3.69 },
             loaderGBps: 2.7745,
             dataShareOfStep: null,
-            pinning: { numWorkers: 16, savedNsPerBatch: -492_610 },
+            pinning: {
+              numWorkers: 16,
+              savedNsPerBatch: -492_610,
+              savedNsLow: -800_000,
+              savedNsHigh: -185_000,
+            },
             ...part.recommendation,
           },
   };

@@ -27,6 +27,7 @@ function openOn(machine: Machine, choice: BackendChoice, environment: NodeJS.Pro
   const opened: { driver: string; nvml: string | null }[] = [];
   const addon: NativeAddon = {
     build: { compiler: "g++", kernels: true, sanitizer: null },
+    dropFromPageCache: () => Promise.resolve(),
     openDriver(paths) {
       opened.push(paths);
       const isEmulated = paths.driver === emulatedLibraryPath;
@@ -121,6 +122,7 @@ describe("--backend emulated", () => {
   ])("says what to do about %s", async (code, hint) => {
     const addon: NativeAddon = {
       build: { compiler: "g++", kernels: true, sanitizer: null },
+      dropFromPageCache: () => Promise.resolve(),
       openDriver() {
         throw nativeError(code);
       },

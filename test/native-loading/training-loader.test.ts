@@ -22,6 +22,9 @@ const options: LoaderOptions = {
   sampleBytes: 10_000,
   sampleCostNs: 10_000,
   files: [],
+  firstSample: 0,
+  sampleStride: 1,
+  dropFiles: false,
   step: null,
 };
 
@@ -45,21 +48,29 @@ describe("openLoader", () => {
       sharedMemoryBytes: expect.any(Number),
       pinnedBytes: expect.any(Number),
       fileBytes: 0,
+      storageBytes: 0,
+      batchesMade: expect.any(Number),
+      makeNs: expect.any(Number),
     });
     expect(sums.sharedMemoryBytes).toBeGreaterThanOrEqual(40_000);
     expect(sums.pinnedBytes).toBeGreaterThanOrEqual(40_000);
-    await loader.close();
+    expect(sums.batchesMade).toBeGreaterThanOrEqual(5);
+    expect(sums.makeNs).toBeGreaterThan(0);
+    const { samplesBegun } = await loader.close();
+    expect(samplesBegun).toBeGreaterThanOrEqual(20);
+    expect(samplesBegun % 4).toBe(0);
   });
 
-  it.each([{ durationNs: 2e6 }, { multiplyAddsPerByte: 2e10 / 40_000 }])(
-    "times the step %o",
-    async (step) => {
-      const loader = await session.openLoader({ ...options, step });
-      expect(loader.stepNs).toBeGreaterThan(1.9e6);
-      await take(loader, 3);
-      await loader.close();
-    },
-  );
+  it.each([
+    { durationNs: 2e6, blocks: true },
+    { durationNs: 2e6, blocks: false },
+    { multiplyAddsPerByte: 2e10 / 40_000, blocks: true },
+  ])("times the step %o", async (step) => {
+    const loader = await session.openLoader({ ...options, step });
+    expect(loader.stepNs).toBeGreaterThan(1.9e6);
+    await take(loader, 3);
+    await loader.close();
+  });
 
   it("rejects with a typed error what a worker fails with", async () => {
     const files = ["/there/is/no/such/file"];
@@ -103,7 +114,11 @@ describe("openLoader", () => {
     [{ pinMemory: 1 }, "pinMemory must be a boolean"],
     [{ files: "a" }, "files must be an array of strings"],
     [{ files: [1] }, "files must be an array of strings"],
-    [{ step: {} }, "multiplyAddsPerByte must be a number"],
+    [{ firstSample: -1 }, "firstSample must be a whole number"],
+    [{ sampleStride: "1" }, "sampleStride must be a whole number"],
+    [{ dropFiles: 1 }, "dropFiles must be a boolean"],
+    [{ step: { durationNs: 1 } }, "blocks must be a boolean"],
+    [{ step: { blocks: true } }, "multiplyAddsPerByte must be a number"],
     [{ step: undefined }, "step must be an object"],
   ])("names the field that is wrong in %o", (change, message) => {
     expect(() => session.openLoader({ ...options, ...change } as LoaderOptions)).toThrow(message);
@@ -111,6 +126,9 @@ describe("openLoader", () => {
 
   it("refuses what no loader can be made of", async () => {
     await expect(session.openLoader({ ...options, batchSamples: 0 })).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+    });
+    await expect(session.openLoader({ ...options, sampleStride: 0 })).rejects.toMatchObject({
       code: "INVALID_REQUEST",
     });
     const loader = await session.openLoader(options);

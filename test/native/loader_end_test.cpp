@@ -133,6 +133,7 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
       auto options = loader_options(workers, true);
       options.non_blocking = true;
       options.step_duration_ns = 20'000'000;
+      options.step_blocks = workers == 0;
       const auto error = error_of([&] {
         const auto loader = session.open_loader(options);
         while (true) loader->arrivals(seconds(20));
@@ -141,7 +142,7 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
       CHECK(error.sticky() == each.sticky);
     }
   }
-  TestSession session(with_faults("cuMemAlloc_v2@3=2"));
+  TestSession session(with_faults("cuMemAlloc_v2@2=2"));
   CHECK(error_of([&] { session.open_loader(loader_options(1)); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
   take(*session.open_loader(loader_options(1)), 1);
 }
@@ -188,6 +189,7 @@ TEST_CASE("closing waits for the copy and the step under way before it frees the
     }
     SUBCASE("a step") {
       options.step_duration_ns = 50'000'000;
+      options.step_blocks = false;
     }
     TestSession session(watched_driver(by, environment));
     const auto loader = session.open_loader(options);

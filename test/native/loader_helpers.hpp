@@ -1,10 +1,18 @@
 // Loaders of small batches, and the files that they read.
 #pragma once
 
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "engine_session.hpp"
 
@@ -36,6 +44,20 @@ inline LoaderArrivals take(Loader& loader, std::size_t batches) {
   return all;
 }
 
+// Whether any page of a file is in the page cache.
+inline bool is_cached(const std::string& path) {
+  const auto bytes = std::filesystem::file_size(path);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(descriptor >= 0);
+  void* const memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+  close(descriptor);
+  REQUIRE(memory != MAP_FAILED);
+  std::vector<unsigned char> resident(bytes / 4096 + 1);
+  REQUIRE(mincore(memory, bytes, resident.data()) == 0);
+  munmap(memory, bytes);
+  return std::any_of(resident.begin(), resident.end(), [](unsigned char page) { return (page & 1) != 0; });
+}
+
 class Folder {
  public:
   Folder() {
@@ -48,6 +70,19 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
 
   std::string path(const std::string& name) const { return path_ / name; }
+  // Whether its files can leave the page cache at all.
+  bool is_on_storage() const {
+    struct statfs status {};
+    REQUIRE(statfs(path_.c_str(), &status) == 0);
+    return status.f_type != TMPFS_MAGIC && status.f_type != RAMFS_MAGIC;
+  }
+  // A file whose pages are on storage as well.
+  std::string add_written(const std::string& name, const std::string& content) const {
+    const int descriptor = open(add(name, content).c_str(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(fsync(descriptor) == 0);
+    close(descriptor);
+    return path(name);
+  }
   std::string add(const std::string& name, const std::string& content) const {
     std::ofstream(path(name)) << content;
     return path(name);

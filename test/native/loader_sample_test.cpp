@@ -61,5 +61,70 @@ TEST_CASE("a batch's memory holds the samples: the files' bytes repeated and cut
   CHECK(memory != before);
 }
 
+TEST_CASE("a loader goes on where another one stopped: no sample twice, none left out") {
+  const Folder folder;
+  auto options = loader_options(1);
+  options.batch_samples = 3;
+  options.sample_bytes = 1;
+  for (const char c : std::string("abcdefghij")) options.files.push_back(folder.add({c}, {c}));
+  const std::optional<CpuBurner> no_burner;
+  const std::atomic<bool> stop{false};
+  const auto samples_of = [&](std::size_t batches) {
+    SampleRecipe recipe(options, no_burner, 1);
+    SampleMaker maker(recipe, stop);
+    std::vector<std::byte> memory(options.batch_bytes());
+    std::string content;
+    for (std::size_t batch = 0; batch < batches; ++batch) {
+      REQUIRE(maker.make_batch(batch, memory, nullptr));
+      for (const auto byte : memory) content += static_cast<char>(byte);
+    }
+    CHECK(recipe.samples_begun == 3 * batches);
+    options.first_sample += recipe.samples_begun;
+    return content;
+  };
+  auto parts = samples_of(1);
+  parts += samples_of(2);
+  options.first_sample = 0;
+  CHECK(parts == samples_of(3));
+  options.first_sample = 0;
+  parts = samples_of(3);
+  parts += samples_of(1);
+  std::sort(parts.begin(), parts.begin() + 10);
+  CHECK(parts.substr(0, 10) == "abcdefghij");
+  // Two that take turns have all of them together.
+  options.sample_stride = 2;
+  options.first_sample = 0;
+  parts = samples_of(2).substr(0, 5);
+  options.first_sample = 1;
+  parts += samples_of(2).substr(0, 5);
+  std::sort(parts.begin(), parts.end());
+  CHECK(parts == "abcdefghij");
+}
+
+TEST_CASE("a file that was read leaves the page cache where that is asked for") {
+  const Folder folder;
+  if (!folder.is_on_storage()) return;
+  auto options = loader_options(1);
+  options.files = {folder.add_written("a", std::string(100'000, 'a'))};
+  const std::optional<CpuBurner> no_burner;
+  const std::atomic<bool> stop{false};
+  std::vector<std::byte> memory(options.batch_bytes());
+  SampleRecipe recipe(options, no_burner, 1);
+  SampleMaker maker(recipe, stop);
+  REQUIRE(maker.make_batch(0, memory, nullptr));
+  CHECK(is_cached(options.files[0]));
+  options.drop_files = true;
+  REQUIRE(maker.make_batch(1, memory, nullptr));
+  CHECK_FALSE(is_cached(options.files[0]));
+  CHECK(recipe.file_bytes == 8 * 100'000);
+}
+
+TEST_CASE("files are dropped from the page cache; those that are not there do no harm") {
+  const Folder folder;
+  const auto file = folder.add_written("a", std::string(100'000, 'a'));
+  drop_from_page_cache({folder.path("missing"), folder.path(""), file});
+  if (folder.is_on_storage()) CHECK_FALSE(is_cached(file));
+}
+
 }  // namespace
 }  // namespace pinbench::test

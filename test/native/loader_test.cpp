@@ -1,5 +1,7 @@
 // The model of a training job's loader. Nothing here asserts a speed: only orders and amounts.
 #include <algorithm>
+#include <mutex>
+#include <set>
 
 #include "loader_helpers.hpp"
 
@@ -9,6 +11,59 @@ namespace {
 void check_ascending(const LoaderArrivals& arrivals) {
   CHECK(arrivals.arrivals_ns.front() > 0);
   CHECK(std::is_sorted(arrivals.arrivals_ns.begin(), arrivals.arrivals_ns.end()));
+}
+
+// The order in which a loader makes copies, launches kernels and waits for events, one letter a call.
+class Recorder {
+ public:
+  std::shared_ptr<CudaDriver> driver;  // without the recorder
+
+  void add(char call, cu::Stream stream) {
+    const std::lock_guard lock(mutex_);
+    calls_ += call;
+    if (stream != nullptr) streams_.insert(stream);
+  }
+  // From the first copy on: the step is timed before.
+  std::string calls() {
+    const std::lock_guard lock(mutex_);
+    return calls_.substr(calls_.find('c'));
+  }
+  std::size_t streams() {
+    const std::lock_guard lock(mutex_);
+    return streams_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string calls_;
+  std::set<cu::Stream> streams_;
+};
+
+// The driver takes plain functions, which find the recorder here.
+Recorder* recorder = nullptr;
+
+std::shared_ptr<CudaDriver> recorded_driver(Recorder& by) {
+  const auto driver = emulated_driver({});
+  by.driver = std::make_shared<CudaDriver>(*driver);
+  recorder = &by;
+  driver->memcpyHtoDAsync.function = [](cu::DevicePtr to, const void* from, std::size_t bytes,
+                                        cu::Stream stream) {
+    recorder->add('c', stream);
+    return recorder->driver->memcpyHtoDAsync(to, from, bytes, stream).result;
+  };
+  driver->launchKernel.function = [](cu::Function function, unsigned gx, unsigned gy, unsigned gz,
+                                     unsigned bx, unsigned by_, unsigned bz, unsigned shared,
+                                     cu::Stream stream, void** parameters, void** extra) {
+    recorder->add('k', stream);
+    return recorder->driver
+        ->launchKernel(function, gx, gy, gz, bx, by_, bz, shared, stream, parameters, extra)
+        .result;
+  };
+  driver->eventSynchronize.function = [](cu::Event event) {
+    recorder->add('w', nullptr);
+    return recorder->driver->eventSynchronize(event).result;
+  };
+  return driver;
 }
 
 }  // namespace
@@ -32,7 +87,10 @@ TEST_CASE("batches arrive, with workers and without, pinned and not, waiting for
         CHECK((arrivals.shared_memory_bytes > 0) == (workers > 0));
         CHECK((arrivals.pinned_bytes > 0) == pin_memory);
         CHECK(arrivals.file_bytes == 0);
+        CHECK(arrivals.batches_made >= 20);
+        CHECK(arrivals.make_ns > 0);
         loader->close();
+        CHECK(loader->samples_begun() >= 20 * options.batch_samples);
       }
     }
   }
@@ -68,6 +126,44 @@ TEST_CASE("the step is timed alone, and batches come no faster than steps") {
   const auto arrivals = take(*loader, 12).arrivals_ns;
   CHECK(arrivals[11] - arrivals[3] >= 7 * 3.9e6);  // 3 may still be on their way before the first step ends
   loader->close();
+}
+
+TEST_CASE("the loop waits for each step that blocks, and no copy overtakes a step") {
+  for (const bool pin_memory : {false, true}) {
+    for (const bool blocks : {false, true}) {
+      CAPTURE(pin_memory);
+      CAPTURE(blocks);
+      // Neither what the device is asked to do nor its order depends on how long anything takes.
+      Recorder record;
+      TestSession session(recorded_driver(record));
+      auto options = loader_options(0, pin_memory);
+      options.non_blocking = true;
+      options.step_duration_ns = 1'000'000;
+      options.step_blocks = blocks;
+      const auto loader = session.open_loader(options);
+      take(*loader, 10);
+      loader->close();
+      const auto calls = record.calls();
+      CHECK(record.streams() == 1);
+      const bool runs_ahead = pin_memory && !blocks;
+      // "c" a copy, "k" a kernel, "w" waiting for an event.
+      CHECK(calls.starts_with(runs_ahead ? "ckckwckw" : blocks ? "cwkwcwkw" : "cwkcwk"));
+    }
+  }
+}
+
+TEST_CASE("making is timed where it is done, whatever the loop waits for") {
+  TestSession session;
+  for (const std::size_t workers : {0ul, 2ul}) {
+    auto options = loader_options(workers);
+    options.sample_cost_ns = 500'000;
+    options.step_duration_ns = 20'000'000;
+    const auto loader = session.open_loader(options);
+    const auto arrivals = take(*loader, 4);
+    const auto made_ns = arrivals.make_ns / static_cast<double>(arrivals.batches_made);
+    CHECK(made_ns >= 4 * 0.5e6 * 0.5);  // the calibration of so short a time may be off
+    loader->close();
+  }
 }
 
 TEST_CASE("samples cost CPU time, files are read from end to end") {

@@ -21,6 +21,8 @@ async function gridAndSearch(
     collate: null,
     kwargs: { seconds: 0.01 },
     stepTime: null,
+    step: null,
+    rank: null,
     shuffle: true,
     seed: 1,
     timeoutNs: 60e9,

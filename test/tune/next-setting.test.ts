@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import { type Branch, type Candidate, nextSetting } from "../../src/tune/next-setting.js";
 import type { Curve } from "../../src/tune/rate-bounds.js";
-import { scoreAt } from "../helpers/tune.js";
+import { measuredAt, plainRule, scoreAt } from "../helpers/tune.js";
 
 /** Batches a second by workers; 0 workers are no point of a curve. */
 type Rates = Readonly<Record<number, number>>;
@@ -23,10 +23,7 @@ const curveOf = (rates: Rates): Curve =>
     .map(([workers, rate]) => ({ workers: Number(workers), score: scoreAt(rate), waitingShare: 0.5 }));
 
 const measuredOf = (rates: Rates, pinMemory: boolean) =>
-  Object.entries(rates).map(([workers, rate]) => ({
-    setting: usualSetting(Number(workers), pinMemory),
-    score: scoreAt(rate),
-  }));
+  Object.entries(rates).map(([workers, rate]) => measuredAt(usualSetting(Number(workers), pinMemory), rate));
 
 function next({ ceiling = Number.POSITIVE_INFINITY, ...rest }: Case) {
   const { unpinned = {}, pinned = {}, most = 16, makeMs = null, pinningOff = false } = rest;
@@ -41,7 +38,8 @@ function next({ ceiling = Number.POSITIVE_INFINITY, ...rest }: Case) {
     measured: [...measuredOf(unpinned, false), ...measuredOf(pinned, true)],
     makeNsPerBatch: makeMs === null ? null : makeMs * 1e6,
     ceiling,
-    tolerance: 0.02,
+    loopRate: Number.isFinite(ceiling) ? ceiling : null,
+    rule: plainRule,
   });
 }
 

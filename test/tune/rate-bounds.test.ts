@@ -22,7 +22,7 @@ describe("the most that a count of workers can bring", () => {
 
   it("lies below the line from nothing through a point with fewer workers", () => {
     expect(upperBound(curveOf([4, 100]), 8, null)).toBeCloseTo(200);
-    expect(upperBound(curveOf([4, 100]), 16, null)).toBeCloseTo(400);
+    expect(upperBound(curveOf([4, 100, 0.8]), 16, null)).toBeCloseTo(400);
   });
 
   it("lies below the line through any two points with fewer workers", () => {
@@ -45,11 +45,20 @@ describe("the most that a count of workers can bring", () => {
     expect(upperBound(curveOf([16, 100]), 15, 100e6)).toBeCloseTo(1.15 * 150);
   });
 
-  it("is no more than what fewer workers bring, where the loop hardly waits for those", () => {
-    expect(upperBound(curveOf([4, 100, 0.01]), 8, null)).toBe(100);
-    expect(upperBound(curveOf([4, 100, 0.2]), 8, null)).toBeCloseTo(200);
+  it("is no more than the loop would take with fewer workers if it did not wait for them", () => {
+    expect(upperBound(curveOf([4, 100, 0]), 8, null)).toBe(100);
+    expect(upperBound(curveOf([4, 100, 0.2]), 8, null)).toBeCloseTo(125);
     const unknown = [{ workers: 4, score: scoreAt(100), waitingShare: null }];
     expect(upperBound(unknown, 8, null)).toBeCloseTo(200);
+  });
+
+  it("is nothing that a measured point exceeds: neither a time for a batch, nor a line, nor the loop's waiting", () => {
+    // A cold trial said 400 ms a batch; 16 workers bring 160, which at 400 ms would be 40.
+    expect(upperBound(curveOf([16, 160, 0.9]), 64, 400e6)).toBeCloseTo(640);
+    expect(upperBound(curveOf([16, 44, 0.9]), 64, 400e6)).toBeCloseTo(176);
+    // 8 workers were disturbed: the line through 4 and 8 would have 16 bring no more than 46.
+    expect(upperBound(curveOf([4, 40, 0.9], [8, 42, 0.9], [32, 160, 0.9]), 16, null)).toBeGreaterThan(80);
+    expect(upperBound(curveOf([4, 40, 0.1], [16, 160, 0.9]), 8, null)).toBeGreaterThan(75);
   });
 
   it("does not depend on the points' order, nor on their intervals", () => {

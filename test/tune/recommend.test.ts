@@ -10,14 +10,17 @@ const ms = 1e6;
 const none = usualSetting(0, false);
 const eight = usualSetting(8, false);
 
-/** Settings with the milliseconds that a batch took with each; making one takes `makeMs`. */
+/** Settings with the milliseconds that a batch took with each; making one takes `makeMs`, `workerMakeMs` timed where it is made. */
 async function recommended(
   settings: readonly (readonly [LoaderSetting, number])[],
-  { facts = {} as Partial<ProbeFacts>, makeMs = 20 } = {},
+  { facts = {} as Partial<ProbeFacts>, makeMs = 20, workerMakeMs = makeMs as number | null } = {},
 ) {
   const probe = new ScriptedProbe(
     (setting, time) =>
-      trialOf(setting, evenly(100, settings[time - 1]![1] * ms), { waitNsPerBatch: makeMs * ms }),
+      trialOf(setting, evenly(100, settings[time - 1]![1] * ms), {
+        waitNsPerBatch: makeMs * ms,
+        makeNsPerBatch: workerMakeMs === null ? null : workerMakeMs * ms,
+      }),
     { ...simulatedFacts, ...facts },
   );
   const trials = trialsOf(probe);
@@ -86,7 +89,17 @@ describe("what is the limit", () => {
         { makeMs: 80 },
       ),
     ).toBe("hand-over");
-    expect(await limitOf([[eight, 10]])).toBe("unknown");
+    expect(await limitOf([[eight, 10]], { workerMakeMs: null })).toBe("unknown");
+  });
+
+  it("is not the hand-over, where a worker takes longer for a batch than the training process with its threads", async () => {
+    const settings = [
+      [none, 41],
+      [eight, 21],
+    ] as const;
+    expect(await limitOf(settings, { makeMs: 40, workerMakeMs: 160 })).toBe("workers");
+    // Not known, where nobody timed a worker: the process's own time says nothing of it.
+    expect(await limitOf(settings, { makeMs: 40, workerMakeMs: null })).toBe("unknown");
   });
 
   it("is the training process, where that makes the batches for the most of its time", async () => {
@@ -94,7 +107,7 @@ describe("what is the limit", () => {
       await limitOf(
         [
           [none, 10],
-          [eight, 12],
+          [eight, 13],
         ],
         { makeMs: 8 },
       ),
@@ -103,7 +116,7 @@ describe("what is the limit", () => {
       await limitOf(
         [
           [none, 10],
-          [eight, 12],
+          [eight, 13],
         ],
         { makeMs: 3 },
       ),
@@ -151,6 +164,9 @@ describe("what pinning saves", () => {
     );
     expect(pinning?.numWorkers).toBe(8);
     expect(pinning?.savedNsPerBatch).toBeCloseTo(0.1 * ms, -1);
+    // Of a trial each, which do not tell 12 ms from 11.9.
+    expect(pinning!.savedNsLow).toBeLessThan(0);
+    expect(pinning!.savedNsHigh).toBeGreaterThan(0.1 * ms);
   });
 
   it("is told for the nearest one that was measured both pinned and not; below 0 it costs", async () => {
@@ -168,6 +184,39 @@ describe("what pinning saves", () => {
   it("is not told of settings that differ in more", async () => {
     expect(await pinningOf([eight, 12], [usualSetting(8, true, 4), 10])).toBeNull();
     expect(await pinningOf([eight, 12], [usualSetting(4, true), 10])).toBeNull();
+  });
+});
+
+describe("what it gains over the starting point", () => {
+  it("has an interval as soon as both were tried again", async () => {
+    const once = await recommended([
+      [none, 20],
+      [eight, 10],
+    ]);
+    expect(once?.gain).toEqual({ ratio: expect.closeTo(2), low: null, high: null });
+    const settings = [20, 20.2, 19.8].flatMap((start, turn): [LoaderSetting, number][] => [
+      [none, start],
+      [eight, 10 + 0.1 * turn],
+    ]);
+    const { gain } = (await recommended(settings))!;
+    expect(gain?.ratio).toBeCloseTo(20 / 10.1);
+    expect(gain?.low).toBeGreaterThan(1.8);
+    expect(gain?.high).toBeLessThan(2.2);
+  });
+
+  it("is not known where the two trials of one differ by as much", async () => {
+    const { gain } = (await recommended([
+      [none, 20],
+      [eight, 14],
+      [none, 10],
+      [eight, 14],
+    ]))!;
+    expect(gain?.low).toBeLessThan(1);
+  });
+
+  it("is nothing where it is the starting point, or that has no rate", async () => {
+    expect((await recommended([[none, 20]]))?.gain).toBeNull();
+    expect((await recommended([[eight, 20]]))?.gain).toBeNull();
   });
 });
 

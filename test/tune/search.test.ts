@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { settingKey, torchDefault, usualSetting } from "../../src/results/loader-setting.js";
+import { torchDefault, usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
+import { cheapestWithin } from "../../src/tune/choice.js";
 import type { TrialControl } from "../../src/tune/loader-probe.js";
-import { cheapestWithin } from "../../src/tune/score.js";
-import { inDoubt, search } from "../../src/tune/search.js";
 import type { Trials } from "../../src/tune/trials.js";
 import {
   generator,
@@ -11,19 +10,7 @@ import {
   SimulatedProbe,
   simulatedFacts,
 } from "../helpers/simulated-loader.js";
-import {
-  bestRate,
-  evenly,
-  failureOf,
-  limitsOf,
-  ScriptedProbe,
-  scoreAt,
-  searched,
-  signalWhen,
-  trialOf,
-  trialsOf,
-  trueRate,
-} from "../helpers/tune.js";
+import { bestRate, failureOf, limitsOf, searched, signalWhen, trialOf, trueRate } from "../helpers/tune.js";
 
 const noise = { noise: 0.08, trialNoise: 0.02 };
 /** Copies of a batch of 36.8 MiB on an H200, and handing it over. */
@@ -32,7 +19,7 @@ const cheap: SimulatedLoader = { ...usual, makeMs: 5.5, handOverMs: 9.2, ...nois
 const costly: SimulatedLoader = { ...usual, makeMs: 55, contention: 0.02, ...noise };
 const pinnedWins: SimulatedLoader = { ...costly, handOverPinnedMs: 5 };
 
-const chosen = (trials: Trials): LoaderSetting => cheapestWithin(trials.measured, 0.02)!.setting;
+const chosen = (trials: Trials): LoaderSetting => cheapestWithin(trials.measured, trials.rule)!.setting;
 
 describe("the choice", () => {
   it("for samples that are cheap to make is no workers, pinned: handing a batch over takes longer", async () => {
@@ -105,7 +92,10 @@ describe("of 40 loaders at random", () => {
       loaders.map(async (loader, index) => {
         const probe = new SimulatedProbe(loader, simulatedFacts, index + 1);
         const trials = await searched(probe);
-        const share = (await trueRate(loader, chosen(trials))) / (await bestRate(loader));
+        // Without a step beside the loader, workers are preferred to none near a tie.
+        const factor = chosen(trials).numWorkers > 0 ? trials.rule.overlapWorth : 1;
+        const best = Math.max(await bestRate(loader, 16, 1), (await bestRate(loader, 0)) / factor);
+        const share = (await trueRate(loader, chosen(trials))) / best;
         return { loader, share, settings: trials.tried.length, spentNs: probe.spentNs };
       }),
     );
@@ -123,10 +113,10 @@ describe("of 40 loaders at random", () => {
     }
   });
 
-  it("it takes 15 s at most, and less than 10 s as a rule", async () => {
+  it("it takes 40 s of 60 at most, and 15 s as a rule, a part of which is confirming", async () => {
     const spentS = (await searchAll()).map(({ spentNs }) => spentNs / 1e9).sort((a, b) => a - b);
-    expect(spentS.at(-1)).toBeLessThanOrEqual(15);
-    expect(spentS[20]).toBeLessThan(10);
+    expect(spentS.at(-1)).toBeLessThanOrEqual(40);
+    expect(spentS[20]).toBeLessThanOrEqual(15);
   });
 });
 
@@ -192,49 +182,6 @@ describe("what is tried", () => {
     expect(trials.skipped.length).toBeGreaterThan(0);
     expect(chosen(trials).numWorkers).toBeGreaterThanOrEqual(6);
   });
-});
-
-describe("what is in doubt in the end", () => {
-  const measured = (workers: number, rate: number, spread: number) => ({
-    setting: usualSetting(workers, false),
-    score: scoreAt(rate, spread),
-  });
-
-  it("is nothing where the choice is certain", () => {
-    expect(inDoubt([], 0.02)).toEqual([]);
-    expect(inDoubt([measured(8, 100, 0.01), measured(4, 70, 0.01)], 0.02)).toEqual([]);
-    expect(inDoubt([measured(8, 100, 0.003), measured(16, 100.2, 0.003)], 0.02)).toEqual([]);
-  });
-
-  it("is the fastest, the choice and what may be either, the fastest first and three of them at most", () => {
-    const all = [16, 14, 12, 10, 8].map((workers, index) => measured(workers, 100 - 0.4 * index, 0.03));
-    expect(inDoubt(all, 0.02)).toEqual([16, 14, 12, 8].map((workers) => usualSetting(workers, false)));
-    expect(inDoubt([measured(8, 100, 0.03), measured(4, 90, 0.3)], 0.02)).toEqual([]);
-  });
-
-  it("is measured again, as long as there is time for it", async () => {
-    const again = async (isEnough: boolean) => {
-      let times = 0;
-      for (const seed of [1, 2, 3, 4]) {
-        const probe = new SimulatedProbe({ ...costly, trialNoise: 0.03 }, simulatedFacts, seed);
-        await searched(probe, {}, () => isEnough);
-        times += probe.order.length - new Set(probe.order.map(settingKey)).size;
-      }
-      return times;
-    };
-    expect(await again(false)).toBeGreaterThan(0);
-    expect(await again(true)).toBe(0);
-  });
-});
-
-it("two settings in doubt are measured in three more turns, and no more than that", async () => {
-  const facts = { ...simulatedFacts, workersOff: "batches are CUDA tensors" };
-  const probe = new ScriptedProbe((setting) => trialOf(setting, evenly(100, 10e6)), facts);
-  const trials = trialsOf(probe);
-  await search(trials, () => false);
-  const turn = [usualSetting(0, false), usualSetting(0, true)];
-  expect(probe.order).toEqual([...turn, ...turn, ...turn, ...turn]);
-  expect(trials.tried.map((tried) => tried.trials.length)).toEqual([4, 4]);
 });
 
 /** Fails where a test says so, after a few batches. */

@@ -31,8 +31,13 @@ describe("a trial has told enough", () => {
   });
 
   it("counts the least time after the dropped batches alone", () => {
-    expect(isEnough(evenly(46, 10 * ms), { setting: four })).toBe(true);
-    expect(isEnough(evenly(45, 10 * ms), { setting: four })).toBe(false);
+    expect(isEnough(evenly(48, 10 * ms), { setting: four })).toBe(true);
+    expect(isEnough(evenly(47, 10 * ms), { setting: four })).toBe(false);
+  });
+
+  it("not by a narrow interval of fewer than 8 cycles: some look alike by chance", () => {
+    expect(isEnough(evenly(16 + 31, 20 * ms), { setting: four })).toBe(false);
+    expect(isEnough(evenly(16 + 32, 20 * ms), { setting: four })).toBe(true);
   });
 
   it("after the most time, however wide the interval, unless that is open", () => {
@@ -40,7 +45,9 @@ describe("a trial has told enough", () => {
     expect(isEnough(wide.slice(0, 80))).toBe(false);
     expect(isEnough(wide.filter((time) => time < 1400 * ms))).toBe(true);
     expect(isEnough(evenly(5, 700 * ms))).toBe(false);
-    expect(isEnough(evenly(7, 700 * ms))).toBe(true);
+    expect(isEnough(evenly(6, 700 * ms))).toBe(true);
+    expect(isEnough(evenly(16 + 15, 700 * ms), { setting: four, rule: { mostNs: 60e9 } })).toBe(false);
+    expect(isEnough(evenly(16 + 16, 700 * ms), { setting: four, rule: { mostNs: 60e9 } })).toBe(true);
   });
 
   it("when all of its time is up, settled or not", () => {

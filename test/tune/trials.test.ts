@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
-import type { Measured } from "../../src/tune/score.js";
+import type { Measured } from "../../src/tune/choice.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
 import { evenly, failureOf, limitsOf, ScriptedProbe, stopping, trialOf, trialsOf } from "../helpers/tune.js";
 
@@ -27,11 +27,14 @@ describe("a setting that is tried again", () => {
     expect(trials.tried).toHaveLength(1);
   });
 
-  it("counts each of its trials alike", async () => {
-    const gaps = [10, 10, 10, 5];
+  it("has the middle one of three, so that one that was disturbed has no part in it", async () => {
+    const gaps = [20, 10, 10.2];
     const trials = trialsOf(new ScriptedProbe((setting) => steady(setting, gaps.shift()!)));
-    for (let time = 0; time < 4; ++time) await trials.run(four);
-    expect(trials.find(four)?.score?.batchesPerSecond).toBeCloseTo((3 * 100 + 200) / 4);
+    for (let time = 0; time < 3; ++time) await trials.run(four);
+    const { batchesPerSecond, low, high } = trials.find(four)!.score!;
+    expect(batchesPerSecond).toBeCloseTo(1e3 / 10.2);
+    expect(low).toBeGreaterThan(85);
+    expect(high).toBeLessThan(115);
   });
 
   it("is known better than before, where its trials agree", async () => {
@@ -171,12 +174,47 @@ it("tells before each trial what is tried and the best until then, and gives up 
   expect(enough).toEqual([false, true, false]);
 });
 
-it("takes what making a batch costs from the trial without workers, where there was one", async () => {
-  const trials = trialsOf(
-    new ScriptedProbe((setting) => ({ ...steady(setting, 10), waitNsPerBatch: 7 * ms })),
-  );
-  await trials.run(four);
-  expect(trials.makeNsPerBatch).toBeNull();
-  await trials.run(none);
-  expect(trials.makeNsPerBatch).toBe(7 * ms);
+describe("what making a batch takes", () => {
+  const timed = (makeMs: Record<number, number | null>, waitMs = 7) =>
+    new ScriptedProbe((setting, time) => ({
+      ...steady(setting, 10),
+      waitNsPerBatch: time === 1 ? 10 * waitMs * ms : waitMs * ms,
+      makeNsPerBatch: makeMs[setting.numWorkers] == null ? null : makeMs[setting.numWorkers]! * ms,
+    }));
+
+  it("is the wait for it without workers, the least of them: the first trial may have been cold", async () => {
+    const trials = trialsOf(timed({}));
+    await trials.run(none);
+    expect(trials.makeNsPerBatch).toBe(70 * ms);
+    await trials.run(none);
+    expect(trials.makeNsPerBatch).toBe(7 * ms);
+  });
+
+  it("is what it took in a worker, where that was timed", async () => {
+    const trials = trialsOf(timed({ 0: 5, 4: 30 }));
+    await trials.run(none);
+    expect(trials.makeNsPerBatch).toBe(5 * ms);
+    await trials.run(four);
+    expect(trials.makeNsPerBatch).toBe(30 * ms);
+  });
+
+  it("is not known, where workers bring more than they could make then", async () => {
+    const trials = trialsOf(timed({}, 7));
+    await trials.run(none);
+    await trials.run(four);
+    // 100 batches a second of 4 workers: no more than 40 ms a batch, and not 70.
+    expect(trials.makeNsPerBatch).toBeNull();
+  });
+});
+
+describe("samples that several workers deliver", () => {
+  it("count once", async () => {
+    const trials = trialsOf(
+      new ScriptedProbe((setting) =>
+        setting.numWorkers === 4 ? { ...steady(setting, 5), sampleCopies: 4 } : steady(setting, 10),
+      ),
+    );
+    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo(200 / 4);
+    expect((await trials.run(none))?.score?.batchesPerSecond).toBeCloseTo(100);
+  });
 });

@@ -1,43 +1,29 @@
-import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { Recommendation, Tuning } from "../../results/tuning.js";
-import { formatGBps, formatRatio, formatSetting, roundDown, roundUp } from "../format-number.js";
+import { formatGBps, roundUp } from "../format-number.js";
 import { capital, counted } from "../wording.js";
+import { overlapAssumption, tuningGain } from "./tuning-gain.js";
 
-/** Why the recommendation is what it is, in two sentences with numbers. */
+/** Why the recommendation is what it is, in two sentences with numbers; and a third where it rests on an assumption. */
 export function tuningReasons(tuning: Tuning): string[] {
   const { recommendation } = tuning;
   if (recommendation === null) return [];
   const limit = capital(bottleneck(tuning, recommendation));
-  return [gain(tuning, recommendation), `${limit}${pinning(tuning, recommendation)}.`];
-}
-
-/** What the recommended setting brings, against what the user has now. */
-function gain({ probe, startingScore, method }: Tuning, { setting, score }: Recommendation): string {
-  const rate = formatRate(score.batchesPerSecond);
-  const own = probe.startingPoint;
-  const isDefault = setting.numWorkers === 0 && !setting.pinMemory;
-  if (own === null ? isDefault : settingKey(own) === settingKey(setting)) {
-    const whose = own === null ? "DataLoader's defaults" : "Your DataLoader's own settings";
-    return `${whose} (${describeSetting(setting)}) give ${rate} batches/s, and nothing else that was tried is worth a change.`;
-  }
-  const given = `${describeSetting(setting)}: ${rate} batches/s`;
-  if (startingScore === null) return `${given}.`;
-  const start = own ?? { ...setting, numWorkers: 0, pinMemory: false, prefetchFactor: null };
-  const whose = own === null ? "with DataLoader's defaults" : "with your DataLoader's own settings";
-  const ratio = score.batchesPerSecond / startingScore.batchesPerSecond;
-  const saved = start.numWorkers - setting.numWorkers;
-  const fewer = saved > 0 ? `, with ${counted(saved, "worker")} fewer` : "";
-  const compared =
-    Math.abs(ratio - 1) <= method.tolerance
-      ? `as fast within ${formatSetting(method.tolerance)}${fewer}`
-      : formatRatio(ratio);
-  return `${given}, against ${formatRate(startingScore.batchesPerSecond)} ${whose} (${describeSetting(start)}): ${compared}.`;
+  const assumption = overlapAssumption(tuning, recommendation);
+  return [
+    tuningGain(tuning, recommendation),
+    `${limit}${pinning(tuning, recommendation)}.`,
+    ...(assumption === null ? [] : [assumption]),
+  ];
 }
 
 function bottleneck(tuning: Tuning, recommendation: Recommendation): string {
   const { probe } = tuning;
   const step = besideStep(probe.stepNs, recommendation.score.batchesPerSecond);
-  if (recommendation.limit === "step") return `${step}: the loader is not the limit`;
+  if (recommendation.limit === "step") {
+    return probe.kind === "live"
+      ? "the training step itself is the limit, not the loader"
+      : `${step}: the loader is not the limit`;
+  }
   const gives = `the loader gives ${formatGBps(recommendation.loaderGBps)} GB/s`;
   const takes =
     probe.link === null ? "" : `, the link takes ${formatGBps(probe.link.pinnedBytesPerSecond / 1e9)}`;
@@ -77,7 +63,7 @@ function culprit(tuning: Tuning, { limit, setting, score }: Recommendation): str
       return `the training process makes the batches itself, one every ${every}${others("workers", 1)}`;
     }
     case "unknown":
-      return "what the limit is cannot be told, as no batch was timed without workers";
+      return "what the limit is cannot be told, as it was not timed what making a batch takes there";
     default:
       return numWorkers === 0
         ? "the training process takes longer to copy a batch than to make it"
@@ -98,25 +84,32 @@ function allowing({ usableCpus, ranks }: Tuning["machine"], workers: number): st
 }
 
 /**
- * "; with 16 workers pin_memory saves 0.4 ms a batch (a step takes 70 ms): it does not matter here". Nothing where it
- * was not measured.
+ * "; with 16 workers pin_memory saves 0.4 to 0.6 ms a batch (a step takes 70 ms): it does not matter here", and no more
+ * than its interval allows. Nothing where it was not measured.
  */
 function pinning({ probe, method }: Tuning, { pinning, score, limit, setting }: Recommendation): string {
   if (probe.pinningOff !== null) return `; pinning was not tried: ${probe.pinningOff}`;
   if (pinning === null) return "";
-  const { savedNsPerBatch, numWorkers } = pinning;
+  const { savedNsLow, savedNsHigh, numWorkers } = pinning;
   const wholeMs = probe.stepNs === null ? 1e3 / score.batchesPerSecond : probe.stepNs / 1e6;
-  const savedMs = Math.abs(savedNsPerBatch) / 1e6;
   const whole = `${probe.stepNs === null ? "one" : "a step"} takes ${formatMs(wholeMs)}`;
-  const verb = savedNsPerBatch >= 0 ? "saves" : "costs";
+  const workers = counted(numWorkers, "worker");
   const isHidden = limit === "step" && !setting.pinMemory;
-  const verdict = isHidden || savedMs < method.tolerance * wholeMs ? ": it does not matter here" : "";
-  return `; with ${counted(numWorkers, "worker")} pin_memory ${verb} ${formatMs(savedMs)} a batch (${whole})${verdict}`;
-}
-
-/** Batches a second with three digits or so, rounded down. */
-export function formatRate(batchesPerSecond: number): string {
-  return roundDown(batchesPerSecond, batchesPerSecond >= 100 ? 0 : batchesPerSecond >= 10 ? 1 : 2);
+  if (savedNsLow === null || savedNsHigh === null) {
+    return `; what pin_memory does with ${workers} cannot be told: too few batches came`;
+  }
+  const ends = [savedNsLow / 1e6, savedNsHigh / 1e6] as const;
+  const mostMs = Math.max(...ends.map(Math.abs));
+  const verdict = isHidden || mostMs < method.tolerance * wholeMs ? ": it does not matter here" : "";
+  if (savedNsLow < 0 && savedNsHigh > 0) {
+    return `; whether pin_memory saves or costs time with ${workers} cannot be told, it is less than ${formatMs(mostMs)} a batch (${whole})${verdict}`;
+  }
+  const [least, most] = ends
+    .map((end) => formatMs(Math.abs(end)))
+    .sort((a, b) => parseFloat(a) - parseFloat(b));
+  const range = least === most ? most : `${least!.replace(" ms", "")} to ${most}`;
+  const verb = savedNsLow >= 0 ? "saves" : "costs";
+  return `; with ${workers} pin_memory ${verb} ${range} a batch (${whole})${verdict}`;
 }
 
 /** "70 ms", "0.4 ms", "0.05 ms". */

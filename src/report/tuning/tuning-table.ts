@@ -2,6 +2,7 @@ import type { ChalkInstance } from "chalk";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
+import { median } from "../../stats/order-statistics.js";
 import { formatGBps, formatHalfWidth, roundUp } from "../format-number.js";
 import {
   type Column,
@@ -17,7 +18,8 @@ import {
 } from "../report-parts.js";
 import { terminalReport } from "../terminal-report.js";
 import { capital, counted, countedCpus, listed } from "../wording.js";
-import { formatRate, tuningReasons } from "./tuning-reasons.js";
+import { formatRate } from "./tuning-gain.js";
+import { tuningReasons } from "./tuning-reasons.js";
 
 /** What was tried and what is recommended, for people at a terminal. */
 export function tuningTable(tuning: Tuning, chalk: ChalkInstance): string {
@@ -35,6 +37,9 @@ export function tuningTable(tuning: Tuning, chalk: ChalkInstance): string {
 function alerts({ run, method }: Tuning): Note[] {
   if (run.status === "aborted") return [note("interrupted: this is what was found until then", "warning")];
   if (run.error !== null) return [note(`${run.error} This is what was found until then.`, "failure")];
+  if (run.status === "ended") {
+    return [note("the job ended before the search did: this is what was found until then", "warning")];
+  }
   if (run.status === "budget") {
     const what = method.search === "grid" ? "grid" : "search";
     return [note(`the budget was used before the ${what} was done: --budget gives more`, "warning")];
@@ -156,8 +161,26 @@ function tuningNotes(tuning: Tuning): Note[] {
     ...skipped(tuning),
     ...(isRough ? [note(rough, "muted")] : []),
     ...storage(tuning),
+    ...copies(tuning),
     ...(probe.workersOff === null ? [] : [note(`no workers were tried: ${probe.workersOff}`, "muted")]),
+    ...persistence(tuning),
     ...probe.notes.map((text) => note(text, "muted")),
+  ];
+}
+
+/** Whether workers persist is no part of what was measured: a note says what it saves, and whom it harms. */
+function persistence({ recommendation, tried, probe }: Tuning): Note[] {
+  // A running job's script has decided that itself.
+  if (!recommendation?.setting.persistentWorkers || probe.kind === "live") return [];
+  const chosen = tried.find(({ setting }) => settingKey(setting) === settingKey(recommendation.setting));
+  const firsts = chosen?.trials.flatMap(({ arrivalsNs }) => arrivalsNs[0] ?? []) ?? [];
+  const until =
+    firsts.length === 0 ? "" : ` (${roundUp(median(firsts) / 1e9, 2)} s until the first batch here)`;
+  return [
+    note(
+      `persistent_workers=True was not compared with False: it saves starting the workers in every epoch${until}. Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them. Where that is done, leave it False.`,
+      "muted",
+    ),
   ];
 }
 
@@ -189,19 +212,70 @@ function skipped({ skipped }: Tuning): Note[] {
   });
 }
 
-/** A share of the batches' bytes from which on storage is part of what was measured; less is Python's own modules. */
-const notableShare = 0.05;
-const notableBytes = 16 * 2 ** 20;
-
-/** Data that come from storage in the first trials and from the page cache in later ones flatter the later ones. */
-function storage({ tried, probe }: Tuning): Note[] {
-  const trials = tried.flatMap((one) => one.trials);
-  const readBytes = trials.reduce((sum, { storageReadBytes }) => sum + (storageReadBytes ?? 0), 0);
-  const batches = trials.reduce((sum, { arrivalsNs }) => sum + arrivalsNs.length, 0);
-  if (readBytes <= Math.max(notableBytes, notableShare * batches * probe.batch.bytes)) return [];
+/** A stream that each worker delivers as a whole: a training that uses it so sees each sample several times an epoch. */
+function copies({ tried }: Tuning): Note[] {
+  const counts = new Map(
+    tried.map(({ setting, trials }) => [
+      setting.numWorkers,
+      Math.max(...trials.map(({ sampleCopies }) => sampleCopies ?? 1)),
+    ]),
+  );
+  const repeating = [...counts].filter(([, times]) => times > 1).sort(([a], [b]) => a - b);
+  const [workers, times] = repeating.at(-1) ?? [];
+  if (workers === undefined || times === undefined) return [];
   return [
     note(
-      `${formatSizeRounded(readBytes)} came from storage, the rest from the page cache: trials that came later may look faster than a first epoch is. Run it again to compare all of them from the page cache.`,
+      `the IterableDataset does not share its samples out between workers: ${counted(workers, "worker")} deliver each one ${roundUp(times, times % 1 === 0 ? 0 : 1)} times, which counts once here. Have __iter__ take its part by torch.utils.data.get_worker_info().`,
+      "warning",
+    ),
+  ];
+}
+
+/** A share of a trial's bytes from which on storage is part of what was measured; less is Python's own modules. */
+const notableShare = 0.05;
+const notableBytes = 16 * 2 ** 20;
+/** Of a cold trial's bytes storage delivers all; where it is less than this, dropping them had no effect. */
+const coldShare = 0.5;
+
+/** Trials that read from storage beside trials from the page cache, or whether cold trials were cold. */
+function storage({ tried, probe }: Tuning): Note[] {
+  const trials = tried.flatMap(({ trials }) =>
+    trials.flatMap(({ storageReadBytes, arrivalsNs }) => {
+      const bytes = arrivalsNs.length * (probe.fileBytesPerBatch ?? probe.batch.bytes);
+      return storageReadBytes === null ? [] : [{ readBytes: storageReadBytes, bytes }];
+    }),
+  );
+  const size = (of: typeof trials) =>
+    formatSizeRounded(of.reduce((sum, { readBytes }) => sum + readBytes, 0));
+  const counts = (some: typeof trials) => `${some.length} of ${counted(trials.length, "trial")}`;
+  if (probe.isCold === true) {
+    const warm = trials.filter(({ readBytes, bytes }) => readBytes < coldShare * bytes);
+    if (trials.length === 0) {
+      return [
+        note(
+          "whether all trials were cold cannot be told: the system does not count what it reads",
+          "warning",
+        ),
+      ];
+    }
+    return warm.length === 0
+      ? [note(`all trials were cold, as a first epoch is: ${size(trials)} came from storage`, "muted")]
+      : [
+          note(
+            `--cold had no effect in ${counts(warm)}: the files were not read from storage. Their file system keeps them in memory, or does not count what it reads, or something else holds them there.`,
+            "warning",
+          ),
+        ];
+  }
+  const read = trials.filter(({ readBytes, bytes }) => {
+    // What files have is known of the model alone, which has no Python to load.
+    const least = probe.fileBytesPerBatch ? 0 : notableBytes;
+    return readBytes > Math.max(least, notableShare * bytes);
+  });
+  if (read.length === 0) return [];
+  return [
+    note(
+      `${size(read)} came from storage, in ${counts(read)}, the rest from the page cache: trials that came later may look faster than a first epoch is. Run it again to compare all of them from the page cache, or with --cold to compare first epochs.`,
       "warning",
     ),
   ];

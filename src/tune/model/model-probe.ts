@@ -20,7 +20,7 @@ import type { DataFolder } from "./data-folder.js";
 import { closeLoader, runModelTrial } from "./model-trial.js";
 
 /** What a model of a loader does, and where: the settings, with what they leave open. */
-export interface ModelProbeOptions extends Pick<TuneSettings, "stepTime" | "seed"> {
+export interface ModelProbeOptions extends Pick<TuneSettings, "stepTime" | "stepMode" | "seed"> {
   driver: NativeDriver;
   /** The device that batches are copied to. */
   device: DeviceFacts;
@@ -32,6 +32,10 @@ export interface ModelProbeOptions extends Pick<TuneSettings, "stepTime" | "seed
   sampleCostNs: number;
   /** Files that samples read; null for generated samples. */
   data: DataFolder | null;
+  /** Drops files from the page cache: all trials are to be cold. Null where they are not. */
+  dropFiles: ((files: readonly string[]) => Promise<void>) | null;
+  /** Of so many training processes that share the files out among them, this one, counted from 0. */
+  rank: { index: number; count: number };
   /** Ends opening and measuring. */
   signal: AbortSignal;
 }
@@ -48,7 +52,10 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
     const step = availableStep(options, session, notes);
     const stepNs = step === null ? null : await timeStep(session, options, step);
     const link = await measureLink(options, notes);
+    await dropAllFiles(options);
     const facts = describeProbe(options, { stepNs, link, notes });
+    // Trials go through the files one after the other: what one has read is the last that comes again.
+    let firstSample = options.rank.index;
     // A loader could not be closed: its threads may run for ever, and the session has to stay open for them.
     let isStuck = false;
     return {
@@ -61,10 +68,11 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
           );
         }
         const signal = AbortSignal.any([control.signal, options.signal]);
-        const loader = loaderOptions(options, step, setting);
-        const { trial, isUsable } = await runModelTrial(session, loader, setting, { ...control, signal });
-        isStuck = !isUsable;
-        return trial;
+        const loader = loaderOptions(options, step, setting, firstSample);
+        const run = await runModelTrial(session, loader, setting, { ...control, signal }, options.signal);
+        firstSample += run.samplesBegun * options.rank.count;
+        isStuck = !run.isUsable;
+        return run.trial;
       },
       close: async () => {
         if (!isStuck) await end();
@@ -107,17 +115,30 @@ async function openSession({ driver, device, placement, seed, signal }: ModelPro
  */
 const resnet50MultiplyAddsPerByte = 10_000;
 
+/** Files that are dropped in one call: so soon an abort is heeded. */
+const droppedAtOnce = 1024;
+
+/** Has all files leave the page cache, where trials are to be cold; each leaves it again when a loader has read it. */
+async function dropAllFiles({ data, dropFiles, rank, signal }: ModelProbeOptions): Promise<void> {
+  if (data === null || dropFiles === null || rank.index > 0) return;
+  for (let first = 0; first < data.files.length; first += droppedAtOnce) {
+    if (signal.aborted) throw interrupted();
+    await dropFiles(data.files.slice(first, first + droppedAtOnce));
+  }
+}
+
 /** The step, where there are kernels to do it; what nobody asked for by name is left out with a note. */
 function availableStep(
-  { stepTime }: ModelProbeOptions,
+  { stepTime, stepMode }: ModelProbeOptions,
   { opening: { kernelsOff } }: NativeSession,
   notes: string[],
 ): LoaderStep | null {
   if (stepTime === null) return null;
   if (kernelsOff === null) {
+    const blocks = stepMode !== "queued";
     return stepTime === "auto"
-      ? { multiplyAddsPerByte: resnet50MultiplyAddsPerByte }
-      : { durationNs: stepTime };
+      ? { multiplyAddsPerByte: resnet50MultiplyAddsPerByte, blocks }
+      : { durationNs: stepTime, blocks };
   }
   if (stepTime !== "auto") {
     throw new PinbenchError("unsupported", `There can be no training step: ${kernelsOff}.`);
@@ -126,11 +147,15 @@ function availableStep(
   return null;
 }
 
-/** The engine's loader for a trial of `setting`; `step` is null where the build has no kernels for it. */
+/**
+ * The engine's loader for a trial of `setting` that begins with the sample `firstSample`; `step` is null where the build
+ * has no kernels for it.
+ */
 export function loaderOptions(
   options: ModelProbeOptions,
   step: LoaderStep | null,
   setting: LoaderSetting,
+  firstSample = options.rank.index,
 ): LoaderOptions {
   return {
     workers: setting.numWorkers,
@@ -141,6 +166,9 @@ export function loaderOptions(
     sampleBytes: options.sampleBytes,
     sampleCostNs: options.sampleCostNs,
     files: options.data?.files ?? [],
+    firstSample,
+    sampleStride: options.rank.count,
+    dropFiles: options.dropFiles !== null,
     step,
   };
 }
@@ -226,7 +254,7 @@ function describeProbe(
   options: ModelProbeOptions,
   { stepNs, link, notes }: Pick<ProbeRecord, "stepNs" | "link" | "notes">,
 ): ProbeFacts {
-  const { batchSize, sampleBytes, data, device } = options;
+  const { batchSize, sampleBytes, data, device, rank } = options;
   return {
     kind: "native",
     source: describeSource(options),
@@ -237,17 +265,21 @@ function describeProbe(
       bytes: batchSize * sampleBytes,
       description: `uint8 [${batchSize}, ${sampleBytes}]`,
     },
-    epochBatches: data === null ? null : Math.ceil(data.files.length / batchSize),
+    epochBatches: data === null ? null : Math.ceil(data.files.length / (batchSize * rank.count)),
+    fileBytesPerBatch: data === null ? null : data.meanBytes * batchSize,
+    isCold: options.dropFiles !== null,
     startingPoint: null,
     pinningOff: null,
     workersOff: null,
     link,
     stepNs,
-    filesPerBatch: 1,
+    // All ranks' batches are this process's.
+    filesPerBatch: rank.count,
     ...fileDescriptors(),
     notes: [
       "This is a model of a loader, with threads of pinbench for workers: no Python runs, and so no global lock holds them up and no process is started.",
       ...dataNotes(options),
+      ...stepNotes(options, stepNs),
       ...notes,
     ],
   };
@@ -262,12 +294,23 @@ function describeSource({ data, sampleBytes, sampleCostNs }: ModelProbeOptions):
   return `${files} read whole${cost === null ? "" : `, then ${cost} of computing`}`;
 }
 
-function dataNotes({ data, sampleBytes, sampleCostNs }: ModelProbeOptions): string[] {
+/** What the step assumes of the training loop. */
+function stepNotes({ stepMode }: ModelProbeOptions, stepNs: number | null): string[] {
+  if (stepNs === null) return [];
+  return [
+    stepMode === "queued"
+      ? "The loop does not wait for the step: while it runs, the loop takes the next batch."
+      : "The loop waits for each step, as one does that reads the loss: --step-mode queued for one that does not.",
+  ];
+}
+
+function dataNotes({ data, sampleBytes, sampleCostNs, dropFiles }: ModelProbeOptions): string[] {
   if (data === null) return [];
   const notes = [
     `Each file becomes a sample of ${sampleBytes} B (the mean file has ${Math.ceil(data.meanBytes)} B).`,
   ];
   if (sampleCostNs === 0) notes.push("Nothing stands for decoding the files: no time for it was given.");
+  if (dropFiles !== null) return notes;
   const total = formatSizeRounded(data.totalBytes);
   notes.push(
     data.totalBytes < memoryTotalBytes()

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { PinbenchError } from "../../errors.js";
-import { fieldOf, readText } from "../../host/files.js";
+import { exists } from "../../host/files.js";
 import type {
   LoaderArrivals,
   LoaderOptions,
@@ -20,16 +20,18 @@ const closeMs = 5000;
 const abortedCloseMs = 2000;
 
 /**
- * One loader from its opening to its closing. Rejects with a PinbenchError for what no setting is to blame for, and with
- * what `control.enough` throws; the loader is closed all the same.
+ * One loader from its opening to its closing, and how many samples it began. Rejects with a PinbenchError for what no setting is to blame for, and with
+ * what `control.enough` throws; the loader is closed all the same, and in less time where `interruption` is aborted: a
+ * trial may be ended early for others' sake, with a step under way that takes its time.
  */
 export async function runModelTrial(
   session: NativeSession,
   options: LoaderOptions,
   setting: LoaderSetting,
   control: TrialControl,
-): Promise<TrialRun> {
-  const storageBefore = storageBytesRead();
+  interruption: AbortSignal = control.signal,
+): Promise<TrialRun & { samplesBegun: number }> {
+  let samplesBegun = 0;
   const arrivalsNs: number[] = [];
   let failure: TrialFailure | null = null;
   let loader: NativeLoader | null = null;
@@ -60,10 +62,13 @@ export async function runModelTrial(
     if (!isNative(error)) throw error;
     if (!control.signal.aborted) failure = trialFailure(error, setting);
   } finally {
-    if (loader !== null) isUsable = await closeLoader(loader, control.signal);
+    if (loader !== null) {
+      const closed = await closeLoader(loader, interruption);
+      isUsable = closed !== null;
+      samplesBegun = closed?.samplesBegun ?? 0;
+    }
   }
   if (isHanging) failure = hang(setting, arrivalsNs.length, timeoutNs, !isUsable);
-  const storageAfter = storageBytesRead();
   const perBatch = (sumNs: number | undefined) =>
     sumNs === undefined || arrivalsNs.length === 0 ? null : sumNs / arrivalsNs.length;
   const trial: Trial = {
@@ -73,24 +78,27 @@ export async function runModelTrial(
     failure,
     waitNsPerBatch: perBatch(last?.waitNs),
     copyNsPerBatch: perBatch(last?.copyNs),
-    makeNsPerBatch: null,
+    makeNsPerBatch: last === null || last.batchesMade === 0 ? null : last.makeNs / last.batchesMade,
     sharedMemoryBytes: last?.sharedMemoryBytes ?? null,
     pinnedBytes: last?.pinnedBytes ?? null,
     workerPrivateBytes: null,
-    storageReadBytes: storageBefore === null || storageAfter === null ? null : storageAfter - storageBefore,
+    storageReadBytes: last === null || !countsStorageReads() ? null : last.storageBytes,
   };
-  return { trial, isUsable };
+  return { trial, isUsable, samplesBegun };
 }
 
-/** Closes a loader within a limit, a short one after an abort; whether all its threads have ended. Never rejects. */
-export async function closeLoader(loader: NativeLoader, signal: AbortSignal): Promise<boolean> {
+/**
+ * Closes a loader within a limit, a short one after an abort: how many samples it began, or null where not all of its
+ * threads have ended. Never rejects.
+ */
+export async function closeLoader(
+  loader: NativeLoader,
+  signal: AbortSignal,
+): Promise<{ samplesBegun: number } | null> {
   const limit = new AbortController();
-  const closed = loader.close().then(
-    () => true,
-    () => false,
-  );
+  const closed = loader.close().catch(() => null);
   const limitMs = signal.aborted ? abortedCloseMs : closeMs + (2 * (loader.stepNs ?? 0)) / 1e6;
-  const late = delay(limitMs, false, { signal: limit.signal, ref: false }).catch(() => false);
+  const late = delay(limitMs, null, { signal: limit.signal, ref: false }).catch(() => null);
   const outcome = await Promise.race([closed, late]);
   limit.abort();
   return outcome;
@@ -100,10 +108,9 @@ function isNative(error: unknown): error is NativeError {
   return error instanceof Error && "sticky" in error && "code" in error;
 }
 
-/** Bytes that storage has delivered to this process so far; null where the kernel does not tell. */
-function storageBytesRead(): number | null {
-  const count = fieldOf(readText("/", "proc/self/io"), "read_bytes");
-  return count === null ? null : Number(count);
+/** Whether the kernel counts what storage delivers. */
+function countsStorageReads(): boolean {
+  return exists("/", "proc/self/io");
 }
 
 interface FaultKind {

@@ -43,14 +43,17 @@ export class ProbeProcess {
   #stderr = "";
   #ended: Exit | null = null;
 
-  /** Throws where the program cannot even be tried to start; most of such errors come by `exit`. */
-  constructor(python: string) {
+  /**
+   * `environment` is added to this process' own. Throws where the program cannot even be tried to start; most of such
+   * errors come by `exit`.
+   */
+  constructor(python: string, environment: Record<string, string> = {}) {
     this.scratch = temporaryFolder();
     try {
       this.#child = spawn(python, [probeProgram], {
         detached: true,
         stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
-        env: { ...process.env, PINBENCH_PROBE_SCRATCH: this.scratch },
+        env: { ...process.env, ...environment, PINBENCH_PROBE_SCRATCH: this.scratch },
       });
     } catch (error) {
       rmSync(this.scratch, { recursive: true, force: true });

@@ -7,9 +7,11 @@ import type { ProbeFacts, Trial } from "../loader-probe.js";
 export interface TorchProbeOptions
   extends Pick<
     TuneSettings,
-    "python" | "batchSize" | "collate" | "kwargs" | "stepTime" | "shuffle" | "seed" | "timeoutNs"
+    "python" | "batchSize" | "collate" | "kwargs" | "stepTime" | "step" | "shuffle" | "seed" | "timeoutNs"
   > {
   torch: string;
+  /** Which of the node's training processes it stands for, counted from 0; null where there is one. */
+  rank: { index: number; count: number } | null;
   /** Closes the probe. */
   signal: AbortSignal;
 }

@@ -40,6 +40,10 @@ class TorchProbe implements Probe {
     return this.#running;
   }
 
+  async ready(signal: AbortSignal): Promise<void> {
+    await this.#readyProcess(AbortSignal.any([signal, this.#closing.signal])).catch(() => undefined);
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -114,7 +118,7 @@ interface Opened {
 async function open(options: TorchProbeOptions, { link }: { link: boolean }): Promise<Opened> {
   if (options.signal.aborted) throw interrupted();
   const { signal, ...settings } = options;
-  const probe = start(settings.python);
+  const probe = start(settings.python, rankEnvironment(settings.rank));
   try {
     const ready = waitUntilReady(probe, options);
     probe.send({ type: "open", link, ...settings });
@@ -125,9 +129,16 @@ async function open(options: TorchProbeOptions, { link }: { link: boolean }): Pr
   }
 }
 
-function start(python: string): ProbeProcess {
+/** What torchrun sets for each of its processes, and data sets read. */
+function rankEnvironment(rank: TorchProbeOptions["rank"]): Record<string, string> {
+  if (rank === null) return {};
+  const [index, count] = [String(rank.index), String(rank.count)];
+  return { RANK: index, LOCAL_RANK: index, WORLD_SIZE: count, LOCAL_WORLD_SIZE: count };
+}
+
+function start(python: string, environment: Record<string, string>): ProbeProcess {
   try {
-    return new ProbeProcess(python);
+    return new ProbeProcess(python, environment);
   } catch (error) {
     if (error instanceof PinbenchError) throw error;
     throw cannotBeStarted(python, error as NodeJS.ErrnoException);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formatRate, tuningReasons } from "../../../src/report/tuning/tuning-reasons.js";
+import { formatRate } from "../../../src/report/tuning/tuning-gain.js";
+import { tuningReasons } from "../../../src/report/tuning/tuning-reasons.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import { buildScore, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
@@ -15,22 +16,45 @@ describe("the first reason says what it brings", () => {
   const gain = (part: TuningPart = {}) => reasons(part)[0];
   const own = usualSetting(16, false);
 
-  it("against DataLoader's defaults", () => {
+  const changed = (low: number, high: number, ratio = (low + high) / 2) => ({ gain: { ratio, low, high } });
+
+  it("against DataLoader's defaults, with the intervals of both rates and of the gain", () => {
     expect(gain()).toBe(
-      "8 workers, not pinned: 72.0 batches/s, against 20.0 with DataLoader's defaults (0 workers, not pinned): 3.6×.",
+      "8 workers, not pinned: 72.0 ±1.0 % batches/s, against 20.0 ±1.0 % with DataLoader's defaults (0 workers, not pinned): 3.5× to 3.7×.",
     );
   });
 
   it("against the user's own settings", () => {
-    expect(gain({ probe: { startingPoint: usualSetting(2, true) }, startingScore: buildScore(50) })).toBe(
-      "8 workers, not pinned: 72.0 batches/s, against 50.0 with your DataLoader's own settings (2 workers, pinned): 1.44×.",
+    const part = { probe: { startingPoint: usualSetting(2, true) }, startingScore: buildScore(50) };
+    expect(gain({ ...part, recommendation: changed(1.412, 1.464) })).toBe(
+      "8 workers, not pinned: 72.0 ±1.0 % batches/s, against 50.0 ±1.0 % with your DataLoader's own settings (2 workers, pinned): 1.41× to 1.47×.",
     );
   });
 
+  it("no more than the interval allows: that it cannot be told, or was measured but once", () => {
+    const part = { probe: { startingPoint: usualSetting(2, true) }, startingScore: buildScore(66) };
+    expect(gain({ ...part, recommendation: changed(0.99, 1.19) })).toMatch(
+      /: they cannot be told apart at ±9\.2 %\.$/,
+    );
+    const once = { gain: { ratio: 1.09, low: null, high: null } };
+    expect(gain({ ...part, recommendation: once })).toMatch(
+      /: about 1\.09×, which was not measured again\.$/,
+    );
+    // A document that does not know of gains.
+    expect(gain({ ...part, recommendation: { gain: null } })).toMatch(/: about 1\.09×, which was not/);
+    expect(
+      gain({ startingScore: buildScore(20, { low: null, high: null }), recommendation: { gain: null } }),
+    ).toContain("against 20.0 with");
+  });
+
   it("where it is no faster: that it needs fewer workers", () => {
-    const part = { probe: { startingPoint: own }, startingScore: buildScore(72.5) };
+    const part = {
+      probe: { startingPoint: own },
+      startingScore: buildScore(72.5),
+      recommendation: changed(0.98, 1.006),
+    };
     expect(gain(part)).toBe(
-      "8 workers, not pinned: 72.0 batches/s, against 72.5 with your DataLoader's own settings (16 workers, not pinned): as fast within 2 %, with 8 workers fewer.",
+      "8 workers, not pinned: 72.0 ±1.0 % batches/s, against 72.5 ±1.0 % with your DataLoader's own settings (16 workers, not pinned): as fast within 2 %, with 8 workers fewer.",
     );
     const alike = { ...part, probe: { startingPoint: { ...eight, persistentWorkers: false } } };
     expect(gain(alike)).toMatch(/\(8 workers, not pinned\): as fast within 2 %\.$/);
@@ -40,15 +64,72 @@ describe("the first reason says what it brings", () => {
 
   it("where that is what the user has already: that nothing is worth a change", () => {
     expect(gain({ recommendation: { setting: none, score: buildScore(20) } })).toBe(
-      "DataLoader's defaults (0 workers, not pinned) give 20.0 batches/s, and nothing else that was tried is worth a change.",
+      "DataLoader's defaults (0 workers, not pinned) give 20.0 ±1.0 % batches/s, and nothing else that was tried is worth a change.",
     );
     expect(gain({ probe: { startingPoint: eight }, startingScore: buildScore(72) })).toBe(
-      "Your DataLoader's own settings (8 workers, not pinned) give 72.0 batches/s, and nothing else that was tried is worth a change.",
+      "Your DataLoader's own settings (8 workers, not pinned) give 72.0 ±1.0 % batches/s, and nothing else that was tried is worth a change.",
     );
   });
 
   it("and no more than that, where there is nothing to compare with", () => {
-    expect(gain({ startingScore: null })).toBe("8 workers, not pinned: 72.0 batches/s.");
+    expect(gain({ startingScore: null })).toBe("8 workers, not pinned: 72.0 ±1.0 % batches/s.");
+  });
+
+  describe("of a running job", () => {
+    const script = usualSetting(16, false);
+    const live = (waitMs: [number, number], part: TuningPart = {}): TuningPart => ({
+      probe: { kind: "live", startingPoint: script },
+      tried: [
+        buildTried(script, 50, { waitNsPerBatch: waitMs[0] * 1e6 }),
+        buildTried(eight, 72, { waitNsPerBatch: waitMs[1] * 1e6 }),
+      ],
+      startingScore: buildScore(50),
+      ...part,
+    });
+
+    it("how long the loop waited for data before, and how long then", () => {
+      expect(gain(live([3.8, 0.14], { recommendation: changed(1.412, 1.464) }))).toBe(
+        "8 workers, not pinned: 72.0 ±1.0 % batches/s, against 50.0 ±1.0 % with the script's own settings (16 workers, not pinned): 1.41× to 1.47×, with 8 workers fewer; the loop waits 19 % of its time for data, then 2 %.",
+      );
+    });
+
+    it("that it has what it needs", () => {
+      const recommendation = {
+        setting: script,
+        score: buildScore(50),
+        limit: "step",
+        pinning: null,
+      } as const;
+      expect(reasons(live([0.1, 1], { recommendation }))).toEqual([
+        "The script's own settings (16 workers, not pinned) give 50.0 ±1.0 % batches/s, and nothing else that was tried is worth a change; the loop waits less than 1 % of its time for data.",
+        "The training step itself is the limit, not the loader.",
+      ]);
+    });
+  });
+});
+
+describe("a third reason says what the choice assumes where no step stood beside the loader", () => {
+  const third = (part: TuningPart = {}) => reasons(part)[2] ?? null;
+  const tried = [buildTried(none, 80), buildTried(eight, 72)];
+
+  it("where workers are preferred to none that bring more here", () => {
+    expect(third({ tried })).toBe(
+      "No step stood beside the loader: 0 workers bring 80.0 batches/s here, but make none during a step that blocks, so workers are preferred up to 1.25×.",
+    );
+  });
+
+  it("where none are recommended although workers can be had", () => {
+    const recommendation = { setting: none, score: buildScore(80) };
+    expect(third({ tried, recommendation })).toMatch(
+      /workers, .* would be preferred up to 1\.25×\. .*--step-time/,
+    );
+    expect(third({ tried: tried.slice(0, 1), recommendation })).toBeNull();
+  });
+
+  it("which is nothing, where none are slower, a step was there, or the job itself ran", () => {
+    expect(third()).toBeNull();
+    expect(third({ tried, probe: { stepNs: 5e6 } })).toBeNull();
+    expect(third({ tried, probe: { kind: "live", startingPoint: none } })).toBeNull();
   });
 });
 
@@ -141,31 +222,58 @@ describe("what the second reason says of pinning", () => {
       .replace(/^.*?not the transfer/, "")
       .replace(/^.*?not the limit/, "");
 
+  const saved = (lowMs: number, highMs: number, numWorkers = 16) => ({
+    numWorkers,
+    savedNsPerBatch: ((lowMs + highMs) / 2) * 1e6,
+    savedNsLow: lowMs * 1e6,
+    savedNsHigh: highMs * 1e6,
+  });
+
   it.each([
-    [2e6, 16, "; with 16 workers pin_memory saves 2 ms a batch (one takes 14 ms)."],
-    [-2.05e6, 1, "; with 1 worker pin_memory costs 2.1 ms a batch (one takes 14 ms)."],
+    [1.5, 2, 16, "; with 16 workers pin_memory saves 1.5 to 2 ms a batch (one takes 14 ms)."],
+    [-2.05, -2.05, 1, "; with 1 worker pin_memory costs 2.1 ms a batch (one takes 14 ms)."],
     [
-      0.1e6,
+      0.1,
+      0.2,
       8,
-      "; with 8 workers pin_memory saves 0.1 ms a batch (one takes 14 ms): it does not matter here.",
+      "; with 8 workers pin_memory saves 0.1 to 0.2 ms a batch (one takes 14 ms): it does not matter here.",
     ],
     [
-      -12e3,
+      -0.012,
+      -0.01,
       8,
-      "; with 8 workers pin_memory costs 0.012 ms a batch (one takes 14 ms): it does not matter here.",
+      "; with 8 workers pin_memory costs 0.01 to 0.012 ms a batch (one takes 14 ms): it does not matter here.",
     ],
-  ])("that it saves %d ns with %i workers", (savedNsPerBatch, numWorkers, words) => {
-    expect(pinning({}, { pinning: { savedNsPerBatch, numWorkers } })).toBe(words);
+    [
+      -2,
+      3,
+      8,
+      "; whether pin_memory saves or costs time with 8 workers cannot be told, it is less than 3 ms a batch (one takes 14 ms).",
+    ],
+    [
+      -0.1,
+      0.2,
+      8,
+      "; whether pin_memory saves or costs time with 8 workers cannot be told, it is less than 0.2 ms a batch (one takes 14 ms): it does not matter here.",
+    ],
+  ])("that it saves %d to %d ms with %i workers", (low, high, numWorkers, words) => {
+    expect(pinning({}, { pinning: saved(low, high, numWorkers) })).toBe(words);
+  });
+
+  it("that it cannot be told, of too few batches for an interval", () => {
+    const open = { ...saved(10, 10), savedNsLow: null, savedNsHigh: null };
+    expect(pinning({}, { pinning: open })).toBe(
+      "; what pin_memory does with 16 workers cannot be told: too few batches came.",
+    );
   });
 
   it("that it does not matter where a step hides the data without it, however much it saves", () => {
     const part = { probe: { stepNs: 70e6 } };
-    const saved = { savedNsPerBatch: 6e6, numWorkers: 16 };
     const setting = usualSetting(0, true);
-    expect(pinning(part, { setting, limit: "step", dataShareOfStep: 0, pinning: saved })).toBe(
+    expect(pinning(part, { setting, limit: "step", dataShareOfStep: 0, pinning: saved(6, 6) })).toBe(
       "; with 16 workers pin_memory saves 6 ms a batch (a step takes 70 ms).",
     );
-    expect(pinning(part, { limit: "step", dataShareOfStep: 0, pinning: saved })).toBe(
+    expect(pinning(part, { limit: "step", dataShareOfStep: 0, pinning: saved(6, 6) })).toBe(
       "; with 16 workers pin_memory saves 6 ms a batch (a step takes 70 ms): it does not matter here.",
     );
   });

@@ -152,15 +152,52 @@ describe("notes", () => {
     );
   });
 
+  it("say when each worker delivers all samples of a stream", () => {
+    const delivered = (sampleCopies: number | null) =>
+      flat(render({ tried: [buildTried(sixteen, 72, { sampleCopies })] }));
+    expect(delivered(16)).toContain(
+      "between workers: 16 workers deliver each one 16 times, which counts once",
+    );
+    expect(delivered(1)).not.toContain("does not share");
+    expect(delivered(null)).not.toContain("does not share");
+  });
+
   it("say when a notable part of the data came from storage", () => {
     const read = (storageReadBytes: number | null) =>
       flat(render({ tried: [buildTried(sixteen, 72, { storageReadBytes })] }));
-    expect(read(1e9)).toContain("953.7 MiB came from storage, the rest from the page cache");
+    expect(read(1e9)).toContain("953.7 MiB came from storage, in 1 of 1 trial, the rest from the page cache");
     expect(read(18e6)).not.toContain("storage");
     const tiny = { batch: { samples: 4, bytes: 128, description: "float32 [4, 8]" } };
     const tried = [buildTried(sixteen, 72, { storageReadBytes: 2 ** 20 })];
     expect(render({ probe: { ...buildTuning().probe, ...tiny }, tried })).not.toContain("storage");
     expect(read(null)).not.toContain("storage");
+  });
+
+  it("hold what came from storage against the files that a trial read, not against the batches made of them", () => {
+    // 20 trials of 10 batches of 36.8 MiB, each batch made from files of 2 MiB; the first trial came from storage.
+    const files = { fileBytesPerBatch: 2 * 2 ** 20 };
+    const tried = Array.from({ length: 20 }, (_, trial) =>
+      buildTried(usualSetting(trial, false), 72, { storageReadBytes: trial === 0 ? 12 * 2 ** 20 : 0 }),
+    );
+    expect(flat(render({ probe: files, tried }))).toContain("12 MiB came from storage, in 1 of 20 trials");
+    expect(flat(render({ tried }))).not.toContain("storage");
+  });
+
+  it("say that cold trials were, and where dropping the files had no effect", () => {
+    const cold = (...readBytes: (number | null)[]) =>
+      flat(
+        render({
+          probe: { fileBytesPerBatch: 2e6, isCold: true },
+          tried: readBytes.map((storageReadBytes, i) =>
+            buildTried(usualSetting(i, false), 72, { storageReadBytes }),
+          ),
+        }),
+      );
+    expect(cold(20e6, 25e6)).toContain(
+      "all trials were cold, as a first epoch is: 42.9 MiB came from storage",
+    );
+    expect(cold(20e6, 0)).toContain("--cold had no effect in 1 of 2 trials");
+    expect(cold(null)).toContain("whether all trials were cold cannot be told");
   });
 
   it("say why no workers were tried, and what the probe has to say", () => {
@@ -169,6 +206,25 @@ describe("notes", () => {
     });
     expect(text).toContain("  no workers were tried: the batches are cuda tensors\n");
     expect(text).toContain("  This is a model.\n");
+  });
+});
+
+describe("persistent workers", () => {
+  const text = (part: TuningPart = {}) => flat(render(part));
+
+  it("have a note: what they save, and that they keep a data set that is changed between epochs", () => {
+    expect(text()).toContain(
+      "persistent_workers=True was not compared with False: it saves starting the workers in every epoch (0.13 s until the first batch here). Such workers keep their own copies of the data set: what is changed in it between epochs does not reach them.",
+    );
+  });
+
+  it("have none where there are none, or the script of a running job has decided on them", () => {
+    expect(text({ recommendation: { setting: usualSetting(0, false) } })).not.toContain(
+      "persistent_workers=True",
+    );
+    const setting = { ...usualSetting(8, false), persistentWorkers: false };
+    expect(text({ recommendation: { setting } })).not.toContain("was not compared");
+    expect(text({ probe: { kind: "live" } })).not.toContain("was not compared");
   });
 });
 

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -27,15 +28,86 @@ describe("what a native probe says of itself", () => {
       link: { pinnedBytesPerSecond: 4e6, pageableBytesPerSecond: 1e6 },
       stepNs: 5e6,
       filesPerBatch: 1,
-      notes: [expect.stringMatching(/threads.*no Python.*global lock/)],
+      notes: [
+        expect.stringMatching(/threads.*no Python.*global lock/),
+        expect.stringMatching(/waits for each step/),
+      ],
     });
     expect(probe.facts.fileLimit).toBeGreaterThan(0);
     expect(probe.facts.filesInUse).toBeGreaterThan(0);
-    expect(fake.requested[0]).toMatchObject({ step: { multiplyAddsPerByte: 10_000 }, workers: 0 });
+    expect(fake.requested[0]).toMatchObject({
+      step: { multiplyAddsPerByte: 10_000, blocks: true },
+      workers: 0,
+    });
     expect(loader.isClosed).toBe(true);
     expect(fake.openSessions).toBe(1);
     await probe.close();
     expect(fake.openSessions).toBe(0);
+  });
+
+  it("lets the loop go on beside a step that is only enqueued, where that is asked for", async () => {
+    const fake = new FakeDriver();
+    fake.open = () => Object.assign(new FakeLoader([1]), { stepNs: 5e6 });
+    const probe = await openModelProbe(probeOptions(fake.driver, { stepTime: 5e6, stepMode: "queued" }));
+    await probe.measure(setting(), control(1));
+    expect(fake.requested.map(({ step }) => step)).toEqual([
+      { durationNs: 5e6, blocks: false },
+      { durationNs: 5e6, blocks: false },
+    ]);
+    expect(probe.facts.notes).toContainEqual(expect.stringMatching(/does not wait for the step/));
+    await probe.close();
+  });
+
+  it("goes through the files in one sequence, from trial to trial, and says what a batch's files have", async () => {
+    const fake = new FakeDriver();
+    // It makes two batches of four samples more than it hands over.
+    fake.open = () => new FakeLoader([1, 2]);
+    const data = { path: "/images", files: ["/images/a", "/images/b"], totalBytes: 200, meanBytes: 100 };
+    const probe = await openModelProbe(probeOptions(fake.driver, { data }));
+    for (const batches of [1, 3, 2]) await probe.measure(setting(), control(batches));
+    expect(fake.requested.map(({ firstSample }) => firstSample)).toEqual([0, 12, 32]);
+    expect(fake.requested.every(({ dropFiles }) => !dropFiles)).toBe(true);
+    expect(probe.facts).toMatchObject({ fileBytesPerBatch: 400, isCold: false });
+    await probe.close();
+  });
+
+  it("drops the files once and has each dropped as it is read, where trials are to be cold", async () => {
+    const fake = new FakeDriver();
+    const files = Array.from({ length: 2500 }, (_, i) => `/images/${i}`);
+    const data = { path: "/images", files, totalBytes: 2500, meanBytes: 1 };
+    const dropped: string[] = [];
+    const dropFiles = async (some: readonly string[]) => void dropped.push(...some);
+    const probe = await openModelProbe(probeOptions(fake.driver, { data, dropFiles }));
+    expect(dropped).toEqual(files);
+    await probe.measure(setting(), control(1));
+    expect(fake.requested[0]).toMatchObject({ dropFiles: true });
+    expect(probe.facts.isCold).toBe(true);
+    expect(probe.facts.notes.join(" ")).not.toMatch(/page cache/);
+    await probe.close();
+  });
+
+  it("is one of several ranks, which share the files out and drop them once", async () => {
+    const fake = new FakeDriver();
+    fake.open = () => new FakeLoader([1]);
+    const files = Array.from({ length: 24 }, (_, i) => `/images/${i}`);
+    const data = { path: "/images", files, totalBytes: 2400, meanBytes: 100 };
+    const dropped: string[] = [];
+    const dropFiles = async (some: readonly string[]) => void dropped.push(...some);
+    for (const index of [0, 1]) {
+      const rank = { index, count: 2 };
+      const probe = await openModelProbe(probeOptions(fake.driver, { data, dropFiles, rank }));
+      for (let trial = 0; trial < 2; ++trial) await probe.measure(setting(), control(1));
+      // 24 files are 3 batches of 4 for each.
+      expect(probe.facts).toMatchObject({ epochBatches: 3, filesPerBatch: 2 });
+      await probe.close();
+    }
+    expect(fake.requested.map(({ firstSample, sampleStride }) => [firstSample, sampleStride])).toEqual([
+      [0, 2],
+      [24, 2],
+      [1, 2],
+      [25, 2],
+    ]);
+    expect(dropped).toEqual(files);
   });
 
   it("leaves out a step that nobody asked for by name where there are no kernels", async () => {
@@ -110,6 +182,19 @@ describe("a native probe on the emulated device", () => {
     await probe.close();
   });
 
+  it("adds the making to a step that blocks, where no worker makes batches meanwhile", async () => {
+    const [stepNs, batchCostNs] = [5e6, 4 * 1e6];
+    const probe = await openModelProbe(
+      probeOptions(await driver(), { sampleCostNs: batchCostNs / 4, stepTime: stepNs }),
+    );
+    const alone = setting({ numWorkers: 0, prefetchFactor: null });
+    const { arrivalsNs, makeNsPerBatch } = await probe.measure(alone, control(12));
+    // Samples may cost a little less than their calibrated time; a busy machine only makes all of it longer.
+    expect(makeNsPerBatch).toBeGreaterThan(0.7 * batchCostNs);
+    expect((arrivalsNs[11]! - arrivalsNs[1]!) / 10).toBeGreaterThan(stepNs + 0.7 * batchCostNs);
+    await probe.close();
+  });
+
   it("reads a folder, and says which file it could not read", async () => {
     for (const name of ["a", "b", "c"]) writeFileSync(join(folder, name), name.repeat(3000));
     const data = await listDataFolder(folder);
@@ -125,6 +210,28 @@ describe("a native probe on the emulated device", () => {
       everywhere: true,
     });
     await probe.close();
+  });
+
+  it("reads from storage in every trial that is cold, and from the page cache in the others", async () => {
+    const file = 300_000;
+    for (let i = 0; i < 16; ++i) writeFileSync(join(folder, `${i}`), Buffer.alloc(file, i), { flush: true });
+    const data = await listDataFolder(folder);
+    // Elsewhere (in memory, over a network) the kernel counts nothing as read from storage.
+    const isOnStorage = [0xef53, 0x58465342, 0x9123683e].includes((await statfs(folder)).type);
+    const dropFiles = (files: readonly string[]) => loadAddon().addon.dropFromPageCache(files);
+    for (const isCold of [false, true]) {
+      const probe = await openModelProbe(
+        probeOptions(await driver(), { data, sampleBytes: 1000, dropFiles: isCold ? dropFiles : null }),
+      );
+      for (const numWorkers of [0, 2]) {
+        const trial = await probe.measure(setting({ numWorkers }), control(8));
+        const leastBytes = isCold && isOnStorage ? 8 * 4 * file : 0;
+        expect(trial.storageReadBytes ?? 0).toBeGreaterThanOrEqual(leastBytes);
+        if (!isCold) expect(trial.storageReadBytes ?? 0).toBeLessThan(file);
+        expect(trial.makeNsPerBatch).toBeGreaterThan(0);
+      }
+      await probe.close();
+    }
   });
 
   it("ends a trial that is aborted, by its own signal or the probe's", async () => {

@@ -22,7 +22,7 @@ async function trialOf(
 
 describe("a trial", () => {
   it("ends when enough has come, with means a batch", async () => {
-    const { trial, loader, isUsable } = await trialOf([1, 0, 2, 9], control(3));
+    const { trial, loader, isUsable, samplesBegun } = await trialOf([1, 0, 2, 9], control(3));
     expect(trial).toMatchObject({
       setting: setting(),
       arrivalsNs: [1e6, 2e6, 3e6],
@@ -30,11 +30,13 @@ describe("a trial", () => {
       failure: null,
       waitNsPerBatch: 100,
       copyNsPerBatch: 10,
+      makeNsPerBatch: 1000,
       sharedMemoryBytes: 4096,
       pinnedBytes: 8192,
       workerPrivateBytes: null,
+      storageReadBytes: 150,
     });
-    expect([loader.isClosed, isUsable]).toEqual([true, true]);
+    expect([loader.isClosed, isUsable, samplesBegun]).toEqual([true, true, 20]);
   });
 
   it("hangs when nothing comes for too long", async () => {

@@ -55,7 +55,7 @@ export function control(batches: number, changes: Partial<TrialControl> = {}): T
 /** What one call of arrivals() comes to: so many batches, or an error. */
 export type News = number | NativeError;
 
-/** A loader that gives one piece of news a call, and nothing more after the last. */
+/** A loader that gives one piece of news a call, and nothing more after the last; it makes two batches of 4 ahead. */
 export class FakeLoader implements NativeLoader {
   stepNs: number | null = null;
   isClosed = false;
@@ -76,12 +76,16 @@ export class FakeLoader implements NativeLoader {
       sharedMemoryBytes: 4096,
       pinnedBytes: 8192,
       fileBytes: 0,
+      storageBytes: this.#batches * 50,
+      batchesMade: this.#batches + 2,
+      makeNs: (this.#batches + 2) * 1000,
     };
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<{ samplesBegun: number }> {
     this.isClosed = true;
     await this.closing;
+    return { samplesBegun: 4 * (this.#batches + 2) };
   }
 }
 
@@ -161,7 +165,10 @@ export function probeOptions(
     sampleBytes: 1000,
     sampleCostNs: 0,
     data: null,
+    dropFiles: null,
+    rank: { index: 0, count: 1 },
     stepTime: null,
+    stepMode: null,
     seed: 1,
     signal: new AbortController().signal,
     ...changes,

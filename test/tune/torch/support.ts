@@ -24,6 +24,8 @@ export function options(name: string, changes: Partial<TorchProbeOptions> = {}):
     collate: null,
     kwargs: {},
     stepTime: null,
+    step: null,
+    rank: null,
     shuffle: false,
     seed: 1,
     timeoutNs: 60e9,

@@ -55,3 +55,38 @@ it("has a collate function of the user's, and instances", async () => {
   expect(pair.facts.stepNs).toBeGreaterThan(0);
   expect(await pair.measure(workers(0), until(3))).toMatchObject({ failure: null });
 });
+
+it.each(["fork", "spawn", "forkserver"])("knows what making a batch took in workers: %s", async (method) => {
+  const probe = await openFor("data_sets.py:make_in_workers", { kwargs: { start_method: method } });
+  for (const setting of [workers(2), workers(0)]) {
+    const { failure, makeNsPerBatch, arrivalsNs } = await probe.measure(setting, until(8));
+    expect(failure).toBeNull();
+    // Two samples of 10 ms, wherever they are made; two workers deliver one in half of that time.
+    expect(makeNsPerBatch).toBeGreaterThanOrEqual(20e6);
+    expect(makeNsPerBatch).toBeLessThan(Math.max(...arrivalsNs));
+  }
+});
+
+it("knows what making took of an IterableDataset as well", async () => {
+  const probe = await openFor("data_sets.py:MadeForStream", { batchSize: 3 });
+  expect((await probe.measure(workers(1), until(4))).makeNsPerBatch).toBeGreaterThanOrEqual(30e6);
+});
+
+it.each([
+  ["none", { shards: 1 }, 4],
+  ["each worker", { shards: null }, 1],
+  ["two groups", { shards: 2 }, 2],
+])(
+  "an IterableDataset that is shared out between %s of 4 workers",
+  async (_between, kwargs, sampleCopies) => {
+    const probe = await openFor("data_sets.py:Endless", { batchSize: 8, kwargs });
+    expect(await probe.measure(workers(4), until(20))).toMatchObject({ failure: null, sampleCopies });
+    // One worker cannot tell, and need not.
+    expect((await probe.measure(workers(1), until(5))).sampleCopies).toBeNull();
+  },
+);
+
+it("an IterableDataset of which each sample is the same says nothing of sharing", async () => {
+  const probe = await openFor("data_sets.py:MadeForStream", { batchSize: 16 });
+  expect(await probe.measure(workers(2), until(8))).toMatchObject({ failure: null, sampleCopies: null });
+});

@@ -76,23 +76,25 @@ class Contents:
 
 
 def copy(batch, device, non_blocking):
-    """The copies, in a list, of all that has a `.to()`; the rest stays where it is."""
-    copies = []
-    _copy(batch, device, non_blocking, copies)
-    return copies
+    """The batch on the device: all that has a `.to()`, in containers like the batch's own; the rest stays where it is."""
+    if isinstance(batch, (str, bytes, int, float, type(None))):
+        return batch
+    if hasattr(batch, "to"):
+        return _to(batch, device, non_blocking)
+    if isinstance(batch, collections.abc.Mapping):
+        return _like(batch, {key: copy(value, device, non_blocking) for key, value in batch.items()})
+    if isinstance(batch, collections.abc.Sequence):
+        return _like(batch, [copy(value, device, non_blocking) for value in batch])
+    return batch
 
 
-def _copy(value, device, non_blocking, copies):
-    if isinstance(value, (str, bytes, int, float, type(None))):
-        return
-    if hasattr(value, "to"):
-        copies.append(_to(value, device, non_blocking))
-    elif isinstance(value, collections.abc.Mapping):
-        for item in value.values():
-            _copy(item, device, non_blocking, copies)
-    elif isinstance(value, collections.abc.Sequence):
-        for item in value:
-            _copy(item, device, non_blocking, copies)
+def _like(container, items):
+    """The items in a container of the same type, or as they are where that cannot be made."""
+    try:
+        # Of a named tuple, each is an argument.
+        return type(container)(*items) if hasattr(container, "_fields") else type(container)(items)
+    except Exception:
+        return items
 
 
 def _to(value, device, non_blocking):

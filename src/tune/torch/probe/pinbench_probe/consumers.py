@@ -1,7 +1,8 @@
 """Training loops: what becomes of a batch that a loader has made.
 
-Each is given `tell`: `arrived(ns)` with the time at which a batch had arrived, and `expect()` for one that is under
-way, upon which `collect()` is called every now and then, by another thread.
+Each is given `step`, which is called with each batch on the device (None for no step), and `tell`: `arrived(ns)` with
+the time at which a batch had arrived, and `expect()` for one that is under way, upon which `collect()` is called every
+now and then, by another thread.
 """
 
 import collections
@@ -16,6 +17,8 @@ class _Consumer:
     def __init__(self, step, tell):
         self._step = step
         self._tell = tell
+        # What an error comes from: the step, or what is done with a batch before it.
+        self.is_in_step = False
         self.copy_ns = 0
 
     def start(self):
@@ -28,14 +31,19 @@ class _Consumer:
         """Tells of the arrivals that became known since it was last called; whether more are under way."""
         return False
 
+    def _run_step(self, batch):
+        if self._step is not None:
+            self.is_in_step = True
+            self._step(batch)
+            self.is_in_step = False
+
 
 class HostConsumer(_Consumer):
     """A training loop on the CPU."""
 
-    def take(self, _batch):
+    def take(self, batch):
         self._tell.arrived(time.perf_counter_ns())
-        if self._step is not None:
-            self._step()
+        self._run_step(batch)
 
 
 class _CudaConsumer(_Consumer):
@@ -59,7 +67,7 @@ class _CudaConsumer(_Consumer):
 
     def _launch_step(self):
         if self._step is not None:
-            self._step()
+            self._run_step(self._copies)
             self._step_done = torch.cuda.Event()
             self._step_done.record()
 

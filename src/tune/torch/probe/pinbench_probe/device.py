@@ -8,9 +8,16 @@ import torch
 from .consumers import BlockingConsumer, HostConsumer, OverlappingConsumer
 
 
-def find():
-    """The GPU that torch uses, or the stand-in for none."""
-    return CudaDevice() if torch.cuda.is_available() else HostDevice()
+def find(rank):
+    """The GPU that torch uses, or the stand-in for none. `rank`: of so many processes, each with a GPU of its own."""
+    if not torch.cuda.is_available():
+        return HostDevice()
+    if rank is None:
+        return CudaDevice()
+    count = torch.cuda.device_count()
+    # As training scripts do it, by LOCAL_RANK.
+    torch.cuda.set_device(rank["index"] % count)
+    return CudaDevice(shared_by=rank["count"] if count < rank["count"] else 1, count=count)
 
 
 class HostDevice:
@@ -19,6 +26,7 @@ class HostDevice:
     is_cuda = False
     name = None
     torch_device = "cpu"
+    notes = ()
 
     def time_ns(self, action):
         start = time.perf_counter_ns()
@@ -37,7 +45,12 @@ class CudaDevice:
     # A copy of so much is as fast as any larger one.
     _LINK_BYTES = 256 << 20
 
-    def __init__(self):
+    def __init__(self, shared_by=1, count=1):
+        # What the user should know of it, a sentence each.
+        self.notes = []
+        if shared_by > 1:
+            said = "torch sees %d GPU%s, which %d ranks share here." % (count, "s" if count > 1 else "", shared_by)
+            self.notes.append(said)
         torch.cuda.init()
         self.torch_device = torch.device("cuda", torch.cuda.current_device())
         self.name = torch.cuda.get_device_name(self.torch_device)

@@ -7,16 +7,17 @@ import resource
 import torch
 import torch.multiprocessing
 
+from . import usage
 from .batch import Contents
 from .refusal import Refusal
 from .tracebacks import refuse_for
 
 
 def first_batch(source):
-    """One batch, made in this process: what fails here fails with every setting."""
+    """(a batch made in this process, its Contents): what fails here fails with every setting."""
     try:
         for batch in source.loader(0):
-            return Contents(batch)
+            return batch, Contents(batch)
     except (Exception, SystemExit) as error:
         hint = "It fails without workers as well; see that a plain loop over the DataLoader runs."
         raise refuse_for(error, "The data set cannot make a batch", hint=hint) from None
@@ -43,7 +44,8 @@ def collect(source, contents, device, link, step_ns):
         "filesPerBatch": _files_per_batch(contents),
         "fileLimit": _file_limit(),
         "filesInUse": _files_in_use(),
-        "notes": source.notes() + _notes(contents, workers_off),
+        "processBytes": usage.anonymous_bytes("self"),
+        "notes": source.notes() + _notes(contents, workers_off) + list(device.notes),
     }
 
 

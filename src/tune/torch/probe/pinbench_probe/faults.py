@@ -8,7 +8,7 @@ import traceback
 from .failure import SHARED_HINT, failure, of_system
 from .tracebacks import UserTraceback
 
-STARTING, LOADING, COPYING = "starting", "loading", "copying"
+STARTING, LOADING, COPYING, STEPPING = "starting", "loading", "copying", "stepping"
 
 
 class DataEnded(Exception):
@@ -56,6 +56,9 @@ def _of_batch(error, doing, setting, batches):
     system = of_system(found.error, getattr(error, "errno", None))
     if system:
         return dict(system, traceback=found.text)
+    if doing == STEPPING:
+        said = "The step failed: %s%s." % (found.error.rstrip("."), " (%s)" % found.place if found.place else "")
+        return failure("step-raised", said, "It is called with each batch in its turn.", traceback=found.text)
     if doing == COPYING:
         said = "The batch cannot be copied to the device: %s." % found.error.rstrip(".")
         return failure("custom-batch", said, None, traceback=found.text)

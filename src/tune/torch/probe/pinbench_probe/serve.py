@@ -5,7 +5,7 @@ import multiprocessing.process
 import os
 import sys
 
-from . import guard, target
+from . import guard, making, target
 from .channel import Channel
 from .refusal import Refusal
 from .worker_start import tell_where_on_signal
@@ -40,7 +40,7 @@ def _serve(channel, options, stops, scratch):
     def phase(doing):
         channel.send("phase", phase=doing)
 
-    data, contents, device = open_data(options, phase, scratch)
+    data, first, contents, device = open_data(options, phase, scratch)
     from . import facts, step, trial
 
     def measuring():
@@ -48,11 +48,15 @@ def _serve(channel, options, stops, scratch):
 
     measuring()
     link = device.link(contents.bytes) if options["link"] else None
-    run_step, step_ns = step.make(options["stepTime"], contents.bytes, device, measuring)
+    if options["step"] is None:
+        run_step, step_ns = step.make(options["stepTime"], contents.bytes, device, measuring)
+    else:
+        phase("%s was being imported" % options["step"].rpartition(":")[0])
+        run_step, step_ns = step.of_user(options["step"], first, device, lambda: phase("the step was being timed"))
     stop = trial.Stop()
     stops.append(stop)
     channel.send("ready", facts=facts.collect(data, contents, device, link, step_ns))
-    del contents
+    del first, contents
 
     while True:
         command = channel.next_command()
@@ -63,20 +67,23 @@ def _serve(channel, options, stops, scratch):
 
 
 def open_data(options, phase, scratch):
-    """Imports torch and the target, and makes the data set and a first batch of it: (source, contents, device).
+    """Imports torch and the target, and makes the data set and a first batch: (source, batch, contents, device).
 
     Raises a Refusal where that cannot be. `phase` is called with what is begun, such as "the data set was being made".
     """
     target.check(options["torch"])
     if options["collate"] is not None:
         target.check(options["collate"], "the collate function")
+    if options["step"] is not None:
+        target.check(options["step"], "the step")
     phase("torch was being imported")
     _check_torch()
+    making.install(scratch)
     from . import device as devices
     from . import facts, faults, source, tracebacks
 
     faults.remember_pinning_errors()
-    device = devices.find()
+    device = devices.find(options["rank"])
     phase("%s was being imported" % options["torch"].rpartition(":")[0])
     sys.argv = [options["torch"].rpartition(":")[0]]
     made_of = target.load(options["torch"])
@@ -92,9 +99,9 @@ def open_data(options, phase, scratch):
             raise
         raise tracebacks.refuse_for(error, "%s cannot be put into a DataLoader" % options["torch"]) from None
     phase("the first batch was being made")
-    contents = facts.first_batch(data)
+    first, contents = facts.first_batch(data)
     data.tensors = max(1, len(contents.tensors))
-    return data, contents, device
+    return data, first, contents, device
 
 
 def _check_torch():

@@ -1,9 +1,14 @@
-"""The training step that stands beside the loader: so many nanoseconds, or a stand-in for a real one."""
+"""The training step that stands beside the loader: the user's own, so many nanoseconds, or a stand-in for a real one."""
 
 import statistics
 import time
 
 import torch
+
+from . import target
+from .batch import copy
+from .refusal import Refusal
+from .tracebacks import refuse_for
 
 # ResNet-50 forward and backward: 12.3 GFLOP for an image of 602 112 bytes.
 FLOPS_PER_BYTE = 20_000
@@ -13,7 +18,7 @@ _CPU_SIDES = (512, 256, 128)
 
 
 def make(wanted, batch_bytes, device, alive):
-    """(a function that starts the step, the nanoseconds that it takes alone), or (None, None).
+    """(a function of a batch that starts the step, the nanoseconds that it takes alone), or (None, None).
 
     `alive` is called before each time that a step is run here.
     """
@@ -22,8 +27,28 @@ def make(wanted, batch_bytes, device, alive):
     if wanted == "auto":
         return _stand_in(batch_bytes, device, alive)
     if not device.is_cuda:
-        return (lambda: time.sleep(wanted / 1e9)), wanted
+        return (lambda _batch: time.sleep(wanted / 1e9)), wanted
     return _sleep_on_device(wanted, device, alive)
+
+
+def of_user(name, batch, device, alive):
+    """The same of the user's own function `FILE:FUNCTION`, timed alone on one batch, which it gets on the device.
+
+    Raises a Refusal where it cannot be had, or fails. The first runs of a step are left out: they allocate, and choose
+    kernels.
+    """
+    function = target.load(name)
+    if not callable(function):
+        raise Refusal("usage", "%s is no function." % name, "Name a function of a batch, such as train.py:step.")
+    there = copy(batch, device.torch_device, False) if device.is_cuda else batch
+    try:
+        for _ in range(2):
+            alive()
+            device.time_ns(lambda: function(there))
+        return function, round(_median_ns(lambda: function(there), device, alive))
+    except (Exception, SystemExit) as error:
+        hint = "It is called with a batch alone, on the device where there is one: step(batch)."
+        raise refuse_for(error, "The step %s fails on a batch" % name, hint=hint) from None
 
 
 def _sleep_on_device(duration, device, alive):
@@ -33,7 +58,7 @@ def _sleep_on_device(duration, device, alive):
     cycles_per_ns = cycles / statistics.median(took[3:])
     wanted = max(1, round(duration * cycles_per_ns))
 
-    def step():
+    def step(_batch=None):
         torch.cuda._sleep(wanted)
 
     return step, round(_median_ns(step, device, alive))
@@ -61,7 +86,7 @@ def _stand_in(batch_bytes, device, alive):
     alive()
     device.time_ns(lambda: multiply(some))
     took = _median_ns(lambda: multiply(some), device, alive)
-    return (lambda: multiply(count)), round(took * count / some)
+    return (lambda _batch: multiply(count)), round(took * count / some)
 
 
 def _median_ns(step, device, alive):

@@ -1,10 +1,11 @@
 """One setting, from the start of its DataLoader until pinbench has seen enough."""
 
+import os
 import signal
 import threading
 import time
 
-from . import faults
+from . import faults, making, sharding
 from .usage import Usage
 from .workers import Workers
 
@@ -50,6 +51,8 @@ class Trial:
         self._source = source
         self._channel = channel
         self._stop = stop
+        self._scratch = scratch
+        making.forget(scratch, [os.getpid()])
         self._started_ns = 0
         self._batches = 0
         self._wait_ns = 0
@@ -74,7 +77,8 @@ class Trial:
         except Stopped:
             _guarded(self._consumer.finish)
         except BaseException as error:  # SystemExit as well: it is the data set's
-            failure = faults.describe(error, self._doing, self._setting, self._batches, self._workers)
+            doing = faults.STEPPING if self._consumer.is_in_step else self._doing
+            failure = faults.describe(error, doing, self._setting, self._batches, self._workers)
             # What came before it has arrived; a device that fails says so here as well.
             _guarded(self._consumer.finish)
         summary = _guarded(lambda: self._usage.summary(self._workers.pids(), self._setting["numWorkers"])) or {}
@@ -82,10 +86,14 @@ class Trial:
         self._channel.collect_from(None)
         self._stop.on_ask = None
         figures = {**self._means(), **summary}
+        if self._source.is_iterable:
+            figures["sampleCopies"] = _guarded(lambda: sharding.sample_copies(self._scratch, self._workers.pids()))
         self._channel.send("ending", trial=self._number, failure=failure, figures=figures)
         # What it holds of the last batches goes before the next trial begins.
         self._consumer = None
+        pids = self._workers.pids()
         _guarded(self._workers.end)
+        making.forget(self._scratch, pids)
         self._channel.send("ended", trial=self._number)
 
     def _loop(self):
@@ -128,7 +136,13 @@ class Trial:
         """A batch; None before the first one."""
         batches = self._batches
         means = {"waitNsPerBatch": self._wait_ns, "copyNsPerBatch": self._consumer.copy_ns}
-        return {name: ns / batches if batches > 0 else None for name, ns in means.items()}
+        means = {name: ns / batches if batches > 0 else None for name, ns in means.items()}
+        return {**means, "makeNsPerBatch": self._make_ns()}
+
+    def _make_ns(self):
+        makers = self._workers.pids() if self._setting["numWorkers"] > 0 else [os.getpid()]
+        batches, ns = making.totals(self._scratch, makers)
+        return ns / batches if batches > 0 else None
 
 
 def _guarded(action):

@@ -93,6 +93,12 @@ def _private_bytes(pid):
     return max(0, int(kilobytes["Private_Dirty"]) - int(kilobytes.get("Pss_Shmem", 0))) * 1024
 
 
+def anonymous_bytes(pid):
+    """What a process holds that comes from no file, shared with those that it has forked or not; None if unknown."""
+    found = re.search(r"^Anonymous:\s+(\d+) kB", _read("/proc/%s/smaps_rollup" % pid), re.M)
+    return int(found[1]) * 1024 if found else None
+
+
 def _reset_pinned_peak():
     reset = getattr(torch.cuda, "reset_peak_host_memory_stats", None)
     if reset is not None and torch.cuda.is_available():

@@ -7,7 +7,7 @@ import os
 import signal
 import traceback
 
-from . import guard
+from . import guard, making
 from .descriptors import move_high
 
 # pinbench sends it to all of a group that hangs; each process then writes where it is.
@@ -39,8 +39,13 @@ class WorkerStart:
         guard.die_with_parent()
         tell_where_on_signal(self.scratch, "worker-%d" % worker_id)
         multiprocessing.queues.Queue._on_queue_feeder_error = staticmethod(self._cannot_send)
+        making.install(self.scratch)
         info = get_worker_info()
         if self.wrapped:
+            # Not at the top: workers that are spawned import this module before they need torch.
+            from . import sharding
+
+            sharding.record(self.scratch)
             object.__setattr__(info, "dataset", info.dataset.dataset)
         if self.init_fn is not None:
             self.init_fn(worker_id)

@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Chalk, type ChalkInstance, supportsColorStderr } from "chalk";
+import { type ExitCode, PinbenchError } from "../errors.js";
+import { renderTuning } from "../report/tuning/tuning-formats.js";
+import { formatRate } from "../report/tuning/tuning-gain.js";
+import { describeSetting } from "../results/loader-setting.js";
+import { checkWritable } from "../results/store.js";
+import type { Tuning } from "../results/tuning.js";
+import type { CommandSettings } from "../settings/command-settings.js";
+import type { Call } from "../settings/settings.js";
+import { usualBudgetNs } from "../settings/table.js";
+import { describeJobExit, shellExitCode } from "../tune/live/job-process.js";
+import type { LiveJob } from "../tune/live/live-job.js";
+import type { LiveProbe } from "../tune/live/live-probe.js";
+import { openLive } from "../tune/live/open-live.js";
+import type { Trial } from "../tune/loader-probe.js";
+import { machineLimits } from "../tune/machine-limits.js";
+import { scoreOf } from "../tune/score.js";
+import { tuneLoader } from "../tune/tune-loader.js";
+import { chosenFormat } from "./asked-settings.js";
+import { deliver, plainChalk } from "./delivery.js";
+import { Interruption } from "./interruption.js";
+import { noter, reportError } from "./terminal.js";
+import { tuningExitCode } from "./tuning-outcome.js";
+
+type Flags = CommandSettings<"tune">;
+
+/** How long an interrupted search waits for the job to end before it says what it has found. */
+const patienceMs = 2000;
+
+/**
+ * `pinbench tune -- COMMAND`: tunes a training job as it runs. What pinbench says goes to stderr, whatever the format,
+ * since stdout is the command's. Returns the exit code: with --go the command's own. Throws PinbenchError.
+ */
+export async function tuneLive(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
+  chosenFormat(flags);
+  if (flags.go && flags.deadlineNs !== null) {
+    throw new PinbenchError("usage", "--go and --deadline contradict each other.", {
+      hint: "With --go the command runs to its own end.",
+    });
+  }
+  if (flags.save !== null) await checkWritable(flags.save);
+  return flags.go ? tuneAndGo(flags, command, call) : tuneAndEnd(flags, command, call);
+}
+
+async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
+  const interruption = new Interruption();
+  const search = new Search(flags, command, call);
+  try {
+    const found = await search.run(interruption.signal).catch((error: unknown) => ({ error }));
+    if ("run" in found && found.run.status !== "ended" && interruption.exitCode === null) {
+      noter(flags)("the search is done: the command is ended; with --go it would train on.");
+    }
+    const ending = search.job?.end();
+    // What was found must not wait for a job that hangs.
+    await (interruption.exitCode === null ? ending : Promise.race([ending, sleep(patienceMs)]));
+    if ("error" in found) {
+      await ending;
+      if (interruption.exitCode !== null) return interruption.exitCode;
+      throw found.error;
+    }
+    await deliverTuning(found, flags);
+    const exit = search.job?.process.ended;
+    if (found.run.status === "ended" && exit) noter(flags)(`the command ${describeJobExit(exit)}.`);
+    await ending;
+    return interruption.exitCode ?? tuningExitCode(found);
+  } finally {
+    interruption.dispose();
+  }
+}
+
+/** Signals are the command's, as if it had been started without pinbench; and so is its end. */
+async function tuneAndGo(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
+  const search = new Search(flags, command, call);
+  const passOn = (signal: NodeJS.Signals) => search.job?.process.signal(signal);
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, passOn);
+  try {
+    const found = await search.run(new AbortController().signal).catch((error: unknown) => ({ error }));
+    const { job } = search;
+    if (job === null) throw "error" in found ? found.error : new Error("The command was not started.");
+    try {
+      if ("error" in found) throw found.error;
+      search.probe?.rest(found.recommendation?.setting ?? null);
+      await deliverTuning(found, flags);
+      tuningExitCode(found);
+    } catch (error) {
+      // The command trains on whatever became of the search.
+      reportError(error, flags);
+    }
+    const exit = await job.process.exit;
+    job.leave();
+    // The command may have any of 256.
+    return shellExitCode(exit) as ExitCode;
+  } finally {
+    for (const signal of signals) process.off(signal, passOn);
+  }
+}
+
+/** A search in a job, and the job from when it runs. */
+class Search {
+  job: LiveJob | null = null;
+  probe: LiveProbe | null = null;
+
+  constructor(
+    readonly flags: Flags,
+    readonly command: readonly string[],
+    readonly call: Call,
+  ) {}
+
+  async run(signal: AbortSignal): Promise<Tuning> {
+    const { flags, command, call } = this;
+    const note = noter(flags);
+    const budgetNs = flags.budgetNs ?? usualBudgetNs.live;
+    const onStart = (job: LiveJob) => {
+      this.job = job;
+    };
+    this.probe = await openLive({ command, settings: flags, budgetNs, signal, onStart });
+    const { facts, ranksOfNode } = this.probe;
+    const own =
+      facts.startingPoint === null ? "" : `; the script has ${describeSetting(facts.startingPoint)}`;
+    note(`tuning ${facts.source}${own}`);
+    this.probe.onTrial = (trial) => note(describeTrial(trial));
+    return tuneLoader(
+      this.probe,
+      { ...flags, ...call, budgetNs, limits: machineLimits(ranksOfNode) },
+      signal,
+    );
+  }
+}
+
+/** "12 workers, pinned: 33.5 batches/s, waits 1 %". */
+function describeTrial(trial: Trial): string {
+  const setting = describeSetting(trial.setting);
+  if (trial.failure !== null) return `${setting}: ${trial.failure.message}`;
+  const score = scoreOf(trial.arrivalsNs, trial.setting, null, true);
+  if (score === null) return `${setting}: too few batches came`;
+  const { waitNsPerBatch } = trial;
+  const waitingShare = waitNsPerBatch === null ? null : (waitNsPerBatch * score.batchesPerSecond) / 1e9;
+  const waiting = waitingShare === null ? "" : `, waits ${Math.round(100 * Math.min(1, waitingShare))} %`;
+  return `${setting}: ${formatRate(score.batchesPerSecond)} batches/s${waiting}`;
+}
+
+async function deliverTuning(tuning: Tuning, flags: Flags): Promise<void> {
+  const files = flags.save === null ? [] : [{ path: flags.save, format: "json" as const }];
+  const text = renderTuning(tuning, chosenFormat(flags), stderrChalk(flags));
+  await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
+  const render = (format: "json", chalk: ChalkInstance) => renderTuning(tuning, format, chalk);
+  await deliver(render, { format: null, files }, flags);
+}
+
+/** As stdoutChalk() chooses for the other stream. */
+function stderrChalk({ color }: Flags): ChalkInstance {
+  const { NO_COLOR, FORCE_COLOR } = process.env;
+  if (!color || (FORCE_COLOR === undefined && NO_COLOR)) return plainChalk();
+  return new Chalk({ level: supportsColorStderr ? supportsColorStderr.level : 0 });
+}

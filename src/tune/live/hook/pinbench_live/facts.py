@@ -1,0 +1,69 @@
+"""What pinbench is told of a loader and of its batches."""
+
+import os
+import resource
+
+import torch
+
+from .probe import probe_module
+
+
+def source(loader):
+    """ "ImageFolder, 10000 samples"."""
+    name = type(loader.dataset).__name__
+    try:
+        return "%s, %d samples" % (name, len(loader.dataset))
+    except Exception:  # the user's own __len__, or none
+        return name
+
+
+def batch_size(loader):
+    size = loader.batch_size
+    if size is None:
+        size = getattr(loader.batch_sampler, "batch_size", None)
+    return size if isinstance(size, int) else None
+
+
+def length(loader):
+    """Batches of an epoch; None where it cannot be told."""
+    if isinstance(loader.dataset, torch.utils.data.IterableDataset):
+        return None
+    try:
+        return len(loader._index_sampler)
+    except Exception:  # samplers need not know
+        return None
+
+
+def contents(batch):
+    return probe_module("batch").Contents(batch)
+
+
+def batch(contents):
+    """A batch, and where it goes: asked late, when the script has chosen its device."""
+    on_device = any(device != "cpu" for device in contents.devices)
+    # Asking for more than this would start CUDA in a process that may not want it.
+    has_device = torch.cuda.is_available() and torch.cuda.is_initialized()
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return {
+        "samples": contents.first_length(),
+        "bytes": contents.bytes,
+        "tensors": len(contents.tensors),
+        "description": contents.description(),
+        "onDevice": on_device,
+        "device": torch.cuda.get_device_name() if has_device else None,
+        "pinningOff": _pinning_off(contents, on_device, has_device),
+        "fileLimit": None if soft == resource.RLIM_INFINITY else soft,
+        "filesInUse": len(os.listdir("/proc/self/fd")),
+    }
+
+
+def _pinning_off(contents, on_device, has_device):
+    if not has_device:
+        return "the script has not used a GPU"
+    if on_device:
+        return "the batches are on the GPU already"
+    if not contents.tensors:
+        return "the batches hold no tensors"
+    if not contents.can_pin:
+        return "the batches are of the type %s, which has no pin_memory()" % contents.unpinnable[0]
+    return None

@@ -1,0 +1,123 @@
+"""A loader like the user's own, with another setting: what makes the batches behind the iterator that the loop sees."""
+
+import contextlib
+import os
+import warnings
+
+import torch
+
+from .feed import Gate
+
+
+class Inner:
+    """Workers under one setting. `start` for each epoch, then `open`; `close` and `end` when another takes over."""
+
+    def __init__(self, loader, setting, change):
+        self.setting = setting
+        # The number that pinbench gave to the change which brought this setting; 0 for the script's own.
+        self.change = change
+        self.iterator = None
+        self._is_stream = is_stream(loader)
+        self.gate = Gate(loader._index_sampler)
+        self._loader = self._like(loader)
+
+    def start(self, feed):
+        """Starts the workers, or wakes those that persist from the last epoch; draws nothing yet.
+
+        Starting draws one number from torch's generator, waking none: see `draws`.
+        """
+        self.gate.connect(feed)
+        if self.iterator is not None:
+            self.iterator._reset(self._loader)
+        elif self.change == 0:
+            self.iterator = self._loader._get_iterator()
+        else:
+            with warnings.catch_warnings():
+                # What torch thinks of a setting that the script has not asked for is not the script's to print.
+                warnings.simplefilter("ignore")
+                self.iterator = self._loader._get_iterator()
+
+    @property
+    def draws(self):
+        """Whether the next `start` draws the workers' seed from torch's generator."""
+        return self.iterator is None
+
+    def open(self):
+        """Has the workers begin with the batches that come next."""
+        self.gate.is_open = True
+        if not self._is_stream and self.setting["numWorkers"] > 0:
+            for _ in range(self.setting["numWorkers"] * self._loader.prefetch_factor):
+                self.iterator._try_put_index()
+
+    def close(self):
+        """It delivers what it has drawn, and draws no more."""
+        self.gate.is_open = False
+
+    def end(self):
+        """Its workers end; what they have made and not delivered is lost."""
+        iterator, self.iterator = self.iterator, None
+        if hasattr(iterator, "_shutdown_workers"):
+            iterator._shutdown_workers()
+
+    def worker_pids(self):
+        return [worker.pid for worker in getattr(self.iterator, "_workers", ())]
+
+    def makers(self):
+        """The processes in which its batches are made."""
+        return self.worker_pids() or [os.getpid()]
+
+    def _like(self, loader):
+        """A twin that differs in what is tuned and in where the indices come from, and in nothing else."""
+        twin = object.__new__(type(loader))
+        twin.__dict__.update(loader.__dict__)
+        workers = self.setting["numWorkers"]
+        changes = {
+            "num_workers": workers,
+            "pin_memory": self.setting["pinMemory"],
+            "persistent_workers": self.setting["persistentWorkers"],
+            "prefetch_factor": self.setting["prefetchFactor"] if workers > 0 else None,
+            # Without workers DataLoader takes none of it.
+            "timeout": loader.timeout if workers > 0 else 0,
+            "_iterator": None,
+        }
+        if not self._is_stream:
+            changes["batch_sampler" if loader.batch_sampler is not None else "sampler"] = self.gate
+        # DataLoader refuses to have most of these set once it is made.
+        twin.__dict__.update(changes)
+        return twin
+
+
+def is_stream(loader):
+    """Whether the data set itself says what comes next, so that no two loaders can share an epoch."""
+    from torch.utils.data import IterableDataset
+
+    return isinstance(loader.dataset, IterableDataset)
+
+
+def own_setting(loader):
+    """What the script has given its loader."""
+    workers = loader.num_workers
+    return {
+        "numWorkers": workers,
+        "pinMemory": bool(loader.pin_memory),
+        "prefetchFactor": loader.prefetch_factor if workers > 0 else None,
+        "persistentWorkers": bool(loader.persistent_workers) and workers > 0,
+    }
+
+
+@contextlib.contextmanager
+def unchanged_randomness(loader):
+    """What is drawn within leaves no trace in the generators from which the order of samples is drawn."""
+    own = getattr(loader, "generator", None)
+    before, own_before = torch.get_rng_state(), None if own is None else own.get_state()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(before)
+        if own is not None:
+            own.set_state(own_before)
+
+
+def draw_seed(loader):
+    """Draws what an iterator of the script's own loader would have drawn for its workers."""
+    torch.empty((), dtype=torch.int64).random_(generator=loader.generator)

@@ -1,0 +1,67 @@
+"""The line to pinbench: JSON, an object a line, over a Unix socket.
+
+There is no thread: what is to be told is written, and commands are read, while the training loop asks for a batch.
+Neither ever waits for pinbench.
+"""
+
+import json
+import os
+import socket
+
+# pinbench reads all the time: so much is left only where it has been stopped, and then nothing is worth waiting for.
+_MOST_UNSENT = 1 << 22
+
+
+class Line:
+    """Raises OSError where pinbench cannot be reached. `is_open` turns false when it has gone."""
+
+    def __init__(self, path):
+        self.is_open = True
+        self._unsent = b""
+        self._unread = b""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.connect(path)
+        except OSError:
+            self._socket.close()
+            raise
+        self._socket.setblocking(False)
+        # A worker that held it would keep pinbench from seeing that this process has ended.
+        os.register_at_fork(after_in_child=self.close)
+
+    def tell(self, kind, /, **fields):
+        if self.is_open:
+            self._unsent += json.dumps({"type": kind, **fields}).encode() + b"\n"
+            self._send()
+
+    def commands(self):
+        """Those that have come since the last call."""
+        if not self.is_open:
+            return []
+        self._send()
+        try:
+            some = self._socket.recv(65536)
+        except BlockingIOError:
+            return []
+        except OSError:
+            some = b""
+        if not some:
+            self.close()
+            return []
+        *lines, self._unread = (self._unread + some).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def close(self):
+        self.is_open = False
+        self._unsent = b""
+        self._socket.close()
+
+    def _send(self):
+        try:
+            while self._unsent:
+                self._unsent = self._unsent[self._socket.send(self._unsent):]
+        except BlockingIOError:
+            if len(self._unsent) > _MOST_UNSENT:
+                self.close()
+        except OSError:
+            self.close()

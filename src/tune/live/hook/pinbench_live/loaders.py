@@ -1,0 +1,80 @@
+"""Takes the place of DataLoader.__iter__, and says which loaders of the process there are."""
+
+import functools
+import os
+import weakref
+
+from .probe import probe_module
+
+_ATTRIBUTES = ("_index_sampler", "_get_iterator", "prefetch_factor", "persistent_workers", "generator")
+
+
+def take_place(module):
+    """`module` is torch.utils.data.dataloader, just executed."""
+    original = module.DataLoader.__iter__
+    # Here, as spawned workers come by here as well.
+    making = probe_module("making")
+    making.install(os.path.dirname(os.environ["PINBENCH_TUNE_SOCKET"]))
+    watch = _Watch(module, original)
+
+    @functools.wraps(original)
+    def __iter__(self):
+        return watch.iterate(self)
+
+    module.DataLoader.__iter__ = __iter__
+
+
+class _Watch:
+    """All loaders of a process, each watched from its first iteration on until pinbench says which one it tunes."""
+
+    def __init__(self, module, original):
+        self._module = module
+        self._original = original
+        self._pid = None
+        self._session = None
+        self._watched = weakref.WeakKeyDictionary()
+
+    def iterate(self, loader):
+        # A data set may have a loader of its own, which is no loop's.
+        if self._module._utils.worker.get_worker_info() is not None:
+            return self._original(loader)
+        # A process that the script has forked is one of its own.
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._watched = weakref.WeakKeyDictionary()
+            self._session = self._open()
+        if self._session is None or not self._session.is_open and loader not in self._watched:
+            return self._original(loader)
+        return self._iterate(loader)
+
+    def _open(self):
+        from .session import Session
+
+        try:
+            return Session(os.environ["PINBENCH_TUNE_SOCKET"])
+        except (OSError, KeyError):
+            return None  # pinbench has gone, or somebody has cleared the environment
+
+    def _iterate(self, loader):
+        from .live_iterator import LiveIterator
+        from .watched import Watched
+
+        watched = self._watched.get(loader)
+        if watched is None:
+            watched = Watched(loader, self._session, _strangeness(loader))
+            self._watched[loader] = watched
+        if watched.is_untouched:
+            return self._original(loader)
+        return LiveIterator(loader, watched)
+
+
+def _strangeness(loader):
+    """Why a loader cannot be tuned at all; None where it can."""
+    missing = [name for name in _ATTRIBUTES if not hasattr(loader, name)]
+    if missing:
+        return "it is a %s without %s" % (type(loader).__name__, missing[0])
+    from torch.utils.data import DataLoader
+
+    if type(loader)._get_iterator is not DataLoader._get_iterator:
+        return "its type %s makes iterators of its own" % type(loader).__name__
+    return None

@@ -1,0 +1,78 @@
+"""Tells pinbench when batches came, a little at a time and from within the loop itself."""
+
+import time
+
+import torch
+
+from . import facts
+from .probe import probe_module
+
+# Telling more often would be a part of what is measured.
+_TELL_NS = 20_000_000
+_MAKING_NS = 250_000_000
+
+
+class Reporting:
+    """For one epoch of a watched loader."""
+
+    def __init__(self, watched):
+        self._watched = watched
+        self._inner = None
+        self._ns = []
+        self._wait_ns = []
+        self._told_ns = 0
+        self._making_ns = 0
+        self._made = 0, 0
+        self._making = probe_module("making")
+
+    def changed(self, change):
+        self.flush()
+        watched = self._watched
+        # Also where the search is over: this is what it has come to.
+        watched.session.tell(
+            "changed", loader=watched.number, change=change, atBatch=watched.delivered, ns=time.perf_counter_ns()
+        )
+
+    def epoch(self, event):
+        self.flush()
+        self._watched.tell("epoch", event=event, epoch=self._watched.epochs - 1, ns=time.perf_counter_ns())
+
+    def delivered(self, inner, batch, began_ns):
+        """A batch that `inner` has made is about to be handed to the loop, which asked for it at `began_ns`."""
+        now_ns = time.perf_counter_ns()
+        if inner is not self._inner:
+            self.flush()
+            self._inner = inner
+            self._making_ns = 0
+        self._ns.append(now_ns)
+        self._wait_ns.append(now_ns - began_ns)
+        watched = self._watched
+        if watched.delivered == 1:
+            watched.contents = facts.contents(batch)
+        elif watched.contents is not None:
+            # By now the script has shown where its batches go.
+            watched.tell("batch", **facts.batch(watched.contents))
+            watched.contents = None
+        if now_ns - self._told_ns >= _TELL_NS:
+            self.flush()
+
+    def flush(self):
+        if not self._ns:
+            return
+        inner = self._inner
+        self._told_ns = time.perf_counter_ns()
+        if self._told_ns - self._making_ns >= _MAKING_NS:
+            self._making_ns = self._told_ns
+            self._made = self._making.totals(self._watched.session.folder, inner.makers())
+        made, make_ns = self._made
+        self._watched.tell(
+            "batches",
+            change=inner.change,
+            ns=self._ns,
+            waitNs=self._wait_ns,
+            grad=torch.is_grad_enabled(),
+            made=made,
+            makeNs=make_ns,
+            workers=inner.worker_pids(),
+        )
+        self._ns, self._wait_ns = [], []

@@ -1,0 +1,75 @@
+"""What this training process and pinbench say to each other."""
+
+import os
+import platform
+
+import torch
+
+from .line import Line
+
+
+class Session:
+    """One for each process that iterates a loader. Raises OSError where pinbench cannot be reached."""
+
+    def __init__(self, path):
+        self._line = Line(path)
+        # Where the workers leave how long they take to make batches.
+        self.folder = os.path.dirname(path)
+        self._watched = []
+        self._target = None
+        self.tell("hello", pid=os.getpid(), python=platform.python_version(), torch=torch.__version__, **_rank())
+
+    @property
+    def is_open(self):
+        """Whether anybody wants to know of further loaders."""
+        return self._line.is_open and self._target is None
+
+    def tell(self, kind, /, **fields):
+        self._line.tell(kind, **fields)
+
+    def add(self, watched):
+        """The number of a loader that is iterated for the first time."""
+        self._watched.append(watched)
+        return len(self._watched)
+
+    def obey(self):
+        """Does what pinbench has asked for meanwhile, as far as that is a matter of settings to be changed."""
+        for command in self._line.commands():
+            kind = command["type"]
+            if kind == "target":
+                self._target = command["loader"]
+                for watched in self._watched:
+                    watched.is_told = watched.number == self._target
+            elif kind == "change":
+                self._watched[command["loader"] - 1].asked = command
+            elif kind == "rest":
+                self._rest()
+        if not self._line.is_open:
+            self._rest()
+
+    def _rest(self):
+        for watched in self._watched:
+            watched.is_told = False
+        # Those that are iterated from now on are no concern of pinbench's.
+        self._target = self._target or 0
+
+
+def _rank():
+    """Which of the training processes this is, as far as the launcher or torch.distributed tell."""
+    rank, world_size = _number("RANK", 0), _number("WORLD_SIZE", 1)
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        rank, world_size = distributed.get_rank(), distributed.get_world_size()
+    return {
+        "rank": rank,
+        "worldSize": world_size,
+        "localRank": _number("LOCAL_RANK", rank),
+        "localWorldSize": _number("LOCAL_WORLD_SIZE", world_size),
+    }
+
+
+def _number(name, otherwise):
+    try:
+        return int(os.environ[name])
+    except (KeyError, ValueError):
+        return otherwise

@@ -1,0 +1,114 @@
+import { type HookConnection, type HookListener, HookServer } from "./hook-server.js";
+import { JobProcess } from "./job-process.js";
+import type { HookMessage } from "./live-messages.js";
+import { LoaderRecord } from "./loader-record.js";
+import { usedSharedMemoryBytes } from "./trial-usage.js";
+
+/** A process of the job that iterates loaders, and what it told of them. */
+export interface Member {
+  connection: HookConnection;
+  loaders: Map<number, LoaderRecord>;
+  /** On the hook's clock (steadyNowNs); null before one came. */
+  firstBatchNs: number | null;
+  isConnected: boolean;
+}
+
+/** Nanoseconds of CLOCK_MONOTONIC, as the hook's times are. */
+export const steadyNowNs = (): number => Number(process.hrtime.bigint());
+
+/** How often to look whether what an ended command has left behind has ended as well. */
+const pollMs = 200;
+
+/** A command that was started with the hook in it, and what its processes say. */
+export class LiveJob {
+  readonly members: Member[] = [];
+  /** Of /dev/shm, as the job was started. */
+  readonly sharedMemoryBytesBefore = usedSharedMemoryBytes();
+  /** After each message, and where a process connects or goes. */
+  onNews: (member: Member, message: HookMessage | null) => void = () => undefined;
+  readonly #over = new AbortController();
+  readonly #server: HookServer;
+  #process: JobProcess | null = null;
+  #fault: Error | null = null;
+
+  private constructor() {
+    this.#server = new HookServer(this.#listener);
+  }
+
+  /** Rejects with a usage error where the command cannot be started. */
+  static async start(command: readonly string[]): Promise<LiveJob> {
+    const job = new LiveJob();
+    try {
+      job.#process = await JobProcess.start(command, (path) => job.#server.listen(path));
+    } catch (error) {
+      job.#server.close();
+      throw error;
+    }
+    void job.#process.exit.then(() => job.#watchRemains());
+    return job;
+  }
+
+  get process(): JobProcess {
+    return this.#process!;
+  }
+
+  /** Aborted when the command has ended and no process of it is left that could say anything. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** What is wrong with pinbench itself where a hook and it do not understand each other. */
+  get fault(): Error | null {
+    return this.#fault;
+  }
+
+  /** Ends the job; nothing of it is left behind. Never rejects. */
+  async end(): Promise<void> {
+    await this.process.end();
+    this.#server.close();
+  }
+
+  /** Lets go of a job that has ended by itself, and of what it has left running on purpose. */
+  leave(): void {
+    this.process.leave();
+    this.#server.close();
+  }
+
+  readonly #listener: HookListener = {
+    connected: (connection) => {
+      const member = { connection, loaders: new Map(), firstBatchNs: null, isConnected: true };
+      this.members.push(member);
+      this.onNews(member, null);
+    },
+    said: (connection, message) => {
+      const member = this.#memberOf(connection);
+      if (message.type === "loader") member.loaders.set(message.loader, new LoaderRecord(message));
+      else if (message.type === "batches") member.firstBatchNs ??= message.ns[0] ?? null;
+      if (message.type !== "hello" && message.type !== "loader" && message.type !== "failed") {
+        member.loaders.get(message.loader)?.add(message);
+      }
+      this.onNews(member, message);
+    },
+    disconnected: (connection) => {
+      const member = this.#memberOf(connection);
+      member.isConnected = false;
+      this.onNews(member, null);
+    },
+    garbled: (line) => {
+      this.#fault ??= new Error(`A process of the job said what is no message: ${line.slice(0, 200)}`);
+      this.#over.abort();
+    },
+  };
+
+  #memberOf(connection: HookConnection): Member {
+    return this.members.find((member) => member.connection === connection)!;
+  }
+
+  /** A command may end before the processes do that it has started in the background. */
+  #watchRemains(): void {
+    const isTalking = this.members.some(({ isConnected }) => isConnected);
+    const mayTalk = this.members.length === 0 && this.process.running().length > 0;
+    if (isTalking || mayTalk) setTimeout(() => this.#watchRemains(), pollMs).unref();
+    else this.#over.abort();
+  }
+}

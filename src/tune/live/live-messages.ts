@@ -1,0 +1,113 @@
+import type { Fault, LoaderSetting } from "../../results/tuning.js";
+
+/*
+ * What the hook inside a job's processes and pinbench say to each other: JSON objects, one a line. Times are of
+ * CLOCK_MONOTONIC in nanoseconds, which all processes of a host have in common. `loader` numbers the loaders of a process
+ * from 1 in the order of their first iteration; `change` counts the settings that a loader was given, 0 is its own.
+ */
+
+/** The arguments of a DataLoader that can be changed while the job runs. */
+export type ChangeableSetting = Omit<LoaderSetting, "nonBlocking">;
+
+/** What the hook writes. */
+export type HookMessage =
+  /** First and once, as the process begins to iterate a loader. */
+  | {
+      type: "hello";
+      pid: number;
+      python: string;
+      torch: string;
+      rank: number | null;
+      worldSize: number | null;
+      localRank: number | null;
+      localWorldSize: number | null;
+    }
+  /** A loader that is iterated for the first time, before its workers are started. */
+  | {
+      type: "loader";
+      loader: number;
+      setting: ChangeableSetting;
+      /** "ImageFolder, 10000 samples". */
+      source: string;
+      batchSize: number | null;
+      epochBatches: number | null;
+      /** Why its setting can only be changed between two epochs; null where it can be at any batch. */
+      fixed?: string | null;
+      /** Why its setting cannot be changed at all. */
+      untouchable?: string | null;
+    }
+  /** Its first batch. */
+  | {
+      type: "batch";
+      loader: number;
+      samples: number;
+      bytes: number;
+      tensors: number;
+      description: string;
+      onDevice: boolean;
+      device: string | null;
+      pinningOff: string | null;
+      fileLimit: number | null;
+      filesInUse: number | null;
+    }
+  | { type: "epoch"; loader: number; event: "begin" | "end"; epoch: number; ns: number }
+  | {
+      type: "batches";
+      loader: number;
+      change: number;
+      /** When each next() returned, and how long it took. */
+      ns: number[];
+      waitNs: number[];
+      /** Whether gradients were on: training rather than validation. */
+      grad: boolean;
+      /** Batches made under this change until now, and the time that took where they were made, in sum. */
+      made: number;
+      makeNs: number;
+      /** Process ids of the loader's workers under this change. */
+      workers: number[];
+    }
+  /** The workers of a change were started, `atBatch` batches after the loader's first; outstanding ones come before. */
+  | { type: "changed"; loader: number; change: number; atBatch: number; ns: number }
+  /** A change came to nothing: the loader goes on with the setting it had before. */
+  | {
+      type: "failed";
+      loader: number;
+      change: number;
+      fault: Fault;
+      message: string;
+      hint: string | null;
+      traceback: string | null;
+    };
+
+/** The message of a type. */
+export type HookMessageOf<Type extends HookMessage["type"]> = Extract<HookMessage, { type: Type }>;
+
+/** What pinbench writes. */
+export type HookCommand =
+  /** This loader is tuned: the others run untouched, and tell nothing more. */
+  | { type: "target"; loader: number }
+  /** Change when `atBatch` batches have been delivered since the loader's first, or at the next one. */
+  | { type: "change"; loader: number; change: number; setting: ChangeableSetting; atBatch: number }
+  /** The search is over: tell no more; each loader keeps the setting it has. */
+  | { type: "rest" };
+
+/** The types of message there are; the compiler sees to it that none is missing. */
+const types: Readonly<Record<HookMessage["type"], true>> = {
+  hello: true,
+  loader: true,
+  batch: true,
+  epoch: true,
+  batches: true,
+  changed: true,
+  failed: true,
+};
+
+/** A line of the hook's; null for one that is no message. */
+export function readMessage(line: string): HookMessage | null {
+  try {
+    const message = JSON.parse(line) as HookMessage | null;
+    return message !== null && Object.hasOwn(types, String(message.type)) ? message : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,161 @@
+import type { LoaderSetting } from "../../results/tuning.js";
+import { jobEnded, type Probe, type ProbeFacts, type Trial, type TrialControl } from "../loader-probe.js";
+import type { LiveJob, Member } from "./live-job.js";
+import type { ChangeableSetting, HookMessage } from "./live-messages.js";
+import { LiveTrial, type Rank } from "./live-trial.js";
+import type { LoaderRecord } from "./loader-record.js";
+
+/** Several ranks are asked to change so far ahead that each of them hears of it before it is there. */
+const aheadNs = 0.25e9;
+const aheadBatches = 2;
+/** Of the last batches, to tell how many come in a time. */
+const recentBatches = 20;
+
+/** What is measured: one loader in each of these ranks. */
+export interface LiveTarget {
+  job: LiveJob;
+  facts: ProbeFacts;
+  /** The script's own setting, which is in force. */
+  setting: LoaderSetting;
+  loader: number;
+  ranks: readonly (Rank & { member: Member })[];
+  /** Training processes on this node, which share its CPUs: at least those that are measured. */
+  ranksOfNode: number;
+  /** Whether no setting but the script's own can be measured. */
+  isFixed: boolean;
+}
+
+/**
+ * A loader of a job that runs, as a source of trials: its setting is changed in the middle of an epoch, and what the job
+ * then does is measured. It is the caller's to end the job or to leave it.
+ */
+export class LiveProbe implements Probe {
+  readonly facts: ProbeFacts;
+  readonly job: LiveJob;
+  readonly ranksOfNode: number;
+  readonly #target: LiveTarget;
+  readonly #over = new AbortController();
+  readonly #closing = new AbortController();
+  #changes = 0;
+  #inForce: { change: number; setting: LoaderSetting } | null;
+  #before: { change: number; setting: LoaderSetting } | null = null;
+  #trial: LiveTrial | null = null;
+  /** After each trial. */
+  onTrial: (trial: Trial) => void = () => undefined;
+
+  constructor(target: LiveTarget) {
+    this.#target = target;
+    this.facts = target.facts;
+    this.job = target.job;
+    this.ranksOfNode = target.ranksOfNode;
+    this.#inForce = { change: 0, setting: target.setting };
+    target.job.onNews = this.#receive;
+    target.job.over.addEventListener("abort", () => this.#end(), { once: true });
+    if (target.job.over.aborted) this.#end();
+  }
+
+  /** Aborted where no further trial is possible: with the reason jobEnded where the job has ended. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
+    if (this.#trial !== null) throw new Error("A probe runs one trial at a time.");
+    const signal = AbortSignal.any([control.signal, this.over, this.#closing.signal]);
+    const { ranks, job } = this.#target;
+    const { sharedMemoryBytesBefore } = job;
+    const change = signal.aborted ? (this.#inForce?.change ?? 0) : this.#enforce(setting);
+    const subject = { setting, change, ranks, sharedMemoryBytesBefore };
+    this.#trial = new LiveTrial(subject, { ...control, signal });
+    // What had come before is what the trial begins with.
+    this.#trial.update();
+    const trial = await this.#trial.done.finally(() => {
+      this.#trial = null;
+    });
+    if (job.fault !== null) throw job.fault;
+    if (this.#target.isFixed) this.#over.abort();
+    this.onTrial(trial);
+    return trial;
+  }
+
+  /** The search is over: the job goes on with this setting, or with the one in force for null. */
+  rest(setting: LoaderSetting | null): void {
+    if (setting !== null) this.#enforce(setting);
+    for (const { member } of this.#target.ranks) member.connection.send({ type: "rest" });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#trial?.done.catch(() => undefined);
+  }
+
+  /** The number of the change that brought the setting, which is asked for unless it is in force. */
+  #enforce(setting: LoaderSetting): number {
+    if (this.#inForce !== null && isSame(this.#inForce.setting, setting)) return this.#inForce.change;
+    this.#changes += 1;
+    const change = this.#changes;
+    const { loader, ranks } = this.#target;
+    const delivered = Math.max(...ranks.map((rank) => rank.loader.delivered));
+    const atBatch = ranks.length === 1 ? delivered : delivered + this.#batchesAhead();
+    for (const { member } of ranks) {
+      member.connection.send({ type: "change", loader, change, setting: changeable(setting), atBatch });
+    }
+    this.#before = this.#inForce;
+    this.#inForce = { change, setting };
+    return change;
+  }
+
+  #batchesAhead(): number {
+    const { loader } = this.#target.ranks[0]!;
+    const ns = loader.change(this.#inForce?.change ?? 0)?.ns.slice(-recentBatches) ?? [];
+    const gapNs = ns.length < 2 ? aheadNs : (ns.at(-1)! - ns[0]!) / (ns.length - 1);
+    return Math.ceil(aheadNs / Math.max(1, gapNs)) + aheadBatches;
+  }
+
+  readonly #receive = (member: Member, message: HookMessage | null): void => {
+    const { ranks, loader } = this.#target;
+    if (!ranks.some((rank) => rank.member === member)) {
+      // A process that is not tuned, and came too late to be told so.
+      if (message === null && member.isConnected) member.connection.send({ type: "rest" });
+      return;
+    }
+    if (message === null) this.#end();
+    else if ("loader" in message && message.loader === loader) {
+      if (message.type === "failed") this.#fail(message);
+      else this.#trial?.update();
+    }
+  };
+
+  #fail(message: Extract<HookMessage, { type: "failed" }>): void {
+    if (this.#inForce?.change === message.change) {
+      // That rank goes on as before; what the others do is another matter, and so all are to be asked again.
+      this.#inForce = this.#target.ranks.length === 1 ? this.#before : null;
+    }
+    if (this.#trial?.subject.change === message.change) this.#trial.fail(message);
+  }
+
+  /** A rank has ended: no step of the job comes any more. */
+  #end(): void {
+    this.#over.abort(jobEnded);
+  }
+}
+
+/** Whether a DataLoader is given the same. */
+function isSame(a: LoaderSetting, b: LoaderSetting): boolean {
+  return (
+    a.numWorkers === b.numWorkers &&
+    a.pinMemory === b.pinMemory &&
+    a.prefetchFactor === b.prefetchFactor &&
+    a.persistentWorkers === b.persistentWorkers
+  );
+}
+
+function changeable({ nonBlocking: _, ...setting }: LoaderSetting): ChangeableSetting {
+  return setting;
+}
+
+/** The loader of a rank that was told to be tuned; null while it has not delivered a batch. */
+export function readyLoader(member: Member, loader: number): LoaderRecord | null {
+  const record = member.loaders.get(loader);
+  return record?.batch ? record : null;
+}

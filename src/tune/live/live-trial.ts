@@ -1,0 +1,148 @@
+import { describeSetting } from "../../results/loader-setting.js";
+import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
+import { mean } from "../../stats/variance.js";
+import type { Trial, TrialControl } from "../loader-probe.js";
+import { droppedBatches } from "../steady-state.js";
+import { JointArrivals } from "./joint-arrivals.js";
+import type { HookMessageOf } from "./live-messages.js";
+import type { ChangeRecord, LoaderRecord } from "./loader-record.js";
+import { type Makers, TrialUsage } from "./trial-usage.js";
+
+/** A rank of the job: its process, and what it tells of the loader that is tuned. */
+export interface Rank {
+  pid: number;
+  loader: LoaderRecord;
+}
+
+/** What a trial measures: a setting that was asked for as the change of that number, or one that is in force already. */
+export interface TrialSubject {
+  setting: LoaderSetting;
+  change: number;
+  ranks: readonly Rank[];
+  sharedMemoryBytesBefore: number | null;
+}
+
+/** One trial: collects what all ranks tell of a change, until it is enough. */
+export class LiveTrial {
+  /** Rejects only with what `enough` throws. */
+  readonly done: Promise<Trial>;
+  readonly #usage: TrialUsage;
+  readonly #isNew: boolean;
+  #resolve: (trial: Trial) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+  #joint: JointArrivals | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #isSettled = false;
+
+  constructor(
+    readonly subject: TrialSubject,
+    readonly control: TrialControl,
+  ) {
+    this.#usage = new TrialUsage(subject.sharedMemoryBytesBefore);
+    this.#isNew = this.#records().length < subject.ranks.length;
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    control.signal.addEventListener("abort", this.#abort, { once: true });
+    this.#awaitBatch();
+    if (control.signal.aborted) this.#abort();
+    else if (!this.#isNew) this.#join();
+  }
+
+  /** The records of the ranks have grown. */
+  update(): void {
+    if (this.#isSettled) return;
+    this.#awaitBatch();
+    if (this.#joint === null && !this.#join()) return;
+    const joint = this.#joint!;
+    const isFirst = joint.arrivalsNs.length === 0;
+    if (!joint.update()) return;
+    if (isFirst) this.#usage.begin(this.#makers(), this.#isNew);
+    try {
+      if (this.control.enough(joint.arrivalsNs)) this.#settle();
+    } catch (error) {
+      this.#close();
+      this.#reject(error);
+    }
+  }
+
+  /** The change came to nothing in a rank. */
+  fail({ fault, message, hint, traceback }: HookMessageOf<"failed">): void {
+    this.#settle({ failure: { fault, message, hint, traceback, everywhere: false } });
+  }
+
+  readonly #abort = (): void => this.#settle({ aborted: true });
+
+  #records(): ChangeRecord[] {
+    return this.subject.ranks.flatMap(({ loader }) => loader.change(this.subject.change) ?? []);
+  }
+
+  /** Once the change was made in all ranks. */
+  #join(): boolean {
+    const { ranks, setting } = this.subject;
+    const records = this.#records();
+    if (records.length < ranks.length) return false;
+    this.#joint = new JointArrivals(records, droppedBatches(setting), ranks[0]?.loader.epochBatches ?? null);
+    return true;
+  }
+
+  #makers(): Makers {
+    const hasWorkers = this.subject.setting.numWorkers > 0;
+    const ranks = this.subject.ranks.map(({ pid, loader }) =>
+      hasWorkers ? (loader.change(this.subject.change)?.workers ?? []) : [pid],
+    );
+    return { ranks, hasWorkers };
+  }
+
+  /** Between two epochs no batch comes, however long the script validates. */
+  #awaitBatch(): void {
+    clearTimeout(this.#timer);
+    const { ranks, setting } = this.subject;
+    const { timeoutNs } = this.control;
+    this.#timer = setTimeout(() => {
+      if (ranks.some(({ loader }) => !loader.isInEpoch)) return this.#awaitBatch();
+      this.#settle({ failure: hang(setting, timeoutNs) });
+    }, timeoutNs / 1e6);
+  }
+
+  #settle({ failure = null, aborted = false }: Partial<Pick<Trial, "failure" | "aborted">> = {}): void {
+    if (this.#isSettled) return;
+    this.#close();
+    const { setting } = this.subject;
+    const { arrivalsNs, waitNs } = this.#joint ?? { arrivalsNs: [], waitNs: [] };
+    const dropped = droppedBatches(setting);
+    const steadyWaits = waitNs.slice(waitNs.length > dropped ? dropped : 0);
+    const records = this.#records();
+    const made = records.reduce((sum, record) => sum + record.made, 0);
+    const makeNs = records.reduce((sum, record) => sum + record.makeNs, 0);
+    this.#resolve({
+      setting,
+      arrivalsNs,
+      aborted,
+      failure,
+      waitNsPerBatch: steadyWaits.length === 0 ? null : mean(steadyWaits),
+      copyNsPerBatch: null,
+      makeNsPerBatch: made === 0 ? null : makeNs / made,
+      pinnedBytes: null,
+      ...this.#usage.end(this.#makers()),
+    });
+  }
+
+  #close(): void {
+    this.#isSettled = true;
+    clearTimeout(this.#timer);
+    this.#usage.stop();
+    this.control.signal.removeEventListener("abort", this.#abort);
+  }
+}
+
+function hang(setting: LoaderSetting, timeoutNs: number): TrialFailure {
+  return {
+    fault: "hang",
+    message: `The training loop took no further batch within ${timeoutNs / 1e9} s with ${describeSetting(setting)}.`,
+    hint: "Where a step takes so long by right, --timeout allows more.",
+    traceback: null,
+    everywhere: true,
+  };
+}

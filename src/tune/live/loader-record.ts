@@ -1,0 +1,89 @@
+import type { HookMessageOf } from "./live-messages.js";
+
+/** What one process told of a loader while one change was in force; the arrays grow. */
+export interface ChangeRecord {
+  /** When the change was made; for change 0 when the first epoch began. */
+  startNs: number;
+  /** When each batch was handed to the loop, and how long that waited for it. */
+  ns: number[];
+  waitNs: number[];
+  /** Index of the first batch of an epoch, and when that epoch began. */
+  epochStarts: Map<number, number>;
+  made: number;
+  makeNs: number;
+  workers: number[];
+}
+
+/** All that one process told of one of its loaders. */
+export class LoaderRecord {
+  batch: HookMessageOf<"batch"> | null = null;
+  /** Batches of all changes. */
+  delivered = 0;
+  /** Time between one batch and the next of an epoch, and of that the waiting: with gradients on, and without. */
+  readonly loop = { training: { ns: 0, waitNs: 0 }, other: { ns: 0, waitNs: 0 } };
+  /** Whether an epoch has begun and not ended: between two of them no batch is to be expected. */
+  isInEpoch = false;
+  /** Batches of the last epoch that came to its end; what the loader says of itself before there was one. */
+  epochBatches: number | null;
+  readonly #changes = new Map<number, ChangeRecord>();
+  #lastNs: number | null = null;
+  #epochBegan: { ns: number; delivered: number } | null = null;
+
+  constructor(readonly told: HookMessageOf<"loader">) {
+    this.epochBatches = told.epochBatches;
+  }
+
+  /** Null before the change was made. */
+  change(number: number): ChangeRecord | null {
+    return this.#changes.get(number) ?? null;
+  }
+
+  /** Batches of the epoch that were delivered, as far as one is on its way. */
+  get batchesOfEpoch(): number {
+    return this.isInEpoch && this.#epochBegan !== null ? this.delivered - this.#epochBegan.delivered : 0;
+  }
+
+  add(message: HookMessageOf<"batch" | "epoch" | "batches" | "changed">): void {
+    if (message.type === "batch") this.batch = message;
+    else if (message.type === "changed") this.#open(message.change, message.ns);
+    else if (message.type === "epoch") this.#turn(message);
+    else this.#extend(message);
+  }
+
+  #turn({ event, ns }: HookMessageOf<"epoch">): void {
+    if (event === "end") {
+      if (this.isInEpoch) this.epochBatches = this.batchesOfEpoch;
+      this.isInEpoch = false;
+    } else {
+      this.isInEpoch = true;
+      this.#epochBegan = { ns, delivered: this.delivered };
+    }
+    this.#lastNs = null;
+  }
+
+  #extend({ change, ns, waitNs, grad, made, makeNs, workers }: HookMessageOf<"batches">): void {
+    const began = this.#epochBegan;
+    const record = this.#changes.get(change) ?? this.#open(change, began?.ns ?? ns[0] ?? 0);
+    if (began !== null && began.delivered === this.delivered)
+      record.epochStarts.set(record.ns.length, began.ns);
+    const loop = grad ? this.loop.training : this.loop.other;
+    for (const [index, at] of ns.entries()) {
+      const wait = waitNs[index] ?? 0;
+      if (this.#lastNs !== null) {
+        loop.ns += at - this.#lastNs;
+        loop.waitNs += wait;
+      }
+      this.#lastNs = at;
+      record.ns.push(at);
+      record.waitNs.push(wait);
+    }
+    this.delivered += ns.length;
+    Object.assign(record, { made, makeNs, workers });
+  }
+
+  #open(change: number, startNs: number): ChangeRecord {
+    const record = { startNs, ns: [], waitNs: [], epochStarts: new Map(), made: 0, makeNs: 0, workers: [] };
+    this.#changes.set(change, record);
+    return record;
+  }
+}

@@ -1,0 +1,272 @@
+import { PinbenchError } from "../../errors.js";
+import type { TuneSettings } from "../../settings/settings.js";
+import { tuneSettings } from "../../settings/table.js";
+import { formatDuration } from "../../settings/units.js";
+import type { ProbeFacts } from "../loader-probe.js";
+import { refuse } from "../open-probe.js";
+import { describeJobExit } from "./job-process.js";
+import { LiveJob, type Member, steadyNowNs } from "./live-job.js";
+import { LiveProbe, type LiveTarget, readyLoader } from "./live-probe.js";
+import type { LoaderRecord } from "./loader-record.js";
+import { chooseTarget } from "./target-loader.js";
+import { whyUnseen } from "./unseen-job.js";
+
+/** Which job, and what to look for in it. */
+export interface LiveOptions {
+  command: readonly string[];
+  settings: TuneSettings;
+  /** For the search that follows. */
+  budgetNs: number;
+  signal: AbortSignal;
+  /** As soon as the command runs: it is the caller's to end it or to leave it, whatever comes. */
+  onStart: (job: LiveJob) => void;
+}
+
+/** A training may load a model and join its other ranks before its first batch: so many times --timeout. */
+const startFactor = 4;
+/** How long the other ranks may be behind the first one. */
+const ranksNs = 5e9;
+/** Settings of a search that mean something in a running job: all that concerns the data is the script's own. */
+const heeded: readonly (keyof TuneSettings)[] = [
+  ...(["ranks", "maxWorkers", "budgetNs", "timeoutNs", "exhaustive"] as const),
+  ...(["go", "loader"] as const),
+];
+
+/** How often to look where no message comes. */
+const tickMs = 100;
+
+/**
+ * Starts the command, waits until it is clear which of its loaders the training loop spends its time on, and takes that
+ * one over in all ranks of this node. Rejects with a PinbenchError where that is not to be had; the command then still
+ * runs, or has ended by itself.
+ */
+export async function openLive(options: LiveOptions): Promise<LiveProbe> {
+  const strangers = (Object.keys(tuneSettings) as (keyof TuneSettings)[]).filter(
+    (key) => !heeded.includes(key),
+  );
+  refuse(options.settings, "with a command", strangers);
+  const job = await LiveJob.start(options.command);
+  options.onStart(job);
+  const opening = new Opening(job, options);
+  return new LiveProbe(await opening.target);
+}
+
+/** From the start of the command to the choice of a loader. */
+class Opening {
+  readonly target: Promise<LiveTarget>;
+  readonly #startedNs = steadyNowNs();
+  readonly #timer: NodeJS.Timeout;
+  #resolve: (target: LiveTarget) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+  #lastNewsNs = this.#startedNs;
+  #chosen: { member: Member; loader: number; ns: number } | null = null;
+
+  constructor(
+    readonly job: LiveJob,
+    readonly options: LiveOptions,
+  ) {
+    this.#timer = setInterval(() => this.#look(), tickMs);
+    this.target = new Promise<LiveTarget>((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    }).finally(() => clearInterval(this.#timer));
+    job.onNews = (_, message) => {
+      // A loop that goes round says nothing new by that.
+      if (message?.type !== "batches") this.#lastNewsNs = steadyNowNs();
+      this.#look();
+    };
+    options.signal.addEventListener("abort", () => this.#look(), { once: true });
+    job.over.addEventListener("abort", () => this.#look(), { once: true });
+  }
+
+  #look(): void {
+    try {
+      const target = this.#find();
+      if (target !== null) this.#resolve(target);
+    } catch (error) {
+      this.#reject(error);
+    }
+  }
+
+  #find(): LiveTarget | null {
+    const { job, options } = this;
+    if (job.fault !== null) throw job.fault;
+    if (options.signal.aborted) throw new PinbenchError("measurement", "The search was interrupted.");
+    this.#chosen ??= this.#choose();
+    if (job.over.aborted) throw this.#ended();
+    const nowNs = steadyNowNs();
+    if (this.#chosen === null) {
+      this.#checkTime(nowNs);
+      return null;
+    }
+    const { member, loader, ns } = this.#chosen;
+    const { localWorldSize, worldSize, rank } = member.connection.hello;
+    const ranksOfNode =
+      localWorldSize !== null && localWorldSize > 1 ? localWorldSize : options.settings.ranks;
+    if (options.settings.ranks > 1 && options.settings.ranks !== ranksOfNode) {
+      throw new PinbenchError(
+        "usage",
+        `--ranks ${options.settings.ranks} contradicts the job, which has ${localWorldSize} ranks on this node.`,
+        { hint: "Leave it out." },
+      );
+    }
+    const others = job.members.filter((other) => other !== member && other.isConnected);
+    const peers = others.filter(({ connection: { hello } }) =>
+      (worldSize ?? 1) > 1 ? hello.worldSize === worldSize && hello.rank !== rank : ranksOfNode > 1,
+    );
+    const ready = [member, ...peers].filter((one) => readyLoader(one, loader) !== null);
+    if (ready.length < ranksOfNode && nowNs - ns < ranksNs) return null;
+    for (const other of others) if (!ready.includes(other)) other.connection.send({ type: "rest" });
+    const ranks = ready.map((one) => {
+      one.connection.send({ type: "target", loader });
+      return { pid: one.connection.hello.pid, loader: readyLoader(one, loader)!, member: one };
+    });
+    const record = readyLoader(member, loader)!;
+    const fixed = whyFixed(record, options.budgetNs);
+    const facts = factsOf(member, record);
+    if (fixed !== null) facts.notes.push(fixed);
+    facts.notes.push(...ranksNotes(ranks.length, ranksOfNode, worldSize ?? 1));
+    const setting = { ...record.told.setting, nonBlocking: false };
+    return { job, facts, setting, loader, ranks, ranksOfNode, isFixed: fixed !== null };
+  }
+
+  #choose(): { member: Member; loader: number; ns: number } | null {
+    const nowNs = steadyNowNs();
+    const { loader } = this.options.settings;
+    for (const member of this.#byRank()) {
+      if (member.firstBatchNs === null) continue;
+      const loaders = [...member.loaders.values()];
+      const asked = loaders.filter(({ told }) => loader === null || told.loader === loader);
+      const record =
+        loader === null || asked[0]?.batch == null
+          ? chooseTarget(asked, { nowNs, firstBatchNs: member.firstBatchNs })
+          : asked[0];
+      if (record !== null) return { member, loader: record.told.loader, ns: nowNs };
+    }
+    return null;
+  }
+
+  #byRank(): Member[] {
+    const rankOf = ({ connection }: Member) => connection.hello.rank ?? 0;
+    return this.job.members.filter(({ isConnected }) => isConnected).sort((a, b) => rankOf(a) - rankOf(b));
+  }
+
+  /** Throws where nothing is to be expected any more. */
+  #checkTime(nowNs: number): void {
+    const { timeoutNs } = this.options.settings;
+    const loaders = this.job.members.flatMap((member) => [...member.loaders.values()]);
+    if (loaders.length === 0) {
+      if (nowNs - this.#startedNs < startFactor * timeoutNs) return;
+      throw unseen(
+        `The command has iterated no DataLoader within ${formatDuration(startFactor * timeoutNs)}.`,
+        whyUnseen(this.job.process.running()) ??
+          `A training that takes so long to begin is waited for with --timeout: four times as long as that.`,
+      );
+    }
+    // Where batches come, but none of a loop that trains, it may still be about to.
+    const hasBatches = loaders.some(({ delivered }) => delivered > 0);
+    if (nowNs - this.#lastNewsNs < (hasBatches ? startFactor : 1) * timeoutNs) return;
+    throw noTarget(loaders, this.options.settings, null);
+  }
+
+  #ended(): PinbenchError {
+    const exit = this.job.process.ended;
+    const how = exit === null ? "ended" : describeJobExit(exit);
+    const loaders = this.job.members.flatMap((member) => [...member.loaders.values()]);
+    if (loaders.length === 0 && exit?.code !== 0) {
+      return unseen(
+        `The command ${how} before it iterated a DataLoader.`,
+        "Does it run by itself? It is started as it stands after --.",
+      );
+    }
+    if (loaders.length === 0) {
+      return unseen(
+        `The command ${how}, and has iterated no DataLoader that pinbench could see.`,
+        "A Python with -S, -I or -E does not read PYTHONPATH, by which pinbench gets into it; and a loader must be torch's.",
+      );
+    }
+    return noTarget(loaders, this.options.settings, `The command ${how} before anything could be measured.`);
+  }
+}
+
+function unseen(message: string, hint: string): PinbenchError {
+  return new PinbenchError("measurement", message, { hint });
+}
+
+/** Why none of the loaders there are can be tuned. */
+function noTarget(
+  loaders: readonly LoaderRecord[],
+  { loader, timeoutNs }: TuneSettings,
+  ended: string | null,
+): PinbenchError {
+  const names = loaders.map(({ told }) => `${told.loader} (${told.source})`);
+  if (loader !== null && !loaders.some(({ told }) => told.loader === loader)) {
+    return unseen(
+      `There is no loader ${loader} in the job.`,
+      `In the order of their first iteration there are: ${[...new Set(names)].join(", ")}.`,
+    );
+  }
+  const untouchable = loaders.find(({ told }) => told.untouchable && (loader ?? told.loader) === told.loader);
+  if (untouchable !== undefined && !loaders.some(({ delivered }) => delivered > 0)) {
+    return unseen(
+      `Loader ${untouchable.told.loader} cannot be tuned: ${untouchable.told.untouchable}.`,
+      "pinbench tune --torch measures a data set by itself.",
+    );
+  }
+  return ended === null
+    ? unseen(
+        `No training loop took several batches within ${formatDuration(timeoutNs)}.`,
+        "Where a batch or a step takes so long by right, --timeout allows more.",
+      )
+    : unseen(ended, "A job must train for some seconds: give it more samples or epochs.");
+}
+
+/** An epoch that is over soon can be waited for, this many times within the budget. */
+const leastEpochs = 4;
+
+/** Why only the script's own setting can be measured; null where others can be tried. */
+function whyFixed(record: LoaderRecord, budgetNs: number): string | null {
+  const { fixed } = record.told;
+  if (!fixed) return null;
+  const { ns } = record.loop.training.ns > 0 ? record.loop.training : record.loop.other;
+  const batchNs = ns / Math.max(1, record.delivered - 1);
+  const epochNs = record.epochBatches === null ? null : record.epochBatches * batchNs;
+  if (epochNs !== null && leastEpochs * epochNs <= budgetNs) return null;
+  const epoch =
+    epochNs === null ? "and when one ends is not known" : `and one takes ${formatDuration(epochNs)}`;
+  return `only the script's own setting was measured: ${fixed}, so it can be changed between two epochs alone, ${epoch}`;
+}
+
+function factsOf({ connection }: Member, record: LoaderRecord): ProbeFacts {
+  const { told, batch } = record;
+  const { python, torch } = connection.hello;
+  const { samples, bytes, description, tensors, onDevice, device, pinningOff, fileLimit, filesInUse } =
+    batch!;
+  return {
+    kind: "live",
+    source: `loader ${told.loader}: ${told.source}`,
+    device,
+    runtime: `torch ${torch}, Python ${python}`,
+    batch: { samples, bytes, description },
+    epochBatches: record.epochBatches,
+    startingPoint: { ...told.setting, nonBlocking: false },
+    pinningOff,
+    workersOff: onDevice ? "the batches are on the GPU already" : null,
+    link: null,
+    stepNs: null,
+    notes: [],
+    filesPerBatch: tensors,
+    fileLimit,
+    filesInUse,
+  };
+}
+
+function ranksNotes(ranks: number, ranksOfNode: number, worldSize: number): string[] {
+  const idle = ranksOfNode - ranks;
+  return [
+    ...(idle > 0 ? [`${idle} of ${ranksOfNode} ranks on this node take no batches from such a loader`] : []),
+    ...(worldSize > ranksOfNode
+      ? [`${worldSize - ranksOfNode} ranks on other nodes are out of reach: they kept their own settings`]
+      : []),
+  ];
+}

@@ -1,0 +1,157 @@
+import { PinbenchError } from "../errors.js";
+import type { LoaderSetting, TrialRecord } from "../results/tuning.js";
+import { formatSizeRounded } from "../settings/units.js";
+import type { Probe, ProbeFacts, Trial, TrialControl } from "./loader-probe.js";
+import type { MachineLimits } from "./machine-limits.js";
+
+/**
+ * The probes of all training processes of a node as one, opened by `open(rank)`, which gets the rank's number from 0:
+ * their loaders take CPUs and memory from each other, as in the training. Where there is no room for all of them, the
+ * first one alone, with a note that the other ranks were idle. Rejects with what the first one rejects with, and where
+ * `signal` is aborted.
+ */
+export async function openRankedProbe(
+  limits: MachineLimits,
+  open: (rank: number) => Promise<Probe>,
+  signal: AbortSignal,
+): Promise<Probe> {
+  const first = await open(0);
+  const others = limits.ranks - 1;
+  if (others === 0) return first;
+  const noRoom = reasonForOne(limits, first.facts);
+  if (noRoom !== null) return withIdleRanks(first, others, noRoom);
+  const opened = await Promise.allSettled(Array.from({ length: others }, (_, index) => open(index + 1)));
+  const failed = opened.find((one) => one.status === "rejected");
+  const probes = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  if (failed === undefined) return new RankedProbe([first, ...probes]);
+  await Promise.all(probes.map((probe) => probe.close()));
+  if (!signal.aborted && failed.reason instanceof PinbenchError) {
+    return withIdleRanks(first, others, failed.reason.message.replace(/\.$/, ""));
+  }
+  await first.close();
+  throw failed.reason;
+}
+
+/** Why not all ranks can be measured at once; null where they can: each needs a CPU and as much memory as the first. */
+function reasonForOne({ ranks, usableCpus, memoryAvailableBytes }: MachineLimits, facts: ProbeFacts) {
+  if (ranks > usableCpus) return `${usableCpus === 1 ? "1 CPU does" : `${usableCpus} CPUs do`} not go round`;
+  const neededBytes = (ranks - 1) * (facts.processBytes ?? 0);
+  if (neededBytes <= memoryAvailableBytes) return null;
+  const size = (bytes: number) => formatSizeRounded(bytes, Math.ceil);
+  return `they need ${size(neededBytes)} of memory, and ${size(memoryAvailableBytes)} are available`;
+}
+
+function withIdleRanks(probe: Probe, others: number, reason: string): Probe {
+  const ranks = others === 1 ? "The other rank was" : `The other ${others} ranks were`;
+  probe.facts.notes.push(
+    `${ranks} idle while one was measured, so that in the training each gets less of the CPUs than here: ${reason}.`,
+  );
+  return probe;
+}
+
+/**
+ * Runs each trial in all ranks at once. A batch of theirs has arrived when the last rank has its own: a training that
+ * sums up gradients waits for the slowest. All other figures are those of one rank, the mean of them.
+ */
+class RankedProbe implements Probe {
+  readonly facts: ProbeFacts;
+  readonly #ranks: readonly Probe[];
+
+  constructor(ranks: readonly [Probe, ...Probe[]]) {
+    this.facts = ranks[0].facts;
+    this.#ranks = ranks;
+  }
+
+  async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
+    await Promise.all(this.#ranks.map((rank) => rank.ready?.(control.signal)));
+    const ending = new AbortController();
+    const signal = AbortSignal.any([control.signal, ending.signal]);
+    const latest = new LatestArrivals(this.#ranks.length);
+    let isEnough = false;
+    const run = async (rank: Probe, index: number): Promise<Trial> => {
+      const enough = (arrivalsNs: readonly number[]): boolean => {
+        if (!isEnough && latest.add(index, arrivalsNs) && control.enough(latest.ns)) {
+          isEnough = true;
+          ending.abort();
+        }
+        return isEnough;
+      };
+      const trial = await rank.measure(setting, { ...control, enough, signal }).catch((error: unknown) => {
+        ending.abort();
+        throw error;
+      });
+      // The others would wait for it, in a training.
+      if (trial.failure !== null) ending.abort();
+      return trial;
+    };
+    const ended = await Promise.allSettled(this.#ranks.map(run));
+    const trials = ended.map((one) => {
+      if (one.status === "rejected") throw one.reason;
+      return one.value;
+    });
+    const failure = isEnough ? null : (trials.find((trial) => trial.failure !== null)?.failure ?? null);
+    return {
+      setting,
+      arrivalsNs: [...latest.ns],
+      aborted: !isEnough && failure === null && trials.some(({ aborted }) => aborted),
+      failure,
+      ...figuresOfOne(trials, this.facts.kind),
+    };
+  }
+
+  async ready(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#ranks.map((rank) => rank.ready?.(signal)));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#ranks.map((rank) => rank.close()));
+  }
+}
+
+/** When each batch had arrived in all ranks. */
+class LatestArrivals {
+  readonly ns: number[] = [];
+  readonly #ofRanks: (readonly number[])[];
+
+  constructor(ranks: number) {
+    this.#ofRanks = Array.from({ length: ranks }, () => []);
+  }
+
+  /** Takes all arrivals of a rank until now; whether that makes batches that have arrived in all of them. */
+  add(rank: number, arrivalsNs: readonly number[]): boolean {
+    this.#ofRanks[rank] = arrivalsNs;
+    const batches = Math.min(...this.#ofRanks.map(({ length }) => length));
+    const before = this.ns.length;
+    for (let batch = before; batch < batches; ++batch) {
+      this.ns.push(Math.max(...this.#ofRanks.map((ofRank) => ofRank[batch]!)));
+    }
+    return batches > before;
+  }
+}
+
+type Figures = Omit<TrialRecord, "arrivalsNs" | "droppedBatches" | "aborted" | "failure">;
+
+function figuresOfOne(trials: readonly Trial[], kind: ProbeFacts["kind"]): Figures {
+  const known = (of: keyof Figures) => trials.map((trial) => trial[of]).filter((figure) => figure != null);
+  const mean = (of: keyof Figures) => {
+    const figures = known(of);
+    return figures.length === 0 ? null : figures.reduce((sum, figure) => sum + figure, 0) / figures.length;
+  };
+  const meanBytes = (of: keyof Figures) => {
+    const bytes = mean(of);
+    return bytes === null ? null : Math.round(bytes);
+  };
+  const shared = known("sharedMemoryBytes");
+  // Processes have each seen what all ranks took of /dev/shm; the model counts each loader's own.
+  const sharers = kind === "native" ? 1 : trials.length;
+  return {
+    waitNsPerBatch: mean("waitNsPerBatch"),
+    copyNsPerBatch: mean("copyNsPerBatch"),
+    makeNsPerBatch: mean("makeNsPerBatch"),
+    sharedMemoryBytes: shared.length === 0 ? null : Math.round(Math.max(...shared) / sharers),
+    pinnedBytes: meanBytes("pinnedBytes"),
+    ...(known("sampleCopies").length === 0 ? {} : { sampleCopies: Math.max(...known("sampleCopies")) }),
+    workerPrivateBytes: meanBytes("workerPrivateBytes"),
+    storageReadBytes: meanBytes("storageReadBytes"),
+  };
+}

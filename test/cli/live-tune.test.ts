@@ -1,0 +1,361 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
+import { expectSentence } from "../helpers/baseline-folder.js";
+import { type Finished, runCli, startCli } from "../helpers/run-cli.js";
+import { tuningSchemaErrors } from "../helpers/schema-errors.js";
+import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
+import { leftovers, marked } from "../tune/torch/support.js";
+
+const cwd = fileURLToPath(new URL("../fixtures/tune/live", import.meta.url));
+const training = (...args: string[]) => [testPython, "training.py", ...args];
+const ended = "pinbench: the search is done: the command is ended; with --go it would train on.";
+
+/** pinbench tune of a command; a budget that is enough for a look at each setting. */
+const tuneArgs = (command: readonly string[], ...flags: string[]) => [
+  ...["tune", "--budget", "5s", "--max-workers", "2", ...flags, "--"],
+  ...command,
+];
+
+const environment = {
+  PYTHON: testPython,
+  OMP_NUM_THREADS: "1",
+  PINBENCH_TEST_MARKER: process.env.PINBENCH_TEST_MARKER!,
+};
+
+function tune(command: readonly string[], ...flags: string[]): Promise<Finished> {
+  return runCli(tuneArgs(command, ...flags), { cwd, env: { ...environment, TMPDIR: process.env.TMPDIR! } });
+}
+
+/** What was saved, checked as every reader checks it. */
+function saved(path: string): Tuning {
+  const document = JSON.parse(readFileSync(path, "utf8")) as unknown;
+  expect(tuningSchemaErrors(document)).toBeNull();
+  return tuningSchema.parse(document);
+}
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "pb-live-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** No process of a job, nothing in /dev/shm, and no folder of pinbench's; what Python leaves in TMPDIR is its own affair. */
+async function expectNothingLeft(): Promise<void> {
+  const ours = /^(pinbench-|torch_|sem\.|psm_)/;
+  const left = () => ({ processes: marked(), files: leftovers().filter((name) => ours.test(name)) });
+  await vi.waitFor(() => expect(left()).toEqual({ processes: [], files: [] }), {
+    timeout: 20_000,
+    interval: 50,
+  });
+}
+
+const epochLines = (count: number, samples: number) =>
+  Array.from({ length: count }, (_, epoch) => `epoch ${epoch}: ${samples} samples\n`).join("");
+
+describe("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
+  skipWithoutTorch();
+
+  it("tunes a script as it runs, says on stderr what it found, and ends it", async () => {
+    const file = join(folder(), "tuning.json");
+    const { exitCode, stdout, stderr } = await tune(training("--length", "100000"), "--save", file);
+    expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: "" });
+    const lines = stderr.split("\n");
+    expect(lines[0]).toBe(
+      "pinbench: tuning loader 1: Samples, 100000 samples; the script has 0 workers, not pinned",
+    );
+    expect(stderr).toMatch(/^pinbench: 0 workers, not pinned: [\d.]+ batches\/s, waits \d+ %$/m);
+    expect(stderr).toMatch(/^pinbench: 2 workers, not pinned: [\d.]+ batches\/s, waits \d+ %$/m);
+    expect(lines).toContain(ended);
+    expect(stderr).toMatch(/^=> num_workers=[12] pin_memory=False /m);
+    const tuning = saved(file);
+    expect(tuning.probe).toMatchObject({
+      kind: "live",
+      source: "loader 1: Samples, 100000 samples",
+      device: null,
+      batch: { samples: 4, bytes: 256, description: "float32 [4, 16]" },
+      epochBatches: 25000,
+      startingPoint: { numWorkers: 0, pinMemory: false, nonBlocking: false },
+      stepNs: null,
+    });
+    const byWorkers = tuning.tried.find(({ setting }) => setting.numWorkers === 2)!;
+    const [trial] = byWorkers.trials;
+    expect(trial).toMatchObject({ failure: null, copyNsPerBatch: null, pinnedBytes: null });
+    // A batch is four samples of a millisecond each, wherever it is made.
+    expect(trial!.makeNsPerBatch).toBeGreaterThan(4e6);
+    expect(trial!.workerPrivateBytes).toBeGreaterThan(0);
+    await expectNothingLeft();
+  });
+
+  it.each([
+    ["a shell script", ["sh", "one_pass.sh"]],
+    ["a module", [testPython, "-m", "training"]],
+  ])(
+    "with --go %s goes on to its own end, and its output and exit code are pinbench's",
+    async (_, command) => {
+      const args = ["--epochs", "3", "--length", "2400", "--exit", "9"];
+      const { exitCode, stdout, stderr } = await tune([...command, ...args], "--go", "--budget", "2s");
+      const epochs = epochLines(3, 2400);
+      expect({ exitCode, stdout }, stderr).toEqual({
+        exitCode: 9,
+        stdout: command[0] === "sh" ? `before\n${epochs}` : epochs,
+      });
+      expect(stderr).toMatch(/^=> num_workers=/m);
+      expect(stderr).not.toContain(ended);
+      await expectNothingLeft();
+    },
+  );
+
+  it("changes all ranks of torchrun, and shares the CPUs out among them", async () => {
+    const file = join(folder(), "tuning.json");
+    // Their stdout goes to a file: this torch, with a newer Python, cannot leave it alone.
+    const torchrun = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "-r", "1", "-t", "1"];
+    const command = [testPython, ...torchrun, "--log_dir", folder(), "training.py", "--length", "100000"];
+    const { exitCode, stderr } = await tune(command, "--save", file);
+    expect(exitCode, stderr).toBe(0);
+    const tuning = saved(file);
+    expect(tuning.machine.ranks).toBe(2);
+    expect(new Set(tuning.tried.map(({ setting }) => setting.numWorkers))).toContain(1);
+    for (const { trials } of tuning.tried) for (const trial of trials) expect(trial.failure).toBeNull();
+    await expectNothingLeft();
+  });
+
+  it("tells what was found where the script ends before the search does", async () => {
+    const file = join(folder(), "tuning.json");
+    const args = ["--epochs", "1", "--length", "4000", "--exit", "3"];
+    const { exitCode, stdout, stderr } = await tune(
+      training(...args),
+      "--save",
+      file,
+      "--budget",
+      "60s",
+      "--exhaustive",
+    );
+    expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: epochLines(1, 4000) });
+    expect(stderr).toContain("! the job ended before the search did: this is what was found until then");
+    expect(stderr).toContain("pinbench: the command ended with exit code 3.\n");
+    expect(saved(file).run.status).toBe("ended");
+    await expectNothingLeft();
+  });
+
+  it("does not count what lies between two epochs", async () => {
+    const file = join(folder(), "tuning.json");
+    const { exitCode, stderr } = await tune(
+      training("--length", "400", "--cost", "0.0005", "--validate", "0.5"),
+      ...["--save", file, "--max-workers", "0"],
+    );
+    expect(exitCode, stderr).toBe(0);
+    const [own] = saved(file).tried;
+    // 100 batches of at least 2 ms, and then half a second of validating.
+    const { arrivalsNs } = own!.trials[0]!;
+    expect(arrivalsNs.length).toBeGreaterThan(100);
+    const gaps = arrivalsNs.slice(1).map((ns, index) => ns - arrivalsNs[index]!);
+    expect(gaps.sort((a, b) => a - b)[Math.floor(0.97 * gaps.length)]).toBeLessThan(0.4e9);
+    expect(gaps.filter((gap) => gap > 0.4e9)).toEqual([]);
+  });
+
+  it("an IterableDataset whose epoch is long has its own setting measured alone", async () => {
+    const file = join(folder(), "tuning.json");
+    const { exitCode, stderr } = await tune(training("--stream", "--length", "100000"), "--save", file);
+    expect(exitCode, stderr).toBe(0);
+    const tuning = saved(file);
+    expect(tuning.tried.map(({ setting }) => setting.numWorkers)).toEqual([0]);
+    expect(tuning.probe.notes.join("\n")).toMatch(
+      /^only the script's own setting was measured: .*IterableDataset/m,
+    );
+  });
+
+  it("--loader says which one is tuned", async () => {
+    const { exitCode, stderr } = await tune(
+      training("--length", "100000"),
+      "--loader",
+      "7",
+      "--timeout",
+      "300ms",
+    );
+    expect(exitCode, stderr).toBe(4);
+    expect(stderr).toContain(
+      "pinbench: There is no loader 7 in the job. In the order of their first iteration there are: 1 (Samples, 100000 samples).",
+    );
+    await expectNothingLeft();
+  });
+});
+
+describe("a job that cannot be tuned is named for what it is", { timeout: 120_000 }, () => {
+  skipWithoutTorch();
+
+  it("where it iterates no DataLoader", async () => {
+    const { exitCode, stdout, stderr } = await tune([testPython, "-c", "print('nothing to do')"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 4, stdout: "nothing to do\n" });
+    expect(stderr).toMatch(
+      /^pinbench: The command ended with exit code 0, and has iterated no DataLoader that pinbench could see\. A Python with -S, -I or -E .*\n$/,
+    );
+  });
+
+  it("where it dies, or fails", async () => {
+    const killed = await tune(["sh", "-c", "kill -SEGV $$"]);
+    expectSentence(killed, 4, /The command was killed \(SIGSEGV\) before it iterated a DataLoader\./);
+    const failed = await tune(["sh", "-c", "exit 5"]);
+    expectSentence(failed, 4, /The command ended with exit code 5 before it iterated a DataLoader\./);
+  });
+
+  it("where nothing happens", async () => {
+    const isolated = await tune(
+      [testPython, "-I", "-c", "import time; time.sleep(100)"],
+      "--timeout",
+      "250ms",
+    );
+    expect(isolated.exitCode).toBe(4);
+    expect(isolated.stderr).toMatch(
+      /^pinbench: The command has iterated no DataLoader within 1 s\. \S+ was started with -I, which keeps pinbench out of it/m,
+    );
+    const asleep = await tune(["sleep", "100"], "--timeout", "250ms");
+    expectSentence(asleep, 4, /within 1 s\. None of its processes is a Python that pinbench can look into\./);
+    await expectNothingLeft();
+  });
+
+  it("where it hangs", async () => {
+    const { exitCode, stderr } = await tune(
+      training("--length", "100000", "--hang-after", "900"),
+      ...["--timeout", "2s", "--budget", "60s", "--exhaustive"],
+    );
+    expect(stderr).toContain("The training loop took no further batch within 2 s with");
+    expect([0, 4]).toContain(exitCode);
+    await expectNothingLeft();
+  });
+
+  it("where its data set raises, which the script hears of as ever", async () => {
+    const { exitCode, stderr } = await tune(training("--bad-sample", "10"));
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain("ValueError: sample 10 is bad\n");
+    expect(stderr).toMatch(
+      /pinbench: The command ended with exit code 1 before anything could be measured\./,
+    );
+  });
+});
+
+describe("a call that makes no sense", () => {
+  it("is refused before anything is started", async () => {
+    expectSentence(await tune(["no-such-command"]), 2, /There is no command no-such-command\./);
+    const script = join(folder(), "train.sh");
+    writeFileSync(script, "exit 0\n");
+    expectSentence(await tune([script]), 2, /train\.sh is not executable\. Make it executable/);
+    expectSentence(
+      await runCli(["tune", "python", "train.py"]),
+      2,
+      /stands after --: pinbench tune -- python train\.py\./,
+    );
+    expectSentence(
+      await tune(["true"], "--batch-size", "4"),
+      2,
+      /--batch-size has no effect with a command\./,
+    );
+    expectSentence(
+      await tune(["true"], "--go", "--deadline", "9s"),
+      2,
+      /--go and --deadline contradict each other\./,
+    );
+    for (const flags of [["--go"], ["--loader", "1"]]) {
+      const alone = await runCli(["tune", "--torch", "a.py:f", ...flags]);
+      expectSentence(alone, 2, new RegExp(`${flags[0]} has no effect without a command\\.`));
+    }
+  });
+
+  it("leaves flags after -- to the command, --debug and --version too", async () => {
+    const { exitCode, stdout } = await tune(["echo", "--debug", "--version", "--budget"], "--go");
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "--debug --version --budget\n" });
+  });
+});
+
+describe("a job leaves nothing behind", { timeout: 120_000 }, () => {
+  skipWithoutTorch();
+
+  /** Signals pinbench when `when` is there to be seen. */
+  async function signalled(
+    signal: NodeJS.Signals,
+    when: (mark: string, stderr: string) => boolean,
+    args: string[],
+    ...flags: string[]
+  ): Promise<Finished & { mark: string }> {
+    const mark = join(folder(), "mark");
+    const command = tuneArgs(
+      training("--length", "100000", "--mark", mark, ...args),
+      "--budget",
+      "60s",
+      ...flags,
+    );
+    const { child, finished } = startCli(command, {
+      cwd,
+      env: { ...environment, TMPDIR: process.env.TMPDIR! },
+    });
+    let stderr = "";
+    child.stderr?.on("data", (text: string) => {
+      stderr += text;
+    });
+    while (!when(mark, stderr)) {
+      if (child.exitCode !== null) throw new Error(`it ended before: ${(await finished).stderr}`);
+      await sleep(5);
+    }
+    child.kill(signal);
+    return { ...(await finished), mark };
+  }
+
+  const atStart = () => marked().length >= 3;
+  const atFirstStep = (mark: string) => existsSync(mark);
+  const inSearch = (_: string, stderr: string) => /batches\/s, waits/.test(stderr);
+
+  it.each([
+    { name: "at its start", when: atStart, args: [] },
+    { name: "at its first step", when: atFirstStep, args: ["--workers", "2"] },
+    {
+      name: "in the search, with workers that were spawned",
+      when: inSearch,
+      args: ["--workers", "1", "--start-method", "spawn"],
+    },
+  ])("where pinbench is killed, $name", async ({ when, args }) => {
+    const { signal } = await signalled("SIGKILL", when, args);
+    expect(signal).toBe("SIGKILL");
+    await expectNothingLeft();
+  });
+
+  it("where its terminal goes", async () => {
+    await signalled("SIGHUP", inSearch, []);
+    await expectNothingLeft();
+  });
+
+  it.each([
+    { signal: "SIGINT", exitCode: 130 },
+    { signal: "SIGTERM", exitCode: 143 },
+  ] as const)("at $signal, with what was found until then", async ({ signal, exitCode }) => {
+    const finished = await signalled(signal, inSearch, ["--workers", "1"], "--exhaustive");
+    expect(finished.exitCode, finished.stderr).toBe(exitCode);
+    expect(finished.stderr).toContain("! interrupted: this is what was found until then\n");
+    expect(finished.stderr).toMatch(/^=> num_workers=/m);
+    await expectNothingLeft();
+  });
+
+  it("at Ctrl-C before there is anything to say", async () => {
+    const { exitCode, stderr } = await signalled("SIGINT", atStart, []);
+    expect(exitCode, stderr).toBe(130);
+    expect(stderr).not.toContain("pinbench:");
+    await expectNothingLeft();
+  });
+
+  it("where the script does not heed Ctrl-C", async () => {
+    const { exitCode } = await signalled("SIGINT", inSearch, ["--stubborn", "--workers", "1"]);
+    expect(exitCode).toBe(130);
+    await expectNothingLeft();
+  });
+
+  it("with --go Ctrl-C is the command's, and so is what comes of it", async () => {
+    const { exitCode, signal, stderr } = await signalled("SIGINT", atFirstStep, [], "--go");
+    expect(stderr).toContain("KeyboardInterrupt");
+    // Python ends by the signal itself, which a shell calls 130.
+    expect({ exitCode, signal }).toEqual({ exitCode: 130, signal: null });
+    await expectNothingLeft();
+  });
+});

@@ -1,0 +1,107 @@
+import { batchesInFlight } from "../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../src/results/tuning.js";
+import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
+import { generator, simulatedFacts } from "./simulated-loader.js";
+
+/** A training job made of numbers, whose loader is changed while it runs. */
+export interface SimulatedJob {
+  /** Of the loop, beside next(): step, bookkeeping, and the copy of a batch, which is longer where it is not pinned. */
+  bodyMs: number;
+  copyMs: number;
+  /** Making a batch, in a worker as in the training process. */
+  makeMs: number;
+  /** Taking over a worker's batch in next(), where no pinning thread does that. */
+  handOverMs: number;
+  cpus: number;
+  /** CPUs that the loop keeps busy itself; workers beyond the rest slow it down by 1 % each. */
+  loopCpus: number;
+  /** Relative standard deviation of each duration, and of a whole trial's speed. */
+  noise?: number;
+  trialNoise?: number;
+}
+
+/** Where the loop waits under a setting, and how long each batch takes it, without noise. */
+function workOf(job: SimulatedJob, { numWorkers, pinMemory }: LoaderSetting) {
+  const beyond = Math.max(0, numWorkers + job.loopCpus - job.cpus);
+  const bodyMs = (job.bodyMs + (pinMemory ? 0 : job.copyMs)) * (1 + 0.01 * beyond);
+  const makeMs = job.makeMs * Math.max(1, (numWorkers + job.loopCpus) / job.cpus);
+  return { bodyMs, makeMs, handOverMs: numWorkers > 0 && !pinMemory ? job.handOverMs : 0 };
+}
+
+/** Batches a second of the job in the long run. */
+export function trueJobRate(job: SimulatedJob, setting: LoaderSetting): number {
+  const { bodyMs, makeMs, handOverMs } = workOf(job, setting);
+  const { numWorkers } = setting;
+  return 1e3 / (numWorkers === 0 ? bodyMs + makeMs : Math.max(bodyMs + handOverMs, makeMs / numWorkers));
+}
+
+/** A probe of such a job whose script has `startingPoint`. */
+export class SimulatedJobProbe implements Probe {
+  spentNs = 0;
+  readonly order: LoaderSetting[] = [];
+  readonly facts: ProbeFacts;
+  readonly #random: () => number;
+
+  constructor(
+    readonly job: SimulatedJob,
+    startingPoint: LoaderSetting,
+    seed = 1,
+    facts: Partial<ProbeFacts> = {},
+  ) {
+    this.facts = { ...simulatedFacts, kind: "live", link: null, startingPoint, ...facts };
+    this.#random = generator(seed);
+  }
+
+  measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
+    this.order.push(setting);
+    const { job } = this;
+    const speed = 1 + (job.trialNoise ?? 0) * this.#normal();
+    const ns = (ms: number) => (ms * 1e6 * Math.max(0.1, 1 + (job.noise ?? 0) * this.#normal())) / speed;
+    const { bodyMs, makeMs, handOverMs } = workOf(job, setting);
+    const { numWorkers } = setting;
+    const free = Array.from({ length: numWorkers }, () => 0);
+    const taken: number[] = [];
+    const arrivalsNs: number[] = [];
+    let nowNs = 0;
+    let waitNs = 0;
+    for (let batch = 0; ; ++batch) {
+      const askedNs = nowNs;
+      if (numWorkers === 0) {
+        nowNs += ns(makeMs);
+      } else {
+        const worker = batch % numWorkers;
+        const readyNs = Math.max(free[worker]!, taken[batch - batchesInFlight(setting)] ?? 0) + ns(makeMs);
+        free[worker] = readyNs;
+        nowNs = Math.max(nowNs, readyNs) + (handOverMs === 0 ? 0 : ns(handOverMs));
+      }
+      // What follows the change counts for nothing.
+      if (batch >= 2 * batchesInFlight(setting)) waitNs += nowNs - askedNs;
+      taken.push(nowNs);
+      nowNs += ns(bodyMs);
+      arrivalsNs.push(nowNs);
+      if (batch % 4 === 3 && control.enough(arrivalsNs)) break;
+    }
+    this.spentNs += nowNs;
+    return Promise.resolve({
+      setting,
+      arrivalsNs,
+      aborted: false,
+      failure: null,
+      waitNsPerBatch: waitNs / Math.max(1, arrivalsNs.length - 2 * batchesInFlight(setting)),
+      copyNsPerBatch: null,
+      makeNsPerBatch: makeMs * 1e6,
+      sharedMemoryBytes: null,
+      pinnedBytes: null,
+      workerPrivateBytes: null,
+      storageReadBytes: null,
+    });
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #normal(): number {
+    return Math.sqrt(-2 * Math.log(1 - this.#random())) * Math.cos(2 * Math.PI * this.#random());
+  }
+}

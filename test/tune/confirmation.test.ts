@@ -1,0 +1,163 @@
+import { describe, expect, it } from "vitest";
+import { settingKey, usualSetting } from "../../src/results/loader-setting.js";
+import { inClaim, inDoubt } from "../../src/tune/confirmation.js";
+import { recommend } from "../../src/tune/recommend.js";
+import { search } from "../../src/tune/search.js";
+import {
+  generator,
+  type SimulatedLoader,
+  SimulatedProbe,
+  simulatedFacts,
+} from "../helpers/simulated-loader.js";
+import {
+  bestRate,
+  evenly,
+  measuredAt,
+  plainRule,
+  ScriptedProbe,
+  searched,
+  trialOf,
+  trialsOf,
+  trueRate,
+} from "../helpers/tune.js";
+
+const usual = { handOverMs: 9.4, handOverPinnedMs: 10.7, copyMs: 4, copyPinnedMs: 1.2 };
+const of = (workers: number, rate: number, spread: number, trials = 2) =>
+  measuredAt(usualSetting(workers, false), rate, { spread, trials });
+
+describe("what is in doubt in the end", () => {
+  it("is nothing where the choice is certain", () => {
+    expect(inDoubt([], plainRule)).toEqual([]);
+    expect(inDoubt([of(8, 100, 0.01), of(4, 70, 0.01)], plainRule)).toEqual([]);
+    expect(inDoubt([of(8, 100, 0.003), of(16, 100.2, 0.003)], plainRule)).toEqual([]);
+    // Nothing is gained by knowing better where the fastest is the cheapest as well.
+    expect(inDoubt([of(8, 100, 0.05), of(16, 99, 0.05)], plainRule)).toEqual([]);
+  });
+
+  it("is the fastest, the choice, and what is cheaper and may do as well", () => {
+    const all = [of(16, 100, 0.04), of(12, 99, 0.04), of(8, 95.5, 0.04), of(4, 60, 0.04)];
+    expect(inDoubt(all, plainRule)).toEqual([16, 12, 8].map((workers) => usualSetting(workers, false)));
+  });
+
+  it("is what was tried but once, however narrow the interval of that trial", () => {
+    expect(
+      inDoubt([of(16, 100, 0.001, 1), of(8, 99, 0.001, 1)], {
+        ...plainRule,
+        spread: { relative: 0.02, degreesOfFreedom: 3 },
+      }),
+    ).toHaveLength(2);
+  });
+});
+
+describe("the starting point and the choice", () => {
+  const start = usualSetting(0, false);
+
+  it("are measured three times at least, however far apart they are", () => {
+    expect(inClaim([of(0, 10, 0.01, 1), of(8, 100, 0.01, 1)], start, plainRule)).toEqual([
+      start,
+      usualSetting(8, false),
+    ]);
+    expect(inClaim([of(0, 10, 0.01, 3), of(8, 100, 0.01, 3)], start, plainRule)).toEqual([]);
+  });
+
+  it("are measured until it is clear which one is faster, or that they hardly differ", () => {
+    expect(inClaim([of(0, 90, 0.1, 3), of(8, 100, 0.1, 3)], start, plainRule)).toHaveLength(2);
+    expect(inClaim([of(0, 90, 0.01, 3), of(8, 100, 0.01, 3)], start, plainRule)).toEqual([]);
+    expect(inClaim([of(0, 97, 0.02, 3), of(8, 100, 0.02, 3)], start, plainRule)).toEqual([]);
+  });
+
+  it("need no more trials where they are one", () => {
+    expect(inClaim([of(0, 100, 0.1, 1), of(8, 90, 0.1, 1)], start, plainRule)).toEqual([]);
+  });
+
+  it("are measured in turns, so that what the machine does meets both", async () => {
+    const startingPoint = usualSetting(2, false);
+    const facts = { ...simulatedFacts, startingPoint, pinningOff: "torch sees no GPU" };
+    const probe = new ScriptedProbe(
+      (setting) =>
+        trialOf(setting, evenly(200, 40e6 / Math.max(1, setting.numWorkers)), {
+          waitNsPerBatch: 30e6,
+          makeNsPerBatch: 40e6,
+        }),
+      facts,
+    );
+    await search(trialsOf(probe, { maxWorkers: 4 }), () => 0.1);
+    expect(probe.order.slice(-4).map(({ numWorkers }) => numWorkers)).toEqual([2, 4, 2, 4]);
+  });
+
+  it("are left as they are where the budget is used up", async () => {
+    const probe = new SimulatedProbe({ ...usual, makeMs: 55 });
+    await searched(probe, {}, () => 0.96);
+    expect(new Set(probe.order.map(settingKey)).size).toBe(probe.order.length);
+  });
+});
+
+describe("a warm command that is called again", () => {
+  it.each<[string, SimulatedLoader, number]>([
+    ["a plateau", { ...usual, makeMs: 55, contention: 0.02 }, 0.03],
+    ["an unquiet machine", { ...usual, makeMs: 55, contention: 0.02 }, 0.05],
+    ["settings that are alike, pinned and not", { ...usual, makeMs: 150, contention: 0.01 }, 0.05],
+    ["workers that bring hardly more than none", { ...usual, makeMs: 8, handOverMs: 8 }, 0.03],
+  ])("chooses what is as fast as before, with %s", async (_, quiet, trialNoise) => {
+    const best = Math.max(await bestRate(quiet, 16, 1), (await bestRate(quiet, 0)) / 1.25);
+    const shares: number[] = [];
+    for (let seed = 1; seed <= 40; ++seed) {
+      const probe = new SimulatedProbe({ ...quiet, noise: 0.1, trialNoise }, simulatedFacts, seed);
+      shares.push((await trueRate(quiet, recommend(await searched(probe))!.setting)) / best);
+    }
+    expect(shares.filter((share) => share < 0.95).length).toBeLessThanOrEqual(2);
+    expect(shares.filter((share) => share < 0.9)).toEqual([]);
+  });
+});
+
+it("a short disturbance of any one trial makes no gain where there is none", async () => {
+  // One worker more or less brings nothing here: handing over is the limit.
+  const alike = { makeMs: 10, handOverMs: 12, handOverPinnedMs: 12, copyMs: 2, copyPinnedMs: 2 };
+  const facts = { ...simulatedFacts, startingPoint: { ...usualSetting(2, false), persistentWorkers: false } };
+  const random = generator(9);
+  let claims = 0;
+  for (let seed = 1; seed <= 200; ++seed) {
+    const disturbed = { trial: seed % 3 === 0 ? 1 : 1 + Math.floor(random() * 12), fromMs: random() * 600 };
+    const probe = new SimulatedProbe({ ...alike, noise: 0.05, trialNoise: 0.01, disturbed }, facts, seed);
+    const { gain } = recommend(await searched(probe))!;
+    if (gain !== null && gain.low !== null && gain.low > 1 && gain.ratio >= 1.1) ++claims;
+    if (gain !== null && gain.low === null) expect(gain.ratio).toBeLessThan(1.1);
+  }
+  expect(claims).toBeLessThanOrEqual(2);
+});
+
+describe("a cold first trial", () => {
+  const many = {
+    ...usual,
+    handOverMs: 1,
+    handOverPinnedMs: 2,
+    makeMs: 200,
+    startMsPerWorker: 5,
+    coldFactor: 10,
+  };
+
+  it.each([true, false])(
+    "does not keep the search from trying more workers, making timed: %s",
+    async (timesMaking) => {
+      const probe = new SimulatedProbe({ ...many, timesMaking });
+      const trials = await searched(probe, { maxWorkers: 64 });
+      expect(recommend(trials)!.setting.numWorkers).toBeGreaterThan(48);
+    },
+  );
+
+  it("is repeated, and counts no more", async () => {
+    const trials = await searched(new SimulatedProbe(many), { maxWorkers: 64 });
+    const first = trials.tried[0]!;
+    expect(first.trials.length).toBeGreaterThan(1);
+    expect(first.score!.batchesPerSecond).toBeCloseTo(
+      await trueRate({ ...many, coldFactor: 1 }, first.setting),
+      0,
+    );
+    const warm = await searched(
+      new SimulatedProbe({ ...many, coldFactor: 1 }),
+      { maxWorkers: 64 },
+      () => 0.96,
+    );
+    expect(warm.tried[0]!.trials).toHaveLength(1);
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { settingKey, usualSetting } from "../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../src/results/tuning.js";
+import type { ProbeFacts } from "../../src/tune/loader-probe.js";
+import { recommend } from "../../src/tune/recommend.js";
+import { search } from "../../src/tune/search.js";
+import { type SimulatedJob, SimulatedJobProbe, trueJobRate } from "../helpers/simulated-job.js";
+import { limitsOf, signalWhen, trialsOf } from "../helpers/tune.js";
+
+const job: SimulatedJob = { bodyMs: 30, copyMs: 2, makeMs: 200, handOverMs: 5, cpus: 16, loopCpus: 2 };
+const noise = { noise: 0.05, trialNoise: 0.01 };
+/** What a script has: it copies as it was written to, and says nothing of workers that persist. */
+const script = (workers: number, pinMemory: boolean): LoaderSetting => ({
+  ...usualSetting(workers, pinMemory),
+  persistentWorkers: false,
+  nonBlocking: true,
+});
+
+async function searchedJob(
+  of: SimulatedJob,
+  startingPoint: LoaderSetting,
+  { seed = 1, facts = {} as Partial<ProbeFacts>, sharedMemoryBytes = 64e9 } = {},
+) {
+  const probe = new SimulatedJobProbe(of, startingPoint, seed, facts);
+  const trials = trialsOf(probe, {
+    signal: signalWhen(() => probe.spentNs > 60e9),
+    limits: limitsOf({ sharedMemoryBytes }),
+  });
+  await search(trials, () => probe.spentNs / 60e9);
+  return { probe, trials, recommendation: recommend(trials)! };
+}
+
+function bestOfGrid(of: SimulatedJob): number {
+  const counts = Array.from({ length: 17 }, (_, workers) => workers);
+  return Math.max(
+    ...counts.flatMap((workers) => [false, true].map((pin) => trueJobRate(of, usualSetting(workers, pin)))),
+  );
+}
+
+describe("in a running job", () => {
+  it("what its script has is measured first, and is the answer where the loop hardly waits", async () => {
+    const start = script(12, true);
+    const { probe, recommendation } = await searchedJob(job, start);
+    expect(probe.order).toEqual([start]);
+    expect(recommendation).toMatchObject({ setting: start, limit: "step", gain: null });
+    expect(recommendation.dataShareOfStep).toBeLessThan(0.01);
+  });
+
+  it("the search is over with the first setting under which the loop hardly waits", async () => {
+    const { probe, trials, recommendation } = await searchedJob(job, script(16, false));
+    // 16 workers on 14 free CPUs take 225 ms for a batch, the loop 32: as many as make that, and a fifth more.
+    expect(trials.tried.map(({ setting }) => setting)).toEqual([script(16, false), script(9, true)]);
+    expect(recommendation).toMatchObject({ setting: script(9, true), limit: "step" });
+    expect(recommendation.gain!.low).toBeGreaterThan(1.15);
+    // Each of the two three times, in turns.
+    expect(probe.order.map(({ numWorkers }) => numWorkers)).toEqual([16, 9, 16, 9, 16, 9]);
+  });
+
+  it("its own persistent_workers, prefetch_factor and way of copying are kept", async () => {
+    const start = { ...script(2, false), prefetchFactor: 3, persistentWorkers: true, nonBlocking: false };
+    const { trials } = await searchedJob({ ...job, ...noise }, start);
+    expect(trials.tried.length).toBeGreaterThan(2);
+    for (const { setting } of trials.tried) {
+      expect(setting).toMatchObject({ persistentWorkers: setting.numWorkers > 0, nonBlocking: false });
+      if (setting.numWorkers > 0) expect(setting.prefetchFactor).toBe(3);
+    }
+    const keys = trials.tried.map(({ setting }) => settingKey({ ...setting, nonBlocking: true }));
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  it("no setting is without workers, unless that may win", async () => {
+    const counts = async (makeMs: number) =>
+      (await searchedJob({ ...job, ...noise, makeMs }, script(1, false))).probe.order.map(
+        ({ numWorkers }) => numWorkers,
+      );
+    expect(await counts(200)).not.toContain(0);
+    // Handing a batch over takes 5 ms, and making it half a millisecond.
+    expect(
+      (
+        await searchedJob({ ...job, makeMs: 0.5, handOverMs: 5 }, script(1, false), {
+          facts: { pinningOff: "torch sees no GPU" },
+        })
+      ).recommendation.setting.numWorkers,
+    ).toBe(0);
+  });
+
+  it("what its script has is measured also where it would not fit any more: it has its room", async () => {
+    const start = script(4, false);
+    const { probe } = await searchedJob(job, start, { sharedMemoryBytes: 1e6 });
+    expect(probe.order[0]).toEqual(start);
+  });
+});
+
+describe("of jobs with samples from cheap to costly, whatever their scripts have", () => {
+  const starts = [script(0, false), script(4, false), script(16, false), script(8, true), script(12, true)];
+  const kinds = [
+    { handOverMs: 5, copyMs: 2 },
+    { handOverMs: 0.1, copyMs: 0.2 },
+    { handOverMs: 1, copyMs: 8 },
+  ];
+  const jobs = [2, 20, 60, 200].flatMap((makeMs) =>
+    kinds.flatMap((kind) => starts.map((start) => ({ of: { ...job, ...kind, ...noise, makeMs }, start }))),
+  );
+
+  it("the choice is within 3 % of the best setting of the grid, after 9 trials as a rule", async () => {
+    const trials: number[] = [];
+    for (const [index, { of, start }] of jobs.entries()) {
+      const { probe, recommendation } = await searchedJob(of, start, { seed: index + 1 });
+      const share = trueJobRate(of, recommendation.setting) / bestOfGrid(of);
+      expect(share, JSON.stringify([of, start, recommendation.setting])).toBeGreaterThanOrEqual(0.97);
+      trials.push(probe.order.length);
+    }
+    trials.sort((a, b) => a - b);
+    expect(trials[trials.length >> 1]).toBeLessThanOrEqual(9);
+    expect(trials.at(-1)).toBeLessThanOrEqual(16);
+  });
+});

@@ -1,0 +1,165 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { skipWithoutTorch } from "../../helpers/test-python.js";
+import { type Change, readJson, runHooked, runPlain, type ScriptRun, withWorkers } from "./hooked-script.js";
+
+interface Seen {
+  length: number;
+  /** Of each epoch the training's batches, then the validation's. */
+  seen: unknown[][];
+  next: number;
+}
+
+/** What test/fixtures/tune/live/epochs.py takes. */
+interface EpochsOptions {
+  loader: Record<string, number | string | boolean>;
+  kind?: string;
+  stopAt?: number;
+  epochs?: number;
+  length?: number;
+  diesWith?: number;
+  raisesAt?: number;
+}
+
+const epochs = (options: EpochsOptions) => ["epochs.py", JSON.stringify(options)];
+const seenBy = ({ stdout }: ScriptRun) => JSON.parse(stdout) as Seen;
+const changesIn = ({ said }: ScriptRun) =>
+  said.flat().flatMap((message) => (message.type === "changed" ? [message.atBatch] : []));
+
+/** Five changes in each of three epochs of 41 batches, from none to four workers and back. */
+const fiveAnEpoch = (persistent = false): Change[] =>
+  [0, 41, 82].flatMap((start): Change[] => [
+    [start + 3, withWorkers(3, 2, persistent)],
+    [start + 9, withWorkers(0)],
+    [start + 15, withWorkers(1, 4, persistent)],
+    [start + 22, withWorkers(4, 2, persistent)],
+    [start + 27, withWorkers(2, 1, persistent)],
+  ]);
+
+describe("a loader whose setting is changed five times in each epoch", { timeout: 240_000 }, () => {
+  skipWithoutTorch();
+
+  it.each<{ name: string; options: EpochsOptions }>([
+    { name: "shuffled, without workers", options: { loader: { num_workers: 0 } } },
+    { name: "shuffled, with workers", options: { loader: { num_workers: 2 } } },
+    {
+      name: "with workers that persist",
+      options: { loader: { num_workers: 2, persistent_workers: true } },
+    },
+    { name: "with drop_last", options: { loader: { num_workers: 4, drop_last: true } } },
+    {
+      name: "with a batch sampler of its own",
+      options: { kind: "batch-sampler", loader: { num_workers: 1 } },
+    },
+    { name: "without batching", options: { kind: "single", loader: { num_workers: 2 } } },
+    { name: "with a generator of its own", options: { kind: "generator", loader: { num_workers: 2 } } },
+    {
+      name: "with a sampler that draws its order at once",
+      options: { kind: "eager", loader: { num_workers: 2 } },
+    },
+    {
+      name: "with workers that are spawned",
+      options: { loader: { num_workers: 1, multiprocessing_context: "spawn" } },
+    },
+    { name: "left before its epochs end", options: { loader: { num_workers: 2 }, stopAt: 30 } },
+    {
+      name: "left before its epochs end, with workers that persist",
+      options: { loader: { num_workers: 2, persistent_workers: true }, stopAt: 30 },
+    },
+  ])("gives every batch as without it, in order: $name", async ({ options }) => {
+    const plain = await runPlain(epochs(options));
+    const hooked = await runHooked(epochs(options), fiveAnEpoch(options.loader.persistent_workers === true));
+    expect(hooked.stderr).toBe(plain.stderr);
+    expect(seenBy(hooked)).toEqual(seenBy(plain));
+    expect(changesIn(hooked).length).toBeGreaterThanOrEqual(10);
+  });
+
+  it("gives two ranks the samples of a DistributedSampler as without it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "pinbench-ranks-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const command = [
+      ...["-m", "torch.distributed.run", "--nproc_per_node", "2"],
+      // torch 1.13 under Python 3.11 can only launch what it redirects.
+      ...["-r", "0:1,1:1", "-t", "0:1,1:1"],
+      ...["--rdzv_backend", "c10d", "--rdzv_endpoint", "localhost:0"],
+      ...epochs({ kind: "distributed", loader: { num_workers: 1 }, length: 410 }),
+    ];
+    const env = { OMP_NUM_THREADS: "1" };
+    const plain = await runPlain(command, { ...env, EPOCHS_OUT: join(folder, "plain") });
+    const hooked = await runHooked(command, fiveAnEpoch(), { ...env, EPOCHS_OUT: join(folder, "hooked") });
+    expect([plain.code, hooked.code], hooked.stderr).toEqual([0, 0]);
+    for (const rank of [0, 1]) {
+      expect(readJson(join(folder, `hooked.${rank}`))).toEqual(readJson(join(folder, `plain.${rank}`)));
+    }
+    // The launcher itself iterates no loader.
+    const hellos = hooked.said.map(([hello]) => hello);
+    expect(hellos).toHaveLength(2);
+    expect(hellos.map((hello) => hello?.localRank).sort()).toEqual([0, 1]);
+    expect(changesIn(hooked)).toHaveLength(30);
+  });
+});
+
+describe("what cannot be changed in the middle of an epoch", { timeout: 120_000 }, () => {
+  skipWithoutTorch();
+
+  it("is an IterableDataset's stream: a change waits for the next epoch", async () => {
+    const options = { kind: "stream", loader: { num_workers: 2 } };
+    const plain = await runPlain(epochs(options));
+    const hooked = await runHooked(epochs(options), [[3, withWorkers(1)]]);
+    const [first, , second] = seenBy(hooked).seen;
+    expect(first).toEqual(seenBy(plain).seen[0]);
+    const samples = second!.flat() as number[];
+    expect(samples.sort((a, b) => a - b)).toEqual(Array.from({ length: 120 }, (_, number) => number));
+    expect(changesIn(hooked)).toEqual([24]);
+    expect(hooked.said[0]!.find(({ type }) => type === "loader")?.fixed).toMatch(/IterableDataset/);
+  });
+});
+
+describe("a setting that fails", { timeout: 120_000 }, () => {
+  skipWithoutTorch();
+
+  it("gives way to the script's own, and no sample is lost or seen twice", async () => {
+    // With three workers the second of them dies at once.
+    const options = { loader: { num_workers: 2 }, diesWith: 3, epochs: 1 };
+    const plain = await runPlain(epochs(options));
+    const hooked = await runHooked(epochs(options), [[5, withWorkers(3)]]);
+    expect(seenBy(hooked)).toEqual(seenBy(plain));
+    const failed = hooked.said.flat().find(({ type }) => type === "failed");
+    expect(failed).toMatchObject({
+      loader: 1,
+      change: 1,
+      message: expect.stringMatching(/exited unexpectedly/),
+    });
+  });
+
+  it("is not to blame for what the data set raises: the script sees its own exception", async () => {
+    const options = { loader: { num_workers: 1 }, raisesAt: 100, epochs: 1 };
+    const plain = await runPlain(epochs(options));
+    const hooked = await runHooked(epochs(options), [[2, withWorkers(2)]]);
+    expect(seenBy(hooked).seen[0]!.at(-1)).toBe("sample 100 is broken");
+    expect(seenBy(hooked)).toEqual(seenBy(plain));
+  });
+});
+
+describe("other processes of the command", { timeout: 120_000 }, () => {
+  it("run the sitecustomize that they had", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "pinbench-site-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    mkdirSync(join(folder, "own"));
+    writeFileSync(join(folder, "own/sitecustomize.py"), "import sys\nsys.flag_of_mine = 1\n");
+    const program =
+      "import sys, sitecustomize; print(sys.flag_of_mine, sitecustomize.__file__, any('live' in p for p in sys.path))";
+    const { PYTHONPATH } = process.env;
+    const hooked = await runHooked(["-c", "0"], []);
+    expect(hooked).toMatchObject({ code: 0, stdout: "", stderr: "", said: [] });
+    const own = [hookPath(), join(folder, "own"), PYTHONPATH].filter((path) => path).join(delimiter);
+    const run = await runHooked(["-c", program], [], { PYTHONPATH: own });
+    expect(run.stdout.trim()).toBe(`1 ${join(folder, "own/sitecustomize.py")} False`);
+  });
+});
+
+function hookPath(): string {
+  return new URL("../../../src/tune/live/hook/", import.meta.url).pathname;
+}

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { testPython } from "../../helpers/test-python.js";
+
+const hookFolder = fileURLToPath(new URL("../../../src/tune/live/hook/", import.meta.url));
+const fixtures = fileURLToPath(new URL("../../fixtures/tune/live/", import.meta.url));
+
+/** What the hook says, as docs of the protocol in src/tune/live have it. */
+export type Said = { type: string; loader?: number } & Record<string, unknown>;
+
+export interface AskedSetting {
+  numWorkers: number;
+  pinMemory: boolean;
+  prefetchFactor: number | null;
+  persistentWorkers: boolean;
+}
+
+/** A setting that is to be in force when so many batches were delivered in all. */
+export type Change = readonly [atBatch: number, setting: AskedSetting];
+
+export const withWorkers = (
+  numWorkers: number,
+  prefetchFactor = 2,
+  persistentWorkers = false,
+): AskedSetting => ({
+  numWorkers,
+  pinMemory: false,
+  prefetchFactor: numWorkers === 0 ? null : prefetchFactor,
+  persistentWorkers: persistentWorkers && numWorkers > 0,
+});
+
+export interface ScriptRun {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  /** By connection, in the order of their first words. */
+  said: Said[][];
+}
+
+/** Runs a Python command as it is. */
+export async function runPlain(command: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ScriptRun> {
+  const child = spawn(testPython, command, {
+    cwd: fixtures,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  return ended(child, []);
+}
+
+/**
+ * Runs it with the hook, and plays pinbench: makes the first loader of each process the one that is tuned, and asks for the
+ * changes one after the other.
+ */
+export async function runHooked(
+  command: readonly string[],
+  changes: readonly Change[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<ScriptRun> {
+  const folder = mkdtempSync(join(tmpdir(), "pinbench-hook-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "socket");
+  const said: Said[][] = [];
+  const server = createServer((socket) => said.push(converse(socket, changes)));
+  server.listen(path);
+  await once(server, "listening");
+  const run = await runPlain(command, { PINBENCH_TUNE_SOCKET: path, PYTHONPATH: hookFolder, ...env });
+  server.close();
+  return { ...run, said };
+}
+
+function converse(socket: Socket, changes: readonly Change[]): Said[] {
+  const heard: Said[] = [];
+  const send = (command: object) => socket.write(`${JSON.stringify(command)}\n`);
+  let asked = 0;
+  socket.on("error", () => undefined);
+  createInterface(socket).on("line", (line) => {
+    const message = JSON.parse(line) as Said;
+    heard.push(message);
+    if (message.type === "loader" && message.loader === 1) send({ type: "target", loader: 1 });
+    const isReady = ["loader", "changed", "failed"].includes(message.type);
+    const next = changes[asked];
+    if (message.loader !== 1 || !isReady || next === undefined) return;
+    const [atBatch, setting] = next;
+    send({ type: "change", loader: 1, change: ++asked, atBatch, setting });
+  });
+  return heard;
+}
+
+async function ended(child: ChildProcess, said: Said[][]): Promise<ScriptRun> {
+  onTestFinished(() => {
+    child.kill("SIGKILL");
+  });
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout!),
+    text(child.stderr!),
+    once(child, "close") as Promise<[number | null]>,
+  ]);
+  return { code, stdout, stderr, said };
+}
+
+export const readJson = (path: string): unknown => JSON.parse(readFileSync(path, "utf8"));

@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { pooledScore, trialSpread, uncertainty } from "../../src/tune/pooled-score.js";
+import { seeded } from "../helpers/seeded.js";
+import { scoreAt } from "../helpers/tune.js";
+
+const scores = (...rates: number[]) => rates.map((rate) => scoreAt(rate, 0.005));
+
+describe("the spread between trials", () => {
+  it("is assumed to be 2 % until a setting was tried again, and learnt from all of them then", () => {
+    expect(trialSpread([])).toEqual({ relative: 0.02, degreesOfFreedom: 3 });
+    expect(trialSpread([scores(100), scores(50)]).relative).toBe(0.02);
+    const steady = Array.from({ length: 5 }, () => scores(100, 100.1, 99.9));
+    expect(trialSpread(steady)).toMatchObject({ degreesOfFreedom: 13, relative: expect.closeTo(0.01, 2) });
+    expect(trialSpread([scores(100, 110), scores(50, 46), scores(20, 22)]).relative).toBeGreaterThan(0.04);
+  });
+
+  it("is not made large by one trial of three that was disturbed", () => {
+    expect(trialSpread([scores(100, 50, 101)]).relative).toBeLessThan(0.04);
+  });
+
+  it("makes intervals that hold the truth in 95 % or so, for machines from quiet to unquiet", () => {
+    const { normals } = seeded(3);
+    for (const noise of [0.01, 0.03, 0.05]) {
+      let held = 0;
+      for (let search = 0; search < 400; ++search) {
+        const settings = [100, 90, 40].map((truth) =>
+          normals(4).map((z) => scoreAt(truth * (1 + noise * z), 0.005)),
+        );
+        const { low, high } = pooledScore(settings[0]!, trialSpread(settings))!;
+        if (low <= 100 && high >= 100) ++held;
+      }
+      expect(held / 400, String(noise)).toBeGreaterThan(0.9);
+    }
+  });
+});
+
+describe("the trials of a setting together", () => {
+  const spread = { relative: 0.02, degreesOfFreedom: 8 };
+
+  it("are that one's own score where it is one, but for a comparison", () => {
+    const [one] = scores(100);
+    expect(pooledScore([one!], spread)).toEqual(one);
+    expect(uncertainty(one!, 1, spread)).toBeGreaterThan(0.04);
+    expect(pooledScore([], spread)).toBeNull();
+  });
+
+  it("of two that do not agree hold both", () => {
+    const { low, high } = pooledScore(scores(100, 50), spread)!;
+    expect(low).toBeLessThanOrEqual(50);
+    expect(high).toBeGreaterThanOrEqual(100);
+  });
+
+  it("leave out rough figures beside settled ones, and are rough without", () => {
+    const rough = { ...scoreAt(500), isSettled: false };
+    expect(pooledScore([rough, ...scores(100)], spread)).toEqual(scores(100)[0]);
+    expect(pooledScore([rough, rough], spread)?.isSettled).toBe(false);
+  });
+});

@@ -1,0 +1,228 @@
+import { describe, expect, it, vi } from "vitest";
+import { PinbenchError } from "../../src/errors.js";
+import { usualSetting } from "../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../src/results/tuning.js";
+import type { Probe, ProbeFacts, Trial, TrialControl } from "../../src/tune/loader-probe.js";
+import { openRankedProbe } from "../../src/tune/ranked-probe.js";
+import { recommend } from "../../src/tune/recommend.js";
+import { search } from "../../src/tune/search.js";
+import { simulatedFacts } from "../helpers/simulated-loader.js";
+import { evenly, failureOf, limitsOf, trialOf, trialsOf } from "../helpers/tune.js";
+
+const ms = 1e6;
+const four = usualSetting(4, false);
+const never = new AbortController().signal;
+
+/** A rank of which a test says when its batches arrive, and what else becomes of its trial. */
+class Rank implements Probe {
+  readonly facts: ProbeFacts;
+  isClosed = false;
+  isAborted = false;
+  /** Batches that it had delivered when it was told to end. */
+  delivered = 0;
+
+  constructor(
+    readonly gapMs: number,
+    readonly changes: Partial<Trial> = {},
+    facts: Partial<ProbeFacts> = {},
+  ) {
+    this.facts = { ...simulatedFacts, notes: [], ...facts };
+  }
+
+  /** One batch after the other, in turns with the other ranks. */
+  async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
+    const arrivalsNs = evenly(100, this.gapMs * ms);
+    for (this.delivered = 1; this.delivered <= arrivalsNs.length; ++this.delivered) {
+      await Promise.resolve();
+      this.isAborted = control.signal.aborted;
+      if (this.isAborted || control.enough(arrivalsNs.slice(0, this.delivered))) break;
+      if (this.changes.failure && this.delivered === 3) break;
+    }
+    const failure = this.isAborted ? null : (this.changes.failure ?? null);
+    return trialOf(setting, arrivalsNs.slice(0, this.delivered), {
+      ...this.changes,
+      aborted: this.isAborted,
+      failure,
+    });
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true;
+    return Promise.resolve();
+  }
+}
+
+const limits = (ranks: number, more = {}) => limitsOf({ usableCpus: 8, ranks, ...more });
+const rankedOf = (...ranks: Rank[]) =>
+  openRankedProbe(limits(ranks.length), async (rank) => ranks[rank]!, never);
+const until = (batches: number, signal = never): TrialControl => ({
+  enough: (arrivalsNs) => arrivalsNs.length >= batches,
+  signal,
+  timeoutNs: 30e9,
+});
+
+describe("a trial of several ranks", () => {
+  it("has a batch when the slowest rank has it", async () => {
+    const slow = new Rank(20);
+    const ranked = await rankedOf(new Rank(10), slow, new Rank(5));
+    const trial = await ranked.measure(four, until(10));
+    expect(trial).toMatchObject({ setting: four, aborted: false, failure: null });
+    expect(trial.arrivalsNs).toEqual(evenly(10, 20 * ms));
+    expect(slow.delivered).toBeLessThan(15);
+  });
+
+  it("has the figures of one rank: means, and a share of the /dev/shm that all of them have seen", async () => {
+    const ranked = await rankedOf(
+      new Rank(10, { waitNsPerBatch: 2e6, pinnedBytes: 100, workerPrivateBytes: 50, sharedMemoryBytes: 600 }),
+      new Rank(10, {
+        waitNsPerBatch: 4e6,
+        pinnedBytes: 300,
+        workerPrivateBytes: null,
+        sharedMemoryBytes: 590,
+      }),
+    );
+    expect(await ranked.measure(four, until(5))).toMatchObject({
+      waitNsPerBatch: 3e6,
+      pinnedBytes: 200,
+      workerPrivateBytes: 50,
+      sharedMemoryBytes: 300,
+    });
+  });
+
+  it("adds nothing up where each rank has counted its own batches, as the model of a loader does", async () => {
+    const native = { kind: "native" } as const;
+    const ranked = await rankedOf(
+      new Rank(10, { sharedMemoryBytes: 600 }, native),
+      new Rank(10, { sharedMemoryBytes: 590 }, native),
+    );
+    expect(await ranked.measure(four, until(5))).toMatchObject({ sharedMemoryBytes: 600 });
+  });
+
+  it("fails where one of them does, and the others end", async () => {
+    const other = new Rank(10);
+    const ranked = await rankedOf(new Rank(10, { failure: failureOf("worker-killed") }), other);
+    const trial = await ranked.measure(four, until(50));
+    expect(trial).toMatchObject({ aborted: false, failure: { fault: "worker-killed" } });
+    expect(other.isAborted).toBe(true);
+    expect(other.delivered).toBeLessThan(10);
+  });
+
+  it("is aborted where it is asked to end", async () => {
+    const ranked = await rankedOf(new Rank(10), new Rank(10));
+    const trial = await ranked.measure(four, until(50, AbortSignal.abort()));
+    expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [] });
+  });
+
+  it("rejects with what one of them rejects with, when all have ended", async () => {
+    const broken = new Rank(10);
+    broken.measure = () => Promise.reject(new PinbenchError("measurement", "The device is lost."));
+    const other = new Rank(10);
+    const ranked = await rankedOf(broken, other);
+    await expect(ranked.measure(four, until(50))).rejects.toThrow("The device is lost.");
+    expect(other.isAborted).toBe(true);
+  });
+
+  it("begins when all are ready", async () => {
+    const [first, second] = [new Rank(10), new Rank(10)];
+    const order: string[] = [];
+    const measure = vi.spyOn(first, "measure").mockImplementation((setting) => {
+      order.push("measured");
+      return Promise.resolve(trialOf(setting, []));
+    });
+    Object.assign(second, {
+      ready: () => new Promise<void>((resolve) => setTimeout(() => resolve(void order.push("ready")), 5)),
+    });
+    await (await rankedOf(first, second)).measure(four, until(1));
+    expect(measure).toHaveBeenCalled();
+    expect(order).toEqual(["ready", "measured"]);
+  });
+});
+
+describe("ranks that cannot all be measured", () => {
+  const idle = /^The other (rank was|3 ranks were) idle while one was measured, .*: (.+)\.$/;
+  const reasonOf = (probe: Probe) => idle.exec(probe.facts.notes.at(-1) ?? "")?.[2];
+
+  it("are one and idle ones where CPUs do not go round", async () => {
+    const first = new Rank(10);
+    const probe = await openRankedProbe(limits(4, { usableCpus: 2 }), async () => first, never);
+    expect(probe).toBe(first);
+    expect(reasonOf(probe)).toBe("2 CPUs do not go round");
+  });
+
+  it("and where memory does not", async () => {
+    const first = new Rank(10, {}, { processBytes: 2 ** 30 });
+    const probe = await openRankedProbe(
+      limits(4, { memoryAvailableBytes: 2 ** 31 }),
+      async () => first,
+      never,
+    );
+    expect(probe).toBe(first);
+    expect(reasonOf(probe)).toBe("they need 3 GiB of memory, and 2 GiB are available");
+  });
+
+  it("and where another one cannot be opened; what was opened is closed", async () => {
+    const ranks = [0, 1, 2, 3].map(() => new Rank(10));
+    const open = async (rank: number) => {
+      if (rank === 2) throw new PinbenchError("measurement", "Python was killed (SIGKILL).");
+      return ranks[rank]!;
+    };
+    const probe = await openRankedProbe(limits(4), open, never);
+    expect(probe).toBe(ranks[0]);
+    expect(reasonOf(probe)).toBe("Python was killed (SIGKILL)");
+    expect(ranks.map(({ isClosed }) => isClosed)).toEqual([false, true, false, true]);
+  });
+
+  it("are none where opening was interrupted", async () => {
+    const first = new Rank(10);
+    const stopped = new AbortController();
+    const open = async (rank: number) => {
+      if (rank === 0) return first;
+      stopped.abort();
+      throw new PinbenchError("measurement", "Opening the data set was interrupted.");
+    };
+    await expect(openRankedProbe(limits(2), open, stopped.signal)).rejects.toThrow("interrupted");
+    expect(first.isClosed).toBe(true);
+  });
+
+  it("are not there with one rank alone", async () => {
+    const first = new Rank(10);
+    expect(await openRankedProbe(limits(1), async () => first, never)).toBe(first);
+    expect(first.facts.notes).toEqual([]);
+  });
+});
+
+describe("a data set whose batches the training process makes with all CPUs", () => {
+  /** Batches a second on 2 CPUs, of one rank alone and of each of two at once. */
+  const rates = new Map([
+    [0, { alone: 4.5, together: 2.0 }],
+    [1, { alone: 2.9, together: 2.8 }],
+  ]);
+  let running = 0;
+
+  class Crowded extends Rank {
+    override async measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
+      running++;
+      await Promise.resolve();
+      const rate = rates.get(setting.numWorkers)![running > 1 ? "together" : "alone"];
+      const arrivalsNs = evenly(200, 1e9 / rate);
+      let batches = 1;
+      while (batches < arrivalsNs.length && !control.enough(arrivalsNs.slice(0, batches))) batches++;
+      await Promise.resolve();
+      running--;
+      return trialOf(setting, arrivalsNs.slice(0, batches));
+    }
+  }
+
+  const chosen = async (ranks: number) => {
+    const of = limitsOf({ usableCpus: 2, ranks });
+    const open = async () => new Crowded(1, {}, { pinningOff: "torch sees no GPU" });
+    const trials = trialsOf(await openRankedProbe(of, open, never), { limits: of, maxWorkers: 1 });
+    await search(trials, () => false);
+    return recommend(trials)?.setting.numWorkers;
+  };
+
+  it("needs no worker alone, and one where two ranks share the CPUs", async () => {
+    expect(await chosen(1)).toBe(0);
+    expect(await chosen(2)).toBe(1);
+  });
+});
