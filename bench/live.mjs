@@ -1,5 +1,5 @@
-// `npm run bench:live [-- --only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--pairs 1] [--tune-flags FLAGS]
-// [--pair-flags FLAGS] [--folder FOLDER] [--output FOLDER] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in
+// `npm run bench:live [-- --only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--pairs 1] [--tune-flags=FLAGS]
+// [--pair-flags=FLAGS] [--folder FOLDER] [--output FOLDER] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in
 // trainings as their users run them, against a grid of whole untouched runs. Each training may take --deadline seconds, and
 // what those before it left.
 // --pairs adds runs that search shortly and go on, each with an untouched one, to compare what follows a search. What
