@@ -72,6 +72,9 @@ const commands = [
 ];
 const ofPinbench = commands.filter((line) => /^(\w+=\S+ )*(npx )?pinbench /.test(line));
 
+/** What stands after -- is a training job's command. */
+const ofJobs = ofPinbench.filter((line) => line.includes(" -- "));
+
 /**
  * Last flags win: whatever sizes the document shows, no page is touched that need not be. No noise is as large as the
  * threshold, which is tried after the patterns of a line but before all else that it says.
@@ -151,7 +154,21 @@ describe("every command that the documents show works", () => {
     return folder;
   }
 
-  it.for(ofPinbench)("%s", async (line, { skip }) => {
+  /** A training is started by a `python` in the path, which is the one that has torch. */
+  it.for(ofJobs)("%s", async (line, { skip }) => {
+    skip(torchMissing !== null, torchMissing ?? undefined);
+    const cwd = folderFor(line);
+    writeFileSync(join(cwd, "python"), `#!/bin/sh\nexec "${testPython}" "$@"\n`, { mode: 0o755 });
+    const command = line
+      .replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"')
+      .replace(" -- ", " --budget 2s --max-workers 1 -- ");
+    const env = { NODE: process.execPath, PINBENCH: pinbench, PATH: `${cwd}:${process.env.PATH}` };
+    const { exitCode, stderr } = await start("bash", ["-c", command], { cwd, env }).finished;
+    expect(exitCode, stderr).toBe(0);
+    expect(stderr).toMatch(/^=> num_workers=[01] /m);
+  });
+
+  it.for(ofPinbench.filter((line) => !ofJobs.includes(line)))("%s", async (line, { skip }) => {
     if (line.includes(" --torch ")) skip(torchMissing !== null, torchMissing ?? undefined);
     const command = line.replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"');
     const subcommand = subcommandOf(line);

@@ -48,7 +48,15 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
   const search = new Search(flags, command, call);
   try {
     const found = await search.run(interruption.signal).catch((error: unknown) => ({ error }));
-    if ("run" in found && found.run.status !== "ended" && interruption.exitCode === null) {
+    if ("run" in found && found.run.status === "ended" && search.job !== null) {
+      // What the command does after its training is not to be cut short.
+      await deliverTuning(found, flags);
+      const exit = await Promise.race([search.job.process.exit, aborted(interruption.signal)]);
+      if (exit !== null) noter(flags)(`the command ${describeJobExit(exit)}.`);
+      await search.job.end();
+      return interruption.exitCode ?? tuningExitCode(found);
+    }
+    if ("run" in found && interruption.exitCode === null) {
       noter(flags)("the search is done: the command is ended; with --go it would train on.");
     }
     const ending = search.job?.end();
@@ -60,13 +68,18 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
       throw found.error;
     }
     await deliverTuning(found, flags);
-    const exit = search.job?.process.ended;
-    if (found.run.status === "ended" && exit) noter(flags)(`the command ${describeJobExit(exit)}.`);
     await ending;
     return interruption.exitCode ?? tuningExitCode(found);
   } finally {
     interruption.dispose();
   }
+}
+
+function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    signal.addEventListener("abort", () => resolve(null), { once: true });
+  });
 }
 
 /** Signals are the command's, as if it had been started without pinbench; and so is its end. */

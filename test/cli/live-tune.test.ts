@@ -124,24 +124,6 @@ describe("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     await expectNothingLeft();
   });
 
-  it("tells what was found where the script ends before the search does", async () => {
-    const file = join(folder(), "tuning.json");
-    const args = ["--epochs", "1", "--length", "4000", "--exit", "3"];
-    const { exitCode, stdout, stderr } = await tune(
-      training(...args),
-      "--save",
-      file,
-      "--budget",
-      "60s",
-      "--exhaustive",
-    );
-    expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: epochLines(1, 4000) });
-    expect(stderr).toContain("! the job ended before the search did: this is what was found until then");
-    expect(stderr).toContain("pinbench: the command ended with exit code 3.\n");
-    expect(saved(file).run.status).toBe("ended");
-    await expectNothingLeft();
-  });
-
   it("does not count what lies between two epochs", async () => {
     const file = join(folder(), "tuning.json");
     const { exitCode, stderr } = await tune(
@@ -168,19 +150,18 @@ describe("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
       /^only the script's own setting was measured: .*IterableDataset/m,
     );
   });
+});
 
-  it("--loader says which one is tuned", async () => {
-    const { exitCode, stderr } = await tune(
-      training("--length", "100000"),
-      "--loader",
-      "7",
-      "--timeout",
-      "300ms",
-    );
-    expect(exitCode, stderr).toBe(4);
-    expect(stderr).toContain(
-      "pinbench: There is no loader 7 in the job. In the order of their first iteration there are: 1 (Samples, 100000 samples).",
-    );
+describe("a job that ends before the search does", () => {
+  it("leaves what was found, and is not cut short in what it does afterwards", async () => {
+    const file = join(folder(), "tuning.json");
+    const job = `${process.execPath} fake_job.mjs '{"endsAt": 150}'; echo "the rest"; exit 3`;
+    const flags = ["--save", file, "--budget", "60s", "--max-workers", "12", "--exhaustive"];
+    const { exitCode, stdout, stderr } = await tune(["sh", "-c", job], ...flags);
+    expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: "the rest\n" });
+    expect(stderr).toContain("! the job ended before the search did: this is what was found until then");
+    expect(stderr).toContain("pinbench: the command ended with exit code 3.\n");
+    expect(saved(file).run.status).toBe("ended");
     await expectNothingLeft();
   });
 });

@@ -126,7 +126,10 @@ describe("a flag that makes no sense", () => {
     new RegExp(`"${text}" is not a ${what}: that is a whole number from ${range}\\.`);
 
   it.each([
-    [[], /There are no data to tune for\. Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE\./],
+    [
+      [],
+      /There are no data to tune for\. Give --torch FILE:NAME, --data FOLDER or --sample-bytes SIZE, or a training job's command after --\./,
+    ],
     [["--sample-bytes", "4KiB"], /How many samples make a batch is not known\. Give --batch-size\./],
     [[...data, "--collate", "a.py:f"], /--collate has no effect without --torch\. Leave it out\./],
     [[...data, "--kwargs", "{}"], /--kwargs has no effect without --torch\. Leave it out\./],
@@ -165,7 +168,7 @@ describe("a flag that makes no sense", () => {
     [[...data, "--json", "--format", "env"], /--json and --format env contradict each other\./],
     [[...data, "--save", "none/a.json"], /cannot write none\/a\.json: its folder does not exist\./],
     [["--data", "nowhere", "--batch-size", "4"], /There is no .*nowhere\./],
-    [["images"], /too many arguments/],
+    [["images"], /What is images\? A training job's command stands after --: pinbench tune -- images\./],
   ])("%j", async (args, sentence) => {
     expectSentence(await callCli(["tune", ...args], { cwd: temporaryFolder() }), 2, sentence);
   });

@@ -3,6 +3,16 @@ import type { ChangeRecord } from "./loader-record.js";
 /** An epoch that has fewer times the batches of a start has its starts measured along: they are part of its steady state. */
 const longEpochStarts = 4;
 
+/** What of the ranks' records counts. */
+export interface JointOptions {
+  /** After a start so many batches come that were not waited for in the steady state. */
+  startBatches: number;
+  /** Of an epoch, as far as that is known. */
+  epochBatches: number | null;
+  /** False for a setting that is in force: the last `startBatches` stand for its start, as it needs none. */
+  isNew: boolean;
+}
+
 /**
  * When each batch had arrived in the slowest of several ranks, which wait for each other in every step: nanoseconds from
  * the change, ascending. What lies between two epochs, such as validating and saving, is taken out of the time, and with
@@ -21,20 +31,14 @@ export class JointArrivals {
   #lastNs: number;
   #leftOut = 0;
 
-  /**
-   * A record for each rank. `startBatches` of them before now count as the beginning where there are some: a loader that
-   * has been running needs no new start. `epochBatches` as far as it is known.
-   */
-  constructor(ranks: readonly ChangeRecord[], startBatches: number, epochBatches: number | null) {
+  /** A record for each rank. */
+  constructor(ranks: readonly ChangeRecord[], { startBatches, epochBatches, isNew }: JointOptions) {
     this.#ranks = ranks;
     const isLong = epochBatches === null || epochBatches >= longEpochStarts * startBatches;
     this.#startBatches = isLong ? startBatches : 0;
     const epochs = ranks.flatMap(({ epochStarts }) => [...epochStarts.keys()]);
-    this.#next = Math.max(
-      0,
-      this.#available - startBatches,
-      ...epochs.filter((index) => index <= this.#available),
-    );
+    const begun = epochs.filter((index) => index <= this.#available);
+    this.#next = isNew ? 0 : Math.max(0, this.#available - startBatches, ...begun);
     this.#zeroNs = this.#lastNs =
       this.#next === 0 ? Math.max(...ranks.map(({ startNs }) => startNs)) : this.#at(this.#next - 1);
   }

@@ -83,7 +83,11 @@ export class LiveTrial {
     const { ranks, setting } = this.subject;
     const records = this.#records();
     if (records.length < ranks.length) return false;
-    this.#joint = new JointArrivals(records, droppedBatches(setting), ranks[0]?.loader.epochBatches ?? null);
+    this.#joint = new JointArrivals(records, {
+      startBatches: droppedBatches(setting),
+      epochBatches: ranks[0]?.loader.epochBatches ?? null,
+      isNew: this.#isNew,
+    });
     return true;
   }
 

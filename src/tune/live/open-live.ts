@@ -165,8 +165,15 @@ class Opening {
     }
     // Where batches come, but none of a loop that trains, it may still be about to.
     const hasBatches = loaders.some(({ delivered }) => delivered > 0);
-    if (nowNs - this.#lastNewsNs < (hasBatches ? startFactor : 1) * timeoutNs) return;
-    throw noTarget(loaders, this.options.settings, null);
+    const patienceNs = (hasBatches ? startFactor : 1) * timeoutNs;
+    if (nowNs - this.#lastNewsNs < patienceNs) return;
+    const within = formatDuration(patienceNs);
+    throw noTarget(
+      loaders,
+      this.options.settings.loader,
+      `No training loop took several batches within ${within}.`,
+      "Where a batch or a step takes so long by right, --timeout allows more.",
+    );
   }
 
   #ended(): PinbenchError {
@@ -185,7 +192,12 @@ class Opening {
         "A Python with -S, -I or -E does not read PYTHONPATH, by which pinbench gets into it; and a loader must be torch's.",
       );
     }
-    return noTarget(loaders, this.options.settings, `The command ${how} before anything could be measured.`);
+    return noTarget(
+      loaders,
+      this.options.settings.loader,
+      `The command ${how} before anything could be measured.`,
+      "A job must train for some seconds: give it more samples or epochs.",
+    );
   }
 }
 
@@ -193,11 +205,12 @@ function unseen(message: string, hint: string): PinbenchError {
   return new PinbenchError("measurement", message, { hint });
 }
 
-/** Why none of the loaders there are can be tuned. */
+/** Why none of the loaders there are can be tuned; where nothing is wrong with them, what is said `otherwise`. */
 function noTarget(
   loaders: readonly LoaderRecord[],
-  { loader, timeoutNs }: TuneSettings,
-  ended: string | null,
+  loader: number | null,
+  otherwise: string,
+  hint: string,
 ): PinbenchError {
   const names = loaders.map(({ told }) => `${told.loader} (${told.source})`);
   if (loader !== null && !loaders.some(({ told }) => told.loader === loader)) {
@@ -213,12 +226,7 @@ function noTarget(
       "pinbench tune --torch measures a data set by itself.",
     );
   }
-  return ended === null
-    ? unseen(
-        `No training loop took several batches within ${formatDuration(timeoutNs)}.`,
-        "Where a batch or a step takes so long by right, --timeout allows more.",
-      )
-    : unseen(ended, "A job must train for some seconds: give it more samples or epochs.");
+  return unseen(otherwise, hint);
 }
 
 /** An epoch that is over soon can be waited for, this many times within the budget. */

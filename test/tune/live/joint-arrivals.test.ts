@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { JointArrivals, type JointOptions } from "../../../src/tune/live/joint-arrivals.js";
+import type { HookMessageOf } from "../../../src/tune/live/live-messages.js";
+import { batches, changed, epoch, every, loaderOf, ms } from "./told.js";
+
+type Told = HookMessageOf<"epoch" | "batches" | "changed">;
+
+/** A rank's record of a change. */
+function rankThat(change: number, ...told: Told[]) {
+  const loader = loaderOf();
+  for (const message of told) loader.add(message);
+  return loader.change(change)!;
+}
+
+const options = (changes: Partial<JointOptions> = {}): JointOptions => ({
+  startBatches: 0,
+  epochBatches: null,
+  isNew: true,
+  ...changes,
+});
+
+function arrivalsMs(joint: JointArrivals): number[] {
+  joint.update();
+  return joint.arrivalsNs.map((ns) => ns / 1e6);
+}
+
+describe("of several ranks", () => {
+  it("the last one counts, for the batches, the change and the waiting", () => {
+    const fast = rankThat(1, changed(1, 100), batches(1, [110, 120, 130], { waitMs: 2 }));
+    const slow = rankThat(1, changed(1, 103), batches(1, [112, 119], { waitMs: 5 }));
+    const joint = new JointArrivals([fast, slow], options());
+    expect(arrivalsMs(joint)).toEqual([9, 17]);
+    expect(joint.waitNs).toEqual([ms(5), ms(5)]);
+  });
+
+  it("a batch is there when all have it", () => {
+    const ranks = [rankThat(1, changed(1, 0), batches(1, [10, 20])), rankThat(1, changed(1, 0))];
+    const joint = new JointArrivals(ranks, options());
+    expect(joint.update()).toBe(false);
+    ranks[1]!.ns.push(ms(11));
+    ranks[1]!.waitNs.push(0);
+    expect(joint.update()).toBe(true);
+    expect(joint.arrivalsNs).toEqual([ms(11)]);
+  });
+});
+
+describe("between two epochs", () => {
+  const own = [epoch("begin", 0), batches(0, every(10, 10, 5)), epoch("end", 51)];
+
+  it("no time passes, and the batches of the next one's start are left out", () => {
+    // A second of validating; then three batches at once, which were made meanwhile.
+    const record = rankThat(0, ...own, epoch("begin", 1000), batches(0, [1080, 1081, 1082, 1092, 1102]));
+    const joint = new JointArrivals([record], options({ startBatches: 3 }));
+    expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40, 50, 60, 70]);
+  });
+
+  it("where epochs are short their starts are part of the steady state, and the validating is not", () => {
+    const record = rankThat(0, ...own, epoch("begin", 1000), batches(0, every(10, 1010, 5)));
+    const joint = new JointArrivals([record], options({ startBatches: 3, epochBatches: 5 }));
+    expect(arrivalsMs(joint)).toEqual(every(10, 10, 10));
+  });
+
+  it("an epoch that the script leaves early ends with its last batch", () => {
+    const left = [epoch("begin", 0), batches(0, every(10, 10, 5))];
+    const loader = loaderOf();
+    for (const message of left) loader.add(message);
+    const record = loader.change(0)!;
+    const joint = new JointArrivals([record], options({ isNew: false }));
+    loader.add(epoch("begin", 500));
+    loader.add(batches(0, [510, 520]));
+    expect(arrivalsMs(joint)).toEqual([10, 20]);
+  });
+});
+
+it("a setting that is in force begins with the batches that it has delivered last", () => {
+  const record = rankThat(0, epoch("begin", 0), batches(0, every(10, 10, 100)));
+  const joint = new JointArrivals([record], options({ startBatches: 4, isNew: false }));
+  expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40]);
+  record.ns.push(ms(1015));
+  record.waitNs.push(0);
+  expect(joint.update()).toBe(true);
+  expect(joint.arrivalsNs.at(-1)).toBe(ms(55));
+});
+
+it("what the change before has still delivered is not of this one", () => {
+  const record = rankThat(
+    1,
+    epoch("begin", 0),
+    batches(0, [10, 20]),
+    changed(1, 25),
+    batches(0, [30, 40]),
+    batches(1, [50, 60]),
+  );
+  expect(arrivalsMs(new JointArrivals([record], options({ startBatches: 2 })))).toEqual([25, 35]);
+});

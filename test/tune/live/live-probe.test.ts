@@ -1,0 +1,144 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { torchDefault, usualSetting } from "../../../src/results/loader-setting.js";
+import type { TuneSettings } from "../../../src/settings/settings.js";
+import { defaultsOf } from "../../../src/settings/settings.js";
+import { tuneSettings } from "../../../src/settings/table.js";
+import type { LiveJob } from "../../../src/tune/live/live-job.js";
+import type { LiveProbe } from "../../../src/tune/live/live-probe.js";
+import { openLive } from "../../../src/tune/live/open-live.js";
+import { jobEnded, type TrialControl } from "../../../src/tune/loader-probe.js";
+
+/** The hook's side of it is a program that says what it is told to say: no Python, and no data. */
+const fakeJob = fileURLToPath(new URL("../../fixtures/tune/live/fake_job.mjs", import.meta.url));
+
+async function open(script: object, changes: Partial<TuneSettings> = {}): Promise<LiveProbe> {
+  let job: LiveJob | null = null;
+  onTestFinished(async () => {
+    await job?.end();
+  });
+  return openLive({
+    command: [process.execPath, fakeJob, JSON.stringify(script)],
+    settings: { ...defaultsOf(tuneSettings), ...changes },
+    budgetNs: 20e9,
+    signal: new AbortController().signal,
+    onStart: (started) => {
+      job = started;
+    },
+  });
+}
+
+const until = (batches: number, changes: Partial<TrialControl> = {}): TrialControl => ({
+  enough: (arrivals) => arrivals.length >= batches,
+  signal: new AbortController().signal,
+  timeoutNs: 20e9,
+  ...changes,
+});
+
+const twoWorkers = usualSetting(2, false);
+const oneWorker = usualSetting(1, false);
+
+describe("a trial in a running job", () => {
+  it("asks for another setting, and goes on with the one in force", async () => {
+    const probe = await open({});
+    expect(probe.facts).toMatchObject({
+      kind: "live",
+      source: "loader 1: Fakes",
+      runtime: "torch 0.0, Python 3.0",
+      batch: { samples: 4, bytes: 256 },
+      startingPoint: torchDefault,
+      pinningOff: "no GPU",
+      filesPerBatch: 1,
+    });
+    const own = await probe.measure(torchDefault, until(5));
+    expect(own).toMatchObject({ aborted: false, failure: null, waitNsPerBatch: 10e6, makeNsPerBatch: 3e6 });
+    expect(own.arrivalsNs.length).toBeGreaterThanOrEqual(5);
+    const faster = await probe.measure(twoWorkers, until(30));
+    expect(faster).toMatchObject({ failure: null, waitNsPerBatch: 5e6, setting: twoWorkers });
+    // Nothing is asked for a second time: what has come counts as the start.
+    const again = await probe.measure(twoWorkers, until(9));
+    expect(again.arrivalsNs.length).toBeLessThan(30);
+    expect(again.waitNsPerBatch).toBe(5e6);
+  });
+
+  it("is made of all ranks, which change at the same batch", async () => {
+    const probe = await open({ ranks: [0, 1], worldSize: 2, localWorldSize: 2 });
+    expect(probe.ranksOfNode).toBe(2);
+    const trial = await probe.measure(oneWorker, until(10));
+    expect(trial).toMatchObject({ failure: null, aborted: false });
+    expect(probe.facts.notes).toEqual([]);
+  });
+
+  it("fails where the hook says that the setting came to nothing, and the next one goes on", async () => {
+    const probe = await open({ fails: [2] });
+    expect(await probe.measure(twoWorkers, until(5))).toMatchObject({
+      arrivalsNs: [],
+      failure: { fault: "out-of-memory", message: "No room for it.", everywhere: false },
+    });
+    expect(await probe.measure(torchDefault, until(5))).toMatchObject({ failure: null });
+    expect(await probe.measure(oneWorker, until(5))).toMatchObject({ failure: null });
+  });
+
+  it("is a hang where no batch comes, but not while the script validates", async () => {
+    const probe = await open({ hangsAt: 200, epochBatches: 160, pauseMs: 1500 });
+    const control = until(Number.POSITIVE_INFINITY, { timeoutNs: 500e6 });
+    const trial = await probe.measure(torchDefault, control);
+    expect(trial.failure).toMatchObject({ fault: "hang", everywhere: true });
+    expect(trial.arrivalsNs.length).toBeGreaterThan(30);
+  });
+
+  it("ends with what there is where the job ends, and no further one begins", async () => {
+    const probe = await open({ endsAt: 200 });
+    const trial = await probe.measure(torchDefault, until(Number.POSITIVE_INFINITY));
+    expect(trial).toMatchObject({ aborted: true, failure: null });
+    expect(trial.arrivalsNs.length).toBeGreaterThan(50);
+    expect(probe.over.reason).toBe(jobEnded);
+    expect(await probe.measure(twoWorkers, until(1))).toMatchObject({ aborted: true });
+  });
+
+  it("waits for the next epoch where an epoch cannot be divided", async () => {
+    const probe = await open({ loader: { fixed: "its IterableDataset streams" }, epochBatches: 120 });
+    expect(probe.facts.notes).toEqual([]);
+    expect(await probe.measure(twoWorkers, until(5))).toMatchObject({ failure: null, aborted: false });
+    expect(probe.over.aborted).toBe(false);
+  });
+
+  it("is of the script's own setting alone where such an epoch is too long", async () => {
+    const probe = await open({ loader: { fixed: "its IterableDataset streams" } });
+    expect(probe.facts.notes.join()).toMatch(
+      /^only the script's own setting was measured: its IterableDataset streams, so it can be changed between two epochs/,
+    );
+    await probe.measure(torchDefault, until(5));
+    expect(probe.over.aborted).toBe(true);
+    expect(probe.over.reason).not.toBe(jobEnded);
+  });
+
+  it("says which ranks it does not reach", async () => {
+    const probe = await open({ ranks: [0], worldSize: 4, localWorldSize: 2 });
+    expect(probe.facts.notes).toEqual([
+      "1 of 2 ranks on this node take no batches from such a loader",
+      "2 ranks on other nodes are out of reach: they kept their own settings",
+    ]);
+  });
+});
+
+describe("what cannot be tuned", () => {
+  it.each([
+    [
+      { loader: { untouchable: "its type makes iterators of its own" } },
+      {},
+      /Loader 1 cannot be tuned: its type makes/,
+    ],
+    [{ hangsAt: 1 }, {}, /No training loop took several batches within 4 s\./],
+    [{}, { loader: 7 }, /There is no loader 7 in the job/],
+    [{ endsAt: 40 }, {}, /The command ended with exit code 5 before anything could be measured\./],
+    [
+      { ranks: [0, 1], worldSize: 2, localWorldSize: 2 },
+      { ranks: 3 },
+      /--ranks 3 contradicts the job, which has 2 ranks on this node\./,
+    ],
+    [{ garbles: true }, {}, /A process of the job said what is no message: what is this\?/],
+  ])("is named: %j %j", async (script, changes, message) => {
+    await expect(open(script, { timeoutNs: 1e9, ...changes })).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import type { LoaderRecord } from "../../../src/tune/live/loader-record.js";
+import { chooseTarget } from "../../../src/tune/live/target-loader.js";
+import { batches, epoch, every, firstBatch, loaderOf, ms } from "./told.js";
+
+/** A loader that has delivered so many batches, `step` milliseconds apart. */
+function used(
+  loader: number,
+  step: number,
+  count: number,
+  how: { waitMs?: number; grad?: boolean } = {},
+): LoaderRecord {
+  const record = loaderOf({ loader });
+  record.add(epoch("begin", 0));
+  record.add(firstBatch(loader));
+  record.add(batches(0, every(step, 0, count), how));
+  return record;
+}
+
+const chosen = (loaders: LoaderRecord[], afterMs = 5000) =>
+  chooseTarget(loaders, { nowNs: ms(afterMs), firstBatchNs: 0 })?.told.loader ?? null;
+
+describe("the loader that is tuned", () => {
+  it("is the one that training spends its time on, whatever validates before", () => {
+    expect(chosen([used(1, 10, 1000, { grad: false }), used(2, 50, 100)])).toBe(2);
+    expect(chosen([used(1, 50, 100), used(2, 10, 250)])).toBe(1);
+  });
+
+  it("of two that one loop takes turns with is the one it waits for", () => {
+    expect(chosen([used(1, 50, 100, { waitMs: 1 }), used(2, 50, 99, { waitMs: 30 })])).toBe(2);
+  });
+
+  it("is not chosen by the first steps, which are slow ones", () => {
+    expect(chosen([used(1, 50, 30)])).toBeNull();
+    expect(chosen([used(1, 4000, 2)])).toBeNull();
+    expect(chosen([used(1, 4000, 3)])).toBe(1);
+  });
+
+  it("is one without gradients where there is no other after a while", () => {
+    const evaluating = [used(1, 50, 180, { grad: false })];
+    expect(chosen(evaluating, 9000)).toBeNull();
+    expect(chosen(evaluating, 11_000)).toBe(1);
+  });
+
+  it("is none that cannot be tuned, and none of which a batch is yet to come", () => {
+    const strange = loaderOf({ untouchable: "its type makes iterators of its own" });
+    expect(chosen([strange], 60_000)).toBeNull();
+    expect(chosen([loaderOf()], 60_000)).toBeNull();
+  });
+});
+
+describe("a loader's record", () => {
+  it("counts no time between epochs to the loop", () => {
+    const record = used(1, 10, 11);
+    record.add(epoch("end", 101));
+    record.add(epoch("begin", 5000));
+    record.add(batches(0, [5010, 5020]));
+    expect(record.loop.training).toEqual({ ns: ms(110), waitNs: ms(11) });
+    expect(record).toMatchObject({ delivered: 13, epochBatches: 11, batchesOfEpoch: 2, isInEpoch: true });
+  });
+});
