@@ -32,7 +32,8 @@ export interface TrialsOptions {
 export class Trials {
   readonly #tried = new Map<string, TriedSetting>();
   readonly #skipped = new Map<string, Tuning["skipped"][number]>();
-  #workerPrivateBytes = 0;
+  /** What a worker comes to own, at most. */
+  #workerBytes = 0;
 
   constructor(
     readonly probe: Probe,
@@ -79,7 +80,7 @@ export class Trials {
   /** Why a setting cannot be tried, kept among those skipped; null where it can. */
   misfit(setting: LoaderSetting): string | null {
     const { probe, options } = this;
-    const reason = misfit(setting, probe.facts, options, this.#workerPrivateBytes);
+    const reason = misfit(setting, probe.facts, options, this.#workerBytes);
     if (reason !== null) this.#skipped.set(settingKey(setting), { setting, reason });
     return reason;
   }
@@ -108,8 +109,9 @@ export class Trials {
     };
     this.#tried.set(settingKey(setting), tried);
     const { numWorkers } = setting;
-    if (numWorkers > 0 && trial.workerPrivateBytes !== null) {
-      this.#workerPrivateBytes = Math.max(this.#workerPrivateBytes, trial.workerPrivateBytes / numWorkers);
+    const ownedBytes = trial.workerEpochBytes ?? trial.workerPrivateBytes;
+    if (numWorkers > 0 && ownedBytes !== null) {
+      this.#workerBytes = Math.max(this.#workerBytes, ownedBytes / numWorkers);
     }
     return tried;
   }

@@ -140,7 +140,9 @@ describe("a setting that does not fit", () => {
     const trials = trialsOf(probe, { limits });
     expect(trials.misfit(usualSetting(8, false))).toBeNull();
     await trials.run(four);
-    expect(trials.misfit(four)).toMatch(/^it needs .* of memory, and .* are available$/);
+    expect(trials.misfit(four)).toMatch(
+      /^it needs .* of memory \(.* of it what its workers come to own over an epoch\), and .* are available$/,
+    );
     expect(trials.misfit(usualSetting(8, false))).not.toBeNull();
     expect(trials.misfit(usualSetting(2, false))).toBeNull();
     expect(trials.skipped.map(({ setting }) => setting)).toEqual([usualSetting(8, false)]);
@@ -179,6 +181,18 @@ it("takes what making a batch costs from the trial without workers, where there 
   expect(trials.makeNsPerBatch).toBeNull();
   await trials.run(none);
   expect(trials.makeNsPerBatch).toBe(7 * ms);
+});
+
+describe("memory that workers come to own over an epoch", () => {
+  it("keeps settings from being tried for which there will not be enough", async () => {
+    const epochBytes = { workerPrivateBytes: 4e6, workerEpochBytes: 4e9 };
+    const probe = new ScriptedProbe((setting) => ({ ...steady(setting, 10), ...epochBytes }));
+    const trials = trialsOf(probe, { limits: limitsOf({ memoryAvailableBytes: 9e9 }) });
+    await trials.run(four);
+    expect(await trials.run(usualSetting(12, false))).toBeNull();
+    expect(trials.skipped[0]?.reason).toMatch(/what its workers come to own over an epoch/);
+    expect(await trials.run(usualSetting(2, false))).not.toBeNull();
+  });
 });
 
 describe("samples that several workers deliver", () => {

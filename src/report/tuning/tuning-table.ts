@@ -157,6 +157,7 @@ function tuningNotes(tuning: Tuning): Note[] {
     ...(isRough ? [note(rough, "muted")] : []),
     ...storage(tuning),
     ...copies(tuning),
+    ...ownedMemory(tuning),
     ...(probe.workersOff === null ? [] : [note(`no workers were tried: ${probe.workersOff}`, "muted")]),
     ...probe.notes.map((text) => note(text, "muted")),
   ];
@@ -204,6 +205,32 @@ function copies({ tried }: Tuning): Note[] {
   return [
     note(
       `the IterableDataset does not share its samples out between workers: ${counted(workers, "worker")} deliver each one ${roundUp(times, times % 1 === 0 ? 0 : 1)} times, which counts once here. Have __iter__ take its part by torch.utils.data.get_worker_info().`,
+      "warning",
+    ),
+  ];
+}
+
+/** Of the memory available: what workers come to own is worth a word from here on. */
+const notableOwnedShare = 0.1;
+
+/** Memory that a short trial hardly shows, and that ends a training in the middle of an epoch. */
+function ownedMemory({ tried, machine }: Tuning): Note[] {
+  const growing = tried.flatMap(({ setting, trials }) =>
+    trials.flatMap(({ workerEpochBytes, workerPrivateBytes }) =>
+      workerEpochBytes == null || workerPrivateBytes === null
+        ? []
+        : [{ setting, bytes: workerEpochBytes, growth: workerEpochBytes - workerPrivateBytes }],
+    ),
+  );
+  const most = growing.sort((a, b) => b.growth - a.growth)[0];
+  if (most === undefined || most.growth * machine.ranks <= notableOwnedShare * machine.memoryAvailableBytes) {
+    return [];
+  }
+  const each = machine.ranks === 1 ? "" : " of each rank";
+  const size = (bytes: number) => formatSizeRounded(bytes, Math.ceil);
+  return [
+    note(
+      `${counted(most.setting.numWorkers, "worker")}${each} will own ${size(most.bytes)} of memory at the end of an epoch, ${size(most.growth)} more than in the trial: reading a Python object makes the worker copy its page. Samples listed in an array or a tensor stay shared.`,
       "warning",
     ),
   ];

@@ -152,6 +152,21 @@ describe("notes", () => {
     );
   });
 
+  it("say when workers come to own much of the memory over an epoch", () => {
+    const own = (workerEpochBytes: number | null) =>
+      flat(
+        render({
+          machine: { memoryAvailableBytes: 2 ** 36 },
+          tried: [buildTried(sixteen, 72, { workerPrivateBytes: 2 ** 30, workerEpochBytes })],
+        }),
+      );
+    expect(own(9 * 2 ** 30)).toContain(
+      "16 workers will own 9 GiB of memory at the end of an epoch, 8 GiB more",
+    );
+    expect(own(7 * 2 ** 30)).not.toContain("will own");
+    expect(own(null)).not.toContain("will own");
+  });
+
   it("say when each worker delivers all samples of a stream", () => {
     const delivered = (sampleCopies: number | null) =>
       flat(render({ tried: [buildTried(sixteen, 72, { sampleCopies })] }));
