@@ -166,6 +166,8 @@ export const tuningSchema = z.object({
     /** Relative difference in rate that is not worth a worker. */
     tolerance: z.number().positive(),
     maxWorkers: count,
+    /** Files left the page cache before each trial: a first epoch was measured. */
+    cold: z.boolean().optional(),
   }),
   machine: z.object({
     hostname: z.string(),

@@ -251,7 +251,12 @@ export const tuneSettings = {
     "without Python: CPU time that a sample takes to make",
     kind.duration,
   ),
-  data: setting("--data <folder>", "without Python: read the files of a folder, one a sample", kind.text),
+  data: setting(
+    "--data <folder>",
+    "without Python: read the files of a folder, one a sample; with --cold: those that the data set reads",
+    kind.text,
+  ),
+  cold: onDemand("--cold", "measure a first epoch: --data's files leave the page cache before each trial"),
   batchSize: setting("--batch-size <count>", "samples of a batch", kind.count("batch size", 1, 1e6)),
   epochBatches: setting(
     "--epoch-batches <count>",

@@ -20,6 +20,11 @@ export async function openProbe(settings: TuneSettings, signal: AbortSignal): Pr
       hint: "Leave one of them out.",
     });
   }
+  if (settings.cold && settings.data === null) {
+    throw new PinbenchError("usage", "--cold does not know whose files are to leave the page cache.", {
+      hint: "Give the folder of the data set's files with --data.",
+    });
+  }
   const probe = torch === null ? await openModel(settings, signal) : await openTorch(settings, torch, signal);
   if (settings.stepTime !== null) probe.facts.notes.push(standInNote(settings.stepTime, probe.facts.device));
   return probe;
@@ -34,14 +39,24 @@ function standInNote(stepTime: number | "auto", device: string | null): string {
 }
 
 function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): Promise<Probe> {
-  refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "data", "device"]);
+  refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "device"]);
+  if (!settings.cold) refuse(settings, "with --torch, unless --cold is given", ["data"]);
   const { ranks } = settings;
   const open = (index: number) =>
-    openTorchProbe({ ...settings, torch, rank: ranks === 1 ? null : { index, count: ranks }, signal });
+    openTorchProbe({
+      ...settings,
+      torch,
+      coldFolder: settings.data,
+      rank: ranks === 1 ? null : { index, count: ranks },
+      signal,
+    });
   return openRankedProbe(machineLimits(ranks), open, signal);
 }
 
 async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
+  if (settings.cold) {
+    throw new PinbenchError("usage", "--cold has no effect without --torch.", { hint: "Leave it out." });
+  }
   refuse(settings, "without --torch", ["collate", "kwargs", "step"]);
   const data = settings.data === null ? null : await listDataFolder(settings.data);
   const sampleBytes = settings.sampleBytes ?? (data && defaultSampleBytes(data));

@@ -5,6 +5,7 @@ import { type MachineLimits, misfit } from "./machine-limits.js";
 import { fastest, type Measured, type Score, scoreOf } from "./score.js";
 import { droppedBatches } from "./steady-state.js";
 import { enoughFor, type StoppingRule } from "./stopping.js";
+import { readsStorage } from "./storage-reads.js";
 
 /**
  * A setting that was tried: as the document has it, but for the score of all its trials together. Null where none had
@@ -22,16 +23,23 @@ export interface TrialsOptions {
   /** Of trials; the search narrows what it must know better. */
   stopping: StoppingRule;
   timeoutNs: number;
+  /** Storage is to be part of what is measured: no trial is repeated for it. */
+  cold?: boolean;
   /** Aborted where the search is, and where its time is up. */
   signal: AbortSignal;
   /** Before each trial: what is tried, and the best until now. */
   onTrial(setting: LoaderSetting, best: Measured | null): void;
 }
 
+/** How often a trial that read storage is repeated. */
+const mostRepeats = 2;
+
 /** All trials of a search: runs them, one at a time, and keeps what came of them. */
 export class Trials {
   readonly #tried = new Map<string, TriedSetting>();
   readonly #skipped = new Map<string, Tuning["skipped"][number]>();
+  /** Files come from storage however often they are read: there is no room for them in the page cache. */
+  #isStorageBound = false;
   /** What a worker comes to own, at most. */
   #workerBytes = 0;
 
@@ -85,8 +93,30 @@ export class Trials {
     return reason;
   }
 
-  /** Tries a setting once (more), unless it does not fit. */
+  /**
+   * Tries a setting once (more), unless it does not fit. A trial that met files on storage is repeated, as what it has
+   * read is in the page cache then; where it is not, storage is part of all figures, and nothing is repeated any more.
+   */
   async run(setting: LoaderSetting, stopping: Partial<StoppingRule> = {}): Promise<TriedSetting | null> {
+    let tried = await this.#runOnce(setting, stopping);
+    for (let repeat = 0; repeat < mostRepeats && this.#lastReadStorage(tried); ++repeat) {
+      if (this.#isStorageBound || this.isOver) return tried;
+      tried = (await this.#runOnce(setting, stopping)) ?? tried;
+    }
+    if (this.#lastReadStorage(tried)) this.#isStorageBound = true;
+    return tried;
+  }
+
+  #readsStorage(trial: TrialRecord): boolean {
+    return this.options.cold !== true && readsStorage(trial, this.probe.facts.batch.bytes);
+  }
+
+  #lastReadStorage(tried: TriedSetting | null): boolean {
+    const last = tried?.trials.at(-1);
+    return last !== undefined && last.failure === null && this.#readsStorage(last);
+  }
+
+  async #runOnce(setting: LoaderSetting, stopping: Partial<StoppingRule>): Promise<TriedSetting | null> {
     const { probe, options } = this;
     if (this.misfit(setting) !== null) return null;
     const best = fastest(this.measured);
@@ -101,10 +131,16 @@ export class Trials {
     const delivered = scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
     const score = delivered && scaled(delivered, 1 / (trial.sampleCopies ?? 1));
     const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
-    const trials = [...(before?.trials ?? []), { ...trial, droppedBatches: dropped }];
+    const record = { ...trial, droppedBatches: dropped };
+    const trials = [...(before?.trials ?? []), record];
+    // One that read storage counts as long as none did not.
+    const warm = before?.trials.filter((one) => !this.#readsStorage(one)).length ?? 0;
+    const counted = warm > 0 || !this.#readsStorage(record) ? warm : trials.length - 1;
+    const isPassedOver = warm > 0 && this.#readsStorage(record);
+    const earlier = counted > 0 ? (before?.score ?? null) : null;
     const tried: TriedSetting = {
       setting,
-      score: trials.some(isBroken) ? null : pooled(before?.score ?? null, score, trials.length - 1),
+      score: trials.some(isBroken) ? null : isPassedOver ? earlier : pooled(earlier, score, counted),
       trials,
     };
     this.#tried.set(settingKey(setting), tried);

@@ -14,6 +14,7 @@ import { Trials } from "./trials.js";
 /** What a search is to do, on what machine, and for which call. */
 export interface TuneRequest
   extends Pick<TuneSettings, "maxWorkers" | "budgetNs" | "epochBatches" | "timeoutNs" | "exhaustive">,
+    Partial<Pick<TuneSettings, "cold">>,
     Call {
   limits: MachineLimits;
 }
@@ -49,6 +50,7 @@ export async function tuneLoader(
       epochBatches: request.epochBatches,
     },
     timeoutNs: request.timeoutNs,
+    cold: request.cold ?? false,
     signal: AbortSignal.any([signal, deadline]),
     onTrial,
   });
@@ -82,6 +84,7 @@ export async function tuneLoader(
       epochBatches: request.epochBatches,
       tolerance: usualStopping.tolerance,
       maxWorkers: trials.options.maxWorkers,
+      ...(request.cold ? { cold: true } : {}),
     },
     machine: { hostname: hostname(), cpuModel: cpuModel(), ...request.limits },
     probe: probeRecord(probe),

@@ -118,11 +118,15 @@ describe("a flag that makes no sense", () => {
     [[...data, "--kwargs", "{}"], /--kwargs has no effect without --torch\. Leave it out\./],
     [["--torch", "a.py:f", "--sample-bytes", "4KiB"], /--sample-bytes has no effect with --torch\./],
     [["--torch", "a.py:f", "--sample-cost", "4ms"], /--sample-cost has no effect with --torch\./],
-    [["--torch", "a.py:f", "--data", "a"], /--data has no effect with --torch\./],
+    [["--torch", "a.py:f", "--data", "a"], /--data has no effect with --torch, unless --cold is given\./],
     [[...data, "--step", "a.py:f"], /--step has no effect without --torch\. Leave it out\./],
     [
       ["--torch", "a.py:f", "--step", "a.py:g", "--step-time", "1ms"],
       /'--step <file:name>' cannot be used with option '--step-time <time>'/,
+    ],
+    [
+      ["--torch", "a.py:f", "--cold"],
+      /--cold does not know whose files are to leave the page cache\. Give the folder/,
     ],
     [["--torch", "a.py:f", "--device", "1"], /--device has no effect with --torch\./],
     [["--kwargs", "{root"], /--kwargs takes a JSON object, and \{root is none\. Write for example '\{"root"/],

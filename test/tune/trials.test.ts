@@ -206,3 +206,42 @@ describe("samples that several workers deliver", () => {
     expect((await trials.run(none))?.score?.batchesPerSecond).toBeCloseTo(100);
   });
 });
+
+describe("a trial that met files on storage", () => {
+  const fromStorage = (setting: LoaderSetting, gapMs: number) => ({
+    ...steady(setting, gapMs),
+    storageReadBytes: 5e9,
+  });
+
+  it("is repeated, and does not count once the files came from the page cache", async () => {
+    const trials = trialsOf(
+      new ScriptedProbe((setting, time) => (time === 1 ? fromStorage(setting, 100) : steady(setting, 10))),
+    );
+    const tried = await trials.run(four);
+    expect(tried?.trials).toHaveLength(2);
+    expect(tried?.score?.batchesPerSecond).toBeCloseTo(100);
+  });
+
+  it("does not count either where one from the page cache came before", async () => {
+    const trials = trialsOf(
+      new ScriptedProbe((setting, time) => (time === 2 ? fromStorage(setting, 100) : steady(setting, 10))),
+    );
+    await trials.run(four);
+    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo(100);
+    expect(trials.find(four)?.trials).toHaveLength(3);
+  });
+
+  it("counts where all do, and none is repeated after the first", async () => {
+    const probe = new ScriptedProbe((setting) => fromStorage(setting, 20));
+    const trials = trialsOf(probe);
+    expect((await trials.run(four))?.trials).toHaveLength(3);
+    expect((await trials.run(none))?.trials).toHaveLength(1);
+    expect(trials.find(four)?.score?.batchesPerSecond).toBeCloseTo(50);
+    expect(trials.find(none)?.score?.batchesPerSecond).toBeCloseTo(50);
+  });
+
+  it("is what is wanted of a first epoch", async () => {
+    const trials = trialsOf(new ScriptedProbe((setting) => fromStorage(setting, 20)), { cold: true });
+    expect((await trials.run(four))?.trials).toHaveLength(1);
+  });
+});

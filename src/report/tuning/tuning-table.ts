@@ -2,6 +2,7 @@ import type { ChalkInstance } from "chalk";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
+import { readsStorage } from "../../tune/storage-reads.js";
 import { formatGBps, formatHalfWidth, roundUp } from "../format-number.js";
 import {
   type Column,
@@ -236,20 +237,26 @@ function ownedMemory({ tried, machine }: Tuning): Note[] {
   ];
 }
 
-/** A share of the batches' bytes from which on storage is part of what was measured; less is Python's own modules. */
-const notableShare = 0.05;
-const notableBytes = 16 * 2 ** 20;
-
-/** Data that come from storage in the first trials and from the page cache in later ones flatter the later ones. */
-function storage({ tried, probe }: Tuning): Note[] {
-  const trials = tried.flatMap((one) => one.trials);
-  const readBytes = trials.reduce((sum, { storageReadBytes }) => sum + (storageReadBytes ?? 0), 0);
-  const batches = trials.reduce((sum, { arrivalsNs }) => sum + arrivalsNs.length, 0);
-  if (readBytes <= Math.max(notableBytes, notableShare * batches * probe.batch.bytes)) return [];
-  return [
-    note(
-      `${formatSizeRounded(readBytes)} came from storage, the rest from the page cache: trials that came later may look faster than a first epoch is. Run it again to compare all of them from the page cache.`,
-      "warning",
-    ),
-  ];
+/** Settings whose rates have storage in them; where one was measured from the page cache as well, that counted. */
+function storage({ tried, probe, method }: Tuning): Note[] {
+  const measured = tried.filter(({ score }) => score !== null);
+  const reading = measured.filter(({ trials }) =>
+    trials.every((one) => readsStorage(one, probe.batch.bytes)),
+  );
+  const bytes = tried
+    .flatMap(({ trials }) => trials)
+    .reduce((sum, { storageReadBytes }) => sum + (storageReadBytes ?? 0), 0);
+  const size = formatSizeRounded(bytes, Math.ceil);
+  if (method.cold) {
+    return reading.length > 0
+      ? [note(`${size} came from storage, as in a first epoch`, "muted")]
+      : [note("--cold was of no effect: hardly anything came from storage", "warning")];
+  }
+  if (reading.length === 0) return [];
+  const isAll = reading.length === measured.length;
+  const where = isAll
+    ? "storage is part of all figures"
+    : `storage is part of the figures of ${listed(reading.map(({ setting }) => describeSetting(setting)))}, and not of the others`;
+  const advice = isAll ? "" : " Run it again to compare all of them from the page cache.";
+  return [note(`${size} came from storage: ${where}.${advice}`, "warning")];
 }

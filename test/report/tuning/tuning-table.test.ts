@@ -2,8 +2,15 @@ import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { tuningTable } from "../../../src/report/tuning/tuning-table.js";
-import { usualSetting } from "../../../src/results/loader-setting.js";
-import { buildFailure, buildScore, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
+import { describeSetting, usualSetting } from "../../../src/results/loader-setting.js";
+import {
+  buildFailure,
+  buildScore,
+  buildTrial,
+  buildTried,
+  buildTuning,
+  type TuningPart,
+} from "../../helpers/tuning.js";
 
 const render = (part: TuningPart = {}, level: 0 | 1 = 0) =>
   tuningTable(buildTuning(part), new Chalk({ level }));
@@ -177,15 +184,21 @@ describe("notes", () => {
     expect(delivered(null)).not.toContain("does not share");
   });
 
-  it("say when a notable part of the data came from storage", () => {
-    const read = (storageReadBytes: number | null) =>
-      flat(render({ tried: [buildTried(sixteen, 72, { storageReadBytes })] }));
-    expect(read(1e9)).toContain("953.7 MiB came from storage, the rest from the page cache");
-    expect(read(18e6)).not.toContain("storage");
-    const tiny = { batch: { samples: 4, bytes: 128, description: "float32 [4, 8]" } };
-    const tried = [buildTried(sixteen, 72, { storageReadBytes: 2 ** 20 })];
-    expect(render({ probe: { ...buildTuning().probe, ...tiny }, tried })).not.toContain("storage");
+  it("say of which figures storage is a part", () => {
+    const read = (storageReadBytes: number | null, method = {}) =>
+      flat(render({ method, tried: [buildTried(sixteen, 72, { storageReadBytes })] }));
+    expect(read(1e9)).toContain("953.7 MiB came from storage: storage is part of all figures.");
+    expect(read(7e6)).not.toContain("storage");
     expect(read(null)).not.toContain("storage");
+    const some = [buildTried(sixteen, 72, { storageReadBytes: 1e9 }), buildTried(usualSetting(4, false), 30)];
+    expect(flat(render({ tried: some }))).toContain(
+      `storage is part of the figures of ${describeSetting(sixteen)}, and not of the others.`,
+    );
+    const repeated = buildTried(sixteen, 72, { storageReadBytes: 1e9 });
+    repeated.trials.push(buildTrial());
+    expect(flat(render({ tried: [repeated] }))).not.toContain("storage");
+    expect(read(1e9, { cold: true })).toContain("953.7 MiB came from storage, as in a first epoch");
+    expect(read(7e6, { cold: true })).toContain("--cold was of no effect");
   });
 
   it("say why no workers were tried, and what the probe has to say", () => {
