@@ -1,7 +1,7 @@
 """How much memory workers come to own over an epoch.
 
-A forked worker begins with the training process' memory, of which it gets copies of its own page by page as it writes to
-it; of Python's objects it need only read one, as that counts a reference. A short trial sees only the beginning of that.
+A forked worker begins with the training process' memory, of which it gets copies of its own page by page as it writes
+to it; of Python's objects it need only read one, as that counts a reference. A short trial sees only the beginning.
 """
 
 import re
@@ -37,7 +37,7 @@ class OwnedMemory:
     def over_epoch(self, batches, pids, epoch_batches, batch_samples):
         """Bytes that each worker will come to own beyond those of now; None if it cannot be told.
 
-        After an epoch's batches, made by itself: epochs are shuffled, and persistent workers see all samples in the end.
+        After an epoch's batches, made by itself: persistent workers of shuffled epochs see all samples in the end.
         """
         if self._looking is not None:
             self._looking.join()

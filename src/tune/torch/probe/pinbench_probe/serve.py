@@ -43,7 +43,8 @@ def _serve(channel, options, stops, scratch):
     # From here: the data set may change the current folder.
     cold_folder = None if options["coldFolder"] is None else os.path.abspath(options["coldFolder"])
     if cold_folder is not None and not os.path.isdir(cold_folder):
-        raise Refusal("usage", "There is no folder %s." % options["coldFolder"], "--data names that of the data set's files.")
+        said = "There is no folder %s." % options["coldFolder"]
+        raise Refusal("usage", said, "--data names that of the data set's files.")
     data, first, contents, device = open_data(options, phase, scratch)
     from . import facts, step, trial
 
