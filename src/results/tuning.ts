@@ -93,6 +93,12 @@ const trialSchema = z.object({
   pinnedBytes: count.nullable(),
   /** Private memory of the workers together as last seen (their part of the parent's pages not counted). */
   workerPrivateBytes: count.nullable(),
+  /**
+   * The same when each worker has made an epoch's batches, extrapolated from the pages that workers got copies of during
+   * the trial, as they wrote to what they have from their parent: Python does with each object that it reads. Null where
+   * it cannot be told.
+   */
+  workerEpochBytes: count.nullable().optional(),
   /** Bytes that storage had to deliver during the trial: 0 where all came from the page cache. */
   storageReadBytes: count.nullable(),
 });

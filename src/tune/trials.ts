@@ -10,6 +10,7 @@ import { supplySlack } from "./rate-bounds.js";
 import { type Score, scoreOf } from "./score.js";
 import { droppedBatches } from "./steady-state.js";
 import { enoughFor, type StoppingRule } from "./stopping.js";
+import { readsStorage } from "./storage-reads.js";
 
 /**
  * A setting that was tried: as the document has it, but for the score of all its trials together. Null where none had
@@ -41,13 +42,23 @@ interface Kept {
   setting: LoaderSetting;
   trials: TrialRecord[];
   scores: Score[];
+  /** These are of trials that met files on storage. */
+  areCold: boolean;
 }
+/** How often a trial that read storage is repeated. */
+const mostRepeats = 2;
+
+/** `forget`: the trials before count no more. */
+type RunOptions = Partial<StoppingRule> & { forget?: boolean };
 
 /** All trials of a search: runs them, one at a time, and keeps what came of them. */
 export class Trials {
   readonly #tried = new Map<string, Kept>();
   readonly #skipped = new Map<string, Tuning["skipped"][number]>();
-  #workerPrivateBytes = 0;
+  /** Files come from storage however often they are read: there is no room for them in the page cache. */
+  #isStorageBound = false;
+  /** What a worker comes to own, at most. */
+  #workerBytes = 0;
 
   constructor(
     readonly probe: Probe,
@@ -145,18 +156,40 @@ export class Trials {
     const { probe, options } = this;
     // What a running job has, it has room for.
     if (probe.facts.kind === "live" && settingKey(setting) === settingKey(this.startingPoint)) return null;
-    const reason = misfit(setting, probe.facts, options, this.#workerPrivateBytes);
+    const reason = misfit(setting, probe.facts, options, this.#workerBytes);
     if (reason !== null) this.#skipped.set(settingKey(setting), { setting, reason });
     return reason;
   }
 
   /**
    * Tries a setting once (more), unless it does not fit. With `forget` the trials before are kept in the document, but
-   * count no more.
+   * count no more. A trial that met files on storage is repeated, as what it has read is in the page cache then; where
+   * it is not, storage is part of all figures, and nothing is repeated any more.
    */
-  async run(
+  async run(setting: LoaderSetting, options: RunOptions = {}): Promise<TriedSetting | null> {
+    let tried = await this.#runOnce(setting, options);
+    for (let repeat = 0; repeat < mostRepeats && this.#lastReadStorage(tried); ++repeat) {
+      if (this.#isStorageBound || this.isOver) return tried;
+      tried = (await this.#runOnce(setting, options)) ?? tried;
+    }
+    if (this.#lastReadStorage(tried)) this.#isStorageBound = true;
+    return tried;
+  }
+
+  /** A job that runs, and one whose files are to be read cold, have storage in their figures by right. */
+  #readsStorage(trial: TrialRecord): boolean {
+    const { facts } = this.probe;
+    return facts.isCold !== true && facts.kind !== "live" && readsStorage(trial, facts);
+  }
+
+  #lastReadStorage(tried: TriedSetting | null): boolean {
+    const last = tried?.trials.at(-1);
+    return last !== undefined && last.failure === null && this.#readsStorage(last);
+  }
+
+  async #runOnce(
     setting: LoaderSetting,
-    { forget = false, ...stopping }: Partial<StoppingRule> & { forget?: boolean } = {},
+    { forget = false, ...stopping }: RunOptions,
   ): Promise<TriedSetting | null> {
     const { probe, options } = this;
     if (this.misfit(setting) !== null) return null;
@@ -173,13 +206,15 @@ export class Trials {
     const delivered = isNoResult ? null : scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
     const score = delivered && scaled(delivered, 1 / (trial.sampleCopies ?? 1));
     const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
-    const kept = this.#tried.get(settingKey(setting)) ?? { setting, trials: [], scores: [] };
+    const record = { ...trial, droppedBatches: dropped };
+    const kept = this.#tried.get(settingKey(setting)) ?? { setting, trials: [], scores: [], areCold: false };
     this.#tried.set(settingKey(setting), kept);
-    kept.trials.push({ ...trial, droppedBatches: dropped });
-    if (score !== null) kept.scores = forget && score.isSettled ? [score] : [...kept.scores, score];
+    kept.trials.push(record);
+    if (score !== null) keepScore(kept, score, this.#readsStorage(record), forget);
     const { numWorkers } = setting;
-    if (numWorkers > 0 && trial.workerPrivateBytes !== null) {
-      this.#workerPrivateBytes = Math.max(this.#workerPrivateBytes, trial.workerPrivateBytes / numWorkers);
+    const ownedBytes = trial.workerEpochBytes ?? trial.workerPrivateBytes;
+    if (numWorkers > 0 && ownedBytes !== null) {
+      this.#workerBytes = Math.max(this.#workerBytes, ownedBytes / numWorkers);
     }
     return this.find(setting);
   }
@@ -219,6 +254,17 @@ export function waitingShare({ trials, score }: Tuning["tried"][number] | TriedS
   const waits = trials.flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
   if (waits.length === 0 || score === null) return null;
   return Math.min(1, (median(waits) * score.batchesPerSecond) / 1e9);
+}
+
+/** A score of a trial that met files on storage counts as long as there is none from the page cache. */
+function keepScore(kept: Kept, score: Score, isCold: boolean, forget: boolean): void {
+  const replaces = kept.scores.length === 0 || (forget && score.isSettled) || (kept.areCold && !isCold);
+  if (replaces) {
+    kept.scores = [score];
+    kept.areCold = isCold;
+  } else if (kept.areCold === isCold) {
+    kept.scores.push(score);
+  }
 }
 
 /** Samples that several workers deliver count once. */

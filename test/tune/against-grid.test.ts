@@ -23,6 +23,7 @@ async function gridAndSearch(
     stepTime: null,
     step: null,
     rank: null,
+    coldFolder: null,
     shuffle: true,
     seed: 1,
     timeoutNs: 60e9,

@@ -92,6 +92,10 @@ class RunningTrial {
       this.#settle(null, this.#ending?.failure?.broken !== true);
       return;
     }
+    if (message.type === "preparing") {
+      if (!this.#isStopping) this.#awaitBatch();
+      return;
+    }
     this.#figures = { ...this.#figures, ...message.figures };
     if (message.type === "ending") {
       this.#ending = message;
