@@ -206,10 +206,10 @@ describe("notes", () => {
     // 20 trials of 10 batches of 36.8 MiB, each batch made from files of 2 MiB; the first trial came from storage.
     const files = { fileBytesPerBatch: 2 * 2 ** 20 };
     const tried = Array.from({ length: 20 }, (_, trial) =>
-      buildTried(usualSetting(trial, false), 72, { storageReadBytes: trial === 0 ? 12 * 2 ** 20 : 0 }),
+      buildTried(usualSetting(trial, false), 72, { storageReadBytes: trial === 0 ? 6 * 2 ** 20 : 0 }),
     );
     expect(flat(render({ probe: files, tried }))).toContain(
-      "12 MiB came from storage: storage is part of the figures of 0 workers, not pinned, and not of the others.",
+      "6 MiB came from storage: storage is part of the figures of 0 workers, not pinned, and not of the others.",
     );
     expect(flat(render({ tried }))).not.toContain("storage");
   });
