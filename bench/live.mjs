@@ -1,6 +1,7 @@
-// `npm run bench:live [-- --only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--pairs 1] [--tune-flags FLAGS]
-// [--pair-flags FLAGS] [--folder FOLDER] [--output FOLDER] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in
-// trainings as their users run them, against a grid of whole untouched runs. Each training may take --deadline seconds.
+// `npm run bench:live [-- --only plain,timm] [--python python3] [--seconds 20] [--deadline 290] [--pairs 1] [--tune-flags=FLAGS]
+// [--pair-flags=FLAGS] [--folder FOLDER] [--output FOLDER] [--no-grid] [--no-search] [--tiny]`: `pinbench tune -- COMMAND` in
+// trainings as their users run them, against a grid of whole untouched runs. Each training may take --deadline seconds, and
+// what those before it left.
 // --pairs adds runs that search shortly and go on, each with an untouched one, to compare what follows a search. What
 // was measured stands in --output from the first run on: a file of figures and one of what the programs said, by training.
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
@@ -41,7 +42,6 @@ mkdirSync(values.output, { recursive: true });
 
 const options = {
   seconds: Number(values.seconds),
-  deadlineSeconds: Number(values.deadline),
   pairs: Number(values.pairs),
   tuneFlags: words(values["tune-flags"]),
   pairFlags: words(values["pair-flags"]),
@@ -52,18 +52,21 @@ const options = {
 };
 
 console.log(`${availableParallelism()} CPUs, trainings: ${names.join(", ")}`);
+const startedMs = performance.now();
+const elapsedSeconds = () => (performance.now() - startedMs) / 1000;
 const results = [];
-for (const name of names) {
+for (const [index, name] of names.entries()) {
   const log = (text) => appendFileSync(join(values.output, `${name}.log`), text);
   const keep = (result) =>
     writeFileSync(join(values.output, `${name}.json`), `${JSON.stringify(result, null, 1)}\n`);
   const framework = makeFramework(name, values);
-  const startedMs = performance.now();
-  const result = await measureFramework(framework, options, log, keep);
+  const beganSeconds = elapsedSeconds();
+  const deadlineSeconds = Number(values.deadline) * (index + 1) - beganSeconds;
+  const result = await measureFramework(framework, { ...options, deadlineSeconds }, log, keep);
   results.push(result);
   const grid = gridRates(result);
   printTable(
-    `${name}: untouched runs of ${values.seconds} s, ${fixed((performance.now() - startedMs) / 1000, 0)} s in all`,
+    `${name}: untouched runs of ${values.seconds} s, ${fixed(elapsedSeconds() - beganSeconds, 0)} s in all`,
     ["setting", "batches/s", "of the best", "runs"],
     grid.map(({ setting, rate, rates }) => [
       describeSetting(setting),

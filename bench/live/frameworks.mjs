@@ -48,7 +48,7 @@ export const frameworkNames = trainings.map(({ name }) => name);
 export function makeFramework(name, { python, folder, tiny }) {
   const { script, data, grid, ranks = 1, batchSize: usual = 64 } = trainings.find((one) => one.name === name);
   const batchSize = tiny ? 4 : usual;
-  const epoch = tiny ? 60 : epochBatches;
+  const epoch = tiny ? 200 : epochBatches;
   const dataFolder = join(folder, data);
   const launcher =
     ranks === 1 ? [] : ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", String(ranks)];

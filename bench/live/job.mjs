@@ -37,7 +37,7 @@ export async function runUntouched(framework, setting, seconds, log) {
  * A run with the script's own `setting`, searched with the flags of `tune`, which goes on for `seconds` after that:
  * the account is of these seconds. With the document of `tune`, what it recommended, and what it left behind.
  */
-export async function runTuned(framework, setting, { seconds, tuneFlags }, log) {
+export async function runTuned(framework, setting, { seconds, tuneFlags, limitSeconds }, log) {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-live-"));
   const saved = join(folder, "tuning.json");
   const signal = join(folder, "measure");
@@ -48,16 +48,16 @@ export async function runTuned(framework, setting, { seconds, tuneFlags }, log) 
     if (match === null || recommendedNs !== null) return;
     recommendedNs = Number(process.hrtime.bigint());
     const workers = Number(match[1]);
-    const dropBatches = 2 * workers * Number(match[2] ?? 2) + 8 + outstandingBatches;
+    const refillBatches = 2 * workers * Number(match[2] ?? 2) + 8;
     // Renamed when whole: the script looks for it all the time.
-    writeFileSync(`${signal}.part`, JSON.stringify({ dropBatches, workers }));
+    writeFileSync(`${signal}.part`, JSON.stringify({ outstandingBatches, refillBatches, workers }));
     renameSync(`${signal}.part`, signal);
   };
   try {
     const flags = [...settingFlags(setting), "--seconds", String(seconds), "--measure-after", signal];
     const tune = [process.execPath, program, "tune", "--go", "--save", saved, ...tuneFlags, "--"];
     const command = [...tune, ...framework.command(flags)];
-    const limit = searchSeconds + seconds + overheadSeconds;
+    const limit = Math.min(limitSeconds, searchSeconds + seconds + overheadSeconds);
     const ended = await runProcess(command, limit, log, onText);
     const document = existsSync(saved) ? JSON.parse(readFileSync(saved, "utf8")) : null;
     const recommendation = document?.recommendation ?? null;

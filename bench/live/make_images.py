@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy
 from PIL import Image
 
-CLASSES = 8
+CLASSES = 4
 QUALITY = 90
 
 
@@ -28,7 +28,7 @@ def smooth(draw, columns, rows, size, amplitude):
 
 def make_image(draw, category):
     size = (int(draw.integers(480, 521)), int(draw.integers(360, 391)))
-    colour = numpy.array([(category & 1), (category >> 1 & 1), (category >> 2 & 1)]) * 40.0 + 108.0
+    colour = numpy.array([category & 1, category >> 1, 0.5]) * 40.0 + 108.0
     pixels = colour + smooth(draw, 8, 6, size, 60) + smooth(draw, 125, 94, size, 40)
     pixels += draw.normal(0, 6, pixels.shape)
     return Image.fromarray(pixels.clip(0, 255).astype(numpy.uint8))

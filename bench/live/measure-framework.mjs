@@ -7,7 +7,7 @@ const guessedOverheadSeconds = 10;
 
 /**
  * Calls `keep` with all that was measured whenever there is more of it: what then fails or takes too long costs what
- * follows alone. Runs are begun while `deadlineSeconds` allow for another one.
+ * follows alone. Runs are begun while `deadlineSeconds` allow for another one, as long as the longest until then.
  */
 export async function measureFramework(framework, options, log, keep) {
   const { seconds, deadlineSeconds, pairs, tuneFlags, pairFlags, start } = options;
@@ -36,7 +36,12 @@ export async function measureFramework(framework, options, log, keep) {
   };
   const tuned = (setting, flags) =>
     attempt("a run under tune", async () => {
-      const run = await runTuned(framework, setting, { seconds, tuneFlags: flags }, log);
+      const run = await runTuned(
+        framework,
+        setting,
+        { seconds, tuneFlags: flags, limitSeconds: left() },
+        log,
+      );
       result.tuned.push(run);
       return run;
     });
@@ -46,8 +51,11 @@ export async function measureFramework(framework, options, log, keep) {
 
   const search = options.isSearched ? await tuned(start, tuneFlags) : null;
   const pick = search?.setting ?? null;
+  // With a pick that the grid lacks, the last of the grid is left out: as many settings are compared.
   const others = options.isGridRun
-    ? framework.settings.filter((setting) => pick === null || !isAlike(setting, pick))
+    ? framework.settings
+        .filter((setting) => pick === null || !isAlike(setting, pick))
+        .slice(0, framework.settings.length - (pick === null ? 0 : 1))
     : [];
   for (const { setting, isNeeded, following } of planRuns(pick, others)) {
     const needed = isNeeded ? 1 : 1 + following;

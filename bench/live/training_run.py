@@ -33,7 +33,7 @@ def flags(description, **defaults):
     parser.add_argument("--data", default=None, help="folder of the images, or of the token file")
     parser.add_argument("--seconds", type=float, default=20, help="of steady running, after which the script ends")
     parser.add_argument("--measure-after", default=None, metavar="FILE",
-                        help="measure once this file is there, which holds {dropBatches, workers}")
+                        help="measure once this file is there, which holds {outstandingBatches, refillBatches, workers}")
     parser.add_argument("--tiny", action="store_true", help="a small model, for a machine without a GPU")
     parser.set_defaults(**defaults)
     return parser
@@ -63,9 +63,9 @@ class TrainingRun:
         self.seconds = arguments.seconds
         self.signal_file = arguments.measure_after
         self.workers = arguments.num_workers
-        self.drop = None
+        self.refill_batches = None
         if self.signal_file is None:
-            self.drop = 2 * arguments.num_workers * arguments.prefetch_factor + 8
+            self.refill_batches = 2 * arguments.num_workers * arguments.prefetch_factor + 8
         self.epochs = 0
         self.batches = 0
         self.samples = 0
@@ -128,10 +128,10 @@ class TrainingRun:
         print(json.dumps(account), flush=True)
 
     def _measure(self, now_ns):
-        if self.drop is None and not self._read_signal():
+        if self.refill_batches is None and not self._read_signal():
             return
         if self.cycle_start is None:
-            if self.batches - self.refill_from >= self.drop:
+            if self.batches - self.refill_from >= self.refill_batches:
                 self.cycle_start = (self.batches, now_ns)
             return
         batches = self.batches - self.cycle_start[0]
@@ -145,9 +145,10 @@ class TrainingRun:
             return False
         with open(self.signal_file, encoding="utf-8") as file:
             told = json.load(file)
-        self.drop = told["dropBatches"]
+        self.refill_batches = told["refillBatches"]
         self.workers = told["workers"]
-        self.refill_from = self.batches
+        # What was begun under the setting before is delivered first.
+        self.refill_from = self.batches + told["outstandingBatches"]
         return True
 
     def _first_rank_says(self, value):

@@ -68,7 +68,12 @@ const trialSchema = z.object({
   /** Of these, the first ones that the rate leaves out. */
   droppedBatches: count,
   aborted: z.boolean(),
-  /** Null where the trial ended because enough had come, or was aborted. */
+  /** When a trial that was aborted was, on the clock of the arrivals; absent where it was not, or that is not known. */
+  endedNs: nanoseconds.optional(),
+  /**
+   * Null where the trial ended because enough had come, or was aborted: but "hang" where it was aborted while the loop
+   * had waited for a batch for longer than what came before explains.
+   */
   failure: failureSchema.nullable(),
   /** Means a batch over the whole trial: the loop's waiting for the loader, and for the copy that it issued. */
   waitNsPerBatch: nanoseconds.nullable(),
@@ -88,6 +93,12 @@ const trialSchema = z.object({
   pinnedBytes: count.nullable(),
   /** Private memory of the workers together as last seen (their part of the parent's pages not counted). */
   workerPrivateBytes: count.nullable(),
+  /**
+   * The same when each worker has made an epoch's batches, extrapolated from the pages that workers got copies of during
+   * the trial, as they wrote to what they have from their parent: Python does with each object that it reads. Null where
+   * it cannot be told.
+   */
+  workerEpochBytes: count.nullable().optional(),
   /** Bytes that storage had to deliver during the trial: 0 where all came from the page cache. */
   storageReadBytes: count.nullable(),
 });

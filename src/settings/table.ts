@@ -254,7 +254,11 @@ export const tuneSettings = {
     "without Python: CPU time that a sample takes to make",
     kind.duration,
   ),
-  data: setting("--data <folder>", "without Python: read the files of a folder, one a sample", kind.text),
+  data: setting(
+    "--data <folder>",
+    "without Python: read the files of a folder, one a sample; with --cold: those that the data set reads",
+    kind.text,
+  ),
   cold: onDemand(
     "--cold",
     "measure a first epoch: the files of --data leave the page cache before they are read",

@@ -15,21 +15,19 @@ export const trialsOfClaim = 3;
 /**
  * The fastest of many measurements is fast by luck in part, and others have missed by bad luck: what is in doubt is
  * measured anew, in turns, so that what the machine does meanwhile meets all of them alike. So is what the conclusion
- * compares, the choice and the starting point, until their difference is certain or known to be small. False where the
- * budget did not allow that.
+ * compares, the choice and the starting point, until their difference is certain or known to be small.
  */
-export async function confirm(trials: Trials, spentShare: () => number): Promise<boolean> {
+export async function confirm(trials: Trials, spentShare: () => number): Promise<void> {
   for (let turn = 0; turn < mostTurns; ++turn) {
     const { measured, rule, startingPoint } = trials;
     const claimed = inClaim(measured, startingPoint, rule);
     const again = new Map([...claimed, ...inDoubt(measured, rule)].map((one) => [settingKey(one), one]));
-    if (again.size === 0) return true;
+    if (again.size === 0) return;
     for (const setting of again.values()) {
-      if (trials.isOver || spentShare() > lastShare) return false;
+      if (trials.isOver || spentShare() > lastShare) return;
       await trials.run(setting, { tolerance: neverRuledOut });
     }
   }
-  return true;
 }
 
 /** The starting point and the choice, while what one gains over the other cannot be said yet; none where it can. */
@@ -63,17 +61,24 @@ export function inDoubt(measured: readonly Measured[], rule: ChoiceRule): Loader
     const { share, uncertainty } = against(one);
     return share - uncertainty <= tolerance && share <= 3 * tolerance;
   };
-  const isWorth = (one: Measured) =>
-    compareCost(one.setting, chosen.setting) < 0
-      ? one.setting.numWorkers <= muchCheaper * chosen.setting.numWorkers ||
-        one.setting.numWorkers === chosen.setting.numWorkers
-      : against(one).share < against(chosen).share;
+  /** Whether it may beat the best, and was tried but once: that may have been bad luck. */
+  const mayWin = (one: Measured) => {
+    const { share, uncertainty } = against(one);
+    return one.trials < 2 && share - uncertainty < -tolerance;
+  };
+  const isWorth = (one: Measured) => {
+    if (mayWin(one)) return true;
+    if (compareCost(one.setting, chosen.setting) >= 0) return against(one).share < against(chosen).share;
+    const [few, many] = [one.setting.numWorkers, chosen.setting.numWorkers];
+    return few <= muchCheaper * many || few === many;
+  };
   const others = measured
     .filter((one) => one !== best && one !== chosen && mayDo(one) && isWorth(one))
     .sort((a, b) => against(a).share - against(b).share)
     .slice(0, mostOthers);
   const isUncertain = (one: Measured) => {
     const { share, uncertainty } = against(one);
+    if (mayWin(one)) return true;
     return uncertainty > 1.5 * tolerance && Math.abs(share - tolerance) <= uncertainty;
   };
   const contenders = chosen === best ? others : [chosen, ...others];

@@ -36,7 +36,7 @@ export interface TrialControl {
    * the loader was started.
    */
   enough: (arrivalsNs: readonly number[]) => boolean;
-  /** Ends the trial with what there is: its `failure` is null and `aborted` true. */
+  /** Ends the trial with what there is: its `failure` is null, `aborted` true, and `endedNs` when that was. */
   signal: AbortSignal;
   /** A trial in which no batch comes for so long hangs: its fault is then "hang". */
   timeoutNs: number;

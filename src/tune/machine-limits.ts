@@ -43,16 +43,16 @@ const batchesBeyondFlight = 2;
 
 /**
  * The bytes and file descriptors that a setting will take, as far as that is known before it is tried;
- * `workerPrivateBytes` is the private memory of a worker in earlier trials, 0 before there was one.
+ * `workerBytes` is what a worker of earlier trials comes to own over an epoch, 0 before there was one.
  */
-export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerPrivateBytes: number) {
+export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerBytes: number) {
   const { numWorkers, pinMemory } = setting;
   const batches = batchesInFlight(setting) + batchesBeyondFlight;
   const sharedMemoryBytes = numWorkers === 0 ? 0 : batches * facts.batch.bytes;
   const pinnedBytes = pinMemory ? batches * pinnedBlockBytes(facts.batch.bytes) : 0;
   return {
     sharedMemoryBytes,
-    memoryBytes: sharedMemoryBytes + pinnedBytes + numWorkers * workerPrivateBytes,
+    memoryBytes: sharedMemoryBytes + pinnedBytes + numWorkers * workerBytes,
     files: numWorkers === 0 ? 0 : numWorkers * filesPerWorker + batches * facts.filesPerBatch,
   };
 }
@@ -70,19 +70,24 @@ export function misfit(
   setting: LoaderSetting,
   facts: ProbeFacts,
   { limits, maxWorkers }: { limits: MachineLimits; maxWorkers: number },
-  workerPrivateBytes: number,
+  workerBytes: number,
 ): string | null {
   if (setting.numWorkers > maxWorkers) {
     return `${setting.numWorkers} workers are more than the ${maxWorkers} that ${workersReason(limits, maxWorkers)}`;
   }
-  const need = needOf(setting, facts, workerPrivateBytes);
+  const need = needOf(setting, facts, workerBytes);
   const { ranks } = limits;
   const share = ranks === 1 ? "" : ` for each of ${ranks} ranks`;
   if (limits.sharedMemoryBytes !== null && need.sharedMemoryBytes * ranks > limits.sharedMemoryBytes) {
     return `batches in flight need ${up(need.sharedMemoryBytes)} of /dev/shm${share}, and ${down(limits.sharedMemoryBytes)} are free`;
   }
+  const ownBytes = setting.numWorkers * workerBytes;
+  const workersPart =
+    2 * ownBytes < need.memoryBytes
+      ? ""
+      : ` (${up(ownBytes)} of it what its workers come to own over an epoch)`;
   if (need.memoryBytes * ranks > limits.memoryAvailableBytes) {
-    return `it needs ${up(need.memoryBytes)} of memory${share}, and ${down(limits.memoryAvailableBytes)} are available`;
+    return `it needs ${up(need.memoryBytes)} of memory${share}${workersPart}, and ${down(limits.memoryAvailableBytes)} are available`;
   }
   if (facts.fileLimit !== null && need.files + (facts.filesInUse ?? 0) > facts.fileLimit) {
     return `it needs about ${need.files} file descriptors beside ${facts.filesInUse ?? 0} in use, and the limit is ${facts.fileLimit} (ulimit -n)`;

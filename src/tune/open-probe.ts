@@ -21,6 +21,11 @@ export async function openProbe(settings: TuneSettings, signal: AbortSignal): Pr
       hint: "Leave one of them out.",
     });
   }
+  if (settings.cold && settings.data === null) {
+    throw new PinbenchError("usage", "--cold does not know whose files are to leave the page cache.", {
+      hint: "Give the folder of the data set's files with --data.",
+    });
+  }
   const probe = torch === null ? await openModel(settings, signal) : await openTorch(settings, torch, signal);
   if (settings.stepTime !== null) probe.facts.notes.push(standInNote(settings.stepTime, probe.facts.device));
   return probe;
@@ -35,13 +40,17 @@ function standInNote(stepTime: number | "auto", device: string | null): string {
 }
 
 function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): Promise<Probe> {
-  refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "data", "device", "stepMode"]);
-  if (settings.cold) {
-    throw new PinbenchError("usage", "--cold has no effect with --torch.", { hint: "Leave it out." });
-  }
+  refuse(settings, "with --torch", ["sampleBytes", "sampleCostNs", "device", "stepMode"]);
+  if (!settings.cold) refuse(settings, "with --torch, unless --cold is given", ["data"]);
   const { ranks } = settings;
   const open = (index: number) =>
-    openTorchProbe({ ...settings, torch, rank: ranks === 1 ? null : { index, count: ranks }, signal });
+    openTorchProbe({
+      ...settings,
+      torch,
+      coldFolder: settings.data,
+      rank: ranks === 1 ? null : { index, count: ranks },
+      signal,
+    });
   return openRankedProbe(machineLimits(ranks), open, signal);
 }
 
@@ -58,11 +67,6 @@ async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<P
   if (batchSize === null) {
     throw new PinbenchError("usage", "How many samples make a batch is not known.", {
       hint: "Give --batch-size.",
-    });
-  }
-  if (settings.cold && data === null) {
-    throw new PinbenchError("usage", "There are no files to read cold.", {
-      hint: "--cold goes with --data FOLDER.",
     });
   }
   if (settings.stepMode !== null && settings.stepTime === null) {

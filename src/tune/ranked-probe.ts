@@ -152,6 +152,7 @@ function figuresOfOne(trials: readonly Trial[], kind: ProbeFacts["kind"]): Figur
     pinnedBytes: meanBytes("pinnedBytes"),
     ...(known("sampleCopies").length === 0 ? {} : { sampleCopies: Math.max(...known("sampleCopies")) }),
     workerPrivateBytes: meanBytes("workerPrivateBytes"),
+    ...(known("workerEpochBytes").length === 0 ? {} : { workerEpochBytes: meanBytes("workerEpochBytes") }),
     storageReadBytes: meanBytes("storageReadBytes"),
   };
 }

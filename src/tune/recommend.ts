@@ -63,14 +63,17 @@ function limitOf(
     ofSetting
       .map((trial) => (setting.numWorkers === 0 ? makeNsInProcess(trial) : trial.makeNsPerBatch))
       .findLast((known) => known !== null) ?? null;
-  if (makeNs === null) return "unknown";
+  // Where no worker was timed: it is no faster than the training process, and may well be slower.
+  const leastMakeNs = makeNs ?? trials.makeNsPerBatch;
+  if (leastMakeNs === null) return "unknown";
   const batchNs = 1e9 / score.batchesPerSecond;
   if (setting.numWorkers === 0) {
     // Without a device there is nothing but making.
-    const isMaking = device === null || makeNs >= mostOfTheTime * (batchNs - (stepNs ?? 0));
+    const isMaking = device === null || leastMakeNs >= mostOfTheTime * (batchNs - (stepNs ?? 0));
     return isMaking ? "process" : "hand-over";
   }
-  return makeNs >= busyShare * setting.numWorkers * batchNs ? "workers" : "hand-over";
+  if (leastMakeNs >= busyShare * setting.numWorkers * batchNs) return "workers";
+  return makeNs === null ? "unknown" : "hand-over";
 }
 
 /** Of the time from one batch to the next, what the data add to the step or are waited for; null without a step. */

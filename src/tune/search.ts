@@ -14,7 +14,7 @@ const budgetShares = { prefetch: 0.2, exploring: 0.65 };
  * nextSetting() asks for; a longer prefetch where the loop waits for workers that could do more; and at the end what
  * is in doubt once more, in turns. In a running job it begins with what its script has, and is over as soon as the loop
  * hardly waits. Its trials are in `trials`. `spentShare` tells what share of the budget was used; false where that was
- * too little to look at all that might have been better, or to measure it again.
+ * too little to look at all that might have been better.
  */
 export async function search(trials: Trials, spentShare: () => number): Promise<boolean> {
   const { facts } = trials.probe;
@@ -29,7 +29,8 @@ export async function search(trials: Trials, spentShare: () => number): Promise<
     if (!isOver(budgetShares.prefetch)) await tryPrefetch(trials);
   }
   if (facts.kind === "live" && !isOver(budgetShares.exploring)) await tryWithoutWorkers(trials);
-  return (trials.isOver || (await confirm(trials, spentShare))) && (isExplored || isLoopSaturated(trials));
+  if (!trials.isOver) await confirm(trials, spentShare);
+  return isExplored || isLoopSaturated(trials);
 }
 
 /** What is tried whatever comes of it. A running job is not slowed down by a trial without workers for nothing. */

@@ -4,11 +4,13 @@ import { median } from "../stats/order-statistics.js";
 import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from "./choice.js";
 import type { Probe } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
+import { withOpenWait } from "./open-wait.js";
 import { pooledScore, trialSpread } from "./pooled-score.js";
 import { supplySlack } from "./rate-bounds.js";
 import { type Score, scoreOf } from "./score.js";
 import { droppedBatches } from "./steady-state.js";
 import { enoughFor, type StoppingRule } from "./stopping.js";
+import { readsStorage } from "./storage-reads.js";
 
 /**
  * A setting that was tried: as the document has it, but for the score of all its trials together. Null where none had
@@ -40,13 +42,23 @@ interface Kept {
   setting: LoaderSetting;
   trials: TrialRecord[];
   scores: Score[];
+  /** These are of trials that met files on storage. */
+  areCold: boolean;
 }
+/** How often a trial that read storage is repeated. */
+const mostRepeats = 2;
+
+/** `forget`: the trials before count no more. */
+type RunOptions = Partial<StoppingRule> & { forget?: boolean };
 
 /** All trials of a search: runs them, one at a time, and keeps what came of them. */
 export class Trials {
   readonly #tried = new Map<string, Kept>();
   readonly #skipped = new Map<string, Tuning["skipped"][number]>();
-  #workerPrivateBytes = 0;
+  /** Files come from storage however often they are read: there is no room for them in the page cache. */
+  #isStorageBound = false;
+  /** What a worker comes to own, at most. */
+  #workerBytes = 0;
 
   constructor(
     readonly probe: Probe,
@@ -144,39 +156,65 @@ export class Trials {
     const { probe, options } = this;
     // What a running job has, it has room for.
     if (probe.facts.kind === "live" && settingKey(setting) === settingKey(this.startingPoint)) return null;
-    const reason = misfit(setting, probe.facts, options, this.#workerPrivateBytes);
+    const reason = misfit(setting, probe.facts, options, this.#workerBytes);
     if (reason !== null) this.#skipped.set(settingKey(setting), { setting, reason });
     return reason;
   }
 
   /**
    * Tries a setting once (more), unless it does not fit. With `forget` the trials before are kept in the document, but
-   * count no more.
+   * count no more. A trial that met files on storage is repeated, as what it has read is in the page cache then; where
+   * it is not, storage is part of all figures, and nothing is repeated any more.
    */
-  async run(
+  async run(setting: LoaderSetting, options: RunOptions = {}): Promise<TriedSetting | null> {
+    let tried = await this.#runOnce(setting, options);
+    for (let repeat = 0; repeat < mostRepeats && this.#lastReadStorage(tried); ++repeat) {
+      if (this.#isStorageBound || this.isOver) return tried;
+      tried = (await this.#runOnce(setting, options)) ?? tried;
+    }
+    if (this.#lastReadStorage(tried)) this.#isStorageBound = true;
+    return tried;
+  }
+
+  /** A job that runs, and one whose files are to be read cold, have storage in their figures by right. */
+  #readsStorage(trial: TrialRecord): boolean {
+    const { facts } = this.probe;
+    return facts.isCold !== true && facts.kind !== "live" && readsStorage(trial, facts);
+  }
+
+  #lastReadStorage(tried: TriedSetting | null): boolean {
+    const last = tried?.trials.at(-1);
+    return last !== undefined && last.failure === null && this.#readsStorage(last);
+  }
+
+  async #runOnce(
     setting: LoaderSetting,
-    { forget = false, ...stopping }: Partial<StoppingRule> & { forget?: boolean } = {},
+    { forget = false, ...stopping }: RunOptions,
   ): Promise<TriedSetting | null> {
     const { probe, options } = this;
     if (this.misfit(setting) !== null) return null;
     const best = bestOf(this.measured, this.rule);
     options.onTrial(setting, best);
     const rule = { ...options.stopping, ...stopping };
-    const { setting: _, ...trial } = await probe.measure(setting, {
+    const measured = await probe.measure(setting, {
       enough: enoughFor(setting, rule, best === null ? null : this.#toBeat(best, setting)),
       signal: options.signal,
       timeoutNs: options.timeoutNs,
     });
-    const delivered = scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
+    const { setting: _, ...trial } = withOpenWait(measured);
+    const isNoResult = trial.aborted && trial.failure !== null;
+    const delivered = isNoResult ? null : scoreOf(trial.arrivalsNs, setting, rule.epochBatches, true);
     const score = delivered && scaled(delivered, 1 / (trial.sampleCopies ?? 1));
     const dropped = Math.min(droppedBatches(setting), trial.arrivalsNs.length);
-    const kept = this.#tried.get(settingKey(setting)) ?? { setting, trials: [], scores: [] };
+    const record = { ...trial, droppedBatches: dropped };
+    const kept = this.#tried.get(settingKey(setting)) ?? { setting, trials: [], scores: [], areCold: false };
     this.#tried.set(settingKey(setting), kept);
-    kept.trials.push({ ...trial, droppedBatches: dropped });
-    if (score !== null) kept.scores = forget && score.isSettled ? [score] : [...kept.scores, score];
+    kept.trials.push(record);
+    if (score !== null) keepScore(kept, score, this.#readsStorage(record), forget);
     const { numWorkers } = setting;
-    if (numWorkers > 0 && trial.workerPrivateBytes !== null) {
-      this.#workerPrivateBytes = Math.max(this.#workerPrivateBytes, trial.workerPrivateBytes / numWorkers);
+    const ownedBytes = trial.workerEpochBytes ?? trial.workerPrivateBytes;
+    if (numWorkers > 0 && ownedBytes !== null) {
+      this.#workerBytes = Math.max(this.#workerBytes, ownedBytes / numWorkers);
     }
     return this.find(setting);
   }
@@ -218,12 +256,26 @@ export function waitingShare({ trials, score }: Tuning["tried"][number] | TriedS
   return Math.min(1, (median(waits) * score.batchesPerSecond) / 1e9);
 }
 
+/** A score of a trial that met files on storage counts as long as there is none from the page cache. */
+function keepScore(kept: Kept, score: Score, isCold: boolean, forget: boolean): void {
+  const replaces = kept.scores.length === 0 || (forget && score.isSettled) || (kept.areCold && !isCold);
+  if (replaces) {
+    kept.scores = [score];
+    kept.areCold = isCold;
+  } else if (kept.areCold === isCold) {
+    kept.scores.push(score);
+  }
+}
+
 /** Samples that several workers deliver count once. */
 function scaled({ batchesPerSecond, low, high, isSettled }: Score, factor: number): Score {
   return { batchesPerSecond: batchesPerSecond * factor, low: low * factor, high: high * factor, isSettled };
 }
 
-/** Whether a setting cannot be recommended, however fast it was until it failed. Data that end are no fault of it. */
-function isBroken({ failure }: TrialRecord): boolean {
-  return failure !== null && failure.fault !== "data-ended";
+/**
+ * Whether a setting cannot be recommended, however fast it was until it failed. Data that end are no fault of it, and of a
+ * trial that was aborted nobody knows how it would have gone on.
+ */
+function isBroken({ aborted, failure }: TrialRecord): boolean {
+  return failure !== null && failure.fault !== "data-ended" && !aborted;
 }

@@ -10,7 +10,7 @@ import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
 
 const data = "--sample-bytes 4KiB --batch-size 4".split(" ");
-const quick = "--backend emulated --budget 3s --max-workers 2".split(" ");
+const quick = "--backend emulated --budget 6s --max-workers 2".split(" ");
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/tune/${name}`, import.meta.url));
 const withTorch = (target: string, ...args: string[]) => [
   ...["tune", "--torch", fixture(target), "--batch-size", "4", "--python", testPython],
@@ -135,16 +135,19 @@ describe("a flag that makes no sense", () => {
     [[...data, "--kwargs", "{}"], /--kwargs has no effect without --torch\. Leave it out\./],
     [["--torch", "a.py:f", "--sample-bytes", "4KiB"], /--sample-bytes has no effect with --torch\./],
     [["--torch", "a.py:f", "--sample-cost", "4ms"], /--sample-cost has no effect with --torch\./],
-    [["--torch", "a.py:f", "--data", "a"], /--data has no effect with --torch\./],
+    [["--torch", "a.py:f", "--data", "a"], /--data has no effect with --torch, unless --cold is given\./],
     [[...data, "--step", "a.py:f"], /--step has no effect without --torch\. Leave it out\./],
     [
       ["--torch", "a.py:f", "--step", "a.py:g", "--step-time", "1ms"],
       /'--step <file:name>' cannot be used with option '--step-time <time>'/,
     ],
+    [
+      ["--torch", "a.py:f", "--cold"],
+      /--cold does not know whose files are to leave the page cache\. Give the folder/,
+    ],
     [["--torch", "a.py:f", "--device", "1"], /--device has no effect with --torch\./],
     [["--torch", "a.py:f", "--step-mode", "queued"], /--step-mode has no effect with --torch\./],
-    [["--torch", "a.py:f", "--cold"], /--cold has no effect with --torch\./],
-    [[...data, "--cold"], /There are no files to read cold\. --cold goes with --data FOLDER\./],
+    [[...data, "--cold"], /--cold does not know whose files are to leave the page cache\./],
     [[...data, "--step-mode", "queued"], /--step-mode has no effect without a step\. Give --step-time/],
     [["--step-mode", "both"], /Allowed choices are blocking, queued/],
     [["--kwargs", "{root"], /--kwargs takes a JSON object, and \{root is none\. Write for example '\{"root"/],

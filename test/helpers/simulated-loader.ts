@@ -22,6 +22,12 @@ export interface SimulatedLoader {
   cpus?: number;
   /** Of samples: a batch in so many takes ten times as long. */
   slowOneIn?: number;
+  /** In the first trial, making a batch takes so many times as long: its files are not in the page cache yet. */
+  coldFactor?: number;
+  /** In this trial (the first is 1) everything takes twice as long for half a second from there on. */
+  disturbed?: { trial: number; fromMs: number };
+  /** False for a probe that does not time, where batches are made, what making one takes. */
+  timesMaking?: boolean;
   /** Relative standard deviation of making alone, lognormal; the mean stays `makeMs`. */
   makeSpread?: number;
   /** Making has the long tail of a Pareto distribution of this exponent instead; the mean stays. */
@@ -30,12 +36,6 @@ export interface SimulatedLoader {
   pinningMs?: number;
   /** A clock that changes: in every second period all takes `slower` times as long. */
   drift?: { periodMs: number; slower: number };
-  /** In the first trial, making a batch takes so many times as long: its files are not in the page cache yet. */
-  coldFactor?: number;
-  /** In this trial (the first is 1) everything takes twice as long for half a second from there on. */
-  disturbed?: { trial: number; fromMs: number };
-  /** False for a probe that does not time, where batches are made, what making one takes. */
-  timesMaking?: boolean;
 }
 
 /** Probes tell arrivals in chunks of so much time; a trial can only end between two of them. */
@@ -116,15 +116,19 @@ export class SimulatedProbe implements Probe {
     const { loader } = this;
     const { numWorkers: workers, pinMemory } = setting;
     const speed = 1 + (loader.trialNoise ?? 0) * this.#normal();
-    const { drift } = loader;
+    let nowNs = 0;
     const fromNs = loader.disturbed?.trial === this.order.length ? loader.disturbed.fromMs * 1e6 : Infinity;
-    const slowness = (atNs: number) => {
-      const disturbed = atNs >= fromNs && atNs < fromNs + 0.5e9 ? 2 : 1;
-      const isSlowPeriod = drift !== undefined && Math.floor(atNs / 1e6 / drift.periodMs) % 2 === 1;
-      return disturbed * (isSlowPeriod ? drift.slower : 1);
-    };
+    const disturbance = (atNs: number) => (atNs >= fromNs && atNs < fromNs + 0.5e9 ? 2 : 1);
+    const { drift } = loader;
+    const slower = () =>
+      drift !== undefined && Math.floor(nowNs / 1e6 / drift.periodMs) % 2 === 1 ? drift.slower : 1;
     const ms = (duration: number, atNs: number) =>
-      (duration * 1e6 * slowness(atNs) * Math.max(0.1, 1 + (loader.noise ?? 0) * this.#normal())) / speed;
+      (duration *
+        1e6 *
+        slower() *
+        disturbance(atNs) *
+        Math.max(0.1, 1 + (loader.noise ?? 0) * this.#normal())) /
+      speed;
     const make = (atNs: number) => {
       const crowded = 1 + (loader.contention ?? 0) * Math.max(0, workers - 1);
       const shared = Math.max(1, workers / (loader.cpus ?? Number.POSITIVE_INFINITY));
@@ -135,7 +139,7 @@ export class SimulatedProbe implements Probe {
     const free = Array.from({ length: workers }, () => startedNs);
     const taken: number[] = [];
     let pinnedNs = 0;
-    let nowNs = startedNs;
+    nowNs = startedNs;
     for (let batch = 0; ; ++batch) {
       let readyNs: number;
       if (workers === 0) {

@@ -23,6 +23,7 @@ async function gridAndSearch(
     stepTime: null,
     step: null,
     rank: null,
+    coldFolder: null,
     shuffle: true,
     seed: 1,
     timeoutNs: 60e9,
@@ -35,7 +36,7 @@ async function gridAndSearch(
       {
         limits: limitsOf(),
         maxWorkers: 4,
-        budgetNs: 4e9,
+        budgetNs: 8e9,
         epochBatches: null,
         timeoutNs: 30e9,
         exhaustive,

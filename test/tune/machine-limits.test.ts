@@ -134,6 +134,9 @@ describe("why a setting does not fit", () => {
     expect(why(usualSetting(4, false), limits, { workerBytes: 64 * MiB })).toBe(
       "it needs 576 MiB of memory, and 500 MiB are available",
     );
+    expect(why(usualSetting(4, false), limits, { workerBytes: 128 * MiB })).toBe(
+      "it needs 832 MiB of memory (512 MiB of it what its workers come to own over an epoch), and 500 MiB are available",
+    );
   });
 
   it("is the limit of file descriptors", () => {

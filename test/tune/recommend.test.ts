@@ -98,8 +98,9 @@ describe("what is the limit", () => {
       [eight, 21],
     ] as const;
     expect(await limitOf(settings, { makeMs: 40, workerMakeMs: 160 })).toBe("workers");
-    // Not known, where nobody timed a worker: the process's own time says nothing of it.
+    // Where nobody timed a worker, it is at work for no less than the process's own time says.
     expect(await limitOf(settings, { makeMs: 40, workerMakeMs: null })).toBe("unknown");
+    expect(await limitOf(settings, { makeMs: 160, workerMakeMs: null })).toBe("workers");
   });
 
   it("is the training process, where that makes the batches for the most of its time", async () => {

@@ -42,6 +42,18 @@ describe("without an epoch", () => {
     expect(score.high).toBeGreaterThanOrEqual(score.batchesPerSecond);
   });
 
+  it("is nothing where not every worker has delivered: a few batches that were made ahead say nothing", () => {
+    const sixteen = usualSetting(16, false);
+    expect(scoreOf(evenly(15, 0.1 * ms, 1000 * ms), sixteen, null, true)).toBeNull();
+    expect(scoreOf(evenly(16, 0.1 * ms, 1000 * ms), sixteen, null, true)).not.toBeNull();
+  });
+
+  it("is rough until four cycles came behind the dropped batches", () => {
+    const isSettled = (batches: number) => scoreOf(evenly(batches, 10 * ms), two, null, true)?.isSettled;
+    expect(isSettled(8 + 4 * 2 - 1)).toBe(false);
+    expect(isSettled(8 + 4 * 2)).toBe(true);
+  });
+
   it.each([0, 1])("is nothing after %i batches, ended or not", (batches) => {
     expect(scoreOf(evenly(batches, ms), two, null, true)).toBeNull();
   });

@@ -143,7 +143,9 @@ describe("a setting that does not fit", () => {
     const trials = trialsOf(probe, { limits });
     expect(trials.misfit(usualSetting(8, false))).toBeNull();
     await trials.run(four);
-    expect(trials.misfit(four)).toMatch(/^it needs .* of memory, and .* are available$/);
+    expect(trials.misfit(four)).toMatch(
+      /^it needs .* of memory \(.* of it what its workers come to own over an epoch\), and .* are available$/,
+    );
     expect(trials.misfit(usualSetting(8, false))).not.toBeNull();
     expect(trials.misfit(usualSetting(2, false))).toBeNull();
     expect(trials.skipped.map(({ setting }) => setting)).toEqual([usualSetting(8, false)]);
@@ -207,6 +209,18 @@ describe("what making a batch takes", () => {
   });
 });
 
+describe("memory that workers come to own over an epoch", () => {
+  it("keeps settings from being tried for which there will not be enough", async () => {
+    const epochBytes = { workerPrivateBytes: 4e6, workerEpochBytes: 4e9 };
+    const probe = new ScriptedProbe((setting) => ({ ...steady(setting, 10), ...epochBytes }));
+    const trials = trialsOf(probe, { limits: limitsOf({ memoryAvailableBytes: 9e9 }) });
+    await trials.run(four);
+    expect(await trials.run(usualSetting(12, false))).toBeNull();
+    expect(trials.skipped[0]?.reason).toMatch(/what its workers come to own over an epoch/);
+    expect(await trials.run(usualSetting(2, false))).not.toBeNull();
+  });
+});
+
 describe("samples that several workers deliver", () => {
   it("count once", async () => {
     const trials = trialsOf(
@@ -216,5 +230,45 @@ describe("samples that several workers deliver", () => {
     );
     expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo(200 / 4);
     expect((await trials.run(none))?.score?.batchesPerSecond).toBeCloseTo(100);
+  });
+});
+
+describe("a trial that met files on storage", () => {
+  const fromStorage = (setting: LoaderSetting, gapMs: number) => ({
+    ...steady(setting, gapMs),
+    storageReadBytes: 5e9,
+  });
+
+  it("is repeated, and does not count once the files came from the page cache", async () => {
+    const trials = trialsOf(
+      new ScriptedProbe((setting, time) => (time === 1 ? fromStorage(setting, 100) : steady(setting, 10))),
+    );
+    const tried = await trials.run(four);
+    expect(tried?.trials).toHaveLength(2);
+    expect(tried?.score?.batchesPerSecond).toBeCloseTo(100);
+  });
+
+  it("does not count either where one from the page cache came before", async () => {
+    const trials = trialsOf(
+      new ScriptedProbe((setting, time) => (time === 2 ? fromStorage(setting, 100) : steady(setting, 10))),
+    );
+    await trials.run(four);
+    expect((await trials.run(four))?.score?.batchesPerSecond).toBeCloseTo(100);
+    expect(trials.find(four)?.trials).toHaveLength(3);
+  });
+
+  it("counts where all do, and none is repeated after the first", async () => {
+    const probe = new ScriptedProbe((setting) => fromStorage(setting, 20));
+    const trials = trialsOf(probe);
+    expect((await trials.run(four))?.trials).toHaveLength(3);
+    expect((await trials.run(none))?.trials).toHaveLength(1);
+    expect(trials.find(four)?.score?.batchesPerSecond).toBeCloseTo(50);
+    expect(trials.find(none)?.score?.batchesPerSecond).toBeCloseTo(50);
+  });
+
+  it("is what is wanted of a first epoch", async () => {
+    const cold = { ...simulatedFacts, isCold: true };
+    const trials = trialsOf(new ScriptedProbe((setting) => fromStorage(setting, 20), cold));
+    expect((await trials.run(four))?.trials).toHaveLength(1);
   });
 });

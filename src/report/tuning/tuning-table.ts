@@ -1,8 +1,9 @@
 import type { ChalkInstance } from "chalk";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
-import type { LoaderSetting, Tuning, TuningScore } from "../../results/tuning.js";
+import type { LoaderSetting, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
 import { median } from "../../stats/order-statistics.js";
+import { readsStorage } from "../../tune/storage-reads.js";
 import { formatGBps, formatHalfWidth, roundUp } from "../format-number.js";
 import {
   type Column,
@@ -162,6 +163,7 @@ function tuningNotes(tuning: Tuning): Note[] {
     ...(isRough ? [note(rough, "muted")] : []),
     ...storage(tuning),
     ...copies(tuning),
+    ...ownedMemory(tuning),
     ...(probe.workersOff === null ? [] : [note(`no workers were tried: ${probe.workersOff}`, "muted")]),
     ...persistence(tuning),
     ...probe.notes.map((text) => note(text, "muted")),
@@ -231,51 +233,71 @@ function copies({ tried }: Tuning): Note[] {
   ];
 }
 
-/** A share of a trial's bytes from which on storage is part of what was measured; less is Python's own modules. */
-const notableShare = 0.05;
-const notableBytes = 16 * 2 ** 20;
-/** Of a cold trial's bytes storage delivers all; where it is less than this, dropping them had no effect. */
-const coldShare = 0.5;
+/** Of the memory available: what workers come to own is worth a word from here on. */
+const notableOwnedShare = 0.1;
 
-/** Trials that read from storage beside trials from the page cache, or whether cold trials were cold. */
-function storage({ tried, probe }: Tuning): Note[] {
-  const trials = tried.flatMap(({ trials }) =>
-    trials.flatMap(({ storageReadBytes, arrivalsNs }) => {
-      const bytes = arrivalsNs.length * (probe.fileBytesPerBatch ?? probe.batch.bytes);
-      return storageReadBytes === null ? [] : [{ readBytes: storageReadBytes, bytes }];
-    }),
+/** Memory that a short trial hardly shows, and that ends a training in the middle of an epoch. */
+function ownedMemory({ tried, machine }: Tuning): Note[] {
+  const growing = tried.flatMap(({ setting, trials }) =>
+    trials.flatMap(({ workerEpochBytes, workerPrivateBytes }) =>
+      workerEpochBytes == null || workerPrivateBytes === null
+        ? []
+        : [{ setting, bytes: workerEpochBytes, growth: workerEpochBytes - workerPrivateBytes }],
+    ),
   );
-  const size = (of: typeof trials) =>
-    formatSizeRounded(of.reduce((sum, { readBytes }) => sum + readBytes, 0));
-  const counts = (some: typeof trials) => `${some.length} of ${counted(trials.length, "trial")}`;
-  if (probe.isCold === true) {
-    const warm = trials.filter(({ readBytes, bytes }) => readBytes < coldShare * bytes);
-    if (trials.length === 0) {
-      return [
-        note(
-          "whether all trials were cold cannot be told: the system does not count what it reads",
-          "warning",
-        ),
-      ];
-    }
-    return warm.length === 0
-      ? [note(`all trials were cold, as a first epoch is: ${size(trials)} came from storage`, "muted")]
-      : [
-          note(
-            `--cold had no effect in ${counts(warm)}: the files were not read from storage. Their file system keeps them in memory, or does not count what it reads, or something else holds them there.`,
-            "warning",
-          ),
-        ];
+  const most = growing.sort((a, b) => b.growth - a.growth)[0];
+  if (most === undefined || most.growth * machine.ranks <= notableOwnedShare * machine.memoryAvailableBytes) {
+    return [];
   }
-  const read = trials.filter(({ readBytes, bytes }) => {
-    // What files have is known of the model alone, which has no Python to load.
-    const least = probe.fileBytesPerBatch ? 0 : notableBytes;
-    return readBytes > Math.max(least, notableShare * bytes);
-  });
-  if (read.length === 0) return [];
+  const each = machine.ranks === 1 ? "" : " of each rank";
+  const size = (bytes: number) => formatSizeRounded(bytes, Math.ceil);
   return [
     note(
-      `${size(read)} came from storage, in ${counts(read)}, the rest from the page cache: trials that came later may look faster than a first epoch is. Run it again to compare all of them from the page cache, or with --cold to compare first epochs.`,
+      `${counted(most.setting.numWorkers, "worker")}${each} will own ${size(most.bytes)} of memory at the end of an epoch, ${size(most.growth)} more than in the trial: reading a Python object makes the worker copy its page. Samples listed in an array or a tensor stay shared.`,
+      "warning",
+    ),
+  ];
+}
+
+/** Of a cold trial's files storage delivers all; where it is less than this, dropping them had no effect. */
+const coldShare = 0.5;
+
+/** Which rates have storage in them, or whether cold trials were cold. */
+function storage({ tried, probe }: Tuning): Note[] {
+  const trials = tried.flatMap(({ trials }) => trials.filter((one) => one.storageReadBytes !== null));
+  const readBytes = trials.reduce((sum, { storageReadBytes }) => sum + (storageReadBytes ?? 0), 0);
+  const size = formatSizeRounded(readBytes);
+  if (probe.isCold === true) return coldness(trials, probe, size);
+  const measured = tried.filter(({ score }) => score !== null);
+  // Where a setting was measured from the page cache as well, that counted.
+  const reading = measured.filter(({ trials }) => trials.every((one) => readsStorage(one, probe)));
+  if (reading.length === 0) return [];
+  const isAll = reading.length === measured.length;
+  const where = isAll
+    ? "storage is part of all figures"
+    : `storage is part of the figures of ${listed(reading.map(({ setting }) => describeSetting(setting)))}, and not of the others`;
+  const advice = isAll ? "" : " Run it again to compare all of them from the page cache.";
+  return [note(`${size} came from storage: ${where}.${advice}`, "warning")];
+}
+
+function coldness(trials: readonly TrialRecord[], probe: Tuning["probe"], size: string): Note[] {
+  if (trials.length === 0) {
+    return [
+      note("whether all trials were cold cannot be told: the system does not count what it reads", "warning"),
+    ];
+  }
+  const { fileBytesPerBatch } = probe;
+  const warm = trials.filter((one) =>
+    fileBytesPerBatch == null
+      ? !readsStorage(one, probe)
+      : (one.storageReadBytes ?? 0) < coldShare * one.arrivalsNs.length * fileBytesPerBatch,
+  );
+  if (warm.length === 0) {
+    return [note(`all trials were cold, as a first epoch is: ${size} came from storage`, "muted")];
+  }
+  return [
+    note(
+      `--cold had no effect in ${warm.length} of ${counted(trials.length, "trial")}: the files were not read from storage. Their file system keeps them in memory, or does not count what it reads, or something else holds them there.`,
       "warning",
     ),
   ];

@@ -39,19 +39,21 @@ export async function runModelTrial(
   let isUsable = true;
   let isHanging = false;
   let timeoutNs = control.timeoutNs;
+  let lastNewsMs = performance.now();
+  let endedMs: number | null = null;
   try {
     loader = await session.openLoader(options);
     // A step may take longer than a batch ever should; the next batch comes after it.
     timeoutNs += loader.stepNs ?? 0;
-    let lastNewsMs = performance.now();
+    lastNewsMs = performance.now();
     while (!control.signal.aborted) {
       last = await loader.arrivals(Math.min(pollNs, timeoutNs));
       // These have arrived also where an abort came meanwhile.
       arrivalsNs.push(...last.arrivalsNs);
+      if (last.arrivalsNs.length > 0) lastNewsMs = performance.now();
       if (control.signal.aborted) break;
       if (last.arrivalsNs.length > 0) {
         if (control.enough(arrivalsNs)) break;
-        lastNewsMs = performance.now();
       } else if ((performance.now() - lastNewsMs) * 1e6 >= timeoutNs) {
         isHanging = true;
         break;
@@ -62,6 +64,7 @@ export async function runModelTrial(
     if (!isNative(error)) throw error;
     if (!control.signal.aborted) failure = trialFailure(error, setting);
   } finally {
+    if (control.signal.aborted) endedMs = performance.now();
     if (loader !== null) {
       const closed = await closeLoader(loader, interruption);
       isUsable = closed !== null;
@@ -75,6 +78,7 @@ export async function runModelTrial(
     setting,
     arrivalsNs,
     aborted: control.signal.aborted && failure === null,
+    ...(endedMs === null ? {} : { endedNs: (arrivalsNs.at(-1) ?? 0) + (endedMs - lastNewsMs) * 1e6 }),
     failure,
     waitNsPerBatch: perBatch(last?.waitNs),
     copyNsPerBatch: perBatch(last?.copyNs),

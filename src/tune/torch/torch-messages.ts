@@ -12,6 +12,8 @@ export interface TorchProbeOptions
   torch: string;
   /** Which of the node's training processes it stands for, counted from 0; null where there is one. */
   rank: { index: number; count: number } | null;
+  /** Its files are dropped from the page cache before each trial; null where they are left there. */
+  coldFolder: string | null;
   /** Closes the probe. */
   signal: AbortSignal;
 }
@@ -33,6 +35,8 @@ export type Message =
   | { type: "ready"; facts: Omit<ProbeFacts, "kind" | "source"> }
   /** Why the data set cannot be opened; it becomes a PinbenchError. */
   | { type: "refused"; kind: ErrorKind; message: string; hint: string | null; traceback: string | null }
+  /** The trial has not begun yet; said every now and then while files are being dropped from the page cache. */
+  | { type: "preparing"; trial: number }
   | { type: "arrivals"; ns: number[] }
   /** On being asked to stop, in the middle of a batch that may take longer than it is waited for: means until then. */
   | { type: "sums"; trial: number; figures: Partial<Figures> }

@@ -122,7 +122,8 @@ async function open(options: TorchProbeOptions, { link }: { link: boolean }): Pr
   try {
     const ready = waitUntilReady(probe, options);
     probe.send({ type: "open", link, ...settings });
-    return { process: probe, facts: { kind: "torch", source: settings.torch, ...(await ready) } };
+    const isCold = settings.coldFolder !== null;
+    return { process: probe, facts: { kind: "torch", source: settings.torch, isCold, ...(await ready) } };
   } catch (error) {
     await probe.kill();
     throw error;

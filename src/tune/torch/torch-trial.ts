@@ -44,6 +44,8 @@ class RunningTrial {
   /** It was asked to end: by `enough`, or by an abort. */
   #isStopping = false;
   #isAborted = false;
+  #endedNs: number | undefined;
+  #lastNewsMs = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #isSettled = false;
   #resolve!: (run: TrialRun) => void;
@@ -78,6 +80,7 @@ class RunningTrial {
   readonly #abort = (): void => {
     if (this.#isStopping) return;
     this.#isAborted = true;
+    this.#endedNs = (this.#arrivalsNs.at(-1) ?? 0) + (performance.now() - this.#lastNewsMs) * 1e6;
     this.#stop();
   };
 
@@ -87,6 +90,10 @@ class RunningTrial {
     if (!("trial" in message) || message.trial !== this.number) return;
     if (message.type === "ended") {
       this.#settle(null, this.#ending?.failure?.broken !== true);
+      return;
+    }
+    if (message.type === "preparing") {
+      if (!this.#isStopping) this.#awaitBatch();
       return;
     }
     this.#figures = { ...this.#figures, ...message.figures };
@@ -100,6 +107,7 @@ class RunningTrial {
     // Those that were on their way when it was enough would change what it was enough for.
     if (this.#isStopping) return;
     this.#arrivalsNs.push(...ns);
+    this.#lastNewsMs = performance.now();
     this.#awaitBatch();
     try {
       if (this.control.enough(this.#arrivalsNs)) this.#stop();
@@ -144,6 +152,7 @@ class RunningTrial {
         setting: this.setting,
         arrivalsNs: this.#arrivalsNs,
         aborted: this.#isAborted,
+        ...(this.#endedNs === undefined ? {} : { endedNs: this.#endedNs }),
         failure: failure ?? (said === null ? null : completeFailure(said, this.probe.stderrTail)),
         ...this.#figures,
       },

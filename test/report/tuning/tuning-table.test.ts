@@ -2,8 +2,15 @@ import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { tuningTable } from "../../../src/report/tuning/tuning-table.js";
-import { usualSetting } from "../../../src/results/loader-setting.js";
-import { buildFailure, buildScore, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
+import { describeSetting, usualSetting } from "../../../src/results/loader-setting.js";
+import {
+  buildFailure,
+  buildScore,
+  buildTrial,
+  buildTried,
+  buildTuning,
+  type TuningPart,
+} from "../../helpers/tuning.js";
 
 const render = (part: TuningPart = {}, level: 0 | 1 = 0) =>
   tuningTable(buildTuning(part), new Chalk({ level }));
@@ -152,6 +159,21 @@ describe("notes", () => {
     );
   });
 
+  it("say when workers come to own much of the memory over an epoch", () => {
+    const own = (workerEpochBytes: number | null) =>
+      flat(
+        render({
+          machine: { memoryAvailableBytes: 2 ** 36 },
+          tried: [buildTried(sixteen, 72, { workerPrivateBytes: 2 ** 30, workerEpochBytes })],
+        }),
+      );
+    expect(own(9 * 2 ** 30)).toContain(
+      "16 workers will own 9 GiB of memory at the end of an epoch, 8 GiB more",
+    );
+    expect(own(7 * 2 ** 30)).not.toContain("will own");
+    expect(own(null)).not.toContain("will own");
+  });
+
   it("say when each worker delivers all samples of a stream", () => {
     const delivered = (sampleCopies: number | null) =>
       flat(render({ tried: [buildTried(sixteen, 72, { sampleCopies })] }));
@@ -162,24 +184,33 @@ describe("notes", () => {
     expect(delivered(null)).not.toContain("does not share");
   });
 
-  it("say when a notable part of the data came from storage", () => {
+  it("say of which figures storage is a part", () => {
     const read = (storageReadBytes: number | null) =>
       flat(render({ tried: [buildTried(sixteen, 72, { storageReadBytes })] }));
-    expect(read(1e9)).toContain("953.7 MiB came from storage, in 1 of 1 trial, the rest from the page cache");
-    expect(read(18e6)).not.toContain("storage");
+    expect(read(1e9)).toContain("953.7 MiB came from storage: storage is part of all figures.");
+    expect(read(7e6)).not.toContain("storage");
     const tiny = { batch: { samples: 4, bytes: 128, description: "float32 [4, 8]" } };
     const tried = [buildTried(sixteen, 72, { storageReadBytes: 2 ** 20 })];
     expect(render({ probe: { ...buildTuning().probe, ...tiny }, tried })).not.toContain("storage");
     expect(read(null)).not.toContain("storage");
+    const some = [buildTried(sixteen, 72, { storageReadBytes: 1e9 }), buildTried(usualSetting(4, false), 30)];
+    expect(flat(render({ tried: some }))).toContain(
+      `storage is part of the figures of ${describeSetting(sixteen)}, and not of the others.`,
+    );
+    const repeated = buildTried(sixteen, 72, { storageReadBytes: 1e9 });
+    repeated.trials.push(buildTrial());
+    expect(flat(render({ tried: [repeated] }))).not.toContain("storage");
   });
 
   it("hold what came from storage against the files that a trial read, not against the batches made of them", () => {
     // 20 trials of 10 batches of 36.8 MiB, each batch made from files of 2 MiB; the first trial came from storage.
     const files = { fileBytesPerBatch: 2 * 2 ** 20 };
     const tried = Array.from({ length: 20 }, (_, trial) =>
-      buildTried(usualSetting(trial, false), 72, { storageReadBytes: trial === 0 ? 12 * 2 ** 20 : 0 }),
+      buildTried(usualSetting(trial, false), 72, { storageReadBytes: trial === 0 ? 6 * 2 ** 20 : 0 }),
     );
-    expect(flat(render({ probe: files, tried }))).toContain("12 MiB came from storage, in 1 of 20 trials");
+    expect(flat(render({ probe: files, tried }))).toContain(
+      "6 MiB came from storage: storage is part of the figures of 0 workers, not pinned, and not of the others.",
+    );
     expect(flat(render({ tried }))).not.toContain("storage");
   });
 
@@ -197,6 +228,11 @@ describe("notes", () => {
       "all trials were cold, as a first epoch is: 42.9 MiB came from storage",
     );
     expect(cold(20e6, 0)).toContain("--cold had no effect in 1 of 2 trials");
+    const unknown = render({
+      probe: { isCold: true },
+      tried: [buildTried(sixteen, 72, { storageReadBytes: 2 * 2 ** 20 })],
+    });
+    expect(flat(unknown)).toContain("--cold had no effect in 1 of 1 trial");
     expect(cold(null)).toContain("whether all trials were cold cannot be told");
   });
 

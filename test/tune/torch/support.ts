@@ -26,6 +26,7 @@ export function options(name: string, changes: Partial<TorchProbeOptions> = {}):
     stepTime: null,
     step: null,
     rank: null,
+    coldFolder: null,
     shuffle: false,
     seed: 1,
     timeoutNs: 60e9,

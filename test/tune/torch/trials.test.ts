@@ -90,3 +90,19 @@ it("an IterableDataset of which each sample is the same says nothing of sharing"
   const probe = await openFor("data_sets.py:MadeForStream", { batchSize: 16 });
   expect(await probe.measure(workers(2), until(8))).toMatchObject({ failure: null, sampleCopies: null });
 });
+
+it("what workers come to own over an epoch is known early, and nothing where they read no Python objects", async () => {
+  const growth = async (are_objects: boolean) => {
+    const probe = await openFor("data_sets.py:Objects", {
+      batchSize: 64,
+      shuffle: true,
+      kwargs: { are_objects },
+    });
+    const { failure, workerPrivateBytes, workerEpochBytes } = await probe.measure(workers(1), until(120));
+    expect(failure).toBeNull();
+    return workerEpochBytes! - workerPrivateBytes!;
+  };
+  // The strings take 35 MB, of which a few were read until now.
+  expect(await growth(true)).toBeGreaterThan(20e6);
+  expect(await growth(false)).toBe(0);
+});

@@ -76,7 +76,7 @@ class Contents:
 
 
 def copy(batch, device, non_blocking):
-    """The batch on the device: all that has a `.to()`, in containers like the batch's own; the rest stays where it is."""
+    """The batch on the device: all that has a `.to()`, in containers like the batch's own; the rest stays as it is."""
     if isinstance(batch, (str, bytes, int, float, type(None))):
         return batch
     if hasattr(batch, "to"):

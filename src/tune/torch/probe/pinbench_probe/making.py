@@ -1,7 +1,7 @@
 """Times the making of batches where they are made: in a loader's workers, or in the training process itself.
 
-On its own, so that it can be used in any process that has torch: `install()` there before workers start, and in a worker
-that is spawned before it makes its first batch; `totals()` in the process that has started the workers.
+On its own, so that it can be used in any process that has torch: `install()` there before workers start, and in a
+worker that is spawned before it makes its first batch; `totals()` in the process that has started the workers.
 """
 
 import functools

@@ -5,7 +5,7 @@ import multiprocessing.process
 import os
 import sys
 
-from . import guard, making, target
+from . import guard, making, page_cache, target
 from .channel import Channel
 from .refusal import Refusal
 from .worker_start import tell_where_on_signal
@@ -40,6 +40,11 @@ def _serve(channel, options, stops, scratch):
     def phase(doing):
         channel.send("phase", phase=doing)
 
+    # From here: the data set may change the current folder.
+    cold_folder = None if options["coldFolder"] is None else os.path.abspath(options["coldFolder"])
+    if cold_folder is not None and not os.path.isdir(cold_folder):
+        said = "There is no folder %s." % options["coldFolder"]
+        raise Refusal("usage", said, "--data names that of the data set's files.")
     data, first, contents, device = open_data(options, phase, scratch)
     from . import facts, step, trial
 
@@ -58,11 +63,19 @@ def _serve(channel, options, stops, scratch):
     channel.send("ready", facts=facts.collect(data, contents, device, link, step_ns))
     del first, contents
 
+    cold = None if cold_folder is None else page_cache.ColdFolder(cold_folder)
+
+    def goes_on(number):
+        channel.send("preparing", trial=number)
+        return not stop.asked(number)
+
     while True:
         command = channel.next_command()
         if command["type"] == "exit":
             return
         number, setting = command["trial"], command["setting"]
+        if cold is not None:
+            cold.drop(lambda: goes_on(number))
         trial.Trial(number, setting, data, device, run_step, channel, stop, scratch).run()
 
 

@@ -1,4 +1,4 @@
-"""The training step that stands beside the loader: the user's own, so many nanoseconds, or a stand-in for a real one."""
+"""The training step that stands beside the loader: the user's own, so many nanoseconds, or a stand-in for one."""
 
 import statistics
 import time

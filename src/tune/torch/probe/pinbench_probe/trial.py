@@ -6,6 +6,7 @@ import threading
 import time
 
 from . import faults, making, sharding
+from .owned_memory import OwnedMemory
 from .usage import Usage
 from .workers import Workers
 
@@ -60,6 +61,7 @@ class Trial:
         self._doing = faults.STARTING
         self._consumer = device.consumer(setting, step, self)
         self._usage = Usage(source.tensors)
+        self._owned = OwnedMemory(setting["numWorkers"])
         self._workers = Workers(self._usage, scratch)
 
     def run(self):
@@ -86,6 +88,9 @@ class Trial:
         self._channel.collect_from(None)
         self._stop.on_ask = None
         figures = {**self._means(), **summary}
+        owned = figures.get("workerPrivateBytes")
+        if self._setting["numWorkers"] > 0 and owned is not None:
+            figures["workerEpochBytes"] = _guarded(lambda: self._bytes_over_epoch(owned))
         if self._source.is_iterable:
             figures["sampleCopies"] = _guarded(lambda: sharding.sample_copies(self._scratch, self._workers.pids()))
         self._channel.send("ending", trial=self._number, failure=failure, figures=figures)
@@ -124,6 +129,13 @@ class Trial:
             # As in a training loop, where the copy takes the name: the pages go back while the next is fetched.
             del batch
             self._usage.sample()
+            if has_workers:
+                self._owned.count(self._batches, self._workers.pids())
+
+    def _bytes_over_epoch(self, owned):
+        pids = self._workers.pids()
+        more = self._owned.over_epoch(self._batches, pids, self._source.epoch_batches(), self._source.batch_size)
+        return None if more is None else owned + more * len(pids)
 
     def arrived(self, ns):
         """For the consumer, as `expect` is."""
