@@ -5,6 +5,7 @@ The last line that a script prints is one JSON object:
   measuredBatches, measuredSeconds
   firstBatchNs       when the first batch had arrived, CLOCK_MONOTONIC
   batches            of the whole run
+  course             [seconds since the first batch, batches trained on], whenever the loss was read
   losses             by the number of batches trained on
   firstEpoch         {"samples", "labelSum"} of all ranks together; null where the first epoch was not finished
 """
@@ -72,6 +73,7 @@ class TrainingRun:
         self.label_sum = 0
         self.first_epoch = None
         self.first_batch_ns = None
+        self.course = []
         self.losses = {}
         self.refill_from = 0
         self.cycle_start = None
@@ -98,7 +100,9 @@ class TrainingRun:
         value = loss.item()
         if self.batches in LOSSES_AT:
             self.losses[self.batches] = round(value, 4)
-        self._measure(time.perf_counter_ns())
+        now_ns = time.perf_counter_ns()
+        self.course.append([round((now_ns - self.first_batch_ns) / 1e9, 3), self.batches])
+        self._measure(now_ns)
         return not self._first_rank_says(self.measured_ns >= self.seconds * 1e9)
 
     def end_epoch(self):
@@ -122,6 +126,7 @@ class TrainingRun:
             "measuredSeconds": self.measured_ns / 1e9,
             "firstBatchNs": self.first_batch_ns,
             "batches": self.batches,
+            "course": self.course,
             "losses": self.losses,
             "firstEpoch": self.first_epoch and dict(zip(("samples", "labelSum"), self.first_epoch)),
         }
