@@ -21,6 +21,8 @@ export interface LiveTarget {
   ranks: readonly (Rank & { member: Member })[];
   /** Training processes on this node, which share its CPUs: at least those that are measured. */
   ranksOfNode: number;
+  /** For the search, from now on. */
+  budgetNs: number;
   /** Whether no setting but the script's own can be measured. */
   isFixed: boolean;
 }
@@ -33,6 +35,7 @@ export class LiveProbe implements Probe {
   readonly facts: ProbeFacts;
   readonly job: LiveJob;
   readonly ranksOfNode: number;
+  readonly budgetNs: number;
   readonly #target: LiveTarget;
   readonly #over = new AbortController();
   readonly #closing = new AbortController();
@@ -48,6 +51,7 @@ export class LiveProbe implements Probe {
     this.facts = target.facts;
     this.job = target.job;
     this.ranksOfNode = target.ranksOfNode;
+    this.budgetNs = target.budgetNs;
     this.#inForce = { change: 0, setting: target.setting };
     target.job.onNews = this.#receive;
     target.job.over.addEventListener("abort", () => this.#end(), { once: true });
@@ -154,8 +158,8 @@ function changeable({ nonBlocking: _, ...setting }: LoaderSetting): ChangeableSe
   return setting;
 }
 
-/** The loader of a rank that was told to be tuned; null while it has not delivered a batch. */
+/** The loader of a rank that was told to be tuned; null while its first steps are not over. */
 export function readyLoader(member: Member, loader: number): LoaderRecord | null {
   const record = member.loaders.get(loader);
-  return record?.batch ? record : null;
+  return record?.isUnderWay ? record : null;
 }

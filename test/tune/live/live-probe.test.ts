@@ -19,8 +19,7 @@ async function open(script: object, changes: Partial<TuneSettings> = {}): Promis
   });
   return openLive({
     command: [process.execPath, fakeJob, JSON.stringify(script)],
-    settings: { ...defaultsOf(tuneSettings), ...changes },
-    budgetNs: 20e9,
+    settings: { ...defaultsOf(tuneSettings), budgetNs: 20e9, ...changes },
     signal: new AbortController().signal,
     onStart: (started) => {
       job = started;
@@ -59,6 +58,15 @@ describe("a trial in a running job", () => {
     const again = await probe.measure(twoWorkers, until(9));
     expect(again.arrivalsNs.length).toBeLessThan(30);
     expect(again.waitNsPerBatch).toBe(5e6);
+  });
+
+  it("has a budget that ends a minute after the first batch, and half a minute at least", async () => {
+    expect((await open({}, { budgetNs: null })).budgetNs).toBe(50e9);
+    const late = (await open({ firstAgoMs: 20_000 }, { budgetNs: null })).budgetNs;
+    expect(late).toBeGreaterThan(30e9);
+    expect(late).toBeLessThanOrEqual(40e9);
+    expect((await open({ firstAgoMs: 50_000 }, { budgetNs: null })).budgetNs).toBe(30e9);
+    expect((await open({ firstAgoMs: 50_000 }, { budgetNs: 90e9 })).budgetNs).toBe(90e9);
   });
 
   it("is made of all ranks, which change at the same batch", async () => {
