@@ -41,7 +41,6 @@ export class LiveProbe implements Probe {
   readonly #closing = new AbortController();
   #changes = 0;
   #inForce: { change: number; setting: LoaderSetting } | null;
-  #before: { change: number; setting: LoaderSetting } | null = null;
   #trial: LiveTrial | null = null;
   /** After each trial. */
   onTrial: (trial: Trial) => void = () => undefined;
@@ -104,7 +103,6 @@ export class LiveProbe implements Probe {
     for (const { member } of ranks) {
       member.connection.send({ type: "change", loader, change, setting: changeable(setting), atBatch });
     }
-    this.#before = this.#inForce;
     this.#inForce = { change, setting };
     return change;
   }
@@ -132,8 +130,8 @@ export class LiveProbe implements Probe {
 
   #fail(message: Extract<HookMessage, { type: "failed" }>): void {
     if (this.#inForce?.change === message.change) {
-      // That rank goes on as before; what the others do is another matter, and so all are to be asked again.
-      this.#inForce = this.#target.ranks.length === 1 ? this.#before : null;
+      // The rank goes on with its script's own setting or with the one before: the next is to be asked for in any case.
+      this.#inForce = null;
     }
     if (this.#trial?.subject.change === message.change) this.#trial.fail(message);
   }

@@ -85,6 +85,10 @@ describe("a trial in a running job", () => {
     });
     expect(await probe.measure(torchDefault, until(5))).toMatchObject({ failure: null });
     expect(await probe.measure(oneWorker, until(5))).toMatchObject({ failure: null });
+    // The job is back at its own setting then, and not at the one before.
+    expect(await probe.measure(twoWorkers, until(5))).toMatchObject({ failure: { fault: "out-of-memory" } });
+    const again = until(5, { timeoutNs: 2e9 });
+    expect(await probe.measure(oneWorker, again)).toMatchObject({ failure: null, waitNsPerBatch: 5e6 });
   });
 
   it("is a hang where no batch comes, but not while the script validates", async () => {
