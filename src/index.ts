@@ -224,13 +224,13 @@ async function tuneJob(
   call: Call,
   signal: AbortSignal,
 ): Promise<Tuning> {
-  const budgetNs = settings.budgetNs ?? usualBudgetNs.live;
   let job: LiveJob | null = null;
   const onStart = (started: LiveJob) => {
     job = started;
   };
   try {
-    const probe = await openLive({ command, settings, budgetNs, signal, onStart });
+    const probe = await openLive({ command, settings, signal, onStart });
+    const { budgetNs } = probe;
     const limits = machineLimits(probe.ranksOfNode);
     return await tuneLoader(probe, { ...settings, ...call, budgetNs, limits }, signal);
   } finally {

@@ -8,7 +8,6 @@ import { checkWritable } from "../results/store.js";
 import type { Tuning } from "../results/tuning.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import type { Call } from "../settings/settings.js";
-import { usualBudgetNs } from "../settings/table.js";
 import { describeJobExit, shellExitCode } from "../tune/live/job-process.js";
 import type { LiveJob } from "../tune/live/live-job.js";
 import type { LiveProbe } from "../tune/live/live-probe.js";
@@ -125,12 +124,11 @@ class Search {
   async run(signal: AbortSignal): Promise<Tuning> {
     const { flags, command, call } = this;
     const note = noter(flags);
-    const budgetNs = flags.budgetNs ?? usualBudgetNs.live;
     const onStart = (job: LiveJob) => {
       this.job = job;
     };
-    this.probe = await openLive({ command, settings: flags, budgetNs, signal, onStart });
-    const { facts, ranksOfNode } = this.probe;
+    this.probe = await openLive({ command, settings: flags, signal, onStart });
+    const { facts, ranksOfNode, budgetNs } = this.probe;
     const own =
       facts.startingPoint === null ? "" : `; the script has ${describeSetting(facts.startingPoint)}`;
     note(`tuning ${facts.source}${own}`);

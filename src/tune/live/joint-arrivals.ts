@@ -1,4 +1,4 @@
-import type { ChangeRecord } from "./loader-record.js";
+import { type ChangeRecord, firstSteps } from "./loader-record.js";
 
 /** An epoch that has fewer times the batches of a start has its starts measured along: they are part of its steady state. */
 const longEpochStarts = 4;
@@ -11,6 +11,8 @@ export interface JointOptions {
   epochBatches: number | null;
   /** False for a setting that is in force: the last `startBatches` stand for its start, as it needs none. */
   isNew: boolean;
+  /** Whether it is the script's own from the job's beginning, whose first steps do not count; they are over. */
+  isOfStart: boolean;
 }
 
 /**
@@ -32,13 +34,17 @@ export class JointArrivals {
   #leftOut = 0;
 
   /** A record for each rank. */
-  constructor(ranks: readonly ChangeRecord[], { startBatches, epochBatches, isNew }: JointOptions) {
+  constructor(
+    ranks: readonly ChangeRecord[],
+    { startBatches, epochBatches, isNew, isOfStart }: JointOptions,
+  ) {
     this.#ranks = ranks;
     const isLong = epochBatches === null || epochBatches >= longEpochStarts * startBatches;
     this.#startBatches = isLong ? startBatches : 0;
     const epochs = ranks.flatMap(({ epochStarts }) => [...epochStarts.keys()]);
     const begun = epochs.filter((index) => index <= this.#available);
-    this.#next = isNew ? 0 : Math.max(0, this.#available - startBatches, ...begun);
+    const first = isOfStart ? firstSteps : 0;
+    this.#next = isNew ? 0 : Math.max(first, this.#available - startBatches, ...begun);
     this.#zeroNs = this.#lastNs =
       this.#next === 0 ? Math.max(...ranks.map(({ startNs }) => startNs)) : this.#at(this.#next - 1);
   }

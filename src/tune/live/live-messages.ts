@@ -68,7 +68,7 @@ export type HookMessage =
     }
   /** The workers of a change were started, `atBatch` batches after the loader's first; outstanding ones come before. */
   | { type: "changed"; loader: number; change: number; atBatch: number; ns: number }
-  /** A change came to nothing: the loader goes on with the setting it had before. */
+  /** A change came to nothing: the loader goes on with the setting it had before, or with the script's own. */
   | {
       type: "failed";
       loader: number;

@@ -21,6 +21,8 @@ export interface LiveTarget {
   ranks: readonly (Rank & { member: Member })[];
   /** Training processes on this node, which share its CPUs: at least those that are measured. */
   ranksOfNode: number;
+  /** For the search, from now on. */
+  budgetNs: number;
   /** Whether no setting but the script's own can be measured. */
   isFixed: boolean;
 }
@@ -33,12 +35,12 @@ export class LiveProbe implements Probe {
   readonly facts: ProbeFacts;
   readonly job: LiveJob;
   readonly ranksOfNode: number;
+  readonly budgetNs: number;
   readonly #target: LiveTarget;
   readonly #over = new AbortController();
   readonly #closing = new AbortController();
   #changes = 0;
   #inForce: { change: number; setting: LoaderSetting } | null;
-  #before: { change: number; setting: LoaderSetting } | null = null;
   #trial: LiveTrial | null = null;
   /** After each trial. */
   onTrial: (trial: Trial) => void = () => undefined;
@@ -48,6 +50,7 @@ export class LiveProbe implements Probe {
     this.facts = target.facts;
     this.job = target.job;
     this.ranksOfNode = target.ranksOfNode;
+    this.budgetNs = target.budgetNs;
     this.#inForce = { change: 0, setting: target.setting };
     target.job.onNews = this.#receive;
     target.job.over.addEventListener("abort", () => this.#end(), { once: true });
@@ -100,7 +103,6 @@ export class LiveProbe implements Probe {
     for (const { member } of ranks) {
       member.connection.send({ type: "change", loader, change, setting: changeable(setting), atBatch });
     }
-    this.#before = this.#inForce;
     this.#inForce = { change, setting };
     return change;
   }
@@ -128,8 +130,8 @@ export class LiveProbe implements Probe {
 
   #fail(message: Extract<HookMessage, { type: "failed" }>): void {
     if (this.#inForce?.change === message.change) {
-      // That rank goes on as before; what the others do is another matter, and so all are to be asked again.
-      this.#inForce = this.#target.ranks.length === 1 ? this.#before : null;
+      // The rank goes on with its script's own setting or with the one before: the next is to be asked for in any case.
+      this.#inForce = null;
     }
     if (this.#trial?.subject.change === message.change) this.#trial.fail(message);
   }
@@ -154,8 +156,8 @@ function changeable({ nonBlocking: _, ...setting }: LoaderSetting): ChangeableSe
   return setting;
 }
 
-/** The loader of a rank that was told to be tuned; null while it has not delivered a batch. */
+/** The loader of a rank that was told to be tuned; null while its first steps are not over. */
 export function readyLoader(member: Member, loader: number): LoaderRecord | null {
   const record = member.loaders.get(loader);
-  return record?.batch ? record : null;
+  return record?.isUnderWay ? record : null;
 }

@@ -87,6 +87,7 @@ export class LiveTrial {
       startBatches: droppedBatches(setting),
       epochBatches: ranks[0]?.loader.epochBatches ?? null,
       isNew: this.#isNew,
+      isOfStart: this.subject.change === 0,
     });
     return true;
   }

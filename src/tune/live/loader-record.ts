@@ -1,5 +1,11 @@
 import type { HookMessageOf } from "./live-messages.js";
 
+/**
+ * Batches of a job whose steps are not like those that follow: CUDA is started, kernels are compiled and the best ones
+ * searched for, which takes seconds. Nothing is measured by them.
+ */
+export const firstSteps = 5;
+
 /** What one process told of a loader while one change was in force; the arrays grow. */
 export interface ChangeRecord {
   /** When the change was made; for change 0 when the first epoch began. */
@@ -19,14 +25,18 @@ export class LoaderRecord {
   batch: HookMessageOf<"batch"> | null = null;
   /** Batches of all changes. */
   delivered = 0;
-  /** Time between one batch and the next of an epoch, and of that the waiting: with gradients on, and without. */
+  /** Whether it has delivered a batch with gradients on. */
+  hasTrained = false;
+  /**
+   * Time between one batch and the next of an epoch, and of that the waiting: with gradients on, and without. The first
+   * steps are left out.
+   */
   readonly loop = { training: { ns: 0, waitNs: 0 }, other: { ns: 0, waitNs: 0 } };
-  /** Whether an epoch has begun and not ended: between two of them no batch is to be expected. */
-  isInEpoch = false;
   /** Batches of the last epoch that came to its end; what the loader says of itself before there was one. */
   epochBatches: number | null;
   readonly #changes = new Map<number, ChangeRecord>();
   #lastNs: number | null = null;
+  #isOpen = false;
   #epochBegan: { ns: number; delivered: number } | null = null;
 
   constructor(readonly told: HookMessageOf<"loader">) {
@@ -38,9 +48,22 @@ export class LoaderRecord {
     return this.#changes.get(number) ?? null;
   }
 
+  /** The first steps are over. */
+  get isUnderWay(): boolean {
+    return this.batch !== null && this.delivered > firstSteps;
+  }
+
+  /**
+   * Whether an epoch has begun and not ended: between two of them no batch is to be expected. Some loops count the
+   * batches, and never ask whether there is one more.
+   */
+  get isInEpoch(): boolean {
+    return this.#isOpen && (this.epochBatches === null || this.batchesOfEpoch < this.epochBatches);
+  }
+
   /** Batches of the epoch that were delivered, as far as one is on its way. */
   get batchesOfEpoch(): number {
-    return this.isInEpoch && this.#epochBegan !== null ? this.delivered - this.#epochBegan.delivered : 0;
+    return this.#isOpen && this.#epochBegan !== null ? this.delivered - this.#epochBegan.delivered : 0;
   }
 
   add(message: HookMessageOf<"batch" | "epoch" | "batches" | "changed">): void {
@@ -52,10 +75,10 @@ export class LoaderRecord {
 
   #turn({ event, ns }: HookMessageOf<"epoch">): void {
     if (event === "end") {
-      if (this.isInEpoch) this.epochBatches = this.batchesOfEpoch;
-      this.isInEpoch = false;
+      if (this.#isOpen) this.epochBatches = this.batchesOfEpoch;
+      this.#isOpen = false;
     } else {
-      this.isInEpoch = true;
+      this.#isOpen = true;
       this.#epochBegan = { ns, delivered: this.delivered };
     }
     this.#lastNs = null;
@@ -67,9 +90,10 @@ export class LoaderRecord {
     if (began !== null && began.delivered === this.delivered)
       record.epochStarts.set(record.ns.length, began.ns);
     const loop = grad ? this.loop.training : this.loop.other;
+    this.hasTrained ||= grad;
     for (const [index, at] of ns.entries()) {
       const wait = waitNs[index] ?? 0;
-      if (this.#lastNs !== null) {
+      if (this.#lastNs !== null && this.delivered + index >= firstSteps) {
         loop.ns += at - this.#lastNs;
         loop.waitNs += wait;
       }

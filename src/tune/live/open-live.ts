@@ -1,6 +1,6 @@
 import { PinbenchError } from "../../errors.js";
 import type { TuneSettings } from "../../settings/settings.js";
-import { tuneSettings } from "../../settings/table.js";
+import { tuneSettings, usualBudgetNs } from "../../settings/table.js";
 import { formatDuration } from "../../settings/units.js";
 import type { ProbeFacts } from "../loader-probe.js";
 import { refuse } from "../open-probe.js";
@@ -15,8 +15,6 @@ import { whyUnseen } from "./unseen-job.js";
 export interface LiveOptions {
   command: readonly string[];
   settings: TuneSettings;
-  /** For the search that follows. */
-  budgetNs: number;
   signal: AbortSignal;
   /** As soon as the command runs: it is the caller's to end it or to leave it, whatever comes. */
   onStart: (job: LiveJob) => void;
@@ -26,6 +24,9 @@ export interface LiveOptions {
 const startFactor = 4;
 /** How long the other ranks may be behind the first one. */
 const ranksNs = 5e9;
+/** Where nobody says how long, a search is over so long after the first batch, but it has the least of time in any case. */
+const usualEndNs = 60e9;
+const leastBudgetNs = 30e9;
 /** Settings of a search that mean something in a running job: all that concerns the data is the script's own. */
 const heeded: readonly (keyof TuneSettings)[] = [
   ...(["ranks", "maxWorkers", "budgetNs", "timeoutNs", "exhaustive"] as const),
@@ -122,26 +123,22 @@ class Opening {
       return { pid: one.connection.hello.pid, loader: readyLoader(one, loader)!, member: one };
     });
     const record = readyLoader(member, loader)!;
-    const fixed = whyFixed(record, options.budgetNs);
+    const budgetNs = options.settings.budgetNs ?? usualBudgetSince(member.firstBatchNs ?? nowNs, nowNs);
+    const fixed = whyFixed(record, budgetNs);
     const facts = factsOf(member, record);
     if (fixed !== null) facts.notes.push(fixed);
     facts.notes.push(...ranksNotes(ranks.length, ranksOfNode, worldSize ?? 1));
     const setting = { ...record.told.setting, nonBlocking: false };
-    return { job, facts, setting, loader, ranks, ranksOfNode, isFixed: fixed !== null };
+    return { job, facts, setting, loader, ranks, ranksOfNode, budgetNs, isFixed: fixed !== null };
   }
 
   #choose(): { member: Member; loader: number; ns: number } | null {
-    const nowNs = steadyNowNs();
     const { loader } = this.options.settings;
     for (const member of this.#byRank()) {
-      if (member.firstBatchNs === null) continue;
       const loaders = [...member.loaders.values()];
       const asked = loaders.filter(({ told }) => loader === null || told.loader === loader);
-      const record =
-        loader === null || asked[0]?.batch == null
-          ? chooseTarget(asked, { nowNs, firstBatchNs: member.firstBatchNs })
-          : asked[0];
-      if (record !== null) return { member, loader: record.told.loader, ns: nowNs };
+      const record = loader !== null && asked[0]?.isUnderWay ? asked[0] : chooseTarget(asked);
+      if (record !== null) return { member, loader: record.told.loader, ns: steadyNowNs() };
     }
     return null;
   }
@@ -227,6 +224,10 @@ function noTarget(
     );
   }
   return unseen(otherwise, hint);
+}
+
+function usualBudgetSince(firstBatchNs: number, nowNs: number): number {
+  return Math.min(usualBudgetNs.live, Math.max(leastBudgetNs, usualEndNs - (nowNs - firstBatchNs)));
 }
 
 /** An epoch that is over soon can be waited for, this many times within the budget. */

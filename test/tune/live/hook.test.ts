@@ -21,12 +21,18 @@ interface EpochsOptions {
   length?: number;
   diesWith?: number;
   raisesAt?: number;
+  /** The data set can only be read there. */
+  place?: "main" | "worker";
+  samplerRaisesAt?: number;
+  isUnpicklable?: boolean;
 }
 
 const epochs = (options: EpochsOptions) => ["epochs.py", JSON.stringify(options)];
 const seenBy = ({ stdout }: ScriptRun) => JSON.parse(stdout) as Seen;
 const changesIn = ({ said }: ScriptRun) =>
   said.flat().flatMap((message) => (message.type === "changed" ? [message.atBatch] : []));
+
+const failuresIn = ({ said }: ScriptRun) => said.flat().filter(({ type }) => type === "failed");
 
 /** Five changes in each of three epochs of 41 batches, from none to four workers and back. */
 const fiveAnEpoch = (persistent = false): Change[] =>
@@ -126,12 +132,62 @@ describe("a setting that fails", { timeout: 120_000 }, () => {
     const plain = await runPlain(epochs(options));
     const hooked = await runHooked(epochs(options), [[5, withWorkers(3)]]);
     expect(seenBy(hooked)).toEqual(seenBy(plain));
-    const failed = hooked.said.flat().find(({ type }) => type === "failed");
-    expect(failed).toMatchObject({
-      loader: 1,
-      change: 1,
-      message: expect.stringMatching(/exited unexpectedly/),
-    });
+    expect(failuresIn(hooked)).toEqual([
+      {
+        ...{ type: "failed", loader: 1, change: 1, fault: "worker-killed", traceback: null },
+        message: "A worker ended by itself, with exit code 7.",
+        hint: "The data set, or a library that it uses, ended it.",
+      },
+    ]);
+  });
+
+  it("leaves the one alone that has taken over since", async () => {
+    const options = { loader: { num_workers: 2 }, diesWith: 3, epochs: 1 };
+    const plain = await runPlain(epochs(options));
+    const hooked = await runHooked(epochs(options), [
+      [5, withWorkers(3)],
+      [6, withWorkers(1)],
+    ]);
+    expect(seenBy(hooked)).toEqual(seenBy(plain));
+    expect(failuresIn(hooked)).toMatchObject([{ change: 1 }]);
+    expect(hooked.said.flat().findLast(({ type }) => type === "batches")).toMatchObject({ change: 2 });
+  });
+
+  it.each([
+    { place: "main", workers: 0, change: withWorkers(2), where: "in a worker" },
+    { place: "worker", workers: 1, change: withWorkers(0), where: "in the main process" },
+  ] as const)("is one for which the data set is not made: only $place", async (tried) => {
+    const options = { loader: { num_workers: tried.workers }, place: tried.place };
+    const plain = await runPlain(epochs(options));
+    const hooked = await runHooked(epochs(options), [[5, tried.change]]);
+    expect(seenBy(hooked)).toEqual(seenBy(plain));
+    expect(failuresIn(hooked)).toMatchObject([
+      {
+        change: 1,
+        fault: "dataset-raised",
+        message: expect.stringContaining(`failed ${tried.where}: RuntimeE`),
+      },
+    ]);
+  });
+
+  it.each([
+    { when: "within an epoch", atBatch: 5 },
+    { when: "as an epoch begins", atBatch: 41 },
+  ])("is one whose workers cannot be started $when", async ({ atBatch }) => {
+    const options = { loader: { num_workers: 0 }, isUnpicklable: true };
+    const plain = await runPlain(epochs(options));
+    const hooked = await runHooked(epochs(options), [[atBatch, withWorkers(2)]]);
+    expect(seenBy(hooked)).toEqual(seenBy(plain));
+    expect(failuresIn(hooked)).toMatchObject([{ change: 1, fault: "not-picklable" }]);
+  });
+
+  it("is not to blame for what the sampler raises", async () => {
+    const options = { kind: "eager", loader: { num_workers: 1 }, samplerRaisesAt: 100, epochs: 1 };
+    const plain = await runPlain(epochs(options));
+    const hooked = await runHooked(epochs(options), [[2, withWorkers(2)]]);
+    expect(seenBy(hooked).seen[0]!.at(-1)).toBe("the sampler is broken");
+    expect(seenBy(plain).seen[0]!.at(-1)).toBe("the sampler is broken");
+    expect(failuresIn(hooked)).toEqual([]);
   });
 
   it("is not to blame for what the data set raises: the script sees its own exception", async () => {

@@ -16,6 +16,7 @@ const options = (changes: Partial<JointOptions> = {}): JointOptions => ({
   startBatches: 0,
   epochBatches: null,
   isNew: true,
+  isOfStart: false,
   ...changes,
 });
 
@@ -80,6 +81,13 @@ it("a setting that is in force begins with the batches that it has delivered las
   record.waitNs.push(0);
   expect(joint.update()).toBe(true);
   expect(joint.arrivalsNs.at(-1)).toBe(ms(55));
+});
+
+it("the first steps of a job count for nothing", () => {
+  // CUDA is started, and kernels are compiled in the second step.
+  const record = rankThat(0, epoch("begin", 0), batches(0, [3000, 16_700, 16_710, 16_720, 16_730, 16_740]));
+  const joint = new JointArrivals([record], options({ startBatches: 32, isNew: false, isOfStart: true }));
+  expect(arrivalsMs(joint)).toEqual([10]);
 });
 
 it("what the change before has still delivered is not of this one", () => {

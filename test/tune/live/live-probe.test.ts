@@ -19,8 +19,7 @@ async function open(script: object, changes: Partial<TuneSettings> = {}): Promis
   });
   return openLive({
     command: [process.execPath, fakeJob, JSON.stringify(script)],
-    settings: { ...defaultsOf(tuneSettings), ...changes },
-    budgetNs: 20e9,
+    settings: { ...defaultsOf(tuneSettings), budgetNs: 20e9, ...changes },
     signal: new AbortController().signal,
     onStart: (started) => {
       job = started;
@@ -61,6 +60,15 @@ describe("a trial in a running job", () => {
     expect(again.waitNsPerBatch).toBe(5e6);
   });
 
+  it("has a budget that ends a minute after the first batch, and half a minute at least", async () => {
+    expect((await open({}, { budgetNs: null })).budgetNs).toBe(50e9);
+    const late = (await open({ firstAgoMs: 20_000 }, { budgetNs: null })).budgetNs;
+    expect(late).toBeGreaterThan(30e9);
+    expect(late).toBeLessThanOrEqual(40e9);
+    expect((await open({ firstAgoMs: 50_000 }, { budgetNs: null })).budgetNs).toBe(30e9);
+    expect((await open({ firstAgoMs: 50_000 }, { budgetNs: 90e9 })).budgetNs).toBe(90e9);
+  });
+
   it("is made of all ranks, which change at the same batch", async () => {
     const probe = await open({ ranks: [0, 1], worldSize: 2, localWorldSize: 2 });
     expect(probe.ranksOfNode).toBe(2);
@@ -77,6 +85,10 @@ describe("a trial in a running job", () => {
     });
     expect(await probe.measure(torchDefault, until(5))).toMatchObject({ failure: null });
     expect(await probe.measure(oneWorker, until(5))).toMatchObject({ failure: null });
+    // The job is back at its own setting then, and not at the one before.
+    expect(await probe.measure(twoWorkers, until(5))).toMatchObject({ failure: { fault: "out-of-memory" } });
+    const again = until(5, { timeoutNs: 2e9 });
+    expect(await probe.measure(oneWorker, again)).toMatchObject({ failure: null, waitNsPerBatch: 5e6 });
   });
 
   it("is a hang where no batch comes, but not while the script validates", async () => {

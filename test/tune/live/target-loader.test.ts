@@ -17,8 +17,7 @@ function used(
   return record;
 }
 
-const chosen = (loaders: LoaderRecord[], afterMs = 5000) =>
-  chooseTarget(loaders, { nowNs: ms(afterMs), firstBatchNs: 0 })?.told.loader ?? null;
+const chosen = (loaders: LoaderRecord[]) => chooseTarget(loaders)?.told.loader ?? null;
 
 describe("the loader that is tuned", () => {
   it("is the one that training spends its time on, whatever validates before", () => {
@@ -32,20 +31,30 @@ describe("the loader that is tuned", () => {
 
   it("is not chosen by the first steps, which are slow ones", () => {
     expect(chosen([used(1, 50, 30)])).toBeNull();
-    expect(chosen([used(1, 4000, 2)])).toBeNull();
-    expect(chosen([used(1, 4000, 3)])).toBe(1);
+    expect(chosen([used(1, 4000, 7)])).toBeNull();
+    expect(chosen([used(1, 4000, 8)])).toBe(1);
+    const compiling = loaderOf();
+    for (const message of [epoch("begin", 0), firstBatch(), batches(0, [0, 13_700])]) compiling.add(message);
+    compiling.add(batches(0, every(50, 13_750, 20)));
+    expect(chosen([compiling])).toBeNull();
+    compiling.add(batches(0, every(50, 14_750, 30)));
+    expect(chosen([compiling])).toBe(1);
+  });
+
+  it("is not the one that validates where the training's first step takes long", () => {
+    const sanityCheck = used(1, 2000, 7, { grad: false });
+    expect(chosen([sanityCheck, used(2, 0, 1)])).toBeNull();
   });
 
   it("is one without gradients where there is no other after a while", () => {
-    const evaluating = [used(1, 50, 180, { grad: false })];
-    expect(chosen(evaluating, 9000)).toBeNull();
-    expect(chosen(evaluating, 11_000)).toBe(1);
+    expect(chosen([used(1, 50, 180, { grad: false })])).toBeNull();
+    expect(chosen([used(1, 50, 220, { grad: false })])).toBe(1);
   });
 
   it("is none that cannot be tuned, and none of which a batch is yet to come", () => {
     const strange = loaderOf({ untouchable: "its type makes iterators of its own" });
-    expect(chosen([strange], 60_000)).toBeNull();
-    expect(chosen([loaderOf()], 60_000)).toBeNull();
+    expect(chosen([strange])).toBeNull();
+    expect(chosen([loaderOf()])).toBeNull();
   });
 });
 
@@ -55,7 +64,18 @@ describe("a loader's record", () => {
     record.add(epoch("end", 101));
     record.add(epoch("begin", 5000));
     record.add(batches(0, [5010, 5020]));
-    expect(record.loop.training).toEqual({ ns: ms(110), waitNs: ms(11) });
+    // Nor that of the first five batches.
+    expect(record.loop.training).toEqual({ ns: ms(70), waitNs: ms(7) });
     expect(record).toMatchObject({ delivered: 13, epochBatches: 11, batchesOfEpoch: 2, isInEpoch: true });
+  });
+
+  it("knows an epoch to be over whose batches were counted, and no further one asked for", () => {
+    const record = loaderOf({ epochBatches: 3 });
+    for (const message of [epoch("begin", 0), batches(0, [10, 20])]) record.add(message);
+    expect(record.isInEpoch).toBe(true);
+    record.add(batches(0, [30]));
+    expect(record.isInEpoch).toBe(false);
+    record.add(epoch("begin", 90_000));
+    expect(record.isInEpoch).toBe(true);
   });
 });

@@ -5,10 +5,14 @@ import { LoaderRecord } from "../../../src/tune/live/loader-record.js";
 
 export const ms = (value: number) => value * 1e6;
 
-export function loaderOf({ loader = 1, untouchable = null as string | null } = {}): LoaderRecord {
+export function loaderOf({
+  loader = 1,
+  untouchable = null as string | null,
+  epochBatches = null as number | null,
+} = {}): LoaderRecord {
   const setting = { numWorkers: 0, pinMemory: false, prefetchFactor: null, persistentWorkers: false };
   return new LoaderRecord({
-    ...{ type: "loader", loader, setting, source: "Samples", batchSize: 4, epochBatches: null, untouchable },
+    ...{ type: "loader", loader, setting, source: "Samples", batchSize: 4, epochBatches, untouchable },
   });
 }
 

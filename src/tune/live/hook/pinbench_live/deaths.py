@@ -59,14 +59,21 @@ def next_of(inner):
         _is_waiting = False
 
 
+def exit_code(inner):
+    """That of a worker which has died, below 0 for a signal; None where none has, or that is not known any more."""
+    return next((code for code in map(_exit_code, inner.worker_pids()) if code), None)
+
+
 def _has_died(inner):
-    return any(_ended_badly(pid) for pid in inner.worker_pids())
+    return exit_code(inner) is not None
 
 
-def _ended_badly(pid):
+def _exit_code(pid):
     try:
         # Left for multiprocessing to collect.
         ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return False
-    return ended is not None and (ended.si_code != os.CLD_EXITED or ended.si_status != 0)
+        return None
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status

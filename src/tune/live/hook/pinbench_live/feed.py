@@ -8,13 +8,19 @@ class Feed:
 
     def __init__(self, indices):
         self.indices = indices
+        # What the sampler itself has raised; it cannot be asked again.
+        self.error = None
         self._given_back = collections.deque()
 
     def draw(self):
         """The next batch's indices; raises StopIteration at the epoch's end."""
         if self._given_back:
             return self._given_back.popleft()
-        return next(self.indices)
+        try:
+            return next(self.indices)
+        except Exception as error:
+            self.error = error
+            raise
 
     def give_back(self, drawn):
         """What an inner loader has drawn and will not deliver is the next to be drawn again."""

@@ -1,16 +1,12 @@
 """The iterator that the training loop gets: batches in the sampler's order, whatever makes them."""
 
-import re
+import contextlib
 import time
-import traceback
 
-from . import deaths
+from . import deaths, failures
 from .feed import Feed
 from .inner import Inner, draw_seed, is_stream, unchanged_randomness
 from .reporting import Reporting
-
-# An exception that the data set has raised in a worker is the script's own matter, as it is without pinbench.
-_RAISED_BY_DATA_SET = re.compile(r"Caught \w+ in (DataLoader worker process|pin memory thread)")
 
 
 class LiveIterator:
@@ -28,6 +24,7 @@ class LiveIterator:
             watched.asked = None
             watched.setting, watched.change = asked["setting"], asked["change"]
             self._reporting.changed(asked["change"])
+        self._has_delivered = False
         # The oldest delivers; only the last one draws.
         self._inners = [self._begin_epoch()]
         watched.epochs += 1
@@ -68,20 +65,36 @@ class LiveIterator:
         own_draws = watched.epochs == 0 or not own["persistentWorkers"]
         feed = Feed(iter(loader._index_sampler))
         inner = watched.persisting() or Inner(loader, watched.setting, watched.change)
-        if inner.draws and not own_draws:
-            with unchanged_randomness(loader):
-                inner.start(feed)
-        else:
-            if own_draws and not inner.draws:
-                draw_seed(loader)
-            inner.start(feed)
+        is_drawing = own_draws and inner.draws
+        if own_draws and not is_drawing:
+            draw_seed(loader)
+        with contextlib.nullcontext() if is_drawing else unchanged_randomness(loader):
+            inner = self._start_or_fall_back(inner, feed)
         if own_draws and own["numWorkers"] > 0:
             # As torch does, once for the iterator and once for its workers: a sampler may draw when it is asked.
             feed.indices = iter(loader._index_sampler)
         self._feed = feed
         watched.put_in_force(inner)
+        if inner.change != 0:
+            deaths.watch(inner)
         inner.open()
         return inner
+
+    def _start_or_fall_back(self, inner, feed):
+        """What has been started: under the script's own setting where that of `inner` does not come to life."""
+        try:
+            inner.start(feed)
+            return inner
+        except Exception as error:
+            if inner.change == 0:
+                raise
+            told = failures.describe(error, inner, has_started=False)
+            deaths.end(inner)
+            self._failed(inner.change, told)
+        own = Inner(self._loader, self._watched.own, 0)
+        with unchanged_randomness(self._loader):
+            own.start(feed)
+        return own
 
     def _change(self, asked):
         watched = self._watched
@@ -90,8 +103,9 @@ class LiveIterator:
             with unchanged_randomness(self._loader):
                 inner.start(self._feed)
         except Exception as error:
+            told = failures.describe(error, inner, has_started=False)
             deaths.end(inner)
-            self._failed(asked["change"], error)
+            self._failed(asked["change"], told)
             return
         deaths.watch(inner)
         self._inners[-1].close()
@@ -117,6 +131,7 @@ class LiveIterator:
                 inner.gate.delivered()
                 raise
             inner.gate.delivered()
+            self._has_delivered = True
             self._watched.delivered += 1
             return batch
         raise StopIteration
@@ -126,26 +141,32 @@ class LiveIterator:
         self._inners.clear()
 
     def _falls_back(self, inner, error):
-        """Where a setting that pinbench has tried fails for want of memory, files or processes: its batches are drawn
-        again under the script's own. Not where the data set itself has raised, or where the order is lost.
+        """Where a batch fails under a setting that pinbench has tried, it is drawn again under the script's own, with
+        all that are outstanding: memory, files or processes may be wanting, or the data set be one that cannot be in a
+        worker, or only there. What it raises then as well is the script's own matter. Not where the order is lost.
         """
-        if inner.change == 0 or _RAISED_BY_DATA_SET.search(str(error)) or inner.setting["numWorkers"] == 0:
+        if inner.change == 0 or error is self._feed.error:
             return False
-        if is_stream(self._loader) or not getattr(self._loader, "in_order", True):
+        if is_stream(self._loader) and self._has_delivered:
             return False
-        for each in reversed(self._inners):
-            self._feed.give_back(each.gate.outstanding)
-            deaths.end(each)
+        if not getattr(self._loader, "in_order", True):
+            return False
+        told = failures.describe(error, inner, has_started=True)
+        # One that has taken over since goes on with what it has drawn, and remains in force.
+        is_last = inner is self._inners[-1]
+        feed = self._feed if is_last else Feed(iter(()))
+        feed.give_back(inner.gate.outstanding)
+        deaths.end(inner)
         own = Inner(self._loader, self._watched.own, 0)
         with unchanged_randomness(self._loader):
-            own.start(self._feed)
-        self._inners = [own]
-        self._watched.put_in_force(own)
+            own.start(feed)
+        self._inners[0] = own
+        if is_last:
+            self._watched.put_in_force(own)
         own.open()
-        self._failed(inner.change, error)
+        self._failed(inner.change, told)
         return True
 
-    def _failed(self, change, error):
+    def _failed(self, change, told):
         self._reporting.flush()
-        said = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        self._watched.tell("failed", change=change, message=str(error).split("\n")[0], traceback=said)
+        self._watched.tell("failed", change=change, **told)
