@@ -249,9 +249,13 @@ export function loopRate(trials: Trials, measured: Measured | null): number | nu
     : measured.score.batchesPerSecond / (1 - waiting);
 }
 
-/** Of the time for a batch, what the loop waited for it; null where that is not known. */
+/**
+ * Of the time for a batch, what the loop waited for it; null where that is not known. A trial of which only the first
+ * batches came, as a job's first may be, says it where no other does.
+ */
 export function waitingShare({ trials, score }: Tuning["tried"][number] | TriedSetting): number | null {
-  const waits = trials.flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
+  const steady = trials.filter(({ arrivalsNs, droppedBatches }) => arrivalsNs.length > droppedBatches);
+  const waits = (steady.length === 0 ? trials : steady).flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
   if (waits.length === 0 || score === null) return null;
   return Math.min(1, (median(waits) * score.batchesPerSecond) / 1e9);
 }
