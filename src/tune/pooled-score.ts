@@ -88,7 +88,8 @@ function medianLoss(trials: number, { degreesOfFreedom }: TrialSpread) {
   };
 }
 
-function comparable(scores: readonly Score[]): readonly Score[] {
+/** Those that a setting's score is made of: the settled ones, or for want of them the rough ones. */
+export function comparable(scores: readonly Score[]): readonly Score[] {
   const settled = scores.filter(({ isSettled }) => isSettled);
   return settled.length > 0 ? settled : scores;
 }

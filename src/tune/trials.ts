@@ -5,7 +5,7 @@ import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from 
 import type { Probe } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
 import { withOpenWait } from "./open-wait.js";
-import { pooledScore, trialSpread } from "./pooled-score.js";
+import { comparable, pooledScore, trialSpread } from "./pooled-score.js";
 import { supplySlack } from "./rate-bounds.js";
 import { type Score, scoreOf } from "./score.js";
 import { droppedBatches } from "./steady-state.js";
@@ -91,7 +91,7 @@ export class Trials {
 
   get measured(): Measured[] {
     return this.tried.flatMap(({ setting, score }) => {
-      const trials = this.#tried.get(settingKey(setting))!.scores.length;
+      const trials = comparable(this.#tried.get(settingKey(setting))!.scores).length;
       return score === null ? [] : [{ setting, score, trials }];
     });
   }
