@@ -32,7 +32,10 @@ const settingSchema = z.object({
   /** Batches that each worker makes ahead; null with 0 workers, where DataLoader takes none. */
   prefetchFactor: count.nullable(),
   persistentWorkers: z.boolean(),
-  /** `batch.to(device, non_blocking=True)`: of effect for pinned batches alone. */
+  /**
+   * `batch.to(device, non_blocking=True)`: of effect for pinned batches alone. False in a running job, whose copies are
+   * not seen.
+   */
   nonBlocking: z.boolean(),
 });
 

@@ -7,7 +7,7 @@ import { neverRuledOut, type Trials } from "./trials.js";
 const mostTurns = 4;
 /** Settings between which the choice may lie, beside the chosen and the best. */
 const mostOthers = 2;
-/** The share of the budget after which nothing is measured again. */
+/** What would not have ended by this share of the budget is not measured again. */
 const lastShare = 0.95;
 /** The conclusion rests on so many trials of what it compares at least: one that was disturbed is outvoted then. */
 export const trialsOfClaim = 3;
@@ -17,17 +17,22 @@ export const trialsOfClaim = 3;
  * measured anew, in turns, so that what the machine does meanwhile meets all of them alike. So is what the conclusion
  * compares, the choice and the starting point, until their difference is certain or known to be small.
  */
-export async function confirm(trials: Trials, spentShare: () => number): Promise<void> {
+export async function confirm(trials: Trials, spentShare: (furtherNs: number) => number): Promise<void> {
   for (let turn = 0; turn < mostTurns; ++turn) {
     const { measured, rule, startingPoint } = trials;
     const claimed = inClaim(measured, startingPoint, rule);
     const again = new Map([...claimed, ...inDoubt(measured, rule)].map((one) => [settingKey(one), one]));
     if (again.size === 0) return;
     for (const setting of again.values()) {
-      if (trials.isOver || spentShare() > lastShare) return;
+      if (trials.isOver || spentShare(lastTrialNs(trials, setting)) > lastShare) return;
       await trials.run(setting, { tolerance: neverRuledOut });
     }
   }
+}
+
+/** What the last trial of a setting took: the next one takes about as long. */
+function lastTrialNs(trials: Trials, setting: LoaderSetting): number {
+  return trials.find(setting)?.trials.at(-1)?.arrivalsNs.at(-1) ?? 0;
 }
 
 /** The starting point and the choice, while what one gains over the other cannot be said yet; none where it can. */

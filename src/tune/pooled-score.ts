@@ -31,7 +31,8 @@ export function trialSpread(settings: readonly (readonly Score[])[]): TrialSprea
   let squares = assumed.degreesOfFreedom * assumed.relative ** 2;
   let degreesOfFreedom = assumed.degreesOfFreedom;
   for (const scores of settings) {
-    const rates = comparable(scores).map(({ batchesPerSecond }) => batchesPerSecond);
+    // Rough figures differ by how early their trials were cut off.
+    const rates = scores.filter(({ isSettled }) => isSettled).map(({ batchesPerSecond }) => batchesPerSecond);
     if (rates.length < 2) continue;
     const middle = centre(rates);
     const deviations = rates.map((rate) => Math.abs(rate / middle - 1));
@@ -45,13 +46,19 @@ export function trialSpread(settings: readonly (readonly Score[])[]): TrialSprea
 /**
  * One score of all trials of a setting; null without any. A rough figure, of a trial that was cut off, adds nothing to
  * settled ones. A single trial keeps its own interval, which knows nothing of the spread between trials; that of several
- * comes from the spread, and holds what half of the trials brought.
+ * comes from the spread, and holds what half of the trials brought. It is as open as the widest where one of them is open,
+ * as those of rough figures are.
  */
 export function pooledScore(scores: readonly Score[], spread: TrialSpread): Score | null {
   const trials = comparable(scores);
   if (trials.length < 2) return trials[0] ?? null;
   const rates = trials.map(({ batchesPerSecond }) => batchesPerSecond);
   const batchesPerSecond = centre(rates);
+  const { isSettled } = trials[0]!;
+  if (!trials.every(({ high }) => Number.isFinite(high))) {
+    const low = Math.min(...trials.map((trial) => trial.low));
+    return { batchesPerSecond, low, high: Number.POSITIVE_INFINITY, isSettled };
+  }
   const ownHalf = median(trials.map(relativeHalf));
   const variance = Math.max(spread.relative ** 2, (ownHalf / 2) ** 2) / trials.length;
   const { factor, quantile } = medianLoss(trials.length, spread);
@@ -61,7 +68,7 @@ export function pooledScore(scores: readonly Score[], spread: TrialSpread): Scor
     batchesPerSecond,
     low: Math.max(0, batchesPerSecond - half),
     high: batchesPerSecond + half,
-    isSettled: trials[0]!.isSettled,
+    isSettled,
   };
 }
 
@@ -81,7 +88,8 @@ function medianLoss(trials: number, { degreesOfFreedom }: TrialSpread) {
   };
 }
 
-function comparable(scores: readonly Score[]): readonly Score[] {
+/** Those that a setting's score is made of: the settled ones, or for want of them the rough ones. */
+export function comparable(scores: readonly Score[]): readonly Score[] {
   const settled = scores.filter(({ isSettled }) => isSettled);
   return settled.length > 0 ? settled : scores;
 }

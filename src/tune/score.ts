@@ -41,6 +41,7 @@ function roughState(arrivalsNs: readonly number[], cycle: number): SteadyState |
   const count = arrivalsNs.length;
   if (count < Math.max(2, cycle)) return null;
   const durationNs = arrivalsNs.at(-1)!;
+  if (!(durationNs > 0)) return null;
   const sinceStart = (count / durationNs) * 1e9;
   const cycles = Math.floor(count / 2 / cycle);
   const half = steadyState(arrivalsNs, count - cycles * cycle, cycle);

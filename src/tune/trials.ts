@@ -5,7 +5,7 @@ import { bestOf, type ChoiceRule, type Measured, overlapWorthWithoutStep } from 
 import type { Probe } from "./loader-probe.js";
 import { type MachineLimits, misfit } from "./machine-limits.js";
 import { withOpenWait } from "./open-wait.js";
-import { pooledScore, trialSpread } from "./pooled-score.js";
+import { comparable, pooledScore, trialSpread } from "./pooled-score.js";
 import { supplySlack } from "./rate-bounds.js";
 import { type Score, scoreOf } from "./score.js";
 import { droppedBatches } from "./steady-state.js";
@@ -91,7 +91,7 @@ export class Trials {
 
   get measured(): Measured[] {
     return this.tried.flatMap(({ setting, score }) => {
-      const trials = this.#tried.get(settingKey(setting))!.scores.length;
+      const trials = comparable(this.#tried.get(settingKey(setting))!.scores).length;
       return score === null ? [] : [{ setting, score, trials }];
     });
   }
@@ -249,9 +249,13 @@ export function loopRate(trials: Trials, measured: Measured | null): number | nu
     : measured.score.batchesPerSecond / (1 - waiting);
 }
 
-/** Of the time for a batch, what the loop waited for it; null where that is not known. */
+/**
+ * Of the time for a batch, what the loop waited for it; null where that is not known. A trial of which only the first
+ * batches came, as a job's first may be, says it where no other does.
+ */
 export function waitingShare({ trials, score }: Tuning["tried"][number] | TriedSetting): number | null {
-  const waits = trials.flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
+  const steady = trials.filter(({ arrivalsNs, droppedBatches }) => arrivalsNs.length > droppedBatches);
+  const waits = (steady.length === 0 ? trials : steady).flatMap(({ waitNsPerBatch }) => waitNsPerBatch ?? []);
   if (waits.length === 0 || score === null) return null;
   return Math.min(1, (median(waits) * score.batchesPerSecond) / 1e9);
 }

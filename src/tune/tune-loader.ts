@@ -54,7 +54,7 @@ export async function tuneLoader(
     signal: AbortSignal.any([signal, deadline, over]),
     onTrial,
   });
-  const spentShare = () => ((performance.now() - searchStartedMs) * 1e6) / budgetNs;
+  const spentShare = (furtherNs = 0) => ((performance.now() - searchStartedMs) * 1e6 + furtherNs) / budgetNs;
   const searching = request.exhaustive ? measureGrid(trials).then(() => true) : search(trials, spentShare);
   let isCutShort = false;
   const error = await searching.then(

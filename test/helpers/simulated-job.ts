@@ -15,6 +15,8 @@ export interface SimulatedJob {
   cpus: number;
   /** CPUs that the loop keeps busy itself; workers beyond the rest slow it down by 1 % each. */
   loopCpus: number;
+  /** What the first batches take longer, each: the job's own, while its kernels are chosen. */
+  warmUp?: { batches: number; ms: number };
   /** Relative standard deviation of each duration, and of a whole trial's speed. */
   noise?: number;
   trialNoise?: number;
@@ -78,8 +80,9 @@ export class SimulatedJobProbe implements Probe {
       if (batch >= 2 * batchesInFlight(setting)) waitNs += nowNs - askedNs;
       taken.push(nowNs);
       nowNs += ns(bodyMs);
+      if (this.order.length === 1 && batch < (job.warmUp?.batches ?? 0)) nowNs += ns(job.warmUp!.ms);
       arrivalsNs.push(nowNs);
-      if (batch % 4 === 3 && control.enough(arrivalsNs)) break;
+      if ((batch % 4 === 3 || job.warmUp !== undefined) && control.enough(arrivalsNs)) break;
     }
     this.spentNs += nowNs;
     return Promise.resolve({

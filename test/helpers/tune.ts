@@ -45,7 +45,7 @@ export function signalWhen(isOver: () => boolean): AbortSignal {
 export async function searched(
   probe: SimulatedProbe,
   changes: Partial<TrialsOptions> = {},
-  spentShare = () => probe.spentNs / 60e9,
+  spentShare = (furtherNs = 0) => (probe.spentNs + furtherNs) / 60e9,
 ): Promise<Trials> {
   const trials = trialsOf(probe, { signal: signalWhen(() => probe.spentNs > 60e9), ...changes });
   await search(trials, spentShare);

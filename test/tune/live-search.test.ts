@@ -4,7 +4,9 @@ import type { LoaderSetting } from "../../src/results/tuning.js";
 import type { ProbeFacts } from "../../src/tune/loader-probe.js";
 import { recommend } from "../../src/tune/recommend.js";
 import { search } from "../../src/tune/search.js";
+import { waitingShare } from "../../src/tune/trials.js";
 import { type SimulatedJob, SimulatedJobProbe, trueJobRate } from "../helpers/simulated-job.js";
+import { simulatedFacts } from "../helpers/simulated-loader.js";
 import { limitsOf, signalWhen, trialsOf } from "../helpers/tune.js";
 
 const job: SimulatedJob = { bodyMs: 30, copyMs: 2, makeMs: 200, handOverMs: 5, cpus: 16, loopCpus: 2 };
@@ -19,14 +21,14 @@ const script = (workers: number, pinMemory: boolean): LoaderSetting => ({
 async function searchedJob(
   of: SimulatedJob,
   startingPoint: LoaderSetting,
-  { seed = 1, facts = {} as Partial<ProbeFacts>, sharedMemoryBytes = 64e9 } = {},
+  { seed = 1, facts = {} as Partial<ProbeFacts>, sharedMemoryBytes = 64e9, budgetNs = 60e9 } = {},
 ) {
   const probe = new SimulatedJobProbe(of, startingPoint, seed, facts);
   const trials = trialsOf(probe, {
-    signal: signalWhen(() => probe.spentNs > 60e9),
+    signal: signalWhen(() => probe.spentNs > budgetNs),
     limits: limitsOf({ sharedMemoryBytes }),
   });
-  await search(trials, () => probe.spentNs / 60e9);
+  await search(trials, (furtherNs = 0) => (probe.spentNs + furtherNs) / budgetNs);
   return { probe, trials, recommendation: recommend(trials)! };
 }
 
@@ -54,6 +56,38 @@ describe("in a running job", () => {
     expect(recommendation.gain!.low).toBeGreaterThan(1.15);
     // Each of the two three times, in turns.
     expect(probe.order.map(({ numWorkers }) => numWorkers)).toEqual([16, 9, 16, 9, 16, 9]);
+  });
+
+  it("what its script has is measured again where kernels were chosen in its first batches: it is compared with", async () => {
+    const warmUp = { batches: 2, ms: 10e3 };
+    const { trials, recommendation } = await searchedJob({ ...job, warmUp }, script(4, false));
+    const [start] = trials.tried;
+    expect(start!.trials[0]!.arrivalsNs.length).toBeLessThan(4);
+    expect(start!.score).toMatchObject({ isSettled: true, batchesPerSecond: expect.closeTo(20, 0) });
+    expect(recommendation.gain!.low).toBeGreaterThan(1.3);
+    // Of the loop's 50 ms it waits 18; what it waited while kernels were chosen says nothing.
+    expect(waitingShare(start!)).toBeCloseTo(18 / 50, 1);
+  });
+
+  it("a loop that hardly waits but copies batches that are not pinned is tried with pinned ones", async () => {
+    const copying = { ...job, handOverMs: 0.05, copyMs: 12 };
+    const { trials, recommendation } = await searchedJob(copying, script(10, false));
+    expect(waitingShare(trials.find(script(10, false))!)).toBeLessThan(0.01);
+    expect(recommendation.setting.pinMemory).toBe(true);
+    expect(recommendation.gain!.ratio).toBeCloseTo(42 / 30, 2);
+    // Not where all the copying could not matter, as with tokens.
+    const tokens = { ...simulatedFacts.batch, bytes: 128 * 2 ** 10 };
+    const small = await searchedJob(copying, script(10, false), { facts: { batch: tokens } });
+    expect(small.probe.order).toEqual([script(10, false)]);
+  });
+
+  it("nothing is confirmed that would not have ended within the budget", async () => {
+    const budgets = [10, 11, 12, 13, 14, 15, 16];
+    for (const seconds of budgets) {
+      const { probe, trials } = await searchedJob(job, script(4, false), { budgetNs: seconds * 1e9 });
+      expect(trials.tried.length).toBeGreaterThan(1);
+      expect(probe.spentNs, `${seconds} s`).toBeLessThanOrEqual(0.97 * seconds * 1e9);
+    }
   });
 
   it("its own persistent_workers, prefetch_factor and way of copying are kept", async () => {

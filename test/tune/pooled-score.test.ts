@@ -55,4 +55,15 @@ describe("the trials of a setting together", () => {
     expect(pooledScore([rough, ...scores(100)], spread)).toEqual(scores(100)[0]);
     expect(pooledScore([rough, rough], spread)?.isSettled).toBe(false);
   });
+
+  it("have an open interval where they are rough, as each of them has: of a slow loader that is tried again", () => {
+    const open = (rate: number) => ({ batchesPerSecond: rate, low: 0, high: Infinity, isSettled: false });
+    for (const rates of [
+      [4, 6],
+      [4, 5, 9],
+    ]) {
+      expect(pooledScore(rates.map(open), spread)).toEqual(open(5));
+    }
+    expect(trialSpread([[open(4), open(9)]])).toEqual(trialSpread([]));
+  });
 });

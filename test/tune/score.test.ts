@@ -54,6 +54,10 @@ describe("without an epoch", () => {
     expect(isSettled(8 + 4 * 2)).toBe(true);
   });
 
+  it("is nothing where no time has passed: a rate is a finite number", () => {
+    expect(scoreOf(evenly(20, 0, 0), two, null, true)).toBeNull();
+  });
+
   it.each([0, 1])("is nothing after %i batches, ended or not", (batches) => {
     expect(scoreOf(evenly(batches, ms), two, null, true)).toBeNull();
   });

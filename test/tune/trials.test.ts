@@ -69,6 +69,8 @@ describe("a setting that is tried again", () => {
     expect(settledLast.find(four)?.score?.isSettled).toBe(false);
     await settledLast.run(four);
     expect(settledLast.find(four)?.score).toEqual(before);
+    // A trial that was cut off does not count as a second one, which would show how trials differ.
+    for (const trials of [settledFirst, settledLast]) expect(trials.measured[0]?.trials).toBe(1);
   });
 });
 

@@ -3,7 +3,7 @@ import type { Tuning } from "../../results/tuning.js";
 import type { TuningFormat } from "../../settings/choices.js";
 import { jsonReport } from "../json.js";
 import { tuningReasons } from "./tuning-reasons.js";
-import { loaderKeywords, pythonArguments, tuningTable } from "./tuning-table.js";
+import { copyKeywords, loaderKeywords, pythonArguments, tuningTable } from "./tuning-table.js";
 
 /**
  * The document in a format, as the whole text that is printed. Only the table has colours: those of the chalk
@@ -25,19 +25,19 @@ function pythonReport(tuning: Tuning): string {
   const { recommendation, probe } = tuning;
   if (recommendation === null) return "# pinbench tune: no setting could be measured\n";
   const { setting } = recommendation;
-  const [copying] = pythonArguments({ non_blocking: setting.nonBlocking });
+  const copying = probe.device === null ? [] : pythonArguments(copyKeywords(probe, setting));
   const lines = [
     ...tuningReasons(tuning).map((reason) => `# ${reason}`),
     ...pythonArguments(loaderKeywords(setting)).map((argument) => `${argument},`),
-    ...(probe.device === null ? [] : [`# batch.to(device, ${copying})`]),
+    ...copying.map((argument) => `# batch.to(device, ${argument})`),
   ];
   return `${lines.join("\n")}\n`;
 }
 
 /** One line of assignments, as `export $(pinbench tune … --format env)` and `env` take them. */
-function envReport({ recommendation }: Tuning): string {
+function envReport({ recommendation, probe }: Tuning): string {
   if (recommendation === null) return "";
   const { setting } = recommendation;
-  const variables = Object.entries({ ...loaderKeywords(setting), non_blocking: setting.nonBlocking });
+  const variables = Object.entries({ ...loaderKeywords(setting), ...copyKeywords(probe, setting) });
   return `${variables.map(([name, value]) => `PINBENCH_${name.toUpperCase()}=${Number(value)}`).join(" ")}\n`;
 }

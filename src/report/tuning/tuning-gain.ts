@@ -18,9 +18,10 @@ export function tuningGain(tuning: Tuning, recommendation: Recommendation): stri
     return `${whose} (${describeSetting(setting)}) give ${rate} batches/s, and nothing else that was tried is worth a change${waiting}.`;
   }
   const given = `${describeSetting(setting)}: ${rate} batches/s`;
-  if (startingScore === null) return `${given}${waiting}.`;
   const start = own ?? { ...setting, numWorkers: 0, pinMemory: false, prefetchFactor: null };
-  const against = `${rateWithInterval(startingScore)} with ${owner(tuning)} (${describeSetting(start)})`;
+  const owned = `${owner(tuning)} (${describeSetting(start)})`;
+  if (startingScore === null) return `${given}; there is no rate of ${owned} to compare with${waiting}.`;
+  const against = `${rateWithInterval(startingScore)} with ${owned}`;
   return `${given}, against ${against}: ${claim(tuning, recommendation, start)}${waiting}.`;
 }
 

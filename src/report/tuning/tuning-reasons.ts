@@ -102,6 +102,8 @@ function pinning({ probe, method }: Tuning, { pinning, score, limit, setting }: 
   const mostMs = Math.max(...ends.map(Math.abs));
   const verdict = isHidden || mostMs < method.tolerance * wholeMs ? ": it does not matter here" : "";
   if (savedNsLow < 0 && savedNsHigh > 0) {
+    // Where a running job's loop waited for fewer workers, that says nothing of what is recommended.
+    if (probe.kind === "live" && numWorkers !== setting.numWorkers) return "";
     return `; whether pin_memory saves or costs time with ${workers} cannot be told, it is less than ${formatMs(mostMs)} a batch (${whole})${verdict}`;
   }
   const [least, most] = ends

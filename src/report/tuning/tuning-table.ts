@@ -91,9 +91,10 @@ const columns: readonly Column[] = [
 ];
 
 function grid({ tried, probe, recommendation }: Tuning): Grid {
-  const rows = tried.map(({ setting, score, trials }) => {
+  const rows = tried.map((one) => {
+    const { setting, score, trials } = one;
     const { numWorkers, pinMemory, prefetchFactor } = setting;
-    const firstNs = trials.at(-1)?.arrivalsNs[0];
+    const firstNs = firstBatchNs(probe, one);
     const fault = trials.find(({ failure }) => failure !== null)?.failure?.fault ?? null;
     const isChosen = recommendation !== null && settingKey(recommendation.setting) === settingKey(setting);
     const peak = (of: "sharedMemoryBytes" | "pinnedBytes") => {
@@ -115,6 +116,20 @@ function grid({ tried, probe, recommendation }: Tuning): Grid {
   return { columns, rows };
 }
 
+/**
+ * From a loader's start to its first batch. A trial of what is in force in a running job starts none, and its next batch
+ * comes at once: the first one of the script's own setting is left out, and of the others the longest counts.
+ */
+function firstBatchNs(
+  { kind, startingPoint }: Tuning["probe"],
+  { setting, trials }: Tuning["tried"][number],
+) {
+  if (kind !== "live") return trials.at(-1)?.arrivalsNs[0];
+  const isOwn = startingPoint !== null && settingKey(startingPoint) === settingKey(setting);
+  const firsts = trials.slice(isOwn ? 1 : 0).flatMap(({ arrivalsNs }) => arrivalsNs[0] ?? []);
+  return firsts.length === 0 ? undefined : Math.max(...firsts);
+}
+
 function rateFigure(score: TuningScore | null, fault: string | null): Figure {
   if (score === null) return figure(fault ?? "-", "", fault === null ? "muted" : "failure");
   const { batchesPerSecond, low, high, isSettled } = score;
@@ -127,8 +142,10 @@ function outcome(tuning: Tuning): Note[] {
   const { recommendation, probe } = tuning;
   if (recommendation === null) return [note("no setting could be measured", "failure")];
   const { setting } = recommendation;
-  const copying = probe.device === null ? {} : { non_blocking: setting.nonBlocking };
-  const flags = pythonArguments({ ...loaderKeywords(setting), ...copying });
+  const flags = pythonArguments({
+    ...loaderKeywords(setting),
+    ...(probe.device === null ? {} : copyKeywords(probe, setting)),
+  });
   return [flags.join(" "), ...tuningReasons(tuning)].map((text) => note(text));
 }
 
@@ -141,6 +158,14 @@ export function loaderKeywords(setting: LoaderSetting): Record<string, number | 
     ...(prefetchFactor === null ? {} : { prefetch_factor: prefetchFactor }),
     persistent_workers: persistentWorkers,
   };
+}
+
+/** How a batch is to be copied; nothing in a running job, whose script copies as it does: that is not seen. */
+export function copyKeywords(
+  { kind }: Tuning["probe"],
+  { nonBlocking }: LoaderSetting,
+): Record<string, boolean> {
+  return kind === "live" ? {} : { non_blocking: nonBlocking };
 }
 
 /** Arguments as Python has them: "num_workers=4", "pin_memory=True". */
@@ -159,6 +184,7 @@ function tuningNotes(tuning: Tuning): Note[] {
     "* a rough figure: the trial ended while batches came that were made before the clock started";
   return [
     ...failures(tuning),
+    ...withoutRate(tuning),
     ...skipped(tuning),
     ...(isRough ? [note(rough, "muted")] : []),
     ...storage(tuning),
@@ -201,6 +227,16 @@ function failures({ tried }: Tuning): Note[] {
     const isNamed = settings.length === 1 && text.includes(settings[0]!);
     return note(isNamed ? text : `${listed(settings)}: ${text}`, "failure");
   });
+}
+
+/** A "-" for a rate is of a trial whose time was up. */
+function withoutRate({ tried }: Tuning): Note[] {
+  const none = tried.filter(
+    ({ score, trials }) => score === null && trials.every(({ failure }) => failure === null),
+  );
+  if (none.length === 0) return [];
+  const settings = listed(none.map(({ setting }) => describeSetting(setting)));
+  return [note(`${settings}: too few batches came for a rate`, "warning")];
 }
 
 /** Settings with one reason in one note. */

@@ -56,6 +56,11 @@ export class JointArrivals {
     return this.arrivalsNs.length > before;
   }
 
+  /** On the clock of the arrivals, from what is on the ranks'. */
+  since(ranksNs: number): number {
+    return ranksNs - this.#zeroNs;
+  }
+
   #add(index: number): void {
     const begins = this.#ranks.flatMap(({ epochStarts }) => epochStarts.get(index) ?? []);
     if (begins.length > 0) {

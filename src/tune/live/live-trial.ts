@@ -1,9 +1,10 @@
 import { describeSetting } from "../../results/loader-setting.js";
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import { mean } from "../../stats/variance.js";
-import type { Trial, TrialControl } from "../loader-probe.js";
+import { jobEnded, type Trial, type TrialControl } from "../loader-probe.js";
 import { droppedBatches } from "../steady-state.js";
 import { JointArrivals } from "./joint-arrivals.js";
+import { steadyNowNs } from "./live-job.js";
 import type { HookMessageOf } from "./live-messages.js";
 import type { ChangeRecord, LoaderRecord } from "./loader-record.js";
 import { type Makers, TrialUsage } from "./trial-usage.js";
@@ -72,7 +73,14 @@ export class LiveTrial {
     this.#settle({ failure: { fault, message, hint, traceback, everywhere: false } });
   }
 
-  readonly #abort = (): void => this.#settle({ aborted: true });
+  readonly #abort = (): void => this.#settle({ aborted: true, ...this.#openWait() });
+
+  /** Since the last batch the loop waited, unless it has ended, or is between two epochs in some rank. */
+  #openWait(): Pick<Trial, "endedNs"> {
+    const isWaiting = this.subject.ranks.every(({ loader }) => loader.isInEpoch);
+    if (this.#joint === null || !isWaiting || this.control.signal.reason === jobEnded) return {};
+    return { endedNs: Math.max(0, this.#joint.since(steadyNowNs())) };
+  }
 
   #records(): ChangeRecord[] {
     return this.subject.ranks.flatMap(({ loader }) => loader.change(this.subject.change) ?? []);
@@ -111,7 +119,11 @@ export class LiveTrial {
     }, timeoutNs / 1e6);
   }
 
-  #settle({ failure = null, aborted = false }: Partial<Pick<Trial, "failure" | "aborted">> = {}): void {
+  #settle({
+    failure = null,
+    aborted = false,
+    ...ended
+  }: Partial<Pick<Trial, "failure" | "aborted" | "endedNs">> = {}): void {
     if (this.#isSettled) return;
     this.#close();
     const { setting } = this.subject;
@@ -125,6 +137,7 @@ export class LiveTrial {
       setting,
       arrivalsNs,
       aborted,
+      ...ended,
       failure,
       waitNsPerBatch: steadyWaits.length === 0 ? null : mean(steadyWaits),
       copyNsPerBatch: null,

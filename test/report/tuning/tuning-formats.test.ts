@@ -36,7 +36,9 @@ describe("python", () => {
     expect(lines[1]).toMatch(/^# The loader gives 2\.77 GB\/s/);
     expect(lines[2]).toBe("num_workers=8,");
     expect(lines.slice(-2)).toEqual(["# batch.to(device, non_blocking=False)", ""]);
-    expect(render("python", { probe: { device: null } })).not.toContain("non_blocking");
+    for (const probe of [{ device: null }, { kind: "live" } as const]) {
+      expect(render("python", { probe })).not.toContain("non_blocking");
+    }
   });
 
   it("is a comment where there is nothing to recommend", () => {
@@ -48,6 +50,12 @@ describe("python", () => {
 });
 
 describe("env", () => {
+  it("says nothing of how a running job copies, which is not seen", () => {
+    expect(render("env", { ...of(usualSetting(8, true)), probe: { kind: "live" } })).toBe(
+      "PINBENCH_NUM_WORKERS=8 PINBENCH_PIN_MEMORY=1 PINBENCH_PREFETCH_FACTOR=2 PINBENCH_PERSISTENT_WORKERS=1\n",
+    );
+  });
+
   it.each([
     [
       usualSetting(8, true),

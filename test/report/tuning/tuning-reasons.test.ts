@@ -71,8 +71,10 @@ describe("the first reason says what it brings", () => {
     );
   });
 
-  it("and no more than that, where there is nothing to compare with", () => {
-    expect(gain({ startingScore: null })).toBe("8 workers, not pinned: 72.0 ±1.0 % batches/s.");
+  it("and that there is nothing to compare with, where that is so", () => {
+    expect(gain({ startingScore: null })).toBe(
+      "8 workers, not pinned: 72.0 ±1.0 % batches/s; there is no rate of DataLoader's defaults (0 workers, not pinned) to compare with.",
+    );
   });
 
   describe("of a running job", () => {
@@ -91,6 +93,19 @@ describe("the first reason says what it brings", () => {
       expect(gain(live([3.8, 0.14], { recommendation: changed(1.412, 1.464) }))).toBe(
         "8 workers, not pinned: 72.0 ±1.0 % batches/s, against 50.0 ±1.0 % with the script's own settings (16 workers, not pinned): 1.41× to 1.47×, with 8 workers fewer; the loop waits 19 % of its time for data, then 2 %.",
       );
+    });
+
+    it("nothing of pinning that was not told with as many workers as are recommended", () => {
+      const second = (numWorkers: number) =>
+        reasons(
+          live([3.8, 0.14], {
+            recommendation: {
+              pinning: { numWorkers, savedNsPerBatch: 1e6, savedNsLow: -20e6, savedNsHigh: 22e6 },
+            },
+          }),
+        )[1];
+      expect(second(4)).not.toContain("pin_memory");
+      expect(second(8)).toContain("whether pin_memory saves or costs time with 8 workers cannot be told");
     });
 
     it("that it has what it needs", () => {

@@ -3,6 +3,7 @@ import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { tuningTable } from "../../../src/report/tuning/tuning-table.js";
 import { describeSetting, usualSetting } from "../../../src/results/loader-setting.js";
+import { evenly } from "../../helpers/tune.js";
 import {
   buildFailure,
   buildScore,
@@ -104,6 +105,28 @@ describe("a row of the table", () => {
     const [trial] = one.trials;
     const tried = [{ ...one, trials: [{ ...trial!, sharedMemoryBytes: 2 ** 20 }, trial!] }];
     expect(rowOf(render({ tried }), 16, false)?.slice(-2)).toEqual(["1 MiB", "-"]);
+  });
+
+  it("has no start of a loader that a running job had already, and of others the one that was seen", () => {
+    const script = { ...usualSetting(4, false), persistentWorkers: false };
+    const probe = { kind: "live", startingPoint: script } as const;
+    const after = (setting: typeof script, ...firstNs: number[]) => ({
+      ...buildTried(setting, 72),
+      trials: firstNs.map((first) => buildTrial({ arrivalsNs: evenly(10, 10e6, first) })),
+    });
+    const first = (...tried: ReturnType<typeof after>[]) =>
+      tried.map(({ setting }) => rowOf(render({ probe, tried }), setting.numWorkers, setting.pinMemory)?.[5]);
+    expect(first(after(script, 20e6, 720e6, 20e6), after(sixteen, 930e6, 20e6))).toEqual(["0.72", "0.93"]);
+    // The empty cell is none.
+    expect(first(after(script, 20e6))).toEqual(["0 B"]);
+  });
+
+  it("has a note where it has no rate and no fault", () => {
+    const text = render({
+      tried: [buildTried(sixteen, null, { arrivalsNs: [1e9] }), buildTried(usualSetting(0, false), 20)],
+    });
+    expect(rowOf(text, 16, false)?.[3]).toBe("-");
+    expect(flat(text)).toContain("16 workers, not pinned: too few batches came for a rate");
   });
 
   it("has the name of a fault for its rate", () => {
@@ -271,6 +294,12 @@ describe("the outcome", () => {
       "=> num_workers=8 pin_memory=False prefetch_factor=2 persistent_workers=True non_blocking=False => 8 workers, not pinned: ",
     );
     expect(flat(lines)).toMatch(/=> The loader gives 2\.77 GB\/s, the link takes 55\.3: .*\.$/);
+  });
+
+  it("says nothing of how a running job copies, which is not seen", () => {
+    const text = render({ probe: { kind: "live", startingPoint: usualSetting(4, true) } });
+    expect(text).toContain("=> num_workers=8 pin_memory=False");
+    expect(text).not.toContain("non_blocking");
   });
 
   it("has no prefetch_factor without workers, and no copies without a device", () => {

@@ -103,9 +103,30 @@ describe("a trial in a running job", () => {
     const probe = await open({ endsAt: 200 });
     const trial = await probe.measure(torchDefault, until(Number.POSITIVE_INFINITY));
     expect(trial).toMatchObject({ aborted: true, failure: null });
+    expect(trial.endedNs).toBeUndefined();
     expect(trial.arrivalsNs.length).toBeGreaterThan(50);
     expect(probe.over.reason).toBe(jobEnded);
     expect(await probe.measure(twoWorkers, until(1))).toMatchObject({ aborted: true });
+  });
+
+  it("tells when it was aborted, in a wait for a batch: that may be a hang, between two epochs it is none", async () => {
+    const afterTheLast = (quietMs: number): TrialControl => {
+      const aborting = new AbortController();
+      let timer: NodeJS.Timeout | undefined;
+      const enough = () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => aborting.abort(), quietMs);
+        return false;
+      };
+      return until(0, { enough, signal: aborting.signal });
+    };
+    const hanging = await (await open({ hangsAt: 200 })).measure(torchDefault, afterTheLast(1500));
+    expect(hanging).toMatchObject({ aborted: true, failure: null });
+    expect(hanging.endedNs! - hanging.arrivalsNs.at(-1)!).toBeGreaterThan(1.4e9);
+    const between = await open({ epochBatches: 160, pauseMs: 1e6 });
+    const validating = await between.measure(torchDefault, afterTheLast(1500));
+    expect(validating).toMatchObject({ aborted: true, failure: null });
+    expect(validating.endedNs).toBeUndefined();
   });
 
   it("waits for the next epoch where an epoch cannot be divided", async () => {
