@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { skipWithoutTorch } from "../../helpers/test-python.js";
+import { skipWithoutTorch, torchMissing } from "../../helpers/test-python.js";
 import { type Change, readJson, runHooked, runPlain, type ScriptRun, withWorkers } from "./hooked-script.js";
 
 interface Seen {
@@ -175,6 +175,12 @@ describe("other processes of the command", { timeout: 120_000 }, () => {
     const own = [hookPath(), join(folder, "own"), PYTHONPATH].filter((path) => path).join(delimiter);
     const run = await runHooked(["-c", program], [], { PYTHONPATH: own });
     expect(run.stdout.trim()).toBe(`1 ${join(folder, "own/sitecustomize.py")} False`);
+  });
+
+  it("import torch also where they have cleared their environment", async ({ skip }) => {
+    skip(torchMissing !== null, torchMissing ?? undefined);
+    const program = "import os; os.environ.clear(); import torch.utils.data; print('imported')";
+    expect(await runHooked(["-c", program], [])).toMatchObject({ code: 0, stdout: "imported\n", stderr: "" });
   });
 });
 
