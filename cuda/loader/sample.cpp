@@ -109,6 +109,7 @@ void drop_from_page_cache(const std::vector<std::string>& files) {
   for (const auto& path : files) {
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) continue;
+    fdatasync(descriptor);  // fails for what is no file, which has no pages either
     posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
     close(descriptor);
   }

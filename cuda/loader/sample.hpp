@@ -34,8 +34,9 @@ class ShuffledOrder {
   unsigned half_bits_ = 1;
 };
 
-// Asks the kernel to forget the pages of files. It keeps those that have not been written to storage yet, and
-// those of file systems that live in memory; a file that cannot be opened is passed over.
+// Asks the kernel to forget the pages of files, and has it write those first that are not on storage yet,
+// which it would keep. It keeps those of file systems that live in memory; a file that cannot be opened is
+// passed over.
 void drop_from_page_cache(const std::vector<std::string>& files);
 
 // What samples are made from. All of a loader's threads share it.

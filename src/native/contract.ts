@@ -24,8 +24,8 @@ export interface NativeAddon {
    */
   openDriver(paths: { driver: string; nvml: string | null }): NativeDriver;
   /**
-   * Asks the kernel to forget the pages of files (posix_fadvise). It keeps those that have not been written to storage
-   * yet, and those of file systems that live in memory; files that cannot be opened are passed over.
+   * Asks the kernel to forget the pages of files (posix_fadvise), once they are on storage. It keeps those of file
+   * systems that live in memory; files that cannot be opened are passed over.
    */
   dropFromPageCache(files: readonly string[]): Promise<void>;
 }

@@ -2,8 +2,8 @@ import type { LoaderSetting, ProbeRecord, TrialRecord } from "../results/tuning.
 
 /**
  * Something that can run a loader under a setting and tell when its batches arrive: the user's own Dataset in the
- * user's own Python (torch/), or the engine's model of a loader (model/). It only measures: how many batches are enough
- * and which setting is good is decided by its caller. One trial at a time.
+ * user's own Python (torch/), the engine's model of a loader (model/), or a training job that runs (live/). It only
+ * measures: how many batches are enough and which setting is good is decided by its caller. One trial at a time.
  */
 export interface Probe {
   readonly facts: ProbeFacts;

@@ -27,13 +27,16 @@ export async function openProbe(settings: TuneSettings, signal: AbortSignal): Pr
     });
   }
   const probe = torch === null ? await openModel(settings, signal) : await openTorch(settings, torch, signal);
-  if (settings.stepTime !== null) probe.facts.notes.push(standInNote(settings.stepTime, probe.facts.device));
+  if (settings.stepTime !== null) probe.facts.notes.push(standInNote(settings.stepTime, probe.facts));
   return probe;
 }
 
 /** What a reader of a rate beside `--step-time` must know; its own product of matrices takes the CPU where it runs there. */
-function standInNote(stepTime: number | "auto", device: string | null): string {
-  const own = "--step FILE:FUNCTION puts your own there";
+function standInNote(stepTime: number | "auto", { kind, device }: Probe["facts"]): string {
+  const own =
+    kind === "torch"
+      ? "--step FILE:FUNCTION puts your own there"
+      : "--torch and --step FILE:FUNCTION put your own data and step there";
   return stepTime === "auto" && device === null
     ? `The step is a stand-in, a product of matrices on the CPU: ${own}.`
     : `The step is a stand-in that takes no CPU, no interpreter and no memory, as a real one does: ${own}.`;

@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -331,6 +339,17 @@ describe("a job leaves nothing behind", { timeout: 120_000 }, () => {
     expect(exitCode).toBe(4);
     const running = readdirSync("/proc").filter((pid) => commandLine(pid).includes(hidden));
     expect(running).toEqual([]);
+  });
+
+  it("where temporary files have a folder with letters beyond ASCII", async () => {
+    const TMPDIR = join(folder(), "é");
+    mkdirSync(TMPDIR);
+    const orphan = `sleep ${2e6 + process.pid}`;
+    const command = tuneArgs(["sh", "-c", `(setsid ${orphan} &) ; exec sleep 100`], "--timeout", "250ms");
+    const { exitCode } = await runCli(command, { cwd, env: { ...environment, TMPDIR } });
+    expect(exitCode).toBe(4);
+    const running = readdirSync("/proc").filter((pid) => commandLine(pid).includes(orphan));
+    expect({ running, files: readdirSync(TMPDIR) }).toEqual({ running: [], files: [] });
   });
 
   it("where its terminal goes", async () => {

@@ -98,6 +98,8 @@ describe("pinbench tune of generated samples", () => {
     const tuning = documentOf(await runCli(["tune", "--backend", "emulated", ...args.split(" ")], { cwd }));
     expect(tuning.probe).toMatchObject({ isCold: true, fileBytesPerBatch: 60_000 });
     expect(tuning.probe.notes.join(" ")).toContain("The loop does not wait for the step");
+    // --step alone has no effect here, and is not what is advised.
+    expect(tuning.probe.notes.at(-1)).toMatch(/stand-in .*: --torch and --step FILE:FUNCTION put your own/);
     for (const { trials } of tuning.tried) {
       for (const { makeNsPerBatch } of trials) expect(makeNsPerBatch).toBeGreaterThan(0);
     }

@@ -119,11 +119,15 @@ TEST_CASE("a file that was read leaves the page cache where that is asked for") 
   CHECK(recipe.file_bytes == 8 * 100'000);
 }
 
-TEST_CASE("files are dropped from the page cache; those that are not there do no harm") {
+TEST_CASE("files are dropped from the page cache, also new ones; those that are not there do no harm") {
   const Folder folder;
-  const auto file = folder.add_written("a", std::string(100'000, 'a'));
-  drop_from_page_cache({folder.path("missing"), folder.path(""), file});
-  if (folder.is_on_storage()) CHECK_FALSE(is_cached(file));
+  const auto on_storage = folder.add_written("a", std::string(100'000, 'a'));
+  const auto just_written = folder.path("b");
+  std::ofstream(just_written) << std::string(100'000, 'b');
+  drop_from_page_cache({folder.path("missing"), folder.path(""), on_storage, just_written});
+  if (!folder.is_on_storage()) return;
+  CHECK_FALSE(is_cached(on_storage));
+  CHECK_FALSE(is_cached(just_written));
 }
 
 }  // namespace

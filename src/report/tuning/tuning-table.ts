@@ -333,8 +333,14 @@ function coldness(trials: readonly TrialRecord[], probe: Tuning["probe"], size: 
   }
   return [
     note(
-      `--cold had no effect in ${warm.length} of ${counted(trials.length, "trial")}: the files were not read from storage. Their file system keeps them in memory, or does not count what it reads, or something else holds them there.`,
+      `--cold had no effect in ${warm.length} of ${counted(trials.length, "trial")}: the files were not read from storage. ${whyWarm(probe.kind)}`,
       "warning",
     ),
   ];
+}
+
+/** What may have kept files in the page cache that were to leave it; of a data set only its author knows which it reads. */
+function whyWarm(kind: Tuning["probe"]["kind"]): string {
+  const other = kind === "torch" ? "The data set reads other files than those of --data, or their" : "Their";
+  return `${other} file system keeps them in memory, or does not count what it reads, or something else holds them there.`;
 }

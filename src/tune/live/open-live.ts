@@ -5,11 +5,11 @@ import { formatDuration } from "../../settings/units.js";
 import type { ProbeFacts } from "../loader-probe.js";
 import { refuse } from "../open-probe.js";
 import { describeJobExit } from "./job-process.js";
+import { whyUnseen } from "./job-processes.js";
 import { LiveJob, type Member, steadyNowNs } from "./live-job.js";
 import { LiveProbe, type LiveTarget, readyLoader } from "./live-probe.js";
 import type { LoaderRecord } from "./loader-record.js";
 import { chooseTarget } from "./target-loader.js";
-import { whyUnseen } from "./unseen-job.js";
 
 /** Which job, and what to look for in it. */
 export interface LiveOptions {

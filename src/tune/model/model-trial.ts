@@ -20,9 +20,10 @@ const closeMs = 5000;
 const abortedCloseMs = 2000;
 
 /**
- * One loader from its opening to its closing, and how many samples it began. Rejects with a PinbenchError for what no setting is to blame for, and with
- * what `control.enough` throws; the loader is closed all the same, and in less time where `interruption` is aborted: a
- * trial may be ended early for others' sake, with a step under way that takes its time.
+ * One loader from its opening to its closing, and how many samples it began. Rejects with a PinbenchError for what no
+ * setting is to blame for, and with what `control.enough` throws; the loader is closed all the same, and in less time
+ * where `interruption` is aborted: a trial may be ended early for others' sake, with a step under way that takes its
+ * time.
  */
 export async function runModelTrial(
   session: NativeSession,

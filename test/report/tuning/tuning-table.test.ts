@@ -256,6 +256,9 @@ describe("notes", () => {
       tried: [buildTried(sixteen, 72, { storageReadBytes: 2 * 2 ** 20 })],
     });
     expect(flat(unknown)).toContain("--cold had no effect in 1 of 1 trial");
+    expect(flat(unknown)).toContain(
+      "The data set reads other files than those of --data, or their file system",
+    );
     expect(cold(null)).toContain("whether all trials were cold cannot be told");
   });
 

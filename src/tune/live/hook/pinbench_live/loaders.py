@@ -11,10 +11,13 @@ _ATTRIBUTES = ("_index_sampler", "_get_iterator", "prefetch_factor", "persistent
 
 def take_place(module):
     """`module` is torch.utils.data.dataloader, just executed."""
+    socket = os.environ.get("PINBENCH_TUNE_SOCKET")
+    if socket is None:
+        return  # the script has cleared its environment since
     original = module.DataLoader.__iter__
     # Here, as spawned workers come by here as well.
     making = probe_module("making")
-    making.install(os.path.dirname(os.environ["PINBENCH_TUNE_SOCKET"]))
+    making.install(os.path.dirname(socket))
     watch = _Watch(module, original)
 
     @functools.wraps(original)
