@@ -10,6 +10,8 @@ interface Seen {
   /** Of each epoch the training's batches, then the validation's. */
   seen: unknown[][];
   next: number;
+  /** Processes that are left after the last epoch. */
+  workers?: number;
 }
 
 /** What test/fixtures/tune/live/epochs.py takes. */
@@ -69,6 +71,10 @@ describe("a loader whose setting is changed five times in each epoch", { timeout
       name: "with workers that are spawned",
       options: { loader: { num_workers: 1, multiprocessing_context: "spawn" } },
     },
+    {
+      name: "whose batches are counted, and no further one asked for",
+      options: { loader: { num_workers: 2 }, stopAt: 41 },
+    },
     { name: "left before its epochs end", options: { loader: { num_workers: 2 }, stopAt: 30 } },
     {
       name: "left before its epochs end, with workers that persist",
@@ -79,6 +85,7 @@ describe("a loader whose setting is changed five times in each epoch", { timeout
     const hooked = await runHooked(epochs(options), fiveAnEpoch(options.loader.persistent_workers === true));
     expect(hooked.stderr).toBe(plain.stderr);
     expect(seenBy(hooked)).toEqual(seenBy(plain));
+    expect(seenBy(plain).workers ?? 0).toBe(0);
     expect(changesIn(hooked).length).toBeGreaterThanOrEqual(10);
   });
 
