@@ -206,6 +206,30 @@ describe("a setting that fails", { timeout: 120_000 }, () => {
   });
 });
 
+it("loaders in several threads tell what they have to tell in whole lines", async () => {
+  const program = `
+import os, sys, threading
+sys.setswitchinterval(1e-6)
+sys.path.insert(0, os.environ["PYTHONPATH"])
+from pinbench_live.line import Line
+line = Line(os.environ["PINBENCH_TUNE_SOCKET"])
+def tell(loader):
+    for number in range(3000):
+        line.tell("batches", loader=loader, number=number)
+        line.commands()
+threads = [threading.Thread(target=tell, args=(loader,)) for loader in (7, 8, 9)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+while line._unsent:
+    line.commands()
+`;
+  const { said, stderr, code } = await runHooked(["-c", program], []);
+  expect(code, stderr).toBe(0);
+  const numbers = (of: number) => said[0]!.filter(({ loader }) => loader === of).map(({ number }) => number);
+  const all = Array.from({ length: 3000 }, (_, number) => number);
+  expect([7, 8, 9].map(numbers)).toEqual([all, all, all]);
+});
+
 describe("other processes of the command", { timeout: 120_000 }, () => {
   it("run the sitecustomize that they had", async () => {
     const folder = mkdtempSync(join(tmpdir(), "pinbench-site-"));
