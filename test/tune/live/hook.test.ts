@@ -10,6 +10,8 @@ interface Seen {
   /** Of each epoch the training's batches, then the validation's. */
   seen: unknown[][];
   next: number;
+  /** Processes that are left after the last epoch. */
+  workers?: number;
 }
 
 /** What test/fixtures/tune/live/epochs.py takes. */
@@ -73,6 +75,10 @@ describe("a loader whose setting is changed five times in each epoch", { timeout
       name: "with workers that are spawned",
       options: { loader: { num_workers: 1, multiprocessing_context: "spawn" } },
     },
+    {
+      name: "whose batches are counted, and no further one asked for",
+      options: { loader: { num_workers: 2 }, stopAt: 41 },
+    },
     { name: "left before its epochs end", options: { loader: { num_workers: 2 }, stopAt: 30 } },
     {
       name: "left before its epochs end, with workers that persist",
@@ -93,6 +99,7 @@ describe("a loader whose setting is changed five times in each epoch", { timeout
     // torch warns where the script itself asks for more workers than there are CPUs.
     expect(hooked.stderr).toBe(options.loader.num_workers === 4 ? plain.stderr : "");
     expect(seenBy(hooked)).toEqual(plain.seen.get(name));
+    expect(plain.seen.get(name)!.workers ?? 0).toBe(0);
     expect(changesIn(hooked).length).toBeGreaterThanOrEqual(10);
   });
 
@@ -215,6 +222,30 @@ describe("a setting that fails", { timeout: 120_000 }, () => {
     expect(seenBy(hooked).seen[0]!.at(-1)).toBe("sample 100 is broken");
     expect(seenBy(hooked)).toEqual(seenBy(plain));
   });
+});
+
+it("loaders in several threads tell what they have to tell in whole lines", async () => {
+  const program = `
+import os, sys, threading
+sys.setswitchinterval(1e-6)
+sys.path.insert(0, os.environ["PYTHONPATH"])
+from pinbench_live.line import Line
+line = Line(os.environ["PINBENCH_TUNE_SOCKET"])
+def tell(loader):
+    for number in range(3000):
+        line.tell("batches", loader=loader, number=number)
+        line.commands()
+threads = [threading.Thread(target=tell, args=(loader,)) for loader in (7, 8, 9)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+while line._unsent:
+    line.commands()
+`;
+  const { said, stderr, code } = await runHooked(["-c", program], []);
+  expect(code, stderr).toBe(0);
+  const numbers = (of: number) => said[0]!.filter(({ loader }) => loader === of).map(({ number }) => number);
+  const all = Array.from({ length: 3000 }, (_, number) => number);
+  expect([7, 8, 9].map(numbers)).toEqual([all, all, all]);
 });
 
 describe("other processes of the command", { timeout: 120_000 }, () => {

@@ -18,6 +18,8 @@ class Feed:
             return self._given_back.popleft()
         try:
             return next(self.indices)
+        except StopIteration:
+            raise
         except Exception as error:
             self.error = error
             raise

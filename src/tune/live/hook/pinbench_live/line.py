@@ -7,6 +7,7 @@ Neither ever waits for pinbench.
 import json
 import os
 import socket
+import threading
 
 # pinbench reads all the time: so much is left only where it has been stopped, and then nothing is worth waiting for.
 _MOST_UNSENT = 1 << 22
@@ -19,6 +20,8 @@ class Line:
         self.is_open = True
         self._unsent = b""
         self._unread = b""
+        # Loaders may be iterated in several threads.
+        self._lock = threading.RLock()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._socket.connect(path)
@@ -31,13 +34,26 @@ class Line:
 
     def tell(self, kind, /, **fields):
         if self.is_open:
-            self._unsent += json.dumps({"type": kind, **fields}).encode() + b"\n"
-            self._send()
+            with self._lock:
+                self._unsent += json.dumps({"type": kind, **fields}).encode() + b"\n"
+                self._send()
 
     def commands(self):
         """Those that have come since the last call."""
-        if not self.is_open:
+        # Another thread that is at it takes what there is.
+        if not self.is_open or not self._lock.acquire(blocking=False):
             return []
+        try:
+            return self._read()
+        finally:
+            self._lock.release()
+
+    def close(self):
+        self.is_open = False
+        self._unsent = b""
+        self._socket.close()
+
+    def _read(self):
         self._send()
         try:
             some = self._socket.recv(65536)
@@ -50,11 +66,6 @@ class Line:
             return []
         *lines, self._unread = (self._unread + some).split(b"\n")
         return [json.loads(line) for line in lines]
-
-    def close(self):
-        self.is_open = False
-        self._unsent = b""
-        self._socket.close()
 
     def _send(self):
         try:

@@ -6,6 +6,7 @@ import platform
 import torch
 
 from .line import Line
+from .probe import probe_module
 
 
 class Session:
@@ -50,6 +51,8 @@ class Session:
     def _rest(self):
         for watched in self._watched:
             watched.is_told = False
+        # Nobody asks any more how long batches take to make.
+        probe_module("making").install(None)
         # Those that are iterated from now on are no concern of pinbench's.
         self._target = self._target or 0
 

@@ -23,7 +23,8 @@ _nesting = threading.local()
 def install(folder):
     """Has every batch timed that this process makes from now on, and each worker that it forks; again does no harm.
 
-    `folder` gets a small file of each worker's figures, by which they reach the process that has started it.
+    `folder` gets a small file of each worker's figures, by which they reach the process that has started it; with None
+    there is no such file, and of a worker nothing is known.
     """
     global _folder
     # Not before: workers that are spawned import this module before they need torch.
