@@ -8,7 +8,7 @@ const mostTurns = 4;
 /** Settings between which the choice may lie, beside the chosen and the best. */
 const mostOthers = 2;
 /** What would not have ended by this share of the budget is not measured again. */
-const lastShare = 0.95;
+const lastShare = 0.9;
 /** The conclusion rests on so many trials of what it compares at least: one that was disturbed is outvoted then. */
 export const trialsOfClaim = 3;
 

@@ -52,7 +52,7 @@ function limitOf(
   trials: Trials,
   { setting, score }: Pick<Measured, "setting" | "score">,
 ): Recommendation["limit"] {
-  const { stepNs, link, batch, device } = trials.probe.facts;
+  const { kind, stepNs, link, batch, device } = trials.probe.facts;
   const share = dataShare(trials, { setting, score });
   if (share !== null && 1 - share >= hiddenShare) return "step";
   const bytesPerSecond = score.batchesPerSecond * batch.bytes;
@@ -68,8 +68,9 @@ function limitOf(
   if (leastMakeNs === null) return "unknown";
   const batchNs = 1e9 / score.batchesPerSecond;
   if (setting.numWorkers === 0) {
-    // Without a device there is nothing but making.
-    const isMaking = device === null || leastMakeNs >= mostOfTheTime * (batchNs - (stepNs ?? 0));
+    // Without a device there is nothing but making, and in a running job it is all that the loop waits for.
+    const isMaking =
+      device === null || kind === "live" || leastMakeNs >= mostOfTheTime * (batchNs - (stepNs ?? 0));
     return isMaking ? "process" : "hand-over";
   }
   if (leastMakeNs >= busyShare * setting.numWorkers * batchNs) return "workers";

@@ -153,6 +153,10 @@ describe("a cold first trial", () => {
       await trueRate({ ...many, coldFactor: 1 }, first.setting),
       0,
     );
+    // Also where nothing is confirmed, which would outvote it.
+    const brief = await searched(new SimulatedProbe(many), { maxWorkers: 64 }, () => 0.96);
+    expect(brief.tried[0]!.trials).toHaveLength(2);
+    expect(brief.tried[0]!.score!.batchesPerSecond).toBeCloseTo(first.score!.batchesPerSecond, 0);
     const warm = await searched(
       new SimulatedProbe({ ...many, coldFactor: 1 }),
       { maxWorkers: 64 },

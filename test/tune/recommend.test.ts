@@ -129,6 +129,12 @@ describe("what is the limit", () => {
     expect(await limitOf([[none, 10]], { makeMs: 1, facts })).toBe("process");
   });
 
+  it("is the training process in a running job without workers, whose copies are no part of what it waits for", async () => {
+    const facts = { kind: "live", link: null, startingPoint: none } as const;
+    expect(await limitOf([[none, 30]], { makeMs: 4, facts })).toBe("process");
+    expect(await limitOf([[none, 30]], { makeMs: 1, facts })).toBe("step");
+  });
+
   it("is the training process also beside a step, whose time is no time of the data", async () => {
     const facts = { stepNs: 30 * ms };
     expect(

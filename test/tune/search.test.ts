@@ -3,6 +3,7 @@ import { torchDefault, usualSetting } from "../../src/results/loader-setting.js"
 import type { LoaderSetting } from "../../src/results/tuning.js";
 import { cheapestWithin } from "../../src/tune/choice.js";
 import type { TrialControl } from "../../src/tune/loader-probe.js";
+import { search } from "../../src/tune/search.js";
 import type { Trials } from "../../src/tune/trials.js";
 import {
   generator,
@@ -10,7 +11,18 @@ import {
   SimulatedProbe,
   simulatedFacts,
 } from "../helpers/simulated-loader.js";
-import { bestRate, failureOf, limitsOf, searched, signalWhen, trialOf, trueRate } from "../helpers/tune.js";
+import {
+  bestRate,
+  evenly,
+  failureOf,
+  limitsOf,
+  ScriptedProbe,
+  searched,
+  signalWhen,
+  trialOf,
+  trialsOf,
+  trueRate,
+} from "../helpers/tune.js";
 
 const noise = { noise: 0.08, trialNoise: 0.02 };
 /** Copies of a batch of 36.8 MiB on an H200, and handing it over. */
@@ -264,4 +276,24 @@ describe("it ends", () => {
     expect(probe.order).toHaveLength(3);
     expect(trials.measured.length).toBeGreaterThanOrEqual(2);
   });
+});
+
+it.each([
+  [
+    "preferred where no step was beside the loader, as 0 workers make nothing during one that blocks",
+    null,
+    1.1,
+    true,
+  ],
+  ["not preferred where 0 workers are faster by far", null, 1.4, false],
+  ["not preferred beside a step, which shows it", 1e6, 1.1, false],
+])("workers are %s", async (_, stepNs, factor, hasWorkers) => {
+  const facts = { ...simulatedFacts, stepNs, pinningOff: "torch sees no GPU" };
+  const probe = new ScriptedProbe((setting) => {
+    const gapNs = setting.numWorkers === 0 ? 10e6 : 10e6 * factor;
+    return trialOf(setting, evenly(200, gapNs), { waitNsPerBatch: gapNs, makeNsPerBatch: 10e6 });
+  }, facts);
+  const trials = trialsOf(probe);
+  await search(trials, () => 0);
+  expect(chosen(trials).numWorkers > 0).toBe(hasWorkers);
 });

@@ -65,6 +65,10 @@ function culprit(tuning: Tuning, { limit, setting, score }: Recommendation): str
     case "unknown":
       return "what the limit is cannot be told, as it was not timed what making a batch takes there";
     default:
+      // A running job's copies are a part of its loop.
+      if (tuning.probe.kind === "live") {
+        return "what the loop waits for is the hand-over of batches, not the making of samples";
+      }
       return numWorkers === 0
         ? "the training process takes longer to copy a batch than to make it"
         : "the hand-over of batches is the limit, not the transfer";

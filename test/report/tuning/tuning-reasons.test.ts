@@ -95,6 +95,12 @@ describe("the first reason says what it brings", () => {
       );
     });
 
+    it("nothing of copies, which are a part of the loop: of the hand-over alone", () => {
+      const [, second] = reasons(live([3.8, 2], { recommendation: { limit: "hand-over" } }));
+      expect(second).toContain("what the loop waits for is the hand-over of batches, not the making");
+      expect(second).not.toContain("transfer");
+    });
+
     it("nothing of pinning that was not told with as many workers as are recommended", () => {
       const second = (numWorkers: number) =>
         reasons(
