@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "driver/error.hpp"
 #include "engine/clock.hpp"
 
 namespace pinbench {
@@ -53,6 +54,21 @@ ArrivalLog::Entries ArrivalLog::take(std::chrono::nanoseconds patience) {
 }
 
 void LoaderConsumer::run() {
+  // What is under way must be over before its memory is given back, however the loop ends.
+  try {
+    consume();
+  } catch (...) {
+    try {
+      parts_.device.drain();
+    } catch (const Error&) {
+      // What failed first is told.
+    }
+    throw;
+  }
+  parts_.device.drain();
+}
+
+void LoaderConsumer::consume() {
   const auto& options = parts_.options;
   const bool overlaps = options.non_blocking && options.pin_memory && !waits_for_steps_;
   for (std::uint64_t index = 0; auto batch = take(index); ++index) {
@@ -62,7 +78,6 @@ void LoaderConsumer::run() {
       copy(std::move(*batch));
     }
   }
-  parts_.device.drain();  // before the memory that it copies from is given back
 }
 
 std::optional<LoadedBatch> LoaderConsumer::take(std::uint64_t index) {

@@ -63,10 +63,12 @@ class LoaderConsumer {
         start_ns_(start_ns),
         maker_(parts.recipe, parts.flow.stopped()) {}
 
-  // Until the flow stops. Returns when no copy and no step is under way any more.
+  // Until the flow stops, or something fails, which it throws. In either case no copy and no step is under
+  // way any more when it ends.
   void run();
 
  private:
+  void consume();
   std::optional<LoadedBatch> take(std::uint64_t index);
   std::optional<LoadedBatch> take_from_workers(std::uint64_t index);
   std::optional<LoadedBatch> make(std::uint64_t index);

@@ -177,6 +177,25 @@ TEST_CASE("closing and aborting end a loader at any point of it") {
   }
 }
 
+TEST_CASE("a loader that fails waits for the copy and the step under way before it frees their memory") {
+  const Folder folder;
+  Watch by;
+  {
+    TestSession session(watched_driver(by, {}));
+    auto options = loader_options(0, true);
+    options.batch_samples = 1;
+    options.non_blocking = true;
+    options.step_duration_ns = 200'000'000;
+    options.step_blocks = false;
+    // In an order that the seed decides, the missing one within the first three.
+    options.files = {folder.add("a", "content"), folder.add("b", "content"), folder.path("missing")};
+    const auto loader = session.open_loader(options);
+    CHECK(code_of(*loader) == "FILE_UNREADABLE");
+    loader->close();
+  }
+  CHECK_FALSE(by.freed_under_way);
+}
+
 TEST_CASE("closing waits for the copy and the step under way before it frees their memory") {
   Watch by;
   {

@@ -72,8 +72,8 @@ class Opening {
       this.#reject = reject;
     }).finally(() => clearInterval(this.#timer));
     job.onNews = (_, message) => {
-      // A loop that goes round says nothing new by that.
-      if (message?.type !== "batches") this.#lastNewsNs = steadyNowNs();
+      // A loop that goes round says nothing new by that, nor by beginning another epoch.
+      if (message?.type !== "batches" && message?.type !== "epoch") this.#lastNewsNs = steadyNowNs();
       this.#look();
     };
     options.signal.addEventListener("abort", () => this.#look(), { once: true });

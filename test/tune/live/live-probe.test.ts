@@ -164,6 +164,7 @@ describe("what cannot be tuned", () => {
     ],
     [{ hangsAt: 1 }, {}, /No training loop took several batches within 4 s\./],
     [{}, { loader: 7 }, /There is no loader 7 in the job/],
+    [{ epochBatches: 20 }, { loader: 7 }, /There is no loader 7 in the job/],
     [{ endsAt: 40 }, {}, /The command ended with exit code 5 before anything could be measured\./],
     [
       { ranks: [0, 1], worldSize: 2, localWorldSize: 2 },
