@@ -27,6 +27,8 @@ interface EpochsOptions {
   place?: "main" | "worker";
   samplerRaisesAt?: number;
   isUnpicklable?: boolean;
+  /** Objects that only their own process may free, which workers that collect garbage would. */
+  leavesGarbage?: boolean;
 }
 
 const epochs = (...options: EpochsOptions[]) => ["epochs.py", ...options.map((each) => JSON.stringify(each))];
@@ -129,6 +131,18 @@ describe("a loader whose setting is changed five times in each epoch", { timeout
     expect(hellos).toHaveLength(2);
     expect(hellos.map((hello) => hello?.localRank).sort()).toEqual([0, 1]);
     expect(changesIn(hooked)).toHaveLength(30);
+  });
+});
+
+describe("a worker that is forked in the middle of a training", { timeout: 120_000 }, () => {
+  skipWithoutTorch();
+
+  it("leaves the training's garbage alone, which may be a GPU's", async () => {
+    const options = { loader: { num_workers: 0 }, leavesGarbage: true, epochs: 1 };
+    const plain = await runPlain(epochs(options));
+    const hooked = await runHooked(epochs(options), [[5, withWorkers(2)]]);
+    expect(failuresIn(hooked)).toEqual([]);
+    expect(seenBy(hooked)).toEqual(seenBy(plain));
   });
 });
 

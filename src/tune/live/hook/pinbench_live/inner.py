@@ -1,6 +1,7 @@
 """A loader like the user's own, with another setting: what makes the batches behind the iterator that the loop sees."""
 
 import contextlib
+import gc
 import os
 import warnings
 
@@ -32,7 +33,7 @@ class Inner:
         elif self.change == 0:
             self.iterator = self._loader._get_iterator()
         else:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _no_garbage_for_children():
                 # What torch thinks of a setting that the script has not asked for is not the script's to print.
                 warnings.simplefilter("ignore")
                 self.iterator = self._loader._get_iterator()
@@ -85,6 +86,23 @@ class Inner:
         # DataLoader refuses to have most of these set once it is made.
         twin.__dict__.update(changes)
         return twin
+
+
+@contextlib.contextmanager
+def _no_garbage_for_children():
+    """What is garbage in the middle of a training may hold tensors of a GPU: a forked worker whose collector frees them aborts,
+    as CUDA is not to be had there. What is frozen here stays so in the workers, which never come back from their start.
+    """
+    if gc.get_freeze_count() > 0:
+        # The script has frozen what it wants to be, and all of it would be thawed.
+        gc.collect()
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def is_stream(loader):
