@@ -1,5 +1,5 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { inputHashes } from "./inputs.mjs";
 import { buildAddon } from "./native-build.mjs";
 import { run } from "./process.mjs";
@@ -7,8 +7,8 @@ import { inRoot, root } from "./project.mjs";
 
 const stampFile = "build/stamp.json";
 
-/** What the user's Python runs goes beside what starts it; tsc leaves it where it is. */
-const pythonFolders = ["tune/torch/probe", "tune/live/hook"];
+/** What the user's Python runs goes beside what starts it, with its folder; tsc leaves it where it is. */
+const pythonPrograms = ["tune/torch/probe/main.py", "tune/live/hook/sitecustomize.py"];
 
 /** Compiles into a new folder and swaps it in, so that dist never holds files whose source is gone. */
 async function buildTypeScript({ quiet }) {
@@ -18,7 +18,7 @@ async function buildTypeScript({ quiet }) {
     cwd: root,
     quiet,
   });
-  for (const folder of pythonFolders) {
+  for (const folder of pythonPrograms.map(dirname)) {
     cpSync(inRoot("src", folder), join(fresh, folder), {
       recursive: true,
       filter: (path) => !path.endsWith("__pycache__"),
@@ -38,7 +38,7 @@ const parts = [
   {
     name: "typescript",
     build: buildTypeScript,
-    outputs: ["dist/cli/main.js", ...pythonFolders.map((folder) => `dist/${folder}`)],
+    outputs: ["dist/cli/main.js", ...pythonPrograms.map((program) => `dist/${program}`)],
   },
   {
     name: "native",

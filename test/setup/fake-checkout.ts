@@ -17,10 +17,10 @@ export class FakeCheckout {
 
   constructor() {
     cpSync(resolve(import.meta.dirname, "../../scripts"), join(this.root, "scripts"), { recursive: true });
-    const python = "src/tune/torch/probe/main.py";
     for (const file of [
       "src/cli/main.ts",
-      python,
+      "src/tune/torch/probe/main.py",
+      "src/tune/live/hook/sitecustomize.py",
       "cuda/engine/a.cpp",
       "CMakeLists.txt",
       "package-lock.json",

@@ -29,6 +29,7 @@ describe("prepare", () => {
     ["CMakeLists.txt changes", "CMakeLists.txt", ["cmake-js"]],
     ["a TypeScript source changes", "src/cli/main.ts", ["tsc"]],
     ["the Python program changes", "src/tune/torch/probe/main.py", ["tsc"]],
+    ["the Python hook changes", "src/tune/live/hook/sitecustomize.py", ["tsc"]],
     ["the dependencies change", "package-lock.json", ["tsc", "cmake-js"]],
   ])("builds what is out of date when %s", (_, file, calls) => {
     checkout.run("prepare.mjs");
@@ -39,6 +40,7 @@ describe("prepare", () => {
   it.each([
     ["dist", ["tsc"]],
     ["dist/tune/torch/probe/main.py", ["tsc"]],
+    ["dist/tune/live/hook/sitecustomize.py", ["tsc"]],
     ["build/Release/pinbench.node", ["cmake-js"]],
   ])("builds %s again when it is gone", (path, calls) => {
     checkout.run("prepare.mjs");

@@ -110,15 +110,18 @@ describe("a row of the table", () => {
   it("has no start of a loader that a running job had already, and of others the one that was seen", () => {
     const script = { ...usualSetting(4, false), persistentWorkers: false };
     const probe = { kind: "live", startingPoint: script } as const;
-    const after = (setting: typeof script, ...firstNs: number[]) => ({
+    const trialsFrom = (setting: typeof script, ...firstNs: number[]) => ({
       ...buildTried(setting, 72),
       trials: firstNs.map((first) => buildTrial({ arrivalsNs: evenly(10, 10e6, first) })),
     });
-    const first = (...tried: ReturnType<typeof after>[]) =>
+    const first = (...tried: ReturnType<typeof trialsFrom>[]) =>
       tried.map(({ setting }) => rowOf(render({ probe, tried }), setting.numWorkers, setting.pinMemory)?.[5]);
-    expect(first(after(script, 20e6, 720e6, 20e6), after(sixteen, 930e6, 20e6))).toEqual(["0.72", "0.93"]);
+    expect(first(trialsFrom(script, 20e6, 720e6, 20e6), trialsFrom(sixteen, 930e6, 20e6))).toEqual([
+      "0.72",
+      "0.93",
+    ]);
     // The empty cell is none.
-    expect(first(after(script, 20e6))).toEqual(["0 B"]);
+    expect(first(trialsFrom(script, 20e6))).toEqual(["0 B"]);
   });
 
   it("has a note where it has no rate and no fault", () => {

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
 import {
   expectNothingLeft,
-  leftovers,
+  leftFiles,
   marked,
   openFor,
   options,
@@ -114,7 +114,7 @@ it.each([
 ])("leaves nothing where the Python cannot be started: %s", async (python, message) => {
   const opening = openTorchProbe(options("intrusive.py:Numbers", { batchSize, python }));
   await expect(opening).rejects.toMatchObject({ kind: "usage", message });
-  expect(leftovers()).toEqual([]);
+  expect(leftFiles()).toEqual([]);
 });
 
 afterAll(expectNothingLeft, 60_000);

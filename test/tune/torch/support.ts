@@ -94,13 +94,21 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Temporary files that are left, and shared memory whose process is gone, or that has a name of pinbench's. */
+/** Temporary files that this test file's probes have left. */
+export function leftFiles(): string[] {
+  return readdirSync(temporary);
+}
+
+/**
+ * With those in shared memory whose process is gone, or that have a name of pinbench's: another file's tests may have some
+ * while they run.
+ */
 export function leftovers(): string[] {
   const shared = readdirSync("/dev/shm").filter((name) => {
     const pid = /^torch_(\d+)_/.exec(name)?.[1];
     return /^sem\.pinbench-/.test(name) || (pid !== undefined && !existsSync(`/proc/${pid}`));
   });
-  return [...readdirSync(temporary), ...shared];
+  return [...leftFiles(), ...shared];
 }
 
 /** Not at once where the kernel, or a process that only sees that others are gone, has to do it. */
