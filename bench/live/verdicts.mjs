@@ -7,9 +7,6 @@ const leastShareOfBest = 0.97;
 const mostPredictionError = 0.05;
 const mostSearchSeconds = 60;
 const mostSlowerAfterwards = 0.005;
-/** Losses of one batch differ between runs, as each worker draws its own crops. */
-const mostLossDeviations = 4;
-const mostLossError = 0.1;
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
@@ -103,22 +100,13 @@ function compareEpoch(row, firstEpoch, expected) {
   row("first epoch, samples", firstEpoch.samples, String(expected.samples), isSame);
 }
 
+/** Told and not judged: augmentations differ from run to run, and a few untouched runs do not show how far. */
 function compareLosses(row, losses, untouched) {
   const compared = Object.entries(losses).flatMap(([batches, loss]) => {
     const others = untouched.flatMap((run) => run.losses[batches] ?? []);
-    if (others.length < 2) return [];
-    const usual = mean(others);
-    const deviation = Math.sqrt(mean(others.map((value) => (value - usual) ** 2)));
-    const isClose = Math.abs(loss - usual) <= Math.max(mostLossDeviations * deviation, mostLossError * usual);
-    return [{ batches, loss, usual, isClose }];
+    return others.length === 0 ? [] : [{ batches, loss, usual: mean(others) }];
   });
   if (compared.length === 0) return;
   const text = (key) => compared.map((one) => fixed(one[key], 2)).join(" ");
-  const at = compared.map(({ batches }) => batches).join(" ");
-  row(
-    `losses at ${at}`,
-    text("loss"),
-    text("usual"),
-    compared.every(({ isClose }) => isClose),
-  );
+  row(`losses at ${compared.map(({ batches }) => batches).join(" ")}`, text("loss"), text("usual"), null);
 }

@@ -90,7 +90,7 @@ export async function tuneLoader(
     method: {
       search: request.exhaustive ? "grid" : "adaptive",
       epochBatches: request.epochBatches,
-      tolerance: usualStopping.tolerance,
+      tolerance: trials.options.stopping.tolerance,
       maxWorkers: trials.options.maxWorkers,
     },
     machine: { hostname: hostname(), cpuModel: cpuModel(), ...request.limits },

@@ -4,6 +4,7 @@ import type { LoaderSetting } from "../../src/results/tuning.js";
 import type { ProbeFacts } from "../../src/tune/loader-probe.js";
 import { recommend } from "../../src/tune/recommend.js";
 import { search } from "../../src/tune/search.js";
+import { liveStopping } from "../../src/tune/stopping.js";
 import { waitingShare } from "../../src/tune/trials.js";
 import { type SimulatedJob, SimulatedJobProbe, trueJobRate } from "../helpers/simulated-job.js";
 import { simulatedFacts } from "../helpers/simulated-loader.js";
@@ -27,6 +28,7 @@ async function searchedJob(
   const trials = trialsOf(probe, {
     signal: signalWhen(() => probe.spentNs > budgetNs),
     limits: limitsOf({ sharedMemoryBytes }),
+    stopping: { ...liveStopping, mostNs: budgetNs / 4, epochBatches: null },
   });
   await search(trials, (furtherNs = 0) => (probe.spentNs + furtherNs) / budgetNs);
   return { probe, trials, recommendation: recommend(trials)! };
