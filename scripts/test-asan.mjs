@@ -12,10 +12,10 @@ const leftOut = [
   "test/{gpu,package,setup,settings,stats,plan,results,compare,report,host}/**",
   "test/{docs,imports}.test.ts",
   // Python is no part of it, and does not start with the sanitizers in the process.
-  "test/tune/{torch/**,*.test.ts}",
+  "test/tune/{torch/**,live/**,*.test.ts}",
   "test/index/{compare,tune}.test.ts",
   "test/cli/{bad-input,baseline,build-packages,check,colours,compare,completion,config,import,interruption}*.test.ts",
-  "test/cli/{keep-inputs,late-failures,tune,version}*.test.ts",
+  "test/cli/{keep-inputs,late-failures,live-tune,tune,version}*.test.ts",
 ];
 
 await main(async () => {

@@ -195,8 +195,8 @@ describe("a job that cannot be tuned is named for what it is", { timeout: 120_00
   });
 
   it("where it dies, or fails", async () => {
-    const killed = await tune(["sh", "-c", "kill -SEGV $$"]);
-    expectSentence(killed, 4, /The command was killed \(SIGSEGV\) before it iterated a DataLoader\./);
+    const killed = await tune(["sh", "-c", "kill -KILL $$"]);
+    expectSentence(killed, 4, /The command was killed \(SIGKILL\) before it iterated a DataLoader\./);
     const failed = await tune(["sh", "-c", "exit 5"]);
     expectSentence(failed, 4, /The command ended with exit code 5 before it iterated a DataLoader\./);
   });
