@@ -44,12 +44,18 @@ function firstSettings({ startingPoint, probe: { facts } }: Trials): LoaderSetti
   return [startingPoint, ...withoutWorkers.map((pinMemory) => usualSetting(0, pinMemory))];
 }
 
-/** In a running job: whether a setting was found under which the loop has its batches as soon as it wants them. */
+/**
+ * In a running job: whether a setting was found under which the loop has its batches as soon as it wants them. One that is
+ * slower than another all the same was measured while something else held the loop up, or takes the loop's CPUs.
+ */
 function isLoopSaturated(trials: Trials): boolean {
   if (trials.probe.facts.kind !== "live") return false;
-  return trials.measured.some((one) => {
+  const { measured, rule } = trials;
+  const fastest = Math.max(0, ...measured.map(({ score }) => score.batchesPerSecond));
+  return measured.some((one) => {
     const waiting = waitingShare(trials.find(one.setting)!);
-    return waiting !== null && waiting < hardlyWaits && !mayCopyFaster(trials, one);
+    const isHeldUp = one.score.batchesPerSecond < (1 - rule.tolerance) * fastest;
+    return waiting !== null && waiting < hardlyWaits && !isHeldUp && !mayCopyFaster(trials, one);
   });
 }
 

@@ -17,6 +17,8 @@ export interface SimulatedJob {
   loopCpus: number;
   /** What the first batches take longer, each: the job's own, while its kernels are chosen. */
   warmUp?: { batches: number; ms: number };
+  /** In this trial (the first is 1) something else holds up what the loop does beside next(). */
+  heldUp?: { trial: number; factor: number };
   /** Relative standard deviation of each duration, and of a whole trial's speed. */
   noise?: number;
   trialNoise?: number;
@@ -79,7 +81,7 @@ export class SimulatedJobProbe implements Probe {
       // What follows the change counts for nothing.
       if (batch >= 2 * batchesInFlight(setting)) waitNs += nowNs - askedNs;
       taken.push(nowNs);
-      nowNs += ns(bodyMs);
+      nowNs += ns(bodyMs) * (job.heldUp?.trial === this.order.length ? job.heldUp.factor : 1);
       if (this.order.length === 1 && batch < (job.warmUp?.batches ?? 0)) nowNs += ns(job.warmUp!.ms);
       arrivalsNs.push(nowNs);
       if ((batch % 4 === 3 || job.warmUp !== undefined) && control.enough(arrivalsNs)) break;

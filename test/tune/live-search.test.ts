@@ -60,6 +60,18 @@ describe("in a running job", () => {
     expect(probe.order.map(({ numWorkers }) => numWorkers)).toEqual([16, 9, 16, 9, 16, 9]);
   });
 
+  it("the search is not over with a setting that never waits and is slower all the same", async () => {
+    const tokens = { ...simulatedFacts.batch, bytes: 128 * 2 ** 10 };
+    const light = { ...job, bodyMs: 18, copyMs: 0.1, makeMs: 36, handOverMs: 0.9 };
+    const heldUp = { trial: 2, factor: 1.15 };
+    const { probe, recommendation } = await searchedJob({ ...light, heldUp }, script(4, false), {
+      facts: { batch: tokens },
+    });
+    expect(probe.order[1]).toMatchObject({ pinMemory: true });
+    expect(recommendation.setting.pinMemory).toBe(true);
+    expect(recommendation.gain!.ratio).toBeCloseTo(19 / 18, 1);
+  });
+
   it("what its script has is measured again where kernels were chosen in its first batches: it is compared with", async () => {
     const warmUp = { batches: 2, ms: 10e3 };
     const { trials, recommendation } = await searchedJob({ ...job, warmUp }, script(4, false));
