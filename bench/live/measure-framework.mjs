@@ -1,6 +1,7 @@
 // One training: the search within it, the grid of whole untouched runs, and the pick untouched in between.
 import { isAlike } from "./frameworks.mjs";
 import { runTuned, runUntouched } from "./job.mjs";
+import { gridRates } from "./verdicts.mjs";
 
 /** What a run takes beyond its measured seconds, until one has shown it. */
 const guessedOverheadSeconds = 10;
@@ -62,6 +63,11 @@ export async function measureFramework(framework, options, log, keep) {
     if (left() >= longest * needed) await untouched(setting);
     else if (isNeeded) result.leftOut.push(setting);
   }
+  while (pick !== null && options.isGridRun && left() >= longest) {
+    const again = nextInDoubt(gridRates(result), pick);
+    if (again === null) break;
+    await untouched(again);
+  }
   // Short searches that begin with the pick: what follows them is compared with an untouched run right after it.
   for (let pair = 1; pair < pairs && pick !== null; pair++) {
     if (left() < 2 * longest + guessedOverheadSeconds) {
@@ -73,6 +79,20 @@ export async function measureFramework(framework, options, log, keep) {
   }
   keep(result);
   return result;
+}
+
+/** Runs of the pick, and of the fastest beside it, after which the two are compared. */
+const runsOfContender = 3;
+
+/**
+ * The fastest of many single runs is that by luck in part: it and the pick are run again, whichever ran less, until what
+ * is fastest has stayed so. Null where that is settled. `grid`: fastest first.
+ */
+export function nextInDoubt(grid, pick) {
+  const atPick = grid.find(({ setting }) => isAlike(setting, pick));
+  const pair = [grid[0], atPick].filter((one) => one !== undefined);
+  const [fewest] = pair.sort((one, other) => one.rates.length - other.rates.length);
+  return fewest === undefined || fewest.rates.length >= runsOfContender ? null : fewest.setting;
 }
 
 /**
