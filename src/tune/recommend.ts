@@ -1,5 +1,6 @@
 import { settingKey } from "../results/loader-setting.js";
 import type { LoaderSetting, Recommendation, TuningScore } from "../results/tuning.js";
+import { median } from "../stats/order-statistics.js";
 import { cheapestWithin, type Measured } from "./choice.js";
 import { uncertainty } from "./pooled-score.js";
 import type { Score } from "./score.js";
@@ -58,11 +59,11 @@ function limitOf(
   const bytesPerSecond = score.batchesPerSecond * batch.bytes;
   if (link !== null && bytesPerSecond >= fullLinkShare * link.pinnedBytesPerSecond) return "link";
   // As it was under this very setting: the training process may be faster at it than a worker, with threads of its own.
-  const ofSetting = trials.find(setting)?.trials ?? [];
-  const makeNs =
-    ofSetting
-      .map((trial) => (setting.numWorkers === 0 ? makeNsInProcess(trial) : trial.makeNsPerBatch))
-      .findLast((known) => known !== null) ?? null;
+  // The middle one, as the middle trial stands for the setting's rate.
+  const known = (trials.find(setting)?.trials ?? []).flatMap(
+    (trial) => (setting.numWorkers === 0 ? makeNsInProcess(trial) : trial.makeNsPerBatch) ?? [],
+  );
+  const makeNs = known.length === 0 ? null : median(known);
   // Where no worker was timed: it is no faster than the training process, and may well be slower.
   const leastMakeNs = makeNs ?? trials.makeNsPerBatch;
   if (leastMakeNs === null) return "unknown";

@@ -52,6 +52,16 @@ describe("what is the limit", () => {
     expect(await limitOf([[eight, 80]], { facts: { stepNs: 70 * ms } })).not.toBe("step");
   });
 
+  it("is told from the middle of several trials, as the rate is", async () => {
+    const makeMs = [160, 150, 60];
+    const probe = new ScriptedProbe((setting, time) =>
+      trialOf(setting, evenly(100, 20 * ms), { makeNsPerBatch: makeMs[time - 1]! * ms }),
+    );
+    const trials = trialsOf(probe);
+    for (const _ of makeMs) await trials.run(eight);
+    expect(recommend(trials)?.limit).toBe("workers");
+  });
+
   it("is the link, where that is nearly used up", async () => {
     const link = { pinnedBytesPerSecond: 4e9, pageableBytesPerSecond: 1e9 };
     expect(await limitOf([[eight, 10]], { facts: { link } })).toBe("link");
