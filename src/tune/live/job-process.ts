@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, rmSync, statSync } from "node:fs";
 import { constants as osConstants, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { PinbenchError } from "../../errors.js";
 import { packageRoot } from "../../package-facts.js";
+import { makeTemporaryFolder, temporaryFolderHint } from "../temporary-folder.js";
 import { JobProcesses, socketVariable } from "./job-processes.js";
 
 /** The folder for PYTHONPATH, beside this file both in src/ and in dist/. */
@@ -74,7 +75,7 @@ export class JobProcess {
     command: readonly string[],
     listen: (socket: string) => Promise<void>,
   ): Promise<JobProcess> {
-    const folder = temporaryFolder();
+    const folder = socketFolder();
     try {
       await listen(socketPath(folder));
       const job = new JobProcess(folder, command);
@@ -148,21 +149,13 @@ function socketPath(folder: string): string {
 /** The longest path that a Unix socket may have, its final 0 not counted (sun_path of unix(7) has 108 bytes). */
 const longestSocketPath = 107;
 
-function temporaryFolder(): string {
+function socketFolder(): string {
   for (const parent of [tmpdir(), "/tmp"]) {
-    if (Buffer.byteLength(join(parent, "pinbench-XXXXXX", "hook")) > longestSocketPath) continue;
-    try {
-      return mkdtempSync(join(parent, "pinbench-"));
-    } catch (cause) {
-      throw new PinbenchError(
-        "usage",
-        `No folder can be made in ${parent} (${(cause as NodeJS.ErrnoException).code}).`,
-        { hint: "TMPDIR names another place for temporary files.", cause },
-      );
-    }
+    const socket = socketPath(join(parent, "pinbench-XXXXXX"));
+    if (Buffer.byteLength(socket) <= longestSocketPath) return makeTemporaryFolder(parent);
   }
   throw new PinbenchError("usage", `${tmpdir()} is too long a path for a socket in it.`, {
-    hint: "TMPDIR names another place for temporary files.",
+    hint: temporaryFolderHint,
   });
 }
 

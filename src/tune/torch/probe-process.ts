@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { PinbenchError } from "../../errors.js";
+import { makeTemporaryFolder } from "../temporary-folder.js";
 import type { Command, Message } from "./torch-messages.js";
 
 /** The Python program, beside this file both in src/ and in dist/. */
@@ -48,7 +47,7 @@ export class ProbeProcess {
    * errors come by `exit`.
    */
   constructor(python: string, environment: Record<string, string> = {}) {
-    this.scratch = temporaryFolder();
+    this.scratch = makeTemporaryFolder();
     try {
       this.#child = spawn(python, [probeProgram], {
         detached: true,
@@ -175,20 +174,6 @@ export class ProbeProcess {
     } catch {
       // Reset by a process that was killed.
     }
-  }
-}
-
-/** A new folder for a probe's files; throws a usage error where none can be made. */
-function temporaryFolder(): string {
-  const parent = tmpdir();
-  try {
-    return mkdtempSync(join(parent, "pinbench-"));
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    throw new PinbenchError("usage", `No folder can be made in ${parent} (${code}).`, {
-      hint: "TMPDIR names another place for temporary files.",
-      cause: error,
-    });
   }
 }
 
