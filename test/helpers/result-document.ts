@@ -12,6 +12,7 @@ import type {
   HostRecord,
   ResultDocument,
 } from "../../src/results/schema.js";
+import { variantFields } from "../../src/results/variant.js";
 
 /** Builds valid result documents by parts: each part has sensible defaults, a test gives what it is about. */
 
@@ -102,12 +103,13 @@ export function buildCell(part: CellPart = {}): CellResult {
     mode: part.mode ?? "throughput",
     timer: part.timer ?? "wall",
     cache: part.cache ?? "cold",
+    ...variantFields(part),
   };
   const stats = statsOf(cell, part);
   return {
     id: cellId(cell),
     ...cell,
-    workerKind: "thread",
+    workerKind: cell.workerKind ?? "thread",
     placement: { numaNode: 0, cpus: hostDefaults.cpusAllowed },
     pages: { kind: "base", arenaBytes: cell.sizeBytes * cell.workers, hugePageBytes: null },
     cachePool: {
@@ -286,7 +288,9 @@ function statsOf(cell: Cell, { GBps, latencyUs, relativeHalfWidth = 0.004 }: Cel
             p99: latencyUs.p99,
           },
     linkShare:
-      direction === "d2d" || latencyUs !== undefined ? null : rate / (deviceDefaults.linkLimitGBps ?? 1),
+      direction === "d2d" || direction === "p2p" || latencyUs !== undefined
+        ? null
+        : rate / (deviceDefaults.linkLimitGBps ?? 1),
   }));
 }
 
