@@ -117,6 +117,11 @@ const deviceSchema = z.object({
   l2CacheBytes: count.nullable(),
   copyEngines: count.nullable(),
   numaNode: count.nullable(),
+  /**
+   * The bridges between it and the CPU as sysfs names them, from the host bridge down; null where sysfs does not tell, as
+   * in virtual machines. Absent in older results.
+   */
+  upstreamPath: z.array(printable).nullish(),
   /** Read under load in the first cells; null where NVML does not tell. */
   link: linkSchema.nullable(),
   /** Generation x width x encoding, packet overhead not subtracted; null where the link is not known. */
