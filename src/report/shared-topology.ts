@@ -52,33 +52,29 @@ export function describeSharing(devices: readonly PlacedDevice[], virtualization
 }
 
 /**
- * What some of the devices share with each other, or a single one with the others, as a clause: "it shares PCIe switch
- * 0000:01:00.0 with device 0".
+ * What some of the devices share with each other, or a single one with the others, as a clause: "device 1 shares PCIe
+ * switch 0000:01:00.0 with device 0".
  */
 export function sharingClause(
   some: readonly PlacedDevice[],
   all: readonly PlacedDevice[],
   virtualization: string | null,
 ): string {
-  const unknown = "sysfs does not tell what it shares with the others";
+  const named = namedDevices(some.map(({ ordinal }) => ordinal));
   if (some.length > 1) {
     const shared = sharedUpstream(some);
-    if (shared === "unknown") return unknown.replace("it shares with the others", "they share");
-    return qualified(
-      shared === null ? `they share ${nothing}` : `they share ${shared.what} ${shared.name}`,
-      virtualization,
-    );
+    if (shared === "unknown") return `sysfs does not tell what ${named} share`;
+    const what = shared === null ? nothing : `${shared.what} ${shared.name}`;
+    return qualified(`${named} share ${what}`, virtualization);
   }
   const [one] = some as [PlacedDevice];
   const pairs = all.filter(({ ordinal }) => ordinal !== one.ordinal).map((other) => [one, other] as const);
-  if (!isKnown(pairs)) return unknown;
+  if (!isKnown(pairs)) return `sysfs does not tell what ${named} shares with the others`;
   const clauses = [...byShared(pairs)]
     .sort(([, a], [, b]) => a.length - b.length)
     .map(
       ([name, ordinals]) => `${name} with ${namedDevices(ordinals.filter((each) => each !== one.ordinal))}`,
     );
-  return qualified(
-    clauses.length === 0 ? `it shares ${nothing} with another one` : `it shares ${listed(clauses)}`,
-    virtualization,
-  );
+  const what = clauses.length === 0 ? `${nothing} with another one` : listed(clauses);
+  return qualified(`${named} shares ${what}`, virtualization);
 }
