@@ -2,6 +2,7 @@ import type { NativeError, NativeSession, PinningKind } from "../native/contract
 import { pinningRepetitions } from "../plan/pinning.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult, ColdStart, PayOff, PinningCost } from "../results/schema.js";
+import { isPlain, type VariantFields } from "../results/variant.js";
 import { median } from "../stats/order-statistics.js";
 
 type PinningRecord = ColdStart["pinning"][number];
@@ -59,9 +60,10 @@ export function medianCost(costs: readonly (PinningCost | null | undefined)[]): 
 type CopiedCell = Pick<
   CellResult,
   "memory" | "sizeBytes" | "direction" | "workers" | "mode" | "timer" | "outcome" | "stats"
->;
+> &
+  VariantFields;
 
-/** Fills in after how many copies each way has paid off, from the one-worker cells of the same size. */
+/** Fills in after how many copies each way has paid off, from the plain one-worker cells of the same size. */
 export function addPayOff(pinning: readonly PinningRecord[], cells: readonly CopiedCell[]): PinningRecord[] {
   return pinning.map((record) => ({
     ...record,
@@ -114,6 +116,7 @@ function copyRate(
       cell.sizeBytes === sizeBytes &&
       cell.direction === direction &&
       cell.workers === 1 &&
+      isPlain(cell) &&
       cell.mode === "throughput" &&
       cell.timer === "wall" &&
       cell.outcome !== "mismatch" &&

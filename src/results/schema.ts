@@ -277,6 +277,16 @@ const cellSchema = z.object({
   chunks: count.optional(),
 });
 
+/** The schema of the fields that a plain cell lacks. */
+export const variantSchema = cellSchema.pick({
+  workerKind: true,
+  together: true,
+  peer: true,
+  path: true,
+  beside: true,
+  chunks: true,
+});
+
 const cellResultSchema = z.object({
   id: printable,
   ...cellSchema.shape,

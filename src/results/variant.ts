@@ -1,3 +1,4 @@
+import { steadyMemories } from "../settings/choices.js";
 import { cellId } from "./cell-id.js";
 import type { Cell } from "./schema.js";
 
@@ -56,6 +57,14 @@ export function variantName(cell: VariantFields): string {
     ...(beside === undefined ? [] : [`beside ${beside}`]),
     ...(chunks === undefined ? [] : ["pipeline"]),
   ].join(" ");
+}
+
+/**
+ * Whether single slow runs of the cell are a fault: the device copies by itself, with nothing beside it that could be the
+ * reason.
+ */
+export function isSteady(cell: VariantFields & { memory: string }): boolean {
+  return steadyMemories.includes(cell.memory) && isPlain(cell);
 }
 
 /** The id of the cell that shows what this one reaches by itself: the same workers, alone and in whole copies. */
