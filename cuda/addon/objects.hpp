@@ -15,6 +15,9 @@ Napi::Value drop_from_page_cache(const Napi::CallbackInfo& info);
 
 // NativeSession. The session lives until close() or until nothing refers to the object.
 Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session);
+// The session that such an object stands for. Throws a Napi::TypeError for anything else, and a Napi::Error
+// where it is closed.
+std::shared_ptr<Session> read_session(const Napi::Value& value);
 
 // NativeLoader. It keeps its session.
 Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "addon/convert.hpp"
+#include "addon/objects.hpp"
 
 namespace pinbench::addon {
 namespace {
@@ -111,11 +112,33 @@ ArenaGeometry read_geometry(const Napi::Value& value) {
   return geometry;
 }
 
+namespace {
+
+// PeerPath of src/settings/choices.ts, for the session that drives the copy.
+std::optional<PeerCopy> read_peer(const Napi::Object& request) {
+  struct Path {
+    PeerRoute route;
+    bool reads;
+  };
+  static const std::map<std::string, Path> paths = {{"write", {PeerRoute::kCopyEngine, false}},
+                                                    {"read", {PeerRoute::kCopyEngine, true}},
+                                                    {"through-host", {PeerRoute::kThroughHost, false}},
+                                                    {"kernel-write", {PeerRoute::kKernel, false}},
+                                                    {"kernel-read", {PeerRoute::kKernel, true}}};
+  const Napi::Value session = request.Get("peerSession");
+  if (session.IsUndefined()) return std::nullopt;
+  const auto [route, reads] = read_enum(request, "path", paths);
+  return PeerCopy{read_session(session), route, reads};
+}
+
+}  // namespace
+
 MeasureRequest read_measure_request(const Napi::Value& value) {
   static const std::map<std::string, Direction> directions = {{"h2d", Direction::kHostToDevice},
                                                               {"d2h", Direction::kDeviceToHost},
                                                               {"bidir", Direction::kBidirectional},
-                                                              {"d2d", Direction::kDeviceToDevice}};
+                                                              {"d2d", Direction::kDeviceToDevice},
+                                                              {"p2p", Direction::kPeerToPeer}};
   static const std::map<std::string, CopyMemory> memories = {{"pageable", CopyMemory::kPageable},
                                                              {"staged", CopyMemory::kStaged},
                                                              {"host", CopyMemory::kHost},
@@ -144,6 +167,7 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
   request.samples = read_size(object, "samples");
   request.verify = read_bool(object, "verify");
   request.read_link = read_bool(object, "readLink");
+  request.peer = read_peer(object);
   return request;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,15 @@
 #include "engine/transfer.hpp"
 
 namespace pinbench {
+
+class Session;
+
+// The other device of a copy between two. The session that measures drives the copy.
+struct PeerCopy {
+  std::shared_ptr<Session> session;
+  PeerRoute route = PeerRoute::kCopyEngine;
+  bool reads = false;  // out of the other device's memory, not into it
+};
 
 // MeasureRequest of src/native/contract.ts.
 struct MeasureRequest {
@@ -27,6 +37,7 @@ struct MeasureRequest {
   std::size_t samples = 1;
   bool verify = true;
   bool read_link = false;
+  std::optional<PeerCopy> peer;  // of direction kPeerToPeer alone
 
   // Bidirectional cells have a team a direction, host to device first.
   std::size_t threads() const { return direction == Direction::kBidirectional ? 2 * workers : workers; }

@@ -46,7 +46,8 @@ struct TimingRun::Worker {
 };
 
 TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, StreamHold* hold,
-                     const Kernels* kernels, const std::vector<std::vector<BufferPair>>& buffers)
+                     const Kernels* kernels, const std::vector<std::vector<BufferPair>>& buffers,
+                     const PeerPath* peer)
     : context_(context),
       cuda_(context.cuda()),
       request_(request),
@@ -54,6 +55,7 @@ TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lane
       hold_(hold),
       kernels_(kernels),
       buffers_(buffers),
+      peer_(peer),
       barrier_(request.threads()),
       windows_(request.threads(), std::vector<Window>(request.samples)),
       released_ns_(request.samples) {}
@@ -95,7 +97,7 @@ void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
   };
   const auto supervise = [&] {
     try {
-      if (context_.abort().is_set()) cancel();
+      if (is_aborted()) cancel();
       meanwhile();
     } catch (...) {
       cancel();
@@ -109,7 +111,7 @@ void TimingRun::sample_worker(std::size_t index) {
   auto& lane = lanes_[index];
   Worker worker{
       index, lane,
-      make_transfer(cuda_, lane, direction_of(index), request_.memory, request_.size_bytes, kernels_),
+      make_transfer(cuda_, lane, direction_of(index), request_.memory, request_.size_bytes, kernels_, peer_),
       buffers_[index]};
   for (std::size_t sample = 0; sample < request_.samples; ++sample) {
     if (!barrier_.arrive_and_wait() || !take_sample(worker, sample)) {
@@ -138,7 +140,7 @@ void TimingRun::drain(const Lane& lane) {
 // Goes backwards from the last buffer, so that the first samples find theirs as cold as they were.
 void TimingRun::warm_up_worker(std::size_t index) {
   const auto transfer = make_transfer(cuda_, lanes_[index], direction_of(index), request_.memory,
-                                      std::min(request_.warmup_bytes, request_.size_bytes), kernels_);
+                                      std::min(request_.warmup_bytes, request_.size_bytes), kernels_, peer_);
   const auto& buffers = buffers_[index];
   const std::size_t cycle = std::min(request_.warmup_copies, buffers.size());
   std::size_t copies = 0;

@@ -8,11 +8,26 @@
 
 namespace pinbench {
 
-enum class Direction { kHostToDevice, kDeviceToHost, kBidirectional, kDeviceToDevice };
+enum class Direction { kHostToDevice, kDeviceToHost, kBidirectional, kDeviceToDevice, kPeerToPeer };
 // kHost: the CPU's own copies between pageable buffers and the slots of a staging ring; no device takes part.
 enum class CopyMemory { kPageable, kStaged, kHost, kPinned, kRegistered, kWriteCombined, kMapped, kDevice };
 
-// The two ends of one copy. For device to device both are device addresses.
+// What moves the bytes of a copy between two devices: a copy engine or a kernel of the device that drives it,
+// both of which reach into the other's memory, or the driver by way of the host's memory, without peer
+// access.
+enum class PeerRoute { kCopyEngine, kKernel, kThroughHost };
+
+// How a copy between two devices goes, the contexts of its ends, and the abort flag of the session of the
+// device that does not drive it.
+struct PeerPath {
+  PeerRoute route;
+  cu::Context source;
+  cu::Context destination;
+  const AbortFlag* abort;
+};
+
+// The two ends of one copy. Within a device and between two both are device addresses, and `device` is the
+// source.
 struct BufferPair {
   std::byte* host;
   cu::DevicePtr mapped_host;  // `host` as the device addresses it; 0 where it is not mapped
@@ -30,9 +45,11 @@ class Transfer {
   virtual void finish() = 0;
 };
 
-// `direction` is one way only. `kernels` is needed for mapped memory alone.
+// `direction` is one way only. `kernels` is needed for mapped memory and for peer copies by a kernel, `peer`
+// for peer copies alone.
 std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,
-                                        CopyMemory memory, std::size_t size_bytes, const Kernels* kernels);
+                                        CopyMemory memory, std::size_t size_bytes, const Kernels* kernels,
+                                        const PeerPath* peer = nullptr);
 
 // True where the host takes part in every copy: these can be neither held on a flag nor timed by events.
 constexpr bool is_host_driven(CopyMemory memory) {
