@@ -114,7 +114,7 @@ ArenaGeometry read_geometry(const Napi::Value& value) {
 
 namespace {
 
-// PeerPath of src/settings/choices.ts, for the session that drives the copy.
+// PeerCopy of src/native/contract.ts.
 std::optional<PeerCopy> read_peer(const Napi::Object& request) {
   struct Path {
     PeerRoute route;
@@ -125,10 +125,11 @@ std::optional<PeerCopy> read_peer(const Napi::Object& request) {
                                                     {"through-host", {PeerRoute::kThroughHost, false}},
                                                     {"kernel-write", {PeerRoute::kKernel, false}},
                                                     {"kernel-read", {PeerRoute::kKernel, true}}};
-  const Napi::Value session = request.Get("peerSession");
-  if (session.IsUndefined()) return std::nullopt;
-  const auto [route, reads] = read_enum(request, "path", paths);
-  return PeerCopy{read_session(session), route, reads};
+  const Napi::Value peer = request.Get("peer");
+  if (peer.IsUndefined()) return std::nullopt;
+  const auto object = read_object(peer, "peer");
+  const auto [route, reads] = read_enum(object, "path", paths);
+  return PeerCopy{read_session(object.Get("session")), route, reads};
 }
 
 }  // namespace
@@ -167,6 +168,10 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
   request.samples = read_size(object, "samples");
   request.verify = read_bool(object, "verify");
   request.read_link = read_bool(object, "readLink");
+  if (const Napi::Value company = object.Get("company"); !company.IsUndefined()) {
+    const auto company_object = read_object(company, "company");
+    request.company = {read_rendezvous(company_object.Get("rendezvous")), read_size(company_object, "flow")};
+  }
   request.peer = read_peer(object);
   return request;
 }

@@ -154,7 +154,7 @@ Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session
 
 std::shared_ptr<Session> read_session(const Napi::Value& value) {
   const Napi::Value handle = value.IsObject() ? value.As<Napi::Object>().Get(kHandleProperty) : value;
-  if (!handle.IsExternal()) throw Napi::TypeError::New(value.Env(), "peerSession must be a session");
+  if (!handle.IsExternal()) throw Napi::TypeError::New(value.Env(), "session must be a session");
   return (*handle.As<HandleValue>().Data())->get(value.Env());
 }
 

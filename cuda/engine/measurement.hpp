@@ -7,9 +7,16 @@
 
 #include "driver/nvml.hpp"
 #include "engine/checker.hpp"
+#include "engine/rendezvous.hpp"
 #include "engine/transfer.hpp"
 
 namespace pinbench {
+
+// Company of src/native/contract.ts.
+struct Company {
+  std::shared_ptr<Rendezvous> rendezvous;
+  std::size_t flow = 0;
+};
 
 class Session;
 
@@ -37,10 +44,12 @@ struct MeasureRequest {
   std::size_t samples = 1;
   bool verify = true;
   bool read_link = false;
+  std::optional<Company> company;
   std::optional<PeerCopy> peer;  // of direction kPeerToPeer alone
 
+  std::size_t directions() const { return direction == Direction::kBidirectional ? 2 : 1; }
   // Bidirectional cells have a team a direction, host to device first.
-  std::size_t threads() const { return direction == Direction::kBidirectional ? 2 * workers : workers; }
+  std::size_t threads() const { return directions() * workers; }
   // The warm-up uses buffers that the samples overwrite afterwards.
   std::size_t total_copies() const { return samples * copies_per_sample; }
 };
