@@ -15,6 +15,7 @@ import type {
 import { arenaKind, usesStagingRing } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import type { Cell, ColdStart } from "../results/schema.js";
+import type { PeerPath } from "../settings/choices.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { CellProgress } from "./cell-progress.js";
 import { addPayOff, measurePinning } from "./cold-start.js";
@@ -41,6 +42,7 @@ export class DeviceRun {
   arenas: Partial<Record<ArenaKind, ArenaReport>> = {};
   coldStart: ColdStart | null = null;
   #session: NativeSession | null = null;
+  #deviceMemoryError: NativeError | null = null;
 
   constructor(device: DeviceFacts, plan: Plan) {
     this.device = device;
@@ -70,6 +72,22 @@ export class DeviceRun {
   /** What measures this cell of the device, which is open. */
   measurerOf(_cell: Cell): Measurer {
     return this.#session!;
+  }
+
+  /**
+   * Copies from this device to another one, both of which are open. `request` is as for any cell. Rejects with the
+   * driver's error where one of them has not got its memory.
+   */
+  async measureCopyTo(
+    destination: DeviceRun,
+    path: PeerPath,
+    request: MeasureRequest,
+  ): Promise<MeasureResult> {
+    const lacking = this.#deviceMemoryError ?? destination.#deviceMemoryError;
+    if (lacking !== null) throw lacking;
+    const isRead = path === "read" || path === "kernel-read";
+    const [driving, other] = isRead ? [destination, this] : [this, destination];
+    return driving.#session!.measure({ ...request, peer: { session: other.#session!, path } });
   }
 
   /** Ends what is being measured as soon as the driver's call in flight returns; nothing where it is not open. */
@@ -108,7 +126,9 @@ export class DeviceRun {
   /** Only the opened context tells whether the driver loads the kernels. */
   #skipWhatIsOff({ kernelsOff, eventTimerOff }: SessionOpening): void {
     for (const progress of this.cells.filter(({ isOpen }) => isOpen)) {
-      if (kernelsOff !== null && progress.cell.memory === "mapped") progress.markSkipped(kernelsOff);
+      const { memory, path } = progress.cell;
+      const needsKernels = memory === "mapped" || path?.startsWith("kernel");
+      if (kernelsOff !== null && needsKernels) progress.markSkipped(kernelsOff);
       if (eventTimerOff !== null && progress.cell.timer === "event") progress.markSkipped(eventTimerOff);
     }
   }
@@ -131,9 +151,11 @@ export class DeviceRun {
     if (signal.aborted) return;
     yield { kind: "activity", activity: "allocating memory" };
     const { device, deviceCopies, host, staging } = plan.arenas;
-    await this.#reserve(
+    const isPeer = plan.cells.some(({ peer }) => peer === this.device.ordinal);
+    this.#deviceMemoryError = await this.#reserve(
       ({ cell }) => cell.memory !== "host",
       () => session.reserveDevice(device, deviceCopies),
+      isPeer,
     );
     await Promise.all(
       (Object.entries(host) as [ArenaKind, ArenaGeometry][]).map(([kind, geometry]) => {
@@ -151,17 +173,21 @@ export class DeviceRun {
     );
   }
 
+  /** Reserves where cells of this device need it, or `others` do. What the driver refused fails the cells, and is returned. */
   async #reserve(
     usesIt: (progress: CellProgress) => boolean,
     reserve: () => Promise<unknown>,
-  ): Promise<void> {
+    others = false,
+  ): Promise<NativeError | null> {
     const cells = this.cells.filter((progress) => progress.isOpen && usesIt(progress));
-    if (cells.length === 0) return;
+    if (cells.length === 0 && !others) return null;
     try {
       await reserve();
+      return null;
     } catch (error) {
       if ((error as NativeError).code === "ABORTED") throw error;
       for (const progress of cells) progress.fail(error as NativeError);
+      return error as NativeError;
     }
   }
 

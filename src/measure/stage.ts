@@ -103,8 +103,11 @@ export class Stage {
   }
 
   #measureOne(ordinal: number, { progress, request }: Visit): Promise<MeasureResult> {
-    const device = this.devices.find((one) => one.device.ordinal === ordinal)!;
-    return device.measurerOf(progress.cell).measure(request);
+    const deviceOf = (ordinal: number) => this.devices.find((one) => one.device.ordinal === ordinal)!;
+    const { peer, path } = progress.cell;
+    return peer === undefined || path === undefined
+      ? deviceOf(ordinal).measurerOf(progress.cell).measure(request)
+      : deviceOf(ordinal).measureCopyTo(deviceOf(peer), path, request);
   }
 }
 

@@ -67,7 +67,7 @@ TEST_CASE("a device can access every other, but not itself; or none, where the e
   CHECK(connected.deviceCanAccessPeer(&can_access, 0, 2) == cu::kErrorInvalidDevice);
   CHECK(connected.deviceCanAccessPeer(nullptr, 0, 1) == cu::kErrorInvalidValue);
 
-  const TwoDevices apart({{"PINBENCH_EMULATED_PEERS", "none"}});
+  const TwoDevices apart(Environment{{"PINBENCH_EMULATED_PEERS", "none"}});
   CHECK(apart.deviceCanAccessPeer(&can_access, 0, 1) == cu::kSuccess);
   CHECK(can_access == 0);
   CHECK(apart.contextEnablePeerAccess(apart.other_context, 0) == cu::kErrorPeerAccessUnsupported);
@@ -166,7 +166,8 @@ TEST_CASE("a kernel reaches a peer's memory with access, and goes astray without
 }
 
 TEST_CASE("copies between devices have faults of their own") {
-  const TwoDevices devices({{"PINBENCH_EMULATED_FAULTS", "corrupt-p2p@2,drop-p2p@3,corrupt-p2p@4"}});
+  const TwoDevices devices(
+      Environment{{"PINBENCH_EMULATED_FAULTS", "corrupt-p2p@2,drop-p2p@3,corrupt-p2p@4"}});
   // Within a device, which does not count.
   REQUIRE(devices.memcpyDtoDAsync(devices.own_memory, devices.own_memory + 64, 64, devices.stream) ==
           cu::kSuccess);
