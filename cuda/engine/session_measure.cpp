@@ -97,6 +97,9 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
     reject("host-driven copies have no event timing");
   if (request.event_timer && request.copies_per_sample > kMaxHeldCopies)
     reject("too many copies for a held stream");
+  if (request.company &&
+      request.company->flow + request.directions() > request.company->rendezvous->flow_count())
+    reject("the rendezvous has no such flow");
   const bool lacks_device = request.memory != CopyMemory::kHost && arenas.device == nullptr;
   if (lacks_device || (within_device ? arenas.destination == nullptr : arenas.host == nullptr)) {
     throw Error("NOT_RESERVED", "the memory of this cell was not reserved");

@@ -3,7 +3,7 @@ import type { CellProgress } from "../../src/measure/cell-progress.js";
 import { measureInRounds } from "../../src/measure/rounds.js";
 import type { MeasureRequest } from "../../src/native/contract.js";
 import { copiesPerSample } from "../../src/plan/sampling.js";
-import { FakeSession, MiB, nativeError, progressOf, stopTheClock } from "./support.js";
+import { FakeSession, MiB, measureWith, nativeError, progressOf, stopTheClock } from "./support.js";
 
 beforeEach(stopTheClock);
 afterEach(() => {
@@ -24,7 +24,7 @@ async function measure(session: FakeSession, cells: CellProgress[], asked: Asked
   const plan = { stopping, settings: { verify: true } };
   const signal = asked.signal ?? new AbortController().signal;
   let rounds = 0;
-  for await (const event of measureInRounds(session, cells, { plan, budgetNs, signal })) {
+  for await (const event of measureInRounds(measureWith(session), cells, { plan, budgetNs, signal })) {
     if (event.kind === "round") rounds = event.round + 1;
   }
   return rounds;
