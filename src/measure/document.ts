@@ -92,8 +92,14 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
       settings,
     },
     coldStart: devices.flatMap(({ coldStart }) => (coldStart === null ? [] : [coldStart])),
+    ...workerProcesses(devices),
     cells: devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host))),
   };
+}
+
+function workerProcesses(devices: readonly DeviceRun[]): Pick<ResultDocument, "workerProcesses"> {
+  const costs = devices.flatMap(({ workerCosts }) => workerCosts ?? []);
+  return costs.length === 0 ? {} : { workerProcesses: costs };
 }
 
 function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
@@ -115,7 +121,7 @@ function orNull(link: LinkRecord | null): LinkRecord | null {
 function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): CellResult {
   const { cell } = progress;
   const { buffersPerWorker, skipReason: _, ...parameters } = cell;
-  const arena = cell.memory === "device" ? null : (run.arenas[arenaKind(cell.memory)] ?? null);
+  const arena = cell.memory === "device" ? null : run.arena(arenaKind(cell.memory), cell.workerKind);
   const ofDevice = !copiesHostMemory(cell.direction);
   return {
     ...parameters,
