@@ -18,6 +18,7 @@ import { arenaKind, usesStagingRing } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import type { Cell, ColdStart, WorkerProcessCosts } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
+import { BesideLoads } from "./beside-load.js";
 import { CellProgress } from "./cell-progress.js";
 import { addPayOff, measurePinning } from "./cold-start.js";
 import type { RunEvent } from "./rounds.js";
@@ -45,6 +46,7 @@ export class DeviceRun {
   readonly #arenas: Partial<Record<ArenaKind, ArenaReport>> = {};
   coldStart: ColdStart | null = null;
   #session: NativeSession | null = null;
+  #loads: BesideLoads | null = null;
   #workers: WorkerPool | null = null;
 
   constructor(device: DeviceFacts, plan: Plan) {
@@ -65,6 +67,7 @@ export class DeviceRun {
     yield { kind: "activity", activity: `opening device ${this.device.ordinal}` };
     const session = await this.#open(backend, plan);
     this.#session = session;
+    this.#loads = new BesideLoads(session, plan.hostLoad);
     if (signal.aborted) session.abort();
     this.opening = session.opening;
     checkFreeMemory(this.device, session, plan);
@@ -72,9 +75,19 @@ export class DeviceRun {
     yield* this.#prepare(session, options);
   }
 
+  /** What its threads measure with; the device is open. */
+  get session(): NativeSession {
+    return this.#session!;
+  }
+
+  /** What can keep it busy beside copies; the device is open. */
+  get loads(): BesideLoads {
+    return this.#loads!;
+  }
+
   /** What measures this cell of the device, which is open. */
   measurerOf({ workerKind }: Cell): Measurer {
-    return workerKind === "process" ? this.#workers! : this.#session!;
+    return workerKind === "process" ? this.#workers! : this.session;
   }
 
   /** The memory of a kind that workers copy from and to, all of it; null where there is none. */

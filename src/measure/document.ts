@@ -3,6 +3,7 @@ import { numaNodeOfPciDevice } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
 import type { BuildInfo, NativeAddon } from "../native/contract.js";
 import { packageVersion } from "../package-facts.js";
+import { computeNs } from "../plan/cell-variants.js";
 import { arenaKind } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import { cudaVersionName, noticeOf } from "../results/device-facts.js";
@@ -147,6 +148,8 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
       progress.checkedBytes === 0
         ? null
         : { checkedBytes: progress.checkedBytes, mismatches: progress.mismatches },
+    ...(cell.beside === undefined ? {} : { load: progress.load }),
+    ...(cell.chunks === undefined ? {} : { computeNs: computeNs(cell) }),
     outcome: progress.outcome,
     skipReason: progress.skipReason,
     error: progress.error,
