@@ -34,6 +34,7 @@ export function request(fields) {
     samples: 10,
     verify: true,
     readLink: false,
+    pipeline: null,
     ...fields,
   };
 }

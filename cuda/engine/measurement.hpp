@@ -27,6 +27,7 @@ struct MeasureRequest {
   std::size_t samples = 1;
   bool verify = true;
   bool read_link = false;
+  std::optional<Pipeline> pipeline;
 
   // Bidirectional cells have a team a direction, host to device first.
   std::size_t threads() const { return direction == Direction::kBidirectional ? 2 * workers : workers; }

@@ -132,6 +132,7 @@ async function calibrate(session: NativeSession, progress: CellProgress): Promis
     samples: 2,
     verify: false,
     readLink: false,
+    pipeline: null,
   });
   if (result.aborted) return false;
   const fastestNs = Math.max(...result.columns.map(({ durationNs }) => Math.min(...durationNs)));
@@ -166,6 +167,7 @@ async function visit(
     verify: options.verify,
     // Beside copies that the device has no part in, an idle link would be read.
     readLink: progress.link === null && cell.memory !== "host",
+    pipeline: null,
   });
   if (result.aborted) return;
   rotation.advance(cell, firstBuffer, options.samples * progress.copiesPerSample);

@@ -65,6 +65,7 @@ export function requestOf(
     samples: 6,
     verify: true,
     readLink: false,
+    pipeline: null,
     ...fields,
   };
 }
