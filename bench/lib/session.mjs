@@ -34,7 +34,6 @@ export function request(fields) {
     samples: 10,
     verify: true,
     readLink: false,
-    pipeline: null,
     ...fields,
   };
 }

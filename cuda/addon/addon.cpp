@@ -22,6 +22,8 @@ Napi::Object build_info(Napi::Env env) {
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("build", build_info(env));
   exports.Set("openDriver", Napi::Function::New(env, open_driver, "openDriver"));
+  exports.Set("createRendezvous", Napi::Function::New(env, create_rendezvous, "createRendezvous"));
+  exports.Set("openRendezvous", Napi::Function::New(env, open_rendezvous, "openRendezvous"));
   exports.Set("dropFromPageCache", Napi::Function::New(env, drop_from_page_cache, "dropFromPageCache"));
   return exports;
 }

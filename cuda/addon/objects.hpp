@@ -13,6 +13,12 @@ namespace pinbench::addon {
 Napi::Value open_driver(const Napi::CallbackInfo& info);
 Napi::Value drop_from_page_cache(const Napi::CallbackInfo& info);
 
+// createRendezvous and openRendezvous of NativeAddon.
+Napi::Value create_rendezvous(const Napi::CallbackInfo& info);
+Napi::Value open_rendezvous(const Napi::CallbackInfo& info);
+// What either of them returned. Throws a Napi::TypeError for anything else.
+std::shared_ptr<Rendezvous> read_rendezvous(const Napi::Value& value);
+
 // NativeSession. The session lives until close() or until nothing refers to the object.
 Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session);
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "addon/convert.hpp"
+#include "addon/objects.hpp"
 
 namespace pinbench::addon {
 namespace {
@@ -144,11 +145,14 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
   request.samples = read_size(object, "samples");
   request.verify = read_bool(object, "verify");
   request.read_link = read_bool(object, "readLink");
-  const Napi::Value pipeline = object.Get("pipeline");
-  if (!pipeline.IsNull()) {
+  if (const Napi::Value pipeline = object.Get("pipeline"); !pipeline.IsUndefined()) {
     const auto pipeline_object = read_object(pipeline, "pipeline");
     request.pipeline =
         Pipeline{read_size(pipeline_object, "chunks"), read_size(pipeline_object, "computeNs")};
+  }
+  if (const Napi::Value company = object.Get("company"); !company.IsUndefined()) {
+    const auto company_object = read_object(company, "company");
+    request.company = {read_rendezvous(company_object.Get("rendezvous")), read_size(company_object, "flow")};
   }
   return request;
 }

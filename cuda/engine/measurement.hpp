@@ -1,14 +1,22 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "driver/nvml.hpp"
 #include "engine/checker.hpp"
+#include "engine/rendezvous.hpp"
 #include "engine/transfer.hpp"
 
 namespace pinbench {
+
+// Company of src/native/contract.ts.
+struct Company {
+  std::shared_ptr<Rendezvous> rendezvous;
+  std::size_t flow = 0;
+};
 
 // MeasureRequest of src/native/contract.ts.
 struct MeasureRequest {
@@ -28,9 +36,11 @@ struct MeasureRequest {
   bool verify = true;
   bool read_link = false;
   std::optional<Pipeline> pipeline;
+  std::optional<Company> company;
 
+  std::size_t directions() const { return direction == Direction::kBidirectional ? 2 : 1; }
   // Bidirectional cells have a team a direction, host to device first.
-  std::size_t threads() const { return direction == Direction::kBidirectional ? 2 * workers : workers; }
+  std::size_t threads() const { return directions() * workers; }
   // The warm-up uses buffers that the samples overwrite afterwards.
   std::size_t total_copies() const { return samples * copies_per_sample; }
 };

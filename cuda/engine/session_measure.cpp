@@ -109,6 +109,9 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
       reject("a pipeline has at least 1 chunk, and at most one for each 512 bytes");
     if (request.pipeline->compute_ns > kLongestComputeNs) reject("a pipeline computes for at most a minute");
   }
+  if (request.company &&
+      request.company->flow + request.directions() > request.company->rendezvous->flow_count())
+    reject("the rendezvous has no such flow");
   const bool lacks_device = request.memory != CopyMemory::kHost && arenas.device == nullptr;
   if (lacks_device || (within_device ? arenas.destination == nullptr : arenas.host == nullptr)) {
     throw Error("NOT_RESERVED", "the memory of this cell was not reserved");

@@ -11,6 +11,11 @@ namespace {
 // Enqueueing 128 copies takes well under a millisecond; a hold as old as this hangs.
 constexpr std::int64_t kHoldLimitNs = 2'000'000'000;
 
+Rendezvous& own_rendezvous(std::optional<Rendezvous>& place, const MeasureRequest& request) {
+  const std::size_t flows[] = {request.workers, request.workers};
+  return place.emplace(std::span(flows, request.directions()));
+}
+
 }  // namespace
 
 Window enclosing_window(std::span<const Window> windows) {
@@ -54,13 +59,18 @@ TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lane
       hold_(hold),
       kernels_(kernels),
       buffers_(buffers),
-      barrier_(request.threads()),
+      rendezvous_(request.company ? *request.company->rendezvous : own_rendezvous(own_rendezvous_, request)),
       windows_(request.threads(), std::vector<Window>(request.samples)),
       released_ns_(request.samples) {}
 
 Direction TimingRun::direction_of(std::size_t worker) const {
   if (!is_bidirectional()) return request_.direction;
   return worker < request_.workers ? Direction::kHostToDevice : Direction::kDeviceToHost;
+}
+
+std::size_t TimingRun::flow_of(std::size_t worker) const {
+  const std::size_t first = request_.company ? request_.company->flow : 0;
+  return first + (worker < request_.workers ? 0 : 1);
 }
 
 void TimingRun::warm_up(const std::function<void()>& read_link) {
@@ -112,7 +122,7 @@ void TimingRun::sample_worker(std::size_t index) {
                               kernels_, request_.pipeline),
                 buffers_[index]};
   for (std::size_t sample = 0; sample < request_.samples; ++sample) {
-    if (!barrier_.arrive_and_wait() || !take_sample(worker, sample)) {
+    if (!rendezvous_.arrive_and_wait() || !take_sample(worker, sample)) {
       worker.transfer->finish();
       return;
     }
@@ -121,7 +131,7 @@ void TimingRun::sample_worker(std::size_t index) {
 }
 
 void TimingRun::cancel() {
-  barrier_.cancel();
+  rendezvous_.cancel();
   link_read_.store(true);
   if (hold_ != nullptr) hold_->release_all();
 }
@@ -158,7 +168,7 @@ bool TimingRun::take_sample(Worker& worker, std::size_t sample) {
   } else {
     take_wall_window(worker, window);
   }
-  if (is_bidirectional()) keep_other_direction_loaded(worker, sample);
+  if (rendezvous_.flow_count() > 1) keep_loaded_until_all_are_closed(worker, sample);
   return !is_stopping();
 }
 
@@ -185,7 +195,7 @@ bool TimingRun::take_event_window(Worker& worker, std::size_t sample, Window& wi
   cuda_.check(cuda_.eventRecord(lane.start.get(), lane.stream.get()));
   issue_sample(worker);
   cuda_.check(cuda_.eventRecord(lane.end.get(), lane.stream.get()));
-  if (!barrier_.arrive_and_wait()) {
+  if (!rendezvous_.arrive_and_wait()) {
     hold_->release_all();
     return false;
   }
@@ -208,20 +218,17 @@ bool TimingRun::take_event_window(Worker& worker, std::size_t sample, Window& wi
   return true;
 }
 
-// A direction's window closes with the last of its workers, as in a cell of one direction; a worker that is
-// done before waits, for more copies of its own would delay the others' (the copy engine does not share out
-// fairly). Once its window is closed, the whole team copies on until the other direction's is, with two
-// refills in the queue, so that neither direction is measured against an idle one.
-void TimingRun::keep_other_direction_loaded(Worker& worker, std::size_t sample) {
-  const std::size_t all_closed = (sample + 1) * request_.workers;
-  const bool is_first_team = worker.index < request_.workers;
-  auto& own = closed_[is_first_team ? 0 : 1];
-  const auto& other = closed_[is_first_team ? 1 : 0];
+// A flow's window closes with the last of its workers, as in a cell of one flow; a worker that is done before
+// waits, for more copies of its own would delay the others' (the copy engine does not share out fairly). Once
+// its window is closed, the whole flow copies on until all others' are, with two refills in the queue, so
+// that none is measured against an idle one.
+void TimingRun::keep_loaded_until_all_are_closed(Worker& worker, std::size_t sample) {
+  const auto flow = flow_of(worker.index);
   const std::size_t refill_copies = std::max<std::size_t>(request_.copies_per_sample / 4, 1);
-  own.fetch_add(1);
-  while (own.load() < all_closed && !is_stopping()) std::this_thread::yield();
-  for (std::size_t turn = 0; other.load() < all_closed && !is_stopping(); ++turn) {
-    for (std::size_t copy = 0; copy < refill_copies && other.load() < all_closed; ++copy) {
+  rendezvous_.close_window(flow);
+  while (!rendezvous_.is_closed(flow, sample) && !is_stopping()) std::this_thread::yield();
+  for (std::size_t turn = 0; !rendezvous_.all_are_closed(sample) && !is_stopping(); ++turn) {
+    for (std::size_t copy = 0; copy < refill_copies && !rendezvous_.all_are_closed(sample); ++copy) {
       // Always the same buffer: these copies could hide that a timed one to it was dropped, but to no other.
       worker.transfer->issue(worker.buffers.front());
     }
@@ -238,7 +245,7 @@ void TimingRun::keep_other_direction_loaded(Worker& worker, std::size_t sample) 
 
 void TimingRun::watch_hold() {
   const auto began_ns = hold_began_ns_.load();
-  if (began_ns == 0 || now_ns() - began_ns < kHoldLimitNs || barrier_.is_cancelled()) return;
+  if (began_ns == 0 || now_ns() - began_ns < kHoldLimitNs || rendezvous_.is_cancelled()) return;
   hold_timed_out_ = true;
   cancel();
 }

@@ -9,7 +9,7 @@
 
 #include "engine/lane.hpp"
 #include "engine/measurement.hpp"
-#include "engine/spin_barrier.hpp"
+#include "engine/rendezvous.hpp"
 #include "engine/stream_hold.hpp"
 
 namespace pinbench {
@@ -57,13 +57,14 @@ class TimingRun {
   void take_wall_window(Worker& worker, Window& window);
   bool take_event_window(Worker& worker, std::size_t sample, Window& window);
   void issue_sample(Worker& worker);
-  void keep_other_direction_loaded(Worker& worker, std::size_t sample);
+  void keep_loaded_until_all_are_closed(Worker& worker, std::size_t sample);
   void watch_hold();
   void cancel();
   void drain(const Lane& lane);
-  bool is_stopping() const { return barrier_.is_cancelled() || context_.abort().is_set(); }
+  bool is_stopping() const { return rendezvous_.is_cancelled() || context_.abort().is_set(); }
   bool is_bidirectional() const { return request_.direction == Direction::kBidirectional; }
   Direction direction_of(std::size_t worker) const;
+  std::size_t flow_of(std::size_t worker) const;
 
   DeviceContext& context_;
   const CudaDriver& cuda_;
@@ -72,14 +73,13 @@ class TimingRun {
   StreamHold* hold_;
   const Kernels* kernels_;
   const std::vector<std::vector<BufferPair>>& buffers_;
-  SpinBarrier barrier_;
+  std::optional<Rendezvous> own_rendezvous_;  // of a measurement without company
+  Rendezvous& rendezvous_;
   std::vector<std::vector<Window>> windows_;  // by worker, then sample
   std::vector<double> released_ns_;           // event timer: when a sample's hold was released
   std::atomic<std::size_t> warming_{0};       // workers that are warming up
   std::atomic<bool> link_read_;               // or not asked for
-  // Windows closed over all samples: of the only direction or host to device, and of device to host.
-  std::atomic<std::size_t> closed_[2] = {0, 0};
-  std::atomic<std::size_t> completed_{0};  // workers that took all their samples
+  std::atomic<std::size_t> completed_{0};     // workers that took all their samples
   std::atomic<std::int64_t> hold_began_ns_{0};
   bool hold_timed_out_ = false;
 };

@@ -1,5 +1,4 @@
 import { PinbenchError } from "../errors.js";
-import { type LoadReading, readLoad } from "../host/machine-load.js";
 import { choosePlacement, type Placement } from "../host/placement.js";
 import type { Backend } from "../native/backend.js";
 import type {
@@ -7,25 +6,30 @@ import type {
   ArenaKind,
   ArenaReport,
   DeviceFacts,
+  MeasureRequest,
+  MeasureResult,
   NativeError,
   NativeSession,
   SessionOpening,
 } from "../native/contract.js";
 import { arenaKind, usesStagingRing } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
-import type { ColdStart } from "../results/schema.js";
+import type { Cell, ColdStart } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { CellProgress } from "./cell-progress.js";
 import { addPayOff, measurePinning } from "./cold-start.js";
-import { measureInRounds, type RunEvent } from "./rounds.js";
+import type { RunEvent } from "./rounds.js";
 
 /** What a device's part of a run needs of the whole. */
 export interface DeviceRunOptions {
   plan: Plan;
   backend: Backend;
-  /** This device's share of the plan's. */
-  budgetNs: number;
   signal: AbortSignal;
+}
+
+/** What measures cells of one device: a session with its threads. */
+export interface Measurer {
+  measure(request: MeasureRequest): Promise<MeasureResult>;
 }
 
 /** One device's part of a run: what is known of it, at any time. */
@@ -36,9 +40,7 @@ export class DeviceRun {
   opening: SessionOpening | null = null;
   arenas: Partial<Record<ArenaKind, ArenaReport>> = {};
   coldStart: ColdStart | null = null;
-  rounds = 0;
-  /** The machine's counters before and after the rounds; null until they are over. */
-  load: [LoadReading, LoadReading] | null = null;
+  #session: NativeSession | null = null;
 
   constructor(device: DeviceFacts, plan: Plan) {
     this.device = device;
@@ -49,46 +51,38 @@ export class DeviceRun {
   }
 
   /**
-   * Measures its cells. An abort ends it early with what there is. Rejects with the driver's error where the device
-   * cannot be opened at all; the failures of single cells are recorded in them.
+   * Opens the device and reserves the memory of its cells. Rejects with the driver's error where the device cannot be
+   * opened at all; memory that cannot be had fails the cells that it is for.
    */
-  async *measure(options: DeviceRunOptions): AsyncGenerator<RunEvent, void> {
-    const { plan, backend, budgetNs, signal } = options;
+  async *open(options: DeviceRunOptions): AsyncGenerator<RunEvent, void> {
+    const { plan, backend, signal } = options;
     if (signal.aborted) return;
     yield { kind: "activity", activity: `opening device ${this.device.ordinal}` };
     const session = await this.#open(backend, plan);
-    const abort = () => session.abort();
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
-    try {
-      this.opening = session.opening;
-      checkFreeMemory(this.device, session, plan);
-      this.#skipWhatIsOff(session.opening);
-      yield* this.#prepare(session, options);
-      if (signal.aborted) return;
-      const before = readLoad();
-      try {
-        for await (const event of measureInRounds(session, this.cells, { plan, budgetNs, signal })) {
-          if (event.kind === "round") this.rounds = event.round + 1;
-          yield event;
-        }
-      } finally {
-        this.load = [before, readLoad()];
-      }
-      if (signal.aborted) return;
-      // What is open at the end did not converge; an abort or a failure leaves it without outcome.
-      for (const progress of this.cells) if (progress.isOpen) progress.outcome = "budget";
-      yield { kind: "activity", activity: `closing device ${this.device.ordinal}` };
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    } finally {
-      signal.removeEventListener("abort", abort);
-      // Giving back gigabytes of pinned memory takes a while, which whoever interrupts need not wait for: the
-      // process ends when it is done.
-      const closing = session.close();
-      if (!signal.aborted) await closing;
-      this.#addPayOff();
-    }
+    this.#session = session;
+    if (signal.aborted) session.abort();
+    this.opening = session.opening;
+    checkFreeMemory(this.device, session, plan);
+    this.#skipWhatIsOff(session.opening);
+    yield* this.#prepare(session, options);
+  }
+
+  /** What measures this cell of the device, which is open. */
+  measurerOf(_cell: Cell): Measurer {
+    return this.#session!;
+  }
+
+  /** Ends what is being measured as soon as the driver's call in flight returns; nothing where it is not open. */
+  abort(): void {
+    this.#session?.abort();
+  }
+
+  /** Gives all memory back; nothing where it is not open. */
+  async close(): Promise<void> {
+    const session = this.#session;
+    this.#session = null;
+    this.#addPayOff();
+    await session?.close();
   }
 
   /** A container may forbid to choose a node. First touch by CPUs of that node does nearly as well, and is said. */

@@ -1,7 +1,7 @@
 import { loadBetween } from "../host/machine-load.js";
 import { numaNodeOfPciDevice } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
-import type { BuildInfo } from "../native/contract.js";
+import type { BuildInfo, NativeAddon } from "../native/contract.js";
 import { packageVersion } from "../package-facts.js";
 import { arenaKind } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
@@ -15,9 +15,11 @@ import type {
   LinkRecord,
   ResultDocument,
 } from "../results/schema.js";
+import { copiesHostMemory } from "../settings/choices.js";
 import type { Call } from "../settings/settings.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { DeviceRun } from "./device-run.js";
+import type { Stage } from "./stage.js";
 
 /** What stays the same from the first to the last document of a run. */
 export interface RunIdentity extends Call {
@@ -25,6 +27,7 @@ export interface RunIdentity extends Call {
   build: BuildInfo;
   host: HostRecord;
   backend: Backend;
+  createRendezvous: NativeAddon["createRendezvous"];
   plan: Plan;
 }
 
@@ -32,7 +35,7 @@ export interface RunIdentity extends Call {
 export interface RunState {
   status: ResultDocument["run"]["status"];
   error: ErrorRecord | null;
-  devices: readonly DeviceRun[];
+  stages: readonly Stage[];
 }
 
 /** The result document of a run as it stands. */
@@ -41,12 +44,13 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
   const { settings } = plan;
   const isOver = state.status !== "running";
   const now = new Date();
-  const loads = state.devices.flatMap(({ load }) => (load === null ? [] : [load]));
+  const devices = state.stages.flatMap((stage) => stage.devices);
+  const loads = state.stages.flatMap(({ load }) => (load === null ? [] : [load]));
   const shared = {
     backend: backend.name,
     driverVersion: backend.facts.driverVersion,
     cudaVersion: cudaVersionName(backend.facts.cudaVersion),
-    devices: state.devices.map(deviceRecord),
+    devices: devices.map(deviceRecord),
     host,
   };
   return {
@@ -80,15 +84,15 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
       staging: { chunkBytes: settings.stagingChunkBytes, slots: settings.stagingSlots },
       numa: settings.numa,
       cells: plan.cells.length,
-      rounds: Math.max(0, ...state.devices.map(({ rounds }) => rounds)),
+      rounds: Math.max(0, ...state.stages.map(({ rounds }) => rounds)),
       estimatedHostBytes: plan.estimate.hostBytes,
       estimatedPinnedBytes: plan.estimate.pinnedBytes,
       estimatedDeviceBytes: plan.estimate.deviceBytes,
       notes: plan.notes,
       settings,
     },
-    coldStart: state.devices.flatMap(({ coldStart }) => (coldStart === null ? [] : [coldStart])),
-    cells: state.devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host))),
+    coldStart: devices.flatMap(({ coldStart }) => (coldStart === null ? [] : [coldStart])),
+    cells: devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host))),
   };
 }
 
@@ -112,10 +116,10 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
   const { cell } = progress;
   const { buffersPerWorker, skipReason: _, ...parameters } = cell;
   const arena = cell.memory === "device" ? null : (run.arenas[arenaKind(cell.memory)] ?? null);
-  const ofDevice = cell.direction === "d2d";
+  const ofDevice = !copiesHostMemory(cell.direction);
   return {
     ...parameters,
-    workerKind: "thread",
+    workerKind: cell.workerKind ?? "thread",
     placement: { numaNode: run.placement.numaNode, cpus: run.placement.cpus },
     pages: {
       kind: cell.memory === "device" ? "device" : cell.memory === "registered" ? "huge" : "base",

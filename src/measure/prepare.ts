@@ -2,9 +2,10 @@ import { usableCpuCount } from "../host/cpus.js";
 import { hostRecord } from "../host/host-record.js";
 import { choosePlacement } from "../host/placement.js";
 import { type Backend, openBackend } from "../native/backend.js";
-import type { BuildInfo, DeviceFacts } from "../native/contract.js";
+import type { BuildInfo, DeviceFacts, NativeAddon } from "../native/contract.js";
 import { loadAddon } from "../native/load.js";
 import type { FailedCandidate } from "../native/load-failure.js";
+import { devicesOf } from "../plan/cells.js";
 import type { PlanFacts } from "../plan/facts.js";
 import { type Plan, plan } from "../plan/plan.js";
 import { parseCellId } from "../results/cell-id.js";
@@ -16,6 +17,7 @@ export interface PreparedRun {
   plan: Plan;
   backend: Backend;
   build: BuildInfo;
+  createRendezvous: NativeAddon["createRendezvous"];
   host: HostRecord;
   /** Compiled modules that are there and do not load. */
   passedOver: readonly FailedCandidate[];
@@ -32,11 +34,11 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   const { build } = addon;
   const host = { ...hostRecord(), ...statedCache(settings) };
   const planned = plan(settings, planFacts(backend, build, host));
-  const devices = backend.facts.devices.filter(({ ordinal }) =>
-    planned.cells.some((cell) => cell.device === ordinal),
-  );
+  const wanted = devicesOf(planned.cells);
+  const devices = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
   for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa);
-  return { plan: planned, backend, build, host, passedOver, devices };
+  const { createRendezvous } = addon;
+  return { plan: planned, backend, build, createRendezvous, host, passedOver, devices };
 }
 
 /** A cold pool that is sized by a wrong cache is either not cold or needlessly large. */

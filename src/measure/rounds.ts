@@ -1,4 +1,4 @@
-import type { NativeError, NativeSession } from "../native/contract.js";
+import type { MeasureRequest, MeasureResult, NativeError } from "../native/contract.js";
 import type { Plan } from "../plan/plan.js";
 import {
   calibrationCopies,
@@ -11,6 +11,18 @@ import {
 import type { CellProgress } from "./cell-progress.js";
 import { Rotation } from "./rotation.js";
 
+/** A cell, and what is to be measured of it. */
+export interface Visit {
+  progress: CellProgress;
+  request: MeasureRequest;
+}
+
+/** Carries out visits of cells that are measured at the same time; tells in their order what came of each. */
+export type Measure = (visits: readonly Visit[]) => Promise<PromiseSettledResult<MeasureResult>[]>;
+
+/** Cells that are measured at the same time, of which there is mostly one: all are open, or none is. */
+type CellParty = readonly CellProgress[];
+
 /** What happens in a run, for whoever wants to show or keep it. */
 export type RunEvent =
   /** Something other than measuring begins, in words: "allocating memory". */
@@ -20,7 +32,7 @@ export type RunEvent =
   /** A round is over: every open cell that the budget allows has been visited. */
   | { kind: "round"; round: number };
 
-/** The events of one device's rounds. */
+/** The events of rounds. */
 type RoundEvent = Exclude<RunEvent, { kind: "activity" }>;
 
 /** When cells have been measured enough, and what ends the rounds early. */
@@ -31,12 +43,12 @@ export interface RoundOptions {
 }
 
 /**
- * Measures a device's cells in interleaved rounds: first the least samples of every cell, then more for those
+ * Measures cells in interleaved rounds: first the least samples of every cell, then more for those
  * whose interval is wider than asked for, while `budgetNs` lasts. Cells keep what they have when `signal` is aborted.
  * A sticky error fails its cell and skips all that are left.
  */
 export async function* measureInRounds(
-  session: NativeSession,
+  measure: Measure,
   cells: readonly CellProgress[],
   { plan, budgetNs, signal }: RoundOptions,
 ): AsyncGenerator<RoundEvent, void> {
@@ -44,27 +56,30 @@ export async function* measureInRounds(
   const { precision, samplesPerCell } = plan.stopping;
   const { verify } = plan.settings;
   const rotation = new Rotation();
+  const parties = partiesOf(cells);
   for (let round = 0; ; ++round) {
     let visits = 0;
-    for (const progress of orderOfVisits(cells, precision)) {
-      const least = leastSamples(progress.cell.mode, samplesPerCell);
-      const missing = least - progress.taken;
+    for (const party of orderOfVisits(parties, precision)) {
+      const [first] = party as [CellProgress];
+      const least = leastSamples(first.cell.mode, samplesPerCell);
+      const missing = least - first.taken;
       const samples =
-        missing > 0 ? samplesOfRound(least, missing) : extraSamples(progress.cell.mode, samplesPerCell);
+        missing > 0 ? samplesOfRound(least, missing) : extraSamples(first.cell.mode, samplesPerCell);
       const leftNs = (deadlineMs - performance.now()) * 1e6;
-      const isAffordable = missing > 0 || samples * progress.visitNsPerSample <= leftNs;
+      const isAffordable = missing > 0 || samples * first.visitNsPerSample <= leftNs;
       if (samples === 0 || !isAffordable) continue;
 
       ++visits;
-      yield { kind: "visit", progress, round };
-      await measureCell(session, progress, rotation, { samples, round, verify });
+      yield { kind: "visit", progress: first, round };
+      await measureParty(measure, party, rotation, { samples, round, verify });
       if (signal.aborted) return;
-      if (progress.error?.sticky) {
-        skipOpenCells(cells, progress);
+      const lost = party.find(({ error }) => error?.sticky);
+      if (lost !== undefined) {
+        skipOpenCells(cells, lost);
         break;
       }
-      if (progress.isOpen && progress.taken >= least && progress.halfWidth <= precision) {
-        progress.outcome = "converged";
+      if (isOpen(party) && first.taken >= least && halfWidthOf(party) <= precision) {
+        for (const progress of party) progress.outcome = "converged";
       }
     }
     if (visits === 0) return;
@@ -73,30 +88,96 @@ export async function* measureInRounds(
   }
 }
 
-/** A failure is the cell's own: it is recorded, and the others go on. */
-async function measureCell(
-  session: NativeSession,
-  progress: CellProgress,
-  rotation: Rotation,
-  options: { samples: number; round: number; verify: boolean },
-): Promise<void> {
-  try {
-    if (progress.copiesPerSample === 0 && !(await calibrate(session, progress))) return;
-    await visit(session, progress, rotation, options);
-  } catch (error) {
-    if ((error as NativeError).code !== "ABORTED") progress.fail(error as NativeError);
+/** Cells of several devices that are the same but for the device are measured at the same time. */
+function partiesOf(cells: readonly CellProgress[]): CellParty[] {
+  const parties = new Map<string, CellProgress[]>();
+  for (const progress of cells) {
+    const { id, device, together } = progress.cell;
+    const key = together === undefined ? id : id.slice(`d${device}`.length);
+    const party = parties.get(key);
+    if (party === undefined) parties.set(key, [progress]);
+    else party.push(progress);
   }
+  return [...parties.values()];
+}
+
+function isOpen(party: CellParty): boolean {
+  return party.every((progress) => progress.isOpen);
+}
+
+/** The widest interval decides. */
+function halfWidthOf(party: CellParty): number {
+  return Math.max(...party.map(({ halfWidth }) => halfWidth));
+}
+
+interface VisitOptions {
+  samples: number;
+  round: number;
+  verify: boolean;
+}
+
+/** A failure is the cell's own: it is recorded, and the others go on, but for those that are measured with it. */
+async function measureParty(
+  measure: Measure,
+  party: CellParty,
+  rotation: Rotation,
+  options: VisitOptions,
+): Promise<void> {
+  for (const progress of party) {
+    if (progress.copiesPerSample > 0) continue;
+    const [calibration] = await measure([calibrationOf(progress)]);
+    if (!takeCalibration(progress, calibration!)) return endParty(party);
+  }
+  const startedNs = performance.now() * 1e6;
+  const firstBuffers = party.map(({ cell }) => rotation.firstBuffer(cell));
+  const results = await measure(
+    party.map((progress, i) => ({ progress, request: requestOf(progress, firstBuffers[i]!, options) })),
+  );
+  const visitNs = performance.now() * 1e6 - startedNs;
+  for (const [i, progress] of party.entries()) {
+    const result = resultOf(progress, results[i]!);
+    if (result === null) continue;
+    rotation.advance(progress.cell, firstBuffers[i]!, options.samples * progress.copiesPerSample);
+    progress.add(result, options.round);
+    progress.visitNsPerSample = visitNs / options.samples;
+  }
+  endParty(party);
+}
+
+/** What is measured at the same time ends at the same time. */
+function endParty(party: CellParty): void {
+  const ended = party.find((progress) => !progress.isOpen);
+  if (ended === undefined) return;
+  const { id, device } = ended.cell;
+  for (const progress of party) {
+    if (progress.isOpen) {
+      progress.markSkipped(
+        `device ${device}, which is measured at the same time, ended with ${ended.error?.code ?? ended.outcome} in ${id}`,
+      );
+    }
+  }
+}
+
+/** The result of a cell that goes on; after an abort, what that visit had measured is dropped unverified. */
+function resultOf(
+  progress: CellProgress,
+  settled: PromiseSettledResult<MeasureResult>,
+): MeasureResult | null {
+  if (settled.status === "fulfilled") return settled.value.aborted ? null : settled.value;
+  const error: NativeError = settled.reason;
+  if (error.code !== "ABORTED") progress.fail(error);
+  return null;
 }
 
 /**
  * The open cells: in the plan's order until all have an interval, then those first that converge soonest, so
  * that the budget brings as many as it can to the end. An interval narrows with the root of the sample count.
  */
-function orderOfVisits(cells: readonly CellProgress[], precision: number): CellProgress[] {
-  const open = cells.filter((progress) => progress.isOpen);
-  if (open.some((progress) => progress.halfWidth === Number.POSITIVE_INFINITY)) return open;
-  const costNs = (progress: CellProgress) =>
-    progress.taken * progress.visitNsPerSample * ((progress.halfWidth / precision) ** 2 - 1);
+function orderOfVisits(parties: readonly CellParty[], precision: number): CellParty[] {
+  const open = parties.filter(isOpen);
+  if (open.some((party) => halfWidthOf(party) === Number.POSITIVE_INFINITY)) return open;
+  const costNs = (party: CellParty) =>
+    party[0]!.taken * party[0]!.visitNsPerSample * ((halfWidthOf(party) / precision) ** 2 - 1);
   return open.sort((a, b) => costNs(a) - costNs(b));
 }
 
@@ -108,57 +189,51 @@ function skipOpenCells(cells: readonly CellProgress[], failed: CellProgress): vo
 /** What one copy moves at most while calibrating: enough to tell the rate, and over soon. */
 const calibrationBytes = 4 * 1024 * 1024;
 
+/** What every request says of its cell. */
+function routeOf({ cell }: CellProgress) {
+  const { direction, memory, workers, mode, timer, cache } = cell;
+  return { direction, memory, workers, mode, timer, cache };
+}
+
 /**
- * Finds out how long a copy takes and with it how many make a sample. Nothing of it is counted or verified (it
- * rewrites what the buffers hold already). False after an abort.
+ * To find out how long a copy takes and with it how many make a sample. Nothing of it is counted or verified (it
+ * rewrites what the buffers hold already).
  */
-async function calibrate(session: NativeSession, progress: CellProgress): Promise<boolean> {
-  const { cell } = progress;
-  const sizeBytes = Math.min(cell.sizeBytes, calibrationBytes);
-  const copies = calibrationCopies({ mode: cell.mode, sizeBytes });
-  const result = await session.measure({
-    direction: cell.direction,
-    memory: cell.memory,
+function calibrationOf(progress: CellProgress): Visit {
+  const { mode, sizeBytes: wholeBytes, buffersPerWorker } = progress.cell;
+  const sizeBytes = Math.min(wholeBytes, calibrationBytes);
+  const request: MeasureRequest = {
+    ...routeOf(progress),
     sizeBytes,
-    workers: cell.workers,
-    mode: cell.mode,
-    timer: cell.timer,
-    cache: cell.cache,
-    buffers: Math.min(cell.buffersPerWorker, 2),
+    buffers: Math.min(buffersPerWorker, 2),
     firstBuffer: 0,
     warmupCopies: 1,
     warmupBytes: sizeBytes,
-    copiesPerSample: copies,
+    copiesPerSample: calibrationCopies({ mode, sizeBytes }),
     samples: 2,
     verify: false,
     readLink: false,
-    pipeline: null,
-  });
-  if (result.aborted) return false;
+  };
+  return { progress, request };
+}
+
+/** False where there is none. */
+function takeCalibration(progress: CellProgress, settled: PromiseSettledResult<MeasureResult>): boolean {
+  const result = resultOf(progress, settled);
+  if (result === null) return false;
+  const { cell } = progress;
+  const { request } = calibrationOf(progress);
   const fastestNs = Math.max(...result.columns.map(({ durationNs }) => Math.min(...durationNs)));
-  progress.copyNs = (fastestNs / copies) * (cell.sizeBytes / sizeBytes);
+  progress.copyNs = (fastestNs / request.copiesPerSample) * (cell.sizeBytes / request.sizeBytes);
   progress.copiesPerSample = copiesPerSample(cell, progress.copyNs);
   return true;
 }
 
-/** Measures `samples` more of a cell. After an abort, what that call had measured is dropped unverified. */
-async function visit(
-  session: NativeSession,
-  progress: CellProgress,
-  rotation: Rotation,
-  options: { samples: number; round: number; verify: boolean },
-): Promise<void> {
+function requestOf(progress: CellProgress, firstBuffer: number, options: VisitOptions): MeasureRequest {
   const { cell } = progress;
-  const startedNs = performance.now() * 1e6;
-  const firstBuffer = rotation.firstBuffer(cell);
-  const result = await session.measure({
-    direction: cell.direction,
-    memory: cell.memory,
+  return {
+    ...routeOf(progress),
     sizeBytes: cell.sizeBytes,
-    workers: cell.workers,
-    mode: cell.mode,
-    timer: cell.timer,
-    cache: cell.cache,
     buffers: cell.buffersPerWorker,
     firstBuffer,
     ...warmup(cell, progress.copyNs),
@@ -167,10 +242,5 @@ async function visit(
     verify: options.verify,
     // Beside copies that the device has no part in, an idle link would be read.
     readLink: progress.link === null && cell.memory !== "host",
-    pipeline: null,
-  });
-  if (result.aborted) return;
-  rotation.advance(cell, firstBuffer, options.samples * progress.copiesPerSample);
-  progress.add(result, options.round);
-  progress.visitNsPerSample = (performance.now() * 1e6 - startedNs) / options.samples;
+  };
 }

@@ -1,31 +1,34 @@
 import { randomUUID } from "node:crypto";
 import { PinbenchError } from "../errors.js";
 import type { NativeError } from "../native/contract.js";
+import { devicesOf } from "../plan/cells.js";
 import type { ErrorRecord, ResultDocument } from "../results/schema.js";
 import { type CellProgress, toErrorRecord } from "./cell-progress.js";
 import { DeviceRun } from "./device-run.js";
 import { buildDocument, type RunIdentity } from "./document.js";
 import type { RunEvent } from "./rounds.js";
+import { type Stage, stagesOf } from "./stage.js";
 
 /**
- * A plan being carried out, one device after the other. What is known so far can be had as a document at any time;
+ * A plan being carried out, one stage after the other. What is known so far can be had as a document at any time;
  * reading the events is what drives it on.
  */
 export class Run {
   readonly cells: readonly CellProgress[];
   readonly #identity: RunIdentity;
-  readonly #devices: readonly DeviceRun[];
+  readonly #stages: readonly Stage[];
   #status: ResultDocument["run"]["status"] = "running";
   #error: ErrorRecord | null = null;
 
   constructor(prepared: Omit<RunIdentity, "id">) {
     const { plan, backend } = prepared;
-    const wanted = new Set(plan.cells.map((cell) => cell.device));
+    const wanted = devicesOf(plan.cells);
     this.#identity = { id: randomUUID(), ...prepared };
-    this.#devices = backend.facts.devices
-      .filter(({ ordinal }) => wanted.has(ordinal))
+    const devices = backend.facts.devices
+      .filter(({ ordinal }) => wanted.includes(ordinal))
       .map((device) => new DeviceRun(device, plan));
-    this.cells = this.#devices.flatMap(({ cells }) => cells);
+    this.#stages = stagesOf(devices, plan, prepared.createRendezvous);
+    this.cells = devices.flatMap(({ cells }) => cells);
   }
 
   /**
@@ -36,19 +39,20 @@ export class Run {
   async *measure(signal: AbortSignal): AsyncGenerator<RunEvent, void> {
     const { plan, backend } = this.#identity;
     const startedMs = performance.now();
-    for (const [i, device] of this.#devices.entries()) {
+    for (const [i, stage] of this.#stages.entries()) {
       const leftNs = plan.stopping.budgetNs - (performance.now() - startedMs) * 1e6;
-      // A device that needed more than its share takes from those after it, which still get their least samples.
-      const budgetNs = leftNs / (this.#devices.length - i);
+      // A stage that needed more than its share takes from those after it, which still get their least samples.
+      const budgetNs = leftNs / (this.#stages.length - i);
       try {
-        yield* device.measure({ plan, backend, budgetNs, signal });
+        yield* stage.measure({ plan, backend, budgetNs, signal });
       } catch (error) {
         if (error instanceof PinbenchError) throw error;
         // A device that fails leaves the others to be measured, unless the error is the process' own.
         this.#error ??= toErrorRecord(error as NativeError);
       }
       if (signal.aborted) return this.#end("aborted");
-      this.#error = device.cells.find(({ error }) => error?.sticky)?.error ?? this.#error;
+      const cells = stage.devices.flatMap((device) => device.cells);
+      this.#error = cells.find(({ error }) => error?.sticky)?.error ?? this.#error;
       if (this.#error?.sticky) return this.#end("failed");
     }
     this.#end(this.#error === null ? "complete" : "failed");
@@ -64,7 +68,7 @@ export class Run {
     return buildDocument(this.#identity, {
       status: this.#status,
       error: this.#error,
-      devices: this.#devices,
+      stages: this.#stages,
     });
   }
 

@@ -6,7 +6,7 @@
  */
 
 import type { Cell, CellResult, ErrorRecord, LinkRecord, PinningCost } from "../results/schema.js";
-import type { DirectionMoved } from "../settings/choices.js";
+import type { Beside, DirectionMoved } from "../settings/choices.js";
 
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
@@ -23,6 +23,13 @@ export interface NativeAddon {
    * `LIBRARY_UNUSABLE` where it does not load, `NOT_A_CUDA_DRIVER` with the symbols that are missing.
    */
   openDriver(paths: { driver: string; nvml: string | null }): NativeDriver;
+  /**
+   * A place where measure() calls meet, of sessions of this process or of others. Throws a NativeError
+   * `RENDEZVOUS_FAILED` where the system has no file or memory for it.
+   */
+  createRendezvous(): NativeRendezvous;
+  /** The one that another process of this user made, by its `path`; throws as createRendezvous() does. */
+  openRendezvous(path: string): NativeRendezvous;
   /**
    * Asks the kernel to forget the pages of files (posix_fadvise), once they are on storage. It keeps those of file
    * systems that live in memory; files that cannot be opened are passed over.
@@ -43,6 +50,19 @@ export interface NativeDriver {
   /** Calls cuInit (slow: it may wake the GPU) and reads what does not change. Fails with the driver's error. */
   initialize(): Promise<DriverFacts>;
   openSession(options: SessionOptions): Promise<NativeSession>;
+}
+
+/** Where several measure() calls take their samples together: a barrier, and which flows are done. */
+export interface NativeRendezvous {
+  /** Where another process finds it as long as this process lives; nothing of it is left when both have ended. */
+  readonly path: string;
+  /**
+   * Before each use, while no call is in it: the threads of each flow, at least one. A flow moves one direction of one
+   * device, in whatever sessions and processes.
+   */
+  reset(flows: readonly number[]): void;
+  /** Lets everybody go: their calls end with `aborted`. */
+  cancel(): void;
 }
 
 /** What does not change as long as the driver is open. */
@@ -176,7 +196,8 @@ export interface ArenaReport {
  * Memory `host` is copied by the CPU alone: h2d from the pageable arena into the slots of the worker's ring, a slot's
  * length at a time, d2h out of the slots. It has no bidir, no event timer and no link to be read.
  */
-export interface MeasureRequest extends Omit<Cell, "device"> {
+export interface MeasureRequest
+  extends Pick<Cell, "direction" | "memory" | "sizeBytes" | "workers" | "mode" | "timer" | "cache"> {
   /** Length of each worker's rotation of buffers; a warm cell's is 1. */
   buffers: number;
   /** Where in the rotation the first copy of this call starts. */
@@ -189,8 +210,21 @@ export interface MeasureRequest extends Omit<Cell, "device"> {
   verify: boolean;
   /** Read link and clocks while the warm-up runs (it goes on until they are read). */
   readLink: boolean;
-  /** Each copy of the cell is a batch that is also computed on; null for copies alone. */
-  pipeline: Pipeline | null;
+  /** Absent where nothing else is measured at the same time. */
+  company?: Company;
+  /** Absent where copies are all there is. */
+  pipeline?: Pipeline;
+}
+
+/**
+ * Other calls that take as many samples at the same time. All threads of all calls begin a sample together, and whoever
+ * is done copies on until every flow is, so that none is measured beside an idle one. A call that fails cancels the
+ * rendezvous. By the wall clock, sample starts of several processes are on one clock, each from its session's zero.
+ */
+export interface Company {
+  rendezvous: NativeRendezvous;
+  /** The flow of this call's first direction; the second one of bidir has the next. */
+  flow: number;
 }
 
 /**
@@ -215,7 +249,7 @@ export interface MeasureResult {
    */
   verification: NonNullable<CellResult["verification"]>;
   link: LinkRecord | null;
-  /** True after abort(): there are no columns then, for their data was not compared. */
+  /** True after abort() or the end of its company: there are no columns then, for their data was not compared. */
   aborted: boolean;
   /** Outside the samples: poisoning and warming up, and verifying. */
   prepareNs: number;
@@ -301,7 +335,7 @@ export interface NativeLoader {
  * millisecond of work at a time, calibrated when they start.
  */
 export interface LoadOptions {
-  kind: "compute" | "memory" | "host";
+  kind: Exclude<Beside, "none">;
   hostThreads: number;
   hostBytes: number;
 }

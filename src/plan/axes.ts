@@ -1,7 +1,10 @@
 import { PinbenchError } from "../errors.js";
 import {
+  type Beside,
+  besides,
   type Cache,
   caches,
+  copiesHostMemory,
   type Direction,
   directions,
   hostMemories,
@@ -12,6 +15,8 @@ import {
   modes,
   type Timer,
   timers,
+  type WorkerKind,
+  workerKinds,
 } from "../settings/choices.js";
 import { type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
@@ -34,6 +39,13 @@ export interface Axes {
   modes: readonly Mode[];
   timers: readonly Timer[];
   caches: readonly Cache[];
+  workerKinds: readonly WorkerKind[];
+  /** The devices at the same time, as well as each alone. */
+  together: boolean;
+  /** "none" is always among them: what a copy loses beside a load is told against it. */
+  besides: readonly Beside[];
+  /** Chunk counts of the pipeline, 1 among them, which is the sum of its parts; empty for no pipeline. */
+  pipelineChunks: readonly number[];
 }
 
 /** The axes of a plan, and what of them a preset filled in. */
@@ -59,21 +71,45 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
   const presetFills = [settings.sizesBytes, settings.workers, settings.memory, settings.directions].includes(
     null,
   );
+  const { pipelineChunks } = settings;
   return {
     axes: {
-      devices: selectDevices(facts, settings.devices),
+      devices: resolveDevices(settings, facts),
       ...resolveRoutes(settings, preset),
       sizesBytes: ascending(settings.sizesBytes ?? preset.sizesBytes),
       workers: resolveWorkers(settings.workers, preset.workers, facts.cpusUsable, notes),
       modes: inOrder(modes, settings.modes),
       timers: inOrder(timers, settings.timers),
       caches: inOrder(caches, settings.caches),
+      workerKinds: inOrder(workerKinds, settings.workerKinds),
+      together: settings.together,
+      besides: inOrder(besides, ["none", ...settings.besides]),
+      pipelineChunks: pipelineChunks === null ? [] : ascending([1, ...pipelineChunks]),
     },
     preset: presetFills ? presetName : null,
     sizesOpen: settings.sizesBytes === null,
     workersOpen: settings.workers === null,
     notes,
   };
+}
+
+/** What takes several devices takes all of them where nobody says which. Throws a usage error where there is one alone. */
+function resolveDevices(settings: RunSettings, facts: PlanFacts): PlanDevice[] {
+  const isBetween = settings.directions?.includes("p2p") ?? false;
+  const takesSeveral = settings.together || isBetween;
+  const isSaid = settings.origins.devices !== undefined;
+  const devices = selectDevices(facts, takesSeveral && !isSaid ? "all" : settings.devices);
+  if (takesSeveral && devices.length < 2) {
+    const flag = isBetween ? "--direction p2p" : "--together";
+    throw new PinbenchError(
+      "usage",
+      `${flag} takes two devices at least, and ${isSaid ? "one was chosen" : "there is one"}.`,
+      {
+        hint: isSaid ? "Choose several with --device 0,1 or --device all." : "`pinbench devices` lists them.",
+      },
+    );
+  }
+  return devices;
 }
 
 /** Worker counts of the preset stay within the usable CPUs; those asked for are taken, with a warning. */
@@ -102,8 +138,9 @@ function ascending(values: readonly number[]): number[] {
 function checkAxes(settings: RunSettings): void {
   settings.sizesBytes?.forEach(checkSize);
   settings.workers?.forEach(checkWorkers);
-  const { sizesBytes, workers, memory, directions, modes, timers, caches } = settings;
-  const axes = { sizes: sizesBytes, workers, memory, directions, modes, timers, caches };
+  const { sizesBytes, workers, memory, directions, modes, timers, caches, pipelineChunks } = settings;
+  const kinds = { "worker kinds": settings.workerKinds, loads: settings.besides, chunks: pipelineChunks };
+  const axes = { sizes: sizesBytes, workers, memory, directions, modes, timers, caches, ...kinds };
   for (const [name, values] of Object.entries(axes)) {
     if (values?.length === 0) throw new PinbenchError("usage", `The list of ${name} is empty.`);
   }
@@ -125,14 +162,14 @@ function resolveRoutes(
     askedDirections ?? (wantsDevice && !wantsHost ? [] : preset.directions),
   );
   if (askedDirections === null && wantsDevice) chosenDirections.add("d2d");
-  const usesDevice = chosenDirections.has("d2d");
-  const usesHost = [...chosenDirections].some((direction) => direction !== "d2d");
+  const usesHost = [...chosenDirections].some(copiesHostMemory);
+  const usesDevice = ![...chosenDirections].every(copiesHostMemory);
 
   if (wantsHost && !usesHost) {
     const unused = hostMemories.filter((memory) => askedMemory?.includes(memory)).join(", ");
     throw new PinbenchError(
       "usage",
-      `Direction d2d copies within the device, so memory ${unused} plays no part in it.`,
+      `Directions d2d and p2p copy device memory alone, so memory ${unused} plays no part in them.`,
       {
         hint: "Leave --memory out, or add a direction such as h2d.",
       },
@@ -141,9 +178,9 @@ function resolveRoutes(
   if (wantsDevice && !usesDevice) {
     throw new PinbenchError(
       "usage",
-      "Memory device is only copied by direction d2d, which is not among those asked for.",
+      "Memory device is only copied by directions d2d and p2p, which are not among those asked for.",
       {
-        hint: "Add d2d to --direction, or leave device out of --memory.",
+        hint: "Add d2d or p2p to --direction, or leave device out of --memory.",
       },
     );
   }

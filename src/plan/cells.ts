@@ -1,9 +1,18 @@
 import { PinbenchError } from "../errors.js";
 import { cellId } from "../results/cell-id.js";
 import type { Cell } from "../results/schema.js";
-import { type Cache, caches, directions, memories, modes, timers } from "../settings/choices.js";
+import {
+  type Cache,
+  caches,
+  copiesHostMemory,
+  directions,
+  memories,
+  modes,
+  timers,
+} from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
 import { type Axes, checkSize, checkWorkers } from "./axes.js";
+import { mostVariants, problemOfVariant, variantPlaces, variantsOf } from "./cell-variants.js";
 import { beyondCpus, type PlanDevice, type PlanFacts, selectDevices, turnsNote } from "./facts.js";
 import { strideBytes } from "./geometry.js";
 
@@ -38,16 +47,19 @@ export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
             for (const sizeBytes of axes.sizesBytes)
               for (const workers of axes.workers)
                 for (const memory of axes.memory) {
-                  if ((direction === "d2d") !== (memory === "device")) continue;
-                  const cell = { direction, memory, sizeBytes, workers, mode, timer, cache };
-                  cells.push(plannedCell({ device: device.ordinal, ...cell }, device, facts));
+                  if (copiesHostMemory(direction) === (memory === "device")) continue;
+                  const plain = { direction, memory, sizeBytes, workers, mode, timer, cache };
+                  for (const cell of variantsOf({ device: device.ordinal, ...plain }, axes)) {
+                    cells.push(plannedCell(cell, device, facts));
+                  }
                 }
   return cells;
 }
 
 /** What becomes of one cell on its device. */
 export function plannedCell(cell: Cell, device: PlanDevice, facts: PlanFacts): PlannedCell {
-  const cacheBytes = cell.direction === "d2d" ? device.l2CacheBytes : facts.lastLevelCacheBytes;
+  const isOfDevice = !copiesHostMemory(cell.direction);
+  const cacheBytes = isOfDevice ? device.l2CacheBytes : facts.lastLevelCacheBytes;
   return {
     ...cell,
     id: cellId(cell),
@@ -58,7 +70,7 @@ export function plannedCell(cell: Cell, device: PlanDevice, facts: PlanFacts): P
 
 /**
  * Buffers each worker rotates through. Warm: one. Cold: at least two, and as many as it takes for the buffers of one
- * direction's workers to fill twice the cache, `cacheBytes` (the host's last level, or for d2d the device's L2).
+ * direction's workers to fill twice the cache, `cacheBytes` (the host's last level, or for d2d and p2p the device's L2).
  */
 export function rotationLength(
   cell: { sizeBytes: number; workers: number; cache: Cache },
@@ -70,29 +82,18 @@ export function rotationLength(
 }
 
 /** How many combine() gives, without making them: a slip in the flags may mean billions. */
-function cellCount({
-  devices,
-  directions,
-  memory,
-  sizesBytes,
-  workers,
-  modes,
-  timers,
-  caches,
-}: Axes): number {
-  const d2d = directions.includes("d2d") ? 1 : 0;
-  const hostMemories = memory.filter((kind) => kind !== "device").length;
-  const routes = (directions.length - d2d) * hostMemories + d2d;
+function cellCount(axes: Axes): number {
+  const { devices, sizesBytes, workers, modes, timers, caches } = axes;
+  const ofDevice = axes.directions.filter((direction) => !copiesHostMemory(direction)).length;
+  const hostMemories = axes.memory.filter((kind) => kind !== "device").length;
+  const routes = (axes.directions.length - ofDevice) * hostMemories + ofDevice;
   const perRoute = sizesBytes.length * workers.length * modes.length * timers.length * caches.length;
-  return devices.length * routes * perRoute;
+  return devices.length * routes * perRoute * mostVariants(axes);
 }
 
 /** A device or build that cannot do something skips the cells that need it, and says why. */
-function skipReason(
-  { direction, memory, mode, timer, cache }: Cell,
-  device: PlanDevice,
-  facts: PlanFacts,
-): string | null {
+function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | null {
+  const { direction, memory, mode, timer, cache } = cell;
   if (memory === "host" && (direction === "bidir" || mode === "latency" || cache === "warm")) {
     return "copies of the host alone are measured cold, one way at a time and for their throughput";
   }
@@ -100,8 +101,17 @@ function skipReason(
     if (memory === "pageable" || memory === "staged" || memory === "host") {
       return `the event timer sees the device alone, and the host takes part in ${memory} copies`;
     }
+    if (cell.workerKind === "process")
+      return "the event timer's clock is of one process, and its workers are several";
     if (facts.eventTimerOff !== null) return `the event timer is off: ${facts.eventTimerOff}`;
   }
+  const needsKernels =
+    cell.path?.startsWith("kernel") ||
+    cell.chunks !== undefined ||
+    cell.beside === "compute" ||
+    cell.beside === "memory";
+  if (needsKernels && facts.kernelsOff !== null)
+    return `it takes a kernel, and kernels are off: ${facts.kernelsOff}`;
   if (memory === "mapped") {
     if (facts.kernelsOff !== null)
       return `mapped memory is moved by a kernel, and kernels are off: ${facts.kernelsOff}`;
@@ -172,7 +182,8 @@ export interface CellList {
 }
 
 /**
- * The cells of a list, which need not be all combinations of anything. None is left out. Throws a usage error for one
+ * The cells of a list, which need not be all combinations of anything, and those that they are measured together with.
+ * None is left out. Throws a usage error for one
  * that makes no sense and for too many, and "unavailable" where a device is not there.
  */
 export function listCells(asked: readonly Cell[], facts: PlanFacts): CellList {
@@ -180,25 +191,45 @@ export function listCells(asked: readonly Cell[], facts: PlanFacts): CellList {
   if (distinct.length === 0) throw new PinbenchError("usage", "The list of cells is empty.");
   checkCellCount(distinct.length, "Divide the list between several runs.");
   distinct.forEach(checkCell);
-  const devices = selectDevices(facts, [...new Set(distinct.map(({ device }) => device))]);
+  const cells = withCompanions(distinct);
+  const devices = selectDevices(facts, devicesOf(cells));
   const byOrdinal = new Map(devices.map((device) => [device.ordinal, device]));
-  const workers = [...new Set(distinct.map((cell) => cell.workers))].sort((a, b) => a - b);
+  const workers = [...new Set(cells.map((cell) => cell.workers))].sort((a, b) => a - b);
   const tooMany = beyondCpus(workers, facts.cpusUsable);
   return {
     devices,
-    cells: distinct.sort(inPlanOrder).map((cell) => plannedCell(cell, byOrdinal.get(cell.device)!, facts)),
+    cells: cells.sort(inPlanOrder).map((cell) => plannedCell(cell, byOrdinal.get(cell.device)!, facts)),
     notes: tooMany.length === 0 ? [] : [turnsNote(tooMany, facts.cpusUsable)],
   };
+}
+
+/** With those of the other devices that cells of several devices are measured with. */
+function withCompanions(cells: readonly Cell[]): Cell[] {
+  const all = cells.flatMap((cell) =>
+    (cell.together ?? [cell.device]).map((device) => ({ ...cell, device })),
+  );
+  return [...new Map(all.map((cell) => [cellId(cell), cell])).values()];
+}
+
+/** The ordinals of all devices that these cells take part in, ascending. */
+export function devicesOf(cells: readonly Cell[]): number[] {
+  const ordinals = cells.flatMap(({ device, peer }) => (peer === undefined ? [device] : [device, peer]));
+  return [...new Set(ordinals)].sort((a, b) => a - b);
+}
+
+/** Whether some cell takes several devices at the same time: all of the plan are then open at once. */
+export function takesSeveralDevices(cells: readonly Cell[]): boolean {
+  return cells.some(({ together, peer }) => together !== undefined || peer !== undefined);
 }
 
 function checkCell(cell: Cell): void {
   checkSize(cell.sizeBytes);
   checkWorkers(cell.workers);
-  if ((cell.direction === "d2d") === (cell.memory === "device")) return;
-  throw new PinbenchError(
-    "usage",
-    `There is no cell ${cellId(cell)}: direction d2d and memory device go together, and with nothing else.`,
-  );
+  const problem =
+    copiesHostMemory(cell.direction) === (cell.memory === "device")
+      ? "directions d2d and p2p and memory device go together, and with nothing else"
+      : problemOfVariant(cell);
+  if (problem !== null) throw new PinbenchError("usage", `There is no cell ${cellId(cell)}: ${problem}.`);
 }
 
 /** As combine() nests its loops: what is compared with each other is measured next to each other. */
@@ -218,6 +249,7 @@ function places(cell: Cell): number[] {
     cell.sizeBytes,
     cell.workers,
     memories.indexOf(cell.memory),
+    ...variantPlaces(cell),
   ];
 }
 

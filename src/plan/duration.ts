@@ -50,7 +50,7 @@ export interface DurationEstimate {
   durationNs: number;
 }
 
-/** How long the plan takes, roughly, all devices one after the other. */
+/** How long the plan takes, roughly. */
 export function estimateDuration(
   plan: {
     cells: readonly PlannedCell[];

@@ -1,6 +1,6 @@
 import type { ArenaGeometry, ArenaKind, StagingRing } from "../native/contract.js";
 import type { Cell } from "../results/schema.js";
-import type { Direction, HostMemory, Memory } from "../settings/choices.js";
+import { copiesHostMemory, type Direction, type HostMemory, type Memory } from "../settings/choices.js";
 import { runSettings } from "../settings/table.js";
 import { MiB } from "../settings/units.js";
 
@@ -23,7 +23,7 @@ export interface PlannedArenas {
   host: Partial<Record<ArenaKind, ArenaGeometry>>;
   /** Without workers where no cell uses the device. */
   device: ArenaGeometry;
-  /** 2 where a device-to-device copy needs a source and a destination. */
+  /** 2 where copies from device memory to device memory need a source and a destination. */
   deviceCopies: 1 | 2;
   staging: StagingRing | null;
 }
@@ -84,7 +84,7 @@ export function planArenas(
   return {
     host,
     device: arenaGeometry(ofDevice, chunkBytes),
-    deviceCopies: cells.some((cell) => cell.direction === "d2d") ? 2 : 1,
+    deviceCopies: cells.every((cell) => copiesHostMemory(cell.direction)) ? 1 : 2,
     staging:
       ringThreads.length === 0
         ? null
@@ -141,17 +141,20 @@ function roundUp(value: number, multiple: number): number {
   return Math.ceil(value / multiple) * multiple;
 }
 
-/** Bytes that a session reserves. Devices are measured one after the other, so this is the need of one. */
+/** Bytes that a run reserves at one time. */
 export interface MemoryNeed {
-  /** Host memory of every kind, staging rings included. */
+  /** Devices that are open at the same time: all where some are measured together, or one after the other. */
+  devicesAtOnce: number;
+  /** Host memory of every kind for these devices, staging rings included. */
   hostBytes: number;
   /** The part of it that is page-locked. */
   pinnedBytes: number;
+  /** Memory of each device. */
   deviceBytes: number;
 }
 
-/** The sum of a session's arenas. */
-export function memoryNeed(arenas: PlannedArenas): MemoryNeed {
+/** The arenas of the sessions that are open at the same time. */
+export function memoryNeed(arenas: PlannedArenas, devicesAtOnce: number): MemoryNeed {
   const bytesOf = (kind: ArenaKind) => {
     const geometry = arenas.host[kind];
     return geometry === undefined ? 0 : arenaBytes(geometry);
@@ -160,8 +163,9 @@ export function memoryNeed(arenas: PlannedArenas): MemoryNeed {
   const stagingBytes = staging === null ? 0 : ringBytes(staging);
   const pinnedBytes = bytesOf("pinned") + bytesOf("registered") + bytesOf("write-combined") + stagingBytes;
   return {
-    hostBytes: bytesOf("pageable") + pinnedBytes,
-    pinnedBytes,
+    devicesAtOnce,
+    hostBytes: devicesAtOnce * (bytesOf("pageable") + pinnedBytes),
+    pinnedBytes: devicesAtOnce * pinnedBytes,
     deviceBytes: arenaBytes(arenas.device) * arenas.deviceCopies,
   };
 }

@@ -61,7 +61,7 @@ function pinnedExcess(need: MemoryNeed, facts: PlanFacts, asked: number | null):
 
 function hostExcess(need: MemoryNeed, facts: PlanFacts): Excess | null {
   const limitBytes = facts.memoryAvailableBytes * hostShareOfAvailable;
-  const neededBytes = need.hostBytes + (facts.emulated ? need.deviceBytes : 0);
+  const neededBytes = need.hostBytes + (facts.emulated ? need.devicesAtOnce * need.deviceBytes : 0);
   if (neededBytes <= limitBytes) return null;
   const what = facts.emulated ? "host memory (the emulated device's included)" : "host memory";
   return {

@@ -3,7 +3,15 @@ import { type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
 import { formatSize } from "../settings/units.js";
 import { type ResolvedAxes, resolveAxes } from "./axes.js";
-import { combine, listCells, measurableCells, type PlannedCell, withHostControls } from "./cells.js";
+import {
+  combine,
+  devicesOf,
+  listCells,
+  measurableCells,
+  type PlannedCell,
+  takesSeveralDevices,
+  withHostControls,
+} from "./cells.js";
 import { type DurationEstimate, estimateDuration } from "./duration.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 import { type MemoryNeed, memoryNeed, type PlannedArenas, planArenas } from "./geometry.js";
@@ -30,7 +38,7 @@ export interface Plan {
   cells: PlannedCell[];
   /** What every device's session reserves; the skipped cells have no part in it. */
   arenas: PlannedArenas;
-  /** Memory of one device's session (they follow one another); rough times of the whole run. */
+  /** Memory that the run takes at one time; rough times of the whole run. */
   estimate: MemoryNeed & DurationEstimate;
   /** Most bytes that any part of the run may pin. */
   maxPinnedBytes: number;
@@ -183,7 +191,7 @@ function draftOfExactly(
     chunkBytes: settings.stagingChunkBytes,
     slots: settings.stagingSlots,
   });
-  const need = memoryNeed(arenas);
+  const need = memoryNeed(arenas, takesSeveralDevices(measurable) ? devicesOf(measurable).length : 1);
   const sizesBytes = cells.map((cell) => cell.sizeBytes);
   const excess = findExcess({ sizesBytes, devices, need }, facts, settings.maxPinnedBytes);
   return { cells, measurable, arenas, need, excess, notes: [] };

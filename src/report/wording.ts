@@ -15,6 +15,7 @@ export const directionTitle: Readonly<Record<Direction, string>> = {
   d2h: "Device to host (D2H)",
   bidir: "Both directions at once",
   d2d: "Device to device (D2D), bytes read plus written",
+  p2p: "Between devices (P2P)",
 };
 
 /** A direction in running text and in the head of a column. */
@@ -22,6 +23,7 @@ export const directionName: Readonly<Record<Direction | CellStats["direction"], 
   h2d: "H2D",
   d2h: "D2H",
   d2d: "D2D",
+  p2p: "P2P",
   bidir: "both",
   sum: "sum",
 };

@@ -1,5 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import {
+  type Beside,
+  besides,
   type Cache,
   caches,
   type Direction,
@@ -8,13 +10,19 @@ import {
   type Mode,
   memories,
   modes,
+  type PeerPath,
+  peerPaths,
   type Timer,
   timers,
 } from "../settings/choices.js";
 import type { Cell } from "./schema.js";
 
-/** The cell's id, for example `d0/h2d/pinned/16777216/w4/throughput/wall/cold`: comparisons join on it. */
+/**
+ * The cell's id, for example `d0/h2d/pinned/16777216/w4/throughput/wall/cold`: comparisons join on it. What a plain cell
+ * does not have stands behind that: `…/process`, `…/together-0-1`, `…/to-1/read`, `…/beside-compute`, `…/chunks-4`.
+ */
 export function cellId(cell: Cell): string {
+  const { workerKind, together, peer, path, beside, chunks } = cell;
   return [
     `d${cell.device}`,
     cell.direction,
@@ -24,14 +32,21 @@ export function cellId(cell: Cell): string {
     cell.mode,
     cell.timer,
     cell.cache,
+    ...(workerKind === "process" ? [workerKind] : []),
+    ...(together === undefined ? [] : [`together-${together.join("-")}`]),
+    ...(peer === undefined ? [] : [`to-${peer}`, path]),
+    ...(beside === undefined ? [] : [`beside-${beside}`]),
+    ...(chunks === undefined ? [] : [`chunks-${chunks}`]),
   ].join("/");
 }
 
 const oneOf = (values: readonly string[]) => `(${values.join("|")})`;
 // Without leading zeros: a cell has one id. More digits are no number that could be told from its neighbours.
 const number = "(0|[1-9]\\d{0,15})";
+const plainForm = `d${number}/${oneOf(directions)}/${oneOf(memories)}/${number}/w${number}/${oneOf(modes)}/${oneOf(timers)}/${oneOf(caches)}`;
+const loads = besides.filter((beside) => beside !== "none");
 const idForm = new RegExp(
-  `^d${number}/${oneOf(directions)}/${oneOf(memories)}/${number}/w${number}/${oneOf(modes)}/${oneOf(timers)}/${oneOf(caches)}$`,
+  `^${plainForm}(/process)?(?:/together((?:-(?:0|[1-9]\\d{0,2}))+))?(?:/to-${number}/${oneOf(peerPaths)})?(?:/beside-${oneOf(loads)})?(?:/chunks-${number})?$`,
 );
 
 /**
@@ -46,6 +61,7 @@ export function parseCellId(text: string): Cell {
     });
   }
   const [, device, direction, memory, sizeBytes, workers, mode, timer, cache] = match;
+  const [process, together, peer, path, beside, chunks] = match.slice(9);
   return {
     device: Number(device),
     direction: direction as Direction,
@@ -55,5 +71,10 @@ export function parseCellId(text: string): Cell {
     mode: mode as Mode,
     timer: timer as Timer,
     cache: cache as Cache,
+    ...(process !== undefined && { workerKind: "process" }),
+    ...(together !== undefined && { together: together.slice(1).split("-").map(Number) }),
+    ...(peer !== undefined && { peer: Number(peer), path: path as PeerPath }),
+    ...(beside !== undefined && { beside: beside as Exclude<Beside, "none"> }),
+    ...(chunks !== undefined && { chunks: Number(chunks) }),
   };
 }

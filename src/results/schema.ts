@@ -1,12 +1,15 @@
 import { z } from "zod";
 import {
   backendNames,
+  besides,
   caches,
   directions,
   directionsMoved,
   memories,
   modes,
+  peerPaths,
   timers,
+  workerKinds,
 } from "../settings/choices.js";
 import { presetNames } from "../settings/presets.js";
 import { origins, type RunSettings } from "../settings/settings.js";
@@ -245,22 +248,34 @@ function settingSchema(setting: (typeof runSettings)[keyof typeof runSettings]):
 const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
 
 const cellSchema = z.object({
+  /** Of a copy between two devices the one that it comes from. */
   device: count,
   direction: z.enum(directions),
   memory: z.enum(memories),
   /** Bytes of one copy; each worker copies buffers of this size. */
   sizeBytes: count,
-  /** Threads, each with a stream and buffers of its own; for bidir so many a direction. */
+  /** Threads or processes, each with a stream and buffers of its own; for bidir so many a direction. */
   workers: count,
   mode: z.enum(modes),
   timer: z.enum(timers),
   cache: z.enum(caches),
+  /** Absent: thread. */
+  workerKind: z.enum(workerKinds).optional(),
+  /** The devices that copy at the same time, this one among them, ascending; absent: this one alone. */
+  together: z.array(count).optional(),
+  /** The device that a copy between two devices goes to, and how it is made; with direction p2p alone. */
+  peer: count.optional(),
+  path: z.enum(peerPaths).optional(),
+  /** What keeps the machine busy meanwhile; absent: none. */
+  beside: z.enum(besides).exclude(["none"]).optional(),
+  /** Each copy is made in so many chunks, each followed by a kernel over it in another stream; absent: a plain copy. */
+  chunks: count.optional(),
 });
 
 const cellResultSchema = z.object({
   id: printable,
   ...cellSchema.shape,
-  workerKind: z.literal("thread"),
+  workerKind: z.enum(workerKinds),
   placement: z.object({ numaNode: count.nullable(), cpus: z.array(count) }).nullable(),
   pages: z
     .object({
@@ -285,6 +300,19 @@ const cellResultSchema = z.object({
   stats: z.array(statsSchema),
   link: linkSchema.nullable(),
   verification: z.object({ checkedBytes: count, mismatches: z.array(mismatchSchema) }).nullable(),
+  /** What the load beside the copies did, by itself and during them; absent without one. */
+  load: z
+    .object({
+      unit: z.enum(["GFLOP/s", "GB/s"]),
+      /** Right before and after the copies of a visit, with the load running on: a figure a visit. */
+      alone: distributionSchema,
+      during: distributionSchema,
+      /** During over alone, visit by visit. */
+      keptShare: distributionSchema,
+    })
+    .nullish(),
+  /** Of a pipeline: what the kernels of one copy take together; null before it has been calibrated. */
+  computeNs: nanoseconds.nullish(),
   /** Null for a cell that is not finished: the run goes on, or it was aborted or failed. */
   outcome: outcomeSchema.nullable(),
   /** Why it was skipped; null otherwise. */

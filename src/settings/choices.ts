@@ -6,12 +6,17 @@ import { type List, listEntries } from "./units.js";
  * documents' schemas derive from these.
  */
 
-/** From host to device, back, both at once, and within the device. */
-export const directions = ["h2d", "d2h", "bidir", "d2d"] as const;
+/** From host to device, back, both at once, within the device, and from one device to another. */
+export const directions = ["h2d", "d2h", "bidir", "d2d", "p2p"] as const;
 export type Direction = (typeof directions)[number];
 
+/** Whether host memory is copied: the others copy device memory alone, and have the memory kind `device`. */
+export function copiesHostMemory(direction: Direction): boolean {
+  return direction !== "d2d" && direction !== "p2p";
+}
+
 /** What one column of samples moved: a bidir cell has a column for each of its two directions. */
-export const directionsMoved = ["h2d", "d2h", "d2d"] as const;
+export const directionsMoved = ["h2d", "d2h", "d2d", "p2p"] as const;
 export type DirectionMoved = (typeof directionsMoved)[number];
 
 /**
@@ -38,9 +43,27 @@ export const steadyMemories: readonly string[] = ["pinned", "registered", "mappe
 /** Kinds whose copies contain copies that the CPU makes: the host's memory is their control. */
 export const controlledMemories: readonly string[] = ["pageable", "staged"] satisfies HostMemory[];
 
-/** All kinds of memory; `device` belongs to direction d2d alone. */
+/** All kinds of memory; `device` belongs to directions d2d and p2p alone. */
 export const memories = [...hostMemories, "device"] as const;
 export type Memory = (typeof memories)[number];
+
+/** What a worker is: a thread of the process that measures, or a process with a context of its own on the device. */
+export const workerKinds = ["thread", "process"] as const;
+export type WorkerKind = (typeof workerKinds)[number];
+
+/**
+ * How a copy between two devices is made: by the copy engine of the source or of the destination, by way of the host
+ * where neither reaches the other's memory, or by a kernel on the source or on the destination.
+ */
+export const peerPaths = ["write", "read", "through-host", "kernel-write", "kernel-read"] as const;
+export type PeerPath = (typeof peerPaths)[number];
+
+/**
+ * What keeps the machine busy beside the copies: arithmetic on the device, the device's memory, or CPU threads that use
+ * the host's memory.
+ */
+export const besides = ["none", "compute", "memory", "host"] as const;
+export type Beside = (typeof besides)[number];
 
 /** GB/s of many copies in a row, or the time of single ones. */
 export const modes = ["throughput", "latency"] as const;

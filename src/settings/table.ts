@@ -1,4 +1,14 @@
-import { backendChoices, caches, directions, memories, modes, stepModes, timers } from "./choices.js";
+import {
+  backendChoices,
+  besides,
+  caches,
+  directions,
+  memories,
+  modes,
+  stepModes,
+  timers,
+  workerKinds,
+} from "./choices.js";
 import * as kind from "./kinds.js";
 import { presetNames } from "./presets.js";
 import { type Bounds, onDemand, repeatable, setting } from "./setting.js";
@@ -36,6 +46,10 @@ export const saidByCellIds = [
   "modes",
   "timers",
   "caches",
+  "workerKinds",
+  "together",
+  "besides",
+  "pipelineChunks",
 ] as const;
 
 /** What to measure: what is null is for the preset to say, or has a default in the plan. */
@@ -67,6 +81,29 @@ export const cellSettings = {
   caches: setting("--cache <list>", `of ${caches.join(", ")}`, kind.choicesOf("cache state", caches), {
     default: ["cold"],
   }),
+  workerKinds: setting(
+    "--worker-kind <list>",
+    `of ${workerKinds.join(", ")}: each process has a context of its own on the device`,
+    kind.choicesOf("worker kind", workerKinds),
+    { default: ["thread"] },
+  ),
+  together: setting(
+    "--together",
+    "measure the devices at the same time as well (all of them, unless --device says)",
+    kind.trueOrFalse,
+    { default: false, helpOfNo: "measure each device by itself alone" },
+  ),
+  besides: setting(
+    "--beside <list>",
+    `of ${besides.join(", ")}: copies also beside such a load, and what the load loses`,
+    kind.choicesOf("load", besides),
+    { default: ["none"] },
+  ),
+  pipelineChunks: setting(
+    "--pipeline <list>",
+    "h2d also in so many chunks, each followed by a kernel: 1,2,4,8,16",
+    kind.counts("chunks"),
+  ),
   cells: setting(
     "--cells <ids>",
     "exactly these cells, by their ids (d0/h2d/pinned/1048576/w1/throughput/wall/cold,…), or - for stdin",

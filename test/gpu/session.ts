@@ -65,7 +65,6 @@ export function requestOf(
     samples: 6,
     verify: true,
     readLink: false,
-    pipeline: null,
     ...fields,
   };
 }

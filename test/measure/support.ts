@@ -1,5 +1,6 @@
 import { vi } from "vitest";
 import { CellProgress } from "../../src/measure/cell-progress.js";
+import type { Measure } from "../../src/measure/rounds.js";
 import type {
   ArenaReport,
   DeviceFacts,
@@ -55,6 +56,11 @@ export function progressOf(part: Partial<PlannedCell> = {}): CellProgress {
 export function nativeError(code: string, sticky = false): NativeError {
   const details = { code, cudaResult: null, call: null, location: "a.cpp:1", sticky };
   return Object.assign(new Error(`it failed with ${code}`), details);
+}
+
+/** Visits carried out by a session, as a run's rounds want them. */
+export function measureWith(session: Pick<NativeSession, "measure">): Measure {
+  return (visits) => Promise.allSettled(visits.map(({ request }) => session.measure(request)));
 }
 
 /** Time stands still but for what a FakeSession's copies take. */

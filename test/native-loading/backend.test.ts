@@ -23,11 +23,20 @@ interface Machine {
   devices?: DriverFacts["devices"];
 }
 
+const notCalled = () => {
+  throw new Error("opening a backend takes no more than openDriver()");
+};
+const otherFunctions = {
+  createRendezvous: notCalled,
+  openRendezvous: notCalled,
+  dropFromPageCache: notCalled,
+};
+
 function openOn(machine: Machine, choice: BackendChoice, environment: NodeJS.ProcessEnv = {}) {
   const opened: { driver: string; nvml: string | null }[] = [];
   const addon: NativeAddon = {
     build: { compiler: "g++", kernels: true, sanitizer: null },
-    dropFromPageCache: () => Promise.resolve(),
+    ...otherFunctions,
     openDriver(paths) {
       opened.push(paths);
       const isEmulated = paths.driver === emulatedLibraryPath;
@@ -122,7 +131,7 @@ describe("--backend emulated", () => {
   ])("says what to do about %s", async (code, hint) => {
     const addon: NativeAddon = {
       build: { compiler: "g++", kernels: true, sanitizer: null },
-      dropFromPageCache: () => Promise.resolve(),
+      ...otherFunctions,
       openDriver() {
         throw nativeError(code);
       },

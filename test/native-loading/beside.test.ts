@@ -47,7 +47,6 @@ const request: MeasureRequest = {
   samples: 2,
   verify: true,
   readLink: false,
-  pipeline: null,
 };
 
 const kinds: LoadOptions[] = [
@@ -157,7 +156,7 @@ describe("a pipeline", () => {
     const wrong = [
       [{ chunks: 1 }, "computeNs must be a whole number"],
       [{ chunks: -1, computeNs: 0 }, "chunks must be a whole number"],
-      [undefined, "pipeline must be an object"],
+      [null, "pipeline must be an object"],
     ] as const;
     for (const [pipeline, message] of wrong) {
       expect(() => session.measure({ ...request, pipeline } as MeasureRequest)).toThrow(message);

@@ -217,7 +217,6 @@ async function measureLink(options: ModelProbeOptions, notes: string[]): Promise
       samples: linkCopies,
       verify: false,
       readLink: false,
-      pipeline: null,
     });
     if (aborted) throw interrupted();
     return sizeBytes / (median([...columns[0]!.durationNs]) / 1e9);

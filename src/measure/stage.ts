@@ -1,0 +1,124 @@
+import { type LoadReading, readLoad } from "../host/machine-load.js";
+import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../native/contract.js";
+import { threadCount } from "../plan/geometry.js";
+import type { Plan } from "../plan/plan.js";
+import type { DeviceRun, DeviceRunOptions } from "./device-run.js";
+import { type Measure, measureInRounds, type RunEvent, type Visit } from "./rounds.js";
+
+/** What a stage needs of the whole run. */
+export interface StageOptions extends DeviceRunOptions {
+  /** This stage's share of the plan's. */
+  budgetNs: number;
+}
+
+/** Devices that are open at the same time, whose cells are measured in the same rounds: mostly one. */
+export class Stage {
+  readonly devices: readonly DeviceRun[];
+  rounds = 0;
+  /** The machine's counters before and after the rounds; null until they are over. */
+  load: [LoadReading, LoadReading] | null = null;
+  readonly #createRendezvous: () => NativeRendezvous;
+  #rendezvous: NativeRendezvous | null = null;
+
+  constructor(devices: readonly DeviceRun[], createRendezvous: () => NativeRendezvous) {
+    this.devices = devices;
+    this.#createRendezvous = createRendezvous;
+  }
+
+  /**
+   * Measures the cells of its devices. An abort ends it early with what there is. Rejects with the driver's error where
+   * a device cannot be opened at all; the failures of single cells are recorded in them.
+   */
+  async *measure(options: StageOptions): AsyncGenerator<RunEvent, void> {
+    const { signal } = options;
+    const abort = () => {
+      for (const device of this.devices) device.abort();
+      this.#rendezvous?.cancel();
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      for (const device of this.devices) {
+        yield* device.open(options);
+        if (signal.aborted) return;
+      }
+      yield* this.#measureInRounds(options);
+      if (signal.aborted) return;
+      // What is open at the end did not converge; an abort or a failure leaves it without outcome.
+      for (const progress of this.#cells()) if (progress.isOpen) progress.outcome = "budget";
+      for (const { device } of this.devices)
+        yield { kind: "activity", activity: `closing device ${device.ordinal}` };
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      signal.removeEventListener("abort", abort);
+      // Giving back gigabytes of pinned memory takes a while, which whoever interrupts need not wait for: the
+      // process ends when it is done.
+      const closing = Promise.all(this.devices.map((device) => device.close()));
+      if (!signal.aborted) await closing;
+    }
+  }
+
+  /** Its devices' cells in the plan's order. */
+  #cells() {
+    return this.devices.flatMap(({ cells }) => cells);
+  }
+
+  async *#measureInRounds(options: StageOptions): AsyncGenerator<RunEvent, void> {
+    const before = readLoad();
+    try {
+      for await (const event of measureInRounds(this.#measure, this.#cells(), options)) {
+        if (event.kind === "round") this.rounds = event.round + 1;
+        yield event;
+      }
+    } finally {
+      this.load = [before, readLoad()];
+    }
+  }
+
+  readonly #measure: Measure = (visits) =>
+    visits.length === 1
+      ? Promise.allSettled([this.#measureOne(visits[0]!.progress.cell.device, visits[0]!)])
+      : this.#measureTogether(visits);
+
+  /** Whoever fails lets the others go: they would wait for it. */
+  #measureTogether(visits: readonly Visit[]): Promise<PromiseSettledResult<MeasureResult>[]> {
+    this.#rendezvous ??= this.#createRendezvous();
+    const rendezvous = this.#rendezvous;
+    const flows = visits.map(({ progress }) => flowsOf(progress.cell));
+    rendezvous.reset(flows.flat());
+    let flow = 0;
+    return Promise.allSettled(
+      visits.map(async (visit, i) => {
+        const company = { rendezvous, flow };
+        flow += flows[i]!.length;
+        const request: MeasureRequest = { ...visit.request, company };
+        try {
+          return await this.#measureOne(visit.progress.cell.device, { ...visit, request });
+        } catch (error) {
+          rendezvous.cancel();
+          throw error;
+        }
+      }),
+    );
+  }
+
+  #measureOne(ordinal: number, { progress, request }: Visit): Promise<MeasureResult> {
+    const device = this.devices.find((one) => one.device.ordinal === ordinal)!;
+    return device.measurerOf(progress.cell).measure(request);
+  }
+}
+
+/** The threads of each flow of a cell: one a direction. */
+function flowsOf(cell: Parameters<typeof threadCount>[0]): number[] {
+  return Array(threadCount(cell) / cell.workers).fill(cell.workers);
+}
+
+/** The stages of a plan: all of its devices at once where cells take several of them, or else one after the other. */
+export function stagesOf(
+  devices: readonly DeviceRun[],
+  plan: Pick<Plan, "estimate">,
+  createRendezvous: () => NativeRendezvous,
+): Stage[] {
+  const groups = plan.estimate.devicesAtOnce > 1 ? [devices] : devices.map((device) => [device]);
+  return groups.map((group) => new Stage(group, createRendezvous));
+}

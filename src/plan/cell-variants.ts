@@ -1,0 +1,97 @@
+import type { Cell } from "../results/schema.js";
+import { besides, copiesHostMemory, peerPaths, workerKinds } from "../settings/choices.js";
+import type { Axes } from "./axes.js";
+
+/*
+ * What a cell may be beside a plain one: copied by processes, on several devices at once, between two of them, beside a
+ * load, or in chunks with a kernel behind each.
+ */
+
+/** Of all variants of a plain cell those that were asked for and make sense, the plain one first where it is among them. */
+export function variantsOf(plain: Cell, axes: Axes): Cell[] {
+  const ordinals = axes.devices.map(({ ordinal }) => ordinal);
+  if (plain.direction === "p2p") {
+    const peers = ordinals.filter((ordinal) => ordinal !== plain.device);
+    return peers.flatMap((peer) => peerPaths.map((path) => ({ ...plain, peer, path })));
+  }
+  const kinds = axes.workerKinds.flatMap((kind): Cell[] => {
+    if (kind === "thread") return [plain];
+    return runsInProcesses(plain) ? [{ ...plain, workerKind: kind }] : [];
+  });
+  // What processes do not do is measured with threads, though these were not asked for.
+  const alone = kinds.length > 0 ? kinds : [plain];
+  const together =
+    axes.together && plain.memory !== "host" ? alone.map((cell) => ({ ...cell, together: ordinals })) : [];
+  const loaded = axes.besides.flatMap((beside) =>
+    beside !== "none" && hasRoomForLoad(plain) ? [{ ...plain, beside }] : [],
+  );
+  const chunked = isPipelined(plain) ? axes.pipelineChunks.map((chunks) => ({ ...plain, chunks })) : [];
+  return [...alone, ...together, ...loaded, ...chunked];
+}
+
+/** An upper limit of how many cells variantsOf() gives. */
+export function mostVariants(axes: Axes): number {
+  const kinds = axes.workerKinds.length * (axes.together ? 2 : 1);
+  const others = axes.besides.length - 1 + axes.pipelineChunks.length;
+  const between = axes.directions.includes("p2p") ? axes.devices.length * peerPaths.length : 0;
+  return Math.max(kinds + others, between, 1);
+}
+
+/** Copies of the host alone are its threads', and what a device copies by itself has no use for processes. */
+function runsInProcesses({ direction, memory }: Cell): boolean {
+  return copiesHostMemory(direction) && memory !== "host";
+}
+
+function hasRoomForLoad({ direction, memory }: Cell): boolean {
+  return copiesHostMemory(direction) && memory !== "host";
+}
+
+/** What a training loop does with a batch: one thread copies it to the device and computes with it. */
+function isPipelined({ direction, memory, workers, mode, timer, cache }: Cell): boolean {
+  return (
+    direction === "h2d" &&
+    (memory === "pageable" || memory === "pinned" || memory === "registered") &&
+    workers === 1 &&
+    mode === "throughput" &&
+    timer === "wall" &&
+    cache === "cold"
+  );
+}
+
+/** Why there can be no such cell, as a clause; null where there can. */
+export function problemOfVariant(cell: Cell): string | null {
+  const { workerKind, together, peer, beside, chunks } = cell;
+  if ((cell.direction === "p2p") !== (peer !== undefined))
+    return "direction p2p goes to another device, and no other one does";
+  if (peer === cell.device) return "a device is no peer of its own";
+  if (peer !== undefined && (workerKind ?? together ?? beside ?? chunks) !== undefined)
+    return "direction p2p is measured by itself";
+  if (workerKind === "process" && !runsInProcesses(cell))
+    return "processes copy between host and device alone";
+  if (together !== undefined) {
+    const isAscending = together.every((ordinal, i) => i === 0 || ordinal > together[i - 1]!);
+    if (together.length < 2 || !isAscending) return "several devices, in ascending order, copy together";
+    if (!together.includes(cell.device)) return "its own device is not among those that copy together";
+    if (cell.memory === "host") return "copies of the host alone have no device";
+  }
+  const isPlain = workerKind !== "process" && together === undefined;
+  if (beside !== undefined && !(isPlain && chunks === undefined && hasRoomForLoad(cell))) {
+    return "beside a load, threads copy between one device and the host";
+  }
+  if (chunks !== undefined && !(isPlain && chunks >= 1 && isPipelined(cell))) {
+    return "a pipeline copies pageable, pinned or registered memory to the device, with one thread, by the wall clock, cold";
+  }
+  return null;
+}
+
+/** Where it stands among the variants of its plain cell: as variantsOf() gives them. */
+export function variantPlaces({ workerKind, together, peer, path, beside, chunks }: Cell): number[] {
+  return [
+    peer ?? -1,
+    path === undefined ? -1 : peerPaths.indexOf(path),
+    chunks ?? 0,
+    beside === undefined ? 0 : besides.indexOf(beside),
+    together === undefined ? 0 : 1,
+    workerKinds.indexOf(workerKind ?? "thread"),
+  ];
+}

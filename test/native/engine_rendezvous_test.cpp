@@ -1,0 +1,129 @@
+// Where the threads that take a sample together meet.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "driver/error.hpp"
+#include "engine/rendezvous.hpp"
+
+namespace pinbench::test {
+namespace {
+
+// Runs `job` on so many threads and waits for them.
+template <class Job>
+void on_threads(std::size_t count, const Job& job) {
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < count; ++i) threads.emplace_back([&job, i] { job(i); });
+  for (auto& thread : threads) thread.join();
+}
+
+}  // namespace
+
+TEST_CASE("a barrier of one never waits") {
+  Rendezvous barrier(std::vector<std::size_t>{1});
+  for (int i = 0; i < 3; ++i) CHECK(barrier.arrive_and_wait());
+}
+
+TEST_CASE("nobody passes before all have arrived, round after round") {
+  constexpr std::size_t kParties = 4;
+  constexpr std::size_t kRounds = 200;
+  Rendezvous barrier(std::vector<std::size_t>{kParties});
+  std::atomic<std::size_t> arrived{0};
+  std::atomic<std::size_t> early{0};
+  on_threads(kParties, [&](std::size_t) {
+    for (std::size_t round = 1; round <= kRounds; ++round) {
+      arrived.fetch_add(1);
+      if (!barrier.arrive_and_wait() || arrived.load() < round * kParties) early.fetch_add(1);
+    }
+  });
+  CHECK(early == 0);
+  CHECK(arrived == kParties * kRounds);
+}
+
+TEST_CASE("what was written before the barrier is seen after it") {
+  constexpr std::size_t kParties = 3;
+  Rendezvous barrier(std::vector<std::size_t>{kParties});
+  std::vector<int> written(kParties);
+  std::vector<int> sums(kParties);
+  on_threads(kParties, [&](std::size_t i) {
+    written[i] = 1;
+    barrier.arrive_and_wait();
+    for (const int value : written) sums[i] += value;
+  });
+  CHECK(sums == std::vector<int>(kParties, kParties));
+}
+
+TEST_CASE("cancelling releases those who wait for a party that never comes") {
+  Rendezvous barrier(std::vector<std::size_t>{1, 2});
+  std::atomic<int> told_to_leave{0};
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    barrier.cancel();
+  });
+  on_threads(2, [&](std::size_t) {
+    if (!barrier.arrive_and_wait()) told_to_leave.fetch_add(1);
+  });
+  canceller.join();
+  CHECK(told_to_leave == 2);
+  CHECK(barrier.is_cancelled());
+}
+
+TEST_CASE("whoever arrives after cancelling is told to leave, the last party too") {
+  Rendezvous barrier(std::vector<std::size_t>{2});
+  barrier.cancel();
+  CHECK_FALSE(barrier.arrive_and_wait());
+  CHECK_FALSE(barrier.arrive_and_wait());
+  CHECK_FALSE(barrier.arrive_and_wait());
+}
+
+TEST_CASE("after a reset it serves others, in other numbers") {
+  Rendezvous barrier(std::vector<std::size_t>{2});
+  barrier.cancel();
+  CHECK_FALSE(barrier.arrive_and_wait());
+  barrier.reset(std::vector<std::size_t>{1});
+  CHECK(barrier.arrive_and_wait());
+}
+
+TEST_CASE("a flow's window closes with the last of its threads, and all are closed with the last flow") {
+  Rendezvous rendezvous(std::vector<std::size_t>{2, 1});
+  rendezvous.close_window(0);
+  CHECK_FALSE(rendezvous.is_closed(0, 0));
+  rendezvous.close_window(0);
+  CHECK(rendezvous.is_closed(0, 0));
+  CHECK_FALSE(rendezvous.is_closed(0, 1));
+  CHECK_FALSE(rendezvous.all_are_closed(0));
+  rendezvous.close_window(1);
+  CHECK(rendezvous.all_are_closed(0));
+}
+
+TEST_CASE("whoever opens a shared one by its path meets those who made it") {
+  const auto made = Rendezvous::create_shared();
+  made->reset(std::vector<std::size_t>{1, 1});
+  const auto opened = Rendezvous::open_shared(made->path());
+  CHECK(opened->flow_count() == 2);
+  std::thread other([&] { CHECK(opened->arrive_and_wait()); });
+  CHECK(made->arrive_and_wait());
+  other.join();
+  opened->close_window(1);
+  CHECK(made->is_closed(1, 0));
+  opened->cancel();
+  CHECK(made->is_cancelled());
+}
+
+TEST_CASE("one that is gone, or is something else, is not opened") {
+  const auto path = Rendezvous::create_shared()->path();
+  CHECK_THROWS_AS(Rendezvous::open_shared(path), Error);
+  CHECK_THROWS_AS(Rendezvous::open_shared("/proc/self/exe"), Error);
+}
+
+TEST_CASE("flows without threads, and none at all, are refused") {
+  CHECK_THROWS_AS(Rendezvous(std::vector<std::size_t>{}), Error);
+  CHECK_THROWS_AS(Rendezvous(std::vector<std::size_t>{1, 0}), Error);
+  CHECK_THROWS_AS(Rendezvous(std::vector<std::size_t>(Rendezvous::kMaxFlows + 1, 1)), Error);
+}
+
+}  // namespace pinbench::test
