@@ -43,6 +43,7 @@ class DeviceContext {
   bool has_one_memory_node() const { return has_one_memory_node_; }
   Team& team() { return team_; }
   AbortFlag& abort() { return abort_; }
+  const AbortFlag& abort() const { return abort_; }
 
   // Places the calling thread, one that was started for this, and makes the context current in it.
   void enter() const;

@@ -35,6 +35,7 @@ struct MeasureRequest {
   std::size_t samples = 1;
   bool verify = true;
   bool read_link = false;
+  std::optional<Pipeline> pipeline;
   std::optional<Company> company;
 
   std::size_t directions() const { return direction == Direction::kBidirectional ? 2 : 1; }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "engine/kernels.hpp"
 #include "engine/lane.hpp"
@@ -20,6 +22,12 @@ struct BufferPair {
   cu::DevicePtr second_device;
 };
 
+// A batch that is copied in pieces, each of which the device works on as soon as it has arrived.
+struct Pipeline {
+  std::size_t chunks = 1;
+  std::uint64_t compute_ns = 0;  // of the whole batch; each piece takes its share by bytes
+};
+
 // One worker's way of moving its buffers, on its own stream.
 class Transfer {
  public:
@@ -30,9 +38,16 @@ class Transfer {
   virtual void finish() = 0;
 };
 
-// `direction` is one way only. `kernels` is needed for mapped memory alone.
+// `direction` is one way only. `kernels` is needed for mapped memory and pipelines alone; a pipeline is for
+// copies to the device that the driver makes.
 std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,
-                                        CopyMemory memory, std::size_t size_bytes, const Kernels* kernels);
+                                        CopyMemory memory, std::size_t size_bytes, const Kernels* kernels,
+                                        const std::optional<Pipeline>& pipeline = std::nullopt);
+
+// The most pieces that a batch can be cut into: each begins where a buffer could.
+constexpr std::size_t most_chunks(std::size_t size_bytes) {
+  return (size_bytes + kBufferAlignment - 1) / kBufferAlignment;
+}
 
 // True where the host takes part in every copy: these can be neither held on a flag nor timed by events.
 constexpr bool is_host_driven(CopyMemory memory) {
