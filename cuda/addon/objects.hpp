@@ -25,6 +25,9 @@ Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session
 // where it is closed.
 std::shared_ptr<Session> read_session(const Napi::Value& value);
 
+// NativeLoad. It does not keep its session, which ends it.
+Napi::Object make_load_object(Napi::Env env, std::shared_ptr<Load> load);
+
 // NativeLoader. It keeps its session.
 Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,
                                 std::shared_ptr<Loader> loader);

@@ -168,12 +168,28 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
   request.samples = read_size(object, "samples");
   request.verify = read_bool(object, "verify");
   request.read_link = read_bool(object, "readLink");
+  if (const Napi::Value pipeline = object.Get("pipeline"); !pipeline.IsUndefined()) {
+    const auto pipeline_object = read_object(pipeline, "pipeline");
+    request.pipeline =
+        Pipeline{read_size(pipeline_object, "chunks"), read_size(pipeline_object, "computeNs")};
+  }
   if (const Napi::Value company = object.Get("company"); !company.IsUndefined()) {
     const auto company_object = read_object(company, "company");
     request.company = {read_rendezvous(company_object.Get("rendezvous")), read_size(company_object, "flow")};
   }
   request.peer = read_peer(object);
   return request;
+}
+
+LoadOptions read_load_options(const Napi::Value& value) {
+  static const std::map<std::string, LoadKind> kinds = {
+      {"compute", LoadKind::kCompute}, {"memory", LoadKind::kMemory}, {"host", LoadKind::kHost}};
+  const auto object = read_object(value, "options");
+  LoadOptions options;
+  options.kind = read_enum(object, "kind", kinds);
+  options.host_threads = read_size(object, "hostThreads");
+  options.host_bytes = read_size(object, "hostBytes");
+  return options;
 }
 
 LoaderOptions read_loader_options(const Napi::Value& value) {

@@ -100,6 +100,15 @@ Napi::Value open_loader(Handle& handle, const Napi::CallbackInfo& info) {
       });
 }
 
+Napi::Value start_load(Handle& handle, const Napi::CallbackInfo& info) {
+  return AsyncTask<std::shared_ptr<Load>>::run(
+      info.Env(),
+      [session = handle.get(info.Env()), options = read_load_options(info[0])] {
+        return session->start_load(options);
+      },
+      [](Napi::Env env, std::shared_ptr<Load>& load) { return make_load_object(env, std::move(load)); });
+}
+
 Napi::Value memory_info(Handle& handle, const Napi::CallbackInfo& info) {
   const auto env = info.Env();
   try {
@@ -119,12 +128,13 @@ Napi::Value abort_session(Handle& handle, const Napi::CallbackInfo& info) {
 }
 
 // Freeing gigabytes of pinned memory takes long, so it too is done off Node's thread. A call that still runs
-// keeps the session until it has ended.
+// keeps the session until it has ended; loads end at once.
 Napi::Value close(Handle& handle, const Napi::CallbackInfo& info) {
   auto session = std::make_shared<std::shared_ptr<Session>>(std::exchange(handle.session, nullptr));
   return AsyncTask<Nothing>::run(
       info.Env(),
       [session] {
+        if (*session != nullptr) (*session)->end_loads();
         session->reset();
         return Nothing{};
       },
@@ -145,6 +155,7 @@ Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session
   define(object, "measureFirstCopy", handle, measure_first_copy);
   define(object, "memoryInfo", handle, memory_info);
   define(object, "openLoader", handle, open_loader);
+  define(object, "startLoad", handle, start_load);
   define(object, "abort", handle, abort_session);
   define(object, "close", handle, close);
   const auto release = [](Napi::Env, std::shared_ptr<Handle>* kept) { delete kept; };

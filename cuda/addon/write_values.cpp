@@ -128,6 +128,13 @@ Napi::Object write_arrivals(Napi::Env env, const LoaderArrivals& arrivals) {
   return object;
 }
 
+Napi::Object write_completions(Napi::Env env, const LoadCompletions& completions) {
+  auto object = Napi::Object::New(env);
+  object.Set("atNs", write_doubles(env, completions.at_ns));
+  object.Set("unitsEach", write_number(env, completions.units_each));
+  return object;
+}
+
 Napi::Object write_pinning_cost(Napi::Env env, const PinningCost& cost) {
   auto object = Napi::Object::New(env);
   object.Set("allocateNs", write_number(env, cost.allocate_ns));

@@ -64,6 +64,7 @@ inline constexpr unsigned kHostRegisterPortable = 0x01;
 inline constexpr unsigned kHostRegisterDeviceMap = 0x02;
 inline constexpr unsigned kStreamNonBlocking = 0x01;
 inline constexpr unsigned kEventDefault = 0x00;
+inline constexpr unsigned kEventBlockingSync = 0x01;
 inline constexpr unsigned kEventDisableTiming = 0x02;
 inline constexpr unsigned kStreamWaitValueGeq = 0x00;
 
@@ -103,6 +104,7 @@ inline constexpr unsigned kStreamWaitValueGeq = 0x00;
   X(streamDestroy, "cuStreamDestroy_v2", (cu::Stream))                                                \
   X(streamQuery, "cuStreamQuery", (cu::Stream))                                                       \
   X(streamSynchronize, "cuStreamSynchronize", (cu::Stream))                                           \
+  X(streamWaitEvent, "cuStreamWaitEvent", (cu::Stream, cu::Event, unsigned))                          \
   X(eventCreate, "cuEventCreate", (cu::Event*, unsigned))                                             \
   X(eventDestroy, "cuEventDestroy_v2", (cu::Event))                                                   \
   X(eventRecord, "cuEventRecord", (cu::Event, cu::Stream))                                            \

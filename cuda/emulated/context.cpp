@@ -15,10 +15,10 @@ std::shared_ptr<Object> require_object(std::shared_ptr<Object> object) {
 
 }  // namespace
 
-Context::Context(Settings& settings, HostMemory& host_memory)
+Context::Context(Settings& settings, HostMemory& host_memory, SharedDevice device)
     : settings_(settings),
       host_memory_(host_memory),
-      memory_(settings.memory_bytes),
+      memory_(settings.memory_bytes, settings.context_bytes, device),
       scheduler_(settings.queue_operations) {}
 
 Context::~Context() {

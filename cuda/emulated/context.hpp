@@ -64,8 +64,8 @@ struct Module {
 // A device's primary context: its memory, its engines and the objects behind its handles.
 class Context {
  public:
-  // `settings` and `host_memory` outlive the context.
-  Context(Settings& settings, HostMemory& host_memory);
+  // `settings`, `host_memory` and what `device` points to outlive the context.
+  Context(Settings& settings, HostMemory& host_memory, SharedDevice device);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

@@ -22,6 +22,10 @@ cu::Result Driver::initialize() {
   if (!settings->read_environment()) return cu::kErrorInvalidValue;
   if (const auto fault = settings->faults.next_call(EntryPoint::init)) return *fault;
   if (settings->devices == 0) return cu::kErrorNoDevice;
+  if (!settings->shared_path.empty()) {
+    shared_memory_ = SharedDeviceMemory::open(settings->shared_path);
+    if (shared_memory_ == nullptr) return cu::kErrorInvalidValue;
+  }
   host_memory_ = std::make_unique<HostMemory>(settings->pinned_limit_bytes);
   primary_contexts_.resize(static_cast<std::size_t>(settings->devices));
   settings_ = std::move(settings);
@@ -42,7 +46,8 @@ cu::Context Driver::retain_primary_context(cu::Device device) {
   const std::scoped_lock lock(mutex_);
   PrimaryContext& primary = primary_context(device);
   if (primary.references == 0) {
-    primary.context = std::make_shared<Context>(*settings_, *host_memory_);
+    primary.context = std::make_shared<Context>(
+        *settings_, *host_memory_, SharedDevice{shared_memory_.get(), static_cast<std::size_t>(device)});
     primary.handle = reinterpret_cast<cu::Context>(next_handle_value());
   }
   ++primary.references;

@@ -6,6 +6,13 @@
 //     Number of devices, 0 to 64 (default 1). With 0 cuInit returns CUDA_ERROR_NO_DEVICE.
 //   PINBENCH_EMULATED_MEMORY
 //     Memory of each device (default 16GiB); cuMemAlloc beyond it returns CUDA_ERROR_OUT_OF_MEMORY.
+//   PINBENCH_EMULATED_CONTEXT
+//     Memory of the device that each context takes for itself (default 0); where there is not as much left,
+//     cuDevicePrimaryCtxRetain returns CUDA_ERROR_OUT_OF_MEMORY.
+//   PINBENCH_EMULATED_SHARED
+//     A file in which the processes that name it keep count of the memory that they hold, so that they share
+//     that of each device as they do a GPU's (default: each process has devices of its own). It is made where
+//     there is none. What a process held that is gone does not count.
 //   PINBENCH_EMULATED_PINNED_LIMIT
 //     Host memory that cuMemHostAlloc and cuMemHostRegister may pin, in all (default: no limit); beyond it
 //     they return CUDA_ERROR_OUT_OF_MEMORY.
@@ -32,6 +39,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -107,6 +115,8 @@ class FaultPlan {
 struct Settings {
   int devices = 1;
   std::size_t memory_bytes = std::size_t{16} << 30;
+  std::size_t context_bytes = 0;
+  std::string shared_path;  // empty where no other process shares the devices
   std::size_t pinned_limit_bytes = static_cast<std::size_t>(-1);
   bool peer_access = true;
   std::size_t queue_operations = 1024;

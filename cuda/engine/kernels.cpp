@@ -62,7 +62,9 @@ Kernels::Kernels(const CudaDriver& cuda, Module module, unsigned multiprocessors
       zero_copy_(find(kernels::kZeroCopy)),
       fill_pattern_(find(kernels::kFillPattern)),
       verify_pattern_(find(kernels::kVerifyPattern)),
-      compute_step_(find(kernels::kComputeStep)) {}
+      compute_step_(find(kernels::kComputeStep)),
+      compute_load_(find(kernels::kComputeLoad)),
+      memory_load_(find(kernels::kMemoryLoad)) {}
 
 cu::Function Kernels::find(const char* name) const {
   cu::Function function = nullptr;
@@ -108,6 +110,26 @@ void Kernels::compute_step(cu::Stream stream, std::uint64_t duration_ns, std::ui
   void* parameters[] = {&duration_ns, &multiply_adds, &sink};
   cuda_->check(cuda_->launchKernel(compute_step_, multiprocessors_ * kStepBlocksPerMultiprocessor, 1, 1,
                                    kBlockThreads, 1, 1, 0, stream, parameters, nullptr));
+}
+
+void Kernels::launch_load(cu::Function function, cu::Stream stream, void** parameters) const {
+  cuda_->check(cuda_->launchKernel(function, multiprocessors_ * kernels::kLoadBlocksPerMultiprocessor, 1, 1,
+                                   kernels::kLoadBlockThreads, 1, 1, 0, stream, parameters, nullptr));
+}
+
+void Kernels::compute_load(cu::Stream stream, std::uint64_t multiply_adds, cu::DevicePtr sink) const {
+  void* parameters[] = {&multiply_adds, &sink};
+  launch_load(compute_load_, stream, parameters);
+}
+
+std::uint64_t Kernels::load_turn() const {
+  return multiprocessors_ * kernels::kLoadWarpsPerMultiprocessor * kernels::kLoadTurnMultiplyAdds;
+}
+
+void Kernels::memory_load(cu::Stream stream, cu::DevicePtr destination, cu::DevicePtr source,
+                          std::uint64_t bytes, std::uint64_t passes) const {
+  void* parameters[] = {&destination, &source, &bytes, &passes};
+  launch_load(memory_load_, stream, parameters);
 }
 
 }  // namespace pinbench

@@ -44,6 +44,7 @@ struct MeasureRequest {
   std::size_t samples = 1;
   bool verify = true;
   bool read_link = false;
+  std::optional<Pipeline> pipeline;
   std::optional<Company> company;
   std::optional<PeerCopy> peer;  // of direction kPeerToPeer alone
 

@@ -5,7 +5,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "beside/load.hpp"
 #include "engine/lane.hpp"
 #include "engine/measurement.hpp"
 #include "engine/peer_access.hpp"
@@ -39,8 +41,8 @@ struct MemoryInfo {
 };
 
 // One device, made ready to measure: NativeSession of src/native/contract.ts. Calls come one after the other,
-// but for reserve_host() of different kinds, which may overlap; abort() may come from any thread. A copy
-// between two devices is a call of both sessions.
+// but for reserve_host() of different kinds and the loads, which may overlap; abort() may come from any
+// thread. A copy between two devices is a call of both sessions.
 class Session {
  public:
   // `nvml` may be null.
@@ -60,6 +62,9 @@ class Session {
   MemoryInfo memory_info();
   // At most one is open at a time (LOADER_OPEN), and nothing else may be measured meanwhile.
   std::shared_ptr<Loader> open_loader(const LoaderOptions& options);
+  // Several may run at once, beside all other calls. They end with the session at the latest.
+  std::shared_ptr<Load> start_load(const LoadOptions& options);
+  void end_loads() noexcept;
   void abort() { context_.abort().set(); }
 
  private:
@@ -97,6 +102,8 @@ class Session {
   std::optional<DeviceArena> device_destination_;  // within the device and between two only
   std::optional<CpuBurner> burner_;                // calibrated once, so that all loaders do the same work
   std::weak_ptr<Loader> loader_;
+  std::mutex loads_mutex_;
+  std::vector<std::shared_ptr<Load>> loads_;
 };
 
 }  // namespace pinbench

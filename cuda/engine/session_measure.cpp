@@ -114,6 +114,18 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
     reject("host-driven copies have no event timing");
   if (request.event_timer && request.copies_per_sample > kMaxHeldCopies)
     reject("too many copies for a held stream");
+  if (request.pipeline) {
+    constexpr std::uint64_t kLongestComputeNs = 60'000'000'000;  // a kernel cannot be interrupted
+    const bool is_copied_by_driver = request.memory == CopyMemory::kPinned ||
+                                     request.memory == CopyMemory::kPageable ||
+                                     request.memory == CopyMemory::kRegistered;
+    if (request.direction != Direction::kHostToDevice || !is_copied_by_driver)
+      reject("a pipeline copies pinned, pageable or registered memory to the device");
+    if (request.event_timer) reject("a pipeline is timed by the wall clock");
+    if (request.pipeline->chunks == 0 || request.pipeline->chunks > most_chunks(request.size_bytes))
+      reject("a pipeline has at least 1 chunk, and at most one for each 512 bytes");
+    if (request.pipeline->compute_ns > kLongestComputeNs) reject("a pipeline computes for at most a minute");
+  }
   if (request.company &&
       request.company->flow + request.directions() > request.company->rendezvous->flow_count())
     reject("the rendezvous has no such flow");

@@ -87,6 +87,60 @@ class ThroughHostTransfer : public Transfer {
   const std::size_t size_bytes_;
 };
 
+// A training loop that overlaps copying and computing: two streams, the second of which waits with its kernel
+// for each piece of the batch. The next batch begins when the last kernel of this one is done. One thread
+// issues it all, as a program's does, so that a pageable copy, which returns late, holds back what follows.
+//
+// The kernels keep the multiprocessors busy for a time, by the device's own clock, rather than for an amount
+// of arithmetic: the parts that the whole is compared with are then known. That clock ticks every
+// microsecond or oftener.
+class PipelineTransfer : public Transfer {
+ public:
+  PipelineTransfer(const CudaDriver& cuda, cu::Stream stream, std::size_t size_bytes, const Kernels& kernels,
+                   const Pipeline& pipeline)
+      : cuda_(cuda),
+        stream_(stream),
+        size_bytes_(size_bytes),
+        kernels_(kernels),
+        pipeline_{std::min(pipeline.chunks, most_chunks(size_bytes)), pipeline.compute_ns},
+        compute_stream_(create_stream(cuda)),
+        arrived_(create_event(cuda, cu::kEventDisableTiming)) {}
+
+  // No kernel outlives the memory that it was given, also after a failure, which was told already.
+  ~PipelineTransfer() override { cuda_.streamSynchronize(compute_stream_.get()); }
+
+  void issue(const BufferPair& buffer) override {
+    finish();
+    const std::size_t blocks = most_chunks(size_bytes_);
+    for (std::size_t chunk = 0; chunk < pipeline_.chunks; ++chunk) {
+      const std::size_t begin = blocks * chunk / pipeline_.chunks * kBufferAlignment;
+      const std::size_t end =
+          std::min(blocks * (chunk + 1) / pipeline_.chunks * kBufferAlignment, size_bytes_);
+      cuda_.check(cuda_.memcpyHtoDAsync(buffer.device + begin, buffer.host + begin, end - begin, stream_));
+      cuda_.check(cuda_.eventRecord(arrived_.get(), stream_));
+      cuda_.check(cuda_.streamWaitEvent(compute_stream_.get(), arrived_.get(), 0));
+      kernels_.compute_step(compute_stream_.get(), compute_ns(end - begin), 0, buffer.device + begin);
+    }
+  }
+
+  // The last kernel waits for the last copy.
+  void finish() override { cuda_.check(cuda_.streamSynchronize(compute_stream_.get())); }
+
+ private:
+  std::uint64_t compute_ns(std::size_t bytes) const {
+    return static_cast<std::uint64_t>(static_cast<double>(pipeline_.compute_ns) * static_cast<double>(bytes) /
+                                      static_cast<double>(size_bytes_));
+  }
+
+  const CudaDriver& cuda_;
+  const cu::Stream stream_;
+  const std::size_t size_bytes_;
+  const Kernels& kernels_;
+  const Pipeline pipeline_;
+  const Stream compute_stream_;
+  const Event arrived_;  // of the piece last issued: a wait is for the recording that was the latest then
+};
+
 // memcpy whose stores pass the caches by: a destination that nobody reads soon costs no read for ownership,
 // and pushes nothing else out.
 void streaming_copy(std::byte* destination, const std::byte* source, std::size_t bytes) {
@@ -215,7 +269,12 @@ class HostTransfer : public Transfer {
 
 std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,
                                         CopyMemory memory, std::size_t size_bytes, const Kernels* kernels,
-                                        const PeerPath* peer) {
+                                        const std::optional<Pipeline>& pipeline, const PeerPath* peer) {
+  if (pipeline) {
+    if (kernels == nullptr)
+      throw Error("NO_KERNELS", "a pipeline computes with a kernel, and none is loaded");
+    return std::make_unique<PipelineTransfer>(cuda, lane.stream.get(), size_bytes, *kernels, *pipeline);
+  }
   if ((memory == CopyMemory::kStaged || memory == CopyMemory::kHost) && lane.ring.slots.empty())
     throw Error("NOT_RESERVED", "copies through a staging ring need one, and none was reserved");
   if (direction == Direction::kPeerToPeer && peer->route == PeerRoute::kKernel) {

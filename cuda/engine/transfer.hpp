@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "engine/kernels.hpp"
 #include "engine/lane.hpp"
@@ -35,6 +37,12 @@ struct BufferPair {
   cu::DevicePtr second_device;
 };
 
+// A batch that is copied in pieces, each of which the device works on as soon as it has arrived.
+struct Pipeline {
+  std::size_t chunks = 1;
+  std::uint64_t compute_ns = 0;  // of the whole batch; each piece takes its share by bytes
+};
+
 // One worker's way of moving its buffers, on its own stream.
 class Transfer {
  public:
@@ -45,11 +53,17 @@ class Transfer {
   virtual void finish() = 0;
 };
 
-// `direction` is one way only. `kernels` is needed for mapped memory and for peer copies by a kernel, `peer`
-// for peer copies alone.
+// `direction` is one way only. `kernels` is needed for mapped memory, pipelines and peer copies by a kernel;
+// a pipeline is for copies to the device that the driver makes, `peer` for peer copies.
 std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,
                                         CopyMemory memory, std::size_t size_bytes, const Kernels* kernels,
+                                        const std::optional<Pipeline>& pipeline = std::nullopt,
                                         const PeerPath* peer = nullptr);
+
+// The most pieces that a batch can be cut into: each begins where a buffer could.
+constexpr std::size_t most_chunks(std::size_t size_bytes) {
+  return (size_bytes + kBufferAlignment - 1) / kBufferAlignment;
+}
 
 // True where the host takes part in every copy: these can be neither held on a flag nor timed by events.
 constexpr bool is_host_driven(CopyMemory memory) {

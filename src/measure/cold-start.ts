@@ -1,7 +1,7 @@
 import type { NativeError, NativeSession, PinningKind } from "../native/contract.js";
 import { pinningRepetitions } from "../plan/pinning.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
-import type { CellResult, ColdStart, PayOff, PinningCost } from "../results/schema.js";
+import type { Cell, CellResult, ColdStart, PayOff, PinningCost } from "../results/schema.js";
 import { median } from "../stats/order-statistics.js";
 
 type PinningRecord = ColdStart["pinning"][number];
@@ -59,7 +59,8 @@ export function medianCost(costs: readonly (PinningCost | null | undefined)[]): 
 type CopiedCell = Pick<
   CellResult,
   "memory" | "sizeBytes" | "direction" | "workers" | "mode" | "timer" | "outcome" | "stats"
->;
+> &
+  Pick<Cell, "workerKind">;
 
 /** Fills in after how many copies each way has paid off, from the one-worker cells of the same size. */
 export function addPayOff(pinning: readonly PinningRecord[], cells: readonly CopiedCell[]): PinningRecord[] {
@@ -114,6 +115,7 @@ function copyRate(
       cell.sizeBytes === sizeBytes &&
       cell.direction === direction &&
       cell.workers === 1 &&
+      cell.workerKind !== "process" &&
       cell.mode === "throughput" &&
       cell.timer === "wall" &&
       cell.outcome !== "mismatch" &&

@@ -30,8 +30,9 @@ export function cellGrids(document: ResultDocument): (Grid & { caption: string }
 
 const labelColumns: readonly Column[] = [numberColumn("size"), numberColumn("workers")];
 
-function rowLabels({ sizeBytes, workers }: GroupRow): Figure[] {
-  return [figure(formatSize(sizeBytes)), figure(String(workers))];
+function rowLabels({ sizeBytes, workers, workerKind }: GroupRow): Figure[] {
+  const kind = workerKind === "process" ? (workers === 1 ? "process" : "processes") : "";
+  return [figure(formatSize(sizeBytes)), figure(String(workers), kind)];
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { CellResult, DeviceRecord, ResultDocument } from "../results/schema.js";
-import { caches, directions, memories, modes, timers } from "../settings/choices.js";
+import { caches, directions, memories, modes, timers, workerKinds } from "../settings/choices.js";
 import { cellsAskedFor, hostControlLine } from "./host-control.js";
 import { groupBy } from "./report-parts.js";
 import { directionTitle } from "./wording.js";
@@ -17,16 +17,17 @@ export interface CellGroup {
   footnote?: string;
 }
 
-/** A row of a table: the cells of one size and number of workers, by memory kind. */
+/** A row of a table: the cells of one size, number and kind of workers, by memory kind. */
 export interface GroupRow {
   sizeBytes: number;
   workers: number;
+  workerKind: CellResult["workerKind"];
   cells: Map<CellResult["memory"], CellResult>;
 }
 
 /**
  * The cells of a result by table, controls of host memory left out, in the order of device, direction, mode, timer and cache; the rows of each by size,
- * then workers.
+ * then workers, then their kind.
  */
 export function groupCells(document: ResultDocument): CellGroup[] {
   const { devices } = document;
@@ -54,13 +55,23 @@ export function groupCells(document: ResultDocument): CellGroup[] {
 }
 
 function rowsOf(members: readonly CellResult[]): GroupRow[] {
-  const rows = [...groupBy(members, ({ sizeBytes, workers }) => `${sizeBytes}/${workers}`).values()];
+  const rows = [
+    ...groupBy(
+      members,
+      ({ sizeBytes, workers, workerKind }) => `${sizeBytes}/${workers}/${workerKind}`,
+    ).values(),
+  ];
   return rows
     .map((cells) => {
-      const { sizeBytes, workers } = cells[0]!;
-      return { sizeBytes, workers, cells: new Map(cells.map((cell) => [cell.memory, cell])) };
+      const { sizeBytes, workers, workerKind } = cells[0]!;
+      return { sizeBytes, workers, workerKind, cells: new Map(cells.map((cell) => [cell.memory, cell])) };
     })
-    .sort((a, b) => a.sizeBytes - b.sizeBytes || a.workers - b.workers);
+    .sort(
+      (a, b) =>
+        a.sizeBytes - b.sizeBytes ||
+        a.workers - b.workers ||
+        workerKinds.indexOf(a.workerKind) - workerKinds.indexOf(b.workerKind),
+    );
 }
 
 function byTable(a: CellResult, b: CellResult): number {

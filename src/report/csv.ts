@@ -28,6 +28,7 @@ const columns: readonly Column[] = [
   ["memory", ({ cell }) => cell.memory],
   ["size_bytes", ({ cell }) => cell.sizeBytes],
   ["workers", ({ cell }) => cell.workers],
+  ["worker_kind", ({ cell }) => cell.workerKind],
   ["mode", ({ cell }) => cell.mode],
   ["timer", ({ cell }) => cell.timer],
   ["cache", ({ cell }) => cell.cache],

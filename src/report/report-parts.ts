@@ -99,7 +99,8 @@ export function withoutRepeats(rows: readonly (readonly Figure[])[], labelColumn
     const above = rows[index - 1];
     let repeats = above !== undefined;
     return row.map((cell, column) => {
-      repeats &&= column < labelColumns && above?.[column]?.text === cell.text;
+      const label = above?.[column];
+      repeats &&= column < labelColumns && label?.text === cell.text && label.note === cell.note;
       return repeats ? blank : cell;
     });
   });

@@ -155,6 +155,9 @@ export class FakeSession implements NativeSession {
   openLoader(): Promise<never> {
     return Promise.reject(new Error("a run opens no loader"));
   }
+  startLoad(): Promise<never> {
+    return Promise.reject(new Error("nothing was to run beside the copies"));
+  }
 
   memoryInfo() {
     return { freeBytes: this.freeBytes, totalBytes: 1024 * MiB };
