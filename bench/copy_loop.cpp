@@ -5,7 +5,12 @@
 //   copy_loop --library libcuda.so.1 --direction h2d --memory pinned --timer wall --size 1048576 --copies 32
 //             --samples 10 [--warmup 32] [--buffers 1]
 //
-// prints one line, {"durationNs":[...]}: a number a sample, for all its copies together. With --serve it
+// prints one line, {"durationNs":[...]}: a number a sample, for all its copies together. With --start-at T
+// and
+// --run-for D instead of --samples it begins at T and goes on for D, both in ns and T on CLOCK_MONOTONIC, so
+// that several of these programs copy at the same time; it waits for its stream after each --copies, and
+// prints
+// {"startNs":…,"endNs":…,"copies":…}. With --serve it
 // answers each line of standard input that holds such options, and keeps the context and the last buffers, so
 // that a harness can take turns with pinbench; a line that fails is answered with {"error":"..."}.
 
@@ -52,7 +57,10 @@ struct Options {
   std::uint64_t samples = 0;
   std::uint64_t warmup = 1;
   std::uint64_t buffers = 1;
+  std::uint64_t start_at_ns = 0;
+  std::uint64_t run_for_ns = 0;
 
+  bool is_timed_run() const { return run_for_ns > 0; }
   std::size_t buffer_bytes() const { return size * buffers; }
 };
 
@@ -98,12 +106,20 @@ Options parse_options(const std::vector<std::string>& words) {
       options.warmup = positive_number(name, value);
     } else if (name == "--buffers") {
       options.buffers = positive_number(name, value);
+    } else if (name == "--start-at") {
+      options.start_at_ns = positive_number(name, value);
+    } else if (name == "--run-for") {
+      options.run_for_ns = positive_number(name, value);
     } else {
       throw UsageError("unknown option " + name);
     }
   }
-  if (options.library.empty() || options.size == 0 || options.copies == 0 || options.samples == 0) {
-    throw UsageError("--library, --size, --copies and --samples are needed");
+  if (options.is_timed_run() != (options.start_at_ns > 0) ||
+      options.is_timed_run() == (options.samples > 0) || (options.is_timed_run() && options.event_timer)) {
+    throw UsageError("either --samples is needed, or --start-at and --run-for, by the wall clock");
+  }
+  if (options.library.empty() || options.size == 0 || options.copies == 0) {
+    throw UsageError("--library, --size and --copies are needed");
   }
   if (options.event_timer && !options.pinned) {
     throw UsageError("pageable copies need the host while the event timer holds the stream");
@@ -228,12 +244,43 @@ class Loop {
       : driver_(machine.driver()), stream_(machine.stream()), buffers_(buffers), options_(options) {}
 
   std::vector<double> run() {
-    enqueue(options_.warmup);
-    CHECK(streamSynchronize(stream_));
+    warm_up();
     return options_.event_timer ? by_event() : by_wall_clock();
   }
 
+  struct TimedRun {
+    std::uint64_t start_ns;
+    std::uint64_t end_ns;
+    std::uint64_t copies;
+  };
+
+  TimedRun run_at_start_time() {
+    warm_up();
+    if (monotonic_ns() > options_.start_at_ns) throw std::runtime_error("not ready at the time to start");
+    while (monotonic_ns() < options_.start_at_ns) {
+    }
+    TimedRun run{monotonic_ns(), 0, 0};
+    do {
+      enqueue(options_.copies);
+      CHECK(streamSynchronize(stream_));
+      run.copies += options_.copies;
+      run.end_ns = monotonic_ns();
+    } while (run.end_ns < options_.start_at_ns + options_.run_for_ns);
+    return run;
+  }
+
  private:
+  void warm_up() {
+    enqueue(options_.warmup);
+    CHECK(streamSynchronize(stream_));
+  }
+
+  // steady_clock is CLOCK_MONOTONIC, which all processes of a machine share.
+  static std::uint64_t monotonic_ns() {
+    const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(since_boot).count());
+  }
+
   void enqueue(std::uint64_t copies) {
     char* const host = buffers_.host();
     const cu::DevicePtr device = buffers_.device();
@@ -363,10 +410,16 @@ class Server {
       buffers_.reset();
       buffers_.emplace(machine_->driver(), options.buffer_bytes(), options.pinned);
     }
-    return to_json(Loop(*machine_, *buffers_, options).run());
+    Loop loop(*machine_, *buffers_, options);
+    return options.is_timed_run() ? to_json(loop.run_at_start_time()) : to_json(loop.run());
   }
 
  private:
+  static std::string to_json(const Loop::TimedRun& run) {
+    return "{\"startNs\":" + std::to_string(run.start_ns) + ",\"endNs\":" + std::to_string(run.end_ns) +
+           ",\"copies\":" + std::to_string(run.copies) + "}";
+  }
+
   static std::string to_json(const std::vector<double>& duration_ns) {
     std::string json = "{\"durationNs\":[";
     for (std::size_t i = 0; i < duration_ns.size(); ++i) {

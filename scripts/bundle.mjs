@@ -108,6 +108,10 @@ await main(async () => {
     binaries.push("build/Release/copy_loop");
     writeLauncher(join(folder, "bench-gpu"), 'exec "$here/runtime/node" "$here/bench/gpu.mjs" "$@"');
     writeLauncher(join(folder, "bench-check"), 'exec "$here/runtime/node" "$here/bench/check.mjs" "$@"');
+    writeLauncher(
+      join(folder, "bench-processes"),
+      'exec "$here/runtime/node" "$here/bench/processes.mjs" "$@"',
+    );
     writeLauncher(join(folder, "bench-tune"), 'exec "$here/runtime/node" "$here/bench/tune.mjs" "$@"');
     writeLauncher(join(folder, "bench-live"), 'exec "$here/runtime/node" "$here/bench/live.mjs" "$@"');
     writeLauncher(

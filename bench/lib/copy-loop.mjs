@@ -1,4 +1,4 @@
-// The bare copy loop as a process that answers one line of options with one line of durations.
+// The bare copy loop as a process that answers one line of options with one line of what it measured.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -18,15 +18,44 @@ export class CopyLoop {
 
   /** Durations in ns, one a sample of `copies` copies. */
   async measure({ direction, memory, timer, sizeBytes, copies, samples, warmup, buffers }) {
-    this.#child.stdin.write(
-      `--library ${this.library} --direction ${direction} --memory ${memory} --timer ${timer} --size ${sizeBytes} ` +
-        `--copies ${copies} --samples ${samples} --warmup ${warmup} --buffers ${buffers}\n`,
+    const { durationNs } = await this.#ask({
+      direction,
+      memory,
+      timer,
+      size: sizeBytes,
+      copies,
+      samples,
+      warmup,
+      buffers,
+    });
+    return durationNs;
+  }
+
+  /** GB/s of copies that go on for `runForNs` from `startAtNs` on, as process.hrtime.bigint() has it. */
+  async measureFrom(startAtNs, { direction, memory, sizeBytes, copies, warmup, buffers, runForNs }) {
+    const run = await this.#ask({
+      direction,
+      memory,
+      size: sizeBytes,
+      copies,
+      warmup,
+      buffers,
+      "start-at": startAtNs,
+      "run-for": runForNs,
+    });
+    return (run.copies * sizeBytes) / (run.endNs - run.startNs);
+  }
+
+  async #ask(options) {
+    const words = Object.entries({ library: this.library, ...options }).map(
+      ([name, value]) => `--${name} ${value}`,
     );
+    this.#child.stdin.write(`${words.join(" ")}\n`);
     const { value, done } = await this.#lines.next();
     if (done) throw new Error("the copy loop ended early");
     const answer = JSON.parse(value);
     if (answer.error) throw new Error(`the copy loop failed: ${answer.error}`);
-    return answer.durationNs;
+    return answer;
   }
 
   async close() {

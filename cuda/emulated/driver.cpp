@@ -22,6 +22,10 @@ cu::Result Driver::initialize() {
   if (!settings->read_environment()) return cu::kErrorInvalidValue;
   if (const auto fault = settings->faults.next_call(EntryPoint::init)) return *fault;
   if (settings->devices == 0) return cu::kErrorNoDevice;
+  if (!settings->shared_path.empty()) {
+    shared_memory_ = SharedDeviceMemory::open(settings->shared_path);
+    if (shared_memory_ == nullptr) return cu::kErrorInvalidValue;
+  }
   host_memory_ = std::make_unique<HostMemory>(settings->pinned_limit_bytes);
   primary_contexts_.resize(static_cast<std::size_t>(settings->devices));
   settings_ = std::move(settings);
@@ -42,7 +46,8 @@ cu::Context Driver::retain_primary_context(cu::Device device) {
   const std::scoped_lock lock(mutex_);
   PrimaryContext& primary = primary_context(device);
   if (primary.references == 0) {
-    primary.context = std::make_shared<Context>(*settings_, *host_memory_);
+    primary.context = std::make_shared<Context>(
+        *settings_, *host_memory_, SharedDevice{shared_memory_.get(), static_cast<std::size_t>(device)});
     primary.handle = reinterpret_cast<cu::Context>(next_handle_value());
   }
   ++primary.references;
@@ -81,6 +86,21 @@ std::shared_ptr<Context> Driver::find_context(cu::Context handle) {
 std::shared_ptr<Context> Driver::current_context() {
   const auto handle = static_cast<cu::Context>(pthread_getspecific(current_handle_key_));
   return handle == nullptr ? nullptr : find_context(handle);
+}
+
+std::shared_ptr<Context> Driver::context(cu::Context handle) {
+  auto found = handle == nullptr ? nullptr : find_context(handle);
+  require(found != nullptr, cu::kErrorInvalidContext);
+  return found;
+}
+
+std::shared_ptr<Context> Driver::context_of_memory(cu::DevicePtr begin, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  for (const PrimaryContext& primary : primary_contexts_) {
+    if (primary.context != nullptr && primary.context->memory().contains(begin, bytes))
+      return primary.context;
+  }
+  throw CudaError(cu::kErrorInvalidValue);
 }
 
 void Driver::set_current_context(cu::Context handle) {

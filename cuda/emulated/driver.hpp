@@ -38,6 +38,11 @@ class Driver {
   std::shared_ptr<Context> current_context();
   void set_current_context(cu::Context handle);
 
+  // Throws CUDA_ERROR_INVALID_CONTEXT.
+  std::shared_ptr<Context> context(cu::Context handle);
+  // The one whose memory holds the whole range. Throws CUDA_ERROR_INVALID_VALUE where there is none.
+  std::shared_ptr<Context> context_of_memory(cu::DevicePtr begin, std::size_t bytes);
+
  private:
   struct PrimaryContext {
     std::size_t references = 0;
@@ -54,7 +59,8 @@ class Driver {
   std::atomic<bool> initialized_{false};
   std::unique_ptr<Settings> settings_;
   std::unique_ptr<HostMemory> host_memory_;
-  std::vector<PrimaryContext> primary_contexts_;  // by device
+  std::unique_ptr<SharedDeviceMemory> shared_memory_;  // null where no other process shares the devices
+  std::vector<PrimaryContext> primary_contexts_;       // by device
   // Key of the calling thread's current context, a handle, not a reference, for a context may end while
   // threads still have it current. Not thread_local: in a library opened with dlopen that is dynamic TLS,
   // which GCC 12's leak checker misreads (it crashes) where a thread is alive at exit.

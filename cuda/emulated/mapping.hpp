@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "emulated/shared_device_memory.hpp"
+
 namespace pinbench::emulated {
 
 // The size, in bytes, of the whole pages that `bytes` take. Throws CUDA_ERROR_OUT_OF_MEMORY where that
@@ -32,20 +34,28 @@ class Mapping {
 // Makes the pages of the program's own memory present and keeps their content; false if a part is not mapped.
 bool populate(std::uintptr_t begin, std::size_t bytes);
 
+// A device whose memory other processes take from too.
+struct SharedDevice {
+  SharedDeviceMemory* memory = nullptr;  // null where there are no others
+  std::size_t ordinal = 0;
+};
+
 // How much memory may be taken in all, and how much is taken. Thread safe.
 class MemoryBudget {
  public:
-  explicit MemoryBudget(std::size_t limit) : limit_(limit) {}
+  explicit MemoryBudget(std::size_t limit, SharedDevice shared = {}) : limit_(limit), shared_(shared) {}
 
   bool take(std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
     if (bytes > limit_ - taken_) return false;
+    if (shared_.memory != nullptr && !shared_.memory->take(shared_.ordinal, bytes, limit_)) return false;
     taken_ += bytes;
     return true;
   }
 
   void give_back(std::size_t bytes) {
     const std::scoped_lock lock(mutex_);
+    if (shared_.memory != nullptr) shared_.memory->give_back(shared_.ordinal, bytes);
     taken_ -= bytes;
   }
 
@@ -53,11 +63,13 @@ class MemoryBudget {
 
   std::size_t left() const {
     const std::scoped_lock lock(mutex_);
-    return limit_ - taken_;
+    const std::size_t taken = shared_.memory == nullptr ? taken_ : shared_.memory->taken(shared_.ordinal);
+    return taken < limit_ ? limit_ - taken : 0;
   }
 
  private:
   const std::size_t limit_;
+  const SharedDevice shared_;
   mutable std::mutex mutex_;
   std::size_t taken_ = 0;
 };

@@ -13,6 +13,11 @@ std::uintptr_t address_of(const void* pointer) {
 
 }  // namespace
 
+DeviceMemory::DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedDevice shared)
+    : budget_(bytes, shared), context_share_(budget_, context_bytes) {
+  require(static_cast<bool>(context_share_), cu::kErrorOutOfMemory);
+}
+
 cu::DevicePtr DeviceMemory::allocate(std::size_t bytes) {
   require_argument(bytes > 0);
   BudgetShare share(budget_, round_up_to_pages(bytes));
@@ -34,6 +39,7 @@ void DeviceMemory::free(cu::DevicePtr pointer) {
 void DeviceMemory::free_all() {
   const std::scoped_lock lock(mutex_);
   allocations_.remove_if([](const Allocation&) { return true; });
+  context_share_ = {};
 }
 
 bool DeviceMemory::contains(cu::DevicePtr begin, std::size_t bytes) const {

@@ -77,7 +77,9 @@ class AddressRanges {
 // The memory of one device: allocations in host memory, whose addresses are the device pointers. Thread safe.
 class DeviceMemory {
  public:
-  explicit DeviceMemory(std::size_t bytes) : budget_(bytes) {}
+  // `context_bytes` of it are the context's own. Throws CUDA_ERROR_OUT_OF_MEMORY where there is not as much
+  // left.
+  DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedDevice shared);
 
   cu::DevicePtr allocate(std::size_t bytes);
   // Throws CUDA_ERROR_INVALID_VALUE unless `pointer` is the start of an allocation.
@@ -97,6 +99,7 @@ class DeviceMemory {
   };
 
   MemoryBudget budget_;
+  BudgetShare context_share_;
   mutable std::mutex mutex_;
   AddressRanges<Allocation> allocations_;
 };

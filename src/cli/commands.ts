@@ -43,6 +43,11 @@ Examples:
     isHidden: true,
     load: async () => (await import("./run-command.js")).measureCommand,
   },
+  worker: {
+    summary: "measure what another pinbench process asks for, as one of several worker processes",
+    isHidden: true,
+    load: async () => (await import("./worker-command.js")).workerCommand,
+  },
   check: {
     summary: "measure a baseline's cells again, and exit with 1 where the machine got slower",
     help: `

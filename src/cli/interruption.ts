@@ -13,6 +13,13 @@ const orphanMs = isWatched ? 6000 : 2000;
 const sameSignalMs = 250;
 
 /**
+ * Ends this process in 2 s where it has not ended by itself: a driver's call in flight keeps it, and this timer, alive.
+ */
+export function killAfterPatience(): void {
+  setTimeout(() => process.kill(process.pid, "SIGKILL"), orphanMs).unref();
+}
+
+/**
  * Turns the first SIGINT or SIGTERM into an abort, which leaves time to write what was measured. The second one
  * ends the process at once, as if nobody had listened: a driver call in flight must not hold it.
  *
@@ -73,8 +80,8 @@ export class Interruption {
 
   readonly #onDisconnect = (): void => {
     this.#abort(isWatched ? ExitCode.measurement : ExitCode.interrupted);
-    // Also after dispose(): a driver's call in flight keeps the process, and this timer, alive.
-    setTimeout(() => process.kill(process.pid, "SIGKILL"), orphanMs).unref();
+    // Also after dispose().
+    killAfterPatience();
   };
 
   #abort(exitCode: ExitCode): void {

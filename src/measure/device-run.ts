@@ -9,25 +9,30 @@ import type {
   MeasureRequest,
   MeasureResult,
   NativeError,
+  NativeRendezvous,
   NativeSession,
   SessionOpening,
 } from "../native/contract.js";
+import { programPath } from "../package-facts.js";
 import { arenaKind, usesStagingRing } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
-import type { Cell, ColdStart } from "../results/schema.js";
+import type { Cell, ColdStart, WorkerProcessCosts } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
+import { BesideLoads } from "./beside-load.js";
 import { CellProgress } from "./cell-progress.js";
 import { addPayOff, measurePinning } from "./cold-start.js";
 import type { RunEvent } from "./rounds.js";
+import { WorkerPool } from "./worker-pool.js";
 
 /** What a device's part of a run needs of the whole. */
 export interface DeviceRunOptions {
   plan: Plan;
   backend: Backend;
+  createRendezvous: () => NativeRendezvous;
   signal: AbortSignal;
 }
 
-/** What measures cells of one device: a session with its threads. */
+/** What measures cells of one device: a session with its threads, or a pool of worker processes. */
 export interface Measurer {
   measure(request: MeasureRequest): Promise<MeasureResult>;
 }
@@ -38,9 +43,13 @@ export class DeviceRun {
   readonly cells: CellProgress[];
   placement: Placement;
   opening: SessionOpening | null = null;
-  arenas: Partial<Record<ArenaKind, ArenaReport>> = {};
+  readonly #arenas: Partial<Record<ArenaKind, ArenaReport>> = {};
   coldStart: ColdStart | null = null;
   #session: NativeSession | null = null;
+  #loads: BesideLoads | null = null;
+  #workers: WorkerPool | null = null;
+  /** Why its own memory was refused; null where that was not so. */
+  deviceMemoryError: NativeError | null = null;
 
   constructor(device: DeviceFacts, plan: Plan) {
     this.device = device;
@@ -60,6 +69,7 @@ export class DeviceRun {
     yield { kind: "activity", activity: `opening device ${this.device.ordinal}` };
     const session = await this.#open(backend, plan);
     this.#session = session;
+    this.#loads = new BesideLoads(session, plan.hostLoad);
     if (signal.aborted) session.abort();
     this.opening = session.opening;
     checkFreeMemory(this.device, session, plan);
@@ -67,14 +77,38 @@ export class DeviceRun {
     yield* this.#prepare(session, options);
   }
 
-  /** What measures this cell of the device, which is open. */
-  measurerOf(_cell: Cell): Measurer {
+  /** What its threads measure with; the device is open. */
+  get session(): NativeSession {
     return this.#session!;
+  }
+
+  /** What can keep it busy beside copies; the device is open. */
+  get loads(): BesideLoads {
+    return this.#loads!;
+  }
+
+  /** What measures this cell of the device, which is open. */
+  measurerOf({ workerKind }: Cell): Measurer {
+    return workerKind === "process" ? this.#workers! : this.session;
+  }
+
+  /** The memory of a kind that workers copy from and to, all of it; null where there is none. */
+  arena(
+    kind: ArenaKind,
+    workerKind: Cell["workerKind"],
+  ): Pick<ArenaReport, "bytes" | "hugePageBytes"> | null {
+    return workerKind === "process" ? (this.#workers?.arena(kind) ?? null) : (this.#arenas[kind] ?? null);
+  }
+
+  /** What starting worker processes took; null where there are none. */
+  get workerCosts(): WorkerProcessCosts | null {
+    return this.#workers?.costs ?? null;
   }
 
   /** Ends what is being measured as soon as the driver's call in flight returns; nothing where it is not open. */
   abort(): void {
     this.#session?.abort();
+    this.#workers?.abort();
   }
 
   /** Gives all memory back; nothing where it is not open. */
@@ -82,7 +116,7 @@ export class DeviceRun {
     const session = this.#session;
     this.#session = null;
     this.#addPayOff();
-    await session?.close();
+    await Promise.all([session?.close(), this.#workers?.close()]);
   }
 
   /** A container may forbid to choose a node. First touch by CPUs of that node does nearly as well, and is said. */
@@ -108,16 +142,16 @@ export class DeviceRun {
   /** Only the opened context tells whether the driver loads the kernels. */
   #skipWhatIsOff({ kernelsOff, eventTimerOff }: SessionOpening): void {
     for (const progress of this.cells.filter(({ isOpen }) => isOpen)) {
-      if (kernelsOff !== null && progress.cell.memory === "mapped") progress.markSkipped(kernelsOff);
+      const { memory, path } = progress.cell;
+      const needsKernels = memory === "mapped" || path?.startsWith("kernel");
+      if (kernelsOff !== null && needsKernels) progress.markSkipped(kernelsOff);
       if (eventTimerOff !== null && progress.cell.timer === "event") progress.markSkipped(eventTimerOff);
     }
   }
 
   /** Cold-start figures first, then the memory of all cells; memory that cannot be had fails the cells it is for. */
-  async *#prepare(
-    session: NativeSession,
-    { plan, backend, signal }: DeviceRunOptions,
-  ): AsyncGenerator<RunEvent, void> {
+  async *#prepare(session: NativeSession, options: DeviceRunOptions): AsyncGenerator<RunEvent, void> {
+    const { plan, backend, signal } = options;
     const { durationNs } = await session.measureFirstCopy();
     yield { kind: "activity", activity: "timing allocations" };
     const pinning = await measurePinning(session, plan.pinningSizesBytes, signal);
@@ -129,18 +163,22 @@ export class DeviceRun {
       pinning,
     };
     if (signal.aborted) return;
+    yield* this.#startWorkers(session, options);
+    if (signal.aborted) return;
     yield { kind: "activity", activity: "allocating memory" };
     const { device, deviceCopies, host, staging } = plan.arenas;
-    await this.#reserve(
+    const isPeer = plan.cells.some(({ peer }) => peer === this.device.ordinal);
+    this.deviceMemoryError = await this.#reserve(
       ({ cell }) => cell.memory !== "host",
       () => session.reserveDevice(device, deviceCopies),
+      isPeer,
     );
     await Promise.all(
       (Object.entries(host) as [ArenaKind, ArenaGeometry][]).map(([kind, geometry]) => {
         const usesIt = ({ cell }: CellProgress) =>
           cell.memory !== "device" && arenaKind(cell.memory) === kind;
         return this.#reserve(usesIt, async () => {
-          this.arenas[kind] = await session.reserveHost(kind, geometry);
+          this.#arenas[kind] = await session.reserveHost(kind, geometry);
         });
       }),
     );
@@ -151,17 +189,46 @@ export class DeviceRun {
     );
   }
 
+  /** Once for the whole run: those that fail fail the cells that need them, when these are measured. */
+  async *#startWorkers(
+    session: NativeSession,
+    { plan, backend, createRendezvous }: DeviceRunOptions,
+  ): AsyncGenerator<RunEvent, void> {
+    const counts = this.cells.flatMap(({ cell, isOpen }) =>
+      isOpen && cell.workerKind === "process" ? [cell.workers] : [],
+    );
+    if (counts.length === 0) return;
+    yield { kind: "activity", activity: "starting worker processes" };
+    const { cpus, numaNode, threads } = this.placement;
+    this.#workers = new WorkerPool({
+      entry: programPath,
+      backend: backend.name,
+      session: { device: this.device.ordinal, cpus, threads, numaNode, seed: plan.settings.seed },
+      arenas: plan.processArenas.slice(0, Math.max(...counts)),
+      rendezvous: createRendezvous(),
+      openedAtNs: session.opening.openedAtNs,
+      freeBytes: () => session.memoryInfo().freeBytes,
+    });
+    await this.#workers.open();
+  }
+
+  /** Reserves where cells of this device need it, or `others` do. What the driver refused fails the cells, and is returned. */
   async #reserve(
     usesIt: (progress: CellProgress) => boolean,
     reserve: () => Promise<unknown>,
-  ): Promise<void> {
-    const cells = this.cells.filter((progress) => progress.isOpen && usesIt(progress));
-    if (cells.length === 0) return;
+    others = false,
+  ): Promise<NativeError | null> {
+    const cells = this.cells.filter(
+      (progress) => progress.isOpen && progress.cell.workerKind !== "process" && usesIt(progress),
+    );
+    if (cells.length === 0 && !others) return null;
     try {
       await reserve();
+      return null;
     } catch (error) {
       if ((error as NativeError).code === "ABORTED") throw error;
       for (const progress of cells) progress.fail(error as NativeError);
+      return error as NativeError;
     }
   }
 

@@ -4,6 +4,7 @@ import { numaNodeOfPciDevice } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
 import type { BuildInfo, NativeAddon } from "../native/contract.js";
 import { packageVersion } from "../package-facts.js";
+import { computeNs } from "../plan/cell-variants.js";
 import { arenaKind } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import { cudaVersionName, noticeOf } from "../results/device-facts.js";
@@ -93,14 +94,20 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
       settings,
     },
     coldStart: devices.flatMap(({ coldStart }) => (coldStart === null ? [] : [coldStart])),
+    ...workerProcesses(devices),
     cells: devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host))),
   };
+}
+
+function workerProcesses(devices: readonly DeviceRun[]): Pick<ResultDocument, "workerProcesses"> {
+  const costs = devices.flatMap(({ workerCosts }) => workerCosts ?? []);
+  return costs.length === 0 ? {} : { workerProcesses: costs };
 }
 
 function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
   // Read in a cell's warm-up, with the copy engine at work; an idle GPU lowers its link.
   const loaded = cells.find(({ link }) => link?.generation != null);
-  const { canMapHostMemory: _, integrated: __, link: ___, ...facts } = device;
+  const { canMapHostMemory: _, integrated: __, link: ___, peers: ____, ...facts } = device;
   return {
     ...facts,
     numaNode: numaNodeOfPciDevice(device.pciBusId),
@@ -117,7 +124,7 @@ function orNull(link: LinkRecord | null): LinkRecord | null {
 function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): CellResult {
   const { cell } = progress;
   const { buffersPerWorker, skipReason: _, ...parameters } = cell;
-  const arena = cell.memory === "device" ? null : (run.arenas[arenaKind(cell.memory)] ?? null);
+  const arena = cell.memory === "device" ? null : run.arena(arenaKind(cell.memory), cell.workerKind);
   const ofDevice = !copiesHostMemory(cell.direction);
   return {
     ...parameters,
@@ -143,6 +150,8 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
       progress.checkedBytes === 0
         ? null
         : { checkedBytes: progress.checkedBytes, mismatches: progress.mismatches },
+    ...(cell.beside === undefined ? {} : { load: progress.load }),
+    ...(cell.chunks === undefined ? {} : { computeNs: computeNs(cell) }),
     outcome: progress.outcome,
     skipReason: progress.skipReason,
     error: progress.error,

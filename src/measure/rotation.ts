@@ -21,6 +21,7 @@ export class Rotation {
   }
 }
 
-function arenaOf({ memory }: PlannedCell): string {
-  return memory === "device" ? "device" : arenaKind(memory);
+function arenaOf({ memory, workerKind }: PlannedCell): string {
+  const kind = memory === "device" ? "device" : arenaKind(memory);
+  return `${workerKind ?? "thread"}/${kind}`;
 }

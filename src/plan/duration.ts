@@ -13,6 +13,9 @@ import { copiesPerSample, leastSamples, samplesOfRound, warmup } from "./samplin
 /** Retaining the primary context. */
 const contextNs = 350e6;
 
+/** Starting Node and loading the addon, in a worker process; several do so at the same time, on a CPU each. */
+const workerStartNs = 300e6;
+
 /** First touch of pageable memory by one worker; a pinning call (4 GiB in 1.25 s); registering huge pages (in 160 ms). */
 const allocationGBps: Readonly<Record<ArenaKind, number>> = {
   pageable: 2,
@@ -55,6 +58,7 @@ export function estimateDuration(
   plan: {
     cells: readonly PlannedCell[];
     arenas: PlannedArenas;
+    processArenas: readonly PlannedArenas[];
     pinningSizesBytes: readonly number[];
     stopping: { budgetNs: number; samplesPerCell: number | null };
     verify: boolean;
@@ -65,7 +69,15 @@ export function estimateDuration(
   const { stopping, verify } = plan;
   let measuringNs = 0;
   for (const cell of plan.cells) measuringNs += cellNs(cell, stopping.samplesPerCell, verify, emulated);
-  const deviceNs = (emulated ? 0 : contextNs) + pinningNs(plan.pinningSizesBytes) + allocationNs(plan.arenas);
+  const { arenas, processArenas } = plan;
+  const reservingNs = [arenas, ...processArenas].reduce((sum, one) => sum + allocationNs(one), 0);
+  // The driver makes one context after the other.
+  const contexts = 1 + processArenas.length;
+  const deviceNs =
+    (emulated ? 0 : contexts * contextNs) +
+    (processArenas.length === 0 ? 0 : workerStartNs) +
+    pinningNs(plan.pinningSizesBytes) +
+    reservingNs;
   const setUpNs = plan.deviceCount * deviceNs;
   const budgetNs = stopping.samplesPerCell === null ? stopping.budgetNs : 0;
   return {

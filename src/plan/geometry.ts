@@ -92,6 +92,25 @@ export function planArenas(
   };
 }
 
+/**
+ * The arenas of each worker process. The first takes part in all of the `cells` that processes copy, the last in those of
+ * the most workers alone; none where no process copies.
+ */
+export function planProcessArenas(
+  cells: readonly RotatingCell[],
+  staging: { chunkBytes: number; slots: number },
+): PlannedArenas[] {
+  const ofProcesses = cells.filter(({ workerKind }) => workerKind === "process");
+  const count = largest(ofProcesses.map(({ workers }) => workers));
+  return Array.from({ length: count }, (_, index) => {
+    const own = ofProcesses.filter(({ workers }) => workers > index);
+    return planArenas(
+      own.map((cell) => ({ ...cell, workers: 1 })),
+      staging,
+    );
+  });
+}
+
 /** Bytes of an arena, all workers together. */
 export function arenaBytes(geometry: ArenaGeometry): number {
   return geometry.chunksOfWorker.reduce((sum, chunks) => sum + chunks, 0) * geometry.chunkBytes;
@@ -145,16 +164,42 @@ function roundUp(value: number, multiple: number): number {
 export interface MemoryNeed {
   /** Devices that are open at the same time: all where some are measured together, or one after the other. */
   devicesAtOnce: number;
-  /** Host memory of every kind for these devices, staging rings included. */
+  /** Host memory of every kind for these devices, staging rings and worker processes included. */
   hostBytes: number;
   /** The part of it that is page-locked. */
   pinnedBytes: number;
-  /** Memory of each device. */
+  /** Memory of each device, the contexts of worker processes included. */
   deviceBytes: number;
 }
 
-/** The arenas of the sessions that are open at the same time. */
-export function memoryNeed(arenas: PlannedArenas, devicesAtOnce: number): MemoryNeed {
+/**
+ * What a worker process takes beside its buffers, in round figures: of host memory Node and what the driver maps for a
+ * context, of the device's memory the context. An emulated context takes none.
+ */
+const processHostBytes = 256 * MiB;
+const contextDeviceBytes = 640 * MiB;
+
+/** What is open at the same time: the sessions of so many devices, each with as many worker processes beside it. */
+export function memoryNeed(
+  { arenas, processArenas }: { arenas: PlannedArenas; processArenas: readonly PlannedArenas[] },
+  { devicesAtOnce, emulated }: { devicesAtOnce: number; emulated: boolean },
+): MemoryNeed {
+  const sessions = [arenas, ...processArenas].map(sessionNeed);
+  const sum = (pick: (need: SessionNeed) => number) =>
+    sessions.reduce((total, need) => total + pick(need), 0);
+  const processes = processArenas.length;
+  return {
+    devicesAtOnce,
+    hostBytes: devicesAtOnce * (sum(({ hostBytes }) => hostBytes) + processes * processHostBytes),
+    pinnedBytes: devicesAtOnce * sum(({ pinnedBytes }) => pinnedBytes),
+    deviceBytes: sum(({ deviceBytes }) => deviceBytes) + (emulated ? 0 : processes * contextDeviceBytes),
+  };
+}
+
+type SessionNeed = Pick<MemoryNeed, "hostBytes" | "pinnedBytes" | "deviceBytes">;
+
+/** The sum of a session's arenas. */
+function sessionNeed(arenas: PlannedArenas): SessionNeed {
   const bytesOf = (kind: ArenaKind) => {
     const geometry = arenas.host[kind];
     return geometry === undefined ? 0 : arenaBytes(geometry);
@@ -163,9 +208,8 @@ export function memoryNeed(arenas: PlannedArenas, devicesAtOnce: number): Memory
   const stagingBytes = staging === null ? 0 : ringBytes(staging);
   const pinnedBytes = bytesOf("pinned") + bytesOf("registered") + bytesOf("write-combined") + stagingBytes;
   return {
-    devicesAtOnce,
-    hostBytes: devicesAtOnce * (bytesOf("pageable") + pinnedBytes),
-    pinnedBytes: devicesAtOnce * pinnedBytes,
+    hostBytes: bytesOf("pageable") + pinnedBytes,
+    pinnedBytes,
     deviceBytes: arenaBytes(arenas.device) * arenas.deviceCopies,
   };
 }

@@ -14,8 +14,15 @@ import {
 } from "./cells.js";
 import { type DurationEstimate, estimateDuration } from "./duration.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
-import { type MemoryNeed, memoryNeed, type PlannedArenas, planArenas } from "./geometry.js";
+import {
+  type MemoryNeed,
+  memoryNeed,
+  type PlannedArenas,
+  planArenas,
+  planProcessArenas,
+} from "./geometry.js";
 import { doesNotFit, type Excess, findExcess, pinnedLimitBytes } from "./limits.js";
+import { type HostLoad, hostLoad, loadNeed } from "./load-need.js";
 import { pinningSizes } from "./pinning.js";
 
 /** When a cell has been measured enough. */
@@ -38,8 +45,12 @@ export interface Plan {
   cells: PlannedCell[];
   /** What every device's session reserves; the skipped cells have no part in it. */
   arenas: PlannedArenas;
+  /** What each worker process of a device reserves; empty where no process copies. */
+  processArenas: PlannedArenas[];
   /** Memory that the run takes at one time; rough times of the whole run. */
   estimate: MemoryNeed & DurationEstimate;
+  /** What a load of the host's memory beside the copies takes. */
+  hostLoad: HostLoad;
   /** Most bytes that any part of the run may pin. */
   maxPinnedBytes: number;
   /** Sizes at which obtaining memory is timed, on each device. */
@@ -57,7 +68,7 @@ export interface Plan {
 export function plan(settings: RunSettings, facts: PlanFacts): Plan {
   const { preset, devices, notes, draft } =
     settings.cells === null ? fromAxes(settings, facts) : fromList(settings, settings.cells, facts);
-  const { cells, measurable, arenas, need } = draft;
+  const { cells, measurable, arenas, processArenas, need } = draft;
   const { precision, samplesPerCell } = settings;
   const budgetNs = settings.budgetNs ?? presets[settings.preset ?? "default"].budgetNs;
   const stopping = { precision, budgetNs, samplesPerCell };
@@ -66,6 +77,7 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
   const work = {
     cells: measurable,
     arenas,
+    processArenas,
     pinningSizesBytes,
     stopping,
     verify: settings.verify,
@@ -76,7 +88,9 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
     preset,
     cells,
     arenas,
+    processArenas,
     estimate: { ...need, ...estimateDuration(work, facts.emulated) },
+    hostLoad: hostLoad(measurable, facts),
     maxPinnedBytes,
     pinningSizesBytes,
     stopping,
@@ -88,6 +102,7 @@ interface Draft {
   cells: PlannedCell[];
   measurable: PlannedCell[];
   arenas: PlannedArenas;
+  processArenas: PlannedArenas[];
   need: MemoryNeed;
   /** Null where it fits this machine. */
   excess: Excess | null;
@@ -187,12 +202,19 @@ function draftOfExactly(
   facts: PlanFacts,
 ): Draft {
   const measurable = measurableCells(cells);
-  const arenas = planArenas(measurable, {
-    chunkBytes: settings.stagingChunkBytes,
-    slots: settings.stagingSlots,
-  });
-  const need = memoryNeed(arenas, takesSeveralDevices(measurable) ? devicesOf(measurable).length : 1);
+  const staging = { chunkBytes: settings.stagingChunkBytes, slots: settings.stagingSlots };
+  const ofThreads = measurable.filter(({ workerKind }) => workerKind !== "process");
+  const arenas = planArenas(ofThreads, staging);
+  const processArenas = planProcessArenas(measurable, staging);
+  const devicesAtOnce = takesSeveralDevices(measurable) ? devicesOf(measurable).length : 1;
+  const ofCells = memoryNeed({ arenas, processArenas }, { devicesAtOnce, emulated: facts.emulated });
+  const ofLoads = loadNeed(measurable, devices, facts);
+  const need = {
+    ...ofCells,
+    hostBytes: ofCells.hostBytes + ofLoads.hostBytes,
+    deviceBytes: ofCells.deviceBytes + ofLoads.deviceBytes,
+  };
   const sizesBytes = cells.map((cell) => cell.sizeBytes);
   const excess = findExcess({ sizesBytes, devices, need }, facts, settings.maxPinnedBytes);
-  return { cells, measurable, arenas, need, excess, notes: [] };
+  return { cells, measurable, arenas, processArenas, need, excess, notes: [] };
 }

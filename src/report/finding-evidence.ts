@@ -6,6 +6,7 @@ import { isMeasured, statsOf } from "./cell-figure.js";
 
 /** One measured cell as evidence for a finding. */
 export interface Observation {
+  workerKind: CellResult["workerKind"];
   memory: CellResult["memory"];
   sizeBytes: number;
   workers: number;
@@ -49,13 +50,22 @@ export function observe(
   direction: CellResult["direction"],
   mode: CellResult["mode"],
 ): Observation[] {
+  return observeWorkers(cells, direction, mode).filter(({ workerKind }) => workerKind === "thread");
+}
+
+/** The same of workers of every kind: a comparison of anything else holds for threads. */
+export function observeWorkers(
+  cells: readonly CellResult[],
+  direction: CellResult["direction"],
+  mode: CellResult["mode"],
+): Observation[] {
   return cells.flatMap((cell) => {
-    if (cell.direction !== direction || cell.mode !== mode || cell.workerKind !== "thread") return [];
+    if (cell.direction !== direction || cell.mode !== mode) return [];
     const stats = statsOf(cell, direction === "bidir" ? "sum" : direction);
     const distribution = mode === "latency" ? stats?.latencyUs : stats?.bandwidthGBps;
-    const { memory, sizeBytes, workers } = cell;
+    const { workerKind, memory, sizeBytes, workers } = cell;
     const estimate = distribution == null ? null : claimedInterval(memory, distribution);
-    return estimate === null ? [] : [{ memory, sizeBytes, workers, estimate }];
+    return estimate === null ? [] : [{ workerKind, memory, sizeBytes, workers, estimate }];
   });
 }
 
@@ -109,7 +119,7 @@ export function fastest(observations: readonly Observation[]): Observation | nul
 }
 
 /** The values that stand in both lists, each once and ascending. */
-function sharedValues(ones: readonly number[], others: readonly number[]): number[] {
+export function sharedValues(ones: readonly number[], others: readonly number[]): number[] {
   return [...new Set(ones)].filter((value) => others.includes(value)).sort((a, b) => a - b);
 }
 
@@ -157,6 +167,7 @@ export function sizesOf(measured: readonly { sizeBytes: number }[]): number[] {
   return measured.map(({ sizeBytes }) => sizeBytes);
 }
 
-function workersOf(observations: readonly Observation[]): number[] {
+/** The number of workers of each observation. */
+export function workersOf(observations: readonly Observation[]): number[] {
   return observations.map(({ workers }) => workers);
 }

@@ -6,12 +6,16 @@ import {
   fastest,
   type IntervalOrder,
   leanestBest,
+  type Observation,
   observe,
+  observeWorkers,
   ofMemory,
   type Pair,
   pairUp,
   sharedSizes,
+  sharedValues,
   sizesOf,
+  workersOf,
 } from "./finding-evidence.js";
 import { formatGBps, formatMicroseconds, formatRatio, formatWholeShare, roundUp } from "./format-number.js";
 import { counted, listed } from "./wording.js";
@@ -83,8 +87,10 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
   }
 };
 
-/** Whether more workers make pageable copies faster, at the largest size. */
+/** Whether more workers make pageable copies faster, at the largest size; threads, processes, both or neither. */
 export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
+  const byKind = workersOfBothKinds(cells, direction, equalWidth);
+  if (byKind !== null) return byKind;
   const pageable = ofMemory(observe(cells, direction, "throughput"), "pageable");
   const repeated = sizesOf(pageable).filter((size, index, sizes) => sizes.indexOf(size) !== index);
   const sizeBytes = Math.max(...repeated);
@@ -106,6 +112,59 @@ export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
       return `pageable gets slower with workers at ${size}: ${ratio} with ${best.workers}`;
   }
 };
+
+/**
+ * As workersOnPageable(), where threads and processes were measured with the same numbers of workers at one size; null
+ * where they were not.
+ */
+const workersOfBothKinds: Topic = (cells, direction, equalWidth) => {
+  const pageable = ofMemory(observeWorkers(cells, direction, "throughput"), "pageable");
+  const ofKind = (kind: Observation["workerKind"], sizeBytes: number) =>
+    pageable.filter((rate) => rate.workerKind === kind && rate.sizeBytes === sizeBytes);
+  const candidates = [...new Set(sizesOf(pageable))].sort((a, b) => b - a);
+  for (const sizeBytes of candidates) {
+    const [threads, processes] = [ofKind("thread", sizeBytes), ofKind("process", sizeBytes)];
+    const [fewest, ...more] = sharedValues(workersOf(threads), workersOf(processes));
+    if (fewest === undefined || more.length === 0) continue;
+    const clauses = [threads, processes].map((rates) => {
+      const base = rates.find(({ workers }) => workers === fewest)!;
+      const best = leanestBest(
+        rates.filter(({ workers }) => more.includes(workers)),
+        equalWidth,
+      )!;
+      return gainOfWorkers(base, best, equalWidth);
+    });
+    // What helps comes first.
+    const ordered = clauses.sort((a, b) => Number(b.helps) - Number(a.helps));
+    return `pageable at ${formatSize(sizeBytes)} is ${listed(ordered.map(({ text }) => text))}`;
+  }
+  return null;
+};
+
+function gainOfWorkers(
+  base: Observation,
+  best: Observation,
+  equalWidth: number,
+): { text: string; helps: boolean } {
+  const kind = base.workerKind === "process" ? "processes" : "threads";
+  const ratio = ratioRange([ratioInterval(best.estimate, base.estimate)]);
+  switch (compareIntervals(best.estimate, base.estimate, equalWidth)) {
+    case "above":
+      return {
+        text: `${ratio} as fast with ${best.workers} ${kind} as with ${base.workers}`,
+        helps: true,
+      };
+    case "equal":
+      return { text: `no faster with ${kind}`, helps: false };
+    case "open":
+      return {
+        text: `at these intervals not to be told from ${base.workers} with ${best.workers} ${kind}`,
+        helps: false,
+      };
+    case "below":
+      return { text: `slower with ${kind} (${ratio} with ${best.workers})`, helps: false };
+  }
+}
 
 /** How registered, write-combined and mapped memory compare with pinned, each at the largest size that both have. */
 export const otherKindsAgainstPinned: Topic = (cells, direction, equalWidth) => {

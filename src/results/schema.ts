@@ -173,6 +173,18 @@ const coldStartSchema = z.object({
   ),
 });
 
+const workerProcessesSchema = z.object({
+  device: count,
+  /** Those that started. */
+  processes: count,
+  /** From the start of the first to the last one's context: all start at once. */
+  startNs: nanoseconds,
+  /** Creating the context, the median of the processes. */
+  contextNs: nanoseconds,
+  /** What the context of one takes of the device's memory, on average. */
+  contextDeviceBytes: count,
+});
+
 const distributionSchema = z.object({
   median: finite,
   min: finite,
@@ -326,7 +338,7 @@ const cellResultSchema = z.object({
       keptShare: distributionSchema,
     })
     .nullish(),
-  /** Of a pipeline: what the kernels of one copy take together; null before it has been calibrated. */
+  /** Of a pipeline: what the kernels of one copy take together. */
   computeNs: nanoseconds.nullish(),
   /** Null for a cell that is not finished: the run goes on, or it was aborted or failed. */
   outcome: outcomeSchema.nullable(),
@@ -399,6 +411,8 @@ export const resultSchema = z.object({
     })
     .nullable(),
   coldStart: z.array(coldStartSchema),
+  /** What starting the worker processes of a device took; absent where there were none. */
+  workerProcesses: z.array(workerProcessesSchema).nullish(),
   cells: z.array(cellResultSchema),
 });
 
@@ -416,6 +430,8 @@ export type Distribution = z.infer<typeof distributionSchema>;
 export type CellSamples = z.infer<typeof samplesSchema>;
 /** What a device's first use took, and what pinning memory takes. */
 export type ColdStart = z.infer<typeof coldStartSchema>;
+/** What starting the worker processes of a device took. */
+export type WorkerProcessCosts = z.infer<typeof workerProcessesSchema>;
 /** A device as a result describes it. */
 export type DeviceRecord = z.infer<typeof deviceSchema>;
 /** A machine as a result describes it. */

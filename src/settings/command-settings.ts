@@ -63,6 +63,8 @@ export const commandSettings = {
   },
   /** It takes its settings as JSON. */
   measure: {},
+  /** It is asked over its IPC channel. */
+  worker: {},
   baseline: { ...baselineSettings, ...runSettings, deadlineNs, config, quiet, color, debug },
   check: {
     ...checkSettings,

@@ -1,0 +1,131 @@
+#include "emulated/shared_device_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace pinbench::emulated {
+namespace {
+
+// Locks are on bytes that the file need not have: the first rows' own, behind them the one for taking turns.
+constexpr off_t kTurnByte = SharedDeviceMemory::kMostProcesses;
+constexpr off_t kRowBytes = SharedDeviceMemory::kMostDevices * sizeof(std::uint64_t);
+
+off_t place_of(std::size_t row, std::size_t device) {
+  return static_cast<off_t>(row) * kRowBytes + static_cast<off_t>(device * sizeof(std::uint64_t));
+}
+
+// A lock of the open file, not of the process: two drivers that are loaded in one process count as two.
+struct flock byte_lock(short type, off_t byte) {
+  struct flock lock = {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  return lock;
+}
+
+bool lock_byte(int descriptor, short type, off_t byte, bool waits) {
+  struct flock lock = byte_lock(type, byte);
+  int result;
+  do {
+    result = fcntl(descriptor, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+}  // namespace
+
+// While it exists, no other thread and no other process reads or changes counts.
+class SharedDeviceMemory::Turn {
+ public:
+  explicit Turn(SharedDeviceMemory& memory) : memory_(memory), lock_(memory.mutex_) {
+    lock_byte(memory_.descriptor_, F_WRLCK, kTurnByte, true);
+  }
+  ~Turn() { lock_byte(memory_.descriptor_, F_UNLCK, kTurnByte, true); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  SharedDeviceMemory& memory_;
+  const std::scoped_lock<std::mutex> lock_;
+};
+
+std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::open(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (descriptor < 0) return nullptr;
+  std::unique_ptr<SharedDeviceMemory> memory(new SharedDeviceMemory(descriptor));
+  return memory->take_row() ? std::move(memory) : nullptr;
+}
+
+SharedDeviceMemory::~SharedDeviceMemory() {
+  close(descriptor_);
+}
+
+// Under the turn's lock, so that nobody counts what the last owner of the row has left there.
+bool SharedDeviceMemory::take_row() {
+  const Turn turn(*this);
+  for (row_ = 0; row_ < kMostProcesses; ++row_) {
+    if (!lock_byte(descriptor_, F_WRLCK, static_cast<off_t>(row_), false)) {
+      if (errno != EAGAIN && errno != EACCES) return false;
+      continue;
+    }
+    constexpr std::array<std::uint64_t, kMostDevices> kNothing{};
+    return pwrite(descriptor_, kNothing.data(), sizeof kNothing, place_of(row_, 0)) ==
+           static_cast<ssize_t>(sizeof kNothing);
+  }
+  return false;
+}
+
+bool SharedDeviceMemory::take(std::size_t device, std::size_t bytes, std::size_t limit) {
+  const Turn turn(*this);
+  const std::size_t taken = sum(device);
+  if (taken > limit || bytes > limit - taken) return false;
+  write_count(device, read_count(row_, device) + bytes);
+  return true;
+}
+
+void SharedDeviceMemory::give_back(std::size_t device, std::size_t bytes) {
+  const Turn turn(*this);
+  write_count(device, read_count(row_, device) - bytes);
+}
+
+std::size_t SharedDeviceMemory::taken(std::size_t device) {
+  const Turn turn(*this);
+  return sum(device);
+}
+
+// Rows of processes to come, behind the end of the file, read as nothing.
+std::uint64_t SharedDeviceMemory::read_count(std::size_t row, std::size_t device) const {
+  std::uint64_t count = 0;
+  const auto read = pread(descriptor_, &count, sizeof count, place_of(row, device));
+  return read == static_cast<ssize_t>(sizeof count) ? count : 0;
+}
+
+void SharedDeviceMemory::write_count(std::size_t device, std::uint64_t bytes) const {
+  // Where the disk is full, others may take more than there is.
+  [[maybe_unused]] const auto written = pwrite(descriptor_, &bytes, sizeof bytes, place_of(row_, device));
+}
+
+bool SharedDeviceMemory::is_alive(std::size_t row) const {
+  if (row == row_) return true;
+  struct flock lock = byte_lock(F_WRLCK, static_cast<off_t>(row));
+  return fcntl(descriptor_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+std::size_t SharedDeviceMemory::sum(std::size_t device) const {
+  struct stat file = {};
+  if (fstat(descriptor_, &file) != 0) return 0;
+  const auto rows = static_cast<std::size_t>(file.st_size / kRowBytes);
+  std::size_t total = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto count = read_count(row, device);
+    if (count > 0 && is_alive(row)) total += count;
+  }
+  return total;
+}
+
+}  // namespace pinbench::emulated

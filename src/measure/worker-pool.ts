@@ -1,0 +1,238 @@
+import type {
+  ArenaKind,
+  ArenaReport,
+  Company,
+  MeasureRequest,
+  MeasureResult,
+  NativeError,
+  NativeRendezvous,
+  SessionOpening,
+  SessionOptions,
+} from "../native/contract.js";
+import { arenaKind, type PlannedArenas, usesStagingRing } from "../plan/geometry.js";
+import type { WorkerProcessCosts } from "../results/schema.js";
+import type { BackendName } from "../settings/choices.js";
+import { median } from "../stats/order-statistics.js";
+import { joinResults } from "./joined-result.js";
+import { WorkerProcess } from "./worker-process.js";
+
+/** What the worker processes of a device are started with. */
+export interface WorkerPoolOptions {
+  /** The program that they run, bin/pinbench.js. */
+  entry: string;
+  backend: BackendName;
+  session: SessionOptions;
+  /** What each of them reserves: the first one takes part in all cells, the last one in those of the most workers. */
+  arenas: readonly PlannedArenas[];
+  rendezvous: NativeRendezvous;
+  /** When the session of this process was opened: sample starts are told from there. */
+  openedAtNs: number;
+  /** Free memory of the device in bytes. */
+  freeBytes: () => number;
+}
+
+/** How long a process that was aborted may wait for the driver's call in flight before its channel is closed. */
+const patienceMs = 1000;
+
+/** What a worker process reserves memory for. */
+type Reservation = ArenaKind | "device" | "staging";
+
+/** One worker process with what it has. */
+interface Worker {
+  process: WorkerProcess;
+  opening: SessionOpening | null;
+  /** Whose part of the cells it takes, and so whose arenas it has; null before it has any. */
+  place: number | null;
+  reports: Map<Reservation, ArenaReport>;
+  /** Why it has no such memory. */
+  lacking: Map<Reservation, NativeError>;
+}
+
+/**
+ * The worker processes of a device, which copy as the threads of its session do: each takes the part of one thread of a
+ * direction, with a context of its own. They are started once for a run. One that fails costs the cells that need as
+ * many as there were, and no other.
+ */
+export class WorkerPool {
+  readonly #options: WorkerPoolOptions;
+  readonly #workers: Worker[];
+  readonly #startedMs: number;
+  /** Before they had contexts. */
+  readonly #freeBytes: number;
+  #costs: WorkerProcessCosts | null = null;
+  #isAborted = false;
+
+  /** Starts the processes. */
+  constructor(options: WorkerPoolOptions) {
+    const { entry, arenas } = options;
+    this.#options = options;
+    this.#startedMs = performance.now();
+    this.#freeBytes = options.freeBytes();
+    this.#workers = arenas.map((_, index) => ({
+      process: new WorkerProcess(entry, { index, count: arenas.length }),
+      opening: null,
+      place: null,
+      reports: new Map(),
+      lacking: new Map(),
+    }));
+  }
+
+  /** Opens their contexts and reserves their memory. Never rejects: cells that need what failed fail with that. */
+  async open(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => this.#open(worker)));
+    const openings = this.#left.flatMap(({ opening }) => opening ?? []);
+    if (this.#isAborted || openings.length === 0) return;
+    const { freeBytes, session } = this.#options;
+    this.#costs = {
+      device: session.device,
+      processes: openings.length,
+      startNs: (performance.now() - this.#startedMs) * 1e6,
+      contextNs: median(openings.map(({ contextNs }) => contextNs)),
+      contextDeviceBytes: Math.max(0, Math.round((this.#freeBytes - freeBytes()) / openings.length)),
+    };
+    await this.#takePlaces(this.#left);
+  }
+
+  /** What starting them took; null before all have, and where none did. */
+  get costs(): WorkerProcessCosts | null {
+    return this.#costs;
+  }
+
+  /** Memory that all of them have of a kind; null for none. */
+  arena(kind: ArenaKind): Pick<ArenaReport, "bytes" | "hugePageBytes"> | null {
+    const reports = this.#workers.flatMap(({ reports }) => reports.get(kind) ?? []);
+    if (reports.length === 0) return null;
+    const hugePageBytes = reports.flatMap((report) => report.hugePageBytes ?? []);
+    const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+    return {
+      bytes: sum(reports.map(({ bytes }) => bytes)),
+      hugePageBytes: hugePageBytes.length < reports.length ? null : sum(hugePageBytes),
+    };
+  }
+
+  /**
+   * As a session measures with threads: `request.workers` processes take the samples, each with a thread a direction.
+   * `request.company` is that of other devices, where these are measured at the same time.
+   */
+  async measure(request: MeasureRequest): Promise<MeasureResult> {
+    const { company: _, ...own } = request;
+    const workers = await this.#takePart(request);
+    const company = request.company ?? this.#ownCompany(request);
+    const { path } = company.rendezvous;
+    const settled = await Promise.allSettled(
+      workers.map(({ process }, index) =>
+        process
+          .call(
+            "measure",
+            { ...own, workers: 1, readLink: own.readLink && index === 0 },
+            { path, flow: company.flow },
+          )
+          .catch((error) => {
+            // The others may wait for it.
+            company.rendezvous.cancel();
+            throw error;
+          }),
+      ),
+    );
+    const failed = settled.find(({ status }) => status === "rejected");
+    if (failed !== undefined && !this.#isAborted) throw (failed as PromiseRejectedResult).reason;
+    const results = settled.flatMap((one, index) =>
+      one.status === "rejected"
+        ? []
+        : [{ result: one.value, openedAtNs: workers[index]!.opening!.openedAtNs }],
+    );
+    if (failed !== undefined) return nothing;
+    return joinResults(request, results, this.#options.openedAtNs);
+  }
+
+  /** Makes the call that is under way, and every later one, end soon: processes that hang are ended. */
+  abort(): void {
+    if (this.#isAborted) return;
+    this.#isAborted = true;
+    for (const { process } of this.#workers) process.abort();
+    this.#options.rendezvous.cancel();
+    setTimeout(() => this.close(), patienceMs).unref();
+  }
+
+  /** Resolves when all of them are gone. */
+  async close(): Promise<void> {
+    await Promise.all(this.#workers.map(({ process }) => process.close(!this.#isAborted)));
+  }
+
+  /** Those that can be used. */
+  get #left(): Worker[] {
+    return this.#workers.filter(({ process }) => process.failure === null);
+  }
+
+  async #open(worker: Worker): Promise<void> {
+    const { backend, session } = this.#options;
+    try {
+      worker.opening = await worker.process.call("open", { backend, session });
+    } catch (error) {
+      // What it says of itself already names it. Without a context there is nothing that it could do.
+      worker.process.fail(error as NativeError);
+    }
+  }
+
+  /** The workers of a cell, with the memory for it. Rejects where too few are left, or have that memory. */
+  async #takePart({ memory, workers: count }: MeasureRequest): Promise<Worker[]> {
+    const left = this.#left;
+    if (left.length < count) throw this.#workers.find(({ process }) => process.failure)!.process.failure;
+    await this.#takePlaces(left);
+    const workers = left.slice(0, count);
+    const needed: Reservation[] = ["device", ...(memory === "device" ? [] : [arenaKind(memory)])];
+    if (usesStagingRing(memory)) needed.push("staging");
+    for (const { process, lacking } of workers) {
+      const lack = process.failure ?? needed.map((what) => lacking.get(what)).find(Boolean);
+      if (lack) throw lack;
+    }
+    return workers;
+  }
+
+  /** Where one has failed, those behind it take each other's places, and the memory that goes with them. */
+  async #takePlaces(left: readonly Worker[]): Promise<void> {
+    await Promise.all(left.map((worker, place) => this.#takePlace(worker, place)));
+  }
+
+  async #takePlace(worker: Worker, place: number): Promise<void> {
+    if (worker.place === place) return;
+    const { process } = worker;
+    const { device, host, staging } = this.#options.arenas[place]!;
+    const reserve = async (what: Reservation, report: Promise<ArenaReport>) => {
+      worker.lacking.delete(what);
+      try {
+        worker.reports.set(what, await report);
+      } catch (error) {
+        worker.reports.delete(what);
+        worker.lacking.set(what, error as NativeError);
+      }
+    };
+    await Promise.all([
+      reserve("device", process.call("reserveDevice", device)),
+      ...Object.entries(host).map(([kind, geometry]) =>
+        reserve(kind as ArenaKind, process.call("reserveHost", kind as ArenaKind, geometry)),
+      ),
+      ...(staging === null ? [] : [reserve("staging", process.call("reserveStaging", staging))]),
+    ]);
+    worker.place = place;
+  }
+
+  /** A flow for each direction, with a thread of each process. */
+  #ownCompany({ direction, workers }: MeasureRequest): Company {
+    const { rendezvous } = this.#options;
+    rendezvous.reset(direction === "bidir" ? [workers, workers] : [workers]);
+    // Cancelled by an abort before.
+    if (this.#isAborted) rendezvous.cancel();
+    return { rendezvous, flow: 0 };
+  }
+}
+
+/** What an abort leaves. */
+const nothing: MeasureResult = {
+  columns: [],
+  verification: { checkedBytes: 0, mismatches: [] },
+  link: null,
+  aborted: true,
+  prepareNs: 0,
+  verifyNs: 0,
+};

@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { NativeError } from "../native/contract.js";
+import {
+  receivedError,
+  type WorkerAnswer,
+  type WorkerCall,
+  type WorkerCallName,
+  type WorkerCalls,
+} from "./worker-messages.js";
+
+interface PendingCall {
+  resolve: (result: never) => void;
+  reject: (error: NativeError) => void;
+}
+
+/** A process that does not end by itself within 2 s of its channel's end (cli/worker-command.ts) is ended by force. */
+const forceMs = 2500;
+
+/** How long after its end what a process has said may take to be seen here. */
+const lastWordsMs = 500;
+
+/** Of what a process says on stderr before it ends, the end is kept: that is where an error stands. */
+const keptErrorCharacters = 2000;
+
+/**
+ * `pinbench worker` as seen by the process that has started it. It is tied to this one by the IPC channel: the kernel
+ * closes that when this process dies of whatever, and then the worker ends.
+ */
+export class WorkerProcess {
+  /** "worker process 3 of 4 (pid 1234)". */
+  readonly name: string;
+  /** Null where it did not start. */
+  readonly pid: number | null;
+  readonly #child: ChildProcess | null;
+  readonly #pending: PendingCall[] = [];
+  /** Resolves once the process is gone. */
+  readonly #gone: Promise<void>;
+  #failure: NativeError | null = null;
+  #isClosing = false;
+  #stderr = "";
+
+  /** Starts it: one of so many. `entry` is the program, bin/pinbench.js. */
+  constructor(entry: string, { index, count }: { index: number; count: number }) {
+    const position = `worker process ${index + 1} of ${count}`;
+    try {
+      this.#child = spawn(process.execPath, [entry, "worker"], {
+        stdio: ["ignore", "ignore", "pipe", "ipc"],
+        serialization: "advanced",
+      });
+    } catch (error) {
+      this.#child = null;
+      this.#failure = notStarted(position, error);
+    }
+    this.pid = this.#child?.pid ?? null;
+    this.name = this.pid === null ? position : `${position} (pid ${this.pid})`;
+    this.#gone = this.#child === null ? Promise.resolve() : this.#watch(this.#child);
+  }
+
+  /** Why it can be used no more; null while it can. */
+  get failure(): NativeError | null {
+    return this.#failure;
+  }
+
+  /** Rejects with the error of the call, which names the process, and with failure() where it is gone. */
+  call<Name extends WorkerCallName>(
+    call: Name,
+    ...args: WorkerCalls[Name]["args"]
+  ): Promise<WorkerCalls[Name]["result"]> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== null) return reject(this.#failure);
+      this.#pending.push({ resolve, reject });
+      this.#send({ call, args } as WorkerCall);
+    });
+  }
+
+  /** Makes the call that is under way, and every later one, end soon. */
+  abort(): void {
+    this.#send({ call: "abort" });
+  }
+
+  /** Says that it can be used no more, and ends it. */
+  fail(error: NativeError): void {
+    if (this.#failure !== null || this.#isClosing) return;
+    this.#failure = error;
+    for (const { reject } of this.#pending.splice(0)) reject(error);
+    this.#disconnect();
+  }
+
+  /** Lets it end: it gives back what it has (`isOrderly`), or ends with what it is doing. Resolves when it is gone. */
+  async close(isOrderly: boolean): Promise<void> {
+    const given = isOrderly && this.#failure === null ? this.call("close") : Promise.resolve();
+    this.#isClosing = true;
+    await given.catch(() => undefined);
+    this.#disconnect();
+    const force = setTimeout(() => this.#child?.kill("SIGKILL"), forceMs);
+    // What the kernel holds in a call is not waited for: it ends with that call.
+    await Promise.race([this.#gone, sleep(2 * forceMs, undefined, { ref: false })]);
+    clearTimeout(force);
+  }
+
+  #watch(child: ChildProcess): Promise<void> {
+    child.on("message", (answer: WorkerAnswer) => this.#settle(answer));
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-keptErrorCharacters);
+    });
+    return new Promise((resolve) => {
+      child.on("exit", (code, signal) => {
+        const end = () => this.#end(ended(this.name, { code, signal, stderr: this.#stderr }));
+        // What it has said and sent before may come later. There is no "close" where this side has closed the channel.
+        child.once("close", end);
+        setTimeout(end, lastWordsMs).unref();
+        resolve();
+      });
+      child.on("error", (error) => {
+        // Sending to a process that is ending fails as well, and how it ended says more.
+        if (child.pid !== undefined) return;
+        this.#end(notStarted(this.name, error));
+        resolve();
+      });
+    });
+  }
+
+  #end(error: NativeError): void {
+    this.fail(error);
+    for (const { reject } of this.#pending.splice(0)) reject(this.#failure ?? error);
+  }
+
+  #settle(answer: WorkerAnswer): void {
+    const pending = this.#pending.shift();
+    if (pending === undefined) return;
+    if ("result" in answer) {
+      pending.resolve(answer.result as never);
+      return;
+    }
+    const { error } = answer;
+    const named = receivedError({ ...error, message: `${this.name}: ${error.message}`, sticky: false });
+    pending.reject(named);
+    // Its context is lost, and with it all that it could be used for; those of the others are not.
+    if (error.sticky) this.fail(named);
+  }
+
+  #send(message: WorkerCall): void {
+    if (this.#child?.connected) this.#child.send(message, () => undefined);
+  }
+
+  #disconnect(): void {
+    if (this.#child?.connected) this.#child.disconnect();
+  }
+}
+
+function workerError(code: string, message: string): NativeError {
+  return Object.assign(new Error(message), {
+    code,
+    cudaResult: null,
+    call: null,
+    location: "worker-process.ts",
+    sticky: false,
+  });
+}
+
+function notStarted(name: string, error: unknown): NativeError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return workerError(
+    "WORKER_PROCESS_NOT_STARTED",
+    `${name} did not start (${code ?? message}): the limit of processes (ulimit -u), of open files (ulimit -n) or of ` +
+      "memory may be too low for so many workers",
+  );
+}
+
+function ended(
+  name: string,
+  { code, signal, stderr }: { code: number | null; signal: NodeJS.Signals | null; stderr: string },
+): NativeError {
+  const advice =
+    signal === "SIGKILL"
+      ? "most likely because memory ran out, which the kernel log tells (dmesg): ask for fewer workers or smaller sizes"
+      : "see the kernel log (dmesg)";
+  const said = stderr.trim().split("\n").at(-1) ?? "";
+  return workerError(
+    "WORKER_PROCESS_ENDED",
+    signal !== null
+      ? `${name} was killed by ${signal}, ${advice}`
+      : `${name} ended with exit code ${code}${said === "" ? "" : `: ${said}`}`,
+  );
+}
