@@ -112,11 +112,34 @@ ArenaGeometry read_geometry(const Napi::Value& value) {
   return geometry;
 }
 
+namespace {
+
+// PeerCopy of src/native/contract.ts.
+std::optional<PeerCopy> read_peer(const Napi::Object& request) {
+  struct Path {
+    PeerRoute route;
+    bool reads;
+  };
+  static const std::map<std::string, Path> paths = {{"write", {PeerRoute::kCopyEngine, false}},
+                                                    {"read", {PeerRoute::kCopyEngine, true}},
+                                                    {"through-host", {PeerRoute::kThroughHost, false}},
+                                                    {"kernel-write", {PeerRoute::kKernel, false}},
+                                                    {"kernel-read", {PeerRoute::kKernel, true}}};
+  const Napi::Value peer = request.Get("peer");
+  if (peer.IsUndefined()) return std::nullopt;
+  const auto object = read_object(peer, "peer");
+  const auto [route, reads] = read_enum(object, "path", paths);
+  return PeerCopy{read_session(object.Get("session")), route, reads};
+}
+
+}  // namespace
+
 MeasureRequest read_measure_request(const Napi::Value& value) {
   static const std::map<std::string, Direction> directions = {{"h2d", Direction::kHostToDevice},
                                                               {"d2h", Direction::kDeviceToHost},
                                                               {"bidir", Direction::kBidirectional},
-                                                              {"d2d", Direction::kDeviceToDevice}};
+                                                              {"d2d", Direction::kDeviceToDevice},
+                                                              {"p2p", Direction::kPeerToPeer}};
   static const std::map<std::string, CopyMemory> memories = {{"pageable", CopyMemory::kPageable},
                                                              {"staged", CopyMemory::kStaged},
                                                              {"host", CopyMemory::kHost},
@@ -154,6 +177,7 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
     const auto company_object = read_object(company, "company");
     request.company = {read_rendezvous(company_object.Get("rendezvous")), read_size(company_object, "flow")};
   }
+  request.peer = read_peer(object);
   return request;
 }
 

@@ -18,6 +18,10 @@ struct Handle {
   }
 };
 
+// Where the object keeps its handle, for calls that take a session.
+constexpr const char* kHandleProperty = "sessionHandle";
+using HandleValue = Napi::External<std::shared_ptr<Handle>>;
+
 template <class Method>
 void define(Napi::Object& object, const char* name, const std::shared_ptr<Handle>& handle, Method method) {
   object.Set(name, Napi::Function::New(
@@ -154,7 +158,15 @@ Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session
   define(object, "startLoad", handle, start_load);
   define(object, "abort", handle, abort_session);
   define(object, "close", handle, close);
+  const auto release = [](Napi::Env, std::shared_ptr<Handle>* kept) { delete kept; };
+  object.Set(kHandleProperty, HandleValue::New(env, new std::shared_ptr<Handle>(handle), release));
   return object;
+}
+
+std::shared_ptr<Session> read_session(const Napi::Value& value) {
+  const Napi::Value handle = value.IsObject() ? value.As<Napi::Object>().Get(kHandleProperty) : value;
+  if (!handle.IsExternal()) throw Napi::TypeError::New(value.Env(), "session must be a session");
+  return (*handle.As<HandleValue>().Data())->get(value.Env());
 }
 
 }  // namespace pinbench::addon

@@ -35,6 +35,7 @@ class DeviceContext {
 
   const CudaDriver& cuda() const { return *driver_; }
   cu::Device device() const { return device_; }
+  cu::Context handle() const { return context_; }
   // Whether pinned host memory has an address on the device, too.
   bool maps_host_memory() const { return maps_host_memory_; }
   double creation_ns() const { return creation_ns_; }

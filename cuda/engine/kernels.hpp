@@ -18,6 +18,9 @@ class Kernels {
   // All enqueue on `stream`; pointers are 16-byte aligned and valid on the device.
   void zero_copy(cu::Stream stream, cu::DevicePtr destination, cu::DevicePtr source,
                  std::uint64_t bytes) const;
+  // Between two devices' memories; needs peer access.
+  void peer_copy(cu::Stream stream, cu::DevicePtr destination, cu::DevicePtr source,
+                 std::uint64_t bytes) const;
   void fill_pattern(cu::Stream stream, cu::DevicePtr destination, std::uint64_t bytes,
                     std::uint64_t base) const;
   // `result` is the device address of a kernels::VerifyResult, set to {0, ~0} before.
@@ -37,7 +40,8 @@ class Kernels {
  private:
   Kernels(const CudaDriver& cuda, Module module, unsigned multiprocessors);
   cu::Function find(const char* name) const;
-  void launch(cu::Function function, cu::Stream stream, std::uint64_t bytes, void** parameters) const;
+  void launch(cu::Function function, cu::Stream stream, std::uint64_t bytes, void** parameters,
+              unsigned blocks_per_multiprocessor) const;
   void launch_load(cu::Function function, cu::Stream stream, void** parameters) const;
 
   const CudaDriver* cuda_;

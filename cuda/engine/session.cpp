@@ -37,6 +37,7 @@ void Session::open() {
   }
   lanes_.emplace(context_);
   checker_.emplace(context_, kernels_ ? &*kernels_ : nullptr, options_.seed);
+  peer_access_.emplace(context_);
   if (nvml_ != nullptr) {
     char pci_bus_id[32] = {};
     cuda.check(cuda.deviceGetPciBusId(pci_bus_id, sizeof pci_bus_id, context_.device()));
@@ -51,6 +52,7 @@ void Session::free_all() noexcept {
   auto pageable = host_arenas_.extract(HostMemoryKind::kPageable);
   context_.free_on_device_thread(
       [this] {
+        peer_access_.reset();
         host_arenas_.clear();
         device_arena_.reset();
         device_destination_.reset();

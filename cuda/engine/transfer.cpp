@@ -12,7 +12,8 @@
 namespace pinbench {
 namespace {
 
-// Copies that the driver's own asynchronous calls make, from any host memory or within the device.
+// Copies that the driver's own asynchronous calls make: from any host memory, within the device, and between
+// two that have access to each other, whose addresses tell the driver which they are.
 class CopyEngineTransfer : public Transfer {
  public:
   CopyEngineTransfer(const CudaDriver& cuda, cu::Stream stream, Direction direction, std::size_t size_bytes)
@@ -38,7 +39,8 @@ class CopyEngineTransfer : public Transfer {
   const std::size_t size_bytes_;
 };
 
-// Mapped memory: the multiprocessors read or write the host's memory themselves.
+// Mapped memory: the multiprocessors read or write the host's memory themselves. Peer copies: the other
+// device's.
 class KernelTransfer : public Transfer {
  public:
   KernelTransfer(const CudaDriver& cuda, cu::Stream stream, Direction direction, std::size_t size_bytes,
@@ -48,8 +50,10 @@ class KernelTransfer : public Transfer {
   void issue(const BufferPair& buffer) override {
     if (direction_ == Direction::kHostToDevice) {
       kernels_.zero_copy(stream_, buffer.device, buffer.mapped_host, size_bytes_);
-    } else {
+    } else if (direction_ == Direction::kDeviceToHost) {
       kernels_.zero_copy(stream_, buffer.mapped_host, buffer.device, size_bytes_);
+    } else {
+      kernels_.peer_copy(stream_, buffer.second_device, buffer.device, size_bytes_);
     }
   }
 
@@ -61,6 +65,26 @@ class KernelTransfer : public Transfer {
   const Direction direction_;
   const std::size_t size_bytes_;
   const Kernels& kernels_;
+};
+
+// Peer copies without peer access: the driver takes them through the host's memory.
+class ThroughHostTransfer : public Transfer {
+ public:
+  ThroughHostTransfer(const CudaDriver& cuda, cu::Stream stream, const PeerPath& path, std::size_t size_bytes)
+      : cuda_(cuda), stream_(stream), path_(path), size_bytes_(size_bytes) {}
+
+  void issue(const BufferPair& buffer) override {
+    cuda_.check(cuda_.memcpyPeerAsync(buffer.second_device, path_.destination, buffer.device, path_.source,
+                                      size_bytes_, stream_));
+  }
+
+  void finish() override { cuda_.check(cuda_.streamSynchronize(stream_)); }
+
+ private:
+  const CudaDriver& cuda_;
+  const cu::Stream stream_;
+  const PeerPath path_;
+  const std::size_t size_bytes_;
 };
 
 // A training loop that overlaps copying and computing: two streams, the second of which waits with its kernel
@@ -245,7 +269,7 @@ class HostTransfer : public Transfer {
 
 std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,
                                         CopyMemory memory, std::size_t size_bytes, const Kernels* kernels,
-                                        const std::optional<Pipeline>& pipeline) {
+                                        const std::optional<Pipeline>& pipeline, const PeerPath* peer) {
   if (pipeline) {
     if (kernels == nullptr)
       throw Error("NO_KERNELS", "a pipeline computes with a kernel, and none is loaded");
@@ -253,6 +277,13 @@ std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Dire
   }
   if ((memory == CopyMemory::kStaged || memory == CopyMemory::kHost) && lane.ring.slots.empty())
     throw Error("NOT_RESERVED", "copies through a staging ring need one, and none was reserved");
+  if (direction == Direction::kPeerToPeer && peer->route == PeerRoute::kKernel) {
+    if (kernels == nullptr)
+      throw Error("NO_KERNELS", "this copy between devices is made by a kernel, and none is loaded");
+    return std::make_unique<KernelTransfer>(cuda, lane.stream.get(), direction, size_bytes, *kernels);
+  }
+  if (direction == Direction::kPeerToPeer && peer->route == PeerRoute::kThroughHost)
+    return std::make_unique<ThroughHostTransfer>(cuda, lane.stream.get(), *peer, size_bytes);
   switch (memory) {
     case CopyMemory::kHost:
       return std::make_unique<HostTransfer>(lane.ring, direction, size_bytes);

@@ -20,7 +20,8 @@ struct VerifyResult {
 };
 
 // Each kernel takes any grid; the block is one-dimensional. Parameters in order, all 8 bytes wide:
-//   zero_copy       dst, src, bytes          copies between mapped host memory and device memory
+//   zero_copy       dst, src, bytes          copies between mapped host memory and device memory,
+//                                          or between the memories of two devices with peer access
 //   fill_pattern    dst, bytes, base         writes the pattern (a tail of less than 8 bytes included)
 //   verify_pattern  src, bytes, base, result compares with it; result is a device pointer to a VerifyResult
 //   compute_step    duration_ns, multiply_adds, sink

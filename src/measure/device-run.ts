@@ -48,6 +48,8 @@ export class DeviceRun {
   #session: NativeSession | null = null;
   #loads: BesideLoads | null = null;
   #workers: WorkerPool | null = null;
+  /** Why its own memory was refused; null where that was not so. */
+  deviceMemoryError: NativeError | null = null;
 
   constructor(device: DeviceFacts, plan: Plan) {
     this.device = device;
@@ -140,7 +142,9 @@ export class DeviceRun {
   /** Only the opened context tells whether the driver loads the kernels. */
   #skipWhatIsOff({ kernelsOff, eventTimerOff }: SessionOpening): void {
     for (const progress of this.cells.filter(({ isOpen }) => isOpen)) {
-      if (kernelsOff !== null && progress.cell.memory === "mapped") progress.markSkipped(kernelsOff);
+      const { memory, path } = progress.cell;
+      const needsKernels = memory === "mapped" || path?.startsWith("kernel");
+      if (kernelsOff !== null && needsKernels) progress.markSkipped(kernelsOff);
       if (eventTimerOff !== null && progress.cell.timer === "event") progress.markSkipped(eventTimerOff);
     }
   }
@@ -163,9 +167,11 @@ export class DeviceRun {
     if (signal.aborted) return;
     yield { kind: "activity", activity: "allocating memory" };
     const { device, deviceCopies, host, staging } = plan.arenas;
-    await this.#reserve(
+    const isPeer = plan.cells.some(({ peer }) => peer === this.device.ordinal);
+    this.deviceMemoryError = await this.#reserve(
       ({ cell }) => cell.memory !== "host",
       () => session.reserveDevice(device, deviceCopies),
+      isPeer,
     );
     await Promise.all(
       (Object.entries(host) as [ArenaKind, ArenaGeometry][]).map(([kind, geometry]) => {
@@ -206,19 +212,23 @@ export class DeviceRun {
     await this.#workers.open();
   }
 
+  /** Reserves where cells of this device need it, or `others` do. What the driver refused fails the cells, and is returned. */
   async #reserve(
     usesIt: (progress: CellProgress) => boolean,
     reserve: () => Promise<unknown>,
-  ): Promise<void> {
+    others = false,
+  ): Promise<NativeError | null> {
     const cells = this.cells.filter(
       (progress) => progress.isOpen && progress.cell.workerKind !== "process" && usesIt(progress),
     );
-    if (cells.length === 0) return;
+    if (cells.length === 0 && !others) return null;
     try {
       await reserve();
+      return null;
     } catch (error) {
       if ((error as NativeError).code === "ABORTED") throw error;
       for (const progress of cells) progress.fail(error as NativeError);
+      return error as NativeError;
     }
   }
 

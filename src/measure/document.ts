@@ -106,7 +106,7 @@ function workerProcesses(devices: readonly DeviceRun[]): Pick<ResultDocument, "w
 function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
   // Read in a cell's warm-up, with the copy engine at work; an idle GPU lowers its link.
   const loaded = cells.find(({ link }) => link?.generation != null);
-  const { canMapHostMemory: _, integrated: __, link: ___, ...facts } = device;
+  const { canMapHostMemory: _, integrated: __, link: ___, peers: ____, ...facts } = device;
   return {
     ...facts,
     numaNode: numaNodeOfPciDevice(device.pciBusId),

@@ -2,7 +2,7 @@ import { type LoadReading, readLoad } from "../host/machine-load.js";
 import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../native/contract.js";
 import { threadCount } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
-import type { Cell } from "../results/schema.js";
+import type { PeerPath } from "../settings/choices.js";
 import type { DeviceRun, DeviceRunOptions } from "./device-run.js";
 import { type Measure, measureInRounds, type RunEvent, type Visit } from "./rounds.js";
 
@@ -111,7 +111,9 @@ export class Stage {
 
   async #measureOne({ progress, request, isCalibration }: Visit): Promise<MeasureResult> {
     const { cell } = progress;
-    if (cell.peer !== undefined) return this.#measureBetween(cell as PeerCell, request);
+    const { peer, path } = cell;
+    if (peer !== undefined && path !== undefined)
+      return this.#measureBetween(cell.device, peer, path, request);
     const device = this.#deviceOf(cell.device);
     const measure = () => device.measurerOf(cell).measure(request);
     if (cell.beside === undefined || isCalibration) return measure();
@@ -121,19 +123,23 @@ export class Stage {
   }
 
   /** The device that reads, or else the one that writes, drives a copy between two. */
-  #measureBetween({ device, peer, path }: PeerCell, request: MeasureRequest): Promise<MeasureResult> {
+  #measureBetween(
+    device: number,
+    peer: number,
+    path: PeerPath,
+    request: MeasureRequest,
+  ): Promise<MeasureResult> {
     const reads = path === "read" || path === "kernel-read";
-    const [driver, other] = (reads ? [peer, device] : [device, peer]).map((one) => this.#deviceOf(one).session);
-    return driver!.measure({ ...request, peer: { session: other!, path } });
+    const [driver, other] = (reads ? [peer, device] : [device, peer]).map((one) => this.#deviceOf(one));
+    const lacking = driver!.deviceMemoryError ?? other!.deviceMemoryError;
+    if (lacking !== null) return Promise.reject(lacking);
+    return driver!.session.measure({ ...request, peer: { session: other!.session, path } });
   }
 
   #deviceOf(ordinal: number): DeviceRun {
     return this.devices.find(({ device }) => device.ordinal === ordinal)!;
   }
 }
-
-/** A cell of direction p2p. */
-type PeerCell = Required<Pick<Cell, "device" | "peer" | "path">>;
 
 /** The threads of each flow of a cell: one a direction. */
 function flowsOf(cell: Parameters<typeof threadCount>[0]): number[] {

@@ -6,7 +6,7 @@
  */
 
 import type { Cell, CellResult, ErrorRecord, LinkRecord, PinningCost } from "../results/schema.js";
-import type { Beside, DirectionMoved } from "../settings/choices.js";
+import type { Beside, DirectionMoved, PeerPath } from "../settings/choices.js";
 
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
@@ -94,6 +94,8 @@ export interface DeviceFacts {
   copyEngines: number;
   integrated: boolean;
   canMapHostMemory: boolean;
+  /** Ordinals of the devices whose memory this one can reach directly. */
+  peers: number[];
   link: LinkRecord | null;
 }
 
@@ -118,7 +120,7 @@ export interface NativeSession {
    * kinds may overlap: one is pinned while another is touched.
    */
   reserveHost(kind: ArenaKind, geometry: ArenaGeometry): Promise<ArenaReport>;
-  /** Allocates the device's memory; all arenas of a session have one chunk size. `copies` is 2 for d2d. */
+  /** Allocates the device's memory; all arenas of a session have one chunk size. `copies` is 2 for d2d and p2p. */
   reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<ArenaReport>;
   /** Rings of pinned slots for staged and host copies, one a worker. */
   reserveStaging(ring: StagingRing): Promise<ArenaReport>;
@@ -214,6 +216,21 @@ export interface MeasureRequest
   company?: Company;
   /** Absent where copies are all there is. */
   pipeline?: Pipeline;
+  /** Of p2p alone. */
+  peer?: PeerCopy;
+}
+
+/**
+ * The other device of a copy between two. The session whose measure() is called drives the copy, with its own streams
+ * and timers: it is the source's for the paths that write and `through-host`, the destination's for those that read.
+ * Both sessions are of one driver and one seed, and have reserved device memory, the destination with `copies` 2; the
+ * other one waits meanwhile, and an abort of either ends the call. Peer access is given to both devices, or for
+ * `through-host` taken from both, before anything is timed; close() takes back what was given. Fails with the driver's
+ * error where the devices have no access to each other, and with `NO_PEER_COPIES` where it lacks the calls.
+ */
+export interface PeerCopy {
+  session: NativeSession;
+  path: PeerPath;
 }
 
 /**

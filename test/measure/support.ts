@@ -31,6 +31,7 @@ export const deviceFacts: DeviceFacts = {
   copyEngines: 2,
   integrated: false,
   canMapHostMemory: true,
+  peers: [],
   link: null,
 };
 
