@@ -19,6 +19,7 @@ SessionOptions read_session_options(const Napi::Value& value);
 HostMemoryKind read_arena_kind(const Napi::Value& value);
 ArenaGeometry read_geometry(const Napi::Value& value);
 MeasureRequest read_measure_request(const Napi::Value& value);
+LoadOptions read_load_options(const Napi::Value& value);
 LoaderOptions read_loader_options(const Napi::Value& value);
 std::vector<std::string> read_strings(const Napi::Value& value, const char* field);
 std::size_t read_size(const Napi::Object& object, const char* field);
@@ -30,6 +31,7 @@ Napi::Object write_opening(Napi::Env env, const SessionOpening& opening);
 Napi::Object write_arena_report(Napi::Env env, const ArenaReport& report);
 Napi::Object write_measure_result(Napi::Env env, const MeasureResult& result);
 Napi::Object write_arrivals(Napi::Env env, const LoaderArrivals& arrivals);
+Napi::Object write_completions(Napi::Env env, const LoadCompletions& completions);
 Napi::Object write_pinning_cost(Napi::Env env, const PinningCost& cost);
 Napi::Object write_device(Napi::Env env, const DeviceFacts& device);
 

@@ -112,11 +112,34 @@ ArenaGeometry read_geometry(const Napi::Value& value) {
   return geometry;
 }
 
+namespace {
+
+// PeerCopy of src/native/contract.ts.
+std::optional<PeerCopy> read_peer(const Napi::Object& request) {
+  struct Path {
+    PeerRoute route;
+    bool reads;
+  };
+  static const std::map<std::string, Path> paths = {{"write", {PeerRoute::kCopyEngine, false}},
+                                                    {"read", {PeerRoute::kCopyEngine, true}},
+                                                    {"through-host", {PeerRoute::kThroughHost, false}},
+                                                    {"kernel-write", {PeerRoute::kKernel, false}},
+                                                    {"kernel-read", {PeerRoute::kKernel, true}}};
+  const Napi::Value peer = request.Get("peer");
+  if (peer.IsUndefined()) return std::nullopt;
+  const auto object = read_object(peer, "peer");
+  const auto [route, reads] = read_enum(object, "path", paths);
+  return PeerCopy{read_session(object.Get("session")), route, reads};
+}
+
+}  // namespace
+
 MeasureRequest read_measure_request(const Napi::Value& value) {
   static const std::map<std::string, Direction> directions = {{"h2d", Direction::kHostToDevice},
                                                               {"d2h", Direction::kDeviceToHost},
                                                               {"bidir", Direction::kBidirectional},
-                                                              {"d2d", Direction::kDeviceToDevice}};
+                                                              {"d2d", Direction::kDeviceToDevice},
+                                                              {"p2p", Direction::kPeerToPeer}};
   static const std::map<std::string, CopyMemory> memories = {{"pageable", CopyMemory::kPageable},
                                                              {"staged", CopyMemory::kStaged},
                                                              {"host", CopyMemory::kHost},
@@ -145,11 +168,28 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
   request.samples = read_size(object, "samples");
   request.verify = read_bool(object, "verify");
   request.read_link = read_bool(object, "readLink");
+  if (const Napi::Value pipeline = object.Get("pipeline"); !pipeline.IsUndefined()) {
+    const auto pipeline_object = read_object(pipeline, "pipeline");
+    request.pipeline =
+        Pipeline{read_size(pipeline_object, "chunks"), read_size(pipeline_object, "computeNs")};
+  }
   if (const Napi::Value company = object.Get("company"); !company.IsUndefined()) {
     const auto company_object = read_object(company, "company");
     request.company = {read_rendezvous(company_object.Get("rendezvous")), read_size(company_object, "flow")};
   }
+  request.peer = read_peer(object);
   return request;
+}
+
+LoadOptions read_load_options(const Napi::Value& value) {
+  static const std::map<std::string, LoadKind> kinds = {
+      {"compute", LoadKind::kCompute}, {"memory", LoadKind::kMemory}, {"host", LoadKind::kHost}};
+  const auto object = read_object(value, "options");
+  LoadOptions options;
+  options.kind = read_enum(object, "kind", kinds);
+  options.host_threads = read_size(object, "hostThreads");
+  options.host_bytes = read_size(object, "hostBytes");
+  return options;
 }
 
 LoaderOptions read_loader_options(const Napi::Value& value) {

@@ -18,6 +18,10 @@ struct Handle {
   }
 };
 
+// Where the object keeps its handle, for calls that take a session.
+constexpr const char* kHandleProperty = "sessionHandle";
+using HandleValue = Napi::External<std::shared_ptr<Handle>>;
+
 template <class Method>
 void define(Napi::Object& object, const char* name, const std::shared_ptr<Handle>& handle, Method method) {
   object.Set(name, Napi::Function::New(
@@ -96,6 +100,15 @@ Napi::Value open_loader(Handle& handle, const Napi::CallbackInfo& info) {
       });
 }
 
+Napi::Value start_load(Handle& handle, const Napi::CallbackInfo& info) {
+  return AsyncTask<std::shared_ptr<Load>>::run(
+      info.Env(),
+      [session = handle.get(info.Env()), options = read_load_options(info[0])] {
+        return session->start_load(options);
+      },
+      [](Napi::Env env, std::shared_ptr<Load>& load) { return make_load_object(env, std::move(load)); });
+}
+
 Napi::Value memory_info(Handle& handle, const Napi::CallbackInfo& info) {
   const auto env = info.Env();
   try {
@@ -115,12 +128,13 @@ Napi::Value abort_session(Handle& handle, const Napi::CallbackInfo& info) {
 }
 
 // Freeing gigabytes of pinned memory takes long, so it too is done off Node's thread. A call that still runs
-// keeps the session until it has ended.
+// keeps the session until it has ended; loads end at once.
 Napi::Value close(Handle& handle, const Napi::CallbackInfo& info) {
   auto session = std::make_shared<std::shared_ptr<Session>>(std::exchange(handle.session, nullptr));
   return AsyncTask<Nothing>::run(
       info.Env(),
       [session] {
+        if (*session != nullptr) (*session)->end_loads();
         session->reset();
         return Nothing{};
       },
@@ -141,9 +155,18 @@ Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session
   define(object, "measureFirstCopy", handle, measure_first_copy);
   define(object, "memoryInfo", handle, memory_info);
   define(object, "openLoader", handle, open_loader);
+  define(object, "startLoad", handle, start_load);
   define(object, "abort", handle, abort_session);
   define(object, "close", handle, close);
+  const auto release = [](Napi::Env, std::shared_ptr<Handle>* kept) { delete kept; };
+  object.Set(kHandleProperty, HandleValue::New(env, new std::shared_ptr<Handle>(handle), release));
   return object;
+}
+
+std::shared_ptr<Session> read_session(const Napi::Value& value) {
+  const Napi::Value handle = value.IsObject() ? value.As<Napi::Object>().Get(kHandleProperty) : value;
+  if (!handle.IsExternal()) throw Napi::TypeError::New(value.Env(), "session must be a session");
+  return (*handle.As<HandleValue>().Data())->get(value.Env());
 }
 
 }  // namespace pinbench::addon

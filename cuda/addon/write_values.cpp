@@ -21,6 +21,8 @@ const char* direction_name(Direction direction) {
       return "h2d";
     case Direction::kDeviceToHost:
       return "d2h";
+    case Direction::kPeerToPeer:
+      return "p2p";
     default:
       return "d2d";
   }
@@ -28,6 +30,12 @@ const char* direction_name(Direction direction) {
 
 Napi::Number write_number(Napi::Env env, auto value) {
   return Napi::Number::New(env, static_cast<double>(value));
+}
+
+Napi::Array write_array(Napi::Env env, const std::vector<int>& numbers) {
+  auto array = Napi::Array::New(env);
+  for (const int number : numbers) array.Set(array.Length(), number);
+  return array;
 }
 
 Napi::Error make_error(Napi::Env env, const char* message, const std::string& code,
@@ -120,6 +128,13 @@ Napi::Object write_arrivals(Napi::Env env, const LoaderArrivals& arrivals) {
   return object;
 }
 
+Napi::Object write_completions(Napi::Env env, const LoadCompletions& completions) {
+  auto object = Napi::Object::New(env);
+  object.Set("atNs", write_doubles(env, completions.at_ns));
+  object.Set("unitsEach", write_number(env, completions.units_each));
+  return object;
+}
+
 Napi::Object write_pinning_cost(Napi::Env env, const PinningCost& cost) {
   auto object = Napi::Object::New(env);
   object.Set("allocateNs", write_number(env, cost.allocate_ns));
@@ -142,6 +157,7 @@ Napi::Object write_device(Napi::Env env, const DeviceFacts& device) {
   object.Set("copyEngines", write_number(env, device.copy_engines));
   object.Set("integrated", Napi::Boolean::New(env, device.integrated));
   object.Set("canMapHostMemory", Napi::Boolean::New(env, device.can_map_host_memory));
+  object.Set("peers", write_array(env, device.peers));
   object.Set("link", write_link(env, device.link));
   return object;
 }

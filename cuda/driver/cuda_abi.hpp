@@ -31,11 +31,14 @@ inline constexpr Result kErrorInvalidDevice = 101;
 inline constexpr Result kErrorInvalidImage = 200;
 inline constexpr Result kErrorInvalidContext = 201;
 inline constexpr Result kErrorNoBinaryForGpu = 209;
+inline constexpr Result kErrorPeerAccessUnsupported = 217;
 inline constexpr Result kErrorUnsupportedPtxVersion = 222;
 inline constexpr Result kErrorInvalidHandle = 400;
 inline constexpr Result kErrorNotFound = 500;
 inline constexpr Result kErrorNotReady = 600;
 inline constexpr Result kErrorIllegalAddress = 700;
+inline constexpr Result kErrorPeerAccessAlreadyEnabled = 704;
+inline constexpr Result kErrorPeerAccessNotEnabled = 705;
 inline constexpr Result kErrorPrimaryContextActive = 708;
 inline constexpr Result kErrorHostMemoryAlreadyRegistered = 712;
 inline constexpr Result kErrorHostMemoryNotRegistered = 713;
@@ -61,6 +64,7 @@ inline constexpr unsigned kHostRegisterPortable = 0x01;
 inline constexpr unsigned kHostRegisterDeviceMap = 0x02;
 inline constexpr unsigned kStreamNonBlocking = 0x01;
 inline constexpr unsigned kEventDefault = 0x00;
+inline constexpr unsigned kEventBlockingSync = 0x01;
 inline constexpr unsigned kEventDisableTiming = 0x02;
 inline constexpr unsigned kStreamWaitValueGeq = 0x00;
 
@@ -100,6 +104,7 @@ inline constexpr unsigned kStreamWaitValueGeq = 0x00;
   X(streamDestroy, "cuStreamDestroy_v2", (cu::Stream))                                                \
   X(streamQuery, "cuStreamQuery", (cu::Stream))                                                       \
   X(streamSynchronize, "cuStreamSynchronize", (cu::Stream))                                           \
+  X(streamWaitEvent, "cuStreamWaitEvent", (cu::Stream, cu::Event, unsigned))                          \
   X(eventCreate, "cuEventCreate", (cu::Event*, unsigned))                                             \
   X(eventDestroy, "cuEventDestroy_v2", (cu::Event))                                                   \
   X(eventRecord, "cuEventRecord", (cu::Event, cu::Stream))                                            \
@@ -111,6 +116,11 @@ inline constexpr unsigned kStreamWaitValueGeq = 0x00;
   X(deviceGetUuid, "cuDeviceGetUuid_v2", (cu::Uuid*, cu::Device))                                            \
   X(eventElapsedTimeV2, "cuEventElapsedTime_v2", (float*, cu::Event, cu::Event))                             \
   X(streamWaitValue32, "cuStreamWaitValue32_v2", (cu::Stream, cu::DevicePtr, std::uint32_t, unsigned))       \
+  X(deviceCanAccessPeer, "cuDeviceCanAccessPeer", (int*, cu::Device, cu::Device))                            \
+  X(contextEnablePeerAccess, "cuCtxEnablePeerAccess", (cu::Context, unsigned))                               \
+  X(contextDisablePeerAccess, "cuCtxDisablePeerAccess", (cu::Context))                                       \
+  X(memcpyPeerAsync, "cuMemcpyPeerAsync",                                                                    \
+    (cu::DevicePtr, cu::Context, cu::DevicePtr, cu::Context, std::size_t, cu::Stream))                       \
   X(moduleLoadData, "cuModuleLoadData", (cu::Module*, const void*))                                          \
   X(moduleUnload, "cuModuleUnload", (cu::Module))                                                            \
   X(moduleGetFunction, "cuModuleGetFunction", (cu::Function*, cu::Module, const char*))                      \

@@ -23,7 +23,21 @@ std::optional<std::string> read_uuid(const CudaDriver& cuda, cu::Device device) 
   return text;
 }
 
-DeviceFacts read_device(const CudaDriver& cuda, const Nvml* nvml, int ordinal) {
+std::vector<int> read_peers(const CudaDriver& cuda, cu::Device device, int ordinal, int device_count) {
+  std::vector<int> peers;
+  if (!cuda.deviceCanAccessPeer) return peers;
+  for (int other = 0; other < device_count; ++other) {
+    if (other == ordinal) continue;
+    cu::Device peer = 0;
+    int can_access = 0;
+    cuda.check(cuda.deviceGet(&peer, other));
+    cuda.check(cuda.deviceCanAccessPeer(&can_access, device, peer));
+    if (can_access != 0) peers.push_back(other);
+  }
+  return peers;
+}
+
+DeviceFacts read_device(const CudaDriver& cuda, const Nvml* nvml, int ordinal, int device_count) {
   DeviceFacts facts;
   facts.ordinal = ordinal;
   cu::Device device = 0;
@@ -50,6 +64,7 @@ DeviceFacts read_device(const CudaDriver& cuda, const Nvml* nvml, int ordinal) {
   facts.copy_engines = attribute(cu::kAttributeAsyncEngineCount);
   facts.integrated = attribute(cu::kAttributeIntegrated) != 0;
   facts.can_map_host_memory = attribute(cu::kAttributeCanMapHostMemory) != 0;
+  facts.peers = read_peers(cuda, device, ordinal, device_count);
   if (nvml != nullptr) {
     if (const auto handle = nvml->device_by_pci_bus_id(facts.pci_bus_id))
       facts.link = nvml->read_link(handle);
@@ -69,7 +84,8 @@ DriverFacts initialize_driver(const CudaDriver& cuda, const Nvml* nvml) {
   if (nvml != nullptr) facts.driver_version = nvml->driver_version();
   int count = 0;
   cuda.check(cuda.deviceGetCount(&count));
-  for (int ordinal = 0; ordinal < count; ++ordinal) facts.devices.push_back(read_device(cuda, nvml, ordinal));
+  for (int ordinal = 0; ordinal < count; ++ordinal)
+    facts.devices.push_back(read_device(cuda, nvml, ordinal, count));
   return facts;
 }
 

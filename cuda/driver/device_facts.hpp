@@ -24,6 +24,7 @@ struct DeviceFacts {
   int copy_engines = 0;
   bool integrated = false;
   bool can_map_host_memory = false;
+  std::vector<int> peers;  // ordinals of the devices whose memory it can reach directly
   std::optional<LinkState> link;
 };
 

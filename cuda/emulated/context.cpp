@@ -1,5 +1,7 @@
 #include "emulated/context.hpp"
 
+#include <algorithm>
+
 #include "emulated/cuda_error.hpp"
 
 namespace pinbench::emulated {
@@ -41,8 +43,35 @@ std::shared_ptr<Module> Context::module(cu::Module handle) const {
   return require_object(modules.find(handle));
 }
 
+bool Context::give_access_to(const std::shared_ptr<Context>& peer) {
+  const std::scoped_lock lock(peers_mutex_);
+  if (is_peer(*peer)) return false;
+  peers_.push_back(peer);
+  return true;
+}
+
+bool Context::take_access_to(const Context& peer) {
+  const std::scoped_lock lock(peers_mutex_);
+  return std::erase_if(peers_, [&](const auto& each) { return each.lock().get() == &peer; }) > 0;
+}
+
+bool Context::has_access_to(const Context& peer) const {
+  const std::scoped_lock lock(peers_mutex_);
+  return is_peer(peer);
+}
+
+bool Context::is_peer(const Context& other) const {
+  return std::any_of(peers_.begin(), peers_.end(),
+                     [&](const auto& each) { return each.lock().get() == &other; });
+}
+
 bool Context::is_reachable(cu::DevicePtr begin, std::size_t bytes) const {
-  return memory_.contains(begin, bytes) || host_memory_.is_pinned(begin, bytes);
+  if (memory_.contains(begin, bytes) || host_memory_.is_pinned(begin, bytes)) return true;
+  const std::scoped_lock lock(peers_mutex_);
+  return std::any_of(peers_.begin(), peers_.end(), [&](const auto& each) {
+    const auto peer = each.lock();
+    return peer != nullptr && peer->memory_.contains(begin, bytes);
+  });
 }
 
 }  // namespace pinbench::emulated

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "driver/cuda_abi.hpp"
 #include "emulated/kernel_twins.hpp"
@@ -89,13 +90,23 @@ class Context {
   std::shared_ptr<Event> event(cu::Event handle) const;
   std::shared_ptr<Module> module(cu::Module handle) const;
 
-  // Whether kernels and stream waits can reach the range: device memory or pinned host memory.
+  // Access to the memory of another device's context. Both return whether they changed anything.
+  bool give_access_to(const std::shared_ptr<Context>& peer);
+  bool take_access_to(const Context& peer);
+  bool has_access_to(const Context& peer) const;
+
+  // Whether kernels and stream waits can reach the range: memory of this device, or of one that it has access
+  // to, or pinned host memory.
   bool is_reachable(cu::DevicePtr begin, std::size_t bytes) const;
 
  private:
+  bool is_peer(const Context& other) const;  // with peers_mutex_ held
+
   Settings& settings_;
   HostMemory& host_memory_;
   DeviceMemory memory_;
+  mutable std::mutex peers_mutex_;
+  std::vector<std::weak_ptr<Context>> peers_;
   const std::shared_ptr<Stream> default_stream_ = std::make_shared<Stream>();
   Scheduler scheduler_;  // last: its threads use all the others
 };

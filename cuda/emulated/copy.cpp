@@ -30,6 +30,16 @@ void copy_inline(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, co
   scheduler.enqueue(stream, copy_work(Engine::kHostToDevice, piece, staged));
 }
 
+// Into memory of the host and out of it again, a piece after the other.
+void perform_through_host(const Copy& copy) {
+  std::vector<std::byte> staging(std::min(copy.bytes, kBounceSlotBytes));
+  for (std::size_t offset = 0; offset < copy.bytes; offset += staging.size()) {
+    const std::size_t bytes = std::min(staging.size(), copy.bytes - offset);
+    std::memcpy(staging.data(), static_cast<const std::byte*>(copy.source) + offset, bytes);
+    perform(copy.piece(offset, bytes, nullptr, staging.data()));
+  }
+}
+
 }  // namespace
 
 void* device_address(cu::DevicePtr pointer) {
@@ -75,6 +85,19 @@ EngineWork copy_work(Engine engine, const CopyPiece& piece, std::shared_ptr<cons
 void enqueue_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
                   const Copy& copy) {
   if (!copy.fault.dropped) scheduler.enqueue(stream, copy_work(engine, copy.whole()));
+}
+
+void enqueue_peer_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
+                       const Copy& copy, bool through_host, std::shared_ptr<const void> ends) {
+  if (copy.fault.dropped) return;
+  if (!through_host) {
+    scheduler.enqueue(stream, copy_work(engine, copy.whole(), std::move(ends)));
+    return;
+  }
+  scheduler.enqueue(stream, EngineWork{engine, [copy, kept = std::move(ends)] {
+                                         perform_through_host(copy);
+                                         return cu::kSuccess;
+                                       }});
 }
 
 void copy_from_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy) {

@@ -46,6 +46,11 @@ void* device_address(cu::DevicePtr pointer);
 void enqueue_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
                   const Copy& copy);
 
+// Enqueues a copy between the memory of this context and that of another, or between two others' memory, on
+// one of this device's engines: directly, or `through_host`. `ends` are kept until it is done.
+void enqueue_peer_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
+                       const Copy& copy, bool through_host, std::shared_ptr<const void> ends);
+
 // Pageable memory may be moved or swapped out at any time, so the hardware cannot read it: the calling thread
 // carries the bytes through pinned staging memory of the driver.
 

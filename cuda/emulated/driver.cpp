@@ -88,6 +88,21 @@ std::shared_ptr<Context> Driver::current_context() {
   return handle == nullptr ? nullptr : find_context(handle);
 }
 
+std::shared_ptr<Context> Driver::context(cu::Context handle) {
+  auto found = handle == nullptr ? nullptr : find_context(handle);
+  require(found != nullptr, cu::kErrorInvalidContext);
+  return found;
+}
+
+std::shared_ptr<Context> Driver::context_of_memory(cu::DevicePtr begin, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  for (const PrimaryContext& primary : primary_contexts_) {
+    if (primary.context != nullptr && primary.context->memory().contains(begin, bytes))
+      return primary.context;
+  }
+  throw CudaError(cu::kErrorInvalidValue);
+}
+
 void Driver::set_current_context(cu::Context handle) {
   require(handle == nullptr || find_context(handle) != nullptr, cu::kErrorInvalidContext);
   require(pthread_setspecific(current_handle_key_, handle) == 0, cu::kErrorOutOfMemory);

@@ -38,6 +38,11 @@ class Driver {
   std::shared_ptr<Context> current_context();
   void set_current_context(cu::Context handle);
 
+  // Throws CUDA_ERROR_INVALID_CONTEXT.
+  std::shared_ptr<Context> context(cu::Context handle);
+  // The one whose memory holds the whole range. Throws CUDA_ERROR_INVALID_VALUE where there is none.
+  std::shared_ptr<Context> context_of_memory(cu::DevicePtr begin, std::size_t bytes);
+
  private:
   struct PrimaryContext {
     std::size_t references = 0;

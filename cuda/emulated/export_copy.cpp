@@ -11,6 +11,23 @@ void require_device_memory(Context& context, cu::DevicePtr begin, std::size_t by
   require_argument(context.memory().contains(begin, bytes));
 }
 
+// Between two devices, on an engine of the one whose context this is. Without access to the other's memory
+// the driver takes the bytes through the host.
+void copy_between_devices(Context& context, const std::shared_ptr<Stream>& stream, cu::DevicePtr destination,
+                          std::shared_ptr<Context> destination_context, cu::DevicePtr source,
+                          std::shared_ptr<Context> source_context, std::size_t bytes) {
+  const auto is_direct = [&context](const Context& end) {
+    return &end == &context || context.has_access_to(end);
+  };
+  const bool through_host = !is_direct(*destination_context) || !is_direct(*source_context);
+  const Engine engine = destination_context.get() == &context ? Engine::kHostToDevice : Engine::kDeviceToHost;
+  const CopyFault fault = context.faults().next_copy(Direction::kPeerToPeer);
+  // Not this context itself, which waits for its own work before it ends.
+  const auto& other = destination_context.get() == &context ? source_context : destination_context;
+  enqueue_peer_copy(context.scheduler(), stream, engine,
+                    {device_address(destination), device_address(source), bytes, fault}, through_host, other);
+}
+
 }  // namespace
 
 cu::Result exports::memcpyHtoDAsync(cu::DevicePtr destination, const void* source, std::size_t bytes,
@@ -54,11 +71,31 @@ cu::Result exports::memcpyDtoDAsync(cu::DevicePtr destination, cu::DevicePtr sou
   return context_call(EntryPoint::memcpyDtoDAsync, [&](Context& context) {
     const std::shared_ptr<Stream> stream = context.stream(handle);
     if (bytes == 0) return;
-    require_device_memory(context, destination, bytes);
-    require_device_memory(context, source, bytes);
+    if (!context.memory().contains(destination, bytes) || !context.memory().contains(source, bytes)) {
+      Driver& driver = Driver::instance();
+      const auto destination_context = driver.context_of_memory(destination, bytes);
+      const auto source_context = driver.context_of_memory(source, bytes);
+      return copy_between_devices(context, stream, destination, destination_context, source, source_context,
+                                  bytes);
+    }
     const CopyFault fault = context.faults().next_copy(Direction::kDeviceToDevice);
     enqueue_copy(context.scheduler(), stream, Engine::kCompute,
                  {device_address(destination), device_address(source), bytes, fault});
+  });
+}
+
+cu::Result exports::memcpyPeerAsync(cu::DevicePtr destination, cu::Context destination_handle,
+                                    cu::DevicePtr source, cu::Context source_handle, std::size_t bytes,
+                                    cu::Stream handle) {
+  return context_call(EntryPoint::memcpyPeerAsync, [&](Context& context) {
+    Driver& driver = Driver::instance();
+    const auto destination_context = driver.context(destination_handle);
+    const auto source_context = driver.context(source_handle);
+    const std::shared_ptr<Stream> stream = context.stream(handle);
+    if (bytes == 0) return;
+    require_device_memory(*destination_context, destination, bytes);
+    require_device_memory(*source_context, source, bytes);
+    copy_between_devices(context, stream, destination, destination_context, source, source_context, bytes);
   });
 }
 

@@ -1,4 +1,4 @@
-// Initialisation, errors, devices and their primary contexts.
+// Initialisation, errors, devices, their primary contexts and the access between these.
 #include <cstdio>
 #include <cstring>
 
@@ -32,12 +32,18 @@ constexpr ErrorText kErrorTexts[] = {
     {cu::kErrorInvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {cu::kErrorNoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU",
      "no kernel image is available for execution on the device"},
+    {cu::kErrorPeerAccessUnsupported, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+     "peer access is not supported between these two devices"},
     {cu::kErrorUnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
      "the provided PTX was compiled with an unsupported toolchain."},
     {cu::kErrorInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {cu::kErrorNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {cu::kErrorNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
     {cu::kErrorIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {cu::kErrorPeerAccessAlreadyEnabled, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
+     "peer access is already enabled"},
+    {cu::kErrorPeerAccessNotEnabled, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",
+     "peer access has not been enabled"},
     {cu::kErrorPrimaryContextActive, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE",
      "cannot set while device is active in this process"},
     {cu::kErrorHostMemoryAlreadyRegistered, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
@@ -185,6 +191,34 @@ cu::Result exports::primaryContextSetFlags(cu::Device device, unsigned flags) {
 cu::Result exports::contextSetCurrent(cu::Context context) {
   return driver_call(EntryPoint::contextSetCurrent,
                      [&](Driver& driver) { driver.set_current_context(context); });
+}
+
+cu::Result exports::deviceCanAccessPeer(int* can_access, cu::Device device, cu::Device peer) {
+  return driver_call(EntryPoint::deviceCanAccessPeer, [&](Driver& driver) {
+    require_argument(can_access != nullptr);
+    driver.require_device(device);
+    driver.require_device(peer);
+    *can_access = driver.settings().peer_access && device != peer ? 1 : 0;
+  });
+}
+
+// One way: what the current context may do with the peer's memory.
+cu::Result exports::contextEnablePeerAccess(cu::Context handle, unsigned flags) {
+  return context_call(EntryPoint::contextEnablePeerAccess, [&](Context& context) {
+    Driver& driver = Driver::instance();
+    require_argument(flags == 0);
+    const auto peer = driver.context(handle);
+    require(peer.get() != &context, cu::kErrorInvalidContext);
+    require(driver.settings().peer_access, cu::kErrorPeerAccessUnsupported);
+    require(context.give_access_to(peer), cu::kErrorPeerAccessAlreadyEnabled);
+  });
+}
+
+cu::Result exports::contextDisablePeerAccess(cu::Context handle) {
+  return context_call(EntryPoint::contextDisablePeerAccess, [&](Context& context) {
+    const auto peer = Driver::instance().context(handle);
+    require(context.take_access_to(*peer), cu::kErrorPeerAccessNotEnabled);
+  });
 }
 
 cu::Result exports::contextSynchronize() {

@@ -23,6 +23,8 @@ Direction direction_of(Context& context, const KernelParameters& parameters) {
   const bool to_device = context.memory().contains(destination, bytes);
   const bool from_device = context.memory().contains(source, bytes);
   if (to_device == from_device) return Direction::kDeviceToDevice;
+  if (!context.host_memory().is_pinned(to_device ? source : destination, bytes))
+    return Direction::kPeerToPeer;
   return to_device ? Direction::kHostToDevice : Direction::kDeviceToHost;
 }
 

@@ -4,8 +4,7 @@
 namespace pinbench::emulated {
 namespace {
 
-constexpr unsigned kEventBlockingSync = 0x01;
-constexpr unsigned kKnownEventFlags = kEventBlockingSync | cu::kEventDisableTiming;
+constexpr unsigned kKnownEventFlags = cu::kEventBlockingSync | cu::kEventDisableTiming;
 
 // Throws what cuEventElapsedTime returns where there is no time.
 float elapsed_ms(const Event& start, const Event& end) {
@@ -59,6 +58,16 @@ cu::Result exports::streamWaitValue32(cu::Stream stream, cu::DevicePtr address, 
                      context.is_reachable(address, kBytes));
     auto* const flag = reinterpret_cast<std::uint32_t*>(static_cast<std::uintptr_t>(address));
     context.scheduler().enqueue(context.stream(stream), ValueWait{flag, value});
+  });
+}
+
+// What counts is the recording that is the latest now. An event that was never recorded holds nothing.
+cu::Result exports::streamWaitEvent(cu::Stream stream, cu::Event event, unsigned flags) {
+  return context_call(EntryPoint::streamWaitEvent, [&](Context& context) {
+    require_argument(flags == 0);
+    const auto recording = context.event(event)->latest();
+    const auto waiting = context.stream(stream);
+    if (recording != nullptr) context.scheduler().enqueue(waiting, EventWait{recording});
   });
 }
 

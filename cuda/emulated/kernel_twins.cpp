@@ -18,13 +18,14 @@ struct Description {
   std::size_t parameters;
 };
 
-constexpr Description kDescriptions[kKernelCount] = {{kernels::kZeroCopy, 3},
-                                                     {kernels::kFillPattern, 3},
-                                                     {kernels::kVerifyPattern, 4},
-                                                     {kernels::kComputeStep, 3}};
+constexpr Description kDescriptions[kKernelCount] = {{kernels::kZeroCopy, 3},      {kernels::kFillPattern, 3},
+                                                     {kernels::kVerifyPattern, 4}, {kernels::kComputeStep, 3},
+                                                     {kernels::kComputeLoad, 2},   {kernels::kMemoryLoad, 4}};
 
 // What the emulated device computes in a nanosecond: 20 TFLOPS, as the GPUs of many a workstation.
 constexpr double kMultiplyAddsPerNs = 10'000;
+// And its tensor cores, eight times that.
+constexpr double kTensorMultiplyAddsPerNs = 80'000;
 
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
 
@@ -59,11 +60,9 @@ void verify_pattern(const std::byte* source, std::size_t bytes, std::uint64_t ba
   if (tail != 0 && std::memcmp(source + words * kWordBytes, &last, tail) != 0) mismatch_at(words);
 }
 
-// Takes its time, but none of the CPU's: the workers that a step stands beside need that.
-void compute_step(std::uint64_t duration_ns, std::uint64_t multiply_adds) {
-  const double computing_ns = static_cast<double>(multiply_adds) / kMultiplyAddsPerNs;
-  std::this_thread::sleep_for(
-      std::chrono::duration<double, std::nano>(std::max(static_cast<double>(duration_ns), computing_ns)));
+// Takes its time, but none of the CPU's: the workers that it stands beside need that.
+void compute_for(double duration_ns) {
+  std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(duration_ns));
 }
 
 }  // namespace
@@ -94,7 +93,22 @@ cu::Result run_kernel(Kernel kernel, const KernelParameters& parameters, const R
   if (kernel == Kernel::kComputeStep) {
     const auto [duration_ns, multiply_adds, sink, unused] = parameters;
     if (!is_reachable(sink, sizeof(float))) return cu::kErrorIllegalAddress;
-    compute_step(duration_ns, multiply_adds);
+    compute_for(
+        std::max(static_cast<double>(duration_ns), static_cast<double>(multiply_adds) / kMultiplyAddsPerNs));
+    return cu::kSuccess;
+  }
+  if (kernel == Kernel::kComputeLoad) {
+    const auto [multiply_adds, sink, unused, also_unused] = parameters;
+    if (!is_reachable(sink, sizeof(float))) return cu::kErrorIllegalAddress;
+    compute_for(static_cast<double>(multiply_adds) / kTensorMultiplyAddsPerNs);
+    return cu::kSuccess;
+  }
+  if (kernel == Kernel::kMemoryLoad) {
+    const auto [destination, source, bytes, passes] = parameters;
+    if (bytes == 0) return cu::kSuccess;
+    if (!is_reachable(destination, bytes) || !is_reachable(source, bytes)) return cu::kErrorIllegalAddress;
+    for (std::uint64_t pass = 0; pass < passes; ++pass)
+      std::memcpy(bytes_at(destination), bytes_at(source), bytes);
     return cu::kSuccess;
   }
 

@@ -13,8 +13,15 @@
 namespace pinbench::emulated {
 
 // The kernels of kernels/kernel_abi.hpp, in C++.
-enum class Kernel : std::size_t { kZeroCopy, kFillPattern, kVerifyPattern, kComputeStep };
-inline constexpr std::size_t kKernelCount = 4;
+enum class Kernel : std::size_t {
+  kZeroCopy,
+  kFillPattern,
+  kVerifyPattern,
+  kComputeStep,
+  kComputeLoad,
+  kMemoryLoad
+};
+inline constexpr std::size_t kKernelCount = 6;
 
 std::optional<Kernel> find_kernel(std::string_view name);
 

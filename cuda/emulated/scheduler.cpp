@@ -15,6 +15,10 @@ bool is_reached(const ValueWait& wait) {
   return static_cast<std::int32_t>(found - wait.value) >= 0;
 }
 
+bool is_reached(const EventWait& wait) {
+  return wait.recording->complete.load(std::memory_order_acquire);
+}
+
 // Polling at first in the hope of a prompt release, then so rarely that a stream held for long costs next to
 // nothing.
 void pause_after(int polls) {
@@ -167,6 +171,10 @@ void Scheduler::advance(const std::shared_ptr<Stream>& stream) {
       held_not_empty_.notify_one();
       return;
     }
+    if (const auto* wait = std::get_if<EventWait>(&first); wait != nullptr && !is_reached(*wait)) {
+      wait->recording->waiting.push_back(stream);
+      return;
+    }
     if (const auto* record = std::get_if<EventRecord>(&first)) {
       record->recording->time = std::chrono::steady_clock::now();
       record->recording->complete.store(true, std::memory_order_release);
@@ -175,10 +183,19 @@ void Scheduler::advance(const std::shared_ptr<Stream>& stream) {
   }
 }
 
+// An event that is passed lets go of the streams that wait for it, also where it was not reached because all
+// has halted.
 void Scheduler::retire_first(Stream& stream) {
+  std::vector<std::shared_ptr<Stream>> released;
+  if (const auto* record = std::get_if<EventRecord>(&stream.queue.front()))
+    released = std::exchange(record->recording->waiting, {});
   stream.queue.pop_front();
   ++stream.completed;
   stream.progress.notify_all();
+  for (const auto& waiting : released) {
+    retire_first(*waiting);
+    advance(waiting);
+  }
   if (--outstanding_ == 0) all_done_.notify_all();
 }
 

@@ -20,7 +20,7 @@ namespace pinbench::emulated {
 //
 // A stream whose next operation is engine work stands in that engine's line; one whose next operation waits
 // for a value is watched by the front end. An event needs no thread: whoever completes the operation before
-// it takes its time stamp.
+// it takes its time stamp, and brings on the streams that wait for the event.
 class Scheduler {
  public:
   // A stream holds at most `queue_limit` operations.

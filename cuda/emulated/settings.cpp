@@ -20,7 +20,7 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
-constexpr std::string_view kDirectionNames[kDirectionCount] = {"h2d", "d2h", "d2d"};
+constexpr std::string_view kDirectionNames[kDirectionCount] = {"h2d", "d2h", "d2d", "p2p"};
 constexpr double kLargestSlowdown = 1000;
 
 std::optional<std::size_t> index_of(std::string_view name, const std::string_view* names, std::size_t count) {
@@ -81,6 +81,13 @@ bool read_count(const char* name, std::size_t least, std::size_t most, std::size
   if (!count || *count < least || *count > most) return false;
   setting = *count;
   return true;
+}
+
+bool read_peers(const char* name, bool& setting) {
+  const auto text = variable(name);
+  if (!text) return true;
+  setting = *text == "all";
+  return setting || *text == "none";
 }
 
 }  // namespace
@@ -161,6 +168,7 @@ bool Settings::read_environment() {
   if (!read_size("PINBENCH_EMULATED_CONTEXT", context_bytes)) return false;
   shared_path = variable("PINBENCH_EMULATED_SHARED").value_or("");
   if (!read_size("PINBENCH_EMULATED_PINNED_LIMIT", pinned_limit_bytes)) return false;
+  if (!read_peers("PINBENCH_EMULATED_PEERS", peer_access)) return false;
   if (!read_count("PINBENCH_EMULATED_QUEUE", 1, kMostOperations, queue_operations)) return false;
   const auto fault_list = variable("PINBENCH_EMULATED_FAULTS");
   return !fault_list || faults.parse(*fault_list);

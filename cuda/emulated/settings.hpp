@@ -16,13 +16,16 @@
 //   PINBENCH_EMULATED_PINNED_LIMIT
 //     Host memory that cuMemHostAlloc and cuMemHostRegister may pin, in all (default: no limit); beyond it
 //     they return CUDA_ERROR_OUT_OF_MEMORY.
+//   PINBENCH_EMULATED_PEERS
+//     Which devices can reach each other's memory directly: all (the default) or none.
 //   PINBENCH_EMULATED_QUEUE
 //     Operations that a stream holds before enqueueing blocks, 1 to 1000000 (default 1024).
 //   PINBENCH_EMULATED_FAULTS
 //     Faults to inject, separated by commas (default: none):
 //       FUNCTION@N=RESULT    The Nth call of that exported function (cuMemHostAlloc@2=2) does nothing and has
 //                            that result. In a context 700 and 719 are sticky; others hit that call only.
-//       corrupt-DIRECTION@N  The Nth copy in that direction (h2d, d2h or d2d) flips the byte in its middle.
+//       corrupt-DIRECTION@N  The Nth copy in that direction (h2d, d2h, d2d or p2p) flips the byte in its
+//                            middle.
 //       drop-DIRECTION@N     The Nth copy in that direction is silently not done.
 //       slow-DIRECTION=F     Every copy in that direction takes F times its time (1 to 1000, such as 1.5).
 //     N counts from 1, over all devices and threads. A pageable copy is one copy however many pieces it is
@@ -59,8 +62,9 @@ inline constexpr std::string_view kEntryPointSymbols[] = {
 
 inline constexpr std::size_t kEntryPointCount = std::size(kEntryPointSymbols);
 
-enum class Direction : std::size_t { kHostToDevice, kDeviceToHost, kDeviceToDevice };
-inline constexpr std::size_t kDirectionCount = 3;
+// kPeerToPeer: from one device to another.
+enum class Direction : std::size_t { kHostToDevice, kDeviceToHost, kDeviceToDevice, kPeerToPeer };
+inline constexpr std::size_t kDirectionCount = 4;
 
 // What is to go wrong with one copy; as it stands, nothing.
 struct CopyFault {
@@ -114,6 +118,7 @@ struct Settings {
   std::size_t context_bytes = 0;
   std::string shared_path;  // empty where no other process shares the devices
   std::size_t pinned_limit_bytes = static_cast<std::size_t>(-1);
+  bool peer_access = true;
   std::size_t queue_operations = 1024;
   FaultPlan faults;
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "driver/cuda_abi.hpp"
 #include "emulated/mapping.hpp"
@@ -30,6 +31,8 @@ struct EventRecording {
   Ticket ticket = 0;
   std::chrono::steady_clock::time_point time;  // to be read once `complete` is true
   std::atomic<bool> complete{false};
+  // Streams whose next operation waits for this one. Guarded by the scheduler's lock.
+  std::vector<std::shared_ptr<Stream>> waiting;
 };
 
 // What a cu::Event stands for. Thread safe.
@@ -71,6 +74,11 @@ struct EventRecord {
   std::shared_ptr<EventRecording> recording;
 };
 
+// Holds the stream until another one, or itself, gets to the recording.
+struct EventWait {
+  std::shared_ptr<EventRecording> recording;
+};
+
 // Holds the stream until (int32_t)(*address - value) >= 0, the cyclic comparison of CU_STREAM_WAIT_VALUE_GEQ.
 struct ValueWait {
   std::uint32_t* address;
@@ -78,7 +86,7 @@ struct ValueWait {
 };
 
 // What a stream can hold.
-using Operation = std::variant<EngineWork, EventRecord, ValueWait>;
+using Operation = std::variant<EngineWork, EventRecord, EventWait, ValueWait>;
 
 inline constexpr std::size_t kBounceSlotBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kBounceSlots = 2;

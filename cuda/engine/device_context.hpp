@@ -35,6 +35,7 @@ class DeviceContext {
 
   const CudaDriver& cuda() const { return *driver_; }
   cu::Device device() const { return device_; }
+  cu::Context handle() const { return context_; }
   // Whether pinned host memory has an address on the device, too.
   bool maps_host_memory() const { return maps_host_memory_; }
   double creation_ns() const { return creation_ns_; }
@@ -43,6 +44,7 @@ class DeviceContext {
   bool has_one_memory_node() const { return has_one_memory_node_; }
   Team& team() { return team_; }
   AbortFlag& abort() { return abort_; }
+  const AbortFlag& abort() const { return abort_; }
 
   // Places the calling thread, one that was started for this, and makes the context current in it.
   void enter() const;

@@ -18,6 +18,15 @@ struct Company {
   std::size_t flow = 0;
 };
 
+class Session;
+
+// The other device of a copy between two. The session that measures drives the copy.
+struct PeerCopy {
+  std::shared_ptr<Session> session;
+  PeerRoute route = PeerRoute::kCopyEngine;
+  bool reads = false;  // out of the other device's memory, not into it
+};
+
 // MeasureRequest of src/native/contract.ts.
 struct MeasureRequest {
   Direction direction = Direction::kHostToDevice;
@@ -35,7 +44,9 @@ struct MeasureRequest {
   std::size_t samples = 1;
   bool verify = true;
   bool read_link = false;
+  std::optional<Pipeline> pipeline;
   std::optional<Company> company;
+  std::optional<PeerCopy> peer;  // of direction kPeerToPeer alone
 
   std::size_t directions() const { return direction == Direction::kBidirectional ? 2 : 1; }
   // Bidirectional cells have a team a direction, host to device first.

@@ -19,6 +19,7 @@ Session::Session(std::shared_ptr<const CudaDriver> driver, std::shared_ptr<const
 }
 
 Session::~Session() {
+  end_loads();
   free_all();
 }
 
@@ -36,6 +37,7 @@ void Session::open() {
   }
   lanes_.emplace(context_);
   checker_.emplace(context_, kernels_ ? &*kernels_ : nullptr, options_.seed);
+  peer_access_.emplace(context_);
   if (nvml_ != nullptr) {
     char pci_bus_id[32] = {};
     cuda.check(cuda.deviceGetPciBusId(pci_bus_id, sizeof pci_bus_id, context_.device()));
@@ -50,6 +52,7 @@ void Session::free_all() noexcept {
   auto pageable = host_arenas_.extract(HostMemoryKind::kPageable);
   context_.free_on_device_thread(
       [this] {
+        peer_access_.reset();
         host_arenas_.clear();
         device_arena_.reset();
         device_destination_.reset();
@@ -181,6 +184,22 @@ std::shared_ptr<Loader> Session::open_loader(const LoaderOptions& options) {
       std::make_shared<Loader>(context_, kernels_ ? &*kernels_ : nullptr, burner_, options_.seed, options);
   loader_ = loader;
   return loader;
+}
+
+// Without the lock of the other calls: a load may start while a cell is measured.
+std::shared_ptr<Load> Session::start_load(const LoadOptions& options) {
+  const auto load =
+      std::make_shared<Load>(context_, kernels_ ? &*kernels_ : nullptr, options, opening_.opened_at_ns);
+  const std::lock_guard lock(loads_mutex_);
+  std::erase_if(loads_, [](const auto& other) { return other->is_stopped(); });
+  loads_.push_back(load);
+  return load;
+}
+
+void Session::end_loads() noexcept {
+  const std::lock_guard lock(loads_mutex_);
+  for (const auto& load : loads_) load->end();
+  loads_.clear();
 }
 
 MemoryInfo Session::memory_info() {

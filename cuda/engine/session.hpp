@@ -5,9 +5,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "beside/load.hpp"
 #include "engine/lane.hpp"
 #include "engine/measurement.hpp"
+#include "engine/peer_access.hpp"
 #include "engine/stream_hold.hpp"
 #include "loader/loader.hpp"
 
@@ -38,7 +41,8 @@ struct MemoryInfo {
 };
 
 // One device, made ready to measure: NativeSession of src/native/contract.ts. Calls come one after the other,
-// but for reserve_host() of different kinds, which may overlap; abort() may come from any thread.
+// but for reserve_host() of different kinds and the loads, which may overlap; abort() may come from any
+// thread. A copy between two devices is a call of both sessions.
 class Session {
  public:
   // `nvml` may be null.
@@ -58,6 +62,9 @@ class Session {
   MemoryInfo memory_info();
   // At most one is open at a time (LOADER_OPEN), and nothing else may be measured meanwhile.
   std::shared_ptr<Loader> open_loader(const LoaderOptions& options);
+  // Several may run at once, beside all other calls. They end with the session at the latest.
+  std::shared_ptr<Load> start_load(const LoadOptions& options);
+  void end_loads() noexcept;
   void abort() { context_.abort().set(); }
 
  private:
@@ -68,8 +75,12 @@ class Session {
   void release_device();
   PinningCost measure_first_touch(std::size_t size_bytes);
   LinkState read_link() const;
+  MeasureResult measure_locked(const MeasureRequest& request);
+  bool is_aborted(const MeasureRequest& request) const;
   void validate(const MeasureRequest& request, const Arenas& arenas) const;
-  Arenas arenas_for(const MeasureRequest& request) const;
+  void validate_peer(const MeasureRequest& request) const;
+  Arenas arenas_for(const MeasureRequest& request);
+  std::optional<PeerPath> prepare_peer(const MeasureRequest& request);
   std::vector<std::vector<BufferPair>> buffers_for(const MeasureRequest& request, const Arenas& arenas) const;
   void poison_destinations(const MeasureRequest& request, const Arenas& arenas);
   void verify_destinations(const MeasureRequest& request, const Arenas& arenas, MeasureResult& result);
@@ -85,11 +96,14 @@ class Session {
   std::optional<StreamHold> hold_;
   std::optional<Lanes> lanes_;
   std::optional<Checker> checker_;
+  std::optional<PeerAccess> peer_access_;
   std::map<HostMemoryKind, HostArena> host_arenas_;
   std::optional<DeviceArena> device_arena_;
-  std::optional<DeviceArena> device_destination_;  // device to device only
+  std::optional<DeviceArena> device_destination_;  // within the device and between two only
   std::optional<CpuBurner> burner_;                // calibrated once, so that all loaders do the same work
   std::weak_ptr<Loader> loader_;
+  std::mutex loads_mutex_;
+  std::vector<std::shared_ptr<Load>> loads_;
 };
 
 }  // namespace pinbench

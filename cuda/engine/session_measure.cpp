@@ -35,6 +35,10 @@ std::vector<Range> touched_ranges(const MeasureRequest& request, const ArenaGeom
   return ranges;
 }
 
+bool is_between_device_memories(Direction direction) {
+  return direction == Direction::kDeviceToDevice || direction == Direction::kPeerToPeer;
+}
+
 // Whether the copies leave other bytes in the buffers than other cells expect there.
 bool changes_buffers(const MeasureRequest& request) {
   return request.memory == CopyMemory::kHost && request.direction == Direction::kDeviceToHost;
@@ -45,7 +49,8 @@ bool changes_buffers(const MeasureRequest& request) {
 struct Session::Arenas {
   const HostArena* host = nullptr;           // not within the device
   const DeviceArena* device = nullptr;       // not where the host copies by itself
-  const DeviceArena* destination = nullptr;  // within the device alone
+  const DeviceArena* destination = nullptr;  // within the device and between two alone
+  Checker* checker = nullptr;                // of the session that owns the destination
 
   // All arenas of a cell have the same places for its buffers.
   const ArenaGeometry& geometry() const { return device != nullptr ? device->geometry() : host->geometry(); }
@@ -56,8 +61,8 @@ struct Session::Arenas {
     if (request.memory == CopyMemory::kHost && !changes_buffers(request)) return;
     const auto& geometry = this->geometry();
     const bool both = request.direction == Direction::kBidirectional;
-    if (request.direction == Direction::kDeviceToDevice) {
-      act(*destination, Direction::kDeviceToDevice, touched_ranges(request, geometry, 0, request.workers));
+    if (is_between_device_memories(request.direction)) {
+      act(*destination, request.direction, touched_ranges(request, geometry, 0, request.workers));
     }
     if (both || request.direction == Direction::kHostToDevice) {
       act(*device, Direction::kHostToDevice, touched_ranges(request, geometry, 0, request.workers));
@@ -69,11 +74,22 @@ struct Session::Arenas {
   }
 };
 
-Session::Arenas Session::arenas_for(const MeasureRequest& request) const {
+Session::Arenas Session::arenas_for(const MeasureRequest& request) {
+  const auto address = [](const auto& arena) { return arena ? &*arena : nullptr; };
   Arenas arenas;
+  arenas.checker = &*checker_;
+  if (request.peer) {
+    auto& peer = *request.peer->session;
+    const auto& source = request.peer->reads ? peer : *this;
+    auto& destination = request.peer->reads ? *this : peer;
+    arenas.device = address(source.device_arena_);
+    arenas.destination = address(destination.device_destination_);
+    arenas.checker = &*destination.checker_;
+    return arenas;
+  }
   const bool uses_device = request.memory != CopyMemory::kHost;
-  arenas.device = uses_device && device_arena_ ? &*device_arena_ : nullptr;
-  arenas.destination = device_destination_ ? &*device_destination_ : nullptr;
+  if (uses_device) arenas.device = address(device_arena_);
+  arenas.destination = address(device_destination_);
   if (request.direction != Direction::kDeviceToDevice) {
     const auto found = host_arenas_.find(arena_kind(request.memory));
     if (found != host_arenas_.end()) arenas.host = &found->second;
@@ -83,12 +99,13 @@ Session::Arenas Session::arenas_for(const MeasureRequest& request) const {
 
 void Session::validate(const MeasureRequest& request, const Arenas& arenas) const {
   const auto reject = [](const char* why) { throw Error("INVALID_REQUEST", why); };
-  const bool within_device = request.direction == Direction::kDeviceToDevice;
+  const bool device_memory_alone = is_between_device_memories(request.direction);
   if (request.size_bytes == 0 || request.workers == 0 || request.buffers == 0 || request.warmup_copies == 0 ||
       request.warmup_bytes == 0 || request.samples == 0 || request.copies_per_sample == 0) {
     reject("size, workers, buffers, warm-up, samples and copies a sample are at least 1");
   }
-  if (within_device != (request.memory == CopyMemory::kDevice)) reject("device memory and d2d go together");
+  if (device_memory_alone != (request.memory == CopyMemory::kDevice))
+    reject("device memory goes together with d2d and p2p");
   if (request.memory == CopyMemory::kHost && request.direction == Direction::kBidirectional)
     reject("the host's own copies go one way at a time");
   if (request.latency && request.copies_per_sample != 1) reject("a latency sample is one copy");
@@ -97,11 +114,23 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
     reject("host-driven copies have no event timing");
   if (request.event_timer && request.copies_per_sample > kMaxHeldCopies)
     reject("too many copies for a held stream");
+  if (request.pipeline) {
+    constexpr std::uint64_t kLongestComputeNs = 60'000'000'000;  // a kernel cannot be interrupted
+    const bool is_copied_by_driver = request.memory == CopyMemory::kPinned ||
+                                     request.memory == CopyMemory::kPageable ||
+                                     request.memory == CopyMemory::kRegistered;
+    if (request.direction != Direction::kHostToDevice || !is_copied_by_driver)
+      reject("a pipeline copies pinned, pageable or registered memory to the device");
+    if (request.event_timer) reject("a pipeline is timed by the wall clock");
+    if (request.pipeline->chunks == 0 || request.pipeline->chunks > most_chunks(request.size_bytes))
+      reject("a pipeline has at least 1 chunk, and at most one for each 512 bytes");
+    if (request.pipeline->compute_ns > kLongestComputeNs) reject("a pipeline computes for at most a minute");
+  }
   if (request.company &&
       request.company->flow + request.directions() > request.company->rendezvous->flow_count())
     reject("the rendezvous has no such flow");
   const bool lacks_device = request.memory != CopyMemory::kHost && arenas.device == nullptr;
-  if (lacks_device || (within_device ? arenas.destination == nullptr : arenas.host == nullptr)) {
+  if (lacks_device || (device_memory_alone ? arenas.destination == nullptr : arenas.host == nullptr)) {
     throw Error("NOT_RESERVED", "the memory of this cell was not reserved");
   }
   const auto holds = [&](const ArenaGeometry& geometry) {
@@ -113,7 +142,8 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
     }
     return true;
   };
-  if (!holds(arenas.geometry()) || (arenas.host != nullptr && !holds(arenas.host->geometry()))) {
+  if (!holds(arenas.geometry()) || (arenas.host != nullptr && !holds(arenas.host->geometry())) ||
+      (device_memory_alone && !holds(arenas.destination->geometry()))) {
     throw Error("NOT_RESERVED", "the memory reserved is too small for this cell");
   }
   if (request.memory == CopyMemory::kMapped && !context_.maps_host_memory()) {
@@ -152,15 +182,14 @@ void Session::poison_destinations(const MeasureRequest& request, const Arenas& a
   if (request.memory == CopyMemory::kHost && !changes_buffers(request))
     return checker_->poison(host_copy_results(request, *arenas.host, *lanes_, options_.seed));
   arenas.for_each_destination(request, [&](const auto& arena, Direction, const std::vector<Range>& ranges) {
-    checker_->poison(arena, ranges, request.warm);
+    arenas.checker->poison(arena, ranges, request.warm);
   });
 }
 
 void Session::restore_destinations(const MeasureRequest& request, const Arenas& arenas) {
-  arenas.for_each_destination(request,
-                              [this](const auto& arena, Direction, const std::vector<Range>& ranges) {
-                                checker_->restore(arena, ranges);
-                              });
+  arenas.for_each_destination(request, [&](const auto& arena, Direction, const std::vector<Range>& ranges) {
+    arenas.checker->restore(arena, ranges);
+  });
 }
 
 void Session::verify_destinations(const MeasureRequest& request, const Arenas& arenas,
@@ -174,7 +203,7 @@ void Session::verify_destinations(const MeasureRequest& request, const Arenas& a
   }
   arenas.for_each_destination(request,
                               [&](const auto& arena, Direction direction, const std::vector<Range>& ranges) {
-                                for (const auto& mismatch : checker_->verify(arena, ranges))
+                                for (const auto& mismatch : arenas.checker->verify(arena, ranges))
                                   result.mismatches.push_back({direction, mismatch});
                                 for (const auto& range : ranges) result.checked_bytes += range.bytes;
                               });
@@ -184,12 +213,53 @@ LinkState Session::read_link() const {
   return nvml_device_ != nullptr ? nvml_->read_link(nvml_device_) : LinkState{};
 }
 
+// The two sessions of a copy between devices, which are not at work otherwise meanwhile.
+void Session::validate_peer(const MeasureRequest& request) const {
+  const auto reject = [](const char* why) { throw Error("INVALID_REQUEST", why); };
+  if (request.peer.has_value() != (request.direction == Direction::kPeerToPeer))
+    reject("copies between two devices, and no others, have a peer");
+  if (!request.peer) return;
+  const auto& peer = *request.peer->session;
+  const auto& cuda = context_.cuda();
+  if (&peer == this || peer.context_.device() == context_.device()) reject("a device is not its own peer");
+  if (&peer.context_.cuda() != &cuda) reject("two devices copy to each other by one driver");
+  if (peer.options_.seed != options_.seed) reject("the sessions of a copy fill their memory by one seed");
+  if (!cuda.contextEnablePeerAccess || !cuda.contextDisablePeerAccess || !cuda.memcpyPeerAsync)
+    throw Error("NO_PEER_COPIES", "the driver lacks the calls for copies between two devices");
+}
+
+// Access is given, or taken, in both directions: which of the two contexts a driver goes by is its own
+// affair.
+std::optional<PeerPath> Session::prepare_peer(const MeasureRequest& request) {
+  if (!request.peer) return std::nullopt;
+  const auto& [session, route, reads] = *request.peer;
+  const bool access = route != PeerRoute::kThroughHost;
+  peer_access_->set(session->context_, access);
+  session->peer_access_->set(context_, access);
+  const auto own = context_.handle();
+  const auto other = session->context_.handle();
+  return PeerPath{route, reads ? other : own, reads ? own : other, &session->context_.abort()};
+}
+
+bool Session::is_aborted(const MeasureRequest& request) const {
+  return context_.abort().is_set() || (request.peer && request.peer->session->context_.abort().is_set());
+}
+
 MeasureResult Session::measure(const MeasureRequest& request) {
-  const std::lock_guard lock(mutex_);
+  validate_peer(request);
+  if (!request.peer) {
+    const std::lock_guard lock(mutex_);
+    return measure_locked(request);
+  }
+  const std::scoped_lock lock(mutex_, request.peer->session->mutex_);
+  return measure_locked(request);
+}
+
+MeasureResult Session::measure_locked(const MeasureRequest& request) {
   const auto arenas = arenas_for(request);
   validate(request, arenas);
   MeasureResult result;
-  if (context_.abort().is_set()) {
+  if (is_aborted(request)) {
     result.aborted = true;
     return result;
   }
@@ -198,9 +268,10 @@ MeasureResult Session::measure(const MeasureRequest& request) {
   if (hold_) hold_->reset();
   const auto buffers = buffers_for(request, arenas);
   if (changes_buffers(request)) checker_->fill(host_copy_sources(request.workers, *lanes_, options_.seed));
+  const auto peer = prepare_peer(request);
   const bool must_restore = request.verify || changes_buffers(request);
   TimingRun timing(context_, request, *lanes_, hold_ ? &*hold_ : nullptr, kernels_ ? &*kernels_ : nullptr,
-                   buffers);
+                   buffers, peer ? &*peer : nullptr);
   try {
     std::function<void()> read_link;
     if (request.read_link) read_link = [&] { result.link = this->read_link(); };
@@ -213,7 +284,7 @@ MeasureResult Session::measure(const MeasureRequest& request) {
     if (must_restore && !error.sticky()) restore_destinations(request, arenas);
     throw;
   }
-  if (!timing.is_complete() || context_.abort().is_set()) {
+  if (!timing.is_complete() || is_aborted(request)) {
     // Samples whose data was not compared are not reported.
     result.aborted = true;
     if (must_restore) restore_destinations(request, arenas);
@@ -223,7 +294,7 @@ MeasureResult Session::measure(const MeasureRequest& request) {
   if (request.verify) verify_destinations(request, arenas, result);
   if (changes_buffers(request)) restore_destinations(request, arenas);
   result.verify_ns = static_cast<double>(now_ns() - verify_begin_ns);
-  if (request.verify && context_.abort().is_set()) {
+  if (request.verify && is_aborted(request)) {
     // The comparison may have ended early.
     result.aborted = true;
     result.checked_bytes = 0;

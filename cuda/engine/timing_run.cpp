@@ -51,7 +51,8 @@ struct TimingRun::Worker {
 };
 
 TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, StreamHold* hold,
-                     const Kernels* kernels, const std::vector<std::vector<BufferPair>>& buffers)
+                     const Kernels* kernels, const std::vector<std::vector<BufferPair>>& buffers,
+                     const PeerPath* peer)
     : context_(context),
       cuda_(context.cuda()),
       request_(request),
@@ -59,6 +60,7 @@ TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lane
       hold_(hold),
       kernels_(kernels),
       buffers_(buffers),
+      peer_(peer),
       rendezvous_(request.company ? *request.company->rendezvous : own_rendezvous(own_rendezvous_, request)),
       windows_(request.threads(), std::vector<Window>(request.samples)),
       released_ns_(request.samples) {}
@@ -105,7 +107,7 @@ void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
   };
   const auto supervise = [&] {
     try {
-      if (context_.abort().is_set()) cancel();
+      if (is_aborted()) cancel();
       meanwhile();
     } catch (...) {
       cancel();
@@ -117,10 +119,10 @@ void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
 
 void TimingRun::sample_worker(std::size_t index) {
   auto& lane = lanes_[index];
-  Worker worker{
-      index, lane,
-      make_transfer(cuda_, lane, direction_of(index), request_.memory, request_.size_bytes, kernels_),
-      buffers_[index]};
+  Worker worker{index, lane,
+                make_transfer(cuda_, lane, direction_of(index), request_.memory, request_.size_bytes,
+                              kernels_, request_.pipeline, peer_),
+                buffers_[index]};
   for (std::size_t sample = 0; sample < request_.samples; ++sample) {
     if (!rendezvous_.arrive_and_wait() || !take_sample(worker, sample)) {
       worker.transfer->finish();
@@ -147,8 +149,9 @@ void TimingRun::drain(const Lane& lane) {
 
 // Goes backwards from the last buffer, so that the first samples find theirs as cold as they were.
 void TimingRun::warm_up_worker(std::size_t index) {
-  const auto transfer = make_transfer(cuda_, lanes_[index], direction_of(index), request_.memory,
-                                      std::min(request_.warmup_bytes, request_.size_bytes), kernels_);
+  const auto transfer =
+      make_transfer(cuda_, lanes_[index], direction_of(index), request_.memory,
+                    std::min(request_.warmup_bytes, request_.size_bytes), kernels_, request_.pipeline, peer_);
   const auto& buffers = buffers_[index];
   const std::size_t cycle = std::min(request_.warmup_copies, buffers.size());
   std::size_t copies = 0;

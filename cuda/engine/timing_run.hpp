@@ -35,9 +35,11 @@ void append_sample(SampleColumns& columns, std::span<const Window> windows, bool
 // later.
 class TimingRun {
  public:
-  // `buffers[w]` is what worker w cycles through. `hold` is needed for the event timer alone.
+  // `buffers[w]` is what worker w cycles through. `hold` is needed for the event timer alone, `peer` for
+  // copies between two devices.
   TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, StreamHold* hold,
-            const Kernels* kernels, const std::vector<std::vector<BufferPair>>& buffers);
+            const Kernels* kernels, const std::vector<std::vector<BufferPair>>& buffers,
+            const PeerPath* peer = nullptr);
 
   // Both wait for the workers, end what hangs or was aborted, and rethrow a worker's error. The warm-up goes
   // on until `read_link`, where it is not empty, has returned.
@@ -61,7 +63,10 @@ class TimingRun {
   void watch_hold();
   void cancel();
   void drain(const Lane& lane);
-  bool is_stopping() const { return rendezvous_.is_cancelled() || context_.abort().is_set(); }
+  bool is_aborted() const {
+    return context_.abort().is_set() || (peer_ != nullptr && peer_->abort->is_set());
+  }
+  bool is_stopping() const { return rendezvous_.is_cancelled() || is_aborted(); }
   bool is_bidirectional() const { return request_.direction == Direction::kBidirectional; }
   Direction direction_of(std::size_t worker) const;
   std::size_t flow_of(std::size_t worker) const;
@@ -73,6 +78,7 @@ class TimingRun {
   StreamHold* hold_;
   const Kernels* kernels_;
   const std::vector<std::vector<BufferPair>>& buffers_;
+  const PeerPath* peer_;
   std::optional<Rendezvous> own_rendezvous_;  // of a measurement without company
   Rendezvous& rendezvous_;
   std::vector<std::vector<Window>> windows_;  // by worker, then sample

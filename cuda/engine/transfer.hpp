@@ -1,23 +1,46 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "engine/kernels.hpp"
 #include "engine/lane.hpp"
 
 namespace pinbench {
 
-enum class Direction { kHostToDevice, kDeviceToHost, kBidirectional, kDeviceToDevice };
+enum class Direction { kHostToDevice, kDeviceToHost, kBidirectional, kDeviceToDevice, kPeerToPeer };
 // kHost: the CPU's own copies between pageable buffers and the slots of a staging ring; no device takes part.
 enum class CopyMemory { kPageable, kStaged, kHost, kPinned, kRegistered, kWriteCombined, kMapped, kDevice };
 
-// The two ends of one copy. For device to device both are device addresses.
+// What moves the bytes of a copy between two devices: a copy engine or a kernel of the device that drives it,
+// both of which reach into the other's memory, or the driver by way of the host's memory, without peer
+// access.
+enum class PeerRoute { kCopyEngine, kKernel, kThroughHost };
+
+// How a copy between two devices goes, the contexts of its ends, and the abort flag of the session of the
+// device that does not drive it.
+struct PeerPath {
+  PeerRoute route;
+  cu::Context source;
+  cu::Context destination;
+  const AbortFlag* abort;
+};
+
+// The two ends of one copy. Within a device and between two both are device addresses, and `device` is the
+// source.
 struct BufferPair {
   std::byte* host;
   cu::DevicePtr mapped_host;  // `host` as the device addresses it; 0 where it is not mapped
   cu::DevicePtr device;
   cu::DevicePtr second_device;
+};
+
+// A batch that is copied in pieces, each of which the device works on as soon as it has arrived.
+struct Pipeline {
+  std::size_t chunks = 1;
+  std::uint64_t compute_ns = 0;  // of the whole batch; each piece takes its share by bytes
 };
 
 // One worker's way of moving its buffers, on its own stream.
@@ -30,9 +53,17 @@ class Transfer {
   virtual void finish() = 0;
 };
 
-// `direction` is one way only. `kernels` is needed for mapped memory alone.
+// `direction` is one way only. `kernels` is needed for mapped memory, pipelines and peer copies by a kernel;
+// a pipeline is for copies to the device that the driver makes, `peer` for peer copies.
 std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,
-                                        CopyMemory memory, std::size_t size_bytes, const Kernels* kernels);
+                                        CopyMemory memory, std::size_t size_bytes, const Kernels* kernels,
+                                        const std::optional<Pipeline>& pipeline = std::nullopt,
+                                        const PeerPath* peer = nullptr);
+
+// The most pieces that a batch can be cut into: each begins where a buffer could.
+constexpr std::size_t most_chunks(std::size_t size_bytes) {
+  return (size_bytes + kBufferAlignment - 1) / kBufferAlignment;
+}
 
 // True where the host takes part in every copy: these can be neither held on a flag nor timed by events.
 constexpr bool is_host_driven(CopyMemory memory) {

@@ -20,17 +20,38 @@ struct VerifyResult {
 };
 
 // Each kernel takes any grid; the block is one-dimensional. Parameters in order, all 8 bytes wide:
-//   zero_copy       dst, src, bytes          copies between mapped host memory and device memory
+//   zero_copy       dst, src, bytes          copies between mapped host memory and device memory,
+//                                          or between the memories of two devices with peer access
 //   fill_pattern    dst, bytes, base         writes the pattern (a tail of less than 8 bytes included)
 //   verify_pattern  src, bytes, base, result compares with it; result is a device pointer to a VerifyResult
 //   compute_step    duration_ns, multiply_adds, sink
 //                   keeps the multiprocessors busy: each thread until it has done its share of so many
 //                   single-precision multiply-adds and so long has passed since it began; sink is the address
 //                   of a float, which stays as it is
+//   compute_load    multiply_adds, sink
+//                   keeps the tensor cores busy: half precision with float sums, in registers alone. Each
+//                   warp does its share in whole turns of kLoadTurnMultiplyAdds; sink as above
+//   memory_load     dst, src, bytes, passes  copies within the device's memory, so many times over
 // Pointers are 16-byte aligned.
 inline constexpr const char* kZeroCopy = "pinbench_zero_copy";
 inline constexpr const char* kFillPattern = "pinbench_fill_pattern";
 inline constexpr const char* kVerifyPattern = "pinbench_verify_pattern";
 inline constexpr const char* kComputeStep = "pinbench_compute_step";
+inline constexpr const char* kComputeLoad = "pinbench_compute_load";
+inline constexpr const char* kMemoryLoad = "pinbench_memory_load";
+
+// One tile of a matrix product as a warp holds it in registers: so many 16 x 16 and 16 x 8 operands, each
+// pair of which has its own sums. 2 x 4 of them are eight independent sums, as many as hide how long one
+// takes.
+inline constexpr std::uint64_t kLoadTileRows = 2;
+inline constexpr std::uint64_t kLoadTileColumns = 4;
+inline constexpr std::uint64_t kLoadTurnMultiplyAdds = kLoadTileRows * kLoadTileColumns * 16 * 8 * 16;
+
+// Both loads are launched with so many blocks of so many threads a multiprocessor: what every GPU's holds at
+// once. The registers of the compute load leave no room beside them for a kernel that comes later.
+inline constexpr unsigned kLoadBlockThreads = 512;
+inline constexpr unsigned kLoadBlocksPerMultiprocessor = 2;
+inline constexpr std::uint64_t kLoadWarpsPerMultiprocessor =
+    kLoadBlocksPerMultiprocessor * kLoadBlockThreads / 32;
 
 }  // namespace pinbench::kernels

@@ -1,6 +1,6 @@
 // The kernels of kernel_abi.hpp. Each walks its region in strides of the whole grid, 16 bytes a thread, so
 // that a warp's accesses are contiguous and any grid will do; what is left of the last 16 bytes goes byte by
-// byte. The step of a training loop computes alone.
+// byte. The step of a training loop and the compute load only compute.
 
 #include "kernels/kernel_abi.hpp"
 
@@ -34,10 +34,7 @@ __device__ Word global_time_ns() {
   return time;
 }
 
-}  // namespace
-
-extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
-    pinbench_zero_copy(uint4* dst, const uint4* src, Word bytes) {
+__device__ __forceinline__ void copy_region(uint4* dst, const uint4* src, Word bytes) {
   const Word vectors = bytes / sizeof(uint4);
   const Word stride = thread_count();
   Word i = thread_index();
@@ -56,6 +53,45 @@ extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
   auto* dst_bytes = reinterpret_cast<unsigned char*>(dst);
   auto* src_bytes = reinterpret_cast<const unsigned char*>(src);
   for (Word b = vectors * sizeof(uint4) + thread_index(); b < bytes; b += stride) dst_bytes[b] = src_bytes[b];
+}
+
+// Two halves that are neither 0 nor large, with signs and digits that differ: what the tensor cores multiply
+// decides how much power they draw, and so at which clock they run.
+__device__ unsigned half_pair(unsigned seed) {
+  seed = (seed ^ (seed >> 16)) * 0x7FEB352Du;
+  seed = (seed ^ (seed >> 15)) * 0x846CA68Bu;
+  return ((seed ^ (seed >> 16)) & 0x83FF83FFu) | 0x38003800u;  // 0.5 to 1, of either sign
+}
+
+// sums += a * b for a of 16 x 16, b of 16 x 8. The oldest generation takes it in two halves.
+__device__ __forceinline__ void multiply_add(float (&sums)[4], const unsigned (&a)[4],
+                                             const unsigned (&b)[2]) {
+#if __CUDA_ARCH__ >= 800
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(a[2 * half]), "r"(a[2 * half + 1]), "r"(b[half]));
+  }
+#endif
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
+    pinbench_zero_copy(uint4* dst, const uint4* src, Word bytes) {
+  copy_region(dst, src, bytes);
+}
+
+extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
+    pinbench_memory_load(uint4* dst, const uint4* src, Word bytes, Word passes) {
+  for (Word pass = 0; pass < passes; ++pass) copy_region(dst, src, bytes);
 }
 
 extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
@@ -132,4 +168,34 @@ extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
   for (int k = 0; k < kChains; ++k) sum += chains[k];
   // Never so, which the compiler does not know.
   if (sum < 0) *sink = sum;
+}
+
+extern "C" __global__ void __launch_bounds__(pinbench::kernels::kLoadBlockThreads,
+                                             pinbench::kernels::kLoadBlocksPerMultiprocessor)
+    pinbench_compute_load(Word multiply_adds, float* sink) {
+  using pinbench::kernels::kLoadTurnMultiplyAdds;
+  constexpr int kRows = pinbench::kernels::kLoadTileRows;
+  constexpr int kColumns = pinbench::kernels::kLoadTileColumns;
+  const Word warps = thread_count() / warpSize;
+  const Word share = (multiply_adds + warps - 1) / warps;
+  const unsigned seed = static_cast<unsigned>(thread_index()) * 64;
+  unsigned a[kRows][4];
+  unsigned b[kColumns][2];
+  float sums[kRows][kColumns][4] = {};
+#pragma unroll
+  for (int i = 0; i < kRows * 4; ++i) a[i / 4][i % 4] = half_pair(seed + i);
+#pragma unroll
+  for (int i = 0; i < kColumns * 2; ++i) b[i / 2][i % 2] = half_pair(seed + kRows * 4 + i);
+  for (Word done = 0; done < share; done += kLoadTurnMultiplyAdds) {
+#pragma unroll
+    for (int row = 0; row < kRows; ++row) {
+#pragma unroll
+      for (int column = 0; column < kColumns; ++column) multiply_add(sums[row][column], a[row], b[column]);
+    }
+  }
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kRows * kColumns * 4; ++i) sum += sums[i / 4 / kColumns][i / 4 % kColumns][i % 4];
+  // Never so, for the sums are finite; which the compiler does not know.
+  if (sum != sum) *sink = sum;
 }

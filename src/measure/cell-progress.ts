@@ -11,6 +11,7 @@ import type {
   Outcome,
 } from "../results/schema.js";
 import { distribution, quantile, relativeHalfWidth } from "../stats/order-statistics.js";
+import type { LoadVisit } from "./beside-load.js";
 
 /** What has been measured of one cell so far. */
 export class CellProgress {
@@ -25,6 +26,8 @@ export class CellProgress {
   /** What the last visit took a sample, set-up and verification included. */
   visitNsPerSample = 0;
   checkedBytes = 0;
+  /** Of a cell beside a load: what that did in each visit. */
+  loadVisits: LoadVisit[] = [];
   mismatches: NonNullable<CellResult["verification"]>["mismatches"] = [];
   outcome: Outcome | null = null;
   skipReason: string | null;
@@ -82,6 +85,19 @@ export class CellProgress {
       }
     }
     this.stats = summarize(this.cell, this.samples, this.linkLimitGBps);
+  }
+
+  /** What the load beside the copies did; null without one, and before the first visit. */
+  get load(): CellResult["load"] {
+    if (this.loadVisits.length === 0) return null;
+    const of = (value: (visit: LoadVisit) => number) => distribution(this.loadVisits.map(value));
+    return {
+      // Units a nanosecond are billions a second.
+      unit: this.cell.beside === "compute" ? "GFLOP/s" : "GB/s",
+      alone: of(({ alone }) => alone),
+      during: of(({ during }) => during),
+      keptShare: of(({ alone, during }) => during / alone),
+    };
   }
 
   fail(error: NativeError): void {

@@ -18,6 +18,7 @@ import { arenaKind, usesStagingRing } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import type { Cell, ColdStart, WorkerProcessCosts } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
+import { BesideLoads } from "./beside-load.js";
 import { CellProgress } from "./cell-progress.js";
 import { addPayOff, measurePinning } from "./cold-start.js";
 import type { RunEvent } from "./rounds.js";
@@ -45,7 +46,10 @@ export class DeviceRun {
   readonly #arenas: Partial<Record<ArenaKind, ArenaReport>> = {};
   coldStart: ColdStart | null = null;
   #session: NativeSession | null = null;
+  #loads: BesideLoads | null = null;
   #workers: WorkerPool | null = null;
+  /** Why its own memory was refused; null where that was not so. */
+  deviceMemoryError: NativeError | null = null;
 
   constructor(device: DeviceFacts, plan: Plan) {
     this.device = device;
@@ -65,6 +69,7 @@ export class DeviceRun {
     yield { kind: "activity", activity: `opening device ${this.device.ordinal}` };
     const session = await this.#open(backend, plan);
     this.#session = session;
+    this.#loads = new BesideLoads(session, plan.hostLoad);
     if (signal.aborted) session.abort();
     this.opening = session.opening;
     checkFreeMemory(this.device, session, plan);
@@ -72,9 +77,19 @@ export class DeviceRun {
     yield* this.#prepare(session, options);
   }
 
+  /** What its threads measure with; the device is open. */
+  get session(): NativeSession {
+    return this.#session!;
+  }
+
+  /** What can keep it busy beside copies; the device is open. */
+  get loads(): BesideLoads {
+    return this.#loads!;
+  }
+
   /** What measures this cell of the device, which is open. */
   measurerOf({ workerKind }: Cell): Measurer {
-    return workerKind === "process" ? this.#workers! : this.#session!;
+    return workerKind === "process" ? this.#workers! : this.session;
   }
 
   /** The memory of a kind that workers copy from and to, all of it; null where there is none. */
@@ -132,7 +147,9 @@ export class DeviceRun {
   /** Only the opened context tells whether the driver loads the kernels. */
   #skipWhatIsOff({ kernelsOff, eventTimerOff }: SessionOpening): void {
     for (const progress of this.cells.filter(({ isOpen }) => isOpen)) {
-      if (kernelsOff !== null && progress.cell.memory === "mapped") progress.markSkipped(kernelsOff);
+      const { memory, path } = progress.cell;
+      const needsKernels = memory === "mapped" || path?.startsWith("kernel");
+      if (kernelsOff !== null && needsKernels) progress.markSkipped(kernelsOff);
       if (eventTimerOff !== null && progress.cell.timer === "event") progress.markSkipped(eventTimerOff);
     }
   }
@@ -155,9 +172,11 @@ export class DeviceRun {
     if (signal.aborted) return;
     yield { kind: "activity", activity: "allocating memory" };
     const { device, deviceCopies, host, staging } = plan.arenas;
-    await this.#reserve(
+    const isPeer = plan.cells.some(({ peer }) => peer === this.device.ordinal);
+    this.deviceMemoryError = await this.#reserve(
       ({ cell }) => cell.memory !== "host",
       () => session.reserveDevice(device, deviceCopies),
+      isPeer,
     );
     await Promise.all(
       (Object.entries(host) as [ArenaKind, ArenaGeometry][]).map(([kind, geometry]) => {
@@ -198,19 +217,23 @@ export class DeviceRun {
     await this.#workers.open();
   }
 
+  /** Reserves where cells of this device need it, or `others` do. What the driver refused fails the cells, and is returned. */
   async #reserve(
     usesIt: (progress: CellProgress) => boolean,
     reserve: () => Promise<unknown>,
-  ): Promise<void> {
+    others = false,
+  ): Promise<NativeError | null> {
     const cells = this.cells.filter(
       (progress) => progress.isOpen && progress.cell.workerKind !== "process" && usesIt(progress),
     );
-    if (cells.length === 0) return;
+    if (cells.length === 0 && !others) return null;
     try {
       await reserve();
+      return null;
     } catch (error) {
       if ((error as NativeError).code === "ABORTED") throw error;
       for (const progress of cells) progress.fail(error as NativeError);
+      return error as NativeError;
     }
   }
 

@@ -3,6 +3,7 @@ import { numaNodeOfPciDevice } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
 import type { BuildInfo, NativeAddon } from "../native/contract.js";
 import { packageVersion } from "../package-facts.js";
+import { computeNs } from "../plan/cell-variants.js";
 import { arenaKind } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import { cudaVersionName, noticeOf } from "../results/device-facts.js";
@@ -105,7 +106,7 @@ function workerProcesses(devices: readonly DeviceRun[]): Pick<ResultDocument, "w
 function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
   // Read in a cell's warm-up, with the copy engine at work; an idle GPU lowers its link.
   const loaded = cells.find(({ link }) => link?.generation != null);
-  const { canMapHostMemory: _, integrated: __, link: ___, ...facts } = device;
+  const { canMapHostMemory: _, integrated: __, link: ___, peers: ____, ...facts } = device;
   return {
     ...facts,
     numaNode: numaNodeOfPciDevice(device.pciBusId),
@@ -147,6 +148,8 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
       progress.checkedBytes === 0
         ? null
         : { checkedBytes: progress.checkedBytes, mismatches: progress.mismatches },
+    ...(cell.beside === undefined ? {} : { load: progress.load }),
+    ...(cell.chunks === undefined ? {} : { computeNs: computeNs(cell) }),
     outcome: progress.outcome,
     skipReason: progress.skipReason,
     error: progress.error,

@@ -1,4 +1,5 @@
 import type { MeasureRequest, MeasureResult, NativeError } from "../native/contract.js";
+import { computeNs } from "../plan/cell-variants.js";
 import type { Plan } from "../plan/plan.js";
 import {
   calibrationCopies,
@@ -8,6 +9,7 @@ import {
   samplesOfRound,
   warmup,
 } from "../plan/sampling.js";
+import { besides } from "../settings/choices.js";
 import type { CellProgress } from "./cell-progress.js";
 import { Rotation } from "./rotation.js";
 
@@ -15,6 +17,8 @@ import { Rotation } from "./rotation.js";
 export interface Visit {
   progress: CellProgress;
   request: MeasureRequest;
+  /** Finds out how long a copy takes, and counts for nothing else. */
+  isCalibration: boolean;
 }
 
 /** Carries out visits of cells that are measured at the same time; tells in their order what came of each. */
@@ -56,7 +60,7 @@ export async function* measureInRounds(
   const { precision, samplesPerCell } = plan.stopping;
   const { verify } = plan.settings;
   const rotation = new Rotation();
-  const parties = partiesOf(cells);
+  const parties = byLoad(partiesOf(cells));
   for (let round = 0; ; ++round) {
     let visits = 0;
     for (const party of orderOfVisits(parties, precision)) {
@@ -131,7 +135,11 @@ async function measureParty(
   const startedNs = performance.now() * 1e6;
   const firstBuffers = party.map(({ cell }) => rotation.firstBuffer(cell));
   const results = await measure(
-    party.map((progress, i) => ({ progress, request: requestOf(progress, firstBuffers[i]!, options) })),
+    party.map((progress, i) => ({
+      progress,
+      request: requestOf(progress, firstBuffers[i]!, options),
+      isCalibration: false,
+    })),
   );
   const visitNs = performance.now() * 1e6 - startedNs;
   for (const [i, progress] of party.entries()) {
@@ -178,7 +186,13 @@ function orderOfVisits(parties: readonly CellParty[], precision: number): CellPa
   if (open.some((party) => halfWidthOf(party) === Number.POSITIVE_INFINITY)) return open;
   const costNs = (party: CellParty) =>
     party[0]!.taken * party[0]!.visitNsPerSample * ((halfWidthOf(party) / precision) ** 2 - 1);
-  return open.sort((a, b) => costNs(a) - costNs(b));
+  return byLoad(open.sort((a, b) => costNs(a) - costNs(b)));
+}
+
+/** In each round a load is started once: the cells beside it follow one another, in their order. */
+function byLoad(parties: readonly CellParty[]): CellParty[] {
+  const place = ([first]: CellParty) => besides.indexOf(first!.cell.beside ?? "none");
+  return parties.toSorted((a, b) => place(a) - place(b));
 }
 
 function skipOpenCells(cells: readonly CellProgress[], failed: CellProgress): void {
@@ -191,8 +205,9 @@ const calibrationBytes = 4 * 1024 * 1024;
 
 /** What every request says of its cell. */
 function routeOf({ cell }: CellProgress) {
-  const { direction, memory, workers, mode, timer, cache } = cell;
-  return { direction, memory, workers, mode, timer, cache };
+  const { direction, memory, workers, mode, timer, cache, chunks } = cell;
+  const pipeline = chunks === undefined ? {} : { pipeline: { chunks, computeNs: computeNs(cell) } };
+  return { direction, memory, workers, mode, timer, cache, ...pipeline };
 }
 
 /**
@@ -214,7 +229,7 @@ function calibrationOf(progress: CellProgress): Visit {
     verify: false,
     readLink: false,
   };
-  return { progress, request };
+  return { progress, request, isCalibration: true };
 }
 
 /** False where there is none. */

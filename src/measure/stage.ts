@@ -2,6 +2,7 @@ import { type LoadReading, readLoad } from "../host/machine-load.js";
 import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../native/contract.js";
 import { threadCount } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
+import type { PeerPath } from "../settings/choices.js";
 import type { DeviceRun, DeviceRunOptions } from "./device-run.js";
 import { type Measure, measureInRounds, type RunEvent, type Visit } from "./rounds.js";
 
@@ -76,10 +77,17 @@ export class Stage {
     }
   }
 
-  readonly #measure: Measure = (visits) =>
-    visits.length === 1
-      ? Promise.allSettled([this.#measureOne(visits[0]!.progress.cell.device, visits[0]!)])
+  readonly #measure: Measure = async (visits) => {
+    const beside = visits[0]!.progress.cell.beside ?? null;
+    try {
+      await Promise.all(this.devices.map(({ loads }) => loads.switchTo(beside)));
+    } catch (reason) {
+      return visits.map(() => ({ status: "rejected", reason }));
+    }
+    return visits.length === 1
+      ? Promise.allSettled([this.#measureOne(visits[0]!)])
       : this.#measureTogether(visits);
+  };
 
   /** Whoever fails lets the others go: they would wait for it. */
   #measureTogether(visits: readonly Visit[]): Promise<PromiseSettledResult<MeasureResult>[]> {
@@ -92,9 +100,8 @@ export class Stage {
       visits.map(async (visit, i) => {
         const company = { rendezvous, flow };
         flow += flows[i]!.length;
-        const request: MeasureRequest = { ...visit.request, company };
         try {
-          return await this.#measureOne(visit.progress.cell.device, { ...visit, request });
+          return await this.#measureOne({ ...visit, request: { ...visit.request, company } });
         } catch (error) {
           rendezvous.cancel();
           throw error;
@@ -103,9 +110,35 @@ export class Stage {
     );
   }
 
-  #measureOne(ordinal: number, { progress, request }: Visit): Promise<MeasureResult> {
-    const device = this.devices.find((one) => one.device.ordinal === ordinal)!;
-    return device.measurerOf(progress.cell).measure(request);
+  async #measureOne({ progress, request, isCalibration }: Visit): Promise<MeasureResult> {
+    const { cell } = progress;
+    const { peer, path } = cell;
+    if (peer !== undefined && path !== undefined)
+      return this.#measureBetween(cell.device, peer, path, request);
+    const device = this.#deviceOf(cell.device);
+    const measure = () => device.measurerOf(cell).measure(request);
+    if (cell.beside === undefined || isCalibration) return measure();
+    const [result, load] = await device.loads.visit(measure);
+    if (load !== null) progress.loadVisits.push(load);
+    return result;
+  }
+
+  /** The device that reads, or else the one that writes, drives a copy between two. */
+  #measureBetween(
+    device: number,
+    peer: number,
+    path: PeerPath,
+    request: MeasureRequest,
+  ): Promise<MeasureResult> {
+    const reads = path === "read" || path === "kernel-read";
+    const [driver, other] = (reads ? [peer, device] : [device, peer]).map((one) => this.#deviceOf(one));
+    const lacking = driver!.deviceMemoryError ?? other!.deviceMemoryError;
+    if (lacking !== null) return Promise.reject(lacking);
+    return driver!.session.measure({ ...request, peer: { session: other!.session, path } });
+  }
+
+  #deviceOf(ordinal: number): DeviceRun {
+    return this.devices.find(({ device }) => device.ordinal === ordinal)!;
   }
 }
 

@@ -6,7 +6,7 @@
  */
 
 import type { Cell, CellResult, ErrorRecord, LinkRecord, PinningCost } from "../results/schema.js";
-import type { DirectionMoved } from "../settings/choices.js";
+import type { Beside, DirectionMoved, PeerPath } from "../settings/choices.js";
 
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
@@ -94,6 +94,8 @@ export interface DeviceFacts {
   copyEngines: number;
   integrated: boolean;
   canMapHostMemory: boolean;
+  /** Ordinals of the devices whose memory this one can reach directly. */
+  peers: number[];
   link: LinkRecord | null;
 }
 
@@ -118,7 +120,7 @@ export interface NativeSession {
    * kinds may overlap: one is pinned while another is touched.
    */
   reserveHost(kind: ArenaKind, geometry: ArenaGeometry): Promise<ArenaReport>;
-  /** Allocates the device's memory; all arenas of a session have one chunk size. `copies` is 2 for d2d. */
+  /** Allocates the device's memory; all arenas of a session have one chunk size. `copies` is 2 for d2d and p2p. */
   reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<ArenaReport>;
   /** Rings of pinned slots for staged and host copies, one a worker. */
   reserveStaging(ring: StagingRing): Promise<ArenaReport>;
@@ -133,6 +135,13 @@ export interface NativeSession {
    * `INVALID_REQUEST`, `NO_KERNELS` (for a step), `LOADER_OPEN`, `TOO_MANY_THREADS`, or the driver's error.
    */
   openLoader(options: LoaderOptions): Promise<NativeLoader>;
+  /**
+   * Starts work that keeps the device or the host's memory busy beside whatever else the session does, and resolves
+   * once it runs. Several may run at once. Device memory is allocated here and freed by stop(), which can make the
+   * device wait for all of its work: not while event-timed cells are measured. Rejects with `INVALID_REQUEST`,
+   * `NO_KERNELS` (for the device), `OUT_OF_HOST_MEMORY`, `TOO_MANY_THREADS`, `ABORTED`, or the driver's error.
+   */
+  startLoad(options: LoadOptions): Promise<NativeLoad>;
   /** Makes the call that is running, and every later one, end as soon as the driver call in flight returns. */
   abort(): void;
   close(): Promise<void>;
@@ -205,6 +214,23 @@ export interface MeasureRequest
   readLink: boolean;
   /** Absent where nothing else is measured at the same time. */
   company?: Company;
+  /** Absent where copies are all there is. */
+  pipeline?: Pipeline;
+  /** Of p2p alone. */
+  peer?: PeerCopy;
+}
+
+/**
+ * The other device of a copy between two. The session whose measure() is called drives the copy, with its own streams
+ * and timers: it is the source's for the paths that write and `through-host`, the destination's for those that read.
+ * Both sessions are of one driver and one seed, and have reserved device memory, the destination with `copies` 2; the
+ * other one waits meanwhile, and an abort of either ends the call. Peer access is given to both devices, or for
+ * `through-host` taken from both, before anything is timed; close() takes back what was given. Fails with the driver's
+ * error where the devices have no access to each other, and with `NO_PEER_COPIES` where it lacks the calls.
+ */
+export interface PeerCopy {
+  session: NativeSession;
+  path: PeerPath;
 }
 
 /**
@@ -216,6 +242,18 @@ export interface Company {
   rendezvous: NativeRendezvous;
   /** The flow of this call's first direction; the second one of bidir has the next. */
   flow: number;
+}
+
+/**
+ * A batch (one copy of the cell, h2d from pinned, pageable or registered memory, by the wall timer) that is copied in
+ * `chunks` pieces on one stream; on a second one a kernel for each piece follows it. The batch is done with its last
+ * kernel, and the next one begins only then: with one chunk the duration is the sum of both parts. At most a chunk for
+ * each 512 bytes; the pieces differ by 512 bytes at most.
+ */
+export interface Pipeline {
+  chunks: number;
+  /** What the kernels of a batch take in all, up to a minute: each keeps all multiprocessors busy for its share by bytes. */
+  computeNs: number;
 }
 
 /** The samples of one call, and what was found beside them. */
@@ -304,6 +342,40 @@ export interface NativeLoader {
    * `firstSample` lies so many strides behind this one's.
    */
   close(): Promise<{ samplesBegun: number }>;
+}
+
+/**
+ * Work beside a measurement. `compute`: multiplications of matrices in half precision on the tensor cores, in registers
+ * alone. `memory`: copies within the device's memory, of more than its caches hold. `host`: `hostThreads` threads copy
+ * between the halves of `hostBytes` of ordinary memory, each its share of at least 64 KiB; the other two need neither.
+ * The device's loads have a stream and a thread of their own, which sleeps while it waits, and launch about half a
+ * millisecond of work at a time, calibrated when they start.
+ */
+export interface LoadOptions {
+  kind: Exclude<Beside, "none">;
+  hostThreads: number;
+  hostBytes: number;
+}
+
+/** A load that runs: until stop(), an abort, or the session's close(). */
+export interface NativeLoad {
+  /** What it holds of the device's memory: eight times its last cache for `memory`, next to nothing for the others. */
+  readonly deviceBytes: number;
+  /**
+   * What was completed since the last call, or since the start. Once all of that was told, throws the NativeError that
+   * ended the load, if one did.
+   */
+  completions(): LoadCompletions;
+  /** Ends all of its threads, and gives back its memory. Rejects with the NativeError that ended the load before. */
+  stop(): Promise<void>;
+}
+
+/** Pieces of a load's work, all of one size. */
+export interface LoadCompletions {
+  /** From the session's zero; ascending. The first piece began when the load did. */
+  atNs: Float64Array;
+  /** What each piece was: floating-point operations (a multiply-add is two), or bytes read plus bytes written. */
+  unitsEach: number;
 }
 
 /** What a loader has handed over and held. */

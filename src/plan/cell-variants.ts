@@ -58,6 +58,16 @@ function isPipelined({ direction, memory, workers, mode, timer, cache }: Cell): 
   );
 }
 
+/**
+ * What the kernels of a pipeline's batch take in all, in ns: about what a copy takes over 16 lanes of PCIe 5.0, on every
+ * machine, so that pipelines of two machines can be compared. Where copies take as long, overlapping is worth most.
+ */
+export function computeNs({ sizeBytes }: Pick<Cell, "sizeBytes">): number {
+  return Math.ceil(sizeBytes / pipelineGBps);
+}
+
+const pipelineGBps = 50;
+
 /** Why there can be no such cell, as a clause; null where there can. */
 export function problemOfVariant(cell: Cell): string | null {
   const { workerKind, together, peer, beside, chunks } = cell;

@@ -105,6 +105,8 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
       return "the event timer's clock is of one process, and its workers are several";
     if (facts.eventTimerOff !== null) return `the event timer is off: ${facts.eventTimerOff}`;
   }
+  if (cell.peer !== undefined && cell.path !== "through-host" && !device.peers.includes(cell.peer))
+    return `devices ${device.ordinal} and ${cell.peer} have no access to each other's memory`;
   const needsKernels =
     cell.path?.startsWith("kernel") ||
     cell.chunks !== undefined ||

@@ -4,7 +4,7 @@ import type { DeviceFacts } from "../native/contract.js";
 /** What the plan needs to know of a device. */
 export type PlanDevice = Pick<
   DeviceFacts,
-  "ordinal" | "name" | "totalMemoryBytes" | "l2CacheBytes" | "canMapHostMemory"
+  "ordinal" | "name" | "totalMemoryBytes" | "l2CacheBytes" | "canMapHostMemory" | "peers"
 > & {
   /** Null before its session is open; the total then stands in. */
   freeMemoryBytes: number | null;

@@ -22,6 +22,7 @@ import {
   planProcessArenas,
 } from "./geometry.js";
 import { doesNotFit, type Excess, findExcess, pinnedLimitBytes } from "./limits.js";
+import { type HostLoad, hostLoad, loadNeed } from "./load-need.js";
 import { pinningSizes } from "./pinning.js";
 
 /** When a cell has been measured enough. */
@@ -48,6 +49,8 @@ export interface Plan {
   processArenas: PlannedArenas[];
   /** Memory that the run takes at one time; rough times of the whole run. */
   estimate: MemoryNeed & DurationEstimate;
+  /** What a load of the host's memory beside the copies takes. */
+  hostLoad: HostLoad;
   /** Most bytes that any part of the run may pin. */
   maxPinnedBytes: number;
   /** Sizes at which obtaining memory is timed, on each device. */
@@ -87,6 +90,7 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
     arenas,
     processArenas,
     estimate: { ...need, ...estimateDuration(work, facts.emulated) },
+    hostLoad: hostLoad(measurable, facts),
     maxPinnedBytes,
     pinningSizesBytes,
     stopping,
@@ -203,7 +207,13 @@ function draftOfExactly(
   const arenas = planArenas(ofThreads, staging);
   const processArenas = planProcessArenas(measurable, staging);
   const devicesAtOnce = takesSeveralDevices(measurable) ? devicesOf(measurable).length : 1;
-  const need = memoryNeed({ arenas, processArenas }, { devicesAtOnce, emulated: facts.emulated });
+  const ofCells = memoryNeed({ arenas, processArenas }, { devicesAtOnce, emulated: facts.emulated });
+  const ofLoads = loadNeed(measurable, devices, facts);
+  const need = {
+    ...ofCells,
+    hostBytes: ofCells.hostBytes + ofLoads.hostBytes,
+    deviceBytes: ofCells.deviceBytes + ofLoads.deviceBytes,
+  };
   const sizesBytes = cells.map((cell) => cell.sizeBytes);
   const excess = findExcess({ sizesBytes, devices, need }, facts, settings.maxPinnedBytes);
   return { cells, measurable, arenas, processArenas, need, excess, notes: [] };

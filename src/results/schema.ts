@@ -323,7 +323,7 @@ const cellResultSchema = z.object({
       keptShare: distributionSchema,
     })
     .nullish(),
-  /** Of a pipeline: what the kernels of one copy take together; null before it has been calibrated. */
+  /** Of a pipeline: what the kernels of one copy take together. */
   computeNs: nanoseconds.nullish(),
   /** Null for a cell that is not finished: the run goes on, or it was aborted or failed. */
   outcome: outcomeSchema.nullable(),

@@ -21,7 +21,9 @@ export async function confirm(trials: Trials, spentShare: (furtherNs: number) =>
   for (let turn = 0; turn < mostTurns; ++turn) {
     const { measured, rule, startingPoint } = trials;
     const claimed = inClaim(measured, startingPoint, rule);
-    const again = new Map([...claimed, ...inDoubt(measured, rule)].map((one) => [settingKey(one), one]));
+    const unseen = trials.probe.facts.kind === "live" ? seenOnce(measured, rule) : [];
+    const settings = [...claimed, ...inDoubt(measured, rule), ...unseen];
+    const again = new Map(settings.map((one) => [settingKey(one), one]));
     if (again.size === 0) return;
     for (const setting of again.values()) {
       if (trials.isOver || spentShare(lastTrialNs(trials, setting)) > lastShare) return;
@@ -49,6 +51,24 @@ export function inClaim(
   const { share, uncertainty } = shortfall(start, chosen, { ...rule, overlapWorth: 1 });
   const isClear = Math.abs(share) > uncertainty || uncertainty <= 2 * rule.tolerance;
   return isSeen && isClear ? [] : pair.map(({ setting }) => setting);
+}
+
+/**
+ * A job is not as fast at all times: trials of one setting, half a minute apart, differed by up to 17 % on an H200
+ * (results/nvidia-h200/tune-live.txt), and its first seconds were the fastest. What comes nearer may be the faster one.
+ */
+const apartInTime = 0.17;
+
+/** The choice and what comes next to it, while one of them was measured but once; none where nothing comes near. */
+export function seenOnce(measured: readonly Measured[], rule: ChoiceRule): LoaderSetting[] {
+  const chosen = cheapestWithin(measured, rule);
+  const rival = bestOf(
+    measured.filter((one) => one !== chosen),
+    rule,
+  );
+  if (chosen === null || rival === null || shortfall(rival, chosen, rule).share > apartInTime) return [];
+  const pair = [chosen, rival];
+  return pair.some(({ trials }) => trials < 2) ? pair.map(({ setting }) => setting) : [];
 }
 
 /** A setting that has this share of the chosen one's workers, or less, is worth a second look where it nearly does. */

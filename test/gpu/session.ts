@@ -38,8 +38,10 @@ export function useSession(geometry: { workers: number; chunkBytes: number }) {
   return opened;
 }
 
-export function openTestSession({ driver, facts }: Backend): Promise<NativeSession> {
-  const device = facts.devices[0]!;
+export function openTestSession(
+  { driver, facts }: Backend,
+  device = facts.devices[0]!,
+): Promise<NativeSession> {
   return driver.openSession({
     device: device.ordinal,
     seed: 7,

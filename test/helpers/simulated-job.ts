@@ -19,6 +19,8 @@ export interface SimulatedJob {
   warmUp?: { batches: number; ms: number };
   /** In this trial (the first is 1) something else holds up what the loop does beside next(). */
   heldUp?: { trial: number; factor: number };
+  /** So many trials, the first ones, see a machine that is faster than later by this factor. */
+  fastStart?: { trials: number; factor: number };
   /** Relative standard deviation of each duration, and of a whole trial's speed. */
   noise?: number;
   trialNoise?: number;
@@ -59,7 +61,8 @@ export class SimulatedJobProbe implements Probe {
   measure(setting: LoaderSetting, control: TrialControl): Promise<Trial> {
     this.order.push(setting);
     const { job } = this;
-    const speed = 1 + (job.trialNoise ?? 0) * this.#normal();
+    const isFast = this.order.length <= (job.fastStart?.trials ?? 0);
+    const speed = (1 + (job.trialNoise ?? 0) * this.#normal()) * (isFast ? job.fastStart!.factor : 1);
     const ns = (ms: number) => (ms * 1e6 * Math.max(0.1, 1 + (job.noise ?? 0) * this.#normal())) / speed;
     const { bodyMs, makeMs, handOverMs } = workOf(job, setting);
     const { numWorkers } = setting;

@@ -269,3 +269,86 @@ describe("an abort", () => {
     expect(session.requests).toHaveLength(1);
   });
 });
+
+describe("cells of several devices that are measured at the same time", () => {
+  const together = [0, 1];
+  const pair = () => together.map((device) => progressOf({ device, together }));
+
+  it("are visited at once, as often, and end together", async () => {
+    const alone = together.map((device) => progressOf({ device }));
+    const cells = [...alone, ...pair()];
+    const sizes: number[] = [];
+    const session = new FakeSession();
+    const measureAll = measureWith(session);
+    const events = measureInRounds(
+      (visits) => {
+        sizes.push(visits.length);
+        return measureAll(visits);
+      },
+      cells,
+      {
+        plan: { stopping: { precision: 0.01, samplesPerCell: 6, budgetNs: 0 }, settings: { verify: true } },
+        budgetNs: 0,
+        signal: new AbortController().signal,
+      },
+    );
+    for await (const _ of events);
+    // Each is calibrated by itself; then six rounds of one sample.
+    expect(sizes).toEqual([1, 1, 1, 1, 1, 1, 2, ...Array(5).fill([1, 1, 2]).flat()]);
+    expect(cells.map(({ taken }) => taken)).toEqual([6, 6, 6, 6]);
+  });
+
+  it("go on until the least steady of them has converged", async () => {
+    const cells = pair();
+    const session = new FakeSession();
+    const measureAll = measureWith(session);
+    let visit = 0;
+    const events = measureInRounds(
+      async (visits) => {
+        const results = await measureAll(visits);
+        const isEven = visit++ % 2 === 0;
+        for (const [i, result] of results.entries()) {
+          if (i === 1 && result.status === "fulfilled" && isEven) {
+            for (const column of result.value.columns) column.durationNs[0]! *= 2;
+          }
+        }
+        return results;
+      },
+      cells,
+      {
+        plan: {
+          stopping: { precision: 0.01, samplesPerCell: null, budgetNs: 0 },
+          settings: { verify: true },
+        },
+        budgetNs: 0,
+        signal: new AbortController().signal,
+      },
+    );
+    for await (const _ of events);
+    expect(cells[0]!.halfWidth).toBe(0);
+    expect(cells.map(({ outcome }) => outcome)).toEqual([null, null]);
+  });
+
+  it("end with the one that fails, and the others say why", async () => {
+    const cells = pair();
+    const session = new FakeSession();
+    const measureAll = measureWith(session);
+    const events = measureInRounds(
+      async (visits) => {
+        if (visits.length === 1) return measureAll(visits);
+        const [first] = await measureAll(visits.slice(0, 1));
+        return [first!, { status: "rejected", reason: nativeError("CUDA_ERROR_LAUNCH_FAILED") }];
+      },
+      cells,
+      {
+        plan: { stopping: { precision: 0.01, samplesPerCell: 6, budgetNs: 0 }, settings: { verify: true } },
+        budgetNs: 0,
+        signal: new AbortController().signal,
+      },
+    );
+    for await (const _ of events);
+    expect(cells[1]).toMatchObject({ outcome: "failed", error: { code: "CUDA_ERROR_LAUNCH_FAILED" } });
+    expect(cells[0]).toMatchObject({ outcome: "skipped" });
+    expect(cells[0]!.skipReason).toContain("device 1, which is measured at the same time");
+  });
+});

@@ -31,6 +31,7 @@ export const deviceFacts: DeviceFacts = {
   copyEngines: 2,
   integrated: false,
   canMapHostMemory: true,
+  peers: [],
   link: null,
 };
 
@@ -153,6 +154,9 @@ export class FakeSession implements NativeSession {
   }
   openLoader(): Promise<never> {
     return Promise.reject(new Error("a run opens no loader"));
+  }
+  startLoad(): Promise<never> {
+    return Promise.reject(new Error("nothing was to run beside the copies"));
   }
 
   memoryInfo() {

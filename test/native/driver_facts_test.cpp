@@ -25,6 +25,21 @@ TEST_CASE("the facts of every device are read when the driver is initialised") {
   }
 }
 
+TEST_CASE("a device's peers are the others whose memory it can reach") {
+  const auto peers_of = [](const CudaDriver& driver) {
+    std::vector<std::vector<int>> peers;
+    for (const auto& device : initialize_driver(driver, nullptr).devices) peers.push_back(device.peers);
+    return peers;
+  };
+  const std::pair<std::string, std::string> three{"PINBENCH_EMULATED_DEVICES", "3"};
+  const auto connected = emulated_driver({three});
+  CHECK(peers_of(*connected) == std::vector<std::vector<int>>{{1, 2}, {0, 2}, {0, 1}});
+  CHECK(peers_of(*emulated_driver({three, {"PINBENCH_EMULATED_PEERS", "none"}})) ==
+        std::vector<std::vector<int>>(3));
+  connected->deviceCanAccessPeer = {};
+  CHECK(peers_of(*connected) == std::vector<std::vector<int>>(3));
+}
+
 TEST_CASE("a UUID is written as nvidia-smi writes it, and tells devices apart") {
   const auto facts = initialize_driver(*emulated_driver(with_setting("DEVICES", "2")), nullptr);
   REQUIRE(facts.devices.size() == 2);

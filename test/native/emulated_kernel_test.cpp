@@ -1,5 +1,6 @@
 // Modules and the C++ twins of the kernels.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "emulated_library.hpp"
@@ -52,7 +53,8 @@ TEST_CASE("only the library's own image can be loaded, and only the kernels in i
   CHECK(device.moduleLoadData(&module, "another image") == cu::kErrorInvalidImage);
   CHECK(device.moduleLoadData(&module, nullptr) == cu::kErrorInvalidValue);
   REQUIRE(device.moduleLoadData(&module, device.image()) == cu::kSuccess);
-  for (const char* const name : {kernels::kZeroCopy, kernels::kFillPattern, kernels::kVerifyPattern}) {
+  for (const char* const name : {kernels::kZeroCopy, kernels::kFillPattern, kernels::kVerifyPattern,
+                                 kernels::kComputeStep, kernels::kComputeLoad, kernels::kMemoryLoad}) {
     CHECK(device.moduleGetFunction(&function, module, name) == cu::kSuccess);
   }
   CHECK(device.moduleGetFunction(&function, module, "pinbench_no_such_kernel") == cu::kErrorNotFound);
@@ -120,6 +122,36 @@ TEST_CASE("zero_copy moves bytes between mapped host memory and device memory") 
   CHECK(std::equal(expected.begin(), expected.end(), target));
 }
 
+TEST_CASE("memory_load copies as often as it is told, and not a byte more") {
+  const EmulatedDevice device;
+  const cu::Function memory_load = device.kernel(kernels::kMemoryLoad);
+  constexpr std::size_t kBytes = 100003;
+  const auto content = test_bytes(kBytes);
+  const cu::DevicePtr source = device.device_memory(kBytes);
+  const cu::DevicePtr target = device.device_memory(kBytes + 16);
+  REQUIRE(device.memcpyHtoDAsync(source, content.data(), kBytes, device.stream) == cu::kSuccess);
+  for (const std::uint64_t passes : {0, 1, 3}) {
+    CAPTURE(passes);
+    REQUIRE(device.memsetD8Async(target, 0xEE, kBytes + 16, device.stream) == cu::kSuccess);
+    REQUIRE(device.launch(memory_load, {target, source, kBytes, passes}) == cu::kSuccess);
+    auto expected = passes == 0 ? std::vector<unsigned char>(kBytes, 0xEE) : content;
+    expected.insert(expected.end(), 16, 0xEE);
+    CHECK(device.read_back(target, kBytes + 16) == expected);
+  }
+}
+
+TEST_CASE("the kernels that compute take their time, and leave their word as it is") {
+  const EmulatedDevice device;
+  const cu::DevicePtr sink = device.device_memory(sizeof(float));
+  REQUIRE(device.memsetD8Async(sink, 0xEE, sizeof(float), device.stream) == cu::kSuccess);
+  const auto begin = std::chrono::steady_clock::now();
+  REQUIRE(device.launch(device.kernel(kernels::kComputeStep), {2'000'000, 0, sink}) == cu::kSuccess);
+  // What the emulated tensor cores do in 2 ms.
+  REQUIRE(device.launch(device.kernel(kernels::kComputeLoad), {160'000'000'000, sink}) == cu::kSuccess);
+  CHECK(device.read_back(sink, sizeof(float)) == std::vector<unsigned char>(sizeof(float), 0xEE));
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(4));
+}
+
 TEST_CASE("parameters are taken when the kernel is launched, not when it runs") {
   const EmulatedDevice device;
   const Flag flag(device);
@@ -172,6 +204,12 @@ TEST_CASE("a kernel that leaves its memory ends the context with an illegal addr
   }
   SUBCASE("leaving the result where no memory is") {
     CHECK(device.launch(device.kernel(kernels::kVerifyPattern), {memory, 64, kBase, 16}) == cu::kSuccess);
+  }
+  SUBCASE("loading memory that is not there") {
+    CHECK(device.launch(device.kernel(kernels::kMemoryLoad), {memory, memory + 64, 64, 1}) == cu::kSuccess);
+  }
+  SUBCASE("computing for a word that is not there") {
+    CHECK(device.launch(device.kernel(kernels::kComputeLoad), {1, 16}) == cu::kSuccess);
   }
   SUBCASE("copying from pageable memory") {
     CHECK(device.launch(device.kernel(kernels::kZeroCopy), {memory, pageable_address, 64}) == cu::kSuccess);

@@ -48,6 +48,93 @@ TEST_CASE("one stream that is held does not hold another") {
   CHECK(device.streamQuery(device.stream) == cu::kSuccess);
 }
 
+TEST_CASE("a stream waits for an event of another one, and for nothing that comes after it") {
+  const EmulatedDevice device;
+  const Flag first(device);
+  const Flag second(device);
+  const cu::Stream other = device.new_stream();
+  const cu::Event event = device.new_event();
+  hold(device, device.stream, first);
+  REQUIRE(device.eventRecord(event, device.stream) == cu::kSuccess);
+  hold(device, device.stream, second);
+  REQUIRE(device.streamWaitEvent(other, event, 0) == cu::kSuccess);
+  CHECK(device.streamQuery(other) == cu::kErrorNotReady);
+  first.set(1);
+  CHECK(device.streamSynchronize(other) == cu::kSuccess);
+  CHECK(device.streamQuery(device.stream) == cu::kErrorNotReady);
+  second.set(1);
+  CHECK(device.streamSynchronize(device.stream) == cu::kSuccess);
+}
+
+TEST_CASE("a stream waits for the recording that was the latest when it was told to") {
+  const EmulatedDevice device;
+  const Flag flag(device);
+  const cu::Stream other = device.new_stream();
+  const cu::Event event = device.new_event();
+  SUBCASE("not for one that comes later") {
+    REQUIRE(device.eventRecord(event, device.stream) == cu::kSuccess);
+    REQUIRE(device.streamWaitEvent(other, event, 0) == cu::kSuccess);
+    hold(device, device.stream, flag);
+    REQUIRE(device.eventRecord(event, device.stream) == cu::kSuccess);
+  }
+  SUBCASE("for none if there was none") {
+    REQUIRE(device.streamWaitEvent(other, event, 0) == cu::kSuccess);
+    hold(device, device.stream, flag);
+    REQUIRE(device.eventRecord(event, device.stream) == cu::kSuccess);
+  }
+  CHECK(device.streamSynchronize(other) == cu::kSuccess);
+  flag.set(1);
+  CHECK(device.streamSynchronize(device.stream) == cu::kSuccess);
+}
+
+TEST_CASE("two streams that take turns by events keep each other's order") {
+  const EmulatedDevice device;
+  const cu::Stream other = device.new_stream();
+  const cu::Event written = device.new_event(cu::kEventDisableTiming);
+  const cu::Event read = device.new_event(cu::kEventDisableTiming);
+  constexpr std::size_t kBytes = 64 * kKiB;
+  constexpr unsigned char kRounds = 100;
+  const cu::DevicePtr memory = device.device_memory(kBytes);
+  const cu::DevicePtr copies = device.device_memory(kRounds * kBytes);
+  for (unsigned char round = 0; round < kRounds; ++round) {
+    REQUIRE(device.streamWaitEvent(device.stream, read, 0) == cu::kSuccess);
+    REQUIRE(device.memsetD8Async(memory, round, kBytes, device.stream) == cu::kSuccess);
+    REQUIRE(device.eventRecord(written, device.stream) == cu::kSuccess);
+    REQUIRE(device.streamWaitEvent(other, written, 0) == cu::kSuccess);
+    REQUIRE(device.memcpyDtoDAsync(copies + round * kBytes, memory, kBytes, other) == cu::kSuccess);
+    REQUIRE(device.eventRecord(read, other) == cu::kSuccess);
+  }
+  REQUIRE(device.streamSynchronize(other) == cu::kSuccess);
+  for (unsigned char round = 0; round < kRounds; ++round)
+    CHECK(device.read_back(copies + round * kBytes, kBytes) == std::vector<unsigned char>(kBytes, round));
+}
+
+TEST_CASE("a stream that waits for an event which never comes is let go when the context fails") {
+  const EmulatedDevice device;
+  const Flag flag(device);
+  const cu::Stream other = device.new_stream();
+  const cu::Event event = device.new_event();
+  hold(device, device.stream, flag);
+  REQUIRE(device.eventRecord(event, device.stream) == cu::kSuccess);
+  REQUIRE(device.streamWaitEvent(other, event, 0) == cu::kSuccess);
+  const cu::Stream failing = device.new_stream();
+  constexpr std::uint64_t kNowhere = 64;
+  std::uint64_t parameters[] = {kNowhere, 64, 0};
+  void* pointers[] = {&parameters[0], &parameters[1], &parameters[2]};
+  REQUIRE(device.launchKernel(device.kernel("pinbench_fill_pattern"), 1, 1, 1, 32, 1, 1, 0, failing, pointers,
+                              nullptr) == cu::kSuccess);
+  CHECK(device.streamSynchronize(other) == cu::kErrorIllegalAddress);
+}
+
+TEST_CASE("a wait for an event takes no flags, and needs handles that stand for something") {
+  const EmulatedDevice device;
+  const cu::Event event = device.new_event();
+  CHECK(device.streamWaitEvent(device.stream, event, 1) == cu::kErrorInvalidValue);
+  CHECK(device.streamWaitEvent(device.stream, nullptr, 0) == cu::kErrorInvalidHandle);
+  REQUIRE(device.eventDestroy(event) == cu::kSuccess);
+  CHECK(device.streamWaitEvent(device.stream, event, 0) == cu::kErrorInvalidHandle);
+}
+
 TEST_CASE("a wait ends when the word is at least the value, counting around") {
   const EmulatedDevice device;
   const Flag flag(device);

@@ -36,8 +36,9 @@ inline Environment with_faults(const std::string& list) {
   return with_setting("FAULTS", list);
 }
 
-inline SessionOptions session_options() {
+inline SessionOptions session_options(int device = 0) {
   SessionOptions options;
+  options.device = device;
   options.placement.threads = 2;
   options.seed = 42;
   return options;
@@ -66,8 +67,8 @@ inline constexpr StagingShape kSmallRing{3, 16 * kKiB};
 
 class TestSession : public Session {
  public:
-  explicit TestSession(std::shared_ptr<const CudaDriver> driver)
-      : Session(std::move(driver), nullptr, session_options()) {}
+  explicit TestSession(std::shared_ptr<const CudaDriver> driver, int device = 0)
+      : Session(std::move(driver), nullptr, session_options(device)) {}
   explicit TestSession(const Environment& environment = {}) : TestSession(emulated_driver(environment)) {}
 
   // Whatever cells of this memory need.

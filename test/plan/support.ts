@@ -16,6 +16,7 @@ export const h200: PlanDevice = {
   freeMemoryBytes: 139 * GiB,
   l2CacheBytes: 50 * MiB,
   canMapHostMemory: true,
+  peers: [],
 };
 
 /** A machine on which everything fits, unless a test says otherwise. */

@@ -95,6 +95,17 @@ describe("in a running job", () => {
     expect(small.probe.order).toEqual([script(10, false)]);
   });
 
+  it("what was the fastest in its first seconds alone is not the answer", async () => {
+    const tokens = { ...simulatedFacts.batch, bytes: 128 * 2 ** 10 };
+    const light = { ...job, bodyMs: 20, copyMs: 0.1, makeMs: 36, handOverMs: 1.5 };
+    const fastStart = { trials: 1, factor: 1.15 };
+    const { trials, recommendation } = await searchedJob({ ...light, fastStart }, script(4, false), {
+      facts: { batch: tokens },
+    });
+    expect(trials.find(script(4, false))!.trials.length).toBeGreaterThan(1);
+    expect(recommendation.setting.pinMemory).toBe(true);
+  });
+
   it("nothing is confirmed that would not have ended within the budget", async () => {
     const budgets = [10, 11, 12, 13, 14, 15, 16];
     for (const seconds of budgets) {

@@ -24,6 +24,7 @@ export const device: DeviceFacts = {
   copyEngines: 2,
   integrated: false,
   canMapHostMemory: true,
+  peers: [],
   link: null,
 };
 

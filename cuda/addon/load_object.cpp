@@ -1,0 +1,33 @@
+#include <utility>
+
+#include "addon/async_task.hpp"
+#include "addon/convert.hpp"
+#include "addon/objects.hpp"
+
+namespace pinbench::addon {
+
+Napi::Object make_load_object(Napi::Env env, std::shared_ptr<Load> load) {
+  auto object = Napi::Object::New(env);
+  object.Set("deviceBytes", Napi::Number::New(env, static_cast<double>(load->device_bytes())));
+  const auto completions = [load](const Napi::CallbackInfo& info) -> Napi::Value {
+    try {
+      return write_completions(info.Env(), load->completions());
+    } catch (...) {
+      throw to_js_error(info.Env(), std::current_exception());
+    }
+  };
+  const auto stop = [load](const Napi::CallbackInfo& info) -> Napi::Value {
+    return AsyncTask<Nothing>::run(
+        info.Env(),
+        [load] {
+          load->stop();
+          return Nothing{};
+        },
+        write_nothing);
+  };
+  object.Set("completions", Napi::Function::New(env, completions, "completions"));
+  object.Set("stop", Napi::Function::New(env, stop, "stop"));
+  return object;
+}
+
+}  // namespace pinbench::addon

@@ -1,0 +1,135 @@
+#include "beside/load.hpp"
+
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "beside/device_load.hpp"
+#include "beside/host_load.hpp"
+#include "driver/error.hpp"
+#include "engine/clock.hpp"
+
+namespace pinbench {
+namespace {
+
+// Throws INVALID_REQUEST for options of which no load can be made.
+void validate(const LoadOptions& options) {
+  if (options.kind != LoadKind::kHost) return;
+  if (options.host_threads == 0 || options.host_threads > kMostHostLoadThreads)
+    throw Error("INVALID_REQUEST", "a load of the host's memory has 1 to 4096 threads");
+  if (options.host_bytes / options.host_threads < kLeastHostLoadBytes)
+    throw Error("INVALID_REQUEST", "a load of the host's memory has at least 64 KiB for each thread");
+}
+
+}  // namespace
+
+Load::Load(DeviceContext& context, const Kernels* kernels, const LoadOptions& options, double zero_ns)
+    : context_(context), kernels_(kernels), options_(options), zero_ns_(zero_ns) {
+  validate(options_);
+  context_.abort().throw_if_set();
+  if (options_.kind != LoadKind::kHost && kernels_ == nullptr)
+    throw Error("NO_KERNELS", "the device is kept busy by a kernel, and none is loaded");
+  const std::size_t count = options_.kind == LoadKind::kHost ? options_.host_threads : 1;
+  try {
+    while (threads_.size() < count) threads_.emplace_back([this] { run_thread(); });
+  } catch (const std::system_error& error) {
+    const auto started = std::to_string(threads_.size());
+    end();
+    throw Error("TOO_MANY_THREADS",
+                "the system starts no more threads after " + started + ": " + error.code().message());
+  }
+  std::unique_lock lock(mutex_);
+  news_.wait(lock, [&] { return stopping_ || working_ == count; });
+  if (!stopping_) return;
+  lock.unlock();
+  stop();
+  context_.abort().throw_if_set();
+}
+
+Load::~Load() {
+  end();
+}
+
+LoadCompletions Load::completions() {
+  const std::lock_guard lock(mutex_);
+  if (at_ns_.empty() && failure_) std::rethrow_exception(failure_);
+  return {std::exchange(at_ns_, {}), units_each_};
+}
+
+void Load::stop() {
+  end();
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void Load::end() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  news_.notify_all();
+  const std::lock_guard lock(joining_);
+  for (auto& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+bool Load::is_stopped() {
+  const std::lock_guard lock(joining_);
+  return threads_.empty();
+}
+
+std::unique_ptr<LoadWorker> Load::make_worker() {
+  switch (options_.kind) {
+    case LoadKind::kCompute:
+      return make_compute_load(context_, *kernels_);
+    case LoadKind::kMemory:
+      return make_memory_load(context_, *kernels_);
+    default:
+      return make_host_load(context_.abort(), options_.host_bytes / options_.host_threads);
+  }
+}
+
+// None works before all can: each share is one of the whole load.
+void Load::run_thread() {
+  try {
+    context_.enter();
+    const auto worker = make_worker();
+    {
+      std::unique_lock lock(mutex_);
+      units_each_ = worker->units_each();
+      device_bytes_ += worker->device_bytes();
+      const std::size_t all = options_.kind == LoadKind::kHost ? options_.host_threads : 1;
+      if (++working_ == all) news_.notify_all();
+      news_.wait(lock, [&] { return stopping_ || working_ == all; });
+    }
+    while (!is_stopping()) {
+      worker->complete_piece();
+      log_completion();
+    }
+  } catch (...) {
+    fail(std::current_exception());
+  }
+}
+
+// The time is taken under the lock, so that those of several threads ascend.
+void Load::log_completion() {
+  const std::lock_guard lock(mutex_);
+  at_ns_.push_back(static_cast<double>(now_ns()) - zero_ns_);
+}
+
+// The first failure is kept. An abort is none: what was completed until then still stands.
+void Load::fail(std::exception_ptr failure) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_ && !context_.abort().is_set()) failure_ = std::move(failure);
+    stopping_ = true;
+  }
+  news_.notify_all();
+}
+
+bool Load::is_stopping() {
+  const std::lock_guard lock(mutex_);
+  return stopping_ || context_.abort().is_set();
+}
+
+}  // namespace pinbench

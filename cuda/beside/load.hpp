@@ -1,0 +1,89 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "engine/device_context.hpp"
+#include "engine/kernels.hpp"
+
+namespace pinbench {
+
+enum class LoadKind { kCompute, kMemory, kHost };
+
+// LoadOptions of src/native/contract.ts; the sizes are for loads of the host alone.
+struct LoadOptions {
+  LoadKind kind = LoadKind::kCompute;
+  std::size_t host_threads = 0;
+  std::size_t host_bytes = 0;
+};
+
+// LoadCompletions of src/native/contract.ts.
+struct LoadCompletions {
+  std::vector<double> at_ns;
+  double units_each = 0;
+};
+
+// One thread's share of a load. Made, used and destroyed on that thread, in which the session's context is
+// current.
+class LoadWorker {
+ public:
+  virtual ~LoadWorker() = default;
+  // Returns when one more piece of the work is complete.
+  virtual void complete_piece() = 0;
+  virtual double units_each() const = 0;
+  virtual std::size_t device_bytes() const = 0;
+};
+
+// Work that keeps the device's arithmetic, its memory or the host's memory busy while cells are measured, on
+// threads of its own: NativeLoad of src/native/contract.ts. It runs from construction until stop(), a failure
+// or an abort. It must be stopped before its session goes, but may be asked for what it completed afterwards.
+// Calls may come from any thread.
+class Load {
+ public:
+  // Returns when all threads are at work. Throws INVALID_REQUEST, NO_KERNELS, OUT_OF_HOST_MEMORY,
+  // TOO_MANY_THREADS, ABORTED or the driver's error. `kernels` may be null. Completions are told from
+  // `zero_ns` of the steady clock.
+  Load(DeviceContext& context, const Kernels* kernels, const LoadOptions& options, double zero_ns);
+  ~Load();
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+  // The device's memory that it holds while it runs.
+  std::size_t device_bytes() const { return device_bytes_; }
+  // What was completed since the last call. Once all of that was told, throws what made a thread fail.
+  LoadCompletions completions();
+  // Joins the threads, which have given back their memory then. Throws what made a thread fail.
+  void stop();
+  // The same without a word of failures.
+  void end() noexcept;
+  bool is_stopped();
+
+ private:
+  std::unique_ptr<LoadWorker> make_worker();
+  void run_thread();
+  void log_completion();
+  void fail(std::exception_ptr failure);
+  bool is_stopping();
+
+  DeviceContext& context_;  // until the threads have been joined
+  const Kernels* kernels_;
+  const LoadOptions options_;
+  const double zero_ns_;
+  std::mutex mutex_;  // guards all up to failure_
+  std::condition_variable news_;
+  std::size_t working_ = 0;  // threads that have begun
+  double units_each_ = 0;
+  std::size_t device_bytes_ = 0;
+  std::vector<double> at_ns_;
+  bool stopping_ = false;
+  std::exception_ptr failure_;
+  std::mutex joining_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace pinbench

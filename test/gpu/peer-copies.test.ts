@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { NativeSession } from "../../src/native/contract.js";
+import { peerPaths, type Timer } from "../../src/settings/choices.js";
+import { KiB, MiB, openTestBackend, openTestSession, requestOf } from "./session.js";
+
+const backend = await openTestBackend();
+const [source, destination] = backend.facts.devices;
+const paths = peerPaths.filter(
+  (path) => path === "through-host" || source!.peers.includes(destination?.ordinal ?? -1),
+);
+const arena = { chunksOfWorker: [1, 1], chunkBytes: 64 * MiB };
+
+describe.skipIf(destination === undefined)("between two devices every byte arrives", () => {
+  let sessions: NativeSession[];
+  beforeAll(async () => {
+    sessions = await Promise.all([source!, destination!].map((device) => openTestSession(backend, device)));
+    await Promise.all(sessions.map((session) => session.reserveDevice(arena, 2)));
+  });
+  afterAll(() => Promise.all(sessions.map((session) => session.close())));
+
+  for (const path of paths) {
+    for (const timer of ["wall", "event"] as Timer[]) {
+      it.each([0, 1])(`by path ${path}, ${timer} timer, driven by device %i`, async (driving) => {
+        for (const sizeBytes of [1, 1000, 64 * KiB + 8, MiB, 16 * MiB]) {
+          const request = requestOf({
+            direction: "p2p",
+            memory: "device",
+            timer,
+            workers: 2,
+            sizeBytes,
+            peer: { session: sessions[1 - driving]!, path },
+          });
+          const result = await sessions[driving]!.measure(request);
+          expect(result.verification).toEqual({ checkedBytes: 2 * 2 * sizeBytes, mismatches: [] });
+          expect(result.columns[0]!.durationNs).toHaveLength(request.samples);
+          expect(Math.min(...result.columns[0]!.durationNs)).toBeGreaterThan(0);
+        }
+      });
+    }
+  }
+});

@@ -1,0 +1,175 @@
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { openBackend } from "../../src/native/backend.js";
+import type {
+  LoadOptions,
+  MeasureRequest,
+  NativeDriver,
+  NativeLoad,
+  NativeSession,
+} from "../../src/native/contract.js";
+import { loadAddon } from "../../src/native/load.js";
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+let driver: NativeDriver;
+const open: NativeSession[] = [];
+beforeAll(async () => {
+  ({ driver } = await openBackend("emulated", loadAddon()));
+});
+afterEach(async () => {
+  for (const session of open.splice(0)) await session.close();
+});
+
+/** A session with room for six buffers of 64 KiB. */
+async function openSession(): Promise<NativeSession> {
+  const session = await driver.openSession({ device: 0, cpus: [], threads: 2, numaNode: null, seed: 1 });
+  open.push(session);
+  const arena = { chunksOfWorker: [1], chunkBytes: 6 * 64 * KiB };
+  await session.reserveDevice(arena, 1);
+  for (const kind of ["pinned", "pageable"] as const) await session.reserveHost(kind, arena);
+  return session;
+}
+
+const request: MeasureRequest = {
+  direction: "h2d",
+  memory: "pinned",
+  sizeBytes: 64 * KiB,
+  workers: 1,
+  mode: "throughput",
+  timer: "wall",
+  cache: "cold",
+  buffers: 6,
+  firstBuffer: 0,
+  warmupCopies: 1,
+  warmupBytes: 64 * KiB,
+  copiesPerSample: 3,
+  samples: 2,
+  verify: true,
+  readLink: false,
+};
+
+const kinds: LoadOptions[] = [
+  { kind: "compute", hostThreads: 0, hostBytes: 0 },
+  { kind: "memory", hostThreads: 0, hostBytes: 0 },
+  { kind: "host", hostThreads: 2, hostBytes: 4 * MiB },
+];
+
+/** At least so many completions, however long they take. */
+async function take(load: NativeLoad, count: number): Promise<number[]> {
+  const atNs: number[] = [];
+  while (atNs.length < count) {
+    const news = load.completions();
+    expect(news.atNs).toBeInstanceOf(Float64Array);
+    expect(news.unitsEach).toBeGreaterThan(0);
+    atNs.push(...news.atNs);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return atNs;
+}
+
+describe("startLoad", () => {
+  it.each(kinds)("goes on beside copies on one clock with them, and stops: $kind", async (options) => {
+    const session = await openSession();
+    const load = await session.startLoad(options);
+    expect(load.deviceBytes).toBeGreaterThanOrEqual(options.kind === "memory" ? 64 * MiB : 0);
+    const before = await take(load, 1);
+    const result = await session.measure(request);
+    expect(result.verification).toMatchObject({ checkedBytes: 6 * 64 * KiB, mismatches: [] });
+    const after = await take(load, 3);
+    const startNs = result.columns[0]!.startNs[0]!;
+    expect(before[0]).toBeLessThan(startNs);
+    expect(after.at(-1)).toBeGreaterThan(startNs);
+    await load.stop();
+    await load.stop();
+    load.completions();
+    expect(load.completions().atNs).toHaveLength(0);
+  });
+
+  it("ends with its session's close, and with an abort", async () => {
+    for (const end of [
+      (session: NativeSession) => session.close(),
+      (session: NativeSession) => session.abort(),
+    ]) {
+      const session = await openSession();
+      const loads: NativeLoad[] = [];
+      for (const options of kinds) loads.push(await session.startLoad(options));
+      await take(loads[0]!, 1);
+      await end(session);
+      for (const load of loads) {
+        await load.stop();
+        load.completions();
+        expect(load.completions().atNs).toHaveLength(0);
+      }
+    }
+  });
+
+  it("is not for a session that is closed or aborted", async () => {
+    const session = await openSession();
+    session.abort();
+    await expect(session.startLoad(kinds[0]!)).rejects.toMatchObject({ code: "ABORTED" });
+    await session.close();
+    expect(() => session.startLoad(kinds[0]!)).toThrow("the session is closed");
+  });
+
+  it("rejects with a typed error what cannot be had or makes no sense", async () => {
+    const session = await openSession();
+    await expect(
+      session.startLoad({ kind: "host", hostThreads: 1, hostBytes: 2 ** 52 }),
+    ).rejects.toMatchObject({
+      code: "OUT_OF_HOST_MEMORY",
+    });
+    await expect(session.startLoad({ kind: "host", hostThreads: 0, hostBytes: MiB })).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+    });
+    const wrong = [
+      [{ kind: "cpu" }, "kind must be one of"],
+      [{ hostThreads: -1 }, "hostThreads must be a whole number"],
+      [{ hostBytes: 0.5 }, "hostBytes must be a whole number"],
+    ] as const;
+    for (const [change, message] of wrong) {
+      expect(() => session.startLoad({ ...kinds[2]!, ...change } as LoadOptions)).toThrow(message);
+    }
+  });
+});
+
+describe("a pipeline", () => {
+  it.each([
+    ["pinned", 1],
+    ["pinned", 4],
+    ["pageable", 4],
+  ] as const)(
+    "of %s memory in %d chunks is verified, and takes its computing at least",
+    async (memory, chunks) => {
+      const session = await openSession();
+      const computeNs = 1e6;
+      const result = await session.measure({ ...request, memory, pipeline: { chunks, computeNs } });
+      expect(result.verification).toMatchObject({ checkedBytes: 6 * 64 * KiB, mismatches: [] });
+      for (const durationNs of result.columns[0]!.durationNs) {
+        expect(durationNs).toBeGreaterThan(0.999 * request.copiesPerSample * computeNs);
+      }
+    },
+  );
+
+  it("names the field that is wrong, and refuses what is no pipeline", async () => {
+    const session = await openSession();
+    const wrong = [
+      [{ chunks: 1 }, "computeNs must be a whole number"],
+      [{ chunks: -1, computeNs: 0 }, "chunks must be a whole number"],
+      [null, "pipeline must be an object"],
+    ] as const;
+    for (const [pipeline, message] of wrong) {
+      expect(() => session.measure({ ...request, pipeline } as MeasureRequest)).toThrow(message);
+    }
+    const pipeline = { chunks: 2, computeNs: 0 };
+    for (const change of [
+      { direction: "d2h" },
+      { timer: "event" },
+      { pipeline: { chunks: 129, computeNs: 0 } },
+    ] as const) {
+      await expect(session.measure({ ...request, pipeline, ...change })).rejects.toMatchObject({
+        code: "INVALID_REQUEST",
+      });
+    }
+  });
+});

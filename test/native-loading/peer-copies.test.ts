@@ -1,0 +1,106 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { openBackend } from "../../src/native/backend.js";
+import type { DriverFacts, MeasureRequest, NativeDriver, NativeSession } from "../../src/native/contract.js";
+import { loadAddon } from "../../src/native/load.js";
+import { peerPaths } from "../../src/settings/choices.js";
+
+const devicesVariable = "PINBENCH_EMULATED_DEVICES";
+let driver: NativeDriver;
+let facts: DriverFacts;
+beforeAll(async () => {
+  process.env[devicesVariable] = "2";
+  ({ driver, facts } = await openBackend("emulated", loadAddon()));
+});
+afterAll(() => {
+  delete process.env[devicesVariable];
+});
+
+const arena = { chunksOfWorker: [1, 1], chunkBytes: 1024 * 1024 };
+
+async function openSession(device: number): Promise<NativeSession> {
+  const session = await driver.openSession({ device, cpus: [], threads: 2, numaNode: null, seed: 3 });
+  await session.reserveDevice(arena, 2);
+  return session;
+}
+
+function requestTo(peer: Partial<MeasureRequest["peer"]>, fields: Partial<MeasureRequest> = {}) {
+  return {
+    direction: "p2p",
+    memory: "device",
+    sizeBytes: 100_000,
+    workers: 2,
+    mode: "throughput",
+    timer: "wall",
+    cache: "cold",
+    buffers: 4,
+    firstBuffer: 0,
+    warmupCopies: 1,
+    warmupBytes: 100_000,
+    copiesPerSample: 2,
+    samples: 3,
+    verify: true,
+    readLink: false,
+    peer: { path: "write", ...peer },
+    ...fields,
+  } as MeasureRequest;
+}
+
+let first: NativeSession;
+let second: NativeSession;
+beforeEach(async () => {
+  [first, second] = await Promise.all([openSession(0), openSession(1)]);
+});
+afterEach(() => Promise.all([first.close(), second.close()]));
+
+describe("copies between two devices", () => {
+  it("go between those that are each other's peers", () => {
+    expect(facts.devices.map(({ peers }) => peers)).toEqual([[1], [0]]);
+  });
+
+  it.each(peerPaths)("by path %s have one column, of which every byte was compared", async (path) => {
+    const result = await first.measure(requestTo({ session: second, path }));
+    expect(result.aborted).toBe(false);
+    expect(result.verification).toEqual({ checkedBytes: 2 * 4 * 100_000, mismatches: [] });
+    expect(result.columns.map(({ direction }) => direction)).toEqual(["p2p"]);
+    expect(result.columns[0]!.durationNs).toHaveLength(3);
+    expect(Math.min(...result.columns[0]!.durationNs)).toBeGreaterThan(0);
+  });
+
+  it("are typed errors where a device lacks its memory", async () => {
+    await second.reserveDevice(arena, 1);
+    await expect(first.measure(requestTo({ session: second }))).rejects.toMatchObject({
+      code: "NOT_RESERVED",
+    });
+    await expect(first.measure(requestTo({ session: first }))).rejects.toMatchObject({
+      code: "INVALID_REQUEST",
+    });
+  });
+
+  it.each([
+    ["no session", { session: {} as NativeSession }],
+    ["a path that there is not", { path: "sideways" as "read" }],
+  ])("are refused with %s", (_, peer) => {
+    expect(() => first.measure(requestTo({ session: second, ...peer }))).toThrow(TypeError);
+  });
+
+  it("are refused with a session that is closed", async () => {
+    await second.close();
+    expect(() => first.measure(requestTo({ session: second }))).toThrow("the session is closed");
+  });
+
+  it("are finished before a session that takes part in them closes", async () => {
+    const measuring = first.measure(requestTo({ session: second }));
+    await Promise.all([second.close(), first.close()]);
+    const { aborted, verification } = await measuring;
+    expect({ aborted, mismatches: verification.mismatches }).toEqual({ aborted: false, mismatches: [] });
+  });
+
+  it("end where the other session is aborted", async () => {
+    const endless = requestTo({ session: second }, { samples: 1, copiesPerSample: 100_000_000 });
+    const measuring = first.measure(endless);
+    second.abort();
+    expect(await measuring).toMatchObject({ aborted: true, columns: [] });
+    const { peer: _, ...within } = requestTo({}, { direction: "d2d" });
+    expect((await first.measure(within)).aborted).toBe(false);
+  });
+});

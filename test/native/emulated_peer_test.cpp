@@ -1,0 +1,187 @@
+// Two devices of the emulated driver: who may reach into whose memory, and copies between them.
+#include <algorithm>
+
+#include "emulated_library.hpp"
+#include "kernels/kernel_abi.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kBytes = 3 * kMiB + 5;  // more than is staged at once
+
+// Device 0 is the current one; device 1 has memory with content in it.
+class TwoDevices : public EmulatedDevice {
+ public:
+  explicit TwoDevices(Environment environment = {}) : EmulatedDevice(with_two_devices(environment)) {
+    REQUIRE(primaryContextRetain(&other_context, 1) == cu::kSuccess);
+    own_memory = device_memory(kBytes);
+    enter(other_context);
+    other_memory = device_memory(kBytes);
+    const cu::Stream other_stream = new_stream();
+    REQUIRE(memcpyHtoDAsync(other_memory, content.data(), kBytes, other_stream) == cu::kSuccess);
+    REQUIRE(streamSynchronize(other_stream) == cu::kSuccess);
+    enter(context);
+  }
+  ~TwoDevices() { primaryContextRelease(1); }
+
+  void enter(cu::Context entered) const { REQUIRE(contextSetCurrent(entered) == cu::kSuccess); }
+
+  // What device 0 holds after device 1's memory was copied to it.
+  std::vector<unsigned char> fetched() const {
+    REQUIRE(memcpyDtoDAsync(own_memory, other_memory, kBytes, stream) == cu::kSuccess);
+    return read_back(own_memory, kBytes);
+  }
+
+  cu::Result launch_copy() const {
+    REQUIRE(launch(kernel(kernels::kZeroCopy), {own_memory, other_memory, kBytes}) == cu::kSuccess);
+    return streamSynchronize(stream);
+  }
+
+  const std::vector<unsigned char> content = test_bytes(kBytes);
+  cu::Context other_context = nullptr;
+  cu::DevicePtr own_memory = 0;
+  cu::DevicePtr other_memory = 0;
+
+ private:
+  static Environment with_two_devices(Environment environment) {
+    environment.push_back({"PINBENCH_EMULATED_DEVICES", "2"});
+    return environment;
+  }
+};
+
+std::size_t differing(const std::vector<unsigned char>& found, const std::vector<unsigned char>& expected) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) count += found[i] != expected[i] ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a device can access every other, but not itself; or none, where the environment says so") {
+  const TwoDevices connected;
+  int can_access = -1;
+  CHECK(connected.deviceCanAccessPeer(&can_access, 0, 1) == cu::kSuccess);
+  CHECK(can_access == 1);
+  CHECK(connected.deviceCanAccessPeer(&can_access, 1, 1) == cu::kSuccess);
+  CHECK(can_access == 0);
+  CHECK(connected.deviceCanAccessPeer(&can_access, 0, 2) == cu::kErrorInvalidDevice);
+  CHECK(connected.deviceCanAccessPeer(nullptr, 0, 1) == cu::kErrorInvalidValue);
+
+  const TwoDevices apart(Environment{{"PINBENCH_EMULATED_PEERS", "none"}});
+  CHECK(apart.deviceCanAccessPeer(&can_access, 0, 1) == cu::kSuccess);
+  CHECK(can_access == 0);
+  CHECK(apart.contextEnablePeerAccess(apart.other_context, 0) == cu::kErrorPeerAccessUnsupported);
+  CHECK(apart.fetched() == apart.content);
+
+  const EmulatedLibrary malformed;
+  CHECK(malformed.initialize({{"PINBENCH_EMULATED_PEERS", "some"}}) == cu::kErrorInvalidValue);
+}
+
+TEST_CASE("peer access is enabled once and disabled once, each way by itself") {
+  const TwoDevices devices;
+  CHECK(devices.contextDisablePeerAccess(devices.other_context) == cu::kErrorPeerAccessNotEnabled);
+  CHECK(devices.contextEnablePeerAccess(devices.other_context, 0) == cu::kSuccess);
+  CHECK(devices.contextEnablePeerAccess(devices.other_context, 0) == cu::kErrorPeerAccessAlreadyEnabled);
+  devices.enter(devices.other_context);
+  CHECK(devices.contextDisablePeerAccess(devices.context) == cu::kErrorPeerAccessNotEnabled);
+  devices.enter(devices.context);
+  CHECK(devices.contextDisablePeerAccess(devices.other_context) == cu::kSuccess);
+  CHECK(devices.contextDisablePeerAccess(devices.other_context) == cu::kErrorPeerAccessNotEnabled);
+}
+
+TEST_CASE("a context has no access to itself, to none at all, or by flags that do not exist") {
+  const TwoDevices devices;
+  CHECK(devices.contextEnablePeerAccess(devices.context, 0) == cu::kErrorInvalidContext);
+  CHECK(devices.contextEnablePeerAccess(nullptr, 0) == cu::kErrorInvalidContext);
+  CHECK(devices.contextEnablePeerAccess(devices.other_context, 1) == cu::kErrorInvalidValue);
+}
+
+TEST_CASE("access ends with the context that it was to") {
+  const TwoDevices devices;
+  REQUIRE(devices.contextEnablePeerAccess(devices.other_context, 0) == cu::kSuccess);
+  REQUIRE(devices.primaryContextRelease(1) == cu::kSuccess);
+  CHECK(devices.contextDisablePeerAccess(devices.other_context) == cu::kErrorInvalidContext);
+  cu::Context reopened = nullptr;
+  REQUIRE(devices.primaryContextRetain(&reopened, 1) == cu::kSuccess);
+  CHECK(devices.contextDisablePeerAccess(reopened) == cu::kErrorPeerAccessNotEnabled);
+}
+
+TEST_CASE("copies between devices arrive, with access and without, to and fro") {
+  const TwoDevices devices;
+  for (const bool access : {false, true}) {
+    CAPTURE(access);
+    if (access) REQUIRE(devices.contextEnablePeerAccess(devices.other_context, 0) == cu::kSuccess);
+    REQUIRE(devices.memsetD8Async(devices.own_memory, 0, kBytes, devices.stream) == cu::kSuccess);
+    CHECK(devices.fetched() == devices.content);
+    REQUIRE(devices.memsetD8Async(devices.own_memory, 0x5A, kBytes, devices.stream) == cu::kSuccess);
+    CHECK(devices.memcpyPeerAsync(devices.own_memory, devices.context, devices.other_memory,
+                                  devices.other_context, kBytes, devices.stream) == cu::kSuccess);
+    CHECK(devices.read_back(devices.own_memory, kBytes) == devices.content);
+  }
+  const auto other_content = test_bytes(kBytes, 7);
+  REQUIRE(devices.memcpyHtoDAsync(devices.own_memory, other_content.data(), kBytes, devices.stream) ==
+          cu::kSuccess);
+  REQUIRE(devices.memcpyDtoDAsync(devices.other_memory, devices.own_memory, kBytes, devices.stream) ==
+          cu::kSuccess);
+  CHECK(devices.fetched() == other_content);
+}
+
+TEST_CASE("a copy between devices needs memory of both, in the contexts that it names") {
+  const TwoDevices devices;
+  const auto copy = [&](cu::DevicePtr destination, cu::Context destination_context, cu::DevicePtr source,
+                        cu::Context source_context, std::size_t bytes) {
+    return devices.memcpyPeerAsync(destination, destination_context, source, source_context, bytes,
+                                   devices.stream);
+  };
+  const auto own = devices.context;
+  const auto other = devices.other_context;
+  CHECK(copy(devices.own_memory, other, devices.other_memory, other, kBytes) == cu::kErrorInvalidValue);
+  CHECK(copy(devices.own_memory, own, devices.own_memory, other, kBytes) == cu::kErrorInvalidValue);
+  CHECK(copy(devices.own_memory, own, devices.other_memory, other, kBytes + 1) == cu::kErrorInvalidValue);
+  CHECK(copy(devices.own_memory, nullptr, devices.other_memory, other, kBytes) == cu::kErrorInvalidContext);
+  CHECK(devices.memcpyDtoDAsync(devices.own_memory, devices.other_memory + 1, kBytes, devices.stream) ==
+        cu::kErrorInvalidValue);
+}
+
+TEST_CASE("a kernel reaches a peer's memory with access, and goes astray without") {
+  const TwoDevices devices;
+  SUBCASE("with access") {
+    REQUIRE(devices.contextEnablePeerAccess(devices.other_context, 0) == cu::kSuccess);
+    REQUIRE(devices.launch_copy() == cu::kSuccess);
+    CHECK(devices.read_back(devices.own_memory, kBytes) == devices.content);
+  }
+  SUBCASE("without") {
+    CHECK(devices.launch_copy() == cu::kErrorIllegalAddress);
+    std::size_t bytes = 0;
+    CHECK(devices.memGetInfo(&bytes, &bytes) == cu::kErrorIllegalAddress);
+    devices.enter(devices.other_context);
+    CHECK(devices.memGetInfo(&bytes, &bytes) == cu::kSuccess);
+  }
+  SUBCASE("with the other's access to this device's memory alone") {
+    devices.enter(devices.other_context);
+    REQUIRE(devices.contextEnablePeerAccess(devices.context, 0) == cu::kSuccess);
+    devices.enter(devices.context);
+    CHECK(devices.launch_copy() == cu::kErrorIllegalAddress);
+  }
+}
+
+TEST_CASE("copies between devices have faults of their own") {
+  const TwoDevices devices(
+      Environment{{"PINBENCH_EMULATED_FAULTS", "corrupt-p2p@2,drop-p2p@3,corrupt-p2p@4"}});
+  // Within a device, which does not count.
+  REQUIRE(devices.memcpyDtoDAsync(devices.own_memory, devices.own_memory + 64, 64, devices.stream) ==
+          cu::kSuccess);
+  CHECK(devices.fetched() == devices.content);
+  const auto corrupted = devices.fetched();
+  CHECK(differing(corrupted, devices.content) == 1);
+  CHECK(corrupted[kBytes / 2] != devices.content[kBytes / 2]);
+  REQUIRE(devices.memsetD8Async(devices.own_memory, 0, kBytes, devices.stream) == cu::kSuccess);
+  CHECK(devices.fetched() == std::vector<unsigned char>(kBytes, 0));
+  // The fourth is a kernel's.
+  REQUIRE(devices.contextEnablePeerAccess(devices.other_context, 0) == cu::kSuccess);
+  REQUIRE(devices.launch_copy() == cu::kSuccess);
+  CHECK(differing(devices.read_back(devices.own_memory, kBytes), devices.content) == 1);
+  CHECK(devices.fetched() == devices.content);
+}
+
+}  // namespace pinbench::test

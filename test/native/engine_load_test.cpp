@@ -1,0 +1,184 @@
+// Loads beside measurements: kernels and threads that keep the device or the host's memory busy.
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kSize = 256 * kKiB;
+constexpr LoadOptions kEveryKind[] = {
+    {LoadKind::kCompute, 0, 0}, {LoadKind::kMemory, 0, 0}, {LoadKind::kHost, 2, 4 * kMiB}};
+
+// All that was completed once there are so many, however long that takes.
+std::vector<double> take(Load& load, std::size_t completions) {
+  std::vector<double> all;
+  while (all.size() < completions) {
+    const auto news = load.completions();
+    CHECK(news.units_each > 0);
+    all.insert(all.end(), news.at_ns.begin(), news.at_ns.end());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return all;
+}
+
+std::size_t threads_of_this_process() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word && word != "Threads:") continue;
+  std::size_t threads = 0;
+  status >> threads;
+  return threads;
+}
+
+}  // namespace
+
+TEST_CASE("a load goes on while cells are measured, which stay right, and its times ascend") {
+  TestSession session;
+  session.reserve(CopyMemory::kPinned, geometry_of(1, 6, kSize));
+  for (const auto& kind : kEveryKind) {
+    CAPTURE(static_cast<int>(kind.kind));
+    const auto load = session.start_load(kind);
+    auto at_ns = take(*load, 1);
+    for (int round = 0; round < 3; ++round) {
+      for (const auto direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
+        check_clean(session.measure(request_for(direction, CopyMemory::kPinned, kSize)), 6 * kSize);
+      }
+      const auto news = take(*load, 2);
+      at_ns.insert(at_ns.end(), news.begin(), news.end());
+    }
+    load->stop();
+    CHECK(at_ns.front() > 0);
+    CHECK(std::is_sorted(at_ns.begin(), at_ns.end()));
+  }
+}
+
+TEST_CASE("kernels that cells and their checks need come through beside a load of the device") {
+  TestSession session;
+  session.reserve(CopyMemory::kMapped, geometry_of(2, 6, kSize));
+  for (const auto kind : {LoadKind::kCompute, LoadKind::kMemory}) {
+    const auto load = session.start_load({kind, 0, 0});
+    for (const auto direction :
+         {Direction::kHostToDevice, Direction::kDeviceToHost, Direction::kBidirectional}) {
+      const auto request = request_for(direction, CopyMemory::kMapped, kSize);
+      check_clean(session.measure(request), request.threads() * 6 * kSize);
+    }
+    load->stop();
+  }
+}
+
+TEST_CASE("loads of all kinds run at once, and one may start while a cell is measured") {
+  TestSession session;
+  session.reserve(CopyMemory::kPinned, geometry_of(1, 6, kSize));
+  std::vector<std::shared_ptr<Load>> loads;
+  auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize);
+  request.samples = 1'000'000;  // until it is aborted
+  std::thread measuring([&] { CHECK(session.measure(request).aborted); });
+  for (const auto& kind : kEveryKind) loads.push_back(session.start_load(kind));
+  for (const auto& load : loads) take(*load, 3);
+  session.abort();
+  measuring.join();
+}
+
+TEST_CASE("a piece of the host's load is bytes read and written, in no more memory than it was given") {
+  TestSession session;
+  CHECK(session.start_load({LoadKind::kHost, 2, 4 * kMiB})->completions().units_each == 2 * kMiB);
+  CHECK(session.start_load({LoadKind::kHost, 1, 64 * kMiB})->completions().units_each == 8 * kMiB);
+  CHECK(session.start_load({LoadKind::kHost, 1, 64 * kMiB})->device_bytes() == 0);
+}
+
+TEST_CASE("stopping ends the threads and gives the device's memory back; what was completed is still told") {
+  TestSession session;
+  session.memory_info();  // so that the device's thread is there
+  for (const auto& kind : kEveryKind) {
+    const auto threads_before = threads_of_this_process();
+    const auto free_before = session.memory_info().free_bytes;
+    const auto load = session.start_load(kind);
+    CHECK(threads_of_this_process() == threads_before + std::max<std::size_t>(kind.host_threads, 1));
+    CHECK(session.memory_info().free_bytes <= free_before - load->device_bytes());
+    take(*load, 1);
+    load->stop();
+    load->stop();
+    CHECK(threads_of_this_process() == threads_before);
+    CHECK(session.memory_info().free_bytes == free_before);
+    load->completions();
+    CHECK(load->completions().at_ns.empty());
+  }
+}
+
+TEST_CASE("an abort ends a load without a failure, and keeps others from starting") {
+  TestSession session;
+  const auto load = session.start_load({LoadKind::kHost, 2, kMiB});
+  take(*load, 1);
+  session.abort();
+  load->stop();
+  load->completions();
+  CHECK(load->completions().at_ns.empty());
+  for (const auto& kind : kEveryKind) CHECK(error_of([&] { session.start_load(kind); }).code() == "ABORTED");
+}
+
+TEST_CASE("a session that goes ends its loads, which may be asked and stopped all the same") {
+  std::vector<std::shared_ptr<Load>> loads;
+  const auto threads_before = threads_of_this_process();
+  auto driver = emulated_driver();
+  {
+    TestSession session(driver);
+    for (const auto& kind : kEveryKind) loads.push_back(session.start_load(kind));
+    for (const auto& load : loads) take(*load, 1);
+  }
+  CHECK(threads_of_this_process() == threads_before);
+  for (const auto& load : loads) {
+    load->stop();
+    load->completions();
+    CHECK(load->completions().at_ns.empty());
+  }
+}
+
+TEST_CASE("what the driver fails with in a load is told, once what was completed before it has been") {
+  // The first launch of the load comes after at most twenty that calibrate it, one that fills its memory.
+  TestSession session(with_faults("cuLaunchKernel@60=719"));
+  const auto load = session.start_load({LoadKind::kCompute, 0, 0});
+  const auto failure = error_of([&] {
+    for (;;) take(*load, 1);
+  });
+  CHECK(failure.code() == "CUDA_ERROR_LAUNCH_FAILED");
+  CHECK(failure.call() == "cuLaunchKernel");
+  CHECK(failure.sticky());
+  CHECK(error_of([&] { load->stop(); }).code() == "CUDA_ERROR_LAUNCH_FAILED");
+  CHECK(error_of([&] { load->completions(); }).code() == "CUDA_ERROR_LAUNCH_FAILED");
+}
+
+TEST_CASE("a load that cannot start says why, and the session goes on") {
+  SUBCASE("memory that the device does not have") {
+    TestSession session(with_setting("MEMORY", "48MiB"));
+    CHECK(error_of([&] {
+            session.start_load({LoadKind::kMemory, 0, 0});
+          }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
+    take(*session.start_load({LoadKind::kCompute, 0, 0}), 1);
+  }
+  SUBCASE("memory that the host does not have") {
+    TestSession session;
+    CHECK(error_of([&] {
+            session.start_load({LoadKind::kHost, 1, std::size_t{1} << 60});
+          }).code() == "OUT_OF_HOST_MEMORY");
+    take(*session.start_load({LoadKind::kHost, 1, kMiB}), 1);
+  }
+  SUBCASE("no kernels") {
+    TestSession session(driver_without_kernels());
+    for (const auto kind : {LoadKind::kCompute, LoadKind::kMemory})
+      CHECK(error_of([&] { session.start_load({kind, 0, 0}); }).code() == "NO_KERNELS");
+    take(*session.start_load({LoadKind::kHost, 1, kMiB}), 1);
+  }
+  SUBCASE("threads or memory that make no sense") {
+    TestSession session;
+    for (const LoadOptions& options : {LoadOptions{LoadKind::kHost, 0, kMiB},
+                                       {LoadKind::kHost, 5000, std::size_t{1} << 40},
+                                       {LoadKind::kHost, 2, 127 * kKiB}})
+      CHECK(error_of([&] { session.start_load(options); }).code() == "INVALID_REQUEST");
+  }
+}
+
+}  // namespace pinbench::test

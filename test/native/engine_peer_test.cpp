@@ -1,0 +1,394 @@
+// Copies between the devices of two sessions.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kSize = 6000;    // buffers lie 6144 bytes apart,
+constexpr std::size_t kStride = 6144;  // two of them
+constexpr std::size_t kChunk = 16384;  // in a chunk
+const ArenaGeometry kArena = geometry_of(3, 3, kChunk);
+
+std::shared_ptr<CudaDriver> two_devices(Environment environment = {}) {
+  environment.push_back({"PINBENCH_EMULATED_DEVICES", "2"});
+  return emulated_driver(environment);
+}
+
+// Sessions of both devices, with memory for both ends of a copy.
+struct Pair {
+  explicit Pair(const std::shared_ptr<CudaDriver>& opened = two_devices())
+      : driver(opened),
+        first(std::make_shared<TestSession>(driver, 0)),
+        second(std::make_shared<TestSession>(driver, 1)) {
+    first->reserve_device(kArena, true);
+    second->reserve_device(kArena, true);
+  }
+
+  std::shared_ptr<CudaDriver> driver;
+  std::shared_ptr<TestSession> first;
+  std::shared_ptr<TestSession> second;
+};
+
+struct Path {
+  PeerRoute route;
+  bool reads;
+  const char* call;
+};
+
+constexpr Path kPaths[] = {{PeerRoute::kCopyEngine, false, "cuMemcpyDtoDAsync_v2"},
+                           {PeerRoute::kCopyEngine, true, "cuMemcpyDtoDAsync_v2"},
+                           {PeerRoute::kThroughHost, false, "cuMemcpyPeerAsync"},
+                           {PeerRoute::kKernel, false, "cuLaunchKernel"},
+                           {PeerRoute::kKernel, true, "cuLaunchKernel"}};
+
+// Six buffers of each worker, all of which are written.
+MeasureRequest request_to(const std::shared_ptr<TestSession>& peer, const Path& path,
+                          std::size_t size_bytes = kSize, std::size_t workers = 1) {
+  auto request = request_for(Direction::kPeerToPeer, CopyMemory::kDevice, size_bytes, workers);
+  request.peer = PeerCopy{peer, path.route, path.reads};
+  return request;
+}
+
+// Copy 1 is the warm-up, of the last buffer; copies 2 to 7 are those of the rotation.
+MeasureRequest one_sample_of_each(const std::shared_ptr<TestSession>& peer, const Path& path) {
+  auto request = request_to(peer, path);
+  request.copies_per_sample = 1;
+  request.samples = 6;
+  return request;
+}
+
+std::size_t checked_bytes(const MeasureRequest& request) {
+  return request.workers * request.buffers * request.size_bytes;
+}
+
+std::string refusal_of(const std::shared_ptr<TestSession>& session, const MeasureRequest& request) {
+  return error_of([&] { session->measure(request); }).code();
+}
+
+// The program that the sessions are part of: it holds both contexts too, and uses the driver by itself.
+class Program {
+ public:
+  explicit Program(std::shared_ptr<const CudaDriver> driver) : driver_(std::move(driver)) {
+    for (int device = 0; device < 2; ++device) {
+      driver_->check(driver_->primaryContextRetain(&contexts_[device], device));
+    }
+  }
+  ~Program() {
+    driver_->contextSetCurrent(nullptr);
+    for (int device = 0; device < 2; ++device) driver_->primaryContextRelease(device);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void enable(int from, int to) const {
+    driver_->check(driver_->contextSetCurrent(contexts_[from]));
+    driver_->check(driver_->contextEnablePeerAccess(contexts_[to], 0));
+  }
+
+  // Tries, and takes back what the trial changed.
+  bool has_access(int from, int to) const {
+    driver_->check(driver_->contextSetCurrent(contexts_[from]));
+    const auto tried = driver_->contextEnablePeerAccess(contexts_[to], 0);
+    if (tried.result == cu::kErrorPeerAccessAlreadyEnabled) return true;
+    driver_->check(tried);
+    driver_->check(driver_->contextDisablePeerAccess(contexts_[to]));
+    return false;
+  }
+
+ private:
+  const std::shared_ptr<const CudaDriver> driver_;
+  cu::Context contexts_[2] = {};
+};
+
+}  // namespace
+
+TEST_CASE("every path of a copy between two devices, by both timers, in both modes") {
+  const Pair pair;
+  for (const auto& path : kPaths) {
+    for (const bool event_timer : {false, true}) {
+      for (const bool latency : {false, true}) {
+        CAPTURE(static_cast<int>(path.route));
+        CAPTURE(path.reads);
+        CAPTURE(event_timer);
+        CAPTURE(latency);
+        auto request = request_to(pair.second, path, kSize, 2);
+        request.event_timer = event_timer;
+        request.latency = latency;
+        if (latency) {
+          request.copies_per_sample = 1;
+          request.samples = 6;
+        }
+        const auto result = pair.first->measure(request);
+        check_clean(result, checked_bytes(request));
+        REQUIRE(result.columns.size() == 1);
+        CHECK(result.columns[0].direction == Direction::kPeerToPeer);
+        CHECK(result.columns[0].duration_ns.size() == (latency ? 12 : 2));
+        // And from the other side, whose memory the first call has left whole.
+        request.peer->session = pair.first;
+        check_clean(pair.second->measure(request), checked_bytes(request));
+      }
+    }
+  }
+}
+
+TEST_CASE("any size can be copied between two devices, with kernels to compare with and without") {
+  const Pair with_kernels;
+  const auto old_driver = two_devices();
+  old_driver->launchKernel = {};
+  const Pair without_kernels(old_driver);
+  for (const auto* pair : {&with_kernels, &without_kernels}) {
+    for (const auto& path : kPaths) {
+      if (path.route == PeerRoute::kKernel && pair == &without_kernels) continue;
+      for (const std::size_t size : {1, 13, 511, 4097}) {
+        const auto request = request_to(pair->second, path, size, 3);
+        check_clean(pair->first->measure(request), checked_bytes(request));
+      }
+    }
+  }
+  const auto by_kernel = request_to(without_kernels.second, {PeerRoute::kKernel, false, ""});
+  CHECK(refusal_of(without_kernels.first, by_kernel) == "NO_KERNELS");
+}
+
+TEST_CASE("wrong data between two devices is found where it is, and once") {
+  struct Fault {
+    const char* list;
+    std::size_t offset_bytes;
+    std::size_t mismatched_bytes;
+  };
+  // Copy 5 is of the fourth buffer, the second in the second chunk.
+  constexpr Fault kFaults[] = {{"corrupt-p2p@5", kChunk + kStride + kSize / 2, 8},
+                               {"drop-p2p@5", kChunk + kStride, kSize}};
+  for (const auto& path : kPaths) {
+    for (const auto& fault : kFaults) {
+      CAPTURE(static_cast<int>(path.route));
+      CAPTURE(path.reads);
+      CAPTURE(std::string(fault.list));
+      const Pair pair(two_devices(with_faults(fault.list)));
+      const auto request = one_sample_of_each(pair.second, path);
+      const auto result = pair.first->measure(request);
+      CHECK(result.checked_bytes == checked_bytes(request));
+      REQUIRE(result.mismatches.size() == 1);
+      CHECK(result.mismatches[0].direction == Direction::kPeerToPeer);
+      CHECK(result.mismatches[0].mismatch.offset_bytes == fault.offset_bytes);
+      CHECK(result.mismatches[0].mismatch.mismatched_bytes == fault.mismatched_bytes);
+      check_clean(pair.first->measure(request), checked_bytes(request));
+    }
+  }
+}
+
+TEST_CASE("a direct copy gives both devices access, one through the host takes it") {
+  const Pair pair;
+  const Program program(pair.driver);
+  CHECK_FALSE(program.has_access(0, 1));
+  for (const auto& path : kPaths) {
+    CAPTURE(static_cast<int>(path.route));
+    pair.first->measure(request_to(pair.second, path));
+    const bool direct = path.route != PeerRoute::kThroughHost;
+    CHECK(program.has_access(0, 1) == direct);
+    CHECK(program.has_access(1, 0) == direct);
+  }
+}
+
+TEST_CASE("access that the program has given itself is neither an error nor taken back at the end") {
+  Pair pair;
+  const Program program(pair.driver);
+  program.enable(0, 1);
+  check_clean(pair.first->measure(request_to(pair.second, kPaths[0])), 6 * kSize);
+  pair.first.reset();
+  pair.second.reset();
+  CHECK(program.has_access(0, 1));
+  CHECK_FALSE(program.has_access(1, 0));
+}
+
+TEST_CASE("a session that closes takes back its access, whichever of the two closes first") {
+  for (const bool driving_closes_first : {true, false}) {
+    CAPTURE(driving_closes_first);
+    Pair pair;
+    const Program program(pair.driver);
+    pair.first->measure(request_to(pair.second, kPaths[0]));
+    REQUIRE(program.has_access(0, 1));
+    REQUIRE(program.has_access(1, 0));
+    (driving_closes_first ? pair.first : pair.second).reset();
+    CHECK(program.has_access(0, 1) == !driving_closes_first);
+    CHECK(program.has_access(1, 0) == driving_closes_first);
+    (driving_closes_first ? pair.second : pair.first).reset();
+    CHECK_FALSE(program.has_access(0, 1));
+    CHECK_FALSE(program.has_access(1, 0));
+  }
+}
+
+TEST_CASE("a device that closes and opens again is a peer as before") {
+  Pair pair;
+  auto request = request_to(pair.second, kPaths[1]);
+  check_clean(pair.first->measure(request), checked_bytes(request));
+  request.peer.reset();
+  pair.second = std::make_shared<TestSession>(pair.driver, 1);
+  pair.second->reserve_device(kArena, true);
+  for (const auto& path : kPaths) {
+    request = request_to(pair.second, path);
+    check_clean(pair.first->measure(request), checked_bytes(request));
+  }
+}
+
+TEST_CASE("devices without access to each other copy through the host alone") {
+  const Pair pair(two_devices(with_setting("PEERS", "none")));
+  for (const auto& path : kPaths) {
+    const auto request = request_to(pair.second, path);
+    if (path.route == PeerRoute::kThroughHost) {
+      check_clean(pair.first->measure(request), checked_bytes(request));
+      continue;
+    }
+    const auto error = error_of([&] { pair.first->measure(request); });
+    CHECK(error.code() == "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED");
+    CHECK(error.call() == "cuCtxEnablePeerAccess");
+    CHECK_FALSE(error.sticky());
+  }
+}
+
+TEST_CASE("a copy between two devices that makes no sense is refused") {
+  const Pair pair;
+  auto request = request_to(pair.second, kPaths[0]);
+  request.peer.reset();
+  CHECK(refusal_of(pair.first, request) == "INVALID_REQUEST");
+  request = request_to(pair.second, kPaths[0]);
+  request.direction = Direction::kDeviceToDevice;
+  CHECK(refusal_of(pair.first, request) == "INVALID_REQUEST");
+  request = request_to(pair.second, kPaths[0]);
+  request.memory = CopyMemory::kPinned;
+  CHECK(refusal_of(pair.first, request) == "INVALID_REQUEST");
+  CHECK(refusal_of(pair.first, request_to(pair.first, kPaths[0])) == "INVALID_REQUEST");
+  const auto same_device = std::make_shared<TestSession>(pair.driver, 0);
+  CHECK(refusal_of(pair.first, request_to(same_device, kPaths[0])) == "INVALID_REQUEST");
+  const Pair by_another_driver;
+  CHECK(refusal_of(pair.first, request_to(by_another_driver.second, kPaths[0])) == "INVALID_REQUEST");
+}
+
+TEST_CASE("sessions of different patterns could not compare what they copy") {
+  const Pair pair;
+  auto options = session_options(1);
+  ++options.seed;
+  auto request = request_to(pair.second, kPaths[0]);
+  request.peer->session = std::make_shared<Session>(pair.driver, nullptr, options);
+  CHECK(refusal_of(pair.first, request) == "INVALID_REQUEST");
+}
+
+TEST_CASE("both devices need memory, and the destination a second arena") {
+  const Pair pair;
+  const auto refusals = [&] {
+    std::vector<std::string> codes;
+    for (const bool reads : {false, true}) {
+      const auto request = request_to(pair.second, {PeerRoute::kCopyEngine, reads, ""});
+      try {
+        pair.first->measure(request);
+        codes.push_back("none");
+      } catch (const Error& error) {
+        codes.push_back(error.code());
+      }
+    }
+    return codes;
+  };
+  pair.second->reserve_device(kArena, false);
+  CHECK(refusals() == std::vector<std::string>{"NOT_RESERVED", "none"});
+  pair.second->reserve_device(geometry_of(1, 1, kChunk), true);  // two buffers, not six
+  CHECK(refusals() == std::vector<std::string>{"NOT_RESERVED", "NOT_RESERVED"});
+  pair.second->reserve_device(geometry_of(3, 3, 2 * kChunk), true);
+  CHECK(refusals() == std::vector<std::string>{"NOT_RESERVED", "NOT_RESERVED"});
+  pair.second->reserve_device(kArena, true);
+  pair.first->reserve_device(kArena, false);
+  CHECK(refusals() == std::vector<std::string>{"none", "NOT_RESERVED"});
+}
+
+TEST_CASE("an old driver that lacks a call for it copies nothing between devices") {
+  const auto driver = two_devices();
+  const Pair pair(driver);
+  driver->memcpyPeerAsync = {};
+  CHECK(refusal_of(pair.first, request_to(pair.second, kPaths[0])) == "NO_PEER_COPIES");
+}
+
+TEST_CASE("a call that fails between two devices is named, and the next measurement is clean") {
+  for (const auto& path : kPaths) {
+    CAPTURE(std::string(path.call));
+    CAPTURE(path.reads);
+    // A launch fills each of a device's nine chunks.
+    const int calls_before = path.route == PeerRoute::kKernel ? 18 : 0;
+    const auto fault = std::string(path.call) + "@" + std::to_string(calls_before + 4) + "=1";
+    const Pair pair(two_devices(with_faults(fault)));
+    const auto request = request_to(pair.second, path, kSize, 2);
+    const auto error = error_of([&] { pair.first->measure(request); });
+    CHECK(error.code() == "CUDA_ERROR_INVALID_VALUE");
+    CHECK(error.call() == path.call);
+    check_clean(pair.first->measure(request), checked_bytes(request));
+  }
+}
+
+TEST_CASE("a context that is lost in a copy leaves the other device's session whole") {
+  const Pair pair(two_devices(with_faults("cuMemcpyDtoDAsync_v2@4=700")));
+  const auto request = request_to(pair.second, kPaths[0]);
+  CHECK(error_of([&] { pair.first->measure(request); }).sticky());
+  const auto within = request_for(Direction::kDeviceToDevice, CopyMemory::kDevice, kSize);
+  CHECK(error_of([&] { pair.first->measure(within); }).sticky());
+  check_clean(pair.second->measure(within), checked_bytes(within));
+}
+
+TEST_CASE("an abort of either session ends a copy between them, and leaves the other session usable") {
+  for (const auto& path : kPaths) {
+    for (const bool of_driving : {true, false}) {
+      CAPTURE(static_cast<int>(path.route));
+      CAPTURE(of_driving);
+      const Pair pair;
+      auto request = request_to(pair.second, path, kSize, 2);
+      request.samples = 1;
+      request.copies_per_sample = 200'000'000;  // more than any machine gets through while a test runs
+      const auto& aborted = of_driving ? pair.first : pair.second;
+      const auto& other = of_driving ? pair.second : pair.first;
+      std::thread aborter([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        aborted->abort();
+      });
+      const auto result = pair.first->measure(request);
+      aborter.join();
+      CHECK(result.aborted);
+      CHECK(result.columns.empty());
+      CHECK(result.checked_bytes == 0);
+      const auto within = request_for(Direction::kDeviceToDevice, CopyMemory::kDevice, kSize);
+      check_clean(other->measure(within), checked_bytes(within));
+      CHECK(pair.first->measure(request).aborted);
+    }
+  }
+}
+
+TEST_CASE("two sessions that ask for copies with each other at once take turns") {
+  const Pair pair;
+  std::atomic<int> clean{0};
+  const auto measure_often = [&](const std::shared_ptr<TestSession>& session,
+                                 const std::shared_ptr<TestSession>& peer) {
+    for (int turn = 0; turn < 20; ++turn) {
+      const auto result = session->measure(request_to(peer, kPaths[turn % 5]));
+      if (!result.aborted && result.mismatches.empty()) ++clean;
+    }
+  };
+  std::thread first([&] { measure_often(pair.first, pair.second); });
+  std::thread second([&] { measure_often(pair.second, pair.first); });
+  first.join();
+  second.join();
+  CHECK(clean == 40);
+}
+
+TEST_CASE("a session in a copy stays open until the copy is done") {
+  const Pair pair;
+  auto second = std::make_shared<TestSession>(pair.driver, 1);
+  second->reserve_device(kArena, true);
+  auto request = request_to(second, kPaths[0]);
+  const std::weak_ptr<TestSession> watched = second;
+  second.reset();
+  check_clean(pair.first->measure(request), checked_bytes(request));
+  CHECK_FALSE(watched.expired());
+  request.peer.reset();
+  CHECK(watched.expired());
+}
+
+}  // namespace pinbench::test

@@ -1,0 +1,127 @@
+// Batches that are copied in chunks while the device computes on those that have arrived.
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kSize = 6000;  // twelve blocks of 512 bytes, the last one short
+constexpr std::uint64_t kComputeNs = 120'000;
+constexpr CopyMemory kMemories[] = {CopyMemory::kPinned, CopyMemory::kPageable, CopyMemory::kRegistered};
+
+MeasureRequest pipeline_of(CopyMemory memory, std::size_t chunks, std::uint64_t compute_ns = kComputeNs) {
+  auto request = request_for(Direction::kHostToDevice, memory, kSize);
+  request.pipeline = Pipeline{chunks, compute_ns};
+  return request;
+}
+
+}  // namespace
+
+TEST_CASE("every chunk of every batch arrives, from each kind of memory, by one worker or two") {
+  TestSession session;
+  for (const auto memory : kMemories) {
+    session.reserve(memory, geometry_of(2, 1, 64 * kKiB));
+    for (const std::size_t chunks : {1, 2, 5, 12}) {
+      for (const std::size_t workers : {1, 2}) {
+        CAPTURE(static_cast<int>(memory));
+        CAPTURE(chunks);
+        auto request = pipeline_of(memory, chunks);
+        request.workers = workers;
+        check_clean(session.measure(request), workers * 6 * kSize);
+      }
+    }
+  }
+}
+
+TEST_CASE("a batch takes its computing at least, and the batches of a sample follow one another") {
+  TestSession session;
+  for (const auto memory : kMemories) {
+    session.reserve(memory, geometry_of(1, 1, 64 * kKiB));
+    for (const std::size_t chunks : {1, 4}) {
+      CAPTURE(static_cast<int>(memory));
+      CAPTURE(chunks);
+      const auto request = pipeline_of(memory, chunks, 2'000'000);
+      const auto columns = session.measure(request).columns;
+      REQUIRE(columns.size() == 1);
+      for (const double duration_ns : columns[0].duration_ns)
+        CHECK(duration_ns >= 0.999 * 2'000'000 * static_cast<double>(request.copies_per_sample));
+    }
+  }
+}
+
+TEST_CASE("a chunk that was dropped or corrupted is found in its place") {
+  // In four chunks of three blocks. Copies 1 to 4 are the warm-up of the last buffer.
+  constexpr std::size_t kChunks = 4;
+  constexpr std::size_t kChunkBytes = 3 * kBufferAlignment;
+  constexpr std::size_t kStride = 6144;
+  for (const auto memory : kMemories) {
+    CAPTURE(static_cast<int>(memory));
+    // The second chunk of the third buffer.
+    const auto copy = std::to_string(kChunks + 2 * kChunks + 2);
+    for (const bool dropped : {true, false}) {
+      TestSession session(with_faults((dropped ? "drop-h2d@" : "corrupt-h2d@") + copy));
+      session.reserve(memory, geometry_of(1, 1, 64 * kKiB));
+      const auto result = session.measure(pipeline_of(memory, kChunks));
+      REQUIRE(result.mismatches.size() == 1);
+      const auto& mismatch = result.mismatches[0].mismatch;
+      const std::size_t begin = 2 * kStride + kChunkBytes;
+      CHECK(mismatch.offset_bytes == begin + (dropped ? 0 : kChunkBytes / 2));
+      CHECK(mismatch.mismatched_bytes == (dropped ? kChunkBytes : 8));
+      check_clean(session.measure(pipeline_of(memory, kChunks)), 6 * kSize);
+    }
+  }
+}
+
+TEST_CASE("a pipeline that fails leaves the next cell whole") {
+  // A launch among those of the samples: each batch has four, and filling the device's memory one.
+  TestSession session(with_faults("cuLaunchKernel@12=2"));
+  session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
+  const auto failure = error_of([&] { session.measure(pipeline_of(CopyMemory::kPinned, 4)); });
+  CHECK(failure.code() == "CUDA_ERROR_OUT_OF_MEMORY");
+  CHECK(failure.call() == "cuLaunchKernel");
+  check_clean(session.measure(pipeline_of(CopyMemory::kPinned, 4)), 6 * kSize);
+}
+
+TEST_CASE("a pipeline is aborted between two batches") {
+  TestSession session;
+  session.reserve(CopyMemory::kPageable, geometry_of(1, 1, 64 * kKiB));
+  auto request = pipeline_of(CopyMemory::kPageable, 3, 1'000'000);
+  request.samples = 1'000'000;
+  std::thread aborting([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(15));
+    session.abort();
+  });
+  const auto result = session.measure(request);
+  aborting.join();
+  CHECK(result.aborted);
+  CHECK(result.columns.empty());
+}
+
+TEST_CASE("what no pipeline can be made of is refused") {
+  TestSession session;
+  for (const auto memory : {CopyMemory::kPinned, CopyMemory::kStaged, CopyMemory::kMapped})
+    session.reserve(memory, geometry_of(2, 1, 64 * kKiB));
+  const auto code_of = [&](const MeasureRequest& request) {
+    return error_of([&] { session.measure(request); }).code();
+  };
+  CHECK(code_of(pipeline_of(CopyMemory::kStaged, 2)) == "INVALID_REQUEST");
+  CHECK(code_of(pipeline_of(CopyMemory::kMapped, 2)) == "INVALID_REQUEST");
+  CHECK(code_of(pipeline_of(CopyMemory::kPinned, 0)) == "INVALID_REQUEST");
+  CHECK(code_of(pipeline_of(CopyMemory::kPinned, 13)) == "INVALID_REQUEST");
+  CHECK(code_of(pipeline_of(CopyMemory::kPinned, 2, 60'000'000'001)) == "INVALID_REQUEST");
+  for (const auto direction : {Direction::kDeviceToHost, Direction::kBidirectional}) {
+    auto request = pipeline_of(CopyMemory::kPinned, 2);
+    request.direction = direction;
+    CHECK(code_of(request) == "INVALID_REQUEST");
+  }
+  auto by_events = pipeline_of(CopyMemory::kPinned, 2);
+  by_events.event_timer = true;
+  CHECK(code_of(by_events) == "INVALID_REQUEST");
+}
+
+TEST_CASE("a pipeline needs kernels") {
+  TestSession session(driver_without_kernels());
+  session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
+  CHECK(error_of([&] { session.measure(pipeline_of(CopyMemory::kPinned, 2)); }).code() == "NO_KERNELS");
+}
+
+}  // namespace pinbench::test
