@@ -102,12 +102,13 @@ export function buildCell(part: CellPart = {}): CellResult {
     mode: part.mode ?? "throughput",
     timer: part.timer ?? "wall",
     cache: part.cache ?? "cold",
+    ...(part.workerKind === "process" && { workerKind: part.workerKind }),
   };
   const stats = statsOf(cell, part);
   return {
     id: cellId(cell),
     ...cell,
-    workerKind: "thread",
+    workerKind: cell.workerKind ?? "thread",
     placement: { numaNode: 0, cpus: hostDefaults.cpusAllowed },
     pages: { kind: "base", arenaBytes: cell.sizeBytes * cell.workers, hugePageBytes: null },
     cachePool: {
