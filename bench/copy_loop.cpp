@@ -6,15 +6,11 @@
 //             --samples 10 [--warmup 32] [--buffers 1]
 //
 // prints one line, {"durationNs":[...]}: a number a sample, for all its copies together. With --start-at T
-// and
-// --run-for D instead of --samples it begins at T and goes on for D, both in ns and T on CLOCK_MONOTONIC, so
-// that several of these programs copy at the same time; it waits for its stream after each --copies, and
-// prints
-// {"startNs":…,"endNs":…,"copies":…}. With --serve it
-// answers each line of standard input that holds such options, and keeps the context and the last buffers, so
-// that a harness can take turns with pinbench; a line that fails is answered with {"error":"..."}.
-
-#include <dlfcn.h>
+// and --run-for D instead of --samples it begins at T and goes on for D, both in ns and T on CLOCK_MONOTONIC,
+// so that several of these programs copy at the same time; it waits for its stream after each --copies, and
+// prints {"startNs":…,"endNs":…,"copies":…}. With --serve it answers each line of standard input that holds
+// such options, and keeps the context and the last buffers, so that a harness can take turns with pinbench; a
+// line that fails is answered with {"error":"..."}.
 
 #include <atomic>
 #include <charconv>
@@ -30,9 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/cuda_abi.hpp"
-
-namespace cu = pinbench::cu;
+#include "bare_machine.hpp"
 
 namespace {
 
@@ -129,67 +123,6 @@ Options parse_options(const std::vector<std::string>& words) {
   }
   return options;
 }
-
-// The driver
-// -------------------------------------------------------------------------------------------------------
-
-struct Driver {
-#define PINBENCH_MEMBER(member, symbol, parameters) cu::Result(*member) parameters = nullptr;
-  PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_MEMBER)
-  PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_MEMBER)
-#undef PINBENCH_MEMBER
-
-  explicit Driver(const std::string& path) {
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) throw std::runtime_error(dlerror());
-#define PINBENCH_RESOLVE(member, symbol, parameters) \
-  member = reinterpret_cast<decltype(member)>(dlsym(library, symbol));
-    PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_RESOLVE)
-    PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_RESOLVE)
-#undef PINBENCH_RESOLVE
-#define PINBENCH_INSIST(member, symbol, parameters) \
-  if (member == nullptr) throw std::runtime_error(path + " has no " symbol);
-    PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_INSIST)
-#undef PINBENCH_INSIST
-  }
-
-  void check(cu::Result result, const char* call) const {
-    if (result == cu::kSuccess) return;
-    const char* name = "an unknown error";
-    getErrorName(result, &name);
-    throw std::runtime_error(std::string(call) + " failed: " + name);
-  }
-};
-
-#define CHECK(call) driver_.check(driver_.call, #call)
-
-// The primary context of device 0, whose threads spin while they wait, and one stream.
-class Machine {
- public:
-  explicit Machine(const std::string& library) : driver_(library) {
-    CHECK(init(0));
-    CHECK(deviceGet(&device_, 0));
-    CHECK(primaryContextSetFlags(device_, cu::kContextScheduleSpin));
-    cu::Context context = nullptr;
-    CHECK(primaryContextRetain(&context, device_));
-    CHECK(contextSetCurrent(context));
-    CHECK(streamCreate(&stream_, cu::kStreamNonBlocking));
-  }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-  ~Machine() {
-    driver_.streamDestroy(stream_);
-    driver_.primaryContextRelease(device_);
-  }
-
-  const Driver& driver() const { return driver_; }
-  cu::Stream stream() const { return stream_; }
-
- private:
-  Driver driver_;
-  cu::Device device_ = 0;
-  cu::Stream stream_ = nullptr;
-};
 
 // The host buffers, one after the other and written to so that their pages exist, and their counterpart on
 // the device.

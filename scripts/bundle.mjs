@@ -37,7 +37,9 @@ const tests = [
   "vitest.gpu.config.ts",
   "bench",
   "cuda/driver/cuda_abi.hpp",
+  "cuda/kernels",
   "build/Release/copy_loop",
+  "build/Release/load_loop",
 ];
 
 /** Libraries that every such machine has: the C library, and the compiler's runtime that drivers need as well. */
@@ -105,7 +107,7 @@ await main(async () => {
   if (values["with-tests"]) {
     copyInto(folder, tests);
     modules.push("vitest");
-    binaries.push("build/Release/copy_loop");
+    binaries.push("build/Release/copy_loop", "build/Release/load_loop");
     writeLauncher(join(folder, "bench-gpu"), 'exec "$here/runtime/node" "$here/bench/gpu.mjs" "$@"');
     writeLauncher(join(folder, "bench-check"), 'exec "$here/runtime/node" "$here/bench/check.mjs" "$@"');
     writeLauncher(

@@ -1,0 +1,80 @@
+// The CUDA driver API as the bare programs of this folder call it: found by name, checked call by call, and
+// nothing more. It shares no code with pinbench but the declarations of that API.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "driver/cuda_abi.hpp"
+
+namespace cu = pinbench::cu;
+
+namespace {
+
+struct Driver {
+#define PINBENCH_MEMBER(member, symbol, parameters) cu::Result(*member) parameters = nullptr;
+  PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_MEMBER)
+  PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_MEMBER)
+#undef PINBENCH_MEMBER
+  // The kernels that the emulated driver brings; null for a real one.
+  const void* emulated_image = nullptr;
+
+  explicit Driver(const std::string& path) {
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) throw std::runtime_error(dlerror());
+#define PINBENCH_RESOLVE(member, symbol, parameters) \
+  member = reinterpret_cast<decltype(member)>(dlsym(library, symbol));
+    PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_RESOLVE)
+    PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_RESOLVE)
+#undef PINBENCH_RESOLVE
+#define PINBENCH_INSIST(member, symbol, parameters) \
+  if (member == nullptr) throw std::runtime_error(path + " has no " symbol);
+    PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_INSIST)
+#undef PINBENCH_INSIST
+    const auto image = reinterpret_cast<const void* (*)()>(dlsym(library, PINBENCH_EMULATED_IMAGE_SYMBOL));
+    if (image != nullptr) emulated_image = image();
+  }
+
+  void check(cu::Result result, const char* call) const {
+    if (result == cu::kSuccess) return;
+    const char* name = "an unknown error";
+    getErrorName(result, &name);
+    throw std::runtime_error(std::string(call) + " failed: " + name);
+  }
+};
+
+// Throws where a call fails; wherever a Driver is at hand as `driver_`.
+#define CHECK(call) driver_.check(driver_.call, #call)
+
+// The primary context of device 0, whose threads spin while they wait, and one stream.
+class Machine {
+ public:
+  explicit Machine(const std::string& library) : driver_(library) {
+    CHECK(init(0));
+    CHECK(deviceGet(&device_, 0));
+    CHECK(primaryContextSetFlags(device_, cu::kContextScheduleSpin));
+    cu::Context context = nullptr;
+    CHECK(primaryContextRetain(&context, device_));
+    CHECK(contextSetCurrent(context));
+    CHECK(streamCreate(&stream_, cu::kStreamNonBlocking));
+  }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  ~Machine() {
+    driver_.streamDestroy(stream_);
+    driver_.primaryContextRelease(device_);
+  }
+
+  const Driver& driver() const { return driver_; }
+  cu::Device device() const { return device_; }
+  cu::Stream stream() const { return stream_; }
+
+ private:
+  Driver driver_;
+  cu::Device device_ = 0;
+  cu::Stream stream_ = nullptr;
+};
+
+}  // namespace
