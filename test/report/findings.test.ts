@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compareIntervals, leanestBest } from "../../src/report/finding-evidence.js";
 import { findings } from "../../src/report/findings.js";
-import type { CellResult, Distribution } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/schema.js";
 import {
   buildCell,
   buildDevice,
@@ -12,6 +12,7 @@ import {
   defaultSweepCells,
   KiB,
   MiB,
+  ofFiveProcesses,
 } from "../helpers/result-document.js";
 
 /** Of one process, whose figures other processes find in wider intervals than its own. */
@@ -19,19 +20,6 @@ const textOf = (cells: CellResult[]) => findings(buildDocument({ cells })).map((
 
 /** The same figures as those of five processes: their intervals are between processes, and hold as they are. */
 const textOfProcesses = (cells: CellResult[]) => textOf(cells.map(ofFiveProcesses));
-
-function ofFiveProcesses(cell: CellResult): CellResult {
-  const between = <D extends Distribution>(distribution: D): D => ({
-    ...distribution,
-    processMedians: Array(5).fill(distribution.median),
-  });
-  const stats = cell.stats.map((one) => ({
-    ...one,
-    bandwidthGBps: between(one.bandwidthGBps),
-    latencyUs: one.latencyUs && between(one.latencyUs),
-  }));
-  return { ...cell, stats };
-}
 
 function pair(sizeBytes: number, pageable: number, pinned: number, part: CellPart = {}): CellResult[] {
   return [
