@@ -174,10 +174,12 @@ describe("every command that the documents show works", () => {
     const subcommand = subcommandOf(line);
     expect(Object.keys(quickly)).toContain(subcommand);
     const cwd = folderFor(line);
-    const env = { NODE: process.execPath, PINBENCH: pinbench };
-    // What needs a shell to more than take words apart needs a process.
+    const takesSeveral = / --together| p2p/.test(line);
+    const several = takesSeveral ? { PINBENCH_EMULATED_DEVICES: "2" } : {};
+    const env = { NODE: process.execPath, PINBENCH: pinbench, ...several };
+    // What needs a shell to more than take words apart needs a process, and so does what the driver reads.
     const run = (flags: string) =>
-      /^(npx )?pinbench [^|<>&;$`]*$/.test(line)
+      /^(npx )?pinbench [^|<>&;$`]*$/.test(line) && !takesSeveral
         ? callCli(wordsOf(`${line} ${flags}`), { cwd })
         : start("bash", ["-c", `${command} ${flags}`], { cwd, env }).finished;
     let finished = await run(quickFlags(line));

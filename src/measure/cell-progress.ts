@@ -87,10 +87,12 @@ export class CellProgress {
     this.stats = summarize(this.cell, this.samples, this.linkLimitGBps);
   }
 
-  /** What the load beside the copies did; null without one, and before the first visit. */
+  /** What the load beside the copies did; null without one, and before a visit that tells it. */
   get load(): CellResult["load"] {
-    if (this.loadVisits.length === 0) return null;
-    const of = (value: (visit: LoadVisit) => number) => distribution(this.loadVisits.map(value));
+    // Where the machine is too busy for the load to complete anything by itself, a visit tells nothing of it.
+    const visits = this.loadVisits.filter(({ alone }) => alone > 0);
+    if (visits.length === 0) return null;
+    const of = (value: (visit: LoadVisit) => number) => distribution(visits.map(value));
     return {
       // Units a nanosecond are billions a second.
       unit: this.cell.beside === "compute" ? "GFLOP/s" : "GB/s",

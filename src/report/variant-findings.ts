@@ -66,8 +66,10 @@ function rateOf(cell: CellResult): IntervalEstimate | null {
   return claimOf(cell, statsOf(cell, moved)?.bandwidthGBps);
 }
 
+/** Null also where it may be nothing at all, as of a load that comes to nothing: intervals are of logarithms. */
 function claimOf(cell: CellResult, distribution: Distribution | undefined): IntervalEstimate | null {
-  return distribution === undefined ? null : claimedInterval(cell.memory, distribution);
+  const isNothing = distribution !== undefined && Math.min(distribution.median, distribution.low ?? 1) <= 0;
+  return distribution === undefined || isNothing ? null : claimedInterval(cell.memory, distribution);
 }
 
 /** What a cell keeps of the rate that it has alone. */
@@ -200,8 +202,10 @@ function whatCopiesKeep(kept: readonly Kept[]): string {
       ? []
       : [`${listed(memoriesOf(unharmed))} ${unharmed.length === 1 ? "loses" : "lose"} nothing`]),
   ];
+  const open = kept.filter(({ order }) => order === "open");
+  const rest = open.length === 0 ? "" : `; of ${listed(memoriesOf(open))} nothing can be told`;
   return clauses.length > 0
-    ? listed(clauses)
+    ? listed(clauses) + rest
     : `at these intervals, nothing can be told of what ${listed(memoriesOf(kept))} ${kept.length === 1 ? "loses" : "lose"}`;
 }
 
@@ -252,7 +256,7 @@ function overlap(cells: readonly CellResult[], { equalWidth }: Terms): VariantFi
   const text =
     clauses.length === 0
       ? `at these intervals, nothing can be told of what ${what} gain with ${listed(open)} memory`
-      : `${what} gain ${listed(clauses)}`;
+      : `${what} gain ${listed(clauses)}${open.length === 0 ? "" : `; of ${listed(open)} memory nothing can be told`}`;
   return [{ text, cells }];
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { summarize } from "../../src/measure/cell-progress.js";
 import type { CellSamples } from "../../src/results/schema.js";
+import { progressOf } from "./support.js";
 
 function samplesOf(durationNs: number[], direction: CellSamples["direction"] = "h2d"): CellSamples {
   return { direction, bytesPerSample: 1000, durationNs, startNs: durationNs, round: durationNs.map(() => 0) };
@@ -70,5 +71,27 @@ describe("summarize", () => {
 
   it("has nothing to say of no samples", () => {
     expect(() => summarize(throughput, [samplesOf([])], null)).toThrow(RangeError);
+  });
+});
+
+describe("what the load beside a cell did", () => {
+  it("is a figure a visit, alone, during the copies and the one over the other", () => {
+    const progress = progressOf({ beside: "memory" });
+    expect(progress.load).toBeNull();
+    progress.loadVisits.push({ alone: 10, during: 5 }, { alone: 12, during: 9 }, { alone: 8, during: 5 });
+    expect(progress.load).toMatchObject({
+      unit: "GB/s",
+      alone: { median: 10 },
+      during: { median: 5 },
+      keptShare: { median: 0.625, min: 0.5, max: 0.75 },
+    });
+  });
+
+  it("is not told by visits in which it came to nothing by itself", () => {
+    const progress = progressOf({ beside: "compute" });
+    progress.loadVisits.push({ alone: 0, during: 0 });
+    expect(progress.load).toBeNull();
+    progress.loadVisits.push({ alone: 10, during: 0 });
+    expect(progress.load).toMatchObject({ unit: "GFLOP/s", keptShare: { median: 0, max: 0 } });
   });
 });

@@ -182,6 +182,16 @@ describe("copies beside a load", () => {
     ]);
   });
 
+  it("claims nothing of a load that may have come to nothing", () => {
+    const cells = beside("pinned", 55, 27.5).map((cell) => ({
+      ...cell,
+      load: cell.load && { ...cell.load, keptShare: { median: 0.2, min: 0, max: 1, low: 0, high: 1 } },
+    }));
+    expect(ofBeside(linesOfProcesses(cells))).toEqual([
+      "on device 0, beside a load on the device's memory, pinned keeps 49 % to 51 % of its rate (64 MiB, 1 worker) (D2H)",
+    ]);
+  });
+
   it("has a line a load, whatever lines there are of plain copies", () => {
     const loads = (["compute", "memory", "host"] as const).flatMap((name) =>
       beside("pinned", 55, 27.5, 1, { beside: name }).slice(1),
