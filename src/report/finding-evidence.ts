@@ -60,7 +60,7 @@ export function observeWorkers(
   mode: CellResult["mode"],
 ): Observation[] {
   return cells.flatMap((cell) => {
-    if (cell.direction !== direction || cell.mode !== mode || cell.workerKind !== "thread") return [];
+    if (cell.direction !== direction || cell.mode !== mode) return [];
     const stats = statsOf(cell, direction === "bidir" ? "sum" : direction);
     const distribution = mode === "latency" ? stats?.latencyUs : stats?.bandwidthGBps;
     const { workerKind, memory, sizeBytes, workers } = cell;
