@@ -1,5 +1,6 @@
 import { ExitCode } from "../errors.js";
 import { hostRecord } from "../host/host-record.js";
+import { upstreamPath } from "../host/pci-topology.js";
 import { numaNodeOfPciDevice } from "../host/topology.js";
 import { eventTimerOff, kernelsOff } from "../measure/prepare.js";
 import { openBackend } from "../native/backend.js";
@@ -39,6 +40,7 @@ async function describeDevices(choice: BackendChoice): Promise<DevicesReport> {
     devices: facts.devices.map((device) => ({
       ...device,
       numaNode: numaNodeOfPciDevice(device.pciBusId),
+      upstreamPath: upstreamPath(device.pciBusId),
       linkLimitGBps: device.integrated
         ? null
         : linkLimitGBps(device.link?.generation ?? null, device.link?.width ?? null),

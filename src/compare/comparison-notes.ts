@@ -1,4 +1,5 @@
 import type { HistoryEntry } from "../results/history-entry.js";
+import { variantName } from "../results/variant.js";
 import { controlledMemories, steadyMemories } from "../settings/choices.js";
 import type { CellComparison } from "./comparison.js";
 import type { ComparisonRequest } from "./comparison-request.js";
@@ -37,11 +38,12 @@ const fewestSuspects = 3;
  * was not: the CPU has no part in its copies, and what these share is the link.
  */
 function commonCauses(suspects: readonly string[], cells: readonly CellComparison[]): string[] {
-  const kinds = [...new Set(cells.map(({ memory }) => memory))].flatMap((memory) => {
-    const ofKind = cells.filter((cell) => cell.memory === memory);
+  const kinds = [...new Set(cells.map(nameOf))].flatMap((name) => {
+    const ofKind = cells.filter((cell) => nameOf(cell) === name);
+    const { memory } = ofKind[0]!;
     const slow = ofKind.filter(({ id }) => suspects.includes(id)).length;
     const isCommon = slow >= fewestSuspects && slow >= ofKind.length / 2;
-    return isCommon ? [{ memory, share: `${slow} of ${ofKind.length} ${memory}` }] : [];
+    return isCommon ? [{ memory, share: `${slow} of ${ofKind.length} ${name}` }] : [];
   });
   return [true, false].flatMap((isSteady) => {
     const shares = kinds.filter(({ memory }) => steadyMemories.includes(memory) === isSteady);
@@ -53,6 +55,11 @@ function commonCauses(suspects: readonly string[], cells: readonly CellCompariso
       `${shares.map(({ share }) => share).join(" and ")} cells looked slower at the same time: ${cause}; --confirm-after 5min tells what passes from what stays`,
     ];
   });
+}
+
+/** Memory kind and variant: what may have a cause of its own. */
+function nameOf(cell: CellComparison): string {
+  return `${cell.memory} ${variantName(cell)}`.trimEnd();
 }
 
 /** What the host has a part in is another hour's as much as another driver's, as long as only one hour is known. */

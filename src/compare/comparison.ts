@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { variantSchema } from "../results/schema.js";
 import { backendNames, caches, directions, directionsMoved, modes, timers } from "../settings/choices.js";
 
 /**
@@ -63,6 +64,7 @@ const cellComparisonSchema = z.object({
   mode: z.enum(modes),
   timer: z.enum(timers),
   cache: z.enum(caches),
+  ...variantSchema.shape,
   /** "GB/s" for throughput, where more is faster; "us" a copy for latency, where less is. */
   unit: z.enum(["GB/s", "us"]),
   baseline: z.object({ figure: z.number(), runs: count }).nullable(),

@@ -2,6 +2,7 @@ import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
 import type { HistoryEntry, MachineNames } from "../results/history-entry.js";
 import type { History } from "../results/history-file.js";
+import { variantName } from "../results/variant.js";
 import { matchesPattern } from "../settings/thresholds.js";
 import { median } from "../stats/order-statistics.js";
 import { fitPieces, type PiecewiseFit } from "../stats/piecewise-fit.js";
@@ -85,7 +86,9 @@ function groupName(
   several: { devices: boolean; backends: boolean },
 ): string {
   const { device, direction, memory, mode, timer, cache } = cell;
+  const variant = variantName(cell);
   const rest = [
+    ...(variant === "" ? [] : [variant]),
     ...(timer === "wall" ? [] : [`${timer} timer`]),
     ...(cache === "cold" ? [] : [cache]),
     ...(several.devices ? [`device ${device}`] : []),

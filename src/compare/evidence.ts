@@ -82,7 +82,7 @@ function evidenceOfKind(members: readonly Series[], context: KindContext): Evide
   const { recorded, recordedOccasions, history, hostErrorVariance, isLoaded } = context;
   const kind = kindOf(members[0]!);
   const isHost = kind === "host";
-  const runs = controlForHost(members, members[0]!.cell.memory, hostErrorVariance);
+  const runs = controlForHost(members, kind, hostErrorVariance);
   const ofBaseline = byOccasion(
     members,
     runs.map(({ baseline }) => baseline),

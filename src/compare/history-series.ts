@@ -100,7 +100,7 @@ export function historyCentres(
   for (const { kind, cell, deviations, degreesOfFreedom } of all) {
     // What the fit of the course took from the variance of the deviations.
     const inflation = Math.sqrt((deviations.length - 1) / degreesOfFreedom);
-    const slope = isControlledByHost(cell) ? (recordedHostSlopes[cell.memory]?.slope ?? 0) : 0;
+    const slope = isControlledByHost(cell) ? (recordedHostSlopes[kind]?.slope ?? 0) : 0;
     const unexplained = deviations.map(({ startedAt, deviation }) => ({
       startedAt,
       deviation: inflation * (deviation - slope * mean(host.get(startedAt) ?? [0])),

@@ -49,18 +49,18 @@ export function isControlledByHost({ memory, mode, cache }: Series["cell"]): boo
 }
 
 /**
- * Takes the host's memory out of the series of one kind of memory; leaves those that have no control as they are.
+ * Takes the host's memory out of the series of one kind (`kindOf()`); leaves those that have no control as they are.
  * `errorVariance` is that of the host's rate in one run: `JoinedRuns.hostErrorVariance`.
  */
 export function controlForHost(
   series: readonly Series[],
-  memory: string,
+  kind: string,
   errorVariance: number,
 ): ControlledSeries[] {
   const isControlled = (one: Series) =>
     isControlledByHost(one.cell) &&
     [...one.baseline, ...one.first, ...one.fresh].every(({ hostLogSpeed }) => hostLogSpeed !== null);
-  const prior = recordedHostSlopes[memory] ?? openSlope;
+  const prior = recordedHostSlopes[kind] ?? openSlope;
   const slope = estimateSlope(series.filter(isControlled), prior, errorVariance);
   return series.map((one) => (isControlled(one) ? controlled(one, slope) : uncontrolled(one)));
 }

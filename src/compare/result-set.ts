@@ -5,6 +5,7 @@ import { parseResult } from "../results/parse.js";
 import { listRuns } from "../results/run-folder.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
 import type { Cell, CellResult, Distribution, LoadRecord, ResultDocument } from "../results/schema.js";
+import { variantFields } from "../results/variant.js";
 import { readTextFile } from "../text-file.js";
 import type { CellComparison } from "./comparison.js";
 
@@ -134,7 +135,18 @@ function cellFigures(cell: CellResult, run: ResultDocument["run"]): CellFigures 
   const { id, device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
   const absence = absenceOf(cell, run);
   return {
-    cell: { id, device, direction, memory, sizeBytes, workers, mode, timer, cache },
+    cell: {
+      id,
+      device,
+      direction,
+      memory,
+      sizeBytes,
+      workers,
+      mode,
+      timer,
+      cache,
+      ...variantFields(cell),
+    },
     figures: absence === null ? figuresOf(cell) : [],
     absence,
   };

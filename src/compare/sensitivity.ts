@@ -48,7 +48,7 @@ export function sensitivityOf(
   const controlled = new Map(
     [...new Set(kinds)].flatMap((kind) => {
       const members = series.filter((_, i) => kinds[i] === kind);
-      const found = controlForHost(members, members[0]!.cell.memory, hostErrorVariance);
+      const found = controlForHost(members, kind, hostErrorVariance);
       return members.map((one, i) => [one, found[i]!.baseline] as const);
     }),
   );

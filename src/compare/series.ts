@@ -1,3 +1,4 @@
+import { variantName } from "../results/variant.js";
 import type { CellComparison } from "./comparison.js";
 import { hostRates } from "./host-rate.js";
 import { groupByOccasion } from "./occasions.js";
@@ -101,7 +102,12 @@ export function figureOf({ unit }: Pick<Series, "unit">, logSpeed: number): numb
   return Math.exp(unit === "us" ? -logSpeed : logSpeed);
 }
 
-/** What shares its noise with a series: its kind of memory, and latency apart from throughput ("pinned latency"). */
+/**
+ * What shares its noise with a series: its kind of memory, and latency apart from throughput ("pinned latency"). Cells that
+ * are not plain are kinds of their own ("pageable process", "pinned together"): what is measured with them or beside them
+ * has a part in their noise.
+ */
 export function kindOf({ cell, unit }: Pick<Series, "cell" | "unit">): string {
-  return unit === "us" ? `${cell.memory} latency` : cell.memory;
+  const variant = variantName(cell);
+  return [cell.memory, ...(unit === "us" ? ["latency"] : []), ...(variant === "" ? [] : [variant])].join(" ");
 }

@@ -1,4 +1,4 @@
-import { steadyMemories } from "../settings/choices.js";
+import { isSteady } from "../results/variant.js";
 import type { Evidence } from "./cell-evidence.js";
 import type { Series } from "./series.js";
 
@@ -51,7 +51,7 @@ export function findSlowRuns(series: Series, evidence: Evidence, drop: number): 
 /** How far from its centre a run of the series does not come by itself. */
 function farOutside({ cell }: Series, { noise, baselineVariance }: Evidence): number {
   const deviation = Math.sqrt(baselineVariance ?? noise!.robustVariance);
-  return deviation * farDeviations[steadyMemories.includes(cell.memory) ? "steady" : "other"];
+  return deviation * farDeviations[isSteady(cell) ? "steady" : "other"];
 }
 
 /**

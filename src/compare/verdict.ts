@@ -1,4 +1,4 @@
-import { steadyMemories } from "../settings/choices.js";
+import { isSteady, type VariantFields } from "../results/variant.js";
 import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
 import type { Evidence } from "./cell-evidence.js";
 import type { LogChange } from "./change-estimate.js";
@@ -142,12 +142,12 @@ function whySlowRunsNotConfirmed({ first, fresh }: SlowRuns): string {
   return `${first.slow} of ${first.runs} runs were far slower, and ${again}`;
 }
 
-/** Whether a verdict fails a comparison: slow runs of steady memory are a fault, those of other memory may be its nature. */
+/** Whether a verdict fails a comparison: slow runs of steady cells are a fault, those of others may be their nature. */
 export function isFailing(
-  { verdict, memory }: Pick<CellComparison, "verdict" | "memory">,
+  cell: Pick<CellComparison, "verdict" | "memory" | keyof VariantFields>,
   { strict }: Pick<Rule, "strict">,
 ): boolean {
-  return verdict === "slower" || (verdict === "unsteady" && (strict || steadyMemories.includes(memory)));
+  return cell.verdict === "slower" || (cell.verdict === "unsteady" && (strict || isSteady(cell)));
 }
 
 /** Whether as many of the candidate's runs are slower as it takes to call the cell slower, and not unsteady. */

@@ -10,7 +10,7 @@ const pressures = ["cpu", "memory", "io"] as const;
 export interface LoadReading {
   /** A clock that never goes back. */
   atNs: number;
-  /** CPU time that this process has used, of all its threads. */
+  /** CPU time that this process and its worker processes have used, of all their threads. */
   ownCpuNs: number;
   /**
    * Sums over all CPUs since boot, in ticks of USER_HZ (proc(5), /proc/stat): of all states, of the hypervisor's taking
@@ -24,12 +24,13 @@ export interface LoadReading {
   stalledNs: Record<(typeof pressures)[number], number | null>;
 }
 
-/** Reads all counters at once. Never throws. */
-export function readLoad(root = "/"): LoadReading {
+/** Reads all counters at once; `workerPids` are the processes that measure for this one. Never throws. */
+export function readLoad(root = "/", workerPids: readonly number[] = []): LoadReading {
   const { user, system } = process.cpuUsage();
+  const ofWorkers = workerPids.reduce((sum, pid) => sum + readCpuNs(root, pid), 0);
   return {
     atNs: performance.now() * 1e6,
-    ownCpuNs: (user + system) * 1e3,
+    ownCpuNs: (user + system) * 1e3 + ofWorkers,
     cpus: readCpuTicks(root),
     stalledNs: {
       cpu: readStalledNs(root, "cpu"),
@@ -37,6 +38,21 @@ export function readLoad(root = "/"): LoadReading {
       io: readStalledNs(root, "io"),
     },
   };
+}
+
+/** USER_HZ is 100 on x86-64. */
+const nsPerTick = 10e6;
+
+/** CPU time of all threads of a process; 0 where it is gone. */
+function readCpuNs(root: string, pid: number): number {
+  const stat = readText(root, `proc/${pid}/stat`) ?? "";
+  // Behind the name, which may have spaces, stand the fields from the third on; utime and stime are 14 and 15.
+  const [utime, stime] = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .slice(11, 13)
+    .map(Number);
+  return utime === undefined || stime === undefined ? 0 : (utime + stime) * nsPerTick;
 }
 
 function readCpuTicks(root: string): LoadReading["cpus"] {

@@ -20,16 +20,24 @@ export function cpusOfNode(node: number, root = "/"): number[] | null {
 }
 
 /**
- * The node that a PCI device is attached to; null where the kernel does not know (it says -1, as in most virtual
- * machines) or there is no such device. The id may be the driver's or NVML's: "0000:06:00.0", "00000000:06:00.0",
- * in either case.
+ * A PCI device's name in sysfs; null for what is no id. The id may be the driver's or NVML's: "0000:06:00.0",
+ * "00000000:06:00.0", in either case.
  */
-export function numaNodeOfPciDevice(pciBusId: string, root = "/"): number | null {
+export function sysfsPciName(pciBusId: string): string | null {
   const match = /^([0-9a-f]{4,8}):([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])$/i.exec(pciBusId);
   if (match === null) return null;
   // sysfs writes a domain with four digits, or as many more as it takes.
   const domain = Number.parseInt(match[1]!, 16).toString(16).padStart(4, "0");
-  const name = `${domain}:${match[2]!.toLowerCase()}`;
+  return `${domain}:${match[2]!.toLowerCase()}`;
+}
+
+/**
+ * The node that a PCI device is attached to; null where the kernel does not know (it says -1, as in most virtual
+ * machines) or there is no such device.
+ */
+export function numaNodeOfPciDevice(pciBusId: string, root = "/"): number | null {
+  const name = sysfsPciName(pciBusId);
+  if (name === null) return null;
   const text = readText(root, `sys/bus/pci/devices/${name}/numa_node`);
   return text !== null && /^\d+$/.test(text) ? Number(text) : null;
 }

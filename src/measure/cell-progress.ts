@@ -162,7 +162,7 @@ function statsOf(
   linkLimitGBps: number | null,
 ): CellStats {
   const bandwidthGBps = distribution(rates);
-  const limit = direction === "d2d" ? null : linkLimitGBps;
+  const limit = direction === "d2d" || direction === "p2p" ? null : linkLimitGBps;
   return {
     direction,
     samples: rates.length,

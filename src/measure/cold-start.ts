@@ -1,7 +1,8 @@
 import type { NativeError, NativeSession, PinningKind } from "../native/contract.js";
 import { pinningRepetitions } from "../plan/pinning.js";
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
-import type { Cell, CellResult, ColdStart, PayOff, PinningCost } from "../results/schema.js";
+import type { CellResult, ColdStart, PayOff, PinningCost } from "../results/schema.js";
+import { isPlain, type VariantFields } from "../results/variant.js";
 import { median } from "../stats/order-statistics.js";
 
 type PinningRecord = ColdStart["pinning"][number];
@@ -60,9 +61,9 @@ type CopiedCell = Pick<
   CellResult,
   "memory" | "sizeBytes" | "direction" | "workers" | "mode" | "timer" | "outcome" | "stats"
 > &
-  Pick<Cell, "workerKind">;
+  VariantFields;
 
-/** Fills in after how many copies each way has paid off, from the one-worker cells of the same size. */
+/** Fills in after how many copies each way has paid off, from the plain one-worker cells of the same size. */
 export function addPayOff(pinning: readonly PinningRecord[], cells: readonly CopiedCell[]): PinningRecord[] {
   return pinning.map((record) => ({
     ...record,
@@ -115,7 +116,7 @@ function copyRate(
       cell.sizeBytes === sizeBytes &&
       cell.direction === direction &&
       cell.workers === 1 &&
-      cell.workerKind !== "process" &&
+      isPlain(cell) &&
       cell.mode === "throughput" &&
       cell.timer === "wall" &&
       cell.outcome !== "mismatch" &&

@@ -105,6 +105,11 @@ export class DeviceRun {
     return this.#workers?.costs ?? null;
   }
 
+  /** The worker processes that have started. */
+  get workerPids(): number[] {
+    return this.#workers?.pids ?? [];
+  }
+
   /** Ends what is being measured as soon as the driver's call in flight returns; nothing where it is not open. */
   abort(): void {
     this.#session?.abort();

@@ -1,4 +1,5 @@
 import { loadBetween } from "../host/machine-load.js";
+import { upstreamPath } from "../host/pci-topology.js";
 import { numaNodeOfPciDevice } from "../host/topology.js";
 import type { Backend } from "../native/backend.js";
 import type { BuildInfo, NativeAddon } from "../native/contract.js";
@@ -110,6 +111,7 @@ function deviceRecord({ device, cells }: DeviceRun): DeviceRecord {
   return {
     ...facts,
     numaNode: numaNodeOfPciDevice(device.pciBusId),
+    upstreamPath: upstreamPath(device.pciBusId),
     link: orNull(loaded?.link ?? null),
     linkLimitGBps: loaded?.linkLimitGBps ?? null,
   };

@@ -255,7 +255,7 @@ function requestOf(progress: CellProgress, firstBuffer: number, options: VisitOp
     copiesPerSample: progress.copiesPerSample,
     samples: options.samples,
     verify: options.verify,
-    // Beside copies that the device has no part in, an idle link would be read.
-    readLink: progress.link === null && cell.memory !== "host",
+    // Beside copies that the device has no part in, an idle link would be read; between two devices it may be the other's.
+    readLink: progress.link === null && cell.memory !== "host" && cell.peer === undefined,
   };
 }

@@ -65,14 +65,15 @@ export class Stage {
   }
 
   async *#measureInRounds(options: StageOptions): AsyncGenerator<RunEvent, void> {
-    const before = readLoad();
+    const workerPids = this.devices.flatMap((device) => device.workerPids);
+    const before = readLoad("/", workerPids);
     try {
       for await (const event of measureInRounds(this.#measure, this.#cells(), options)) {
         if (event.kind === "round") this.rounds = event.round + 1;
         yield event;
       }
     } finally {
-      this.load = [before, readLoad()];
+      this.load = [before, readLoad("/", workerPids)];
     }
   }
 

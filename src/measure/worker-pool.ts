@@ -98,6 +98,11 @@ export class WorkerPool {
     return this.#costs;
   }
 
+  /** The processes that run. */
+  get pids(): number[] {
+    return this.#left.flatMap(({ process }) => process.pid ?? []);
+  }
+
   /** Memory that all of them have of a kind; null for none. */
   arena(kind: ArenaKind): Pick<ArenaReport, "bytes" | "hugePageBytes"> | null {
     const reports = this.#workers.flatMap(({ reports }) => reports.get(kind) ?? []);

@@ -51,6 +51,8 @@ export interface DurationEstimate {
   leastDurationNs: number;
   /** Where the whole budget is spent; the same with a fixed count of samples. */
   durationNs: number;
+  /** The part of both in which the worker processes of one device start; 0 without any. */
+  workersStartNs: number;
 }
 
 /** How long the plan takes, roughly. */
@@ -71,18 +73,17 @@ export function estimateDuration(
   for (const cell of plan.cells) measuringNs += cellNs(cell, stopping.samplesPerCell, verify, emulated);
   const { arenas, processArenas } = plan;
   const reservingNs = [arenas, ...processArenas].reduce((sum, one) => sum + allocationNs(one), 0);
+  const oneContextNs = emulated ? 0 : contextNs;
+  const workers = processArenas.length;
   // The driver makes one context after the other.
-  const contexts = 1 + processArenas.length;
-  const deviceNs =
-    (emulated ? 0 : contexts * contextNs) +
-    (processArenas.length === 0 ? 0 : workerStartNs) +
-    pinningNs(plan.pinningSizesBytes) +
-    reservingNs;
+  const workersStartNs = workers === 0 ? 0 : workerStartNs + workers * oneContextNs;
+  const deviceNs = oneContextNs + workersStartNs + pinningNs(plan.pinningSizesBytes) + reservingNs;
   const setUpNs = plan.deviceCount * deviceNs;
   const budgetNs = stopping.samplesPerCell === null ? stopping.budgetNs : 0;
   return {
     leastDurationNs: Math.round(setUpNs + measuringNs),
     durationNs: Math.round(setUpNs + Math.max(measuringNs, budgetNs)),
+    workersStartNs,
   };
 }
 

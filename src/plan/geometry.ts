@@ -170,6 +170,8 @@ export interface MemoryNeed {
   pinnedBytes: number;
   /** Memory of each device, the contexts of worker processes included. */
   deviceBytes: number;
+  /** The part of it that contexts of worker processes take. */
+  contextBytes: number;
 }
 
 /**
@@ -188,11 +190,13 @@ export function memoryNeed(
   const sum = (pick: (need: SessionNeed) => number) =>
     sessions.reduce((total, need) => total + pick(need), 0);
   const processes = processArenas.length;
+  const contextBytes = emulated ? 0 : processes * contextDeviceBytes;
   return {
     devicesAtOnce,
     hostBytes: devicesAtOnce * (sum(({ hostBytes }) => hostBytes) + processes * processHostBytes),
     pinnedBytes: devicesAtOnce * sum(({ pinnedBytes }) => pinnedBytes),
-    deviceBytes: sum(({ deviceBytes }) => deviceBytes) + (emulated ? 0 : processes * contextDeviceBytes),
+    deviceBytes: sum(({ deviceBytes }) => deviceBytes) + contextBytes,
+    contextBytes,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { CellResult, CellStats } from "../results/schema.js";
 import { relativeHalfWidth } from "../stats/order-statistics.js";
-import { formatGBps, formatHalfWidth, formatMicroseconds } from "./format-number.js";
+import { formatGBps, formatHalfWidth, formatMicroseconds, formatShare } from "./format-number.js";
 import { blank, type Figure, figure } from "./report-parts.js";
 
 /** The signs that stand beside or in place of a figure; what they mean is said below the tables, by cell-notes.ts. */
@@ -34,10 +34,34 @@ export function measuredStats(
 }
 
 /**
- * What a cell shows in a table of its mode: its median rate in GB/s, or the median and the 99th percentile of its
- * latency in microseconds. Where there is none, the first figure says what became of the cell (blank where the plan has
- * no such cell) and the second is blank. The relative half-width stands beside the median where it is above 1 % or
- * above the precision that the run was asked for.
+ * A cell's median: its rate in GB/s, its latency in microseconds, or what `show` makes of either. Where there is none, it
+ * says what became of the cell (blank where the plan has no such cell). The relative half-width stands beside it where it
+ * is above 1 % or above the precision that the run was asked for.
+ */
+export function medianFigure(
+  cell: CellResult | undefined,
+  direction: CellStats["direction"],
+  precision: number,
+  show?: (median: number) => string,
+): Figure {
+  if (cell === undefined) return blank;
+  if (cell.outcome === "mismatch") return figure("MISMATCH", "", "mismatch");
+  if (cell.outcome === "failed") return figure("failed", "", "failure");
+  const stats = cell.outcome === "skipped" ? null : statsOf(cell, direction);
+  if (stats === null) return absentFigure;
+  const { bandwidthGBps, latencyUs } = stats;
+  if (cell.mode === "throughput") {
+    const text = (show ?? formatGBps)(bandwidthGBps.median);
+    return figure(text, noteOf(cell, stats.relativeHalfWidth, precision));
+  }
+  if (latencyUs === null) return absentFigure;
+  const halfWidth = relativeHalfWidth(latencyUs, latencyUs.median);
+  return figure((show ?? formatMicroseconds)(latencyUs.median), noteOf(cell, halfWidth, precision));
+}
+
+/**
+ * What a cell shows in a table of its mode: its median rate, or the median and the 99th percentile of its latency, of
+ * which the second is blank where the first is no figure.
  */
 export function cellFigures(
   cell: CellResult | undefined,
@@ -45,25 +69,34 @@ export function cellFigures(
   mode: CellResult["mode"],
   precision: number,
 ): Figure[] {
-  const second = mode === "latency" ? [blank] : [];
-  if (cell === undefined) return [blank, ...second];
-  if (cell.outcome === "mismatch") return [figure("MISMATCH", "", "mismatch"), ...second];
-  if (cell.outcome === "failed") return [figure("failed", "", "failure"), ...second];
-  const stats = cell.outcome === "skipped" ? null : statsOf(cell, direction);
-  if (stats === null) return [absentFigure, ...second];
-  const { bandwidthGBps, latencyUs } = stats;
-  if (mode === "throughput") {
-    return [figure(formatGBps(bandwidthGBps.median), noteOf(cell, stats.relativeHalfWidth, precision))];
-  }
-  return latencyUs === null
-    ? [absentFigure, blank]
-    : [
-        figure(
-          formatMicroseconds(latencyUs.median),
-          noteOf(cell, relativeHalfWidth(latencyUs, latencyUs.median), precision),
-        ),
-        figure(formatMicroseconds(latencyUs.p99)),
-      ];
+  const first = medianFigure(cell, direction, precision);
+  if (mode === "throughput") return [first];
+  const latencyUs = measuredStats(cell, direction)?.latencyUs ?? null;
+  return [first, latencyUs === null ? blank : figure(formatMicroseconds(latencyUs.p99))];
+}
+
+/**
+ * How much of another cell's speed a cell reaches: rate over rate, or the other one's latency over its own. Null where one
+ * of them was not measured.
+ */
+export function shareOfSpeed(
+  cell: CellResult | undefined,
+  other: CellResult | undefined,
+  direction: CellStats["direction"],
+): number | null {
+  const [one, base] = [cell, other].map((each) => {
+    const stats = measuredStats(each, direction);
+    if (stats === null) return null;
+    return each?.mode === "latency"
+      ? stats.latencyUs && 1 / stats.latencyUs.median
+      : stats.bandwidthGBps.median;
+  });
+  return one == null || base == null || base === 0 ? null : one / base;
+}
+
+/** A share in per cent; absent where it is not known. */
+export function shareFigure(share: number | null): Figure {
+  return share === null ? absentFigure : figure(formatShare(share));
 }
 
 function noteOf(cell: CellResult, relativeHalfWidth: number | null, precision: number): string {

@@ -1,9 +1,17 @@
 import type { CellResult, CellStats, ResultDocument } from "../results/schema.js";
+import { idOfAlone } from "../results/variant.js";
 import type { DirectionMoved } from "../settings/choices.js";
-import { formatSize } from "../settings/units.js";
-import { absentFigure, cellFigures, measuredStats } from "./cell-figure.js";
-import { type CellGroup, type GroupRow, groupCells } from "./cell-group.js";
-import { formatRatio, formatShare } from "./format-number.js";
+import { besideGrid, pipelineGrid } from "./beside-grids.js";
+import { absentFigure, cellFigures, measuredStats, shareFigure } from "./cell-figure.js";
+import {
+  type CellGroup,
+  type GridContext,
+  type GroupRow,
+  groupCells,
+  labelColumns,
+  rowLabels,
+} from "./cell-group.js";
+import { formatRatio } from "./format-number.js";
 import {
   blank,
   type Column,
@@ -14,25 +22,38 @@ import {
   withoutRepeats,
   wordColumn,
 } from "./report-parts.js";
+import { peerGrid, togetherGrid } from "./several-devices-grids.js";
 import { directionName } from "./wording.js";
 
-/** The tables of a result: one a device, direction, mode, timer and cache state. */
+/**
+ * The tables of a result: one a device, direction, mode, timer and cache state, and those of cells that are not plain
+ * after the ones that they are compared with.
+ */
 export function cellGrids(document: ResultDocument): (Grid & { caption: string })[] {
   const precision = document.plan?.precision ?? 0;
+  const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
   return groupCells(document).map((group) => ({
     caption: group.title,
     ...(group.footnote === undefined ? {} : { footnote: group.footnote }),
-    ...(group.direction === "bidir"
-      ? bidirGrid(group, precision)
-      : oneWayGrid(group, group.direction, precision)),
+    ...gridOf(group, { precision, aloneOf: (cell) => byId.get(idOfAlone(cell)) }),
   }));
 }
 
-const labelColumns: readonly Column[] = [numberColumn("size"), numberColumn("workers")];
-
-function rowLabels({ sizeBytes, workers, workerKind }: GroupRow): Figure[] {
-  const kind = workerKind === "process" ? (workers === 1 ? "process" : "processes") : "";
-  return [figure(formatSize(sizeBytes)), figure(String(workers), kind)];
+function gridOf(group: CellGroup, context: GridContext): Grid {
+  switch (group.variant) {
+    case "together":
+      return togetherGrid(group, context);
+    case "p2p":
+      return peerGrid(group, context);
+    case "beside":
+      return besideGrid(group, context);
+    case "pipeline":
+      return pipelineGrid(group, context);
+    case "plain":
+      return group.direction === "bidir"
+        ? bidirGrid(group, context.precision)
+        : oneWayGrid(group, group.direction, context.precision);
+  }
 }
 
 /**
@@ -119,10 +140,6 @@ function linkShare({ memories, rows }: CellGroup, direction: DirectionMoved): De
   if (rows.every((row) => shareOf(row) === null)) return [];
   const label = ofPinned ? "pinned" : memories.length === 1 ? memories[0] : "best";
   return [{ column: numberColumn(`${label}/`, "link"), of: (row) => shareFigure(shareOf(row)) }];
-}
-
-function shareFigure(share: number | null): Figure {
-  return share === null ? absentFigure : figure(formatShare(share));
 }
 
 /** Median over median; absent where one of them was not measured. */

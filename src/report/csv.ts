@@ -32,6 +32,12 @@ const columns: readonly Column[] = [
   ["mode", ({ cell }) => cell.mode],
   ["timer", ({ cell }) => cell.timer],
   ["cache", ({ cell }) => cell.cache],
+  // Empty for plain cells, as the columns up to chunks are.
+  ["together", ({ cell }) => cell.together?.join(" ") ?? null],
+  ["peer", ({ cell }) => cell.peer ?? null],
+  ["path", ({ cell }) => cell.path ?? null],
+  ["beside", ({ cell }) => cell.beside ?? null],
+  ["chunks", ({ cell }) => cell.chunks ?? null],
   ["outcome", ({ cell }) => cell.outcome],
   ["samples", ({ stats }) => stats?.samples ?? 0],
   // More than one: low and high are the interval between them.
@@ -43,6 +49,15 @@ const columns: readonly Column[] = [
   ["latency_us_p90", ({ stats }) => stats?.latencyUs?.p90 ?? null],
   ["latency_us_p99", ({ stats }) => stats?.latencyUs?.p99 ?? null],
   ["link_share", ({ stats }) => stats?.linkShare ?? null],
+  // Of the load beside the copies, in load_unit.
+  ["load_unit", ({ cell }) => cell.load?.unit ?? null],
+  ["load_alone_median", ({ cell }) => cell.load?.alone.median ?? null],
+  ["load_during_median", ({ cell }) => cell.load?.during.median ?? null],
+  ...(["median", "low", "high"] as const).map(
+    (key): Column => [`load_kept_share_${key}`, ({ cell }) => cell.load?.keptShare[key] ?? null],
+  ),
+  // What the kernels of one copy take, of a pipeline.
+  ["compute_ns", ({ cell }) => cell.computeNs ?? null],
   ["skip_reason", ({ cell }) => cell.skipReason],
   ["error", ({ cell }) => cell.error?.message ?? null],
   ["warnings", ({ cell }) => (cell.warnings.length === 0 ? null : cell.warnings.join("; "))],

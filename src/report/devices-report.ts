@@ -12,6 +12,7 @@ import {
   numberColumn,
   wordColumn,
 } from "./report-parts.js";
+import { describeSharing } from "./shared-topology.js";
 import { terminalGrid } from "./terminal-grid.js";
 import { factLines, joinBlocks, paint, textWidth, wrapAfter } from "./terminal-text.js";
 import { counted, countedCpus, guestOf, pcieLink } from "./wording.js";
@@ -32,6 +33,8 @@ export interface DevicesReport {
 /** A device as the driver describes it, and its place in this machine. */
 export interface DeviceEntry extends DeviceFacts {
   numaNode: number | null;
+  /** The bridges above it, as `DeviceRecord` has them. */
+  upstreamPath: string[] | null;
   /** Of the link as it is now: at rest it may run below what it does under load. */
   linkLimitGBps: number | null;
 }
@@ -88,8 +91,11 @@ function describeLink(generation: number | null, width: number | null): string {
   return generation === null || width === null ? "-" : pcieLink(generation, width);
 }
 
-function reportFacts({ driver, host, build }: DevicesReport): Fact[] {
+function reportFacts({ devices, driver, host, build }: DevicesReport): Fact[] {
+  const shared: Fact[] =
+    devices.length > 1 ? [["Shared", describeSharing(devices, host.virtualization)]] : [];
   return [
+    ...shared,
     ["Driver", driverOf(driver)],
     ["Build", `pinbench ${build.version}, ${buildOf(build)}`],
     ["CPU", cpuOf(host)],

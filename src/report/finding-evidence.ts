@@ -1,5 +1,6 @@
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
+import { variantOf } from "../results/variant.js";
 import { relativeHalfWidth } from "../stats/order-statistics.js";
 import { isMeasured, statsOf } from "./cell-figure.js";
 
@@ -14,24 +15,35 @@ export interface Observation {
 }
 
 /**
- * The measured cells that findings compare: those of the first device, one timer and one cache state, as nothing else
- * may differ between two cells. The wall clock and the cold cache are preferred. What the host copies by itself is no
- * copy to or from a device.
+ * The measured cells that findings on plain copies compare: those of the first device, one timer and one cache state, as
+ * nothing else may differ between two cells.
  */
 export function comparableCells(document: ResultDocument): CellResult[] {
-  const measured = document.cells.filter(
-    (cell) => isMeasured(cell) && cell.outcome !== null && cell.memory !== "host",
-  );
-  const device = Math.min(...measured.map((cell) => cell.device));
-  const ofDevice = measured.filter((cell) => cell.device === device);
-  const timer = ofDevice.some((cell) => cell.timer === "wall") ? "wall" : "event";
-  const cache = ofDevice.some((cell) => cell.timer === timer && cell.cache === "cold") ? "cold" : "warm";
-  return ofDevice.filter((cell) => cell.timer === timer && cell.cache === cache);
+  const plain = document.cells.filter((cell) => variantOf(cell) === "plain");
+  return ofOneClock(ofFirstDevice(plain.filter(isEvidence)));
+}
+
+/** Whether a finding may rest on a cell. What the host copies by itself is no copy to or from a device. */
+export function isEvidence(cell: CellResult): boolean {
+  return isMeasured(cell) && cell.outcome !== null && cell.memory !== "host";
+}
+
+/** Those of the device of the lowest ordinal. */
+export function ofFirstDevice(cells: readonly CellResult[]): CellResult[] {
+  const first = Math.min(...cells.map(({ device }) => device));
+  return cells.filter(({ device }) => device === first);
+}
+
+/** Those of one timer and one cache state: the wall clock and the cold cache are preferred. */
+export function ofOneClock(cells: readonly CellResult[]): CellResult[] {
+  const timer = cells.some((cell) => cell.timer === "wall") ? "wall" : "event";
+  const cache = cells.some((cell) => cell.timer === timer && cell.cache === "cold") ? "cold" : "warm";
+  return cells.filter((cell) => cell.timer === timer && cell.cache === cache);
 }
 
 /**
  * What the cells of one direction and mode show: rates in GB/s, of a bidir cell those of both ways together, or
- * latencies in microseconds. Cells without an interval are left out.
+ * latencies in microseconds. Cells without an interval are left out, and those of worker processes.
  */
 export function observe(
   cells: readonly CellResult[],
@@ -48,7 +60,7 @@ export function observeWorkers(
   mode: CellResult["mode"],
 ): Observation[] {
   return cells.flatMap((cell) => {
-    if (cell.direction !== direction || cell.mode !== mode) return [];
+    if (cell.direction !== direction || cell.mode !== mode || cell.workerKind !== "thread") return [];
     const stats = statsOf(cell, direction === "bidir" ? "sum" : direction);
     const distribution = mode === "latency" ? stats?.latencyUs : stats?.bandwidthGBps;
     const { workerKind, memory, sizeBytes, workers } = cell;

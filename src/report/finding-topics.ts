@@ -224,13 +224,13 @@ export function bothDirections(cells: readonly CellResult[], equalWidth: number)
 }
 
 /** From the least to the greatest that one of these ratios may be: "2.0× to 3.0×", or "2.0×" where both look the same. */
-function ratioRange(ratios: readonly IntervalEstimate[]): string {
+export function ratioRange(ratios: readonly IntervalEstimate[]): string {
   const least = Math.min(...ratios.map(({ low }) => low));
   return range(least, Math.max(...ratios.map(({ high }) => high)), formatRatio);
 }
 
 /** "91 % to 93 %", or "92 %". */
-function shareRange({ low, high }: IntervalEstimate): string {
+export function shareRange({ low, high }: IntervalEstimate): string {
   return range(low, high, formatWholeShare);
 }
 

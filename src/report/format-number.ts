@@ -28,6 +28,11 @@ export function formatMicroseconds(timeUs: number): string {
   return roundUp(timeUs, decimalsOf(timeUs));
 }
 
+/** A time in nanoseconds as milliseconds, without the unit, rounded up: "8.12", "38.7". */
+export function formatMilliseconds(timeNs: number): string {
+  return roundUp(timeNs / 1e6, decimalsOf(timeNs / 1e6));
+}
+
 /** A share in per cent to one decimal, rounded down: 0.9996 is "99.9 %". */
 export function formatShare(share: number): string {
   return `${roundDown(share * 100, 1)} %`;

@@ -2,7 +2,7 @@ import type { ChalkInstance } from "chalk";
 import type { DeviceFacts } from "../native/contract.js";
 import type { PlannedCell } from "../plan/cells.js";
 import type { Plan } from "../plan/plan.js";
-import { inOrder, memories } from "../settings/choices.js";
+import { inOrder, memories, workerKinds } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 import { formatPrecision } from "./format-number.js";
 import type { Fact } from "./report-parts.js";
@@ -47,6 +47,23 @@ function ascending(values: readonly number[]): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
+/** None where threads alone copy. */
+function workerFacts({ cells, processArenas, estimate }: Plan): Fact[] {
+  const { length } = processArenas;
+  if (length === 0) return [];
+  const kinds = workerKinds.filter((kind) => cells.some(({ workerKind = "thread" }) => workerKind === kind));
+  const { workersStartNs, contextBytes } = estimate;
+  const contexts =
+    contextBytes === 0
+      ? ""
+      : `, ${formatSizeRounded(contextBytes, Math.ceil)} of each device for their contexts`;
+  const start = `about ${formatDuration(workersStartNs)} to start`;
+  return [
+    ["Worker kinds", kinds.join(", ")],
+    ["Worker processes", `${length} a device: ${start}${contexts}`],
+  ];
+}
+
 function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: number): Fact[] {
   const { cells, stopping, estimate } = plan;
   const { leastDurationNs, durationNs } = wholeDuration(estimate, processes);
@@ -67,6 +84,7 @@ function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: numbe
         .join(", "),
     ],
     ["Workers", axis((cell) => cell.workers)],
+    ...workerFacts(plan),
     [
       "Timing",
       `${axis((cell) => cell.mode)}; timer ${axis((cell) => cell.timer)}; cache ${axis((cell) => cell.cache)}`,

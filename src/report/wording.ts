@@ -1,6 +1,6 @@
 import { noticeOf } from "../results/device-facts.js";
 import type { CellStats, HostRecord, ResultDocument } from "../results/schema.js";
-import type { Direction } from "../settings/choices.js";
+import type { Beside, Direction } from "../settings/choices.js";
 
 /*
  * The terms that every output uses for the same things.
@@ -26,6 +26,13 @@ export const directionName: Readonly<Record<Direction | CellStats["direction"], 
   p2p: "P2P",
   bidir: "both",
   sum: "sum",
+};
+
+/** What copies are measured beside, in running text and in titles. */
+export const besideName: Readonly<Record<Exclude<Beside, "none">, string>> = {
+  compute: "arithmetic on the device",
+  memory: "a load on the device's memory",
+  host: "a load on the host's memory",
 };
 
 /** A number and its noun: "1 cell", "2 cells"; `nouns` is for those whose plural has more than an s. */

@@ -117,6 +117,11 @@ const deviceSchema = z.object({
   l2CacheBytes: count.nullable(),
   copyEngines: count.nullable(),
   numaNode: count.nullable(),
+  /**
+   * The bridges between it and the CPU as sysfs names them, from the host bridge down; null where sysfs does not tell, as
+   * in virtual machines. Absent in older results.
+   */
+  upstreamPath: z.array(printable).nullish(),
   /** Read under load in the first cells; null where NVML does not tell. */
   link: linkSchema.nullable(),
   /** Generation x width x encoding, packet overhead not subtracted; null where the link is not known. */
@@ -282,6 +287,16 @@ const cellSchema = z.object({
   beside: z.enum(besides).exclude(["none"]).optional(),
   /** Each copy is made in so many chunks, each followed by a kernel over it in another stream; absent: a plain copy. */
   chunks: count.optional(),
+});
+
+/** The schema of the fields that a plain cell lacks. */
+export const variantSchema = cellSchema.pick({
+  workerKind: true,
+  together: true,
+  peer: true,
+  path: true,
+  beside: true,
+  chunks: true,
 });
 
 const cellResultSchema = z.object({

@@ -45,14 +45,14 @@ export const markName = "PINBENCH_TEST_MARK";
 let marks = 0;
 export const nextMark = () => `${process.pid}-${++marks}`;
 
-/** The ids of the processes with this mark that measure; one that has ended has no arguments. */
-export function measuring(mark: string): string[] {
+/** The ids of the processes with this mark that run this command; one that has ended has no arguments. */
+export function measuring(mark: string, command: "measure" | "worker" = "measure"): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => {
       try {
         const words = (file: string) => readFileSync(`/proc/${name}/${file}`, "utf8").split("\0");
-        return words("cmdline").includes("measure") && words("environ").includes(`${markName}=${mark}`);
+        return words("cmdline").includes(command) && words("environ").includes(`${markName}=${mark}`);
       } catch {
         return false;
       }

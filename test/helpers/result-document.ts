@@ -12,6 +12,7 @@ import type {
   HostRecord,
   ResultDocument,
 } from "../../src/results/schema.js";
+import { variantFields } from "../../src/results/variant.js";
 
 /** Builds valid result documents by parts: each part has sensible defaults, a test gives what it is about. */
 
@@ -102,12 +103,13 @@ export function buildCell(part: CellPart = {}): CellResult {
     mode: part.mode ?? "throughput",
     timer: part.timer ?? "wall",
     cache: part.cache ?? "cold",
+    ...variantFields(part),
   };
   const stats = statsOf(cell, part);
   return {
     id: cellId(cell),
     ...cell,
-    workerKind: "thread",
+    workerKind: cell.workerKind ?? "thread",
     placement: { numaNode: 0, cpus: hostDefaults.cpusAllowed },
     pages: { kind: "base", arenaBytes: cell.sizeBytes * cell.workers, hugePageBytes: null },
     cachePool: {
@@ -128,6 +130,20 @@ export function buildCell(part: CellPart = {}): CellResult {
     warnings: [],
     ...part.result,
   };
+}
+
+/** The same figures as those of five processes: their intervals are between processes, and hold as they are. */
+export function ofFiveProcesses(cell: CellResult): CellResult {
+  const between = <D extends Distribution>(distribution: D): D => ({
+    ...distribution,
+    processMedians: Array(5).fill(distribution.median),
+  });
+  const stats = cell.stats.map((one) => ({
+    ...one,
+    bandwidthGBps: between(one.bandwidthGBps),
+    latencyUs: one.latencyUs && between(one.latencyUs),
+  }));
+  return { ...cell, stats };
 }
 
 export function buildSkipped(part: CellPart, skipReason: string): CellResult {
@@ -286,7 +302,9 @@ function statsOf(cell: Cell, { GBps, latencyUs, relativeHalfWidth = 0.004 }: Cel
             p99: latencyUs.p99,
           },
     linkShare:
-      direction === "d2d" || latencyUs !== undefined ? null : rate / (deviceDefaults.linkLimitGBps ?? 1),
+      direction === "d2d" || direction === "p2p" || latencyUs !== undefined
+        ? null
+        : rate / (deviceDefaults.linkLimitGBps ?? 1),
   }));
 }
 

@@ -11,5 +11,5 @@ export function seeded(seed: number) {
   const normals = (count: number) => Array.from({ length: count }, normal);
   const chiSquare = (degreesOfFreedom: number) =>
     normals(degreesOfFreedom).reduce((sum, z) => sum + z * z, 0);
-  return { normal, normals, chiSquare };
+  return { uniform, normal, normals, chiSquare };
 }

@@ -37,6 +37,16 @@ describe("readLoad", () => {
     expect(reading.ownCpuNs).toBeGreaterThan(0);
   });
 
+  it("counts the CPU time of worker processes as its own, and nothing of those that are gone", () => {
+    const fields = ["S", ...Array(10).fill("7"), "150", "50", "1", "1"].join(" ");
+    const root = fixtureRoot({ "proc/4242/stat": `4242 (a worker) (1) ${fields}` });
+    const without = readLoad(root, [4243]).ownCpuNs;
+    const withWorker = readLoad(root, [4242, 4243]).ownCpuNs;
+    // 200 ticks of 10 ms.
+    expect(withWorker - without).toBeGreaterThanOrEqual(2e9);
+    expect(withWorker - without).toBeLessThan(3e9);
+  });
+
   it("reads this machine, whose counters do not go back", () => {
     const before = readLoad();
     const after = readLoad();

@@ -54,6 +54,14 @@ describe("summarize", () => {
     expect(stats[2]?.bandwidthGBps).toMatchObject({ median: 7, min: 7, max: 11 });
   });
 
+  it("counts each byte of a p2p cell once, and against no link to the host", () => {
+    const cell = { direction: "p2p", mode: "throughput" } as const;
+    const [stats] = summarize(cell, [samplesOf([100], "p2p")], 20);
+    const [toDevice] = summarize({ direction: "h2d", mode: "throughput" }, [samplesOf([100], "h2d")], 20);
+    expect(stats?.bandwidthGBps.median).toBe(toDevice?.bandwidthGBps.median);
+    expect(stats?.linkShare).toBeNull();
+  });
+
   it("counts the bytes read and the bytes written of a d2d cell, which no link carries", () => {
     const cell = { direction: "d2d", mode: "throughput" } as const;
     const [stats] = summarize(cell, [samplesOf([100], "d2d")], 20);

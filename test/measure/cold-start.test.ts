@@ -126,6 +126,14 @@ describe("addPayOff", () => {
       measured({ memory: "pageable", workers: 2 }, 1e9),
       measured({ memory: "pageable", sizeBytes: KiB }, 1e9),
     ];
+    // Processes, and what copies with others or beside a load, say nothing of what one thread saves.
+    const others = [
+      measured({ memory: "pageable", workerKind: "process" }, 1e9),
+      measured({ memory: "pageable", together: [0, 1] }, 1e9),
+      measured({ memory: "pageable", beside: "memory" }, 1e9),
+      measured({ memory: "pageable", chunks: 4 }, 1e9),
+    ];
+    expect(payOffOf([...others, ...cells])).toEqual(payOffOf(cells));
     // 1 ms more than pageable memory, and 0.2 ms a copy; registered memory costs less from the start.
     expect(payOffOf(cells)).toEqual({ pinned: { h2d: 5, d2h: null }, registered: { h2d: 0, d2h: null } });
   });

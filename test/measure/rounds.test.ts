@@ -99,10 +99,11 @@ describe("the order of measuring", () => {
     expect(cell.stats[0]?.linkShare).toBeGreaterThan(0);
   });
 
-  it("does not read the link beside copies that the device has no part in: it may be idle", async () => {
+  it("does not read the link beside copies that the device has no part in, or another one drives: it may be idle", async () => {
     const session = new FakeSession();
-    await measure(session, [progressOf({ memory: "host" })], { samples: 6 });
-    expect(session.visits.map(({ readLink }) => readLink)).toEqual(Array(6).fill(false));
+    const between = { direction: "p2p", memory: "device", peer: 1, path: "read" } as const;
+    await measure(session, [progressOf({ memory: "host" }), progressOf(between)], { samples: 6 });
+    expect(session.visits.map(({ readLink }) => readLink)).toEqual(Array(12).fill(false));
   });
 
   it("skips the cells that are skipped", async () => {

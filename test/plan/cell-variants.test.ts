@@ -2,7 +2,11 @@ import { describe, expect, it } from "vitest";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
 import { errorOf, h200, MiB, planOf } from "./support.js";
 
-const devices = [0, 1, 2].map((ordinal) => ({ ...h200, ordinal }));
+const devices = [0, 1, 2].map((ordinal) => ({
+  ...h200,
+  ordinal,
+  peers: [0, 1, 2].filter((peer) => peer !== ordinal),
+}));
 const two = { devices: devices.slice(0, 2) };
 
 /** What the ids of a plan's cells have beyond those of plain cells, of host controls nothing; each once. */
@@ -63,6 +67,22 @@ describe("cells beside the plain ones", () => {
     expect(
       ids.filter((id) => id.startsWith("d2") && id.includes("to-0")).map((id) => id.split("/")[9]),
     ).toEqual(["write", "read", "through-host", "kernel-write", "kernel-read"]);
+  });
+});
+
+describe("devices that have no access to each other's memory", () => {
+  it("copy to each other through the host alone", () => {
+    const apart = devices.slice(0, 2).map((device) => ({ ...device, peers: [] }));
+    const settings = { sizesBytes: [MiB], workers: [1], directions: ["p2p"] } as const;
+    const { cells } = planOf(settings, { devices: apart });
+    const measured = cells.filter(({ skipReason }) => skipReason === null);
+    expect(measured.map(({ device, path }) => [device, path])).toEqual([
+      [0, "through-host"],
+      [1, "through-host"],
+    ]);
+    expect(cells.find(({ device, path }) => device === 1 && path === "read")?.skipReason).toBe(
+      "devices 1 and 0 have no access to each other's memory",
+    );
   });
 });
 

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { arenaBytes, planArenas, type RotatingCell, strideBytes } from "../../src/plan/geometry.js";
+import {
+  arenaBytes,
+  planArenas,
+  planProcessArenas,
+  type RotatingCell,
+  strideBytes,
+} from "../../src/plan/geometry.js";
 import type { Cell } from "../../src/results/schema.js";
 import { KiB, MiB } from "./support.js";
 
@@ -27,6 +33,35 @@ describe("strideBytes", () => {
     [MiB, MiB],
   ])("of %i bytes is %i", (sizeBytes, stride) => {
     expect(strideBytes(sizeBytes)).toBe(stride);
+  });
+});
+
+describe("planProcessArenas", () => {
+  const ofProcesses = (changes: Partial<RotatingCell>) => cell({ workerKind: "process", ...changes });
+
+  it("gives each process what a thread has of the cells that it takes part in", () => {
+    const arenas = planProcessArenas(
+      [
+        ofProcesses({ workers: 1, buffersPerWorker: 8 }),
+        ofProcesses({ workers: 2, buffersPerWorker: 4, memory: "pageable" }),
+        ofProcesses({ workers: 3, buffersPerWorker: 2 }),
+      ],
+      staging,
+    );
+    const bytes = (kind: "pinned" | "pageable") =>
+      arenas.map(({ host }) => (host[kind] === undefined ? 0 : arenaBytes(host[kind])));
+    expect(bytes("pinned")).toEqual([8 * MiB, 4 * MiB, 2 * MiB]);
+    expect(bytes("pageable")).toEqual([8 * MiB, 4 * MiB, 0]);
+  });
+
+  it("gives them memory for both directions of bidir, and a ring for staged copies", () => {
+    const [arenas] = planProcessArenas([ofProcesses({ direction: "bidir", memory: "staged" })], staging);
+    expect(arenas?.device.chunksOfWorker).toEqual([1, 1]);
+    expect(arenas?.staging).toMatchObject({ workers: 2, ...staging });
+  });
+
+  it("is none without such cells", () => {
+    expect(planProcessArenas([cell({ workers: 4 })], staging)).toEqual([]);
   });
 });
 

@@ -306,6 +306,41 @@ describe("the limits", () => {
   });
 });
 
+describe("worker processes in the estimate", () => {
+  const request = {
+    sizesBytes: [MiB],
+    workers: [4],
+    memory: ["pinned" as const],
+    directions: ["h2d" as const],
+  };
+  const estimates = (changes: Parameters<typeof planOf>[1] = {}) =>
+    (["thread", "process"] as const).map(
+      (kind) => planOf({ ...request, workerKinds: [kind] }, changes).estimate,
+    );
+
+  it("have the buffers of threads, and contexts and a start of their own", () => {
+    const [threads, processes] = estimates();
+    expect(threads).toMatchObject({ contextBytes: 0, workersStartNs: 0 });
+    expect(processes!.pinnedBytes).toBe(threads!.pinnedBytes);
+    expect(processes!.contextBytes).toBe(4 * 640 * MiB);
+    expect(processes!.deviceBytes).toBe(threads!.deviceBytes + processes!.contextBytes);
+    expect(processes!.hostBytes).toBeGreaterThan(threads!.hostBytes);
+    expect(processes!.durationNs - threads!.durationNs).toBeCloseTo(processes!.workersStartNs, -7);
+    expect(processes!.workersStartNs).toBeGreaterThan(1e9);
+  });
+
+  it("have no context that takes memory on the emulated device", () => {
+    const [threads, processes] = estimates({ emulated: true });
+    expect(processes).toMatchObject({ contextBytes: 0, deviceBytes: threads!.deviceBytes });
+  });
+
+  it("count against the device's memory", () => {
+    const small = { ...h200, totalMemoryBytes: 2 * GiB, freeMemoryBytes: 2 * GiB };
+    const error = errorOf(() => planOf({ ...request, workerKinds: ["process"] }, { devices: [small] }));
+    expect(error.message).toMatch(/it would take .* of the memory of device 0/);
+  });
+});
+
 describe("the estimate", () => {
   it("adds up the arenas: pageable and staged share one, pinned and mapped another", () => {
     const { estimate } = planOf({

@@ -12,7 +12,7 @@ const report: DevicesReport = {
   notice: null,
   driver: { library: "libcuda.so.1", version: "580.159.04", cudaVersion: "13.0", nvmlError: null },
   devices: [
-    { ...facts, integrated: false, canMapHostMemory: true, numaNode, linkLimitGBps },
+    { ...facts, integrated: false, canMapHostMemory: true, numaNode, upstreamPath: null, linkLimitGBps },
     {
       ...facts,
       ordinal: 1,
@@ -20,6 +20,7 @@ const report: DevicesReport = {
       integrated: false,
       canMapHostMemory: true,
       numaNode: null,
+      upstreamPath: null,
       linkLimitGBps: null,
     },
   ],
@@ -50,6 +51,30 @@ describe("devicesReport", () => {
     expect(linesWith("Memory")[0]).toContain("128 GiB, 120 GiB available, cgroup limit 64 GiB");
     expect(linesWith("Memlock")[0]).toContain("8 MiB");
     expect(linesWith("Huge pages")[0]).toContain("madvise");
+  });
+
+  it("says what the devices share where sysfs tells", () => {
+    const sharedOf = (devices: DeviceEntry[], virtualization: string | null = null) => {
+      const host = buildHost({ virtualization });
+      const lines = devicesReport({ ...report, host, devices }, new Chalk({ level: 0 })).split("\n");
+      return lines.find((line) => line.startsWith("Shared"))?.replace(/^Shared +/, "");
+    };
+    const [first, second] = report.devices as [DeviceEntry, DeviceEntry];
+    const upstream = ["pci0000:00", "0000:00:01.0", "0000:01:00.0"];
+    const behindSwitch = [first, second].map((device, port) => ({
+      ...device,
+      upstreamPath: [...upstream, `0000:02:0${port}.0`],
+    }));
+    const shared = "devices 0 and 1: PCIe switch 0000:01:00.0";
+    expect(sharedOf(behindSwitch)).toBe(shared);
+    expect(sharedOf(behindSwitch, "kvm")).toBe(`${shared} (as this virtual machine shows it)`);
+    expect(
+      sharedOf([...behindSwitch, { ...first, ordinal: 2, upstreamPath: ["pci0000:80", "0000:80:01.0"] }]),
+    ).toBe(`${shared}; devices 0 and 2: NUMA node 0`);
+    expect(sharedOf([first, second])).toBe(
+      "not known, as sysfs shows neither bridges above the devices nor their NUMA nodes",
+    );
+    expect(sharedOf([first])).toBeUndefined();
   });
 
   it("says of a feature that is off why", () => {

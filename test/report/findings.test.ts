@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compareIntervals, leanestBest } from "../../src/report/finding-evidence.js";
 import { findings } from "../../src/report/findings.js";
-import type { CellResult, Distribution } from "../../src/results/schema.js";
+import type { CellResult } from "../../src/results/schema.js";
 import {
   buildCell,
   buildDevice,
@@ -12,6 +12,7 @@ import {
   defaultSweepCells,
   KiB,
   MiB,
+  ofFiveProcesses,
 } from "../helpers/result-document.js";
 
 /** Of one process, whose figures other processes find in wider intervals than its own. */
@@ -19,19 +20,6 @@ const textOf = (cells: CellResult[]) => findings(buildDocument({ cells })).map((
 
 /** The same figures as those of five processes: their intervals are between processes, and hold as they are. */
 const textOfProcesses = (cells: CellResult[]) => textOf(cells.map(ofFiveProcesses));
-
-function ofFiveProcesses(cell: CellResult): CellResult {
-  const between = <D extends Distribution>(distribution: D): D => ({
-    ...distribution,
-    processMedians: Array(5).fill(distribution.median),
-  });
-  const stats = cell.stats.map((one) => ({
-    ...one,
-    bandwidthGBps: between(one.bandwidthGBps),
-    latencyUs: one.latencyUs && between(one.latencyUs),
-  }));
-  return { ...cell, stats };
-}
 
 function pair(sizeBytes: number, pageable: number, pinned: number, part: CellPart = {}): CellResult[] {
   return [
@@ -61,7 +49,13 @@ describe("compareIntervals", () => {
 
   it("does not take fewer workers for as good as the best where their interval is wide", () => {
     const rate = (workers: number, median: number, half: number) =>
-      ({ memory: "staged", sizeBytes: MiB, workers, estimate: around(median, half) }) as const;
+      ({
+        workerKind: "thread",
+        memory: "staged",
+        sizeBytes: MiB,
+        workers,
+        estimate: around(median, half),
+      }) as const;
     expect(leanestBest([rate(4, 40, 20), rate(8, 50, 1), rate(12, 50.5, 1)], 0.05)?.workers).toBe(8);
     expect(leanestBest([rate(4, 40, 20), rate(8, 50, 20)], 0.05)?.workers).toBe(8);
   });
@@ -205,6 +199,60 @@ describe("workers on pageable memory", () => {
     expect(textOf([pageable(1, 10), pageable(4, 11, { relativeHalfWidth: 0.5 })])).toEqual([
       "at these intervals, pageable with 1 and with 4 workers cannot be told apart at 16 MiB (H2D)",
     ]);
+  });
+
+  describe("of both kinds, at the same sizes and numbers", () => {
+    const bothKinds = (threads: number, processes: number, part: CellPart = {}) =>
+      textOfProcesses([
+        pageable(1, 10),
+        pageable(4, threads, part),
+        pageable(1, 10, { workerKind: "process" }),
+        pageable(4, processes, { ...part, workerKind: "process" }),
+      ]);
+
+    it("help as processes alone", () => {
+      expect(bothKinds(10.02, 30)).toEqual([
+        "pageable at 16 MiB is 2.9× to 3.1× as fast with 4 processes as with 1 and no faster with threads (H2D)",
+      ]);
+    });
+
+    it("help as threads alone, and may hurt as processes", () => {
+      expect(bothKinds(18, 5)).toEqual([
+        "pageable at 16 MiB is 1.78× to 1.82× as fast with 4 threads as with 1 and slower with processes (0.49× to " +
+          "0.51× with 4) (H2D)",
+      ]);
+    });
+
+    it("help both, or neither", () => {
+      expect(bothKinds(18, 30)).toEqual([
+        "pageable at 16 MiB is 1.78× to 1.82× as fast with 4 threads as with 1 and 2.9× to 3.1× as fast with 4 " +
+          "processes as with 1 (H2D)",
+      ]);
+      expect(bothKinds(10.02, 10.03)).toEqual([
+        "pageable at 16 MiB is no faster with threads and no faster with processes (H2D)",
+      ]);
+    });
+
+    it("leave open what the intervals do", () => {
+      expect(bothKinds(10.02, 11, { relativeHalfWidth: 0.5 })).toEqual([
+        "pageable at 16 MiB is at these intervals not to be told from 1 with 4 threads and at these intervals not to " +
+          "be told from 1 with 4 processes (H2D)",
+      ]);
+    });
+
+    it("are compared where both were measured with several numbers of workers, and else threads alone", () => {
+      const threads = [pageable(1, 10), pageable(4, 18)];
+      const process = pageable(8, 99, { workerKind: "process" });
+      expect(textOfProcesses([...threads, process])).toEqual([
+        "4 workers make pageable 1.78× to 1.82× as fast as 1 at 16 MiB (H2D)",
+      ]);
+    });
+  });
+
+  it("of processes have no part in what is said of threads", () => {
+    const cells = pair(MiB, 10, 20);
+    const processes = pair(MiB, 1, 50, { workerKind: "process" });
+    expect(textOfProcesses([...processes, ...cells])).toEqual(textOfProcesses(cells));
   });
 
   it("make it faster, slower or neither", () => {

@@ -9,6 +9,7 @@ import { reportFormats } from "../../src/settings/choices.js";
 import {
   buildCell,
   buildColdStart,
+  buildDistribution,
   buildDocument,
   buildEmulatedDocument,
   buildFailed,
@@ -99,6 +100,39 @@ describe("CSV", () => {
     expect(new Set(rows.map(({ backend, notice }) => `${backend}: ${notice}`))).toEqual(
       new Set([`emulated: ${emulatedNotice}`]),
     );
+  });
+
+  it("has columns for what sets a cell apart from a plain one, and for the load beside it", () => {
+    const load = {
+      unit: "GB/s" as const,
+      alone: buildDistribution(2000),
+      during: buildDistribution(1500),
+      keptShare: buildDistribution(0.75, 0.1),
+    };
+    const cells = [
+      buildCell({ GBps: 55, workerKind: "process", together: [0, 1] }),
+      buildCell({ GBps: 390, direction: "p2p", memory: "device", peer: 1, path: "write" }),
+      buildCell({ GBps: 53, beside: "memory", result: { load } }),
+      buildCell({ GBps: 50, chunks: 4, result: { computeNs: 3.3e6 } }),
+      buildCell({ GBps: 55 }),
+    ];
+    const rows = parseCsv(csvReport(buildDocument({ cells })));
+    const named = ["worker_kind", "together", "peer", "path", "beside", "chunks"];
+    expect(rows.map((row) => named.map((name) => row[name]).join("|"))).toEqual([
+      "process|0 1||||",
+      "thread||1|write||",
+      "thread||||memory|",
+      "thread|||||4",
+      "thread|||||",
+    ]);
+    expect(rows[2]).toMatchObject({
+      load_unit: "GB/s",
+      load_alone_median: "2000",
+      load_during_median: "1500",
+      load_kept_share_median: "0.75",
+      load_kept_share_low: "0.675",
+    });
+    expect(rows.map((row) => row.compute_ns)).toEqual(["", "", "", "3300000", ""]);
   });
 
   it("has a row for what was not measured, and quotes what needs it", () => {

@@ -1,0 +1,302 @@
+import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
+import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
+import { idOfAlone, variantOf } from "../results/variant.js";
+import { type Beside, besides, memories, peerPaths } from "../settings/choices.js";
+import { formatSize } from "../settings/units.js";
+import { relativeHalfWidth } from "../stats/order-statistics.js";
+import { statsOf } from "./cell-figure.js";
+import {
+  compareIntervals,
+  type IntervalOrder,
+  isEvidence,
+  ofFirstDevice,
+  ofOneClock,
+} from "./finding-evidence.js";
+import { ratioRange, shareRange } from "./finding-topics.js";
+import { formatGBps } from "./format-number.js";
+import { joinDirections } from "./join-directions.js";
+import { groupBy } from "./report-parts.js";
+import { namedDevices, sharingClause } from "./shared-topology.js";
+import { besideName, counted, listed } from "./wording.js";
+
+/*
+ * The closing lines on cells that are not plain. As those on plain cells they claim what other processes find too.
+ */
+
+/** A closing line, and the cells whose devices it speaks of; none where its text names them. */
+export interface VariantFinding {
+  text: string;
+  cells: readonly CellResult[];
+}
+
+/** What the cells show that were asked for beyond plain ones, a line or more for each question. */
+export function variantFindings(document: ResultDocument, equalWidth: number): VariantFinding[] {
+  const evidence = document.cells.filter((cell) => isEvidence(cell) && cell.mode === "throughput");
+  const byId = new Map(evidence.map((cell) => [cell.id, cell]));
+  const of = (variant: ReturnType<typeof variantOf>) =>
+    ofOneClock(evidence.filter((cell) => variantOf(cell) === variant));
+  const terms: Terms = { document, equalWidth, aloneOf: (cell) => byId.get(idOfAlone(cell)) };
+  return [
+    ...devicesAtOnce(of("together"), terms),
+    ...copiesBesideLoads(ofFirstDevice(of("beside")), terms),
+    ...overlap(ofFirstDevice(of("pipeline")), terms),
+    ...betweenDevices(of("p2p"), terms),
+  ];
+}
+
+interface Terms {
+  document: ResultDocument;
+  equalWidth: number;
+  /** The cell that shows what another one reaches by itself, where that is evidence. */
+  aloneOf: (cell: CellResult) => CellResult | undefined;
+}
+
+const bothWaysDirections = ["h2d", "d2h", "bidir"] as const;
+
+/** One line for h2d and d2h, and one for both directions at once. */
+function byDirection(clauseOf: (direction: (typeof bothWaysDirections)[number]) => string | null): string[] {
+  const [h2d, d2h, bidir] = bothWaysDirections.map(clauseOf);
+  const oneWay = joinDirections(h2d ?? null, d2h ?? null);
+  return [...(oneWay === null ? [] : [oneWay]), ...(bidir == null ? [] : [`${bidir} (both directions)`])];
+}
+
+/** What may be claimed of a cell's rate, of both directions that of their sum; null without an interval. */
+function rateOf(cell: CellResult): IntervalEstimate | null {
+  const moved: CellStats["direction"] = cell.direction === "bidir" ? "sum" : cell.direction;
+  return claimOf(cell, statsOf(cell, moved)?.bandwidthGBps);
+}
+
+function claimOf(cell: CellResult, distribution: Distribution | undefined): IntervalEstimate | null {
+  return distribution === undefined ? null : claimedInterval(cell.memory, distribution);
+}
+
+/** What a cell keeps of the rate that it has alone. */
+interface Kept {
+  cell: CellResult;
+  share: IntervalEstimate;
+  order: IntervalOrder;
+}
+
+function keptOf(cell: CellResult, { aloneOf, equalWidth }: Terms): Kept | null {
+  const [rate, alone] = [cell, aloneOf(cell)].map((one) => (one === undefined ? null : rateOf(one)));
+  if (rate == null || alone == null) return null;
+  return { cell, share: ratioInterval(rate, alone), order: compareIntervals(rate, alone, equalWidth) };
+}
+
+/** From the least that one of them may be to the most. */
+function spanOf(kept: readonly Kept[]): string {
+  const shares = kept.map(({ share }) => share);
+  return shareRange({
+    median: shares[0]!.median,
+    low: Math.min(...shares.map(({ low }) => low)),
+    high: Math.max(...shares.map(({ high }) => high)),
+  });
+}
+
+/** Which device suffers when all copy at once, and what it shares with the others. */
+function devicesAtOnce(cells: readonly CellResult[], terms: Terms): VariantFinding[] {
+  const sufferers = new Set<number>();
+  const lines = byDirection((direction) => {
+    const party = partyOf(cells.filter((cell) => cell.direction === direction));
+    if (party === null) return null;
+    const kept = party.flatMap((cell) => keptOf(cell, terms) ?? []);
+    if (kept.length < party.length) return null;
+    const worst = worstOf(kept);
+    for (const { cell } of worst) sufferers.add(cell.device);
+    return clauseOfParty(kept, worst);
+  });
+  const { devices, host } = terms.document;
+  const all = devices.filter(({ ordinal }) => cells.some((cell) => cell.device === ordinal));
+  const some = all.filter(({ ordinal }) => sufferers.has(ordinal));
+  const sharing = some.length === 0 ? "" : `; ${sharingClause(some, all, host?.virtualization ?? null)}`;
+  return lines.map((line, i) => ({ text: i === 0 ? line + sharing : line, cells: [] }));
+}
+
+/** The cells of one measurement on all devices: of pinned memory where there is some, of the largest size, the fastest. */
+function partyOf(cells: readonly CellResult[]): CellResult[] | null {
+  const parties = [
+    ...groupBy(cells, ({ together, memory, sizeBytes, workers, workerKind }) =>
+      [together, memory, sizeBytes, workers, workerKind].join("/"),
+    ).values(),
+  ].filter((party) => party.length === party[0]!.together?.length);
+  const isPinned = ([first]: readonly CellResult[]) => Number(first!.memory === "pinned");
+  const rate = (party: readonly CellResult[]) =>
+    party.reduce((sum, cell) => sum + (rateOf(cell)?.median ?? 0), 0);
+  const [best] = parties.sort(
+    (a, b) =>
+      b.length - a.length ||
+      isPinned(b) - isPinned(a) ||
+      b[0]!.sizeBytes - a[0]!.sizeBytes ||
+      rate(b) - rate(a),
+  );
+  return best ?? null;
+}
+
+/** Those that keep least, and those that cannot be told from the one that does. */
+function worstOf(kept: readonly Kept[]): Kept[] {
+  const losers = kept.filter(({ order }) => order === "below");
+  const limit = losers.toSorted((a, b) => a.share.median - b.share.median)[0]?.share.high;
+  return limit === undefined ? [] : losers.filter(({ share }) => share.low <= limit);
+}
+
+function clauseOfParty(kept: readonly Kept[], worst: readonly Kept[]): string {
+  const ordinalsOf = (some: readonly Kept[]) => some.map(({ cell }) => cell.device);
+  const all = namedDevices(ordinalsOf(kept));
+  const { memory, sizeBytes, workers, workerKind } = kept[0]!.cell;
+  const copiers =
+    workerKind === "process" ? counted(workers, "process", "processes") : counted(workers, "worker");
+  const where = `when ${all} copy at once (${memory}, ${formatSize(sizeBytes)}, ${copiers})`;
+  if (worst.length === 0) {
+    return kept.some(({ order }) => order === "open")
+      ? `at these intervals, nothing can be told of what is lost ${where}`
+      : `no device loses anything ${where}`;
+  }
+  if (worst.length === kept.length) return `each device keeps ${spanOf(worst)} of its rate alone ${where}`;
+  const others = kept.filter((one) => one.order === "below" && !worst.includes(one));
+  const rest = others.length === 0 ? "" : ` and ${namedDevices(ordinalsOf(others))} ${spanOf(others)}`;
+  const keep = worst.length === 1 ? "keeps" : "keep";
+  return `${namedDevices(ordinalsOf(worst))} ${keep} ${spanOf(worst)}${rest} of the rate alone ${where}`;
+}
+
+/** What each kind of memory loses beside each load, and what the load loses. */
+function copiesBesideLoads(cells: readonly CellResult[], terms: Terms): VariantFinding[] {
+  return besides.flatMap((beside) => {
+    if (beside === "none") return [];
+    const ofLoad = cells.filter((cell) => cell.beside === beside);
+    return byDirection((direction) => {
+      const ofDirection = ofLoad.filter((cell) => cell.direction === direction);
+      const sizeBytes = Math.max(...ofDirection.map((cell) => cell.sizeBytes));
+      const ofSize = ofDirection.filter((cell) => cell.sizeBytes === sizeBytes);
+      const workers = Math.min(...ofSize.map((cell) => cell.workers));
+      const compared = ofSize.filter((cell) => cell.workers === workers);
+      const kept = compared.flatMap((cell) => keptOf(cell, terms) ?? []);
+      if (kept.length === 0) return null;
+      const where = `${formatSize(sizeBytes)}, ${counted(workers, "worker")}`;
+      return `${whatCopiesKeep(kept)}${whatLoadsKeep(compared, terms)} (${where})`;
+    }).map((line) => ({
+      text: `beside ${besideName[beside as Exclude<Beside, "none">]}, ${line}`,
+      cells: ofLoad,
+    }));
+  });
+}
+
+function whatCopiesKeep(kept: readonly Kept[]): string {
+  const losers = kept
+    .filter(({ order }) => order === "below")
+    .sort((a, b) => a.share.median - b.share.median)
+    .map((one, i) => {
+      const { memory } = one.cell;
+      return i === 0 ? `${memory} keeps ${spanOf([one])} of its rate` : `${memory} ${spanOf([one])}`;
+    });
+  const unharmed = kept.filter(({ order }) => order === "equal" || order === "above");
+  const clauses = [
+    ...losers,
+    ...(unharmed.length === 0
+      ? []
+      : [`${listed(memoriesOf(unharmed))} ${unharmed.length === 1 ? "loses" : "lose"} nothing`]),
+  ];
+  return clauses.length > 0
+    ? listed(clauses)
+    : `at these intervals, nothing can be told of what ${listed(memoriesOf(kept))} ${kept.length === 1 ? "loses" : "lose"}`;
+}
+
+function memoriesOf(kept: readonly Kept[]): string[] {
+  return memories.filter((memory) => kept.some(({ cell }) => cell.memory === memory));
+}
+
+/** Nothing where nothing can be claimed of it. */
+function whatLoadsKeep(cells: readonly CellResult[], { equalWidth }: Terms): string {
+  const shares = cells.flatMap((cell) => {
+    const share = cell.load == null ? null : claimOf(cell, cell.load.keptShare);
+    return share === null ? [] : [{ memory: cell.memory, share }];
+  });
+  const losses = shares
+    .filter(({ share }) => share.high < 1)
+    .sort((a, b) => a.share.median - b.share.median)
+    .map(({ memory, share }) => `${shareRange(share)} beside ${memory}`);
+  if (losses.length > 0) return `; the load keeps ${listed(losses)}`;
+  const isNarrow = ({ share }: { share: IntervalEstimate }) =>
+    (relativeHalfWidth(share, share.median) ?? Number.POSITIVE_INFINITY) <= equalWidth;
+  return shares.length > 0 && shares.every(isNarrow) ? "; the load loses nothing" : "";
+}
+
+/** What it gains to copy a batch in chunks while kernels work on those that are there, by memory kind. */
+function overlap(cells: readonly CellResult[], { equalWidth }: Terms): VariantFinding[] {
+  const sizeBytes = Math.max(...cells.map((cell) => cell.sizeBytes));
+  const gains: string[] = [];
+  const none: string[] = [];
+  const open: string[] = [];
+  for (const memory of memories) {
+    const rates = cells.flatMap((cell) => {
+      const rate = cell.memory === memory && cell.sizeBytes === sizeBytes ? rateOf(cell) : null;
+      return rate === null || cell.chunks === undefined ? [] : [{ chunks: cell.chunks, rate }];
+    });
+    const whole = rates.find(({ chunks }) => chunks === 1)?.rate;
+    const parts = rates.filter(({ chunks }) => chunks > 1);
+    const [fastest] = parts.toSorted((a, b) => b.rate.median - a.rate.median);
+    if (whole === undefined || fastest === undefined) continue;
+    const order = compareIntervals(fastest.rate, whole, equalWidth);
+    if (order === "above") {
+      const gain = ratioRange([ratioInterval(fastest.rate, whole)]);
+      gains.push(`${gain} with ${memory} memory (${counted(fastest.chunks, "chunk")})`);
+    } else (order === "open" ? open : none).push(memory);
+  }
+  const clauses = [...gains, ...(none.length === 0 ? [] : [`nothing with ${listed(none)} memory`])];
+  if (clauses.length === 0 && open.length === 0) return [];
+  const what = `copies of ${formatSize(sizeBytes)} that overlap with kernels (non_blocking)`;
+  const text =
+    clauses.length === 0
+      ? `at these intervals, nothing can be told of what ${what} gain with ${listed(open)} memory`
+      : `${what} gain ${listed(clauses)}`;
+  return [{ text, cells }];
+}
+
+/** Whether devices reach each other's memory, how fast, and which pair is slowest. */
+function betweenDevices(cells: readonly CellResult[], { document, equalWidth }: Terms): VariantFinding[] {
+  const sizeBytes = Math.max(...cells.map((cell) => cell.sizeBytes));
+  const ofSize = cells.filter((cell) => cell.sizeBytes === sizeBytes);
+  const workers = Math.min(...ofSize.map((cell) => cell.workers));
+  const measured = ofSize.filter((cell) => cell.workers === workers);
+  const pairOf = ({ device, peer }: CellResult) => `${device} to ${peer}`;
+  const path = peerPaths.find((one) => measured.some((cell) => cell.path === one));
+  if (path === undefined) return [];
+  const rates = measured.flatMap((cell) => {
+    const rate = cell.path === path ? rateOf(cell) : null;
+    return rate === null ? [] : [{ cell, rate }];
+  });
+  const [slowest, ...faster] = rates.sort((a, b) => a.rate.median - b.rate.median);
+  if (slowest === undefined) return [];
+  const fastest = faster.at(-1) ?? slowest;
+  const isThroughHost = path === "through-host";
+  const reached = new Set(measured.filter((cell) => cell.path !== "through-host").map(pairOf));
+  const refused = document.cells.filter(
+    (cell) => (cell.path === "write" || cell.path === "read") && cell.outcome === "skipped",
+  );
+  const unreached = [...new Set(refused.map(pairOf))].filter((pair) => !reached.has(pair));
+  const direct = "devices reach each other's memory directly";
+  const access = isThroughHost
+    ? unreached.length === 0
+      ? "copies between devices were measured through the host"
+      : "devices do not reach each other's memory: copies between them go through the host"
+    : unreached.length === 0
+      ? direct
+      : `${direct}, but not ${listed(unreached)}`;
+  const slowestRate = `${pairOf(slowest.cell)} with ${formatGBps(slowest.rate.median)} GB/s`;
+  const order = compareIntervals(slowest.rate, fastest.rate, equalWidth);
+  const speed =
+    faster.length === 0
+      ? slowestRate
+      : order === "below"
+        ? `slowest is ${slowestRate}, ${shareRange(ratioInterval(slowest.rate, fastest.rate))} of ${pairOf(fastest.cell)}`
+        : order === "equal"
+          ? `all pairs are alike, the last ${slowestRate}`
+          : "at these intervals, no pair is slower for certain";
+  const gains = rates.flatMap(({ cell, rate }) => {
+    const other = measured.find((one) => one.path === "through-host" && pairOf(one) === pairOf(cell));
+    const throughHost = isThroughHost || other === undefined ? null : rateOf(other);
+    return throughHost === null ? [] : [ratioInterval(rate, throughHost)];
+  });
+  const gain = gains.length === 0 ? "" : `, ${ratioRange(gains)} what goes through the host`;
+  const where = `${path}, ${formatSize(sizeBytes)}, ${counted(workers, "worker")}`;
+  return [{ text: `${access}${gain}; ${speed} (${where})`, cells: [] }];
+}

@@ -1,0 +1,74 @@
+import { steadyMemories } from "../settings/choices.js";
+import { cellId } from "./cell-id.js";
+import type { Cell } from "./schema.js";
+
+/** The parameters that a plain cell lacks. */
+export type VariantFields = Pick<Cell, "workerKind" | "together" | "peer" | "path" | "beside" | "chunks">;
+
+/**
+ * What is measured in a cell: copies by themselves ("plain", by threads or by processes), on several devices at the same
+ * time, between two devices, beside a load, or in chunks with a kernel behind each. In the order of tables.
+ */
+export const variants = ["plain", "beside", "pipeline", "together", "p2p"] as const;
+export type Variant = (typeof variants)[number];
+
+/** Which of them a cell is. */
+export function variantOf({ together, peer, beside, chunks }: VariantFields): Variant {
+  if (peer !== undefined) return "p2p";
+  if (together !== undefined) return "together";
+  if (beside !== undefined) return "beside";
+  return chunks === undefined ? "plain" : "pipeline";
+}
+
+/** Whether it is a cell of threads that copy by themselves. */
+export function isPlain(cell: VariantFields): boolean {
+  return variantOf(cell) === "plain" && cell.workerKind !== "process";
+}
+
+/** The fields that the cell has beyond a plain one's, and no others. */
+export function variantFields({
+  workerKind,
+  together,
+  peer,
+  path,
+  beside,
+  chunks,
+}: VariantFields): VariantFields {
+  return {
+    ...(workerKind === "process" && { workerKind }),
+    ...(together !== undefined && { together }),
+    ...(peer !== undefined && { peer }),
+    ...(path !== undefined && { path }),
+    ...(beside !== undefined && { beside }),
+    ...(chunks !== undefined && { chunks }),
+  };
+}
+
+/**
+ * In words what sets its noise apart from that of plain cells, such as "process together" or "beside memory"; empty for
+ * these. Which devices and how many chunks it takes makes no difference.
+ */
+export function variantName(cell: VariantFields): string {
+  const { workerKind, together, path, beside, chunks } = cell;
+  return [
+    ...(workerKind === "process" ? [workerKind] : []),
+    ...(together === undefined ? [] : ["together"]),
+    ...(path === undefined ? [] : [path]),
+    ...(beside === undefined ? [] : [`beside ${beside}`]),
+    ...(chunks === undefined ? [] : ["pipeline"]),
+  ].join(" ");
+}
+
+/**
+ * Whether single slow runs of the cell are a fault: the device copies by itself, with nothing beside it that could be the
+ * reason.
+ */
+export function isSteady(cell: VariantFields & { memory: string }): boolean {
+  return steadyMemories.includes(cell.memory) && isPlain(cell);
+}
+
+/** The id of the cell that shows what this one reaches by itself: the same workers, alone and in whole copies. */
+export function idOfAlone(cell: Cell): string {
+  const { together: _, beside: __, chunks: ___, ...alone } = cell;
+  return cellId(alone);
+}

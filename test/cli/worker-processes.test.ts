@@ -1,0 +1,273 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
+import { parseResult } from "../../src/results/parse.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { markName, measuring, nextMark, untilInSlowCopy } from "../helpers/processes.js";
+import {
+  copyFaults,
+  measureSmall,
+  runCli,
+  runSmall,
+  type Started,
+  small,
+  startCli,
+  temporaryFolder,
+} from "../helpers/run-cli.js";
+import { schemaErrors } from "../helpers/schema-errors.js";
+import { seeded } from "../helpers/seeded.js";
+
+const bothKinds = ["--worker-kind", "thread,process", "--memory", "pageable,pinned"];
+
+const ofProcesses = ({ cells }: ResultDocument) => cells.filter(({ workerKind }) => workerKind === "process");
+
+describe("a run with worker processes", () => {
+  it("measures and verifies the cells of threads with them too, and says what they cost", async () => {
+    const { exitCode, document } = await measureSmall([...bothKinds, "--workers", "1,2,4"]);
+    expect(exitCode).toBe(0);
+    expect(schemaErrors(document)).toBeNull();
+    const copies = document.cells.filter(({ memory }) => memory !== "host");
+    expect(copies).toHaveLength(2 * 2 * 2 * 3);
+    for (const { id, workerKind, stats, verification, outcome, samples } of copies) {
+      expect(id.endsWith("/process"), id).toBe(workerKind === "process");
+      expect(outcome, id).not.toBe("failed");
+      expect(stats[0]?.samples, id).toBe(6);
+      expect(verification?.mismatches, id).toEqual([]);
+      expect(verification?.checkedBytes, id).toBeGreaterThan(0);
+      expect(samples[0]?.startNs.every((ns) => ns > 0)).toBe(true);
+    }
+    expect(document.workerProcesses).toMatchObject([{ device: 0, processes: 4, contextDeviceBytes: 0 }]);
+    // Both kinds of one size and number of workers stand side by side in the order of measuring.
+    expect(
+      copies.slice(0, 4).map(({ memory, workers, workerKind }) => [memory, workers, workerKind]),
+    ).toEqual([
+      ["pageable", 1, "thread"],
+      ["pageable", 1, "process"],
+      ["pinned", 1, "thread"],
+      ["pinned", 1, "process"],
+    ]);
+  });
+
+  it("times both directions and single copies too", async () => {
+    const args = ["--worker-kind", "process", "--workers", "2", "--memory", "pinned", "--direction", "bidir"];
+    const { document } = await measureSmall([...args, "--mode", "throughput,latency"]);
+    const [throughput, latency] = ofProcesses(document);
+    expect(throughput?.stats.map(({ direction }) => direction)).toEqual(["h2d", "d2h", "sum"]);
+    expect(latency?.samples.map(({ durationNs }) => durationNs.length)).toEqual([12, 12]);
+  });
+
+  it("shows them as rows of their own", async () => {
+    const { stdout } = await runSmall([...bothKinds, "--workers", "1,2"]);
+    expect(stdout).toMatch(
+      /\n +64 KiB +1 +[\d.]+.*\n +1 process +[\d.]+.*\n +2 +[\d.]+.*\n +2 processes +[\d.]+/,
+    );
+    expect(stdout).toMatch(
+      /pageable at 64 KiB is .*threads.*processes|pageable at 64 KiB is .*processes.*threads/s,
+    );
+  });
+
+  it("skips what they cannot do, and says why", async () => {
+    const { exitCode, stderr } = await runSmall([
+      ...["--worker-kind", "process", "--timer", "event", "--memory", "pinned"],
+    ]);
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain("the event timer's clock is of one process");
+  });
+
+  it("plans their memory and their start", async () => {
+    const { stdout } = await runCli([...small(...bothKinds, "--workers", "1,2"), "--dry-run"]);
+    expect(stdout).toContain("Worker kinds      thread, process\n");
+    expect(stdout).toMatch(/Worker processes {2}2 a device: about .* to start\n/);
+  });
+
+  it("measures single cells of theirs by their ids", async () => {
+    const id = "d0/h2d/pinned/65536/w2/throughput/wall/cold/process";
+    const { exitCode, stdout } = await runCli([
+      ...["run", "--backend", "emulated", "--llc", "1MiB", "--samples", "6", "--cells", id, "--json"],
+    ]);
+    expect(exitCode).toBe(0);
+    expect(parseResult(stdout).cells.map((cell) => cell.id)).toEqual([id]);
+  });
+
+  it("notices wrong data, and names the worker", async () => {
+    const { exitCode, document } = await measureSmall(
+      ["--worker-kind", "process", "--memory", "pinned", "--workers", "2", "--direction", "h2d"].concat(
+        ...["--mode", "latency", "--samples", "300", "--sizes", "256KiB", "--llc", "16MiB"],
+      ),
+      copyFaults("corrupt-h2d"),
+    );
+    expect(exitCode).toBe(4);
+    const [cell] = ofProcesses(document);
+    expect(cell?.outcome).toBe("mismatch");
+    expect(new Set(cell?.verification?.mismatches.map(({ worker }) => worker))).toContain(0);
+  });
+});
+
+it("fresh processes check a baseline of worker processes with worker processes", async () => {
+  const cwd = temporaryFolder();
+  const measured = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
+  const flags = ["--worker-kind", "process", "--workers", "2", "--memory", "pinned", "--direction", "h2d"];
+  const made = await runCli(["baseline", "baseline", ...measured, ...flags, "--runs", "3"], { cwd });
+  expect(made).toMatchObject({ exitCode: 0 });
+  const args = ["check", "--baseline", "baseline", "--runs", "2", "--threshold", "90%", "--json"];
+  const { stdout } = await runCli(args, { cwd });
+  const { cells } = JSON.parse(stdout);
+  expect(cells.map(({ id }: { id: string }) => id)).toEqual([
+    "d0/h2d/pinned/65536/w2/throughput/wall/cold/process",
+  ]);
+  expect(cells[0].candidate).not.toBeNull();
+});
+
+it("a worker process is nothing to start by hand", async () => {
+  const { exitCode, stderr } = await runCli(["worker"]);
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain("A worker process is started by another pinbench process alone.");
+});
+
+async function expectNothingLeft(mark: string): Promise<void> {
+  await vi.waitFor(() => expect(measuring(mark, "worker")).toEqual([]), { timeout: 15_000, interval: 50 });
+}
+
+/** Memory that goes with the last process that has it, and no file that could stay behind. */
+function expectAnonymousMemory(pid: number): void {
+  const shared = readFileSync(`/proc/${pid}/maps`, "utf8")
+    .split("\n")
+    .filter((line) => / [r-][w-][x-]s /.test(line));
+  expect(shared.length).toBeGreaterThan(0);
+  for (const line of shared) expect(line).toMatch(/ \/memfd:[^ ]* \(deleted\)$/);
+}
+
+interface MarkedRun extends Started {
+  mark: string;
+  file: string;
+  /** The ids of its worker processes, once there are so many. */
+  workers: (count: number) => Promise<number[]>;
+}
+
+/** A run of up to three worker processes, in processes that have a mark by which they are found. */
+function startMarked(args: readonly string[], env: Record<string, string> = {}): MarkedRun {
+  const cwd = temporaryFolder();
+  const mark = nextMark();
+  const file = join(cwd, "result.json");
+  const started = startCli(small(...bothKinds, "--workers", "1,2,3", "--output", file, "--json", ...args), {
+    cwd,
+    env: { ...env, [markName]: mark },
+  });
+  const workers = async (count: number) => {
+    for (;;) {
+      const pids = measuring(mark, "worker").map(Number);
+      if (pids.length >= count) return pids;
+      if (started.child.exitCode !== null) throw new Error("it ended before its workers were seen");
+      await sleep(5);
+    }
+  };
+  return { ...started, mark, file, workers };
+}
+
+/** Never converges, and would take an hour. */
+const endless = ["--budget", "1h", "--precision", "0.0001%"];
+
+async function untilMeasured({ file, child }: MarkedRun): Promise<void> {
+  while (!existsSync(`${file}.partial`)) {
+    if (child.exitCode !== null) throw new Error("it ended before it was interrupted");
+    await sleep(20);
+  }
+}
+
+describe("a worker process that is killed", () => {
+  /** The whole run of those that are left, with the one that was killed named in the cells that needed all of them. */
+  async function expectOthersMeasured({ finished, mark }: MarkedRun, killed: number): Promise<void> {
+    const { exitCode, stdout, stderr } = await finished;
+    const document = parseResult(stdout);
+    expect(schemaErrors(document)).toBeNull();
+    expect(document.run.status).toBe("complete");
+    const failed = document.cells.filter(({ outcome }) => outcome === "failed");
+    for (const { workerKind, error } of failed) {
+      expect(workerKind).toBe("process");
+      expect(error?.message).toMatch(
+        new RegExp(`^worker process \\d of 3 \\(pid ${killed}\\) was killed by SIGKILL, `),
+      );
+    }
+    // One that was under way may have needed fewer.
+    const ofThree = ofProcesses(document).filter(({ workers }) => workers === 3);
+    expect(ofThree.map(({ outcome }) => outcome)).toEqual(ofThree.map(() => "failed"));
+    expect(failed.length - ofThree.length).toBeLessThanOrEqual(1);
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain(`(pid ${killed}) was killed by SIGKILL`);
+    await expectNothingLeft(mark);
+  }
+
+  it("at its start fails the cells that need it", async () => {
+    const run = startMarked([]);
+    const [first] = await run.workers(1);
+    process.kill(first!, "SIGKILL");
+    await expectOthersMeasured(run, first!);
+  });
+
+  it("at any other moment does as well", { timeout: 240_000 }, async () => {
+    const random = seeded(20_261_122).uniform;
+    for (let attempt = 0; attempt < 6; ++attempt) {
+      const run = startMarked(["--budget", "3s", "--precision", "0.0001%"]);
+      const pids = await run.workers(3);
+      await untilMeasured(run);
+      await sleep(1000 * random());
+      const killed = pids[Math.floor(pids.length * random())]!;
+      process.kill(killed, "SIGKILL");
+      await expectOthersMeasured(run, killed);
+    }
+  });
+});
+
+describe("the end of a run ends its worker processes", () => {
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("%s, with a document of what was measured", async (signal, code) => {
+    const run = startMarked(endless);
+    await untilMeasured(run);
+    process.kill(run.child.pid!, signal);
+    const { exitCode, stdout, stderr } = await run.finished;
+    expect({ exitCode, stderr: stderr.replace(/^pinbench: .*take turns.*\n/, "") }).toEqual({
+      exitCode: code,
+      stderr: "",
+    });
+    const document = parseResult(stdout);
+    expect(schemaErrors(document)).toBeNull();
+    expect(document.run).toMatchObject({ status: "aborted", error: null });
+    expect(document.cells.map(({ outcome }) => outcome)).toEqual(document.cells.map(() => null));
+    await expectNothingLeft(run.mark);
+  });
+
+  it("SIGINT to all of them, as a terminal sends it", async () => {
+    const run = startMarked(endless);
+    const pids = await run.workers(3);
+    await untilMeasured(run);
+    for (const pid of pids) expectAnonymousMemory(pid);
+    for (const pid of [...pids, run.child.pid!]) process.kill(pid, "SIGINT");
+    const { exitCode, stdout } = await run.finished;
+    expect(exitCode).toBe(130);
+    expect(parseResult(stdout).cells.every(({ outcome }) => outcome === null)).toBe(true);
+    await expectNothingLeft(run.mark);
+  });
+
+  it.each(["while they start", "while they measure"])("SIGKILL %s", async (moment) => {
+    const run = startMarked(endless);
+    await run.workers(moment === "while they start" ? 1 : 3);
+    if (moment === "while they measure") await untilMeasured(run);
+    run.child.kill("SIGKILL");
+    expect((await run.finished).signal).toBe("SIGKILL");
+    await expectNothingLeft(run.mark);
+  });
+
+  it("SIGKILL while the driver does not return", async () => {
+    const run = startMarked(["--worker-kind", "process", "--cache", "warm", "--sizes", "16MiB"], {
+      PINBENCH_EMULATED_FAULTS: "slow-h2d=1000",
+    });
+    const [first] = await run.workers(3);
+    await untilInSlowCopy(first!);
+    run.child.kill("SIGKILL");
+    await run.finished;
+    await expectNothingLeft(run.mark);
+  });
+});

@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import { joinResults, type WorkerResult } from "../../src/measure/joined-result.js";
+import type { MeasureResult } from "../../src/native/contract.js";
+
+/** A column of samples: start and duration of each, in the process' own time. */
+type Samples = readonly (readonly [startNs: number, durationNs: number])[];
+
+function resultOf(columns: readonly Samples[], part: Partial<MeasureResult> = {}): MeasureResult {
+  const directions = ["h2d", "d2h"] as const;
+  return {
+    columns: columns.map((samples, i) => ({
+      direction: directions[i]!,
+      startNs: Float64Array.from(samples, ([startNs]) => startNs),
+      durationNs: Float64Array.from(samples, ([, durationNs]) => durationNs),
+    })),
+    verification: { checkedBytes: 0, mismatches: [] },
+    link: null,
+    aborted: false,
+    prepareNs: 0,
+    verifyNs: 0,
+    ...part,
+  };
+}
+
+const worker = (openedAtNs: number, ...columns: Samples[]): WorkerResult => ({
+  openedAtNs,
+  result: resultOf(columns),
+});
+const join = (mode: "throughput" | "latency", ...workers: WorkerResult[]) =>
+  joinResults({ mode }, workers, 1000);
+
+describe("samples of several processes", () => {
+  it("last from the first start to the last end, on the clock of the process that asked", () => {
+    // On the shared clock: 3000 to 3100 and 3050 to 3200, then 4000 to 4100 and 3990 to 4010.
+    const [column] = join(
+      "throughput",
+      worker(2000, [
+        [1000, 100],
+        [2000, 100],
+      ]),
+      worker(2500, [
+        [550, 150],
+        [1490, 20],
+      ]),
+    ).columns;
+    expect(column!.direction).toBe("h2d");
+    expect([...column!.startNs]).toEqual([2000, 2990]);
+    expect([...column!.durationNs]).toEqual([200, 110]);
+  });
+
+  it("are joined for each direction by itself", () => {
+    const { columns } = join(
+      "throughput",
+      worker(1000, [[10, 100]], [[20, 300]]),
+      worker(1000, [[30, 100]], [[10, 200]]),
+    );
+    expect(columns.map(({ direction }) => direction)).toEqual(["h2d", "d2h"]);
+    expect(columns.map(({ startNs }) => startNs[0])).toEqual([10, 10]);
+    expect(columns.map(({ durationNs }) => durationNs[0])).toEqual([120, 310]);
+  });
+
+  it("stand beside each other in latency mode, each worker's of a sample in turn", () => {
+    const [column] = join(
+      "latency",
+      worker(1000, [
+        [1, 10],
+        [2, 20],
+      ]),
+      worker(1500, [
+        [1, 11],
+        [2, 21],
+      ]),
+    ).columns;
+    expect([...column!.durationNs]).toEqual([10, 11, 20, 21]);
+    expect([...column!.startNs]).toEqual([1, 501, 2, 502]);
+  });
+
+  it("are none where one of the processes was aborted", () => {
+    const aborted = { openedAtNs: 0, result: resultOf([], { aborted: true }) };
+    expect(join("throughput", worker(0, [[1, 1]]), aborted)).toMatchObject({ aborted: true, columns: [] });
+  });
+});
+
+describe("what several processes found", () => {
+  const mismatch = { direction: "h2d", worker: 0, offsetBytes: 8, mismatchedBytes: 1 } as const;
+
+  it("names the worker whose data came back wrong, by direction as threads are numbered", () => {
+    const wrong = [mismatch, { ...mismatch, direction: "d2h", worker: 1 } as const];
+    const workers = [[], wrong, []].map((mismatches) => ({
+      openedAtNs: 0,
+      result: resultOf([[[1, 1]], [[1, 1]]], { verification: { checkedBytes: 64, mismatches } }),
+    }));
+    const { verification } = join("throughput", ...workers);
+    expect(verification.checkedBytes).toBe(3 * 64);
+    expect(verification.mismatches).toEqual([
+      { ...mismatch, worker: 1 },
+      { ...mismatch, direction: "d2h", worker: 4 },
+    ]);
+  });
+
+  it("describes as many wrong buffers as a session does", () => {
+    const result = resultOf([[[1, 1]]], {
+      verification: { checkedBytes: 1, mismatches: Array(8).fill(mismatch) },
+    });
+    const workers = [0, 1].map(() => ({ openedAtNs: 0, result }));
+    expect(join("throughput", ...workers).verification.mismatches).toHaveLength(8);
+  });
+
+  it("is the link that one of them read, and the longest times", () => {
+    const link = {
+      generation: 5,
+      width: 16,
+      maxGeneration: 5,
+      maxWidth: 16,
+      smClockMHz: null,
+      memoryClockMHz: null,
+    };
+    const workers = [
+      { link, prepareNs: 1, verifyNs: 4 },
+      { link: null, prepareNs: 2, verifyNs: 3 },
+    ].map((part) => ({ openedAtNs: 0, result: resultOf([[[1, 1]]], part) }));
+    expect(join("throughput", ...workers)).toMatchObject({ link, prepareNs: 2, verifyNs: 4 });
+  });
+});

@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { usableCpuCount } from "../../src/host/cpus.js";
+import { WorkerPool } from "../../src/measure/worker-pool.js";
+import type { MeasureRequest } from "../../src/native/contract.js";
+import { loadAddon } from "../../src/native/load.js";
+import type { PlannedArenas } from "../../src/plan/geometry.js";
+import { isRunning, untilInSlowCopy } from "../helpers/processes.js";
+import { pinbench, temporaryFolder } from "../helpers/run-cli.js";
+import { KiB, MiB } from "./support.js";
+
+const { createRendezvous } = loadAddon().addon;
+const pools: WorkerPool[] = [];
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await Promise.all(pools.splice(0).map((pool) => pool.close()));
+});
+
+/** The place of the first worker has twice the memory of the others'. */
+function arenasOf(count: number): PlannedArenas[] {
+  return Array.from({ length: count }, (_, place) => {
+    const geometry = { chunksOfWorker: place === 0 ? [2, 2] : [1, 1], chunkBytes: 2 * MiB };
+    return {
+      host: { pinned: geometry, pageable: geometry },
+      device: geometry,
+      deviceCopies: 1,
+      staging: null,
+    };
+  });
+}
+
+/** Worker processes on the emulated device, which start in this process' environment. */
+function startPool(count: number, freeBytes: () => number = () => 0): WorkerPool {
+  const pool = new WorkerPool({
+    entry: pinbench,
+    backend: "emulated",
+    session: { device: 0, cpus: [], threads: usableCpuCount(), numaNode: null, seed: 1 },
+    arenas: arenasOf(count),
+    rendezvous: createRendezvous(),
+    openedAtNs: 0,
+    freeBytes,
+  });
+  pools.push(pool);
+  return pool;
+}
+
+async function openPool(count: number): Promise<WorkerPool> {
+  const pool = startPool(count);
+  await pool.open();
+  return pool;
+}
+
+const request = (part: Partial<MeasureRequest> = {}): MeasureRequest => ({
+  direction: "h2d",
+  memory: "pinned",
+  sizeBytes: 64 * KiB,
+  workers: 1,
+  mode: "throughput",
+  timer: "wall",
+  cache: "cold",
+  buffers: 4,
+  firstBuffer: 0,
+  warmupCopies: 1,
+  warmupBytes: 64 * KiB,
+  copiesPerSample: 4,
+  samples: 3,
+  verify: true,
+  readLink: false,
+  ...part,
+});
+/** Copies that the emulated device takes very long for. */
+const slow = { cache: "warm", buffers: 1, sizeBytes: 2 * MiB, warmupBytes: 2 * MiB } as const;
+
+const untilGone = (pids: readonly number[]) =>
+  vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 10_000, interval: 20 });
+
+describe("worker processes", () => {
+  it("take the samples together, and verify what each of them copied", async () => {
+    const pool = await openPool(3);
+    expect(new Set(pool.pids).size).toBe(3);
+    const result = await pool.measure(request({ workers: 3 }));
+    expect(result).toMatchObject({ aborted: false, verification: { mismatches: [] } });
+    expect(result.verification.checkedBytes).toBe(3 * 4 * 64 * KiB);
+    expect(result.columns.map(({ direction, durationNs }) => [direction, durationNs.length])).toEqual([
+      ["h2d", 3],
+    ]);
+    const nowNs = Number(process.hrtime.bigint());
+    const [{ startNs, durationNs }] = result.columns as [(typeof result.columns)[0]];
+    for (const [i, start] of startNs.entries()) {
+      expect(start + durationNs[i]!).toBeLessThan(startNs[i + 1] ?? nowNs);
+      expect(start).toBeGreaterThan(nowNs - 60e9);
+    }
+  });
+
+  it("have a column for each direction, and in latency mode an entry for each of them", async () => {
+    const pool = await openPool(2);
+    const both = await pool.measure(request({ workers: 2, direction: "bidir" }));
+    expect(both.columns.map(({ direction, durationNs }) => [direction, durationNs.length])).toEqual([
+      ["h2d", 3],
+      ["d2h", 3],
+    ]);
+    const latency = await pool.measure(request({ workers: 2, mode: "latency", copiesPerSample: 1 }));
+    expect(latency.columns[0]!.durationNs).toHaveLength(6);
+  });
+
+  it("tell what they cost", async () => {
+    vi.stubEnv("PINBENCH_EMULATED_CONTEXT", "8MiB");
+    const free = [100 * MiB, 84 * MiB];
+    const pool = startPool(2, () => free.shift()!);
+    await pool.open();
+    expect(pool.costs).toMatchObject({ device: 0, processes: 2, contextDeviceBytes: 8 * MiB });
+    expect(pool.costs!.startNs).toBeGreaterThan(pool.costs!.contextNs);
+    // The first place has 2 chunks for each of two threads, the other 1.
+    expect(pool.arena("pinned")).toMatchObject({ bytes: 6 * 2 * MiB });
+    expect(pool.arena("registered")).toBeNull();
+  });
+
+  it("name the one whose call failed", async () => {
+    const pool = await openPool(2);
+    const [, second] = pool.pids;
+    // The first place alone has memory for so many.
+    await expect(pool.measure(request({ workers: 2, buffers: 64 }))).rejects.toMatchObject({
+      message: `worker process 2 of 2 (pid ${second}): the memory reserved is too small for this cell`,
+      code: "NOT_RESERVED",
+    });
+    const result = await pool.measure(request({ workers: 1, buffers: 64 }));
+    expect(result.aborted).toBe(false);
+  });
+});
+
+describe("a worker process that cannot have what it needs", () => {
+  it("fails the cells that need it", async () => {
+    vi.stubEnv("PINBENCH_EMULATED_SHARED", `${temporaryFolder()}/devices`);
+    vi.stubEnv("PINBENCH_EMULATED_MEMORY", "256MiB");
+    vi.stubEnv("PINBENCH_EMULATED_CONTEXT", "100MiB");
+    const pool = await openPool(3);
+    expect(pool.pids).toHaveLength(2);
+    expect(pool.costs).toMatchObject({ processes: 2 });
+    expect((await pool.measure(request({ workers: 2 }))).aborted).toBe(false);
+    await expect(pool.measure(request({ workers: 3 }))).rejects.toMatchObject({
+      message: expect.stringMatching(/^worker process \d of 3 \(pid \d+\): cuDevicePrimaryCtxRetain\b/),
+      code: "CUDA_ERROR_OUT_OF_MEMORY",
+    });
+  });
+
+  it("fails those of the memory that it lacks", async () => {
+    vi.stubEnv("PINBENCH_EMULATED_PINNED_LIMIT", "1MiB");
+    const pool = await openPool(1);
+    await expect(pool.measure(request())).rejects.toMatchObject({ code: "CUDA_ERROR_OUT_OF_MEMORY" });
+    expect((await pool.measure(request({ memory: "pageable" }))).aborted).toBe(false);
+  });
+
+  it("fails all cells where the program does not start", async () => {
+    vi.stubEnv("PINBENCH_ADDON", "/no/such/addon.node");
+    const pool = await openPool(1);
+    await expect(pool.measure(request())).rejects.toThrow(/^worker process 1 of 1 \(pid \d+\): /);
+    expect(pool.costs).toBeNull();
+  });
+
+  it("is of no more use where its context is lost, which costs no other process its own", async () => {
+    vi.stubEnv("PINBENCH_EMULATED_FAULTS", "cuMemcpyHtoDAsync_v2@3=700");
+    const pool = await openPool(2);
+    const pids = pool.pids;
+    // Both lose theirs; what is told is one error of a cell, and none that ends the run.
+    await expect(pool.measure(request({ workers: 1 }))).rejects.toMatchObject({
+      code: "CUDA_ERROR_ILLEGAL_ADDRESS",
+      sticky: false,
+    });
+    expect(pool.pids).toEqual([pids[1]]);
+    await untilGone([pids[0]!]);
+    await expect(pool.measure(request({ workers: 2 }))).rejects.toThrow(
+      `worker process 1 of 2 (pid ${pids[0]})`,
+    );
+  });
+});
+
+describe("a worker process that is killed", () => {
+  const killed = (index: number, count: number, pid: number) =>
+    `worker process ${index} of ${count} (pid ${pid}) was killed by SIGKILL, most likely because memory ran out, ` +
+    "which the kernel log tells (dmesg): ask for fewer workers or smaller sizes";
+
+  it("at its start is missing in the cells that need it", async () => {
+    const pool = startPool(2);
+    const [first] = pool.pids;
+    process.kill(first!, "SIGKILL");
+    await pool.open();
+    await expect(pool.measure(request({ workers: 2 }))).rejects.toThrow(killed(1, 2, first!));
+    expect((await pool.measure(request())).aborted).toBe(false);
+  });
+
+  it("in the middle of a copy lets the others go, which go on without it", async () => {
+    vi.stubEnv("PINBENCH_EMULATED_FAULTS", "slow-h2d=1000");
+    const pool = await openPool(3);
+    const [first, second] = pool.pids;
+    const measured = pool.measure(request({ ...slow, workers: 3 }));
+    const failed = expect(measured).rejects.toThrow(killed(1, 3, first!));
+    await untilInSlowCopy(second!);
+    process.kill(first!, "SIGKILL");
+    await failed;
+    expect(pool.pids).toHaveLength(2);
+    await expect(pool.measure(request({ workers: 3 }))).rejects.toThrow(killed(1, 3, first!));
+    // The second has become the first, and has its memory.
+    const result = await pool.measure(request({ workers: 2, direction: "d2h", buffers: 32 }));
+    expect(result).toMatchObject({ aborted: false, verification: { mismatches: [] } });
+    expect((await pool.measure(request({ direction: "d2h", buffers: 64 }))).aborted).toBe(false);
+  });
+
+  it("while nothing is measured is found by the next cell", async () => {
+    const pool = await openPool(2);
+    const [first, second] = pool.pids;
+    process.kill(second!, "SIGKILL");
+    await vi.waitFor(() => expect(pool.pids).toEqual([first]));
+    await expect(pool.measure(request({ workers: 2 }))).rejects.toThrow(killed(2, 2, second!));
+  });
+});
+
+describe("the end of worker processes", () => {
+  it("leaves none of them", async () => {
+    const pool = await openPool(2);
+    const { pids } = pool;
+    expect(pids.filter(isRunning)).toHaveLength(2);
+    await pool.close();
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+
+  it("by an abort cuts a measurement short, and every later one", async () => {
+    const pool = await openPool(2);
+    const measured = pool.measure(request({ workers: 2, samples: 1e6 }));
+    await sleep(100);
+    pool.abort();
+    expect(await measured).toMatchObject({ aborted: true, columns: [] });
+    expect(await pool.measure(request({ workers: 2 }))).toMatchObject({ aborted: true, columns: [] });
+  });
+
+  it("by an abort comes also where the driver does not return", async () => {
+    vi.stubEnv("PINBENCH_EMULATED_FAULTS", "slow-h2d=1000");
+    const pool = await openPool(1);
+    const { pids } = pool;
+    const measured = pool.measure(request({ ...slow, copiesPerSample: 128, warmupCopies: 64 }));
+    await untilInSlowCopy(pids[0]!);
+    pool.abort();
+    expect(await measured).toMatchObject({ aborted: true });
+    await pool.close();
+    expect(pids.filter(isRunning)).toEqual([]);
+  });
+});

@@ -1,0 +1,62 @@
+import { expect, it } from "vitest";
+import { type DevicePlace, sharedUpstream } from "../../src/results/shared-upstream.js";
+
+const place = (upstreamPath: string[] | null, numaNode: number | null): DevicePlace => ({
+  upstreamPath,
+  numaNode,
+});
+
+const hostBridge = ["pci0000:00"];
+const ofRootPort = [...hostBridge, "0000:00:01.0"];
+const ofSwitch = [...ofRootPort, "0000:01:00.0"];
+
+it.each([
+  [
+    "the switch, where both are behind it",
+    place([...ofSwitch, "0000:02:00.0"], 0),
+    place([...ofSwitch, "0000:02:01.0"], 0),
+    { what: "PCIe switch", name: "0000:01:00.0" },
+  ],
+  [
+    "the root port, where two switches are behind it",
+    place([...ofRootPort, "0000:01:00.0"], 0),
+    place([...ofRootPort, "0000:01:00.1"], 0),
+    { what: "PCIe root port", name: "0000:00:01.0" },
+  ],
+  [
+    "the host bridge, where each has a root port",
+    place([...hostBridge, "0000:00:01.0"], 0),
+    place([...hostBridge, "0000:00:02.0"], 0),
+    { what: "PCIe host bridge", name: "pci0000:00" },
+  ],
+  [
+    "the NUMA node, where their host bridges are two",
+    place(["pci0000:00", "0000:00:01.0"], 1),
+    place(["pci0000:80", "0000:80:01.0"], 1),
+    { what: "NUMA node", name: "1" },
+  ],
+  [
+    "the NUMA node, where no bridge is known",
+    place(null, 1),
+    place(null, 1),
+    { what: "NUMA node", name: "1" },
+  ],
+  ["nothing, on two nodes", place(null, 0), place(null, 1), null],
+  [
+    "nothing, below two host bridges of which no node is known",
+    place(["pci0000:00", "0000:00:01.0"], null),
+    place(["pci0000:80", "0000:80:01.0"], null),
+    null,
+  ],
+  ["what is not known, in a virtual machine", place(null, null), place(null, null), "unknown"],
+  ["what is not known, where one of them is not", place(ofSwitch, null), place(null, null), "unknown"],
+])("devices share %s", (_, one, other, expected) => {
+  expect(sharedUpstream([one, other])).toEqual(expected);
+  expect(sharedUpstream([other, one])).toEqual(expected);
+});
+
+it("is what all of several devices share", () => {
+  const devices = [["0000:00:01.0"], ["0000:00:01.0", "0000:01:00.0"], ["0000:00:02.0"]];
+  const shared = sharedUpstream(devices.map((path) => place([...hostBridge, ...path], 0)));
+  expect(shared).toEqual({ what: "PCIe host bridge", name: "pci0000:00" });
+});
