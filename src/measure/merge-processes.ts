@@ -63,10 +63,25 @@ function mergeCell(parts: readonly CellResult[]): CellResult {
             checkedBytes: verifications.reduce((sum, { checkedBytes }) => sum + checkedBytes, 0),
             mismatches: verifications.flatMap(({ mismatches }) => mismatches),
           },
+    ...mergeLoads(parts),
     outcome: worst.outcome,
     skipReason: worst.skipReason,
     error: worst.error,
     warnings: [...new Set(parts.flatMap(({ warnings }) => warnings))],
+  };
+}
+
+/** The load beside the copies and the kernels behind them; absent where they are in the processes. */
+function mergeLoads(parts: readonly CellResult[]): Pick<CellResult, "load" | "computeNs"> {
+  const loads = parts.flatMap(({ load }) => load ?? []);
+  const times = parts.flatMap(({ computeNs }) => computeNs ?? []);
+  const [first] = loads;
+  const of = (key: "alone" | "during" | "keptShare") => mergeDistributions(loads.map((load) => load[key]));
+  return {
+    ...(first !== undefined && {
+      load: { unit: first.unit, alone: of("alone"), during: of("during"), keptShare: of("keptShare") },
+    }),
+    ...(times.length > 0 && { computeNs: median(times) }),
   };
 }
 

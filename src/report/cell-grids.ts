@@ -32,11 +32,15 @@ import { directionName } from "./wording.js";
 export function cellGrids(document: ResultDocument): (Grid & { caption: string })[] {
   const precision = document.plan?.precision ?? 0;
   const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
-  return groupCells(document).map((group) => ({
-    caption: group.title,
-    ...(group.footnote === undefined ? {} : { footnote: group.footnote }),
-    ...gridOf(group, { precision, aloneOf: (cell) => byId.get(idOfAlone(cell)) }),
-  }));
+  const explained = new Set<string>();
+  return groupCells(document).map((group) => {
+    const grid = gridOf(group, { precision, aloneOf: (cell) => byId.get(idOfAlone(cell)) });
+    // How to read a kind of table is said once, and below each plain one what its own controls show.
+    const { footnote, ...rest } = grid;
+    const shown = footnote === undefined || explained.has(footnote) ? group.footnote : footnote;
+    if (footnote !== undefined) explained.add(footnote);
+    return { caption: group.title, ...rest, ...(shown === undefined ? {} : { footnote: shown }) };
+  });
 }
 
 function gridOf(group: CellGroup, context: GridContext): Grid {

@@ -1,4 +1,5 @@
 import type { CellResult, ResultDocument } from "../results/schema.js";
+import { variantName } from "../results/variant.js";
 import { memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { sign } from "./cell-figure.js";
@@ -89,7 +90,9 @@ function claimNotes({ cells, run: { processes } }: ResultDocument): Note[] {
         : `${recorded}; 3 processes measure it`;
     return [note(`note: ${basis}`)];
   }
-  const compared = new Set(withInterval.map(({ memory, workers }) => `${memory}/${workers}`));
+  const compared = new Set(
+    withInterval.map((cell) => `${cell.memory}/${cell.workers}/${variantName(cell)}/${cell.peer}`),
+  );
   return compared.size > 1 ? [note(`note: ${recorded}; --processes 5 measures it`)] : [];
 }
 

@@ -112,7 +112,10 @@ function devicesAtOnce(cells: readonly CellResult[], terms: Terms): VariantFindi
   return lines.map((line, i) => ({ text: i === 0 ? line + sharing : line, cells: [] }));
 }
 
-/** The cells of one measurement on all devices: of pinned memory where there is some, of the largest size, the fastest. */
+/**
+ * The cells of one measurement on all devices: of pinned memory where there is some, of the largest size, of threads, and
+ * of these the fastest.
+ */
 function partyOf(cells: readonly CellResult[]): CellResult[] | null {
   const parties = [
     ...groupBy(cells, ({ together, memory, sizeBytes, workers, workerKind }) =>
@@ -120,6 +123,7 @@ function partyOf(cells: readonly CellResult[]): CellResult[] | null {
     ).values(),
   ].filter((party) => party.length === party[0]!.together?.length);
   const isPinned = ([first]: readonly CellResult[]) => Number(first!.memory === "pinned");
+  const isOfThreads = ([first]: readonly CellResult[]) => Number(first!.workerKind === "thread");
   const rate = (party: readonly CellResult[]) =>
     party.reduce((sum, cell) => sum + (rateOf(cell)?.median ?? 0), 0);
   const [best] = parties.sort(
@@ -127,6 +131,7 @@ function partyOf(cells: readonly CellResult[]): CellResult[] | null {
       b.length - a.length ||
       isPinned(b) - isPinned(a) ||
       b[0]!.sizeBytes - a[0]!.sizeBytes ||
+      isOfThreads(b) - isOfThreads(a) ||
       rate(b) - rate(a),
   );
   return best ?? null;
@@ -296,7 +301,8 @@ function betweenDevices(cells: readonly CellResult[], { document, equalWidth }: 
     const throughHost = isThroughHost || other === undefined ? null : rateOf(other);
     return throughHost === null ? [] : [ratioInterval(rate, throughHost)];
   });
-  const gain = gains.length === 0 ? "" : `, ${ratioRange(gains)} what goes through the host`;
+  const isGain = gains.length > 0 && gains.every(({ low }) => low > 1);
+  const gain = !isGain ? "" : `, ${ratioRange(gains)} what goes through the host`;
   const where = `${path}, ${formatSize(sizeBytes)}, ${counted(workers, "worker")}`;
   return [{ text: `${access}${gain}; ${speed} (${where})`, cells: [] }];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { intervalBetween, mergeProcesses } from "../../src/measure/merge-processes.js";
 import type { CellResult, ResultDocument } from "../../src/results/schema.js";
-import { buildCell, buildDocument, MiB } from "../helpers/result-document.js";
+import { buildCell, buildDistribution, buildDocument, MiB } from "../helpers/result-document.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
 const planned = buildDocument({ cells: [buildCell({ memory: "pageable" }), buildCell()] });
@@ -52,6 +52,27 @@ describe("a cell of several processes", () => {
     expect([bandwidthGBps.low, bandwidthGBps.high]).toEqual([low, high]);
     expect(relativeHalfWidth).toBeCloseTo((high - low) / 22, 12);
     expect(samples).toBe(3 * 24);
+  });
+
+  it("has what the load beside it did likewise, and the median of what kernels took", () => {
+    const load = (kept: number) => ({
+      unit: "GB/s" as const,
+      alone: buildDistribution(2000),
+      during: buildDistribution(2000 * kept),
+      keptShare: buildDistribution(kept),
+    });
+    const processes = [0.7, 0.9, 0.8].map((kept, i) =>
+      processAt(10 + i, { load: load(kept), computeNs: 1e6 * kept }),
+    );
+    const { cell } = merge(...processes);
+    expect(cell.load).toMatchObject({
+      unit: "GB/s",
+      alone: { median: 2000 },
+      during: { median: 1600 },
+      keptShare: { median: 0.8, processMedians: [0.7, 0.9, 0.8], ...intervalBetween([0.7, 0.9, 0.8]) },
+    });
+    expect(cell.computeNs).toBe(8e5);
+    expect(merge(processAt(10)).cell).not.toHaveProperty("load");
   });
 
   it("has latencies likewise", () => {

@@ -87,6 +87,8 @@ describe("the table of the default sweep", () => {
     );
     const alone = tableReport(buildDocument({ cells: [buildCell({ GBps: 55 })] }), plain);
     expect(alone).not.toContain("the closing lines");
+    const loaded = [buildCell({ GBps: 55 }), buildCell({ GBps: 54, beside: "memory" })];
+    expect(tableReport(buildDocument({ cells: loaded }), plain)).toContain("the closing lines");
   });
 
   it("has the cold start apart from the figures", () => {

@@ -107,6 +107,15 @@ describe("devices at once", () => {
     expect(lines).toEqual([`no device loses anything ${where} (H2D)`]);
   });
 
+  it("are told of threads, where processes were measured as well", () => {
+    const cells = [
+      ...together([55, 55, 55], [55, 55, 55]),
+      ...together([60, 60, 60], [30, 30, 30], { workerKind: "process", workers: 4 }),
+    ];
+    const lines = linesOfProcesses(cells).filter((line) => line.includes("at once ("));
+    expect(lines).toEqual([`no device loses anything ${where} (H2D)`]);
+  });
+
   it("say nothing where a device's cell failed", () => {
     const cells = together([55, 55], [55, 27]).map((cell) =>
       cell.device === 1 && cell.together !== undefined ? { ...cell, outcome: "failed" as const } : cell,
@@ -230,6 +239,13 @@ describe("copies between devices", () => {
       "devices reach each other's memory directly, 19× to 20× what goes through the host; slowest is 1 to 0 with " +
         "195.0 GB/s, 49 % to 51 % of 0 to 1 (write, 64 MiB, 1 worker)",
     ]);
+  });
+
+  it("claims no gain over the host that another process would deny", () => {
+    const [line] = linesOfProcesses([between(0, 1, 20), between(0, 1, 20, "through-host")]);
+    expect(line).toBe(
+      "devices reach each other's memory directly; 0 to 1 with 20.0 GB/s (write, 64 MiB, 1 worker)",
+    );
   });
 
   it("says that pairs are alike where they are", () => {

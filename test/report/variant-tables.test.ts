@@ -64,6 +64,17 @@ describe("the order of tables", () => {
   });
 });
 
+describe("how to read a kind of table", () => {
+  it("is said below the first of them alone", () => {
+    const cells = [0, 1].flatMap((device) => [
+      buildCell({ device, GBps: 55 }),
+      buildCell({ device, beside: "memory", GBps: 53 }),
+      buildCell({ device, beside: "compute", GBps: 53 }),
+    ]);
+    expect(render({ cells, devices }).match(/copy alone: the same cell without the load/g)).toHaveLength(1);
+  });
+});
+
 describe("workers that are processes", () => {
   const part = { ...size, memory: "pageable", workers: 4 } as const;
   const cells = [
