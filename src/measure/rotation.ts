@@ -21,7 +21,8 @@ export class Rotation {
   }
 }
 
-function arenaOf({ memory, workerKind }: PlannedCell): string {
+/** Each device's session has arenas of its own, and so have its worker processes. */
+function arenaOf({ device, memory, workerKind }: PlannedCell): string {
   const kind = memory === "device" ? "device" : arenaKind(memory);
-  return `${workerKind ?? "thread"}/${kind}`;
+  return `${device}/${workerKind ?? "thread"}/${kind}`;
 }

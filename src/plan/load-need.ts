@@ -9,8 +9,9 @@ export type HostLoad = Pick<LoadOptions, "hostThreads" | "hostBytes">;
 /** No cache may hold what a load works on. */
 const cachesPerHostLoad = 4;
 
-/** What a load of the device's memory holds, in sizes of its last cache (kCachesPerLoad in cuda/engine/load.cpp). */
+/** What a load of the device's memory holds, in sizes of its last cache, and at least (cuda/beside/device_load.cpp). */
 const cachesPerDeviceLoad = 8;
+const leastDeviceLoadBytes = 64 * 1024 * 1024;
 
 /** The CPUs that the copies leave, one at least. */
 export function hostLoad(cells: readonly PlannedCell[], facts: PlanFacts): HostLoad {
@@ -29,6 +30,6 @@ export function loadNeed(
   const cacheBytes = Math.max(0, ...devices.map(({ l2CacheBytes }) => l2CacheBytes));
   return {
     hostBytes: takes("host") ? hostLoad(cells, facts).hostBytes : 0,
-    deviceBytes: takes("memory") ? cachesPerDeviceLoad * cacheBytes : 0,
+    deviceBytes: takes("memory") ? Math.max(cachesPerDeviceLoad * cacheBytes, leastDeviceLoadBytes) : 0,
   };
 }

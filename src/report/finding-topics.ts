@@ -134,36 +134,36 @@ const workersOfBothKinds: Topic = (cells, direction, equalWidth) => {
       )!;
       return gainOfWorkers(base, best, equalWidth);
     });
+    const size = formatSize(sizeBytes);
+    if (clauses.every(({ order }) => order === "equal")) {
+      return `pageable does not get faster with workers at ${size}, neither threads nor processes`;
+    }
+    if (clauses.every(({ order }) => order === "open")) {
+      return `at these intervals, pageable with ${fewest} and with more workers cannot be told apart at ${size}, neither with threads nor with processes`;
+    }
     // What helps comes first.
-    const ordered = clauses.sort((a, b) => Number(b.helps) - Number(a.helps));
-    return `pageable at ${formatSize(sizeBytes)} is ${listed(ordered.map(({ text }) => text))}`;
+    const ordered = clauses.sort((a, b) => Number(b.order === "above") - Number(a.order === "above"));
+    return `pageable at ${size} is ${listed(ordered.map(({ text }) => text))}`;
   }
   return null;
 };
 
+/** How `best`, of more workers, lies to `base`, and a clause that says so. */
 function gainOfWorkers(
   base: Observation,
   best: Observation,
   equalWidth: number,
-): { text: string; helps: boolean } {
+): { order: IntervalOrder; text: string } {
   const kind = base.workerKind === "process" ? "processes" : "threads";
   const ratio = ratioRange([ratioInterval(best.estimate, base.estimate)]);
-  switch (compareIntervals(best.estimate, base.estimate, equalWidth)) {
-    case "above":
-      return {
-        text: `${ratio} as fast with ${best.workers} ${kind} as with ${base.workers}`,
-        helps: true,
-      };
-    case "equal":
-      return { text: `no faster with ${kind}`, helps: false };
-    case "open":
-      return {
-        text: `at these intervals not to be told from ${base.workers} with ${best.workers} ${kind}`,
-        helps: false,
-      };
-    case "below":
-      return { text: `slower with ${kind} (${ratio} with ${best.workers})`, helps: false };
-  }
+  const order = compareIntervals(best.estimate, base.estimate, equalWidth);
+  const texts: Readonly<Record<IntervalOrder, string>> = {
+    above: `${ratio} as fast with ${best.workers} ${kind} as with ${base.workers}`,
+    equal: `no faster with ${kind}`,
+    open: `at these intervals not to be told from ${base.workers} with ${best.workers} ${kind}`,
+    below: `slower with ${kind} (${ratio} with ${best.workers})`,
+  };
+  return { order, text: texts[order] };
 }
 
 /** How registered, write-combined and mapped memory compare with pinned, each at the largest size that both have. */

@@ -138,6 +138,20 @@ describe("a document of several processes", () => {
     });
   });
 
+  it("has the medians of what worker processes took, and is without where none had any", () => {
+    const withWorkers = (GBps: number, startNs: number) => ({
+      ...processAt(GBps),
+      workerProcesses: [
+        { device: 0, processes: 4, startNs, contextNs: startNs / 2, contextDeviceBytes: MiB },
+      ],
+    });
+    const { document } = merge(withWorkers(10, 4e8), withWorkers(11, 6e8), withWorkers(12, 9e8));
+    expect(document.workerProcesses).toEqual([
+      { device: 0, processes: 4, startNs: 6e8, contextNs: 3e8, contextDeviceBytes: MiB },
+    ]);
+    expect(merge(processAt(10)).document.workerProcesses).toBeUndefined();
+  });
+
   it("has the medians of what the device costs once, and says anew when it has paid off", () => {
     const cost = (allocateNs: number) => ({ allocateNs, freeNs: 0, hugePageBytes: null });
     const sizeBytes = 16 * MiB;

@@ -6,7 +6,12 @@ import type { Memory } from "../../src/settings/choices.js";
 
 const KiB = 1024;
 
-function cell(memory: Memory, sizeBytes: number, buffersPerWorker: number): PlannedCell {
+function cell(
+  memory: Memory,
+  sizeBytes: number,
+  buffersPerWorker: number,
+  part: Partial<PlannedCell> = {},
+): PlannedCell {
   const parameters = {
     device: 0,
     direction: "h2d",
@@ -17,7 +22,7 @@ function cell(memory: Memory, sizeBytes: number, buffersPerWorker: number): Plan
     timer: "wall",
     cache: "cold",
   } as const;
-  return { ...parameters, id: cellId(parameters), buffersPerWorker, skipReason: null };
+  return { ...parameters, id: cellId(parameters), buffersPerWorker, skipReason: null, ...part };
 }
 
 describe("Rotation", () => {
@@ -29,6 +34,15 @@ describe("Rotation", () => {
     expect(rotation.firstBuffer(small)).toBe(30);
     rotation.advance(small, 30, 90);
     expect(rotation.firstBuffer(small)).toBe(20);
+  });
+
+  it("is one of each device and kind of workers, which have memory of their own", () => {
+    const rotation = new Rotation();
+    const of = (part: Partial<PlannedCell>) => cell("pinned", 4 * KiB, 100, part);
+    rotation.advance(of({}), 0, 30);
+    expect(rotation.firstBuffer(of({ device: 1 }))).toBe(0);
+    expect(rotation.firstBuffer(of({ workerKind: "process" }))).toBe(0);
+    expect(rotation.firstBuffer(of({}))).toBe(30);
   });
 
   it("goes on in memory that no cell of another size has just copied", () => {

@@ -157,6 +157,19 @@ describe("a worker process that cannot have what it needs", () => {
     expect(pool.costs).toBeNull();
   });
 
+  it("fails all cells where the system starts no process", async () => {
+    const { execPath } = process;
+    process.execPath = "/no/such/node";
+    const pool = startPool(2);
+    process.execPath = execPath;
+    await pool.open();
+    await expect(pool.measure(request())).rejects.toMatchObject({
+      message: expect.stringMatching(/^worker process 1 of 2 did not start \(ENOENT\): /),
+      code: "WORKER_PROCESS_NOT_STARTED",
+    });
+    await pool.close();
+  });
+
   it("is of no more use where its context is lost, which costs no other process its own", async () => {
     vi.stubEnv("PINBENCH_EMULATED_FAULTS", "cuMemcpyHtoDAsync_v2@3=700");
     const pool = await openPool(2);

@@ -1,4 +1,7 @@
 // Batches that are copied in chunks while the device computes on those that have arrived.
+#include <algorithm>
+#include <mutex>
+
 #include "engine_session.hpp"
 
 namespace pinbench::test {
@@ -14,7 +17,121 @@ MeasureRequest pipeline_of(CopyMemory memory, std::size_t chunks, std::uint64_t 
   return request;
 }
 
+// The calls of a pipeline as a driver gets them: 'c' for a copy to the device, 'r' for a recorded event, 'w'
+// for a stream that waits for one, 'k' for a kernel, 's' for a stream that the host waits for.
+struct Call {
+  char what;
+  cu::Stream stream;
+  std::size_t bytes;          // of a copy
+  std::uint64_t duration_ns;  // of a kernel that computes
+};
+
+// An emulated driver whose calls are written down; there is one such driver at a time.
+class NotedDriver {
+ public:
+  NotedDriver() {
+    original() = *driver_;
+    driver_->memcpyHtoDAsync.function = [](cu::DevicePtr to, const void* from, std::size_t bytes,
+                                           cu::Stream stream) {
+      note({'c', stream, bytes, 0});
+      return original().memcpyHtoDAsync.function(to, from, bytes, stream);
+    };
+    driver_->eventRecord.function = [](cu::Event event, cu::Stream stream) {
+      note({'r', stream, 0, 0});
+      return original().eventRecord.function(event, stream);
+    };
+    driver_->streamWaitEvent.function = [](cu::Stream stream, cu::Event event, unsigned flags) {
+      note({'w', stream, 0, 0});
+      return original().streamWaitEvent.function(stream, event, flags);
+    };
+    driver_->streamSynchronize.function = [](cu::Stream stream) {
+      note({'s', stream, 0, 0});
+      return original().streamSynchronize.function(stream);
+    };
+    driver_->launchKernel.function = [](cu::Function function, unsigned grid_x, unsigned grid_y,
+                                        unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                                        unsigned shared_bytes, cu::Stream stream, void** parameters,
+                                        void** extra) {
+      note({'k', stream, 0, *static_cast<std::uint64_t*>(parameters[0])});
+      return original().launchKernel.function(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                              shared_bytes, stream, parameters, extra);
+    };
+  }
+
+  const std::shared_ptr<CudaDriver>& driver() const { return driver_; }
+  // What was called since the last time.
+  static std::vector<Call> take() {
+    const std::lock_guard lock(mutex());
+    return std::exchange(calls(), {});
+  }
+
+ private:
+  static void note(const Call& call) {
+    const std::lock_guard lock(mutex());
+    calls().push_back(call);
+  }
+  static CudaDriver& original() {
+    static CudaDriver original = *emulated_driver();
+    return original;
+  }
+  static std::vector<Call>& calls() {
+    static std::vector<Call> calls;
+    return calls;
+  }
+  static std::mutex& mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+
+  std::shared_ptr<CudaDriver> driver_ = emulated_driver();
+};
+
 }  // namespace
+
+TEST_CASE("each kernel waits on its own stream for its piece, and each batch for the last kernel before it") {
+  constexpr std::size_t kChunks = 5;  // of twelve blocks: pieces of two and three
+  constexpr std::size_t kBatches = 3;
+  const NotedDriver noted;
+  TestSession session(noted.driver());
+  session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
+  auto request = pipeline_of(CopyMemory::kPinned, kChunks);
+  request.verify = false;
+  request.samples = 1;
+  REQUIRE(request.copies_per_sample == kBatches);
+  NotedDriver::take();
+  session.measure(request);
+  const auto calls = NotedDriver::take();
+
+  std::string order;
+  for (const auto& call : calls) order += call.what;
+  std::string batch = "s";
+  for (std::size_t chunk = 0; chunk < kChunks; ++chunk) batch += "crwk";
+  // The warm-up's batch, and then those of the sample; whoever ends waits again.
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < 1 + kBatches; ++i) {
+    at = order.find(batch, at);
+    REQUIRE(at != std::string::npos);
+    std::size_t bytes = 0;
+    std::uint64_t duration_ns = 0;
+    const auto computing = calls[at].stream;
+    for (std::size_t call = at + 1; call < at + batch.size(); call += 4) {
+      CHECK(calls[call].stream == calls[call + 1].stream);
+      CHECK(calls[call].stream != computing);
+      CHECK(calls[call + 2].stream == computing);
+      CHECK(calls[call + 3].stream == computing);
+      const auto share = static_cast<double>(calls[call].bytes) / static_cast<double>(kSize);
+      CHECK(calls[call + 3].duration_ns == static_cast<std::uint64_t>(share * kComputeNs));
+      bytes += calls[call].bytes;
+      duration_ns += calls[call + 3].duration_ns;
+    }
+    CHECK(bytes == kSize);
+    CHECK(duration_ns > kComputeNs - kChunks);
+    at += batch.size();
+    CHECK(calls[at].what == 's');
+    CHECK(calls[at].stream == computing);
+  }
+  CHECK(std::count(order.begin(), order.end(), 'c') == (1 + kBatches) * kChunks);
+}
 
 TEST_CASE("every chunk of every batch arrives, from each kind of memory, by one worker or two") {
   TestSession session;

@@ -229,14 +229,14 @@ describe("workers on pageable memory", () => {
           "processes as with 1 (H2D)",
       ]);
       expect(bothKinds(10.02, 10.03)).toEqual([
-        "pageable at 16 MiB is no faster with threads and no faster with processes (H2D)",
+        "pageable does not get faster with workers at 16 MiB, neither threads nor processes (H2D)",
       ]);
     });
 
     it("leave open what the intervals do", () => {
       expect(bothKinds(10.02, 11, { relativeHalfWidth: 0.5 })).toEqual([
-        "pageable at 16 MiB is at these intervals not to be told from 1 with 4 threads and at these intervals not to " +
-          "be told from 1 with 4 processes (H2D)",
+        "at these intervals, pageable with 1 and with more workers cannot be told apart at 16 MiB, neither with threads " +
+          "nor with processes (H2D)",
       ]);
     });
 
