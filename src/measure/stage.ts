@@ -78,9 +78,12 @@ export class Stage {
   }
 
   readonly #measure: Measure = async (visits) => {
-    const beside = visits[0]!.progress.cell.beside ?? null;
+    const { beside = null, device } = visits[0]!.progress.cell;
     try {
-      await Promise.all(this.devices.map(({ loads }) => loads.switchTo(beside)));
+      // A load runs on the device that copies beside it alone: two of the host's memory would be twice the load.
+      const others = this.devices.filter((each) => each.device.ordinal !== device);
+      await Promise.all(others.map(({ loads }) => loads.switchTo(null)));
+      await this.#deviceOf(device).loads.switchTo(beside);
     } catch (reason) {
       return visits.map(() => ({ status: "rejected", reason }));
     }
