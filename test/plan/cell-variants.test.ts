@@ -46,6 +46,20 @@ describe("cells beside the plain ones", () => {
     expect(variantsIn({ besides: ["host", "compute"] })).toEqual(["", "beside-compute", "beside-host"]);
   });
 
+  it("are those of threads too beside a load, where processes alone were asked for: a load takes from threads", () => {
+    expect(variantsIn({ workerKinds: ["process"], besides: ["host"] })).toEqual([
+      "",
+      "process",
+      "beside-host",
+    ]);
+    expect(variantsIn({ workerKinds: ["process"], besides: ["host"], together: true })).toEqual([
+      "",
+      "process",
+      "process/together-0-1",
+      "beside-host",
+    ]);
+  });
+
   it("are a pipeline of one worker's copies to the device, in one chunk as well, which is the sum of its parts", () => {
     const ids = idsIn({
       sizesBytes: [MiB],
