@@ -51,11 +51,11 @@ export class Stage {
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      signal.removeEventListener("abort", abort);
       // Giving back gigabytes of pinned memory takes a while, which whoever interrupts need not wait for: the
       // process ends when it is done.
       const closing = Promise.all(this.devices.map((device) => device.close()));
       if (!signal.aborted) await closing;
+      signal.removeEventListener("abort", abort);
     }
   }
 
