@@ -65,10 +65,9 @@ Napi::Value reserve_staging(Handle& handle, const Napi::CallbackInfo& info) {
 
 Napi::Value measure(Handle& handle, const Napi::CallbackInfo& info) {
   const auto request = read_measure_request(info[0]);
-  const auto work = [session = handle.get(info.Env()), request] { return session->measure(request); };
-  // Calls that take their samples together wait for each other.
-  const auto run = request.company ? ThreadTask<MeasureResult>::run : AsyncTask<MeasureResult>::run;
-  return run(info.Env(), work, write_measure_result);
+  return AsyncTask<MeasureResult>::run(
+      info.Env(), [session = handle.get(info.Env()), request] { return session->measure(request); },
+      write_measure_result);
 }
 
 Napi::Value measure_pinning(Handle& handle, const Napi::CallbackInfo& info) {
