@@ -35,7 +35,8 @@ export class BesideLoads {
     if (this.#running?.kind === kind) return;
     const before = this.#running;
     this.#running = null;
-    await before?.load.stop();
+    // What made it end was told to the cells that it ran beside.
+    await before?.load.stop().catch(() => undefined);
     if (kind === null) return;
     const load = await this.#session.startLoad({ kind, ...this.#limits });
     this.#running = { kind, load, work: new LoadWork() };

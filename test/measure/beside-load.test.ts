@@ -11,7 +11,10 @@ class FakeLoad {
   readonly #pieceNs: number;
   #doneNs = nowNs();
 
-  constructor(pieceNs: number) {
+  constructor(
+    pieceNs: number,
+    readonly stop: () => Promise<void>,
+  ) {
     this.#pieceNs = pieceNs;
   }
 
@@ -23,13 +26,11 @@ class FakeLoad {
     }
     return { atNs: Float64Array.from(atNs), unitsEach: this.#pieceNs };
   }
-
-  async stop(): Promise<void> {}
 }
 
-async function besides(pieceNs: number): Promise<BesideLoads> {
+async function besides(pieceNs: number, stop = () => Promise.resolve()): Promise<BesideLoads> {
   const session = new FakeSession();
-  const startLoad = async () => new FakeLoad(pieceNs);
+  const startLoad = async () => new FakeLoad(pieceNs, stop);
   const loads = new BesideLoads(Object.assign(session, { startLoad: startLoad as () => Promise<never> }), {
     hostThreads: 1,
     hostBytes: 0,
@@ -67,5 +68,10 @@ describe("what a load does by itself and during the copies", () => {
     const [result, load] = await loads.visit(measure);
     expect(load).toBeNull();
     expect(result.columns).toHaveLength(1);
+  });
+
+  it("ends the one before, whatever became of it: that was told to the cells beside it", async () => {
+    const loads = await besides(1e6, () => Promise.reject(new Error("it was lost")));
+    await expect(loads.switchTo(null)).resolves.toBeUndefined();
   });
 });
