@@ -35,8 +35,14 @@ function comparisons(document: ResultDocument): string[] {
   const cells = comparableCells(document);
   const width = equalWidth(document);
   const bothWays = (topic: Topic) => joinDirections(topic(cells, "h2d", width), topic(cells, "d2h", width));
+  // Which kind helps is asked where there are processes; what threads do is said of workers else.
+  const ofWorkers = cells.some(({ workerKind }) => workerKind === "process")
+    ? [workersOnPageable("process", "process", "processes"), workersOnPageable("thread", "thread")]
+    : [workersOnPageable("thread", "worker")];
+  const workerLines = ofWorkers.map(bothWays).filter((line) => line !== null);
   const lines = [
-    ...[pinnedAgainstPageable, stagedAgainstPinned, workersOnPageable].map(bothWays),
+    ...[pinnedAgainstPageable, stagedAgainstPinned].map(bothWays),
+    workerLines.length === 0 ? null : workerLines.join("; "),
     bothDirections(cells, width),
     ...[latencyByMemory, otherKindsAgainstPinned].map(bothWays),
   ].filter((line) => line !== null);
