@@ -13,7 +13,7 @@ import {
   ofOneClock,
 } from "./finding-evidence.js";
 import { ratioRange, shareRange } from "./finding-topics.js";
-import { formatGBps } from "./format-number.js";
+import { formatGBps, formatMicroseconds } from "./format-number.js";
 import { joinDirections } from "./join-directions.js";
 import { groupBy } from "./report-parts.js";
 import { namedDevices, sharingSentence } from "./shared-topology.js";
@@ -31,7 +31,8 @@ export interface VariantFinding {
 
 /** What the cells show that were asked for beyond plain ones, a line or more for each question. */
 export function variantFindings(document: ResultDocument, equalWidth: number): VariantFinding[] {
-  const evidence = document.cells.filter((cell) => isEvidence(cell) && cell.mode === "throughput");
+  const measured = document.cells.filter(isEvidence);
+  const evidence = measured.filter(({ mode }) => mode === "throughput");
   const byId = new Map(evidence.map((cell) => [cell.id, cell]));
   const of = (variant: ReturnType<typeof variantOf>) =>
     ofOneClock(evidence.filter((cell) => variantOf(cell) === variant));
@@ -41,6 +42,9 @@ export function variantFindings(document: ResultDocument, equalWidth: number): V
     ...copiesBesideLoads(ofFirstDevice(of("beside")), terms),
     ...overlap(ofFirstDevice(of("pipeline")), terms),
     ...betweenDevices(of("p2p"), terms),
+    ...latencyBetweenDevices(
+      ofOneClock(measured.filter(({ direction, mode }) => direction === "p2p" && mode === "latency")),
+    ),
   ];
 }
 
@@ -318,4 +322,25 @@ function betweenDevices(cells: readonly CellResult[], { document, equalWidth }: 
   const gain = !isGain ? "" : `, ${ratioRange(gains)} what goes through the host`;
   const where = `${path}, ${formatSize(sizeBytes)}, ${counted(workers, "worker")}`;
   return [{ text: `${access}${gain}; ${speed} (${where})`, cells: [] }];
+}
+
+/** How long the smallest copy takes over the most direct path: from the quickest pair to the slowest. */
+function latencyBetweenDevices(cells: readonly CellResult[]): VariantFinding[] {
+  const sizeBytes = Math.min(...cells.map((cell) => cell.sizeBytes));
+  const ofSize = cells.filter((cell) => cell.sizeBytes === sizeBytes);
+  const workers = Math.min(...ofSize.map((cell) => cell.workers));
+  const measured = ofSize.filter((cell) => cell.workers === workers);
+  const path = peerPaths.find((one) => measured.some((cell) => cell.path === one));
+  const latencies = measured.flatMap((cell) => {
+    const latencyUs = cell.path === path ? statsOf(cell, "p2p")?.latencyUs : null;
+    return (latencyUs && claimOf(cell, latencyUs)) ?? [];
+  });
+  if (latencies.length === 0) return [];
+  const least = formatMicroseconds(Math.min(...latencies.map(({ low }) => low)));
+  const most = formatMicroseconds(Math.max(...latencies.map(({ high }) => high)));
+  const range = least === most ? least : `${least} to ${most}`;
+  const where = `${path}, ${counted(workers, "worker")}`;
+  return [
+    { text: `a copy of ${formatSize(sizeBytes)} between devices takes ${range} µs (${where})`, cells: [] },
+  ];
 }

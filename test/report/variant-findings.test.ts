@@ -296,6 +296,44 @@ describe("copies between devices", () => {
   });
 });
 
+describe("latencies", () => {
+  const part = { sizeBytes: 4096, mode: "latency", GBps: 1 } as const;
+
+  it("between devices are those of the smallest copy over the most direct path, from the quickest pair to the slowest", () => {
+    const between = (device: number, latencyUs: number, more: CellPart = {}) =>
+      buildCell({
+        ...part,
+        direction: "p2p",
+        memory: "device",
+        device,
+        peer: 1 - device,
+        path: "write",
+        latencyUs: { median: latencyUs, p99: 2 * latencyUs },
+        ...more,
+      });
+    const cells = [
+      between(0, 10),
+      between(1, 12),
+      between(0, 700, { sizeBytes: MiB }),
+      between(0, 15, { path: "through-host" }),
+    ];
+    expect(linesOfProcesses(cells)).toEqual([
+      expect.stringMatching(
+        /^a copy of 4 KiB between devices takes 9\.\d+ to 12\.\d+ µs \(write, 1 worker\)$/,
+      ),
+    ]);
+  });
+
+  it("of what else is measured at once are left to the tables", () => {
+    const cells = [0, 1].map((device) =>
+      buildCell({ ...part, device, together: [0, 1], latencyUs: { median: 10, p99: 12 } }),
+    );
+    expect(linesOfProcesses(cells)).toEqual([
+      "of what is measured at once, the tables alone show latencies: with --mode throughput these lines compare rates",
+    ]);
+  });
+});
+
 describe("the lines on plain copies", () => {
   it("are of plain cells alone", () => {
     const cells = [
