@@ -57,12 +57,9 @@ export const cellSettings = {
   backend,
   devices: setting(
     "--device <list>",
-    "devices to measure: 0, 0,1 or all; where nothing is said all for --together and p2p, else one",
+    "devices to measure: 0, 0,1 or all (default: all with --together and direction p2p, else 0)",
     kind.devices,
-    {
-      default: [0],
-      showsDefault: true,
-    },
+    { default: [0] },
   ),
   preset: setting("--preset <name>", "what to measure where no flag says", kind.choice(presetNames)),
   sizesBytes: setting(
