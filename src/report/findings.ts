@@ -64,7 +64,7 @@ function hasLatenciesAtOnce({ cells }: ResultDocument): boolean {
 /** The lines on cells that are not plain: of what one device does with its name, as those of plain cells. */
 function ofVariants(document: ResultDocument): string[] {
   const lines = variantFindings(document, equalWidth(document));
-  return lines.map(({ text, cells }) => subjectOf(document, cells) + text);
+  return lines.map(({ text, cells }) => (cells === null ? "" : subjectOf(document, cells)) + text);
 }
 
 /** Says where the figures are those of the emulated device, or of one of several devices. */

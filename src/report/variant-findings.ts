@@ -23,10 +23,11 @@ import { besideName, counted, listed } from "./wording.js";
  * The closing lines on cells that are not plain. As those on plain cells they claim what other processes find too.
  */
 
-/** A closing line, and the cells whose devices it speaks of; none where its text names them. */
+/** A closing line. */
 export interface VariantFinding {
   text: string;
-  cells: readonly CellResult[];
+  /** The cells whose devices it speaks of; none where its text names them, null where it has no figures of any. */
+  cells: readonly CellResult[] | null;
 }
 
 /** What the cells show that were asked for beyond plain ones, a line or more for each question. */
@@ -126,8 +127,11 @@ function devicesAtOnce(cells: readonly CellResult[], terms: Terms): VariantFindi
   const { devices, host } = terms.document;
   const all = devices.filter(({ ordinal }) => cells.some((cell) => cell.device === ordinal));
   const some = all.filter(({ ordinal }) => sufferers.has(ordinal));
-  if (some.length > 0) lines.push(sharingSentence(some, all, host?.virtualization ?? null));
-  return lines.map((text) => ({ text, cells: [] }));
+  const shared =
+    some.length === 0
+      ? []
+      : [{ text: sharingSentence(some, all, host?.virtualization ?? null), cells: null }];
+  return [...lines.map((text) => ({ text, cells: [] })), ...shared];
 }
 
 /**
@@ -246,8 +250,7 @@ function whatLoadsKeep(cells: readonly CellResult[], { equalWidth }: Terms): str
 function overlap(cells: readonly CellResult[], { equalWidth }: Terms): VariantFinding[] {
   const sizeBytes = Math.max(...cells.map((cell) => cell.sizeBytes));
   const gains: string[] = [];
-  const none: string[] = [];
-  const open: string[] = [];
+  const [none, slower, open]: [string[], string[], string[]] = [[], [], []];
   for (const memory of memories) {
     const rates = cells.flatMap((cell) => {
       const rate = cell.memory === memory && cell.sizeBytes === sizeBytes ? rateOf(cell) : null;
@@ -261,15 +264,19 @@ function overlap(cells: readonly CellResult[], { equalWidth }: Terms): VariantFi
     if (order === "above") {
       const gain = ratioRange([ratioInterval(fastest.rate, whole)]);
       gains.push(`${gain} with ${memory} memory (${counted(fastest.chunks, "chunk")})`);
-    } else (order === "open" ? open : none).push(memory);
+    } else ({ equal: none, below: slower, open })[order].push(memory);
   }
   const clauses = [...gains, ...(none.length === 0 ? [] : [`nothing with ${listed(none)} memory`])];
-  if (clauses.length === 0 && open.length === 0) return [];
+  const said = [
+    ...(clauses.length === 0 ? [] : [`gain ${listed(clauses)}`]),
+    ...(slower.length === 0 ? [] : [`take longer than in one piece with ${listed(slower)} memory`]),
+  ].join(", and ");
+  if (said === "" && open.length === 0) return [];
   const what = `copies of ${formatSize(sizeBytes)} that overlap with kernels (non_blocking)`;
   const text =
-    clauses.length === 0
+    said === ""
       ? `at these intervals, nothing can be told of what ${what} gain with ${listed(open)} memory`
-      : `${what} gain ${listed(clauses)}${open.length === 0 ? "" : `, of ${listed(open)} memory nothing can be told`}`;
+      : `${what} ${said}${open.length === 0 ? "" : `, of ${listed(open)} memory nothing can be told`}`;
   return [{ text, cells }];
 }
 

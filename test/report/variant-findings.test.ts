@@ -244,6 +244,13 @@ describe("the pipeline", () => {
     ]);
   });
 
+  it("says where chunks take longer", () => {
+    expect(linesOfProcesses(chunked("pageable", { 1: 6.9, 4: 5, 16: 3 }))).toEqual([
+      "on device 0, copies of 64 MiB that overlap with kernels (non_blocking) take longer than in one piece with " +
+        "pageable memory",
+    ]);
+  });
+
   it("claims nothing of one process that another one would deny", () => {
     expect(linesOf(chunked("pageable", { 1: 6.9, 16: 7.2 }))).toEqual([
       "on device 0, at these intervals, nothing can be told of what copies of 64 MiB that overlap with kernels " +
@@ -351,7 +358,8 @@ describe("the lines on plain copies", () => {
 describe("figures of the emulated device", () => {
   it("are said to be none of a GPU", () => {
     const cells = together([9, 9], [4, 4]).map(ofFiveProcesses);
-    const [line] = findings(buildEmulatedDocument({ cells, devices: devices.slice(0, 2) }));
+    const [line, sharing] = findings(buildEmulatedDocument({ cells, devices: devices.slice(0, 2) }));
     expect(line?.text).toMatch(/^in this machine's memory, each device keeps 44 % to 45 %/);
+    expect(sharing?.text).toMatch(/^devices 0 and 1 share /);
   });
 });
