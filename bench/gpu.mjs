@@ -1,9 +1,10 @@
-// `npm run bench:gpu [-- --only loop,peers,staged,registered,loads,runs] [--runs 10] [--output FILE]`: the figures that
+// `npm run bench:gpu [-- --only loop,peers,staged,registered,loads,atonce,runs] [--runs 10] [--output FILE]`: the figures that
 // pinbench stands by, measured on this machine's GPU. `--backend emulated` tries the benchmark itself without one.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { againstLoop } from "./gpu/against-loop.mjs";
 import { againstPeers } from "./gpu/against-peers.mjs";
+import { devicesAtOnce } from "./gpu/at-once.mjs";
 import { deviceLoads } from "./gpu/device-loads.mjs";
 import { registeredBuffer, stagedCopies } from "./gpu/staged-and-registered.mjs";
 import { printWholeRuns, wholeRuns } from "./gpu/whole-runs.mjs";
@@ -11,7 +12,7 @@ import { openSession } from "./lib/session.mjs";
 
 const { values, positionals } = parseArgs({
   options: {
-    only: { type: "string", default: "registered,loop,peers,staged,loads,runs" },
+    only: { type: "string", default: "registered,loop,peers,staged,loads,atonce,runs" },
     runs: { type: "string", default: "10" },
     backend: { type: "string", default: "cuda" },
     output: { type: "string" },
@@ -24,6 +25,7 @@ const sections = {
   peers: againstPeers,
   staged: stagedCopies,
   loads: deviceLoads,
+  atonce: devicesAtOnce,
 };
 const results = { command: `npm run bench:gpu -- ${process.argv.slice(2).join(" ")}`.trim() };
 

@@ -12,7 +12,7 @@ import { fixed, printTable, verdict } from "../lib/table.mjs";
 const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 
 /** Runs pinbench; returns its document and the wall time of the whole process. */
-function runOnce(folder, backend, flags) {
+export function runOnce(folder, backend, flags) {
   const file = join(folder, "result.json");
   const started = performance.now();
   const child = spawnSync(

@@ -30,6 +30,7 @@ Load::Load(DeviceContext& context, const Kernels* kernels, const LoadOptions& op
   if (options_.kind != LoadKind::kHost && kernels_ == nullptr)
     throw Error("NO_KERNELS", "the device is kept busy by a kernel, and none is loaded");
   const std::size_t count = options_.kind == LoadKind::kHost ? options_.host_threads : 1;
+  threads_.reserve(count);  // what fails behind this has a thread to name
   try {
     while (threads_.size() < count) threads_.emplace_back([this] { run_thread(); });
   } catch (const std::system_error& error) {
@@ -52,7 +53,7 @@ Load::~Load() {
 
 LoadCompletions Load::completions() {
   const std::lock_guard lock(mutex_);
-  if (at_ns_.empty() && failure_) std::rethrow_exception(failure_);
+  if (failure_) std::rethrow_exception(failure_);
   return {std::exchange(at_ns_, {}), units_each_};
 }
 

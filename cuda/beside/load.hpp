@@ -55,7 +55,8 @@ class Load {
 
   // The device's memory that it holds while it runs.
   std::size_t device_bytes() const { return device_bytes_; }
-  // What was completed since the last call. Once all of that was told, throws what made a thread fail.
+  // What was completed since the last call. Throws what made a thread fail, whatever was completed before:
+  // who looks at a load wants to know whether it ran all the time.
   LoadCompletions completions();
   // Joins the threads, which have given back their memory then. Throws what made a thread fail.
   void stop();

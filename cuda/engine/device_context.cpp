@@ -79,7 +79,7 @@ DeviceContext::DeviceContext(std::shared_ptr<const CudaDriver> driver, int ordin
   const auto flagged = driver_->primaryContextSetFlags(device_, cu::kContextScheduleSpin);
   if (flagged.result != cu::kErrorPrimaryContextActive) driver_->check(flagged);
   const auto begin_ns = now_ns();
-  retained_ = retain_primary_context(*driver_, device_, context_);
+  retained_ = std::make_shared<const PrimaryContext>(retain_primary_context(*driver_, device_, context_));
   creation_ns_ = static_cast<double>(now_ns() - begin_ns);
 }
 

@@ -36,6 +36,9 @@ class DeviceContext {
   const CudaDriver& cuda() const { return *driver_; }
   cu::Device device() const { return device_; }
   cu::Context handle() const { return context_; }
+  // Who uses handle() beyond the life of this object holds this: the driver ends the context with its last
+  // owner.
+  const std::shared_ptr<const PrimaryContext>& retained() const { return retained_; }
   // Whether pinned host memory has an address on the device, too.
   bool maps_host_memory() const { return maps_host_memory_; }
   double creation_ns() const { return creation_ns_; }
@@ -69,7 +72,7 @@ class DeviceContext {
   cu::Device device_ = 0;
   bool maps_host_memory_ = false;
   cu::Context context_ = nullptr;
-  PrimaryContext retained_;
+  std::shared_ptr<const PrimaryContext> retained_;
   double creation_ns_ = 0;
   AbortFlag abort_;
   // Last, so that they end first: no thread may hold the context when it goes.

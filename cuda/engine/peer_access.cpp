@@ -3,8 +3,8 @@
 namespace pinbench {
 
 PeerAccess::~PeerAccess() {
-  // A peer that has ended before has taken its access with it: the error that this is then is no news.
-  for (const auto peer : given_) context_.cuda().contextDisablePeerAccess(peer);
+  // That somebody else has taken it back before is no news.
+  for (const auto& given : given_) context_.cuda().contextDisablePeerAccess(given.peer);
 }
 
 void PeerAccess::set(const DeviceContext& peer, bool access) {
@@ -16,8 +16,8 @@ void PeerAccess::set(const DeviceContext& peer, bool access) {
         changed.result == (access ? cu::kErrorPeerAccessAlreadyEnabled : cu::kErrorPeerAccessNotEnabled);
     if (was_so) return;
     cuda.check(changed);
-    std::erase(given_, peer.handle());
-    if (access) given_.push_back(peer.handle());
+    std::erase_if(given_, [&](const Given& given) { return given.peer == peer.handle(); });
+    if (access) given_.push_back({peer.handle(), peer.retained()});
   });
 }
 

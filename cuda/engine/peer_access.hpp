@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "engine/device_context.hpp"
@@ -22,8 +23,13 @@ class PeerAccess {
   void set(const DeviceContext& peer, bool access);
 
  private:
+  struct Given {
+    cu::Context peer;
+    std::shared_ptr<const PrimaryContext> retained;  // so that `peer` can still be named at the end
+  };
+
   DeviceContext& context_;
-  std::vector<cu::Context> given_;
+  std::vector<Given> given_;
 };
 
 }  // namespace pinbench

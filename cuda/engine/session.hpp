@@ -75,6 +75,7 @@ class Session {
   void release_device();
   PinningCost measure_first_touch(std::size_t size_bytes);
   LinkState read_link() const;
+  MeasureResult measure_alone(const MeasureRequest& request);
   MeasureResult measure_locked(const MeasureRequest& request);
   bool is_aborted(const MeasureRequest& request) const;
   void validate(const MeasureRequest& request, const Arenas& arenas) const;

@@ -245,7 +245,22 @@ bool Session::is_aborted(const MeasureRequest& request) const {
   return context_.abort().is_set() || (request.peer && request.peer->session->context_.abort().is_set());
 }
 
+// Whoever does not come, for whatever reason, lets the others of the company go: they would wait for it.
 MeasureResult Session::measure(const MeasureRequest& request) {
+  const auto let_others_go = [&] {
+    if (request.company) request.company->rendezvous->cancel();
+  };
+  try {
+    auto result = measure_alone(request);
+    if (result.aborted) let_others_go();
+    return result;
+  } catch (...) {
+    let_others_go();
+    throw;
+  }
+}
+
+MeasureResult Session::measure_alone(const MeasureRequest& request) {
   validate_peer(request);
   if (!request.peer) {
     const std::lock_guard lock(mutex_);

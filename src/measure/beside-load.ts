@@ -6,21 +6,14 @@ import type {
   NativeSession,
   SampleColumns,
 } from "../native/contract.js";
-
-/** What a load may take of the machine; of the host's memory, by so many threads. */
-export type LoadLimits = Pick<LoadOptions, "hostThreads" | "hostBytes">;
+import type { LoadLimits } from "../plan/load-need.js";
+import { loadAloneNs, loadSettlingNs } from "../plan/sampling.js";
 
 /** What a load did in one visit of a cell, in units (operations or bytes) a nanosecond: by itself, and during the copies. */
 export interface LoadVisit {
   alone: number;
   during: number;
 }
-
-/** Until a load that has just started is at the clocks and temperatures at which it goes on. */
-const settlingMs = 300;
-
-/** How long the load is looked at by itself before and after each visit: about a hundred pieces of its work. */
-const aloneMs = 50;
 
 /**
  * The loads of one device, of which one runs at a time. It runs on from one visit to the next, so that what it does by
@@ -46,7 +39,7 @@ export class BesideLoads {
     if (kind === null) return;
     const load = await this.#session.startLoad({ kind, ...this.#limits });
     this.#running = { kind, load, work: new LoadWork() };
-    await sleep(settlingMs);
+    await sleep(loadSettlingNs / 1e6);
   }
 
   /**
@@ -60,15 +53,16 @@ export class BesideLoads {
     const after = await this.#watch();
     work.add(load.completions());
     if (result.aborted) return [result, null];
-    const alone = (work.within(before) + work.within(after)) / (lengthOf(before) + lengthOf(after));
     const during = spanOf(result.columns);
-    return [result, { alone, during: work.within(during) / lengthOf(during) }];
+    const alone = work.rateIn([before, work.completed(after)]);
+    // Nothing can be told of a load that has come to nothing on a machine so busy.
+    return [result, alone > 0 ? { alone, during: work.rateIn([during]) } : null];
   }
 
   /** The span of time in which nothing but the load ran. */
   async #watch(): Promise<Span> {
     const startNs = this.#nowNs();
-    await sleep(aloneMs);
+    await sleep(loadAloneNs / 1e6);
     return { startNs, endNs: this.#nowNs() };
   }
 
@@ -83,8 +77,6 @@ interface Span {
   startNs: number;
   endNs: number;
 }
-
-const lengthOf = ({ startNs, endNs }: Span) => endNs - startNs;
 
 /** From the first start to the last end of all samples. */
 function spanOf(columns: readonly SampleColumns[]): Span {
@@ -109,8 +101,20 @@ class LoadWork {
     this.#unitsEach = unitsEach;
   }
 
+  /** The part of the span in which all that was done has been completed. */
+  completed({ startNs, endNs }: Span): Span {
+    return { startNs, endNs: Math.max(startNs, Math.min(endNs, this.#atNs.at(-1) ?? 0)) };
+  }
+
+  /** Units done in a nanosecond of the spans; 0 for spans of no length. */
+  rateIn(spans: readonly Span[]): number {
+    const total = (of: (span: Span) => number) => spans.reduce((sum, span) => sum + of(span), 0);
+    const lengthNs = total(({ startNs, endNs }) => endNs - startNs);
+    return lengthNs > 0 ? total((span) => this.#within(span)) / lengthNs : 0;
+  }
+
   /** Units done in the span; of a piece that lies in it in part, that part of its own. */
-  within({ startNs, endNs }: Span): number {
+  #within({ startNs, endNs }: Span): number {
     let pieces = 0;
     for (let i = 1; i < this.#atNs.length; ++i) {
       const [begunNs, doneNs] = [this.#atNs[i - 1]!, this.#atNs[i]!];

@@ -15,6 +15,7 @@ import type {
 } from "../native/contract.js";
 import { programPath } from "../package-facts.js";
 import { arenaKind, usesStagingRing } from "../plan/geometry.js";
+import { loadLimits } from "../plan/load-need.js";
 import type { Plan } from "../plan/plan.js";
 import type { Cell, ColdStart, WorkerProcessCosts } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
@@ -69,7 +70,7 @@ export class DeviceRun {
     yield { kind: "activity", activity: `opening device ${this.device.ordinal}` };
     const session = await this.#open(backend, plan);
     this.#session = session;
-    this.#loads = new BesideLoads(session, plan.hostLoad);
+    this.#loads = new BesideLoads(session, loadLimits(plan.hostLoad, this.placement.threads));
     if (signal.aborted) session.abort();
     this.opening = session.opening;
     checkFreeMemory(this.device, session, plan);

@@ -1,5 +1,6 @@
 import type { MeasureRequest, MeasureResult, NativeError } from "../native/contract.js";
 import { computeNs } from "../plan/cell-variants.js";
+import { mostChunks } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import {
   calibrationCopies,
@@ -203,11 +204,16 @@ function skipOpenCells(cells: readonly CellProgress[], failed: CellProgress): vo
 /** What one copy moves at most while calibrating: enough to tell the rate, and over soon. */
 const calibrationBytes = 4 * 1024 * 1024;
 
-/** What every request says of its cell. */
-function routeOf({ cell }: CellProgress) {
+/** What every request says of its cell, of copies of this size: a smaller one has its share of a pipeline's work. */
+function routeOf({ cell }: CellProgress, sizeBytes: number) {
   const { direction, memory, workers, mode, timer, cache, chunks } = cell;
-  const pipeline = chunks === undefined ? {} : { pipeline: { chunks, computeNs: computeNs(cell) } };
-  return { direction, memory, workers, mode, timer, cache, ...pipeline };
+  const route = { direction, memory, sizeBytes, workers, mode, timer, cache };
+  if (chunks === undefined) return route;
+  const pipeline = {
+    chunks: Math.min(chunks, mostChunks(sizeBytes)),
+    computeNs: computeNs({ sizeBytes }),
+  };
+  return { ...route, pipeline };
 }
 
 /**
@@ -218,8 +224,7 @@ function calibrationOf(progress: CellProgress): Visit {
   const { mode, sizeBytes: wholeBytes, buffersPerWorker } = progress.cell;
   const sizeBytes = Math.min(wholeBytes, calibrationBytes);
   const request: MeasureRequest = {
-    ...routeOf(progress),
-    sizeBytes,
+    ...routeOf(progress, sizeBytes),
     buffers: Math.min(buffersPerWorker, 2),
     firstBuffer: 0,
     warmupCopies: 1,
@@ -247,8 +252,7 @@ function takeCalibration(progress: CellProgress, settled: PromiseSettledResult<M
 function requestOf(progress: CellProgress, firstBuffer: number, options: VisitOptions): MeasureRequest {
   const { cell } = progress;
   return {
-    ...routeOf(progress),
-    sizeBytes: cell.sizeBytes,
+    ...routeOf(progress, cell.sizeBytes),
     buffers: cell.buffersPerWorker,
     firstBuffer,
     ...warmup(cell, progress.copyNs),

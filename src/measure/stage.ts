@@ -51,11 +51,11 @@ export class Stage {
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      signal.removeEventListener("abort", abort);
       // Giving back gigabytes of pinned memory takes a while, which whoever interrupts need not wait for: the
       // process ends when it is done.
       const closing = Promise.all(this.devices.map((device) => device.close()));
       if (!signal.aborted) await closing;
+      signal.removeEventListener("abort", abort);
     }
   }
 
@@ -78,9 +78,12 @@ export class Stage {
   }
 
   readonly #measure: Measure = async (visits) => {
-    const beside = visits[0]!.progress.cell.beside ?? null;
+    const { beside = null, device } = visits[0]!.progress.cell;
     try {
-      await Promise.all(this.devices.map(({ loads }) => loads.switchTo(beside)));
+      // A load runs on the device that copies beside it alone: two of the host's memory would be twice the load.
+      const others = this.devices.filter((each) => each.device.ordinal !== device);
+      await Promise.all(others.map(({ loads }) => loads.switchTo(null)));
+      await this.#deviceOf(device).loads.switchTo(beside);
     } catch (reason) {
       return visits.map(() => ({ status: "rejected", reason }));
     }

@@ -14,6 +14,9 @@ interface PendingCall {
   reject: (error: NativeError) => void;
 }
 
+/** How long a process may take to give back what it has: the kernel takes it from one that is ended all the same. */
+const orderlyMs = 5000;
+
 /** A process that does not end by itself within 2 s of its channel's end (cli/worker-command.ts) is ended by force. */
 const forceMs = 2500;
 
@@ -89,9 +92,10 @@ export class WorkerProcess {
 
   /** Lets it end: it gives back what it has (`isOrderly`), or ends with what it is doing. Resolves when it is gone. */
   async close(isOrderly: boolean): Promise<void> {
-    const given = isOrderly && this.#failure === null ? this.call("close") : Promise.resolve();
+    const given =
+      isOrderly && this.#failure === null && !this.#isClosing ? this.call("close") : Promise.resolve();
     this.#isClosing = true;
-    await given.catch(() => undefined);
+    await Promise.race([given.catch(() => undefined), sleep(orderlyMs, undefined, { ref: false })]);
     this.#disconnect();
     const force = setTimeout(() => this.#child?.kill("SIGKILL"), forceMs);
     // What the kernel holds in a call is not waited for: it ends with that call.

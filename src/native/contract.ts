@@ -225,8 +225,9 @@ export interface MeasureRequest
  * and timers: it is the source's for the paths that write and `through-host`, the destination's for those that read.
  * Both sessions are of one driver and one seed, and have reserved device memory, the destination with `copies` 2; the
  * other one waits meanwhile, and an abort of either ends the call. Peer access is given to both devices, or for
- * `through-host` taken from both, before anything is timed; close() takes back what was given. Fails with the driver's
- * error where the devices have no access to each other, and with `NO_PEER_COPIES` where it lacks the calls.
+ * `through-host` taken from both, before anything is timed; close() takes back what was given, until when a session
+ * holds the contexts of its peers. Fails with the driver's error where the devices have no access to each other, and
+ * with `NO_PEER_COPIES` where it lacks the calls.
  */
 export interface PeerCopy {
   session: NativeSession;
@@ -235,8 +236,9 @@ export interface PeerCopy {
 
 /**
  * Other calls that take as many samples at the same time. All threads of all calls begin a sample together, and whoever
- * is done copies on until every flow is, so that none is measured beside an idle one. A call that fails cancels the
- * rendezvous. By the wall clock, sample starts of several processes are on one clock, each from its session's zero.
+ * is done copies on until every flow is, so that none is measured beside an idle one. A call that fails or is aborted
+ * cancels the rendezvous, however far it came. By the wall clock, sample starts of several processes are on one clock,
+ * each from its session's zero.
  */
 export interface Company {
   rendezvous: NativeRendezvous;
@@ -362,8 +364,8 @@ export interface NativeLoad {
   /** What it holds of the device's memory: eight times its last cache for `memory`, next to nothing for the others. */
   readonly deviceBytes: number;
   /**
-   * What was completed since the last call, or since the start. Once all of that was told, throws the NativeError that
-   * ended the load, if one did.
+   * What was completed since the last call, or since the start. Throws the NativeError that ended the load, if one did:
+   * what is measured beside it would have been alone from then on.
    */
   completions(): LoadCompletions;
   /** Ends all of its threads, and gives back its memory. Rejects with the NativeError that ended the load before. */

@@ -19,13 +19,16 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
     if (kind === "thread") return [plain];
     return runsInProcesses(plain) ? [{ ...plain, workerKind: kind }] : [];
   });
-  // What processes do not do is measured with threads, though these were not asked for.
-  const alone = kinds.length > 0 ? kinds : [plain];
-  const together =
-    axes.together && plain.memory !== "host" ? alone.map((cell) => ({ ...cell, together: ordinals })) : [];
   const loaded = axes.besides.flatMap((beside) =>
     beside !== "none" && hasRoomForLoad(plain) ? [{ ...plain, beside }] : [],
   );
+  // Threads that were not asked for do what processes do not, and what a load takes from threads is told against.
+  const lacksThreads = kinds.length === 0 || (loaded.length > 0 && !axes.workerKinds.includes("thread"));
+  const alone = lacksThreads ? [plain, ...kinds] : kinds;
+  const together =
+    axes.together && plain.memory !== "host"
+      ? (kinds.length > 0 ? kinds : [plain]).map((cell) => ({ ...cell, together: ordinals }))
+      : [];
   const chunked = isPipelined(plain) ? axes.pipelineChunks.map((chunks) => ({ ...plain, chunks })) : [];
   const ofThreads = [...loaded, ...chunked];
   // What these lose or gain is told against threads, though processes alone were asked for.

@@ -10,11 +10,11 @@ import {
   modes,
   timers,
 } from "../settings/choices.js";
-import { MiB } from "../settings/units.js";
+import { formatSize, MiB } from "../settings/units.js";
 import { type Axes, checkSize, checkWorkers } from "./axes.js";
 import { checkVariants, mostVariants, problemOfVariant, variantPlaces, variantsOf } from "./cell-variants.js";
 import { beyondCpus, type PlanDevice, type PlanFacts, selectDevices, turnsNote } from "./facts.js";
-import { strideBytes } from "./geometry.js";
+import { mostChunks, strideBytes } from "./geometry.js";
 
 const maxCells = 20_000;
 
@@ -108,6 +108,9 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
   }
   if (cell.peer !== undefined && cell.path !== "through-host" && !device.peers.includes(cell.peer))
     return `devices ${device.ordinal} and ${cell.peer} have no access to each other's memory`;
+  const mostOfSize = mostChunks(cell.sizeBytes);
+  if (cell.chunks !== undefined && cell.chunks > mostOfSize)
+    return `a copy of ${formatSize(cell.sizeBytes)} has at most ${mostOfSize} chunks`;
   const needsKernels =
     cell.path?.startsWith("kernel") ||
     cell.chunks !== undefined ||

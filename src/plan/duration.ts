@@ -1,9 +1,17 @@
 import type { ArenaKind } from "../native/contract.js";
 import type { Memory } from "../settings/choices.js";
+import { computeNs } from "./cell-variants.js";
 import type { PlannedCell } from "./cells.js";
 import { arenaBytes, type PlannedArenas, threadCount } from "./geometry.js";
 import { pinningNs } from "./pinning.js";
-import { copiesPerSample, leastSamples, samplesOfRound, warmup } from "./sampling.js";
+import {
+  copiesPerSample,
+  leastSamples,
+  loadAloneNs,
+  loadSettlingNs,
+  samplesOfRound,
+  warmup,
+} from "./sampling.js";
 
 /*
  * The rates below are round figures of a PCIe 5.0 x16 machine, for an estimate and nothing else: no measurement
@@ -70,7 +78,12 @@ export function estimateDuration(
 ): DurationEstimate {
   const { stopping, verify } = plan;
   let measuringNs = 0;
-  for (const cell of plan.cells) measuringNs += cellNs(cell, stopping.samplesPerCell, verify, emulated);
+  for (const cell of plan.cells) {
+    // Devices that copy together share the time.
+    const devices = cell.together?.length ?? 1;
+    measuringNs += cellNs(cell, stopping.samplesPerCell, verify, emulated) / devices;
+  }
+  measuringNs += loadsSettlingNs(plan.cells, stopping.samplesPerCell);
   const { arenas, processArenas } = plan;
   const reservingNs = [arenas, ...processArenas].reduce((sum, one) => sum + allocationNs(one), 0);
   const oneContextNs = emulated ? 0 : contextNs;
@@ -102,14 +115,32 @@ function allocationNs(arenas: PlannedArenas): number {
 /** All visits of the cell's first samples: warm-up, samples, and verifying the buffers that they wrote. */
 function cellNs(cell: PlannedCell, fixedSamples: number | null, verify: boolean, emulated: boolean): number {
   const bytesPerTurn = threadCount(cell) * cell.sizeBytes;
-  const turnNs = copyOverheadNs + bytesPerTurn / (emulated ? emulatedGBps : copyGBps[cell.memory]);
-  const samples = leastSamples(cell.mode, fixedSamples);
-  const samplesPerVisit = samplesOfRound(samples, samples);
-  const visits = Math.ceil(samples / samplesPerVisit);
+  const copyNs = bytesPerTurn / (emulated ? emulatedGBps : copyGBps[cell.memory]);
+  const turnNs = copyOverheadNs + copyNs + (cell.chunks === undefined ? 0 : computeNs(cell));
+  const { samples, samplesPerVisit, visits } = visitsOf(cell, fixedSamples);
   const turnsPerSample = copiesPerSample(cell, turnNs);
   const { warmupCopies, warmupBytes } = warmup(cell, turnNs);
   const warmupNs = (warmupCopies * turnNs * warmupBytes) / cell.sizeBytes;
   const writtenBytes = Math.min(cell.buffersPerWorker, samplesPerVisit * turnsPerSample) * bytesPerTurn;
-  const visitNs = callNs + warmupNs + (verify ? writtenBytes / verifyGBps : 0);
+  const aloneNs = cell.beside === undefined ? 0 : 2 * loadAloneNs;
+  const visitNs = callNs + warmupNs + aloneNs + (verify ? writtenBytes / verifyGBps : 0);
   return visits * visitNs + samples * turnsPerSample * turnNs;
+}
+
+/** How a cell's first samples are spread over visits, one a round. */
+function visitsOf({ mode }: PlannedCell, fixedSamples: number | null) {
+  const samples = leastSamples(mode, fixedSamples);
+  const samplesPerVisit = samplesOfRound(samples, samples);
+  return { samples, samplesPerVisit, visits: Math.ceil(samples / samplesPerVisit) };
+}
+
+/** In each round every load of a device starts once. */
+function loadsSettlingNs(cells: readonly PlannedCell[], fixedSamples: number | null): number {
+  const startsOfLoad = new Map<string, number>();
+  for (const cell of cells) {
+    if (cell.beside === undefined) continue;
+    const load = `${cell.device}/${cell.beside}`;
+    startsOfLoad.set(load, Math.max(startsOfLoad.get(load) ?? 0, visitsOf(cell, fixedSamples).visits));
+  }
+  return [...startsOfLoad.values()].reduce((sum, starts) => sum + starts * loadSettlingNs, 0);
 }

@@ -52,6 +52,11 @@ export function strideBytes(sizeBytes: number): number {
   return roundUp(sizeBytes, bufferAlignmentBytes);
 }
 
+/** Into how many chunks a pipeline can divide a copy: each begins where a buffer could. */
+export function mostChunks(sizeBytes: number): number {
+  return strideBytes(sizeBytes) / bufferAlignmentBytes;
+}
+
 /** Threads that a cell keeps busy: for bidir a team for each direction. */
 export function threadCount(cell: { direction: Direction; workers: number }): number {
   return cell.direction === "bidir" ? 2 * cell.workers : cell.workers;

@@ -3,8 +3,14 @@ import type { PlannedCell } from "./cells.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 import { threadCount } from "./geometry.js";
 
-/** Threads that load the host's memory beside copies, and the bytes that they copy to and fro. */
-export type HostLoad = Pick<LoadOptions, "hostThreads" | "hostBytes">;
+/** What a load of the host's memory takes. */
+export interface HostLoad extends Pick<LoadOptions, "hostBytes"> {
+  /** Threads of the copies beside it, whose CPUs it leaves to them. */
+  copyThreads: number;
+}
+
+/** What a load may take of the machine; of the host's memory, by so many threads. */
+export type LoadLimits = Pick<LoadOptions, "hostThreads" | "hostBytes">;
 
 /** No cache may hold what a load works on. */
 const cachesPerHostLoad = 4;
@@ -13,11 +19,18 @@ const cachesPerHostLoad = 4;
 const cachesPerDeviceLoad = 8;
 const leastDeviceLoadBytes = 64 * 1024 * 1024;
 
-/** The CPUs that the copies leave, one at least. */
+/** Of the largest cell beside it, so that all cells have the same load. */
 export function hostLoad(cells: readonly PlannedCell[], facts: PlanFacts): HostLoad {
   const copying = cells.filter(({ beside }) => beside === "host").map(threadCount);
-  const hostThreads = Math.max(1, facts.cpusUsable - Math.max(0, ...copying));
-  return { hostThreads, hostBytes: cachesPerHostLoad * facts.lastLevelCacheBytes };
+  return {
+    copyThreads: Math.max(0, ...copying),
+    hostBytes: cachesPerHostLoad * facts.lastLevelCacheBytes,
+  };
+}
+
+/** What loads of a device's session take, whose threads may run on so many CPUs: those that the copies leave, one at least. */
+export function loadLimits({ copyThreads, hostBytes }: HostLoad, threads: number): LoadLimits {
+  return { hostThreads: Math.max(1, threads - copyThreads), hostBytes };
 }
 
 /** Memory that the loads of these cells take beside the cells' own; of each device. */

@@ -38,6 +38,12 @@ const warmupNs = 300e3;
 const maxWarmupBytes = 4 * 1024 * 1024;
 const maxWarmupCopies = 64;
 
+/** Until a load that has just started is at the clocks and temperatures at which it goes on. */
+export const loadSettlingNs = 300e6;
+
+/** How long the load is looked at by itself before and after each visit: about a hundred pieces of its work. */
+export const loadAloneNs = 50e6;
+
 /** Copies a worker makes for one sample, from the time that one copy took while calibrating. */
 export function copiesPerSample(
   { mode, timer, workers }: { mode: Mode; timer: Timer; workers: number },

@@ -71,6 +71,15 @@ describe("the order of measuring", () => {
     expect(session.visits.map(({ copiesPerSample }) => copiesPerSample)).toEqual(Array(6).fill(4));
   });
 
+  it("calibrates a pipeline with its share of the kernels' time, in as many chunks as there can be", async () => {
+    const session = new FakeSession(({ pipeline, sizeBytes }) => pipeline!.computeNs + sizeBytes / 50);
+    const cell = progressOf({ sizeBytes: 64 * MiB, chunks: 16384 });
+    await measure(session, [cell], { samples: 6 });
+    expect(session.requests[0]!.pipeline).toEqual({ chunks: 8192, computeNs: Math.ceil((4 * MiB) / 50) });
+    expect(session.visits[0]!.pipeline).toEqual({ chunks: 16384, computeNs: Math.ceil((64 * MiB) / 50) });
+    expect(session.visits[0]!.copiesPerSample).toBe(2);
+  });
+
   it("goes on in the rotation of buffers where the last visit stopped", async () => {
     const session = new FakeSession();
     const cell = progressOf({ buffersPerWorker: 32 });

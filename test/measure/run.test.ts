@@ -52,9 +52,7 @@ async function runOn(
     argv: [],
     build: { compiler: "g++", kernels: true, sanitizer: null },
     host: buildHost(),
-    createRendezvous: () => {
-      throw new Error("nothing is measured together");
-    },
+    createRendezvous: () => ({ path: "", reset: () => undefined, cancel: () => undefined }),
     backend,
     plan: planOf({ ...small, ...options.plan, devices: options.selected ?? [0] }, { devices }),
   });
@@ -100,6 +98,47 @@ describe("a run", () => {
     );
     expect(sessions).toHaveLength(2);
     expect(document.cells.map(({ device }) => device)).toEqual([0, 0, 1, 1]);
+  });
+
+  it("has a load on the device that copies beside it and on no other, though all are open", async () => {
+    let running: number[] = [];
+    const started: number[] = [];
+    const seen = new Set<string>();
+    const document = await runOn(
+      (device) => {
+        const session = new FakeSession();
+        session.beforeMeasure = ({ company }) => {
+          seen.add(`${device} ${company === undefined ? "alone" : "together"}, loads: ${running}`);
+          return {};
+        };
+        const startLoad = async () => {
+          started.push(device);
+          running.push(device);
+          return {
+            deviceBytes: 0,
+            completions: () => ({ atNs: new Float64Array(), unitsEach: 1 }),
+            stop: async () => {
+              running = running.filter((other) => other !== device);
+            },
+          };
+        };
+        return Object.assign(session, { startLoad: startLoad as () => Promise<never> });
+      },
+      {
+        selected: [0, 1],
+        plan: { memory: ["pinned"], together: true, besides: ["host"], samplesPerCell: 1 },
+      },
+    );
+    expect(document.cells.map(({ outcome }) => outcome)).not.toContain("failed");
+    expect(started).toEqual([0, 1]);
+    expect([...seen].sort()).toEqual([
+      "0 alone, loads: ",
+      "0 alone, loads: 0",
+      "0 together, loads: ",
+      "1 alone, loads: ",
+      "1 alone, loads: 1",
+      "1 together, loads: ",
+    ]);
   });
 
   it.each([[[0, 1]], [[0, 1, 2]]])("gives each of the devices %j as much of the budget", async (selected) => {

@@ -236,6 +236,20 @@ describe("the end of worker processes", () => {
     expect(pids.filter(isRunning)).toEqual([]);
   });
 
+  it.each([false, true])(
+    "leaves none of them where one does not answer, whether it is aborted meanwhile: %s",
+    async (isAborted) => {
+      const pool = await openPool(2);
+      const { pids } = pool;
+      process.kill(pids[0]!, "SIGSTOP");
+      const closed = pool.close();
+      if (isAborted) pool.abort();
+      await closed;
+      await untilGone(pids);
+    },
+    30_000,
+  );
+
   it("by an abort cuts a measurement short, and every later one", async () => {
     const pool = await openPool(2);
     const measured = pool.measure(request({ workers: 2, samples: 1e6 }));

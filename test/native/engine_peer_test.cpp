@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "engine_session.hpp"
 
@@ -218,6 +219,26 @@ TEST_CASE("a session that closes takes back its access, whichever of the two clo
     (driving_closes_first ? pair.second : pair.first).reset();
     CHECK_FALSE(program.has_access(0, 1));
     CHECK_FALSE(program.has_access(1, 0));
+  }
+}
+
+TEST_CASE("what a session takes back at its end is of contexts that still are, whichever closes first") {
+  static std::vector<cu::Result> results;
+  static cu::Result (*disable)(cu::Context) = nullptr;
+  const auto driver = two_devices();
+  disable = driver->contextDisablePeerAccess.function;
+  driver->contextDisablePeerAccess.function = [](cu::Context peer) {
+    results.push_back(disable(peer));
+    return results.back();
+  };
+  for (const bool driving_closes_first : {true, false}) {
+    CAPTURE(driving_closes_first);
+    results.clear();
+    Pair pair(driver);
+    pair.first->measure(request_to(pair.second, kPaths[0]));
+    (driving_closes_first ? pair.first : pair.second).reset();
+    (driving_closes_first ? pair.second : pair.first).reset();
+    CHECK(results == std::vector<cu::Result>{cu::kSuccess, cu::kSuccess});
   }
 }
 

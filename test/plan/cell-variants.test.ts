@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
-import { errorOf, h200, MiB, planOf } from "./support.js";
+import { errorOf, h200, KiB, MiB, planOf } from "./support.js";
 
 const devices = [0, 1, 2].map((ordinal) => ({
   ...h200,
@@ -84,6 +84,20 @@ describe("cells beside the plain ones", () => {
     expect(variantsIn({ besides: ["host", "compute"] })).toEqual(["", "beside-compute", "beside-host"]);
   });
 
+  it("are those of threads too beside a load, where processes alone were asked for: a load takes from threads", () => {
+    expect(variantsIn({ workerKinds: ["process"], besides: ["host"] })).toEqual([
+      "",
+      "process",
+      "beside-host",
+    ]);
+    expect(variantsIn({ workerKinds: ["process"], besides: ["host"], together: true })).toEqual([
+      "",
+      "process",
+      "process/together-0-1",
+      "beside-host",
+    ]);
+  });
+
   it("are a pipeline of one worker's copies to the device, in one chunk as well, which is the sum of its parts", () => {
     const ids = idsIn({
       sizesBytes: [MiB],
@@ -95,6 +109,19 @@ describe("cells beside the plain ones", () => {
     expect(ids.filter((id) => id.includes("chunks"))).toEqual([
       `d0/h2d/pinned/${MiB}/w1/throughput/wall/cold/chunks-1`,
       `d0/h2d/pinned/${MiB}/w1/throughput/wall/cold/chunks-4`,
+    ]);
+  });
+
+  it("are skipped where a batch is too small for so many chunks", () => {
+    const { cells } = planOf({
+      sizesBytes: [KiB, 64 * KiB],
+      workers: [1],
+      memory: ["pinned"],
+      directions: ["h2d"],
+      pipelineChunks: [2, 4],
+    });
+    expect(cells.flatMap(({ id, skipReason }) => (skipReason === null ? [] : [[id, skipReason]]))).toEqual([
+      ["d0/h2d/pinned/1024/w1/throughput/wall/cold/chunks-4", "a copy of 1 KiB has at most 2 chunks"],
     ]);
   });
 

@@ -389,6 +389,25 @@ describe("the estimate", () => {
     expect(leastNs([256 * MiB]) - leastNs([MiB])).toBeGreaterThan(0.9e9);
   });
 
+  it("of the duration has what loads take that start in each of the six rounds, and are looked at by themselves", () => {
+    const leastNs = (...besides: ("none" | "compute" | "host")[]) =>
+      planOf({ sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"], besides }).estimate
+        .leastDurationNs;
+    const oneNs = leastNs("compute") - leastNs("none");
+    expect(oneNs).toBeGreaterThan(6 * (300e6 + 2 * 50e6));
+    expect(oneNs).toBeLessThan(6 * 450e6);
+    expect(leastNs("compute", "host") - leastNs("none")).toBeCloseTo(2 * oneNs, -6);
+  });
+
+  it("of the duration has devices that copy together share the time", () => {
+    const devices = [h200, { ...h200, ordinal: 1 }];
+    const given = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
+    const leastNs = (more: object) =>
+      planOf({ ...given, samplesPerCell: 1000, devices: [0, 1], ...more }, { devices }).estimate
+        .leastDurationNs;
+    expect(leastNs({ together: true }) / leastNs({})).toBeCloseTo(1.5, 1);
+  });
+
   it("of the duration with a fixed count of samples knows no budget", () => {
     const few = planOf({ samplesPerCell: 10 }).estimate;
     const many = planOf({ samplesPerCell: 1000 }).estimate;

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { BesideLoads } from "../../src/measure/beside-load.js";
+import type { LoadCompletions, MeasureResult } from "../../src/native/contract.js";
+import { FakeSession } from "./support.js";
+
+const nowNs = () => Number(process.hrtime.bigint());
+
+/** A load that has completed pieces one after the other from the start on, each of so many ns and as many units. */
+class FakeLoad {
+  readonly deviceBytes = 0;
+  readonly #pieceNs: number;
+  #doneNs = nowNs();
+
+  constructor(pieceNs: number) {
+    this.#pieceNs = pieceNs;
+  }
+
+  completions(): LoadCompletions {
+    const atNs: number[] = [];
+    while (this.#doneNs + this.#pieceNs <= nowNs()) {
+      this.#doneNs += this.#pieceNs;
+      atNs.push(this.#doneNs);
+    }
+    return { atNs: Float64Array.from(atNs), unitsEach: this.#pieceNs };
+  }
+
+  async stop(): Promise<void> {}
+}
+
+async function besides(pieceNs: number): Promise<BesideLoads> {
+  const session = new FakeSession();
+  const startLoad = async () => new FakeLoad(pieceNs);
+  const loads = new BesideLoads(Object.assign(session, { startLoad: startLoad as () => Promise<never> }), {
+    hostThreads: 1,
+    hostBytes: 0,
+  });
+  await loads.switchTo("host");
+  return loads;
+}
+
+/** Copies that take a while, in two samples. */
+async function measure(): Promise<MeasureResult> {
+  const startNs = Float64Array.of(nowNs(), nowNs() + 2e6);
+  while (nowNs() < startNs[1]! + 2e6);
+  return {
+    columns: [{ direction: "h2d", startNs, durationNs: Float64Array.of(1e6, 1e6) }],
+    verification: { checkedBytes: 0, mismatches: [] },
+    link: null,
+    aborted: false,
+    prepareNs: 0,
+    verifyNs: 0,
+  };
+}
+
+describe("what a load does by itself and during the copies", () => {
+  it("counts of a piece the part that lies in the time, and no time of which nothing is known yet", async () => {
+    const loads = await besides(40e6);
+    for (let visit = 0; visit < 2; ++visit) {
+      const [, load] = await loads.visit(measure);
+      expect(load!.alone).toBeCloseTo(1, 6);
+      expect(load!.during).toBeCloseTo(1, 6);
+    }
+  });
+
+  it("is not told where it did nothing by itself, on a machine too busy for it", async () => {
+    const loads = await besides(3600e9);
+    const [result, load] = await loads.visit(measure);
+    expect(load).toBeNull();
+    expect(result.columns).toHaveLength(1);
+  });
+});

@@ -1,0 +1,136 @@
+// Measurements of several sessions that take their samples at the same time.
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kSize = 6000;
+
+// Two devices, of which each has a session, and a cell for each that one rendezvous joins.
+struct Company {
+  explicit Company(Environment environment = {}) {
+    environment.push_back({"PINBENCH_EMULATED_DEVICES", "2"});
+    const auto driver = emulated_driver(environment);
+    rendezvous->reset(std::vector<std::size_t>{2, 2, 1});
+    for (int device = 0; device < 2; ++device) {
+      sessions.push_back(std::make_unique<TestSession>(driver, device));
+      sessions.back()->reserve(CopyMemory::kPinned, geometry_of(4, 3, 16384));
+    }
+    requests.push_back(request_for(Direction::kBidirectional, CopyMemory::kPinned, kSize, 2));
+    requests.push_back(request_for(Direction::kDeviceToHost, CopyMemory::kPinned, kSize, 1));
+    requests[0].company = {rendezvous, 0};
+    requests[1].company = {rendezvous, 2};
+  }
+
+  // What becomes of the first one's measurement while `second` runs.
+  MeasureResult measure_first_beside(const std::function<void()>& second) {
+    MeasureResult result;
+    std::thread thread([&] { result = sessions[0]->measure(requests[0]); });
+    second();
+    thread.join();
+    return result;
+  }
+
+  std::shared_ptr<Rendezvous> rendezvous = Rendezvous::create_shared();
+  std::vector<std::unique_ptr<TestSession>> sessions;
+  std::vector<MeasureRequest> requests;
+};
+
+}  // namespace
+
+TEST_CASE("sessions that measure together have all of their samples, whose windows overlap, and right data") {
+  for (const bool event_timer : {false, true}) {
+    CAPTURE(event_timer);
+    Company company;
+    for (auto& request : company.requests) request.event_timer = event_timer;
+    MeasureResult second;
+    const auto first =
+        company.measure_first_beside([&] { second = company.sessions[1]->measure(company.requests[1]); });
+    check_clean(first, 2 * 2 * 6 * kSize);
+    check_clean(second, 6 * kSize);
+    CHECK(first.columns.size() == 2);
+    CHECK(first.columns[1].duration_ns.size() == 2);
+    CHECK(second.columns[0].duration_ns.size() == 2);
+  }
+}
+
+TEST_CASE("whoever cannot begin, or is aborted before it does, lets those go that wait for it") {
+  Company company;
+  auto& request = company.requests[1];
+  SUBCASE("a request that is refused") {
+    request.samples = 0;
+  }
+  SUBCASE("memory that was not reserved") {
+    request.memory = CopyMemory::kRegistered;
+  }
+  SUBCASE("a flow that is not there") {
+    request.company->flow = 3;
+  }
+  SUBCASE("a device that is not the peer of another") {
+    request.direction = Direction::kPeerToPeer;
+  }
+  SUBCASE("an abort") {
+    company.sessions[1]->abort();
+  }
+  const auto result = company.measure_first_beside([&] {
+    try {
+      const bool aborted = company.sessions[1]->measure(request).aborted;
+      CHECK(aborted);
+    } catch (const Error& error) {
+      CHECK_FALSE(error.sticky());
+    }
+  });
+  CHECK(result.aborted);
+  CHECK(result.columns.empty());
+}
+
+TEST_CASE("whoever fails between its warm-up and its samples lets those go that wait for it") {
+  // The first one poisons what it copies to on the host and, once for each of its buffers, on the device.
+  Company company(with_faults("cuMemsetD8Async@13=1"));
+  company.requests[1].direction = Direction::kHostToDevice;
+  std::string failure;
+  bool first_has_failed = false;
+  MeasureResult second;
+  std::thread thread([&] {
+    try {
+      second = company.sessions[1]->measure(company.requests[1]);
+    } catch (const Error& error) {
+      failure = error.code();
+    }
+  });
+  MeasureResult first;
+  try {
+    first = company.sessions[0]->measure(company.requests[0]);
+  } catch (const Error& error) {
+    failure = error.code();
+    first_has_failed = true;
+  }
+  thread.join();
+  CHECK(failure == "CUDA_ERROR_INVALID_VALUE");
+  CHECK((first_has_failed ? second : first).aborted);
+}
+
+TEST_CASE("an abort of one session ends the measurements of all, and the others go on afterwards") {
+  Company company;
+  for (auto& request : company.requests) request.samples = 1'000'000;
+  const auto first = company.measure_first_beside([&] {
+    std::thread aborter([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      company.sessions[1]->abort();
+    });
+    CHECK(company.sessions[1]->measure(company.requests[1]).aborted);
+    aborter.join();
+  });
+  CHECK(first.aborted);
+  auto alone = company.requests[0];
+  alone.company.reset();
+  alone.samples = 2;
+  check_clean(company.sessions[0]->measure(alone), 2 * 2 * 6 * kSize);
+}
+
+}  // namespace pinbench::test
