@@ -35,6 +35,11 @@ Examples:
   pinbench run --preset quick                         pageable against pinned, in a second
   pinbench run --sizes 1MiB..1GiB*4 --memory pinned   one kind, sizes of your own
   pinbench run --mode latency --sizes 4KiB            microseconds a copy
+  pinbench run --worker-kind thread,process           whether processes copy faster than threads
+  pinbench run --together --direction h2d,d2h,bidir   all GPUs at once, and what each loses
+  pinbench run --direction p2p                        between GPUs
+  pinbench run --beside compute,memory,host           what copies and kernels lose to each other
+  pinbench run --pipeline 4,16                        what overlapping copies with kernels gains
   pinbench run --json --output result.json            for programs, and kept`,
     load: async () => (await import("./run-command.js")).runCommand,
   },

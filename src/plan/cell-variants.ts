@@ -1,3 +1,4 @@
+import { PinbenchError } from "../errors.js";
 import type { Cell } from "../results/schema.js";
 import { besides, copiesHostMemory, peerPaths, workerKinds } from "../settings/choices.js";
 import type { Axes } from "./axes.js";
@@ -29,15 +30,59 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
       ? (kinds.length > 0 ? kinds : [plain]).map((cell) => ({ ...cell, together: ordinals }))
       : [];
   const chunked = isPipelined(plain) ? axes.pipelineChunks.map((chunks) => ({ ...plain, chunks })) : [];
-  return [...alone, ...together, ...loaded, ...chunked];
+  const ofThreads = [...loaded, ...chunked];
+  // What these lose or gain is told against threads, though processes alone were asked for.
+  const compared = ofThreads.length > 0 && !alone.includes(plain) ? [plain] : [];
+  return [...compared, ...alone, ...together, ...ofThreads];
 }
 
 /** An upper limit of how many cells variantsOf() gives. */
 export function mostVariants(axes: Axes): number {
   const kinds = axes.workerKinds.length * (axes.together ? 2 : 1);
-  const others = axes.besides.length - 1 + axes.pipelineChunks.length;
+  const ofThreads = axes.besides.length - 1 + axes.pipelineChunks.length;
+  const others = ofThreads === 0 || axes.workerKinds.includes("thread") ? ofThreads : ofThreads + 1;
   const between = axes.directions.includes("p2p") ? axes.devices.length * peerPaths.length : 0;
   return Math.max(kinds + others, between, 1);
+}
+
+/** Throws a usage error where something beyond plain cells was asked for that none of the cells is. */
+export function checkVariants(cells: readonly Cell[], axes: Axes): void {
+  const hostCopies = "copies between host memory and a device";
+  const checks = [
+    {
+      flag: "--worker-kind process",
+      isAsked: axes.workerKinds.includes("process"),
+      isThere: ({ workerKind }: Cell) => workerKind === "process",
+      what: hostCopies,
+    },
+    {
+      flag: "--together",
+      isAsked: axes.together,
+      isThere: ({ together }: Cell) => together !== undefined,
+      what: "copies of a device, by itself or with the host",
+    },
+    {
+      flag: "--beside",
+      isAsked: axes.besides.some((beside) => beside !== "none"),
+      isThere: ({ beside }: Cell) => beside !== undefined,
+      what: hostCopies,
+    },
+    {
+      flag: "--pipeline",
+      isAsked: axes.pipelineChunks.length > 0,
+      isThere: ({ chunks }: Cell) => chunks !== undefined,
+      what: "h2d throughput of pageable, pinned or registered memory with 1 worker, by the wall clock and cold",
+    },
+  ];
+  const unused = checks.find(({ isAsked, isThere }) => isAsked && !cells.some(isThere));
+  if (unused === undefined) return;
+  throw new PinbenchError(
+    "usage",
+    `${unused.flag} measures ${unused.what}, and none of the cells is such a one.`,
+    {
+      hint: `Leave ${unused.flag} out, or ask for what it measures as well.`,
+    },
+  );
 }
 
 /** Copies of the host alone are its threads', and what a device copies by itself has no use for processes. */

@@ -12,7 +12,7 @@ import {
 } from "../settings/choices.js";
 import { formatSize, MiB } from "../settings/units.js";
 import { type Axes, checkSize, checkWorkers } from "./axes.js";
-import { mostVariants, problemOfVariant, variantPlaces, variantsOf } from "./cell-variants.js";
+import { checkVariants, mostVariants, problemOfVariant, variantPlaces, variantsOf } from "./cell-variants.js";
 import { beyondCpus, type PlanDevice, type PlanFacts, selectDevices, turnsNote } from "./facts.js";
 import { mostChunks, strideBytes } from "./geometry.js";
 
@@ -34,7 +34,7 @@ export interface PlannedCell extends Cell {
  * Every combination of the axes, device by device and table by table (direction, mode, timer, cache). Within a
  * table the memory kinds of one size and worker count stand side by side: a round measures in this order, so what
  * is compared with each other is measured next to each other.
- * Throws a usage error above 20 000 cells.
+ * Throws a usage error above 20 000 cells, and for a variant that was asked for and none of them is.
  */
 export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
   checkCellCount(cellCount(axes), "Ask for fewer sizes, worker counts or memory kinds.");
@@ -53,6 +53,7 @@ export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
                     cells.push(plannedCell(cell, device, facts));
                   }
                 }
+  checkVariants(cells, axes);
   return cells;
 }
 

@@ -56,7 +56,8 @@ export function besideGrid(group: CellGroup, { precision, aloneOf }: GridContext
 
 const besideNote =
   "copy alone: the same cell without the load, measured in the same rounds; load alone: right before and after the copies " +
-  "of each visit, with the load running on, so that clocks are those of a lasting load";
+  "of each visit, with the load running on, so that clocks are those of a lasting load; what the load keeps is the median " +
+  "of single visits' shares";
 
 function loadFigures(cell: CellResult): Figure[] {
   const load = isMeasured(cell) ? cell.load : null;

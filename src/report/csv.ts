@@ -28,16 +28,9 @@ const columns: readonly Column[] = [
   ["memory", ({ cell }) => cell.memory],
   ["size_bytes", ({ cell }) => cell.sizeBytes],
   ["workers", ({ cell }) => cell.workers],
-  ["worker_kind", ({ cell }) => cell.workerKind],
   ["mode", ({ cell }) => cell.mode],
   ["timer", ({ cell }) => cell.timer],
   ["cache", ({ cell }) => cell.cache],
-  // Empty for plain cells, as the columns up to chunks are.
-  ["together", ({ cell }) => cell.together?.join(" ") ?? null],
-  ["peer", ({ cell }) => cell.peer ?? null],
-  ["path", ({ cell }) => cell.path ?? null],
-  ["beside", ({ cell }) => cell.beside ?? null],
-  ["chunks", ({ cell }) => cell.chunks ?? null],
   ["outcome", ({ cell }) => cell.outcome],
   ["samples", ({ stats }) => stats?.samples ?? 0],
   // More than one: low and high are the interval between them.
@@ -49,6 +42,16 @@ const columns: readonly Column[] = [
   ["latency_us_p90", ({ stats }) => stats?.latencyUs?.p90 ?? null],
   ["latency_us_p99", ({ stats }) => stats?.latencyUs?.p99 ?? null],
   ["link_share", ({ stats }) => stats?.linkShare ?? null],
+  ["skip_reason", ({ cell }) => cell.skipReason],
+  ["error", ({ cell }) => cell.error?.message ?? null],
+  ["warnings", ({ cell }) => (cell.warnings.length === 0 ? null : cell.warnings.join("; "))],
+  // All that follow but the kind of workers are empty for plain cells; they stand last, so that what went before keeps its place.
+  ["worker_kind", ({ cell }) => cell.workerKind],
+  ["together", ({ cell }) => cell.together?.join(" ") ?? null],
+  ["peer", ({ cell }) => cell.peer ?? null],
+  ["path", ({ cell }) => cell.path ?? null],
+  ["beside", ({ cell }) => cell.beside ?? null],
+  ["chunks", ({ cell }) => cell.chunks ?? null],
   // Of the load beside the copies, in load_unit.
   ["load_unit", ({ cell }) => cell.load?.unit ?? null],
   ["load_alone_median", ({ cell }) => cell.load?.alone.median ?? null],
@@ -58,9 +61,6 @@ const columns: readonly Column[] = [
   ),
   // What the kernels of one copy take, of a pipeline.
   ["compute_ns", ({ cell }) => cell.computeNs ?? null],
-  ["skip_reason", ({ cell }) => cell.skipReason],
-  ["error", ({ cell }) => cell.error?.message ?? null],
-  ["warnings", ({ cell }) => (cell.warnings.length === 0 ? null : cell.warnings.join("; "))],
 ];
 
 /**

@@ -6,7 +6,6 @@ import { isMeasured, statsOf } from "./cell-figure.js";
 
 /** One measured cell as evidence for a finding. */
 export interface Observation {
-  workerKind: CellResult["workerKind"];
   memory: CellResult["memory"];
   sizeBytes: number;
   workers: number;
@@ -43,29 +42,21 @@ export function ofOneClock(cells: readonly CellResult[]): CellResult[] {
 
 /**
  * What the cells of one direction and mode show: rates in GB/s, of a bidir cell those of both ways together, or
- * latencies in microseconds. Cells without an interval are left out, and those of worker processes.
+ * latencies in microseconds. Cells without an interval are left out, and those of workers of another kind.
  */
 export function observe(
   cells: readonly CellResult[],
   direction: CellResult["direction"],
   mode: CellResult["mode"],
-): Observation[] {
-  return observeWorkers(cells, direction, mode).filter(({ workerKind }) => workerKind === "thread");
-}
-
-/** The same of workers of every kind: a comparison of anything else holds for threads. */
-export function observeWorkers(
-  cells: readonly CellResult[],
-  direction: CellResult["direction"],
-  mode: CellResult["mode"],
+  workerKind: CellResult["workerKind"] = "thread",
 ): Observation[] {
   return cells.flatMap((cell) => {
-    if (cell.direction !== direction || cell.mode !== mode) return [];
+    if (cell.direction !== direction || cell.mode !== mode || cell.workerKind !== workerKind) return [];
     const stats = statsOf(cell, direction === "bidir" ? "sum" : direction);
     const distribution = mode === "latency" ? stats?.latencyUs : stats?.bandwidthGBps;
-    const { workerKind, memory, sizeBytes, workers } = cell;
+    const { memory, sizeBytes, workers } = cell;
     const estimate = distribution == null ? null : claimedInterval(memory, distribution);
-    return estimate === null ? [] : [{ workerKind, memory, sizeBytes, workers, estimate }];
+    return estimate === null ? [] : [{ memory, sizeBytes, workers, estimate }];
   });
 }
 

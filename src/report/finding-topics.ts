@@ -1,21 +1,18 @@
 import { type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult } from "../results/schema.js";
+import type { WorkerKind } from "../settings/choices.js";
 import { formatSize } from "../settings/units.js";
 import {
   compareIntervals,
   fastest,
   type IntervalOrder,
   leanestBest,
-  type Observation,
   observe,
-  observeWorkers,
   ofMemory,
   type Pair,
   pairUp,
   sharedSizes,
-  sharedValues,
   sizesOf,
-  workersOf,
 } from "./finding-evidence.js";
 import { formatGBps, formatMicroseconds, formatRatio, formatWholeShare, roundUp } from "./format-number.js";
 import { counted, listed } from "./wording.js";
@@ -87,83 +84,30 @@ export const stagedAgainstPinned: Topic = (cells, direction, equalWidth) => {
   }
 };
 
-/** Whether more workers make pageable copies faster, at the largest size; threads, processes, both or neither. */
-export const workersOnPageable: Topic = (cells, direction, equalWidth) => {
-  const byKind = workersOfBothKinds(cells, direction, equalWidth);
-  if (byKind !== null) return byKind;
-  const pageable = ofMemory(observe(cells, direction, "throughput"), "pageable");
-  const repeated = sizesOf(pageable).filter((size, index, sizes) => sizes.indexOf(size) !== index);
-  const sizeBytes = Math.max(...repeated);
-  const [fewest, ...more] = pageable
-    .filter((rate) => rate.sizeBytes === sizeBytes)
-    .sort((a, b) => a.workers - b.workers);
-  const best = leanestBest(more, equalWidth);
-  if (fewest === undefined || best === null) return null;
-  const size = formatSize(sizeBytes);
-  const ratio = ratioRange([ratioInterval(best.estimate, fewest.estimate)]);
-  switch (compareIntervals(best.estimate, fewest.estimate, equalWidth)) {
-    case "above":
-      return `${counted(best.workers, "worker")} make pageable ${ratio} as fast as ${fewest.workers} at ${size}`;
-    case "equal":
-      return `pageable does not get faster with workers at ${size}`;
-    case "open":
-      return `at these intervals, pageable with ${fewest.workers} and with ${counted(best.workers, "worker")} cannot be told apart at ${size}`;
-    case "below":
-      return `pageable gets slower with workers at ${size}: ${ratio} with ${best.workers}`;
-  }
-};
-
-/**
- * As workersOnPageable(), where threads and processes were measured with the same numbers of workers at one size; null
- * where they were not.
- */
-const workersOfBothKinds: Topic = (cells, direction, equalWidth) => {
-  const pageable = ofMemory(observeWorkers(cells, direction, "throughput"), "pageable");
-  const ofKind = (kind: Observation["workerKind"], sizeBytes: number) =>
-    pageable.filter((rate) => rate.workerKind === kind && rate.sizeBytes === sizeBytes);
-  const candidates = [...new Set(sizesOf(pageable))].sort((a, b) => b - a);
-  for (const sizeBytes of candidates) {
-    const [threads, processes] = [ofKind("thread", sizeBytes), ofKind("process", sizeBytes)];
-    const [fewest, ...more] = sharedValues(workersOf(threads), workersOf(processes));
-    if (fewest === undefined || more.length === 0) continue;
-    const clauses = [threads, processes].map((rates) => {
-      const base = rates.find(({ workers }) => workers === fewest)!;
-      const best = leanestBest(
-        rates.filter(({ workers }) => more.includes(workers)),
-        equalWidth,
-      )!;
-      return gainOfWorkers(base, best, equalWidth);
-    });
+/** Whether more workers of this kind make pageable copies faster, at the largest size; `noun` names one of them. */
+export function workersOnPageable(kind: WorkerKind, noun: string, nouns = `${noun}s`): Topic {
+  return (cells, direction, equalWidth) => {
+    const pageable = ofMemory(observe(cells, direction, "throughput", kind), "pageable");
+    const repeated = sizesOf(pageable).filter((size, index, sizes) => sizes.indexOf(size) !== index);
+    const sizeBytes = Math.max(...repeated);
+    const [fewest, ...more] = pageable
+      .filter((rate) => rate.sizeBytes === sizeBytes)
+      .sort((a, b) => a.workers - b.workers);
+    const best = leanestBest(more, equalWidth);
+    if (fewest === undefined || best === null) return null;
     const size = formatSize(sizeBytes);
-    if (clauses.every(({ order }) => order === "equal")) {
-      return `pageable does not get faster with workers at ${size}, neither threads nor processes`;
+    const ratio = ratioRange([ratioInterval(best.estimate, fewest.estimate)]);
+    switch (compareIntervals(best.estimate, fewest.estimate, equalWidth)) {
+      case "above":
+        return `${counted(best.workers, noun, nouns)} make pageable ${ratio} as fast as ${fewest.workers} at ${size}`;
+      case "equal":
+        return `pageable does not get faster with ${nouns} at ${size}`;
+      case "open":
+        return `at these intervals, pageable with ${fewest.workers} and with ${counted(best.workers, noun, nouns)} cannot be told apart at ${size}`;
+      case "below":
+        return `pageable gets slower with ${nouns} at ${size}: ${ratio} with ${best.workers}`;
     }
-    if (clauses.every(({ order }) => order === "open")) {
-      return `at these intervals, pageable with ${fewest} and with more workers cannot be told apart at ${size}, neither with threads nor with processes`;
-    }
-    // What helps comes first.
-    const ordered = clauses.sort((a, b) => Number(b.order === "above") - Number(a.order === "above"));
-    return `pageable at ${size} is ${listed(ordered.map(({ text }) => text))}`;
-  }
-  return null;
-};
-
-/** How `best`, of more workers, lies to `base`, and a clause that says so. */
-function gainOfWorkers(
-  base: Observation,
-  best: Observation,
-  equalWidth: number,
-): { order: IntervalOrder; text: string } {
-  const kind = base.workerKind === "process" ? "processes" : "threads";
-  const ratio = ratioRange([ratioInterval(best.estimate, base.estimate)]);
-  const order = compareIntervals(best.estimate, base.estimate, equalWidth);
-  const texts: Readonly<Record<IntervalOrder, string>> = {
-    above: `${ratio} as fast with ${best.workers} ${kind} as with ${base.workers}`,
-    equal: `no faster with ${kind}`,
-    open: `at these intervals not to be told from ${base.workers} with ${best.workers} ${kind}`,
-    below: `slower with ${kind} (${ratio} with ${best.workers})`,
   };
-  return { order, text: texts[order] };
 }
 
 /** How registered, write-combined and mapped memory compare with pinned, each at the largest size that both have. */

@@ -1,5 +1,6 @@
 import type { CellResult, ResultDocument } from "../results/schema.js";
-import { comparableCells, equalWidth } from "./finding-evidence.js";
+import { variantOf } from "../results/variant.js";
+import { comparableCells, equalWidth, isEvidence } from "./finding-evidence.js";
 import {
   bothDirections,
   latencyByMemory,
@@ -27,7 +28,7 @@ export function findings(document: ResultDocument): Note[] {
   const share = `${wrong} of ${counted(document.cells.length, "cell")}`;
   const alarm = note(`DATA CAME BACK WRONG in ${share}: do not trust this machine`, "mismatch");
   const lines = [...comparisons(document).slice(0, mostLines), ...ofVariants(document)];
-  if (lines.length === 0) lines.push(nothingMeasured);
+  if (lines.length === 0) lines.push(hasLatenciesAtOnce(document) ? ratesAlone : nothingMeasured);
   return [...(wrong === 0 ? [] : [alarm]), ...lines.map((text) => note(text))];
 }
 
@@ -35,8 +36,14 @@ function comparisons(document: ResultDocument): string[] {
   const cells = comparableCells(document);
   const width = equalWidth(document);
   const bothWays = (topic: Topic) => joinDirections(topic(cells, "h2d", width), topic(cells, "d2h", width));
+  // Which kind helps is asked where there are processes; what threads do is said of workers else.
+  const ofWorkers = cells.some(({ workerKind }) => workerKind === "process")
+    ? [workersOnPageable("process", "process", "processes"), workersOnPageable("thread", "thread")]
+    : [workersOnPageable("thread", "worker")];
+  const workerLines = ofWorkers.map(bothWays).filter((line) => line !== null);
   const lines = [
-    ...[pinnedAgainstPageable, stagedAgainstPinned, workersOnPageable].map(bothWays),
+    ...[pinnedAgainstPageable, stagedAgainstPinned].map(bothWays),
+    workerLines.length === 0 ? null : workerLines.join("; "),
     bothDirections(cells, width),
     ...[latencyByMemory, otherKindsAgainstPinned].map(bothWays),
   ].filter((line) => line !== null);
@@ -47,10 +54,17 @@ function comparisons(document: ResultDocument): string[] {
 const nothingMeasured =
   "no comparison was measured: it takes two memory kinds or two worker counts, with intervals";
 
+const ratesAlone =
+  "of what is measured at once, the tables alone show latencies: with --mode throughput these lines compare rates";
+
+function hasLatenciesAtOnce({ cells }: ResultDocument): boolean {
+  return cells.some((cell) => isEvidence(cell) && cell.mode === "latency" && variantOf(cell) !== "plain");
+}
+
 /** The lines on cells that are not plain: of what one device does with its name, as those of plain cells. */
 function ofVariants(document: ResultDocument): string[] {
   const lines = variantFindings(document, equalWidth(document));
-  return lines.map(({ text, cells }) => subjectOf(document, cells) + text);
+  return lines.map(({ text, cells }) => (cells === null ? "" : subjectOf(document, cells)) + text);
 }
 
 /** Says where the figures are those of the emulated device, or of one of several devices. */

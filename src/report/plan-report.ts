@@ -7,7 +7,7 @@ import { formatDuration, formatSize, formatSizeRounded } from "../settings/units
 import { formatPrecision } from "./format-number.js";
 import type { Fact } from "./report-parts.js";
 import { factLines, joinBlocks } from "./terminal-text.js";
-import { counted } from "./wording.js";
+import { besideName, counted, listed } from "./wording.js";
 
 /** What `--dry-run --json` prints: the plan with all that it was made from, and how many processes carry it out. */
 export function planDocument({ settings, ...plan }: Plan, processes: number): Record<string, unknown> {
@@ -64,6 +64,20 @@ function workerFacts({ cells, processArenas, estimate }: Plan): Fact[] {
   ];
 }
 
+/** What the cells have beyond those of plain copies; none where they have nothing. */
+function variantFacts({ cells }: Plan): Fact[] {
+  const fact = (name: string, pick: (cell: PlannedCell) => string | number | undefined): Fact[] => {
+    const values = new Set(cells.flatMap((cell) => pick(cell) ?? []));
+    return values.size === 0 ? [] : [[name, [...values].join(", ")]];
+  };
+  return [
+    ...fact("At once", ({ together }) => together && `devices ${listed(together.map(String))}`),
+    ...fact("Paths", ({ path }) => path),
+    ...fact("Beside", ({ beside }) => beside && besideName[beside]),
+    ...fact("Chunks", ({ chunks }) => chunks),
+  ];
+}
+
 function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: number): Fact[] {
   const { cells, stopping, estimate } = plan;
   const { leastDurationNs, durationNs } = wholeDuration(estimate, processes);
@@ -85,6 +99,7 @@ function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: numbe
     ],
     ["Workers", axis((cell) => cell.workers)],
     ...workerFacts(plan),
+    ...variantFacts(plan),
     [
       "Timing",
       `${axis((cell) => cell.mode)}; timer ${axis((cell) => cell.timer)}; cache ${axis((cell) => cell.cache)}`,

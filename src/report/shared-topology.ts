@@ -7,6 +7,8 @@ export interface PlacedDevice extends DevicePlace {
   ordinal: number;
 }
 
+type Pair = readonly [PlacedDevice, PlacedDevice];
+
 const nothing = "no PCIe bridge and no NUMA node";
 
 /** A virtual machine shows a tree of its own, in which devices may stand elsewhere than in the real one. */
@@ -19,23 +21,30 @@ export function namedDevices(ordinals: readonly number[]): string {
   return `${counted(ordinals.length, "device").replace(/^\d+ /, "")} ${listed(ordinals.map(String))}`;
 }
 
-/** Pairs by the innermost that they share, such as "PCIe switch 0000:01:00.0"; pairs that share nothing are left out. */
-function byShared(pairs: readonly (readonly [PlacedDevice, PlacedDevice])[]): Map<string, number[]> {
-  const named = pairs.flatMap(([one, other]) => {
-    const shared = sharedUpstream([one, other]);
-    return shared === null || shared === "unknown"
-      ? []
-      : [{ name: `${shared.what} ${shared.name}`, ordinals: [one.ordinal, other.ordinal] }];
-  });
-  const groups = [...groupBy(named, ({ name }) => name)].map(([name, members]): [string, number[]] => {
-    const ordinals = members.flatMap((member) => member.ordinals);
-    return [name, [...new Set(ordinals)].sort((a, b) => a - b)];
-  });
-  return new Map(groups);
+function pairsOf(devices: readonly PlacedDevice[]): Pair[] {
+  return devices.flatMap((one, i) => devices.slice(i + 1).map((other): Pair => [one, other]));
 }
 
-function isKnown(pairs: readonly (readonly [PlacedDevice, PlacedDevice])[]): boolean {
-  return pairs.some(([one, other]) => sharedUpstream([one, other]) !== "unknown");
+/** Whether sysfs tells of one of the pairs what it shares. */
+function isKnown(pairs: readonly Pair[]): boolean {
+  return pairs.some((pair) => sharedUpstream(pair) !== "unknown");
+}
+
+/**
+ * Pairs by the innermost that they share: its name, such as "PCIe switch 0000:01:00.0", and the ordinals of all of these
+ * devices; the fewest devices first. Pairs that share nothing, or of which it is not known, are left out.
+ */
+function byShared(pairs: readonly Pair[]): { name: string; ordinals: number[] }[] {
+  const named = pairs.flatMap((pair) => {
+    const shared = sharedUpstream(pair);
+    return shared === null || shared === "unknown" ? [] : [{ name: `${shared.what} ${shared.name}`, pair }];
+  });
+  return [...groupBy(named, ({ name }) => name)]
+    .map(([name, members]) => {
+      const ordinals = new Set(members.flatMap(({ pair }) => pair.map(({ ordinal }) => ordinal)));
+      return { name, ordinals: [...ordinals].sort((a, b) => a - b) };
+    })
+    .sort((a, b) => a.ordinals.length - b.ordinals.length || a.ordinals[0]! - b.ordinals[0]!);
 }
 
 /**
@@ -43,38 +52,31 @@ function isKnown(pairs: readonly (readonly [PlacedDevice, PlacedDevice])[]): boo
  * `virtualization` is the host's.
  */
 export function describeSharing(devices: readonly PlacedDevice[], virtualization: string | null): string {
-  const pairs = devices.flatMap((one, i) => devices.slice(i + 1).map((other) => [one, other] as const));
+  const pairs = pairsOf(devices);
   if (!isKnown(pairs))
-    return "not known, as sysfs shows neither bridges above the devices nor their NUMA nodes";
-  const groups = [...byShared(pairs)].sort(([, a], [, b]) => a.length - b.length || a[0]! - b[0]!);
-  const text = groups.map(([name, ordinals]) => `${namedDevices(ordinals)}: ${name}`).join("; ");
-  return qualified(text === "" ? nothing : text, virtualization);
+    return "not known, as sysfs shows no bridge above several of them, nor their NUMA nodes";
+  const groups = byShared(pairs).map(({ name, ordinals }) => `${namedDevices(ordinals)}: ${name}`);
+  return qualified(groups.length === 0 ? nothing : groups.join("; "), virtualization);
 }
 
 /**
- * What some of the devices share with each other, or a single one with the others, as a clause: "device 1 shares PCIe
- * switch 0000:01:00.0 with device 0".
+ * What some of the devices share with each other and with the rest, as a sentence: "devices 0 and 1 share PCIe switch
+ * 0000:01:00.0, and devices 1 and 2 share NUMA node 0".
  */
-export function sharingClause(
+export function sharingSentence(
   some: readonly PlacedDevice[],
   all: readonly PlacedDevice[],
   virtualization: string | null,
 ): string {
-  const named = namedDevices(some.map(({ ordinal }) => ordinal));
-  if (some.length > 1) {
-    const shared = sharedUpstream(some);
-    if (shared === "unknown") return `sysfs does not tell what ${named} share`;
-    const what = shared === null ? nothing : `${shared.what} ${shared.name}`;
-    return qualified(`${named} share ${what}`, virtualization);
-  }
-  const [one] = some as [PlacedDevice];
-  const pairs = all.filter(({ ordinal }) => ordinal !== one.ordinal).map((other) => [one, other] as const);
-  if (!isKnown(pairs)) return `sysfs does not tell what ${named} shares with the others`;
-  const clauses = [...byShared(pairs)]
-    .sort(([, a], [, b]) => a.length - b.length)
-    .map(
-      ([name, ordinals]) => `${name} with ${namedDevices(ordinals.filter((each) => each !== one.ordinal))}`,
-    );
-  const what = clauses.length === 0 ? `${nothing} with another one` : listed(clauses);
-  return qualified(`${named} shares ${what}`, virtualization);
+  const ordinals = some.map(({ ordinal }) => ordinal);
+  const pairs = pairsOf(all).filter((pair) => pair.some(({ ordinal }) => ordinals.includes(ordinal)));
+  const isAll = some.length === all.length;
+  const subject = `${namedDevices(ordinals)} ${some.length === 1 ? "shares" : "share"}`;
+  const others = isAll ? "" : " with the others";
+  if (!isKnown(pairs)) return `sysfs does not tell what ${subject}${others}`;
+  const clauses = byShared(pairs).map((group) => `${namedDevices(group.ordinals)} share ${group.name}`);
+  return qualified(
+    clauses.length === 0 ? `${subject} ${nothing}${others}` : clauses.join(", and "),
+    virtualization,
+  );
 }

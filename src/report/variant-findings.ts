@@ -1,7 +1,7 @@
 import { claimedInterval, type IntervalEstimate, ratioInterval } from "../results/claimed-interval.js";
 import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
 import { idOfAlone, variantOf } from "../results/variant.js";
-import { type Beside, besides, memories, peerPaths } from "../settings/choices.js";
+import { besides, type DirectionMoved, memories, peerPaths } from "../settings/choices.js";
 import { formatSize } from "../settings/units.js";
 import { relativeHalfWidth } from "../stats/order-statistics.js";
 import { statsOf } from "./cell-figure.js";
@@ -13,25 +13,27 @@ import {
   ofOneClock,
 } from "./finding-evidence.js";
 import { ratioRange, shareRange } from "./finding-topics.js";
-import { formatGBps } from "./format-number.js";
+import { formatGBps, formatMicroseconds } from "./format-number.js";
 import { joinDirections } from "./join-directions.js";
 import { groupBy } from "./report-parts.js";
-import { namedDevices, sharingClause } from "./shared-topology.js";
+import { namedDevices, sharingSentence } from "./shared-topology.js";
 import { besideName, counted, listed } from "./wording.js";
 
 /*
  * The closing lines on cells that are not plain. As those on plain cells they claim what other processes find too.
  */
 
-/** A closing line, and the cells whose devices it speaks of; none where its text names them. */
+/** A closing line. */
 export interface VariantFinding {
   text: string;
-  cells: readonly CellResult[];
+  /** The cells whose devices it speaks of; none where its text names them, null where it has no figures of any. */
+  cells: readonly CellResult[] | null;
 }
 
 /** What the cells show that were asked for beyond plain ones, a line or more for each question. */
 export function variantFindings(document: ResultDocument, equalWidth: number): VariantFinding[] {
-  const evidence = document.cells.filter((cell) => isEvidence(cell) && cell.mode === "throughput");
+  const measured = document.cells.filter(isEvidence);
+  const evidence = measured.filter(({ mode }) => mode === "throughput");
   const byId = new Map(evidence.map((cell) => [cell.id, cell]));
   const of = (variant: ReturnType<typeof variantOf>) =>
     ofOneClock(evidence.filter((cell) => variantOf(cell) === variant));
@@ -41,6 +43,9 @@ export function variantFindings(document: ResultDocument, equalWidth: number): V
     ...copiesBesideLoads(ofFirstDevice(of("beside")), terms),
     ...overlap(ofFirstDevice(of("pipeline")), terms),
     ...betweenDevices(of("p2p"), terms),
+    ...latencyBetweenDevices(
+      ofOneClock(measured.filter(({ direction, mode }) => direction === "p2p" && mode === "latency")),
+    ),
   ];
 }
 
@@ -60,9 +65,13 @@ function byDirection(clauseOf: (direction: (typeof bothWaysDirections)[number]) 
   return [...(oneWay === null ? [] : [oneWay]), ...(bidir == null ? [] : [`${bidir} (both directions)`])];
 }
 
-/** What may be claimed of a cell's rate, of both directions that of their sum; null without an interval. */
-function rateOf(cell: CellResult): IntervalEstimate | null {
-  const moved: CellStats["direction"] = cell.direction === "bidir" ? "sum" : cell.direction;
+/** What a cell moves in all: for both directions, their sum. */
+function wholeOf({ direction }: CellResult): CellStats["direction"] {
+  return direction === "bidir" ? "sum" : direction;
+}
+
+/** What may be claimed of a cell's rate; null without an interval. */
+function rateOf(cell: CellResult, moved = wholeOf(cell)): IntervalEstimate | null {
   return claimOf(cell, statsOf(cell, moved)?.bandwidthGBps);
 }
 
@@ -79,8 +88,12 @@ interface Kept {
   order: IntervalOrder;
 }
 
-function keptOf(cell: CellResult, { aloneOf, equalWidth }: Terms): Kept | null {
-  const [rate, alone] = [cell, aloneOf(cell)].map((one) => (one === undefined ? null : rateOf(one)));
+function keptOf(
+  cell: CellResult,
+  moved: CellStats["direction"],
+  { aloneOf, equalWidth }: Terms,
+): Kept | null {
+  const [rate, alone] = [cell, aloneOf(cell)].map((one) => (one === undefined ? null : rateOf(one, moved)));
   if (rate == null || alone == null) return null;
   return { cell, share: ratioInterval(rate, alone), order: compareIntervals(rate, alone, equalWidth) };
 }
@@ -95,23 +108,30 @@ function spanOf(kept: readonly Kept[]): string {
   });
 }
 
-/** Which device suffers when all copy at once, and what it shares with the others. */
+/** Which device suffers when all copy at once, and in a line of its own what it shares with the others. */
 function devicesAtOnce(cells: readonly CellResult[], terms: Terms): VariantFinding[] {
   const sufferers = new Set<number>();
-  const lines = byDirection((direction) => {
+  const clauseOf = (direction: CellResult["direction"], moved: DirectionMoved): string | null => {
     const party = partyOf(cells.filter((cell) => cell.direction === direction));
     if (party === null) return null;
-    const kept = party.flatMap((cell) => keptOf(cell, terms) ?? []);
+    const kept = party.flatMap((cell) => keptOf(cell, moved, terms) ?? []);
     if (kept.length < party.length) return null;
     const worst = worstOf(kept);
     for (const { cell } of worst) sufferers.add(cell.device);
     return clauseOfParty(kept, worst);
-  });
+  };
+  const lines = [
+    joinDirections(clauseOf("h2d", "h2d"), clauseOf("d2h", "d2h")),
+    joinDirections(clauseOf("bidir", "h2d"), clauseOf("bidir", "d2h")),
+  ].filter((line) => line !== null);
   const { devices, host } = terms.document;
   const all = devices.filter(({ ordinal }) => cells.some((cell) => cell.device === ordinal));
   const some = all.filter(({ ordinal }) => sufferers.has(ordinal));
-  const sharing = some.length === 0 ? "" : `; ${sharingClause(some, all, host?.virtualization ?? null)}`;
-  return lines.map((line, i) => ({ text: i === 0 ? line + sharing : line, cells: [] }));
+  const shared =
+    some.length === 0
+      ? []
+      : [{ text: sharingSentence(some, all, host?.virtualization ?? null), cells: null }];
+  return [...lines.map((text) => ({ text, cells: [] })), ...shared];
 }
 
 /**
@@ -149,10 +169,11 @@ function worstOf(kept: readonly Kept[]): Kept[] {
 function clauseOfParty(kept: readonly Kept[], worst: readonly Kept[]): string {
   const ordinalsOf = (some: readonly Kept[]) => some.map(({ cell }) => cell.device);
   const all = namedDevices(ordinalsOf(kept));
-  const { memory, sizeBytes, workers, workerKind } = kept[0]!.cell;
+  const { direction, memory, sizeBytes, workers, workerKind } = kept[0]!.cell;
   const copiers =
     workerKind === "process" ? counted(workers, "process", "processes") : counted(workers, "worker");
-  const where = `when ${all} copy at once (${memory}, ${formatSize(sizeBytes)}, ${copiers})`;
+  const ways = direction === "bidir" ? " both ways" : "";
+  const where = `when ${all} copy${ways} at once (${memory}, ${formatSize(sizeBytes)}, ${copiers})`;
   if (worst.length === 0) {
     return kept.some(({ order }) => order === "open")
       ? `at these intervals, nothing can be told of what is lost ${where}`
@@ -170,20 +191,16 @@ function copiesBesideLoads(cells: readonly CellResult[], terms: Terms): VariantF
   return besides.flatMap((beside) => {
     if (beside === "none") return [];
     const ofLoad = cells.filter((cell) => cell.beside === beside);
+    const sizeBytes = Math.max(...ofLoad.map((cell) => cell.sizeBytes));
+    const ofSize = ofLoad.filter((cell) => cell.sizeBytes === sizeBytes);
+    const workers = Math.min(...ofSize.map((cell) => cell.workers));
+    const compared = ofSize.filter((cell) => cell.workers === workers);
+    const where = `${formatSize(sizeBytes)}, ${counted(workers, "worker")}`;
     return byDirection((direction) => {
-      const ofDirection = ofLoad.filter((cell) => cell.direction === direction);
-      const sizeBytes = Math.max(...ofDirection.map((cell) => cell.sizeBytes));
-      const ofSize = ofDirection.filter((cell) => cell.sizeBytes === sizeBytes);
-      const workers = Math.min(...ofSize.map((cell) => cell.workers));
-      const compared = ofSize.filter((cell) => cell.workers === workers);
-      const kept = compared.flatMap((cell) => keptOf(cell, terms) ?? []);
-      if (kept.length === 0) return null;
-      const where = `${formatSize(sizeBytes)}, ${counted(workers, "worker")}`;
-      return `${whatCopiesKeep(kept)}${whatLoadsKeep(compared, terms)} (${where})`;
-    }).map((line) => ({
-      text: `beside ${besideName[beside as Exclude<Beside, "none">]}, ${line}`,
-      cells: ofLoad,
-    }));
+      const ofDirection = compared.filter((cell) => cell.direction === direction);
+      const kept = ofDirection.flatMap((cell) => keptOf(cell, wholeOf(cell), terms) ?? []);
+      return kept.length === 0 ? null : `${whatCopiesKeep(kept)}${whatLoadsKeep(ofDirection, terms)}`;
+    }).map((line) => ({ text: `beside ${besideName[beside]} (${where}), ${line}`, cells: ofLoad }));
   });
 }
 
@@ -203,7 +220,7 @@ function whatCopiesKeep(kept: readonly Kept[]): string {
       : [`${listed(memoriesOf(unharmed))} ${unharmed.length === 1 ? "loses" : "lose"} nothing`]),
   ];
   const open = kept.filter(({ order }) => order === "open");
-  const rest = open.length === 0 ? "" : `; of ${listed(memoriesOf(open))} nothing can be told`;
+  const rest = open.length === 0 ? "" : `, of ${listed(memoriesOf(open))} nothing can be told`;
   return clauses.length > 0
     ? listed(clauses) + rest
     : `at these intervals, nothing can be told of what ${listed(memoriesOf(kept))} ${kept.length === 1 ? "loses" : "lose"}`;
@@ -233,8 +250,7 @@ function whatLoadsKeep(cells: readonly CellResult[], { equalWidth }: Terms): str
 function overlap(cells: readonly CellResult[], { equalWidth }: Terms): VariantFinding[] {
   const sizeBytes = Math.max(...cells.map((cell) => cell.sizeBytes));
   const gains: string[] = [];
-  const none: string[] = [];
-  const open: string[] = [];
+  const [none, slower, open]: [string[], string[], string[]] = [[], [], []];
   for (const memory of memories) {
     const rates = cells.flatMap((cell) => {
       const rate = cell.memory === memory && cell.sizeBytes === sizeBytes ? rateOf(cell) : null;
@@ -248,15 +264,19 @@ function overlap(cells: readonly CellResult[], { equalWidth }: Terms): VariantFi
     if (order === "above") {
       const gain = ratioRange([ratioInterval(fastest.rate, whole)]);
       gains.push(`${gain} with ${memory} memory (${counted(fastest.chunks, "chunk")})`);
-    } else (order === "open" ? open : none).push(memory);
+    } else ({ equal: none, below: slower, open })[order].push(memory);
   }
   const clauses = [...gains, ...(none.length === 0 ? [] : [`nothing with ${listed(none)} memory`])];
-  if (clauses.length === 0 && open.length === 0) return [];
+  const said = [
+    ...(clauses.length === 0 ? [] : [`gain ${listed(clauses)}`]),
+    ...(slower.length === 0 ? [] : [`take longer than in one piece with ${listed(slower)} memory`]),
+  ].join(", and ");
+  if (said === "" && open.length === 0) return [];
   const what = `copies of ${formatSize(sizeBytes)} that overlap with kernels (non_blocking)`;
   const text =
-    clauses.length === 0
+    said === ""
       ? `at these intervals, nothing can be told of what ${what} gain with ${listed(open)} memory`
-      : `${what} gain ${listed(clauses)}${open.length === 0 ? "" : `; of ${listed(open)} memory nothing can be told`}`;
+      : `${what} ${said}${open.length === 0 ? "" : `, of ${listed(open)} memory nothing can be told`}`;
   return [{ text, cells }];
 }
 
@@ -298,7 +318,7 @@ function betweenDevices(cells: readonly CellResult[], { document, equalWidth }: 
       : order === "below"
         ? `slowest is ${slowestRate}, ${shareRange(ratioInterval(slowest.rate, fastest.rate))} of ${pairOf(fastest.cell)}`
         : order === "equal"
-          ? `all pairs are alike, the last ${slowestRate}`
+          ? `all pairs are alike, at least ${formatGBps(slowest.rate.median)} GB/s`
           : "at these intervals, no pair is slower for certain";
   const gains = rates.flatMap(({ cell, rate }) => {
     const other = measured.find((one) => one.path === "through-host" && pairOf(one) === pairOf(cell));
@@ -309,4 +329,25 @@ function betweenDevices(cells: readonly CellResult[], { document, equalWidth }: 
   const gain = !isGain ? "" : `, ${ratioRange(gains)} what goes through the host`;
   const where = `${path}, ${formatSize(sizeBytes)}, ${counted(workers, "worker")}`;
   return [{ text: `${access}${gain}; ${speed} (${where})`, cells: [] }];
+}
+
+/** How long the smallest copy takes over the most direct path: from the quickest pair to the slowest. */
+function latencyBetweenDevices(cells: readonly CellResult[]): VariantFinding[] {
+  const sizeBytes = Math.min(...cells.map((cell) => cell.sizeBytes));
+  const ofSize = cells.filter((cell) => cell.sizeBytes === sizeBytes);
+  const workers = Math.min(...ofSize.map((cell) => cell.workers));
+  const measured = ofSize.filter((cell) => cell.workers === workers);
+  const path = peerPaths.find((one) => measured.some((cell) => cell.path === one));
+  const latencies = measured.flatMap((cell) => {
+    const latencyUs = cell.path === path ? statsOf(cell, "p2p")?.latencyUs : null;
+    return (latencyUs && claimOf(cell, latencyUs)) ?? [];
+  });
+  if (latencies.length === 0) return [];
+  const least = formatMicroseconds(Math.min(...latencies.map(({ low }) => low)));
+  const most = formatMicroseconds(Math.max(...latencies.map(({ high }) => high)));
+  const range = least === most ? least : `${least} to ${most}`;
+  const where = `${path}, ${counted(workers, "worker")}`;
+  return [
+    { text: `a copy of ${formatSize(sizeBytes)} between devices takes ${range} µs (${where})`, cells: [] },
+  ];
 }

@@ -13,19 +13,17 @@ export type DevicePlace = Pick<DeviceRecord, "numaNode" | "upstreamPath">;
 /** The host bridge comes first, then its root port; all that is below belongs to switches. */
 const whatByDepth = ["PCIe host bridge", "PCIe root port"] as const;
 
-/** Null where they share nothing, "unknown" where sysfs does not tell of all of them. */
+/** Null where they are on several NUMA nodes and share no bridge, "unknown" where sysfs does not tell of all of them. */
 export function sharedUpstream(devices: readonly DevicePlace[]): SharedUpstream | "unknown" | null {
   const paths = devices.flatMap(({ upstreamPath }) => (upstreamPath == null ? [] : [upstreamPath]));
   const nodes = devices.flatMap(({ numaNode }) => numaNode ?? []);
-  const knowsPaths = paths.length === devices.length;
-  if (knowsPaths) {
+  if (paths.length === devices.length) {
     const [first, ...others] = paths as [string[], ...string[][]];
     const end = first.findIndex((part, depth) => others.some((path) => path[depth] !== part));
     const shared = end < 0 ? first : first.slice(0, end);
     const name = shared.at(-1);
     if (name !== undefined) return { what: whatByDepth[shared.length - 1] ?? "PCIe switch", name };
   }
-  if (nodes.length < devices.length) return knowsPaths ? null : "unknown";
-  if (nodes.every((node) => node === nodes[0])) return { what: "NUMA node", name: String(nodes[0]) };
-  return null;
+  if (nodes.length < devices.length) return "unknown";
+  return nodes.every((node) => node === nodes[0]) ? { what: "NUMA node", name: String(nodes[0]) } : null;
 }

@@ -55,10 +55,12 @@ export const saidByCellIds = [
 /** What to measure: what is null is for the preset to say, or has a default in the plan. */
 export const cellSettings = {
   backend,
-  devices: setting("--device <list>", "devices to measure: 0, 0,1 or all", kind.devices, {
-    default: [0],
-    showsDefault: true,
-  }),
+  devices: setting(
+    "--device <list>",
+    "devices to measure: 0, 0,1 or all (default: all with --together and direction p2p, else 0)",
+    kind.devices,
+    { default: [0] },
+  ),
   preset: setting("--preset <name>", "what to measure where no flag says", kind.choice(presetNames)),
   sizesBytes: setting(
     "--sizes <list>",

@@ -32,6 +32,17 @@ describe("pinbench run --dry-run", () => {
     for (const line of lines) expect(stdout).toMatch(line);
   });
 
+  it("says what is measured beyond plain copies, and nothing of it where that is nothing", async () => {
+    const args = ["--sizes", "1MiB", "--workers", "1", "--memory", "pinned", "--direction", "h2d,p2p"];
+    const more = ["--together", "--beside", "memory,host", "--pipeline", "4"];
+    const { stdout } = await runCli([...dry, ...args, ...more], { env: { PINBENCH_EMULATED_DEVICES: "2" } });
+    expect(stdout).toContain("  At once      devices 0 and 1\n");
+    expect(stdout).toContain("  Paths        write, read, through-host, kernel-write, kernel-read\n");
+    expect(stdout).toContain("  Beside       a load on the device's memory, a load on the host's memory\n");
+    expect(stdout).toContain("  Chunks       1, 4\n");
+    expect((await callCli([...dry, "--sizes", "1MiB"])).stdout).not.toMatch(/At once|Paths|Beside|Chunks/);
+  });
+
   it("names the cells as the results will", async () => {
     const { cells } = await planOf([
       "--sizes",

@@ -29,7 +29,45 @@ describe("cells beside the plain ones", () => {
   });
 
   it("are none of processes for what a device copies by itself", () => {
-    expect(variantsIn({ workerKinds: ["process"], directions: ["d2d"], memory: ["device"] })).toEqual([""]);
+    const ids = idsIn({
+      sizesBytes: [MiB],
+      workers: [1],
+      memory: ["pinned", "device"],
+      directions: ["h2d", "d2d"],
+      workerKinds: ["process"],
+    });
+    expect(ids).toEqual([
+      `d0/h2d/pinned/${MiB}/w1/throughput/wall/cold/process`,
+      `d0/d2d/device/${MiB}/w1/throughput/wall/cold`,
+    ]);
+  });
+
+  it("have the threads' plain cell with them that they are held against", () => {
+    const ofProcesses = { workerKinds: ["process"], workers: [1] } as const;
+    expect(variantsIn({ ...ofProcesses, besides: ["memory"] })).toEqual(["", "process", "beside-memory"]);
+    expect(variantsIn({ ...ofProcesses, pipelineChunks: [1] })).toEqual(["", "process", "chunks-1"]);
+  });
+
+  it.each([
+    [
+      { workerKinds: ["process"], directions: ["d2d"], memory: ["device"] },
+      "--worker-kind process measures copies",
+    ],
+    [
+      { besides: ["memory"], directions: ["d2d"], memory: ["device"] },
+      "--beside measures copies between host memory",
+    ],
+    [{ together: true, directions: ["p2p"], memory: ["device"] }, "--together measures copies of a device"],
+    [
+      { pipelineChunks: [4], workers: [2] },
+      "--pipeline measures h2d throughput of pageable, pinned or registered",
+    ],
+    [{ pipelineChunks: [4], directions: ["d2h"] }, "and none of the cells is such a one"],
+  ] as const)("are a usage error where there can be none: %j", (given, message) => {
+    expect(errorOf(() => variantsIn(given))).toMatchObject({
+      kind: "usage",
+      message: expect.stringContaining(message),
+    });
   });
 
   it("are those of several devices, threads' and processes'", () => {

@@ -201,7 +201,7 @@ describe("workers on pageable memory", () => {
     ]);
   });
 
-  describe("of both kinds, at the same sizes and numbers", () => {
+  describe("of both kinds", () => {
     const bothKinds = (threads: number, processes: number, part: CellPart = {}) =>
       textOfProcesses([
         pageable(1, 10),
@@ -212,39 +212,52 @@ describe("workers on pageable memory", () => {
 
     it("help as processes alone", () => {
       expect(bothKinds(10.02, 30)).toEqual([
-        "pageable at 16 MiB is 2.9× to 3.1× as fast with 4 processes as with 1 and no faster with threads (H2D)",
+        "4 processes make pageable 2.9× to 3.1× as fast as 1 at 16 MiB (H2D); pageable does not get faster with " +
+          "threads at 16 MiB (H2D)",
       ]);
     });
 
     it("help as threads alone, and may hurt as processes", () => {
       expect(bothKinds(18, 5)).toEqual([
-        "pageable at 16 MiB is 1.78× to 1.82× as fast with 4 threads as with 1 and slower with processes (0.49× to " +
-          "0.51× with 4) (H2D)",
-      ]);
-    });
-
-    it("help both, or neither", () => {
-      expect(bothKinds(18, 30)).toEqual([
-        "pageable at 16 MiB is 1.78× to 1.82× as fast with 4 threads as with 1 and 2.9× to 3.1× as fast with 4 " +
-          "processes as with 1 (H2D)",
-      ]);
-      expect(bothKinds(10.02, 10.03)).toEqual([
-        "pageable does not get faster with workers at 16 MiB, neither threads nor processes (H2D)",
+        "pageable gets slower with processes at 16 MiB: 0.49× to 0.51× with 4 (H2D); 4 threads make pageable 1.78× " +
+          "to 1.82× as fast as 1 at 16 MiB (H2D)",
       ]);
     });
 
     it("leave open what the intervals do", () => {
       expect(bothKinds(10.02, 11, { relativeHalfWidth: 0.5 })).toEqual([
-        "at these intervals, pageable with 1 and with more workers cannot be told apart at 16 MiB, neither with threads " +
-          "nor with processes (H2D)",
+        "at these intervals, pageable with 1 and with 4 processes cannot be told apart at 16 MiB (H2D); at these " +
+          "intervals, pageable with 1 and with 4 threads cannot be told apart at 16 MiB (H2D)",
       ]);
     });
 
-    it("are compared where both were measured with several numbers of workers, and else threads alone", () => {
+    it("say in both directions which kind helps", () => {
+      const both = (workers: number, GBps: number, workerKind: "thread" | "process" = "thread") => [
+        pageable(workers, GBps, { workerKind }),
+        pageable(workers, GBps * 1.5, { workerKind, direction: "d2h" }),
+      ];
+      expect(
+        textOfProcesses([
+          ...both(1, 10),
+          ...both(4, 10),
+          ...both(1, 10, "process"),
+          ...both(4, 30, "process"),
+        ]),
+      ).toEqual([
+        "4 processes make pageable 2.9× to 3.1× as fast as 1 at 16 MiB (H2D and D2H); pageable does not get faster " +
+          "with threads at 16 MiB (H2D and D2H)",
+      ]);
+    });
+
+    it("are told of each kind that has several numbers of workers", () => {
       const threads = [pageable(1, 10), pageable(4, 18)];
       const process = pageable(8, 99, { workerKind: "process" });
       expect(textOfProcesses([...threads, process])).toEqual([
-        "4 workers make pageable 1.78× to 1.82× as fast as 1 at 16 MiB (H2D)",
+        "4 threads make pageable 1.78× to 1.82× as fast as 1 at 16 MiB (H2D)",
+      ]);
+      const processes = [1, 4].map((workers) => pageable(workers, 10 * workers, { workerKind: "process" }));
+      expect(textOfProcesses(processes)).toEqual([
+        "4 processes make pageable 3.9× to 4.1× as fast as 1 at 16 MiB (H2D)",
       ]);
     });
   });

@@ -47,21 +47,22 @@ describe("devices at once", () => {
 
   it("names the one that suffers, and what it shares with which others", () => {
     expect(linesOfProcesses(together([55, 55, 55], [54.9, 27.5, 55]))).toEqual([
-      `device 1 keeps 49 % to 51 % of the rate alone ${where} (H2D); device 1 shares PCIe switch 0000:01:00.0 ` +
-        "with device 0 and NUMA node 0 with device 2",
+      `device 1 keeps 49 % to 51 % of the rate alone ${where} (H2D)`,
+      "devices 0 and 1 share PCIe switch 0000:01:00.0, and devices 1 and 2 share NUMA node 0",
     ]);
   });
 
   it("names those together that cannot be told apart, and those that lose less beside them", () => {
     expect(linesOfProcesses(together([55, 55, 55], [27.5, 27.6, 49.5]))).toEqual([
-      `devices 0 and 1 keep 49 % to 51 % and device 2 89 % to 91 % of the rate alone ${where} (H2D); ` +
-        "devices 0 and 1 share PCIe switch 0000:01:00.0",
+      `devices 0 and 1 keep 49 % to 51 % and device 2 89 % to 91 % of the rate alone ${where} (H2D)`,
+      "devices 0 and 1 share PCIe switch 0000:01:00.0, and devices 0, 1 and 2 share NUMA node 0",
     ]);
   });
 
   it("says that each loses where all lose alike", () => {
     expect(linesOfProcesses(together([55, 55, 55], [44, 44, 44]))).toEqual([
-      `each device keeps 79 % to 81 % of its rate alone ${where} (H2D); devices 0, 1 and 2 share NUMA node 0`,
+      `each device keeps 79 % to 81 % of its rate alone ${where} (H2D)`,
+      "devices 0 and 1 share PCIe switch 0000:01:00.0, and devices 0, 1 and 2 share NUMA node 0",
     ]);
   });
 
@@ -85,16 +86,33 @@ describe("devices at once", () => {
     ];
     const lines = linesOfProcesses(cells).filter((line) => line.includes("at once ("));
     expect(lines).toEqual([
-      `device 1 keeps 49 % to 51 % (H2D) and 59 % to 61 % (D2H) of the rate alone ${where}; device 1 shares PCIe ` +
-        "switch 0000:01:00.0 with device 0 and NUMA node 0 with device 2",
-      `device 1 keeps 49 % to 51 % of the rate alone ${where} (both directions)`,
+      `device 1 keeps 49 % to 51 % (H2D) and 59 % to 61 % (D2H) of the rate alone ${where}`,
+      `device 1 keeps 49 % to 51 % of the rate alone ${where.replace("copy", "copy both ways")} (H2D and D2H)`,
+    ]);
+  });
+
+  it("says which direction suffers where both are copied, and what it shares behind that", () => {
+    const [alone, atOnce] = [
+      { h2d: 50, d2h: 50, sum: 100 },
+      { h2d: 30, d2h: 50, sum: 80 },
+    ];
+    const cells = [0, 1].flatMap((device) => [
+      buildCell({ ...size, device, direction: "bidir", GBps: alone }),
+      buildCell({ ...size, device, direction: "bidir", together: [0, 1], GBps: atOnce }),
+    ]);
+    const both = "when devices 0 and 1 copy both ways at once (pinned, 64 MiB, 1 worker)";
+    const lines = linesOfProcesses([...together([55, 55], [55, 55]), ...cells]);
+    expect(lines.filter((line) => !line.startsWith("on device 0"))).toEqual([
+      "no device loses anything when devices 0 and 1 copy at once (pinned, 64 MiB, 1 worker) (H2D)",
+      `H2D: each device keeps 59 % to 61 % of its rate alone ${both}; D2H: no device loses anything ${both}`,
+      "devices 0 and 1 share PCIe switch 0000:01:00.0",
     ]);
   });
 
   it("says where sysfs does not tell what devices share", () => {
     const unknown = devices.map((device) => ({ ...device, upstreamPath: null, numaNode: null }));
-    const [line] = linesOfProcesses(together([55, 55, 55], [55, 27.5, 55]), { devices: unknown });
-    expect(line).toMatch(/; sysfs does not tell what device 1 shares with the others$/);
+    const [, line] = linesOfProcesses(together([55, 55, 55], [55, 27.5, 55]), { devices: unknown });
+    expect(line).toBe("sysfs does not tell what device 1 shares with the others");
   });
 
   it("are told of pinned memory and the largest size, where there are several", () => {
@@ -158,16 +176,16 @@ describe("copies beside a load", () => {
   it("says what each kind of memory keeps, and that the load loses nothing", () => {
     const cells = [...beside("pageable", 14.2, 10.6), ...beside("pinned", 55.3, 53.9)];
     expect(ofBeside(linesOfProcesses(cells))).toEqual([
-      "on device 0, beside a load on the device's memory, pageable keeps 74 % to 76 % of its rate and pinned 96 % " +
-        "to 99 %; the load loses nothing (64 MiB, 1 worker) (D2H)",
+      "on device 0, beside a load on the device's memory (64 MiB, 1 worker), pageable keeps 74 % to 76 % of its rate and pinned 96 % " +
+        "to 99 %; the load loses nothing (D2H)",
     ]);
   });
 
   it("says what the load loses beside which memory, and which copies lose nothing", () => {
     const cells = [...beside("pageable", 14, 7, 0.8), ...beside("pinned", 55, 55, 0.95)];
     expect(ofBeside(linesOfProcesses(cells))).toEqual([
-      "on device 0, beside a load on the device's memory, pageable keeps 49 % to 51 % of its rate and pinned loses " +
-        "nothing; the load keeps 79 % to 81 % beside pageable and 94 % to 96 % beside pinned (64 MiB, 1 worker) (D2H)",
+      "on device 0, beside a load on the device's memory (64 MiB, 1 worker), pageable keeps 49 % to 51 % of its rate and pinned loses " +
+        "nothing; the load keeps 79 % to 81 % beside pageable and 94 % to 96 % beside pinned (D2H)",
     ]);
   });
 
@@ -177,8 +195,8 @@ describe("copies beside a load", () => {
       load: cell.load && { ...cell.load, keptShare: buildDistribution(0.97) },
     }));
     expect(ofBeside(linesOf(cells))).toEqual([
-      "on device 0, beside a load on the device's memory, at these intervals, nothing can be told of what pageable " +
-        "loses (64 MiB, 1 worker) (D2H)",
+      "on device 0, beside a load on the device's memory (64 MiB, 1 worker), at these intervals, nothing can be told of what pageable " +
+        "loses (D2H)",
     ]);
   });
 
@@ -188,7 +206,7 @@ describe("copies beside a load", () => {
       load: cell.load && { ...cell.load, keptShare: { median: 0.2, min: 0, max: 1, low: 0, high: 1 } },
     }));
     expect(ofBeside(linesOfProcesses(cells))).toEqual([
-      "on device 0, beside a load on the device's memory, pinned keeps 49 % to 51 % of its rate (64 MiB, 1 worker) (D2H)",
+      "on device 0, beside a load on the device's memory (64 MiB, 1 worker), pinned keeps 49 % to 51 % of its rate (D2H)",
     ]);
   });
 
@@ -201,7 +219,7 @@ describe("copies beside a load", () => {
     );
     const lines = linesOfProcesses([...plain, ...loads]);
     expect(lines.slice(0, 3).join()).not.toContain("beside");
-    expect(lines.slice(3).map((line) => /beside [^,]*/.exec(line)?.[0])).toEqual([
+    expect(lines.slice(3).map((line) => /beside [^(,]*[^ (,]/.exec(line)?.[0])).toEqual([
       "beside arithmetic on the device",
       "beside a load on the device's memory",
       "beside a load on the host's memory",
@@ -223,6 +241,13 @@ describe("the pipeline", () => {
     expect(linesOfProcesses(cells)).toEqual([
       "on device 0, copies of 64 MiB that overlap with kernels (non_blocking) gain 1.56× to 1.59× with pinned memory " +
         "(16 chunks) and nothing with pageable memory",
+    ]);
+  });
+
+  it("says where chunks take longer", () => {
+    expect(linesOfProcesses(chunked("pageable", { 1: 6.9, 4: 5, 16: 3 }))).toEqual([
+      "on device 0, copies of 64 MiB that overlap with kernels (non_blocking) take longer than in one piece with " +
+        "pageable memory",
     ]);
   });
 
@@ -260,7 +285,7 @@ describe("copies between devices", () => {
 
   it("says that pairs are alike where they are", () => {
     expect(linesOfProcesses([between(0, 1, 390), between(1, 0, 390.5)])).toEqual([
-      "devices reach each other's memory directly; all pairs are alike, the last 0 to 1 with 390.0 GB/s (write, 64 MiB, 1 worker)",
+      "devices reach each other's memory directly; all pairs are alike, at least 390.0 GB/s (write, 64 MiB, 1 worker)",
     ]);
   });
 
@@ -275,6 +300,44 @@ describe("copies between devices", () => {
     expect(linesOfProcesses([between(0, 2, 20, "through-host"), refused])[0]).toMatch(
       /^devices do not reach each other's memory: copies between them go through the host; 0 to 2 with 20\.0 GB\/s /,
     );
+  });
+});
+
+describe("latencies", () => {
+  const part = { sizeBytes: 4096, mode: "latency", GBps: 1 } as const;
+
+  it("between devices are those of the smallest copy over the most direct path, from the quickest pair to the slowest", () => {
+    const between = (device: number, latencyUs: number, more: CellPart = {}) =>
+      buildCell({
+        ...part,
+        direction: "p2p",
+        memory: "device",
+        device,
+        peer: 1 - device,
+        path: "write",
+        latencyUs: { median: latencyUs, p99: 2 * latencyUs },
+        ...more,
+      });
+    const cells = [
+      between(0, 10),
+      between(1, 12),
+      between(0, 700, { sizeBytes: MiB }),
+      between(0, 15, { path: "through-host" }),
+    ];
+    expect(linesOfProcesses(cells)).toEqual([
+      expect.stringMatching(
+        /^a copy of 4 KiB between devices takes 9\.\d+ to 12\.\d+ µs \(write, 1 worker\)$/,
+      ),
+    ]);
+  });
+
+  it("of what else is measured at once are left to the tables", () => {
+    const cells = [0, 1].map((device) =>
+      buildCell({ ...part, device, together: [0, 1], latencyUs: { median: 10, p99: 12 } }),
+    );
+    expect(linesOfProcesses(cells)).toEqual([
+      "of what is measured at once, the tables alone show latencies: with --mode throughput these lines compare rates",
+    ]);
   });
 });
 
@@ -295,7 +358,8 @@ describe("the lines on plain copies", () => {
 describe("figures of the emulated device", () => {
   it("are said to be none of a GPU", () => {
     const cells = together([9, 9], [4, 4]).map(ofFiveProcesses);
-    const [line] = findings(buildEmulatedDocument({ cells, devices: devices.slice(0, 2) }));
+    const [line, sharing] = findings(buildEmulatedDocument({ cells, devices: devices.slice(0, 2) }));
     expect(line?.text).toMatch(/^in this machine's memory, each device keeps 44 % to 45 %/);
+    expect(sharing?.text).toMatch(/^devices 0 and 1 share /);
   });
 });

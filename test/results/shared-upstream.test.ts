@@ -43,10 +43,10 @@ it.each([
   ],
   ["nothing, on two nodes", place(null, 0), place(null, 1), null],
   [
-    "nothing, below two host bridges of which no node is known",
+    "what is not known, below two host bridges of which no node is known",
     place(["pci0000:00", "0000:00:01.0"], null),
     place(["pci0000:80", "0000:80:01.0"], null),
-    null,
+    "unknown",
   ],
   ["what is not known, in a virtual machine", place(null, null), place(null, null), "unknown"],
   ["what is not known, where one of them is not", place(ofSwitch, null), place(null, null), "unknown"],
