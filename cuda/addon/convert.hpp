@@ -11,8 +11,8 @@
 #include "driver/device_facts.hpp"
 #include "engine/session.hpp"
 
-// Between JavaScript values and the engine's structures, field by field as src/native/contract.ts has them.
-// Readers throw a Napi::TypeError that names the field.
+// Between JavaScript values and the engine's structures, field by field as src/native/contract.ts and
+// loader-contract.ts have them. Readers throw a Napi::TypeError that names the field.
 namespace pinbench::addon {
 
 SessionOptions read_session_options(const Napi::Value& value);

@@ -13,7 +13,7 @@
 
 namespace pinbench {
 
-// What has come since the last call: LoaderArrivals of src/native/contract.ts.
+// What has come since the last call: LoaderArrivals of src/native/loader-contract.ts.
 struct LoaderArrivals {
   std::vector<double> arrivals_ns;
   double wait_ns = 0;
@@ -26,9 +26,9 @@ struct LoaderArrivals {
   double make_ns = 0;
 };
 
-// A model of a training job's loader: NativeLoader of src/native/contract.ts. Workers, pinning thread and
-// consumer run from construction until close(), a failure or an abort. It must be closed before its session
-// goes. Calls may come from any thread.
+// A model of a training job's loader: NativeLoader of src/native/loader-contract.ts. Workers, pinning thread
+// and consumer run from construction until close(), a failure or an abort. It must be closed before its
+// session goes. Calls may come from any thread.
 class Loader {
  public:
   // Throws INVALID_REQUEST, NO_KERNELS, TOO_MANY_THREADS, ABORTED or the driver's error. `kernels` may be

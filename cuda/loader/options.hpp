@@ -7,7 +7,7 @@
 
 namespace pinbench {
 
-// LoaderOptions of src/native/contract.ts.
+// LoaderOptions of src/native/loader-contract.ts.
 struct LoaderOptions {
   std::size_t workers = 0;
   bool pin_memory = false;

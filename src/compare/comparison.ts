@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { variantSchema } from "../results/schema.js";
+import { variantSchema } from "../results/cell-schema.js";
 import { backendNames, caches, directions, directionsMoved, modes, timers } from "../settings/choices.js";
 
 /**

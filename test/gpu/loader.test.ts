@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { choosePlacement } from "../../src/host/placement.js";
 import type { Backend } from "../../src/native/backend.js";
-import type { LoaderArrivals, LoaderOptions, NativeSession } from "../../src/native/contract.js";
+import type { NativeSession } from "../../src/native/contract.js";
+import type { LoaderArrivals, LoaderOptions } from "../../src/native/loader-contract.js";
 import { openModelProbe } from "../../src/tune/model/model-probe.js";
 import { KiB, MiB, openTestBackend, openTestSession } from "./session.js";
 

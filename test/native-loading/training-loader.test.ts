@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openBackend } from "../../src/native/backend.js";
-import type { LoaderOptions, NativeDriver, NativeLoader, NativeSession } from "../../src/native/contract.js";
+import type { NativeDriver, NativeSession } from "../../src/native/contract.js";
 import { loadAddon } from "../../src/native/load.js";
+import type { LoaderOptions, NativeLoader } from "../../src/native/loader-contract.js";
 
 let driver: NativeDriver;
 let session: NativeSession;

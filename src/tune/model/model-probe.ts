@@ -2,14 +2,8 @@ import { PinbenchError } from "../../errors.js";
 import { listNames, readText } from "../../host/files.js";
 import { memoryTotalBytes } from "../../host/memory.js";
 import type { Placement } from "../../host/placement.js";
-import type {
-  DeviceFacts,
-  LoaderOptions,
-  LoaderStep,
-  NativeDriver,
-  NativeError,
-  NativeSession,
-} from "../../native/contract.js";
+import type { DeviceFacts, NativeDriver, NativeError, NativeSession } from "../../native/contract.js";
+import type { LoaderOptions, LoaderStep } from "../../native/loader-contract.js";
 import { defaultPrefetchFactor, torchDefault } from "../../results/loader-setting.js";
 import type { LoaderSetting, ProbeRecord } from "../../results/tuning.js";
 import type { TuneSettings } from "../../settings/settings.js";

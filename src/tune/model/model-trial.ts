@@ -1,13 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { PinbenchError } from "../../errors.js";
 import { exists } from "../../host/files.js";
-import type {
-  LoaderArrivals,
-  LoaderOptions,
-  NativeError,
-  NativeLoader,
-  NativeSession,
-} from "../../native/contract.js";
+import type { NativeError, NativeSession } from "../../native/contract.js";
+import type { LoaderArrivals, LoaderOptions, NativeLoader } from "../../native/loader-contract.js";
 import { describeSetting } from "../../results/loader-setting.js";
 import type { Fault, LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import type { Trial, TrialControl, TrialRun } from "../loader-probe.js";

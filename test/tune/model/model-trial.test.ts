@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import type { LoaderOptions } from "../../../src/native/contract.js";
+import type { LoaderOptions } from "../../../src/native/loader-contract.js";
 import type { TrialControl } from "../../../src/tune/loader-probe.js";
 import { loaderOptions } from "../../../src/tune/model/model-probe.js";
 import { runModelTrial } from "../../../src/tune/model/model-trial.js";

@@ -1,13 +1,11 @@
 import type {
   DeviceFacts,
-  LoaderArrivals,
-  LoaderOptions,
   NativeDriver,
   NativeError,
-  NativeLoader,
   NativeSession,
   SessionOptions,
 } from "../../../src/native/contract.js";
+import type { LoaderArrivals, LoaderOptions, NativeLoader } from "../../../src/native/loader-contract.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import type { TrialControl } from "../../../src/tune/loader-probe.js";
 import type { ModelProbeOptions } from "../../../src/tune/model/model-probe.js";

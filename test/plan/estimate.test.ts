@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import { errorOf, GiB, h200, KiB, MiB, planOf } from "./support.js";
+
+describe("worker processes in the estimate", () => {
+  const request = {
+    sizesBytes: [MiB],
+    workers: [4],
+    memory: ["pinned" as const],
+    directions: ["h2d" as const],
+  };
+  const estimates = (changes: Parameters<typeof planOf>[1] = {}) =>
+    (["thread", "process"] as const).map(
+      (kind) => planOf({ ...request, workerKinds: [kind] }, changes).estimate,
+    );
+
+  it("have the buffers of threads, and contexts and a start of their own", () => {
+    const [threads, processes] = estimates();
+    expect(threads).toMatchObject({ contextBytes: 0, workersStartNs: 0 });
+    expect(processes!.pinnedBytes).toBe(threads!.pinnedBytes);
+    expect(processes!.contextBytes).toBe(4 * 640 * MiB);
+    expect(processes!.deviceBytes).toBe(threads!.deviceBytes + processes!.contextBytes);
+    expect(processes!.hostBytes).toBeGreaterThan(threads!.hostBytes);
+    expect(processes!.durationNs - threads!.durationNs).toBeCloseTo(processes!.workersStartNs, -7);
+    expect(processes!.workersStartNs).toBeGreaterThan(1e9);
+  });
+
+  it("have no context that takes memory on the emulated device", () => {
+    const [threads, processes] = estimates({ emulated: true });
+    expect(processes).toMatchObject({ contextBytes: 0, deviceBytes: threads!.deviceBytes });
+  });
+
+  it("count against the device's memory", () => {
+    const small = { ...h200, totalMemoryBytes: 2 * GiB, freeMemoryBytes: 2 * GiB };
+    const error = errorOf(() => planOf({ ...request, workerKinds: ["process"] }, { devices: [small] }));
+    expect(error.message).toMatch(/it would take .* of the memory of device 0/);
+  });
+});
+
+describe("the estimate", () => {
+  it("adds up the arenas: pageable and staged share one, pinned and mapped another", () => {
+    const { estimate } = planOf({
+      sizesBytes: [64 * MiB],
+      workers: [2],
+      memory: ["pageable", "staged", "pinned", "mapped", "registered"],
+    });
+    const arena = 2 * 2 * 64 * MiB;
+    const ring = 2 * 3 * 2 * MiB;
+    expect(estimate).toMatchObject({
+      hostBytes: 3 * arena + ring,
+      pinnedBytes: 2 * arena + ring,
+      deviceBytes: arena,
+    });
+  });
+
+  it("doubles device memory for d2d, which needs none on the host", () => {
+    const { estimate } = planOf({ sizesBytes: [64 * MiB], workers: [1], directions: ["d2d"] });
+    expect(estimate).toMatchObject({ hostBytes: 0, pinnedBytes: 0, deviceBytes: 256 * MiB });
+  });
+
+  it("of the duration lies between the first samples and the budget", () => {
+    const { cells, estimate } = planOf({ budgetNs: 60e9 });
+    // Six samples of 5 ms a cell.
+    expect(estimate.leastDurationNs).toBeGreaterThan(cells.length * 6 * 5e6);
+    expect(estimate.leastDurationNs).toBeLessThan(60e9);
+    expect(estimate.durationNs).toBeGreaterThan(60e9);
+    expect(estimate.durationNs).toBeLessThan(65e9);
+  });
+
+  it("of the duration counts the 300 copies of a latency cell, each a sample", () => {
+    const leastNs = (mode: "throughput" | "latency", sizeBytes: number) =>
+      planOf({ sizesBytes: [sizeBytes], workers: [1], memory: ["pinned"], modes: [mode], verify: false })
+        .estimate.leastDurationNs;
+    // Large copies are one a sample in either mode, small ones a batch of 5 ms in throughput mode alone.
+    const moreNs = leastNs("latency", 256 * MiB) - leastNs("throughput", 256 * MiB);
+    expect(moreNs).toBeGreaterThan(250 * 5e6);
+    expect(leastNs("latency", 64 * KiB)).toBeLessThan(leastNs("throughput", 64 * KiB));
+  });
+
+  it("of the duration counts what timing allocations takes", () => {
+    const leastNs = (sizesBytes: number[]) =>
+      planOf({ sizesBytes, workers: [1], memory: ["pinned"], samplesPerCell: 1, verify: false }).estimate
+        .leastDurationNs;
+    // In three ways of 80 to 200 ms, three times.
+    expect(leastNs([256 * MiB]) - leastNs([MiB])).toBeGreaterThan(0.9e9);
+  });
+
+  it("of the duration has what loads take that start in each of the six rounds, and are looked at by themselves", () => {
+    const leastNs = (...besides: ("none" | "compute" | "host")[]) =>
+      planOf({ sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"], besides }).estimate
+        .leastDurationNs;
+    const oneNs = leastNs("compute") - leastNs("none");
+    expect(oneNs).toBeGreaterThan(6 * (300e6 + 2 * 50e6));
+    expect(oneNs).toBeLessThan(6 * 450e6);
+    expect(leastNs("compute", "host") - leastNs("none")).toBeCloseTo(2 * oneNs, -6);
+  });
+
+  it("of the duration has devices that copy together share the time", () => {
+    const devices = [h200, { ...h200, ordinal: 1 }];
+    const given = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
+    const leastNs = (more: object) =>
+      planOf({ ...given, samplesPerCell: 1000, devices: [0, 1], ...more }, { devices }).estimate
+        .leastDurationNs;
+    expect(leastNs({ together: true }) / leastNs({})).toBeCloseTo(1.5, 1);
+  });
+
+  it("of the duration with a fixed count of samples knows no budget", () => {
+    const few = planOf({ samplesPerCell: 10 }).estimate;
+    const many = planOf({ samplesPerCell: 1000 }).estimate;
+    expect(few.durationNs).toBe(few.leastDurationNs);
+    expect(many.durationNs).toBeGreaterThan(10 * few.durationNs);
+  });
+});
