@@ -35,6 +35,7 @@ PINBENCH_FORWARD(dlclose);
 PINBENCH_FORWARD(pthread_create);
 PINBENCH_FORWARD(pthread_join);
 PINBENCH_FORWARD(pthread_detach);
+PINBENCH_FORWARD(pthread_mutex_trylock);
 PINBENCH_FORWARD(pthread_once);
 PINBENCH_FORWARD(pthread_key_create);
 PINBENCH_FORWARD(pthread_getspecific);
