@@ -66,6 +66,17 @@ std::shared_ptr<CudaDriver> recorded_driver(Recorder& by) {
   return driver;
 }
 
+// Each copy's step stands behind it before anything is waited for, and two copies at most are under way:
+// whether one or two depends on how long making a batch takes.
+bool enqueues_steps_before_it_waits(const std::string& calls) {
+  std::size_t under_way = 0;
+  for (std::size_t i = 0; i + 1 < calls.size(); ++i) {
+    if (calls[i] == 'c' && (calls[i + 1] != 'k' || ++under_way > 2)) return false;
+    if (calls[i] == 'w' && under_way-- == 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 TEST_CASE("batches arrive, with workers and without, pinned and not, waiting for copies and not") {
@@ -147,7 +158,11 @@ TEST_CASE("the loop waits for each step that blocks, and no copy overtakes a ste
       CHECK(record.streams() == 1);
       const bool runs_ahead = pin_memory && !blocks;
       // "c" a copy, "k" a kernel, "w" waiting for an event.
-      CHECK(calls.starts_with(runs_ahead ? "ckckwckw" : blocks ? "cwkwcwkw" : "cwkcwk"));
+      if (runs_ahead) {
+        CHECK(enqueues_steps_before_it_waits(calls));
+      } else {
+        CHECK(calls.starts_with(blocks ? "cwkwcwkw" : "cwkcwk"));
+      }
     }
   }
 }
