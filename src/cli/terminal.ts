@@ -1,5 +1,5 @@
 import type { CommanderError } from "commander";
-import { ExitCode, PinbenchError } from "../errors.js";
+import { ExitCode, errorCode, PinbenchError } from "../errors.js";
 import { cannotWrite, writeToStream } from "../results/output-stream.js";
 
 /*
@@ -19,9 +19,13 @@ export function surviveStreamErrors(): void {
  * process.stdout, which takes a write that a full disk has cut short for a whole one.
  */
 export async function writeStdout(text: string): Promise<void> {
+  // As it was at first: one that has closed is no terminal any more.
+  const isTerminal = process.stdout.isTTY === true;
   try {
     await writeToStream("/dev/stdout", text);
   } catch (cause) {
+    // A terminal that has closed is a reader that is gone.
+    if (isTerminal && errorCode(cause) === "EIO") return;
     throw new PinbenchError("output", cannotWrite("stdout", cause).message, {
       hint: "Redirect it to another place.",
       cause,

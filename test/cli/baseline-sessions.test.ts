@@ -181,6 +181,7 @@ describe("pinbench baseline --sessions", () => {
   it.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
+    ["SIGHUP", 129],
   ] as const)("interrupted by %s while it waits keeps the sessions before", async (signal, code) => {
     const cwd = temporaryFolder();
     const args = ["baseline", "main", ...small, "--runs", "2", "--sessions", "4", "--every", "1h"];
@@ -196,7 +197,7 @@ describe("pinbench baseline --sessions", () => {
     const { exitCode, stdout, stderr } = await finished;
     expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: "" });
     expect(stderr).toMatch(
-      /main holds 2 runs; session 2 of 4 begins at \d\d:\d\d:\d\d UTC\.\npinbench: interrupted before session 2 of 4: main has the sessions before it\.\n$/,
+      /main holds 2 runs; session 2 of 4 begins at \d\d:\d\d:\d\d UTC\.\npinbench: interrupted before session 2 of 4: main has the sessions before it\. Go on with `pinbench baseline main --append --runs 2 --sessions 3`\.\n$/,
     );
     expect(await listRuns(join(cwd, "main"))).toHaveLength(2);
   });
