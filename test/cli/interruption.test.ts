@@ -78,7 +78,7 @@ function earlierResults(names: readonly string[]): { cwd: string; outputs: strin
 describe("a signal before there is any figure", () => {
   /** Before the first copy has come to its end, which takes longer than the run waits for it. */
   async function interrupted(signal: NodeJS.Signals, cwd: string, ...args: string[]) {
-    const sweep = slowCopies("--sizes", "32MiB", ...args);
+    const sweep = slowCopies("--sizes", "64MiB", ...args);
     const { child, finished } = startCli(sweep, { cwd, env: slowEngine });
     await untilInSlowCopy(child.pid!);
     child.kill(signal);
