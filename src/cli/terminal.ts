@@ -1,3 +1,4 @@
+import { isatty } from "node:tty";
 import type { CommanderError } from "commander";
 import { ExitCode, errorCode, PinbenchError } from "../errors.js";
 import { cannotWrite, writeToStream } from "../results/output-stream.js";
@@ -12,6 +13,26 @@ import { cannotWrite, writeToStream } from "../results/output-stream.js";
  */
 export function surviveStreamErrors(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+}
+
+/** Of stdin, stdout and stderr, those that were a terminal at first. */
+const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
+
+/**
+ * Node aborts, with a core dump, where a terminal that it was started at is gone when it ends, as it cannot restore its
+ * modes. From this call on, such a process ends by SIGHUP instead, which says what has happened; only then, when all is
+ * written.
+ */
+export function surviveClosedTerminal(): void {
+  process.off("exit", endWithTerminal);
+  process.on("exit", endWithTerminal);
+}
+
+function endWithTerminal(): void {
+  if (terminals.every((descriptor) => isatty(descriptor))) return;
+  // Without a listener it is the system that acts on it, at once.
+  process.removeAllListeners("SIGHUP");
+  process.kill(process.pid, "SIGHUP");
 }
 
 /**

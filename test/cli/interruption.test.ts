@@ -1,5 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
@@ -135,6 +137,37 @@ it("one SIGHUP after the other, as a terminal that closes sends them, cuts nothi
   expect(exitCode).toBe(129);
   expect(readFileSync(file, "utf8")).toBe(stdout);
 });
+
+/** Runs a command in a terminal, closes that when there is FILE.partial, and prints what the command came to. */
+const closingTerminal = `
+import os, pty, select, sys
+partial, command = sys.argv[1], sys.argv[2:]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(command[0], command)
+while not os.path.exists(partial):
+    if select.select([terminal], [], [], 0.02)[0]:
+        os.read(terminal, 65536)
+os.close(terminal)
+status = os.waitpid(pid, 0)[1]
+print(-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))`;
+
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+it.runIf(hasPython)(
+  "a terminal that closes leaves a document of what was measured, and no core dump",
+  async () => {
+    const cwd = temporaryFolder();
+    const file = join(cwd, "result.json");
+    writeFileSync(file, "before");
+    const command = [process.execPath, pinbench, ...small(...endless, "--output", file)];
+    const { stdout } = await start("python3", ["-c", closingTerminal, `${file}.partial`, ...command])
+      .finished;
+    expect(Number(stdout)).toBe(-constants.signals.SIGHUP);
+    expect(readdirSync(cwd)).toEqual(["result.json"]);
+    expect(parseResult(readFileSync(file, "utf8")).run.status).toBe("aborted");
+  },
+);
 
 /** A run of warm pinned copies by a device whose engine takes a thousand times as long, which no abort cuts short. */
 const slowCopies = (...args: string[]) =>
