@@ -7,11 +7,22 @@ export const ExitCode = {
   measurement: 4,
   notComparable: 5,
   inconclusive: 6,
+  hungUp: 129,
   interrupted: 130,
   terminated: 143,
 } as const;
 
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+
+/** The signals that end a command with what it has, and the exit code of each: 128 and the signal's number, as of a shell. */
+export const signalExitCodes = {
+  SIGHUP: ExitCode.hungUp,
+  SIGINT: ExitCode.interrupted,
+  SIGTERM: ExitCode.terminated,
+} as const;
+
+/** Their names. */
+export const endingSignals = Object.keys(signalExitCodes) as (keyof typeof signalExitCodes)[];
 
 /** The kinds of failure a user can act on, each with its exit code. */
 const exitCodes = {

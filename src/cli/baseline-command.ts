@@ -29,7 +29,10 @@ import { noter, ProgressLine, writeStdout } from "./terminal.js";
 type BaselineFlags = CommandSettings<"baseline">;
 type Note = (text: string) => void;
 
-/** `pinbench baseline`: returns the exit code; throws PinbenchError. All runs of a session are kept, or none. */
+/**
+ * `pinbench baseline`: returns the exit code; throws PinbenchError. What an interruption leaves are the runs that came
+ * to their end; a run that fails costs its session.
+ */
 export async function baselineCommand(flags: BaselineFlags, invocation: Invocation): Promise<ExitCode> {
   const [folder = ""] = invocation.operands;
   const note = noter(flags);
@@ -43,13 +46,15 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
     for (let session = 1; session <= flags.sessions; ++session) {
       const nextMs = Date.now() + flags.everyNs / 1e6;
       const of = flags.sessions === 1 ? "" : `session ${session} of ${flags.sessions}`;
-      const wasKept = await measureSession(baseline, { settings, of, flags, interruption, line, note });
-      if (!wasKept) return interruption.exitCode ?? ExitCode.interrupted;
+      const watched = { interruption, line, note };
+      const isWhole = await measureSession(baseline, { settings, session, of, flags, ...watched });
+      if (!isWhole) return interruption.exitCode ?? ExitCode.interrupted;
       if (session === flags.sessions) break;
       const next = `session ${session + 1} of ${flags.sessions}`;
-      await waitUntil(nextMs, next, baseline, { interruption, line, note });
+      await waitUntil(nextMs, next, baseline, watched);
       if (interruption.exitCode === null) continue;
-      note(`interrupted before ${next}: ${folder} has the sessions before it.`);
+      const left = { runs: flags.runs, sessions: flags.sessions - session };
+      sayEnd(`interrupted before ${next}: ${folder} has the sessions before it. ${howToGoOn(folder, left)}`);
       return interruption.exitCode;
     }
   } catch (error) {
@@ -214,15 +219,20 @@ interface Watched {
 
 interface Session extends Watched {
   settings: Prepared["settings"];
+  /** From 1. */
+  session: number;
   /** "session 2 of 4"; empty where there is only one. */
   of: string;
   flags: BaselineFlags;
 }
 
-/** Measures the runs of one session and keeps them; false where it was interrupted. */
-async function measureSession(baseline: GrowingBaseline, session: Session): Promise<boolean> {
-  const { settings, of, flags, interruption, line, note } = session;
-  const { runs } = flags;
+/** Measures the runs of one session and keeps those that came to their end; false where it was interrupted. */
+async function measureSession(
+  baseline: GrowingBaseline,
+  { settings, session, of, flags, interruption, line, note }: Session,
+): Promise<boolean> {
+  const { runs, sessions } = flags;
+  const { folder } = baseline;
   const cells = counted(settings.cells.length, "cell");
   const prefix = of === "" ? "" : `${of}, `;
   const documents: ResultDocument[] = [];
@@ -241,20 +251,39 @@ async function measureSession(baseline: GrowingBaseline, session: Session): Prom
     documents.push(event.document);
   }
   line.clear();
-  const { exitCode } = interruption;
-  if (exitCode === null) {
-    await baseline.keep(documents);
-    return true;
-  }
-  // A deadline was set in advance: what is whole by then is what was asked for.
-  const isKept = exitCode === ExitCode.measurement && documents.length > 0;
-  const wasEmpty = baseline.size === 0;
-  if (isKept) await baseline.keep(documents);
-  const after = `interrupted after ${documents.length} of ${runs} runs${of === "" ? "" : ` of ${of}`}`;
-  const these = wasEmpty ? "the baseline has these alone" : `${baseline.folder} has these as well`;
-  note(`${after}: ${isKept ? these : baseline.whatStays()}.`);
+  const measured = documents.length;
+  const stays = baseline.whatStays();
+  const these = measured === 1 ? "this one" : "these";
+  const kept = baseline.size === 0 ? `the baseline has ${these} alone` : `${folder} has ${these} as well`;
+  if (measured > 0) await baseline.keep(documents);
+  // Also where it was interrupted right after the last run.
+  if (measured === runs) return true;
+  const after = `interrupted after ${measured} of ${runs} runs${of === "" ? "" : ` of ${of}`}`;
+  const lacking =
+    measured === 0
+      ? [{ runs, sessions: sessions - session + 1 }]
+      : [
+          { runs: runs - measured, sessions: 1 },
+          { runs, sessions: sessions - session },
+        ];
+  const goOn = baseline.hasGrown ? ` ${howToGoOn(folder, ...lacking)}` : "";
+  sayEnd(`${after}: ${measured === 0 ? stays : kept}.${goOn}`);
   return false;
 }
+
+/** How to measure what an interrupted baseline lacks: so many sessions of so many runs, and then others. */
+function howToGoOn(folder: string, ...lacking: readonly { runs: number; sessions: number }[]): string {
+  const commands = lacking
+    .filter(({ sessions }) => sessions > 0)
+    .map(({ runs, sessions }) => {
+      const times = sessions === 1 ? "" : ` --sessions ${sessions}`;
+      return `\`pinbench baseline ${folder} --append --runs ${runs}${times}\``;
+    });
+  return `Go on with ${commands.join(", then ")}.`;
+}
+
+/** What an interrupted baseline holds is said whatever --quiet says: it is all that tells of it. */
+const sayEnd = noter({ quiet: false });
 
 /** Waits until the next session is due, and says so; returns at once where that is past, and on an interruption. */
 async function waitUntil(

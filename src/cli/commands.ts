@@ -175,7 +175,8 @@ Examples:
 
 Exit codes:
   0 done · 1 something got slower · 2 wrong usage or configuration · 3 no such backend or device · 4 a measurement
-  failed or data came back wrong · 5 not comparable · 6 inconclusive, under --strict · 130 interrupted · 143 terminated`,
+  failed or data came back wrong · 5 not comparable · 6 inconclusive, under --strict · 129 hung up · 130 interrupted ·
+  143 terminated`,
     );
   for (const name of Object.keys(commands) as (keyof typeof commands)[]) {
     addCommand(program, name, setExitCode);

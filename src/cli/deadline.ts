@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { ExitCode } from "../errors.js";
+import { ExitCode, endingSignals } from "../errors.js";
 import { programPath } from "../package-facts.js";
 import { formatDuration } from "../settings/units.js";
 
@@ -30,8 +30,7 @@ export async function endBy(deadlineNs: number, argv: readonly string[]): Promis
     env: { ...process.env, [variable]: "1" },
   });
   const pass = (signal: NodeJS.Signals) => child.kill(signal);
-  const signals = ["SIGINT", "SIGTERM"] as const;
-  for (const signal of signals) process.on(signal, pass);
+  for (const signal of endingSignals) process.on(signal, pass);
   const leftMs = deadlineNs / 1e6 - performance.now();
   let isLate = false;
   const at = (delayMs: number, act: () => void) =>
@@ -50,7 +49,7 @@ export async function endBy(deadlineNs: number, argv: readonly string[]): Promis
     child.on("error", reject);
     for (const event of ["exit", "error"]) child.on(event, () => timers.forEach(clearTimeout));
   }).finally(() => {
-    for (const signal of signals) process.off(signal, pass);
+    for (const signal of endingSignals) process.off(signal, pass);
     child.unref();
   });
   if (isLate) {

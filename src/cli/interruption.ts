@@ -1,7 +1,7 @@
-import { ExitCode } from "../errors.js";
+import { ExitCode, endingSignals, signalExitCodes } from "../errors.js";
+import { listed } from "../report/wording.js";
 import { isWatched } from "./deadline.js";
-
-const exitCodes = { SIGINT: ExitCode.interrupted, SIGTERM: ExitCode.terminated } as const;
+import { noter } from "./terminal.js";
 
 /**
  * How long a driver call in flight may hold a process that nobody waits for any more. One that a deadline watches over
@@ -19,9 +19,27 @@ export function killAfterPatience(): void {
   setTimeout(() => process.kill(process.pid, "SIGKILL"), orphanMs).unref();
 }
 
+/** Resolves with null when `signal` is aborted. */
+export function aborted(signal: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    signal.addEventListener("abort", () => resolve(null), { once: true });
+  });
+}
+
 /**
- * Turns the first SIGINT or SIGTERM into an abort, which leaves time to write what was measured. The second one
- * ends the process at once, as if nobody had listened: a driver call in flight must not hold it.
+ * Says that a command was interrupted before it had a figure, and which files it has therefore not touched: what an
+ * earlier one left in them is worth more than a document of nothing.
+ */
+export function sayNothingMeasured(paths: readonly string[]): void {
+  const files = paths.length === 0 ? "" : `: nothing was written to ${listed(paths)}`;
+  noter({ quiet: false })(`interrupted, nothing was measured${files}.`);
+}
+
+/**
+ * Turns the first SIGINT, SIGTERM or SIGHUP into an abort, which leaves time to write what was measured. The second one
+ * ends the process at once, as if nobody had listened: a driver call in flight must not hold it. Only a further SIGHUP
+ * does not: where a terminal closes, the kernel and the shell each send some.
  *
  * A process that was started with an IPC channel (as measureInFreshProcess() does) is aborted when the channel closes
  * as well: whoever started it asks for that, or is gone, SIGKILL included. It counts as no signal, because Ctrl-C
@@ -34,8 +52,7 @@ export class Interruption {
   #signalledMs: number | null = null;
 
   constructor() {
-    process.on("SIGINT", this.#onSignal);
-    process.on("SIGTERM", this.#onSignal);
+    for (const name of endingSignals) process.on(name, this.#onSignal);
     process.on("disconnect", this.#onDisconnect);
     // Listening alone would keep the process running.
     process.channel?.unref();
@@ -47,9 +64,21 @@ export class Interruption {
     return this.#controller.signal;
   }
 
-  /** 130 or 143 after an interruption, 4 where a deadline is near; null before. */
+  /** 129, 130 or 143 after a signal, 4 where a deadline is near; null before. */
   get exitCode(): ExitCode | null {
     return this.#exitCode;
+  }
+
+  /**
+   * What `work` comes to; null as soon as there is an abort. Work that cannot be cut short then no longer holds the
+   * process for long.
+   */
+  async unlessAborted<T>(work: Promise<T>): Promise<T | null> {
+    const result = await Promise.race([work, aborted(this.signal)]);
+    if (!this.signal.aborted) return result;
+    work.catch(() => undefined);
+    killAfterPatience();
+    return null;
   }
 
   dispose(): void {
@@ -63,19 +92,18 @@ export class Interruption {
   }
 
   #stopListening(): void {
-    process.off("SIGINT", this.#onSignal);
-    process.off("SIGTERM", this.#onSignal);
+    for (const name of endingSignals) process.off(name, this.#onSignal);
   }
 
   readonly #onSignal = (name: NodeJS.Signals): void => {
     if (this.#signalledMs !== null) {
-      if (performance.now() - this.#signalledMs < sameSignalMs) return;
+      if (name === "SIGHUP" || performance.now() - this.#signalledMs < sameSignalMs) return;
       this.#stopListening();
       process.kill(process.pid, name);
       return;
     }
     this.#signalledMs = performance.now();
-    this.#abort(exitCodes[name as keyof typeof exitCodes]);
+    this.#abort(signalExitCodes[name as keyof typeof signalExitCodes]);
   };
 
   readonly #onDisconnect = (): void => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Chalk, type ChalkInstance, supportsColorStderr } from "chalk";
-import { type ExitCode, PinbenchError } from "../errors.js";
+import { type ExitCode, endingSignals, PinbenchError } from "../errors.js";
 import { renderTuning } from "../report/tuning/tuning-formats.js";
 import { formatRate } from "../report/tuning/tuning-gain.js";
 import { describeSetting } from "../results/loader-setting.js";
@@ -18,9 +18,9 @@ import { scoreOf } from "../tune/score.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat } from "./asked-settings.js";
 import { deliver, plainChalk } from "./delivery.js";
-import { Interruption } from "./interruption.js";
+import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
 import { noter, reportError } from "./terminal.js";
-import { tuningExitCode } from "./tuning-outcome.js";
+import { hasScore, tuningExitCode } from "./tuning-outcome.js";
 
 type Flags = CommandSettings<"tune">;
 
@@ -63,8 +63,14 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
     await (interruption.exitCode === null ? ending : Promise.race([ending, sleep(patienceMs)]));
     if ("error" in found) {
       await ending;
-      if (interruption.exitCode !== null) return interruption.exitCode;
-      throw found.error;
+      if (interruption.exitCode === null) throw found.error;
+      sayNothingMeasured(flags.save === null ? [] : [flags.save]);
+      return interruption.exitCode;
+    }
+    if (interruption.exitCode !== null && !hasScore(found)) {
+      await ending;
+      sayNothingMeasured(flags.save === null ? [] : [flags.save]);
+      return interruption.exitCode;
     }
     await deliverTuning(found, flags);
     await ending;
@@ -74,19 +80,11 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
   }
 }
 
-function aborted(signal: AbortSignal): Promise<null> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(null);
-    signal.addEventListener("abort", () => resolve(null), { once: true });
-  });
-}
-
 /** Signals are the command's, as if it had been started without pinbench; and so is its end. */
 async function tuneAndGo(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
   const search = new Search(flags, command, call);
   const passOn = (signal: NodeJS.Signals) => search.job?.process.signal(signal);
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, passOn);
+  for (const signal of endingSignals) process.on(signal, passOn);
   try {
     const found = await search.run(new AbortController().signal).catch((error: unknown) => ({ error }));
     const { job } = search;
@@ -106,7 +104,7 @@ async function tuneAndGo(flags: Flags, command: readonly string[], call: Call): 
     // The command may have any of 256.
     return shellExitCode(exit) as ExitCode;
   } finally {
-    for (const signal of signals) process.off(signal, passOn);
+    for (const signal of endingSignals) process.off(signal, passOn);
   }
 }
 

@@ -17,7 +17,7 @@ import type { Call, RunSettings } from "../settings/settings.js";
 import { parseJson } from "../text-file.js";
 import { askedSettings, chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver, stdoutChalk } from "./delivery.js";
-import { Interruption } from "./interruption.js";
+import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { type ShowOptions, showProcesses, showRun } from "./live-run.js";
 import { noter, writeStdout } from "./terminal.js";
 
@@ -30,26 +30,39 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   if (flags.dryRun) refuseForDryRun(format, outputs);
   for (const { path } of outputs) await checkWritable(path);
   const { settings, configuration } = await askedSettings(flags, invocation);
-  // Finds all that is wrong with the settings before anything is said: an error is the only line on stderr.
-  const prepared = await prepareRun(settings);
-  if (configuration.path !== null) note(configurationNote(configuration.path));
-  for (const text of notesOn(prepared, flags.dryRun)) note(text);
-  if (flags.dryRun) {
-    const { plan, devices } = prepared;
-    const { processes } = flags;
-    await writeStdout(
-      format === "json"
-        ? jsonReport(planDocument(plan, processes))
-        : planReport(plan, devices, processes, stdoutChalk(flags)),
-    );
-    return ExitCode.ok;
+  const interruption = new Interruption();
+  try {
+    // Finds all that is wrong with the settings before anything is said: an error is the only line on stderr.
+    const prepared = await interruption.unlessAborted(prepareRun(settings));
+    if (prepared === null) {
+      sayNothingMeasured(flags.output);
+      return interruption.exitCode ?? ExitCode.interrupted;
+    }
+    if (configuration.path !== null) note(configurationNote(configuration.path));
+    for (const text of notesOn(prepared, flags.dryRun)) note(text);
+    if (flags.dryRun) {
+      const { plan, devices } = prepared;
+      const { processes } = flags;
+      await writeStdout(
+        format === "json"
+          ? jsonReport(planDocument(plan, processes))
+          : planReport(plan, devices, processes, stdoutChalk(flags)),
+      );
+      return ExitCode.ok;
+    }
+    const shown = { outputs, quiet: flags.quiet, processes: flags.processes };
+    return await carryOut(prepared, invocation.call, interruption, shown, (document) => {
+      const render = (format: ReportFormat, chalk: ChalkInstance) => renderReport(document, format, chalk);
+      if (document.run.status !== "aborted" || hasFindings(document)) {
+        return deliver(render, { format, files: outputs }, flags);
+      }
+      sayNothingMeasured(flags.output);
+      // A program that reads stdout is told in its own format; a table for people would be empty.
+      return deliver(render, { format: format === "json" ? format : null, files: [] }, flags);
+    });
+  } finally {
+    interruption.dispose();
   }
-  const shown = { outputs, quiet: flags.quiet, processes: flags.processes };
-  return carryOut(prepared, invocation.call, shown, (document) => {
-    const shown = format === "json" || isWorthShowing(document) ? format : null;
-    const render = (format: ReportFormat, chalk: ChalkInstance) => renderReport(document, format, chalk);
-    return deliver(render, { format: shown, files: outputs }, flags);
-  });
 }
 
 /**
@@ -58,9 +71,16 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
  */
 export async function measureCommand(_: object, { call }: Invocation): Promise<ExitCode> {
   const settings = parseJson(await textOf(process.stdin), "stdin") as RunSettings;
-  return carryOut(await prepareRun(settings), call, { outputs: [], quiet: true, processes: 1 }, (document) =>
-    writeStdout(jsonReport(document)),
-  );
+  const prepared = await prepareRun(settings);
+  const interruption = new Interruption();
+  const shown = { outputs: [], quiet: true, processes: 1 };
+  try {
+    return await carryOut(prepared, call, interruption, shown, (document) =>
+      writeStdout(jsonReport(document)),
+    );
+  } finally {
+    interruption.dispose();
+  }
 }
 
 /**
@@ -70,10 +90,10 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
 async function carryOut(
   prepared: PreparedRun,
   call: Call,
+  interruption: Interruption,
   { processes, ...shown }: Omit<ShowOptions, "signal"> & { processes: number },
   handOver: (document: ResultDocument) => Promise<void>,
 ): Promise<ExitCode> {
-  const interruption = new Interruption();
   const { signal } = interruption;
   const { plan } = prepared;
   const identity = { ...call, ...prepared };
@@ -81,10 +101,7 @@ async function carryOut(
   if (run instanceof Run) await showRun(run, plan, { ...shown, signal });
   else await showProcesses(run, { cells: plan.cells.length, processes }, { ...shown, signal });
   const document = run.document();
-  await handOver(document).finally(() => {
-    interruption.dispose();
-    reportFailures(document);
-  });
+  await handOver(document).finally(() => reportFailures(document));
   return interruption.exitCode ?? exitCodeOf(document);
 }
 
@@ -113,9 +130,11 @@ function refuseForDryRun(format: ReportFormat, outputs: readonly unknown[]): voi
   }
 }
 
-/** Tables for people are left out where a signal came before the first figure. */
-function isWorthShowing({ cells }: ResultDocument): boolean {
-  return cells.some(({ stats, outcome }) => stats.length > 0 || outcome !== null);
+/** Whether a document says more than its plan did: a figure, or that a measurement failed. */
+function hasFindings({ cells }: ResultDocument): boolean {
+  return cells.some(
+    ({ stats, outcome }) => stats.length > 0 || outcome === "failed" || outcome === "mismatch",
+  );
 }
 
 /** What went wrong is said on stderr too: stdout may have gone to a file or a program. */

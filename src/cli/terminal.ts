@@ -1,5 +1,6 @@
+import { isatty } from "node:tty";
 import type { CommanderError } from "commander";
-import { ExitCode, PinbenchError } from "../errors.js";
+import { ExitCode, errorCode, PinbenchError } from "../errors.js";
 import { cannotWrite, writeToStream } from "../results/output-stream.js";
 
 /*
@@ -14,14 +15,38 @@ export function surviveStreamErrors(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
 
+/** Of stdin, stdout and stderr, those that were a terminal at first. */
+const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
+
+/**
+ * Node aborts, with a core dump, where a terminal that it was started at is gone when it ends, as it cannot restore its
+ * modes. From this call on, such a process ends by SIGHUP instead, which says what has happened; only then, when all is
+ * written.
+ */
+export function surviveClosedTerminal(): void {
+  process.off("exit", endWithTerminal);
+  process.on("exit", endWithTerminal);
+}
+
+function endWithTerminal(): void {
+  if (terminals.every((descriptor) => isatty(descriptor))) return;
+  // Without a listener it is the system that acts on it, at once.
+  process.removeAllListeners("SIGHUP");
+  process.kill(process.pid, "SIGHUP");
+}
+
 /**
  * Writes data to stdout and waits until it is handed over. Rejects with an "output" PinbenchError. Goes past
  * process.stdout, which takes a write that a full disk has cut short for a whole one.
  */
 export async function writeStdout(text: string): Promise<void> {
+  // As it was at first: one that has closed is no terminal any more.
+  const isTerminal = process.stdout.isTTY === true;
   try {
     await writeToStream("/dev/stdout", text);
   } catch (cause) {
+    // A terminal that has closed is a reader that is gone.
+    if (isTerminal && errorCode(cause) === "EIO") return;
     throw new PinbenchError("output", cannotWrite("stdout", cause).message, {
       hint: "Redirect it to another place.",
       cause,

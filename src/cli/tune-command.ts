@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ChalkInstance } from "chalk";
 import { type ExitCode, PinbenchError } from "../errors.js";
 import { renderTuning } from "../report/tuning/tuning-formats.js";
 import { describeSetting } from "../results/loader-setting.js";
 import { checkWritable } from "../results/store.js";
 import type { Tuning } from "../results/tuning.js";
+import type { TuningFormat } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { usualBudgetNs } from "../settings/table.js";
 import type { Probe } from "../tune/loader-probe.js";
@@ -12,9 +14,9 @@ import { openProbe } from "../tune/open-probe.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
-import { Interruption } from "./interruption.js";
+import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { ProgressLine } from "./terminal.js";
-import { tuningExitCode } from "./tuning-outcome.js";
+import { hasScore, tuningExitCode } from "./tuning-outcome.js";
 
 /** How long an interrupted search waits for its probe to close. */
 const patienceMs = 1000;
@@ -34,7 +36,8 @@ export async function tuneCommand(
     return (await import("./live-tune.js")).tuneLive(flags, operands, call);
   }
   const format = chosenFormat(flags);
-  if (flags.save !== null) await checkWritable(flags.save);
+  const saved = flags.save === null ? [] : [flags.save];
+  for (const path of saved) await checkWritable(path);
   const interruption = new Interruption();
   const line = new ProgressLine(flags);
   let probe: Probe | null = null;
@@ -54,8 +57,9 @@ export async function tuneCommand(
       (setting, best) => line.update((columns) => progress(setting, best).slice(0, columns)),
     );
   } catch (error) {
-    if (interruption.exitCode !== null) return interruption.exitCode;
-    throw error;
+    if (interruption.exitCode === null) throw error;
+    sayNothingMeasured(saved);
+    return interruption.exitCode;
   } finally {
     line.clear();
     const closing = probe?.close();
@@ -63,9 +67,14 @@ export async function tuneCommand(
     await (interruption.exitCode === null ? closing : Promise.race([closing, sleep(patienceMs)]));
     interruption.dispose();
   }
-  const { save } = flags;
-  const files = save === null ? [] : [{ path: save, format: "json" as const }];
-  await deliver((format, chalk) => renderTuning(tuning, format, chalk), { format, files }, flags);
+  const render = (format: TuningFormat, chalk: ChalkInstance) => renderTuning(tuning, format, chalk);
+  if (interruption.exitCode !== null && !hasScore(tuning)) {
+    sayNothingMeasured(saved);
+    await deliver(render, { format: format === "json" ? format : null, files: [] }, flags);
+    return interruption.exitCode;
+  }
+  const files = saved.map((path) => ({ path, format: "json" as const }));
+  await deliver(render, { format, files }, flags);
   if (interruption.exitCode !== null) return interruption.exitCode;
   return tuningExitCode(tuning);
 }

@@ -1,6 +1,11 @@
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { Tuning } from "../results/tuning.js";
 
+/** Whether a search has measured any setting. */
+export function hasScore({ tried }: Tuning): boolean {
+  return tried.some(({ score }) => score !== null);
+}
+
 /** The exit code that a finished search comes to. Throws a PinbenchError where it could not go on, or found nothing. */
 export function tuningExitCode(tuning: Tuning): ExitCode {
   if (tuning.run.error !== null) {

@@ -1,4 +1,4 @@
-import { ExitCode, PinbenchError } from "../errors.js";
+import { ExitCode, endingSignals, PinbenchError } from "../errors.js";
 import {
   type SentError,
   sentError,
@@ -22,8 +22,8 @@ export async function workerCommand(): Promise<ExitCode> {
       hint: "Write pinbench run --worker-kind process.",
     });
   }
-  // Ctrl-C at a terminal reaches all processes. Whoever asks this one says what becomes of it.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
+  // Ctrl-C at a terminal, and its closing, reach all processes. Whoever asks this one says what becomes of it.
+  for (const signal of endingSignals) process.on(signal, () => undefined);
   const worker = new Worker();
   const isOver = new Promise<void>((resolve) => {
     process.on("disconnect", resolve);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ErrorKind, ExitCode, PinbenchError } from "../errors.js";
+import { type ErrorKind, ExitCode, PinbenchError, signalExitCodes } from "../errors.js";
 import { parseResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { RunSettings } from "../settings/settings.js";
@@ -113,17 +113,13 @@ async function finish(child: ChildProcess, settings: RunSettings): Promise<Finis
   return { ...ended, stdout, stderr };
 }
 
+const signalCodes: readonly (number | null)[] = Object.values(signalExitCodes);
+
 /** Exit codes that come with a document. */
-const withDocument: readonly (number | null)[] = [
-  ExitCode.ok,
-  ExitCode.measurement,
-  ExitCode.interrupted,
-  ExitCode.terminated,
-];
+const withDocument: readonly (number | null)[] = [ExitCode.ok, ExitCode.measurement, ...signalCodes];
 
 function wasInterrupted({ exitCode, signal }: Finished): boolean {
-  if (signal === "SIGINT" || signal === "SIGTERM") return true;
-  return exitCode === ExitCode.interrupted || exitCode === ExitCode.terminated;
+  return signalCodes.includes(exitCode) || (signal !== null && signal in signalExitCodes);
 }
 
 function documentOf(finished: Finished, wasAborted: boolean): ResultDocument {

@@ -151,6 +151,79 @@ it("a baseline is as it was where an addition to it is interrupted", async () =>
   expect(filesIn(join(cwd, "main"))).toEqual(before);
 });
 
+describe("an interrupted baseline keeps the runs that came to their end, and says how to go on", () => {
+  /** Each run takes so long, whatever it finds. */
+  const lasting = ["--budget", "200ms", "--precision", "0.0001%", "--runs", "1000"];
+
+  /** Interrupts it while a run after the first is measured; tells after how many. */
+  async function interruptAfterFirst(cwd: string, args: readonly string[], signal: NodeJS.Signals) {
+    const mark = nextMark();
+    const { child, finished } = startCli(["baseline", "main", ...args], { cwd, env: { [markName]: mark } });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const seen = new Set<string>();
+    await vi.waitFor(
+      () => {
+        for (const pid of measuring(mark)) seen.add(pid);
+        expect(seen.size).toBeGreaterThan(1);
+      },
+      { timeout: 30_000, interval: 20 },
+    );
+    child.kill(signal);
+    const { exitCode, stdout, stderr } = await finished;
+    await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 30_000 });
+    expect(stdout).toBe("");
+    return { exitCode, stderr, whole: Number(/interrupted after (\d+) of 1000 runs/.exec(stderr)?.[1]) };
+  }
+
+  /** Its files: a list, and a run that is complete for each of its entries. */
+  async function expectWholeRuns(folder: string, count: number) {
+    const documents = await documentsIn(folder);
+    expect(documents.map(({ run }) => run.status)).toEqual(Array(count).fill("complete"));
+    expect(Object.keys(filesIn(folder))).toHaveLength(count + 1);
+  }
+
+  const these = (whole: number) => (whole === 1 ? "this one" : "these");
+
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("at %s: --append adds the others", async (signal, code) => {
+    const cwd = temporaryFolder();
+    const sweep = small.filter((_, i, all) => all[i] !== "--samples" && all[i - 1] !== "--samples");
+    const { exitCode, stderr, whole } = await interruptAfterFirst(cwd, [...sweep, ...lasting], signal);
+    expect(exitCode).toBe(code);
+    expect(stderr).toBe(
+      `pinbench: interrupted after ${whole} of 1000 runs: the baseline has ${these(whole)} alone. ` +
+        `Go on with \`pinbench baseline main --append --runs ${1000 - whole}\`.\n`,
+    );
+    await expectWholeRuns(join(cwd, "main"), whole);
+
+    expect((await baseline(cwd, ["main", "--append", "--runs", "1"])).exitCode).toBe(0);
+    await expectWholeRuns(join(cwd, "main"), whole + 1);
+    const [first, ...others] = await documentsIn(join(cwd, "main"));
+    for (const { plan, cells } of others) {
+      expect(plan?.settings).toEqual(first!.plan?.settings);
+      expect(cells.map(({ id }) => id)).toEqual(first!.cells.map(({ id }) => id));
+    }
+  });
+
+  it("beside those of before, in one of several sessions", async () => {
+    const cwd = await withBaseline();
+    const before = filesIn(join(cwd, "main"));
+    const args = ["--append", "--sessions", "3", "--quiet", ...lasting];
+    const { stderr, whole } = await interruptAfterFirst(cwd, args, "SIGINT");
+    expect(stderr).toBe(
+      `pinbench: interrupted after ${whole} of 1000 runs of session 1 of 3: main has ${these(whole)} as well. ` +
+        `Go on with \`pinbench baseline main --append --runs ${1000 - whole}\`, ` +
+        "then `pinbench baseline main --append --runs 1000 --sessions 2`.\n",
+    );
+    await expectWholeRuns(join(cwd, "main"), 2 + whole);
+    const { "baseline.json": _, ...runs } = before;
+    expect(filesIn(join(cwd, "main"))).toMatchObject(runs);
+  });
+});
+
 describe("pinbench baseline --sessions", () => {
   it("keeps each session before it waits for the next, and reports on all of them", async () => {
     const cwd = temporaryFolder();
@@ -181,6 +254,7 @@ describe("pinbench baseline --sessions", () => {
   it.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
+    ["SIGHUP", 129],
   ] as const)("interrupted by %s while it waits keeps the sessions before", async (signal, code) => {
     const cwd = temporaryFolder();
     const args = ["baseline", "main", ...small, "--runs", "2", "--sessions", "4", "--every", "1h"];
@@ -196,7 +270,7 @@ describe("pinbench baseline --sessions", () => {
     const { exitCode, stdout, stderr } = await finished;
     expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: "" });
     expect(stderr).toMatch(
-      /main holds 2 runs; session 2 of 4 begins at \d\d:\d\d:\d\d UTC\.\npinbench: interrupted before session 2 of 4: main has the sessions before it\.\n$/,
+      /main holds 2 runs; session 2 of 4 begins at \d\d:\d\d:\d\d UTC\.\npinbench: interrupted before session 2 of 4: main has the sessions before it\. Go on with `pinbench baseline main --append --runs 2 --sessions 3`\.\n$/,
     );
     expect(await listRuns(join(cwd, "main"))).toHaveLength(2);
   });

@@ -44,6 +44,7 @@ describe("an interrupted check", () => {
   it.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
+    ["SIGHUP", 129],
   ] as const)(
     "%s ends it and its process soon, and leaves the baseline: exit code %i",
     async (signal, code) => {

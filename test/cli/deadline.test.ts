@@ -124,7 +124,7 @@ describe("--deadline", () => {
     const runs = (await listRuns(join(cwd, "main"))).length;
     expect(runs).toBeGreaterThan(0);
     expect(baseline.stderr).toContain(
-      `interrupted after ${runs} of 1000 runs: the baseline has these alone.`,
+      `interrupted after ${runs} of 1000 runs: the baseline has ${runs === 1 ? "this one" : "these"} alone. Go on with `,
     );
 
     const check = await withTimeEnough(async (seconds) => {

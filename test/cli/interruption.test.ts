@@ -1,10 +1,13 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
+import { filesIn } from "../helpers/baseline-folder.js";
 import { isRunning, untilInSlowCopy } from "../helpers/processes.js";
 import { pinbench, type Started, small, start, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
@@ -29,6 +32,7 @@ describe("a signal in the middle of a run", () => {
   it.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
+    ["SIGHUP", 129],
   ] as const)("%s leaves a valid document of what was measured, and exits %i", async (signal, code) => {
     const { child, finished, cwd, file } = await startEndless("--json");
     child.kill(signal);
@@ -65,6 +69,105 @@ describe("a signal in the middle of a run", () => {
     expect(parseResult(readFileSync(`${file}.partial`, "utf8")).run.status).toBe("running");
   });
 });
+
+/** Fills the files' folder with good results of before, and tells what is in it. */
+function earlierResults(names: readonly string[]): { cwd: string; outputs: string[] } {
+  const cwd = temporaryFolder();
+  for (const name of names) writeFileSync(join(cwd, name), `good ${name}`);
+  return { cwd, outputs: names.flatMap((name) => ["--output", name]) };
+}
+
+describe("a signal before there is any figure", () => {
+  /** Before the first copy has come to its end, which takes longer than the run waits for it. */
+  async function interrupted(signal: NodeJS.Signals, cwd: string, ...args: string[]) {
+    const sweep = slowCopies("--sizes", "64MiB", ...args);
+    const { child, finished } = startCli(sweep, { cwd, env: slowEngine });
+    await untilInSlowCopy(child.pid!);
+    child.kill(signal);
+    return finished;
+  }
+
+  it.each(["good.json", "good.csv", "good.md", "good.txt"])(
+    "leaves %s as it was, and says so",
+    async (name) => {
+      const { cwd, outputs } = earlierResults([name]);
+      const { stdout, stderr } = await interrupted("SIGINT", cwd, ...outputs);
+      expect({ stdout, stderr }).toEqual({
+        stdout: "",
+        stderr: `pinbench: interrupted, nothing was measured: nothing was written to ${name}.\n`,
+      });
+      expect(filesIn(cwd)).toEqual({ [name]: `good ${name}` });
+    },
+  );
+
+  it.each(["SIGTERM", "SIGHUP"] as const)(
+    "%s leaves all of several, and makes none that was not there",
+    async (signal) => {
+      const { cwd, outputs } = earlierResults(["good.json", "good.csv"]);
+      const { stderr } = await interrupted(signal, cwd, ...outputs, "--output", "new.json");
+      expect(stderr).toContain("nothing was written to good.json, good.csv and new.json.\n");
+      expect(filesIn(cwd)).toEqual({ "good.json": "good good.json", "good.csv": "good good.csv" });
+    },
+  );
+
+  it("still tells the program that reads stdout", async () => {
+    const { cwd, outputs } = earlierResults(["good.json"]);
+    const { stdout, stderr } = await interrupted("SIGINT", cwd, ...outputs, "--json");
+    expect(stderr).toContain("pinbench: interrupted, nothing was measured");
+    expect(parseResult(stdout).run.status).toBe("aborted");
+    expect(filesIn(cwd)).toEqual({ "good.json": "good good.json" });
+  });
+
+  it("does not take cells that the plan skips for something measured", async () => {
+    const { cwd, outputs } = earlierResults(["good.json"]);
+    // Pageable memory has no view of the copy engine's own.
+    const skipping = ["--memory", "pageable,pinned", "--timer", "wall,event"];
+    const { stdout } = await interrupted("SIGINT", cwd, ...outputs, ...skipping, "--json");
+    expect(parseResult(stdout).cells.map(({ outcome }) => outcome)).toContain("skipped");
+    expect(filesIn(cwd)).toEqual({ "good.json": "good good.json" });
+  });
+});
+
+it("one SIGHUP after the other, as a terminal that closes sends them, cuts nothing short", async () => {
+  const { child, finished, file } = await startEndless("--json");
+  const again = setInterval(() => child.kill("SIGHUP"), 5);
+  // A process that has written all and is ending no longer listens.
+  child.stdout!.on("data", () => clearInterval(again));
+  const { exitCode, stdout } = await finished;
+  expect(exitCode).toBe(129);
+  expect(readFileSync(file, "utf8")).toBe(stdout);
+});
+
+/** Runs a command in a terminal, closes that when there is FILE.partial, and prints what the command came to. */
+const closingTerminal = `
+import os, pty, select, sys
+partial, command = sys.argv[1], sys.argv[2:]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(command[0], command)
+while not os.path.exists(partial):
+    if select.select([terminal], [], [], 0.02)[0]:
+        os.read(terminal, 65536)
+os.close(terminal)
+status = os.waitpid(pid, 0)[1]
+print(-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))`;
+
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+it.runIf(hasPython)(
+  "a terminal that closes leaves a document of what was measured, and no core dump",
+  async () => {
+    const cwd = temporaryFolder();
+    const file = join(cwd, "result.json");
+    writeFileSync(file, "before");
+    const command = [process.execPath, pinbench, ...small(...endless, "--output", file)];
+    const { stdout } = await start("python3", ["-c", closingTerminal, `${file}.partial`, ...command])
+      .finished;
+    expect(Number(stdout)).toBe(-constants.signals.SIGHUP);
+    expect(readdirSync(cwd)).toEqual(["result.json"]);
+    expect(parseResult(readFileSync(file, "utf8")).run.status).toBe("aborted");
+  },
+);
 
 /** A run of warm pinned copies by a device whose engine takes a thousand times as long, which no abort cuts short. */
 const slowCopies = (...args: string[]) =>

@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
+import { filesIn } from "../helpers/baseline-folder.js";
+import { markName, measuring, nextMark } from "../helpers/processes.js";
 import {
   copyFaults,
   measureSmall,
@@ -129,6 +131,22 @@ describe("an interrupted run of several processes", () => {
     const whole = document.run.processes!.length;
     expect(whole).toBeGreaterThan(0);
     expect(document.cells[0]?.stats[0]?.bandwidthGBps.processMedians).toHaveLength(whole);
+  });
+
+  it("leaves the file as it was where no process came to its end, and says so", async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "result.json"), "before");
+    const args = ["--budget", "1h", "--precision", "0.0001%", ...endless, "--output", "result.json"];
+    const mark = nextMark();
+    const { child, finished } = startCli(small(...args), { cwd, env: { [markName]: mark } });
+    await vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 30_000, interval: 20 });
+    child.kill("SIGINT");
+    expect(await finished).toEqual({
+      ...{ exitCode: 130, signal: null, stdout: "" },
+      stderr: "pinbench: interrupted, nothing was measured: nothing was written to result.json.\n",
+    });
+    expect(filesIn(cwd)).toEqual({ "result.json": "before" });
+    await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 30_000 });
   });
 
   it("has a document without figures where no process came to its end", async () => {

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
-import { expectSentence } from "../helpers/baseline-folder.js";
+import { expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
 import { type Finished, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
@@ -267,8 +267,21 @@ describe("Ctrl-C", () => {
     expect(documentOf(finished).run.status).toBe("aborted");
   });
 
-  it("ends at once while the data set is being made, of which there is nothing to say", async () => {
-    const finished = await interrupted("sleeping.py:opening_takes_long", "SIGINT");
-    expect(finished).toMatchObject({ exitCode: 130, stdout: "", stderr: "" });
+  it("ends at once while the data set is being made, and leaves what was saved before", async () => {
+    const saved = join(temporaryFolder(), "tuning.json");
+    writeFileSync(saved, "before");
+    const finished = await interrupted("sleeping.py:opening_takes_long", "SIGINT", "--save", saved);
+    const stderr = `pinbench: interrupted, nothing was measured: nothing was written to ${saved}.\n`;
+    expect(finished).toMatchObject({ exitCode: 130, stdout: "", stderr });
+    expect(filesIn(dirname(saved))).toEqual({ "tuning.json": "before" });
+  });
+
+  it("leaves what was saved before also where the search has measured no setting yet", async () => {
+    const saved = join(temporaryFolder(), "tuning.json");
+    writeFileSync(saved, "before");
+    const finished = await interrupted("sleeping.py:ThenStuck", "SIGINT", "--save", saved);
+    const stderr = `pinbench: interrupted, nothing was measured: nothing was written to ${saved}.\n`;
+    expect(finished).toMatchObject({ exitCode: 130, stdout: "", stderr });
+    expect(filesIn(dirname(saved))).toEqual({ "tuning.json": "before" });
   });
 });

@@ -223,6 +223,7 @@ describe("the end of a run ends its worker processes", () => {
   it.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
+    ["SIGHUP", 129],
   ] as const)("%s, with a document of what was measured", async (signal, code) => {
     const run = startMarked(endless);
     await untilMeasured(run);
@@ -239,14 +240,17 @@ describe("the end of a run ends its worker processes", () => {
     await expectNothingLeft(run.mark);
   });
 
-  it("SIGINT to all of them, as a terminal sends it", async () => {
+  it.each([
+    ["SIGINT", 130],
+    ["SIGHUP", 129],
+  ] as const)("%s to all of them, as a terminal sends it", async (signal, code) => {
     const run = startMarked(endless);
     const pids = await run.workers(3);
     await untilMeasured(run);
     for (const pid of pids) expectAnonymousMemory(pid);
-    for (const pid of [...pids, run.child.pid!]) process.kill(pid, "SIGINT");
+    for (const pid of [...pids, run.child.pid!]) process.kill(pid, signal);
     const { exitCode, stdout } = await run.finished;
-    expect(exitCode).toBe(130);
+    expect(exitCode).toBe(code);
     expect(parseResult(stdout).cells.every(({ outcome }) => outcome === null)).toBe(true);
     await expectNothingLeft(run.mark);
   });
