@@ -5,7 +5,6 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -18,6 +17,7 @@ import { ExitCode, PinbenchError } from "../errors.js";
 import { addonName, emulatedLibraryName, localBuildFolder, userBuildFolder } from "../native/candidates.js";
 import { type LoadedAddon, loadAddon } from "../native/load.js";
 import { packageRoot } from "../package-facts.js";
+import { makeFolderSync } from "../results/made-folder.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { writeStdout } from "./terminal.js";
 
@@ -97,7 +97,7 @@ function targetFolder(environment: NodeJS.ProcessEnv): string {
   const places = [localBuildFolder, ...(ofUser === null ? [] : [ofUser])];
   for (const folder of places) {
     try {
-      mkdirSync(folder, { recursive: true });
+      makeFolderSync(folder);
       accessSync(folder, constants.W_OK);
       return folder;
     } catch {

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { readlinkSync } from "node:fs";
-import { link, open, readFile, rename, rm } from "node:fs/promises";
+import { link, open, rename, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { errorCode } from "../errors.js";
+import { errorCode, PinbenchError } from "../errors.js";
+import { readTextFile } from "../text-file.js";
 import { unwritable } from "./output-stream.js";
 
 /**
@@ -77,8 +78,8 @@ async function create(path: string, token: string): Promise<boolean> {
 }
 
 async function textOf(path: string): Promise<string | null> {
-  return readFile(path, "utf8").catch((error: unknown) => {
-    if (errorCode(error) === "ENOENT") return null;
+  return readTextFile(path).catch((error: unknown) => {
+    if (error instanceof PinbenchError && errorCode(error.cause) === "ENOENT") return null;
     throw error;
   });
 }
