@@ -265,6 +265,15 @@ describe("a lock that was left behind", () => {
     expect(readdirSync(folder)).toEqual(["history.jsonl"]);
   });
 
+  it("is not waited for where it is a named pipe: that is said", async () => {
+    const history = historyFolder([]);
+    execFileSync("mkfifo", [`${historyPath(history)}.lock`]);
+    await expect(appendToHistory(history, buildEntry(1), null)).rejects.toMatchObject({
+      kind: "output",
+      message: expect.stringContaining("history.jsonl.lock: it is no regular file"),
+    });
+  });
+
   it("by a process of another machine is taken away when it has not changed for 10 s", async () => {
     const folder = historyFolder([buildEntry(0)]);
     writeFileSync(`${historyPath(folder)}.lock`, "elsewhere pid:[1] 1 00");
