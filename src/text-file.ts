@@ -1,10 +1,17 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { constants, fstat, read, type Stats } from "node:fs";
+import { open } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { errorCode, PinbenchError } from "./errors.js";
 
 /** The largest of our own results is a few MiB; what is far beyond is another file. 128 MiB. */
 const defaultLimitBytes = 128 * 1024 ** 2;
 
 const chunkBytes = 64 * 1024;
+
+const statDescriptor = promisify(fstat);
+const readDescriptor = promisify(read);
+const retryMs = 2;
 
 const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of its path is a file, not a folder",
@@ -25,27 +32,68 @@ export function fileErrorReason(cause: unknown, more: Readonly<Record<string, st
 }
 
 /**
- * All of a text file as UTF-8, without a byte order mark. A fifo, /dev/stdin and what a shell's <(…) gives are read to
- * their end. Rejects with one PinbenchError (usage) that names the path as it was given; nothing above `limitBytes`
- * is ever held in memory.
+ * The descriptor that paths such as /dev/stdin and /dev/fd/3 stand for; null for any other path. It is used as it is:
+ * opening the path again fails on a socket, and a program that writes may have closed its end.
+ */
+export function inheritedDescriptor(path: string): number | null {
+  const stream = ["/dev/stdin", "/dev/stdout", "/dev/stderr"].indexOf(path);
+  if (stream >= 0) return stream;
+  const numbered = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/.exec(path);
+  return numbered === null ? null : Number(numbered[1]);
+}
+
+/**
+ * All of a text file as UTF-8, without a byte order mark. Only regular files are read: a named pipe or a device may
+ * never end. What this process was started with, /dev/stdin or what a shell's <(…) gives, may be a pipe or a socket too,
+ * and is read to its end, which is whoever writes to it to bring about. Rejects with one PinbenchError (usage) that
+ * names the path as it was given; nothing above `limitBytes` is ever held in memory.
  */
 export async function readTextFile(path: string, limitBytes = defaultLimitBytes): Promise<string> {
   if (path === "") throw unreadable('""', "it is no file name");
+  const descriptor = inheritedDescriptor(path);
   try {
-    const handle = await open(path, "r");
+    if (descriptor !== null) return await readText(descriptor, path, limitBytes);
+    // Opening a pipe that nobody writes to would wait without end, and a terminal would become this process' own.
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     try {
-      const info = await handle.stat();
-      if (info.isDirectory()) throw unreadable(path, "it is a folder");
-      if (info.size > limitBytes) throw tooLarge(path, `it has ${describeMiB(info.size)}`, limitBytes);
-      // A byte order mark is no part of the text, and JSON.parse would stumble over it.
-      return new TextDecoder().decode(await readAll(handle, path, info.size, limitBytes));
+      return await readText(handle.fd, path, limitBytes);
     } finally {
       await handle.close();
     }
   } catch (error) {
     if (error instanceof PinbenchError) throw error;
-    throw unreadable(path, fileErrorReason(error, { ENOENT: "there is no such file" }), error);
+    throw unreadable(path, fileErrorReason(error, readReasons), error);
   }
+}
+
+/** What a failed read may meet beside what any file may. */
+const readReasons: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  ENXIO: "it is a socket, and only regular files are read",
+  EBADF: "it is not open for reading",
+  EAGAIN: "it has nothing to read now, and is no regular file's",
+};
+
+async function readText(descriptor: number, path: string, limitBytes: number): Promise<string> {
+  const info = await statDescriptor(descriptor);
+  const isInherited = inheritedDescriptor(path) !== null;
+  const isStream = isInherited && (info.isFIFO() || info.isSocket());
+  if (info.isDirectory()) throw unreadable(path, "it is a folder");
+  if (!info.isFile() && !isStream) {
+    throw unreadable(path, `it is ${kindOf(info)}, and only regular files are read`);
+  }
+  if (info.size > limitBytes) throw tooLarge(path, `it has ${describeMiB(info.size)}`, limitBytes);
+  const bytes = await readAll(descriptor, path, info.size, limitBytes, isStream);
+  // A byte order mark is no part of the text, and JSON.parse would stumble over it.
+  return new TextDecoder().decode(bytes);
+}
+
+/** What a file is that is neither regular nor a folder. */
+function kindOf(info: Stats): string {
+  if (info.isFIFO()) return "a named pipe";
+  if (info.isSocket()) return "a socket";
+  if (info.isCharacterDevice() || info.isBlockDevice()) return "a device";
+  return "something else than a file";
 }
 
 /**
@@ -65,20 +113,43 @@ export function parseJson(text: string, name: string, hint?: string): unknown {
 
 /** In chunks: a stream tells no size, and a file may grow while it is read. */
 async function readAll(
-  handle: FileHandle,
+  descriptor: number,
   path: string,
   sizeBytes: number,
   limitBytes: number,
+  isStream: boolean,
 ): Promise<Buffer> {
   // Of a file whose size is known as a whole, and a byte more, which tells its end.
   let buffer = Buffer.allocUnsafe(Math.max(chunkBytes, sizeBytes + 1));
   let total = 0;
   for (;;) {
     if (total === buffer.length) buffer = Buffer.concat([buffer], 2 * buffer.length);
-    const { bytesRead } = await handle.read(buffer, total, buffer.length - total, null);
+    const bytesRead = await readSome(descriptor, buffer, total, isStream);
     if (bytesRead === 0) return buffer.subarray(0, total);
     total += bytesRead;
     if (total > limitBytes) throw tooLarge(path, "it is larger", limitBytes);
+  }
+}
+
+/** Reads what comes next to `offset` of the buffer; returns how many bytes, 0 at the end. */
+async function readSome(
+  descriptor: number,
+  buffer: Buffer,
+  offset: number,
+  isStream: boolean,
+): Promise<number> {
+  for (;;) {
+    try {
+      // A file that was read before, as the other result of a comparison, begins anew.
+      const position = isStream ? null : offset;
+      const rest = buffer.length - offset;
+      const { bytesRead } = await readDescriptor(descriptor, buffer, offset, rest, position);
+      return bytesRead;
+    } catch (error) {
+      // Whoever started this process may have set the pipe to non-blocking: its writer is slow, not done.
+      if (!isStream || errorCode(error) !== "EAGAIN") throw error;
+      await sleep(retryMs);
+    }
   }
 }
 
@@ -87,7 +158,7 @@ function tooLarge(path: string, found: string, limitBytes: number): PinbenchErro
 }
 
 function unreadable(path: string, reason: string, cause?: unknown): PinbenchError {
-  const hint = "Give the path of a file that can be read.";
+  const hint = "Give the path of a file that can be read; what a program writes, pipe into /dev/stdin.";
   return new PinbenchError("usage", `cannot read ${path}: ${reason}.`, { hint, cause });
 }
 

@@ -1,9 +1,19 @@
-import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { execFileSync, spawn } from "node:child_process";
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { PinbenchError } from "../src/errors.js";
 import { readTextFile } from "../src/text-file.js";
 
@@ -26,6 +36,16 @@ async function failure(path: string, limitBytes?: number): Promise<string> {
   return error.message;
 }
 
+/** A pipe of this process that a shell's command writes to, as a shell gives it one for <(…). */
+function pipeFrom(command: string) {
+  const fifo = inFolder("pipe");
+  execFileSync("mkfifo", [fifo]);
+  const child = spawn("sh", ["-c", `{ ${command}; } > '${fifo}'`], { stdio: ["pipe", "ignore", "ignore"] });
+  const descriptor = openSync(fifo, "r");
+  onTestFinished(() => closeSync(descriptor));
+  return { child, path: `/dev/fd/${descriptor}` };
+}
+
 describe("readTextFile", () => {
   it("gives all of a file, of several chunks too", async () => {
     const text = "größer als ein Block, ".repeat(10_000);
@@ -43,13 +63,54 @@ describe("readTextFile", () => {
     expect(await readTextFile(inFolder("bom.json"))).toBe("{}");
   });
 
-  it("reads a fifo to its end", async () => {
+  it("reads what a program writes into a pipe that this process has, to its end and however slowly", async () => {
+    const { child, path } = pipeFrom("printf through; read -r _; printf ' the pipe'");
+    const text = readTextFile(path);
+    child.stdin.write("go on\n");
+    expect(await text).toBe("through the pipe");
+  });
+
+  it("reads a file that this process has open from its top, each time", async () => {
+    writeFileSync(inFolder("a"), "all of it");
+    const descriptor = openSync(inFolder("a"), "r");
+    try {
+      for (let time = 0; time < 2; ++time)
+        expect(await readTextFile(`/dev/fd/${descriptor}`)).toBe("all of it");
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+
+  it("does not wait for anybody to write to a named pipe, and says what it is", async () => {
     execFileSync("mkfifo", [inFolder("fifo")]);
-    const [text] = await Promise.all([
-      readTextFile(inFolder("fifo")),
-      writeFile(inFolder("fifo"), "through the pipe"),
-    ]);
-    expect(text).toBe("through the pipe");
+    symlinkSync(inFolder("fifo"), inFolder("link"));
+    for (const path of [inFolder("fifo"), inFolder("link")]) {
+      expect(await failure(path)).toBe(
+        `cannot read ${path}: it is a named pipe, and only regular files are read.`,
+      );
+    }
+  });
+
+  it.each(["/dev/zero", "/dev/null", "/dev/tty"])("does not read %s, nor a link to it", async (device) => {
+    symlinkSync(device, inFolder("link"));
+    // Without a terminal the system does not open /dev/tty at all.
+    const reason = /: it is a (device|socket), and only regular files are read\.$/;
+    expect(await failure(device)).toMatch(reason);
+    expect(await failure(inFolder("link"))).toMatch(reason);
+  });
+
+  it("says that a path is a socket's", async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(inFolder("socket"), resolve));
+    try {
+      expect(await failure(inFolder("socket"))).toContain("it is a socket, and only regular files are read");
+    } finally {
+      server.close();
+    }
+  });
+
+  it("says that this process has nothing open under a number", async () => {
+    expect(await failure("/dev/fd/999")).toBe("cannot read /dev/fd/999: it is not open for reading.");
   });
 
   it("says that a file is not there", async () => {
@@ -93,9 +154,8 @@ describe("readTextFile", () => {
   });
 
   it("stops at the limit where no size is known before", async () => {
-    execFileSync("mkfifo", [inFolder("fifo")]);
-    const [message] = await Promise.all([failure(inFolder("fifo"), 4), writeFile(inFolder("fifo"), "12345")]);
-    expect(message).toContain("it is larger, and 4 bytes is the most that is read");
+    const { path } = pipeFrom("printf 12345");
+    expect(await failure(path, 4)).toContain("it is larger, and 4 bytes is the most that is read");
   });
 
   it("reads a file of exactly the limit", async () => {

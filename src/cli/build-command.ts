@@ -5,7 +5,6 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -18,6 +17,8 @@ import { ExitCode, PinbenchError } from "../errors.js";
 import { addonName, emulatedLibraryName, localBuildFolder, userBuildFolder } from "../native/candidates.js";
 import { type LoadedAddon, loadAddon } from "../native/load.js";
 import { packageRoot } from "../package-facts.js";
+import { printableText } from "../report/printable-text.js";
+import { makeFolderSync } from "../results/made-folder.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { writeStdout } from "./terminal.js";
 
@@ -60,11 +61,11 @@ export async function buildCommand(flags: CommandSettings<"build">): Promise<Exi
 
 function report({ path, addon }: LoadedAddon): string {
   const kernels = addon.build.kernels ? "with kernels" : "without kernels, as no nvcc was found";
-  return `Compiled by ${addon.build.compiler}, ${kernels}: ${path}\n`;
+  return `${printableText(`Compiled by ${addon.build.compiler}, ${kernels}: ${path}`)}\n`;
 }
 
 function note(text: string): void {
-  process.stderr.write(`pinbench: ${text}\n`);
+  process.stderr.write(`pinbench: ${printableText(text)}\n`);
 }
 
 /** Compiles a copy of the sources, as make, nvcc and the linker cannot handle every path a package may lie at. */
@@ -97,7 +98,7 @@ function targetFolder(environment: NodeJS.ProcessEnv): string {
   const places = [localBuildFolder, ...(ofUser === null ? [] : [ofUser])];
   for (const folder of places) {
     try {
-      mkdirSync(folder, { recursive: true });
+      makeFolderSync(folder);
       accessSync(folder, constants.W_OK);
       return folder;
     } catch {
@@ -123,7 +124,7 @@ function runStep(step: string, args: string[], env: NodeJS.ProcessEnv, verbose: 
     }
     const fail = (reason: string, cause?: Error) => {
       const lines = said.join("").trimEnd().split("\n").slice(-shownLines);
-      if (!verbose) process.stderr.write(`${lines.join("\n")}\n`);
+      if (!verbose) process.stderr.write(`${lines.map(printableText).join("\n")}\n`);
       reject(
         new PinbenchError("unavailable", `Compiling failed: cmake-js ${step} ${reason}.`, {
           hint: verbose ? "" : "The lines above say why; --verbose shows all.",

@@ -2,7 +2,6 @@ import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../compare/comparison.js";
 import type { Rule } from "../compare/verdict.js";
 import { ExitCode } from "../errors.js";
-import { comparisonMarkdown } from "../report/comparison/github.js";
 import { comparisonFormatOfPath, renderComparison } from "../report/comparison/render-comparison.js";
 import { cannotWrite } from "../results/output-stream.js";
 import { checkWritable } from "../results/store.js";
@@ -12,7 +11,7 @@ import type { Configuration } from "../settings/configuration.js";
 import { defaultSignificance } from "../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import { chosenFormat } from "./asked-settings.js";
-import { type Destinations, deliver } from "./delivery.js";
+import { type Destinations, deliver, plainChalk } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";
 
 /** What `compare` and `check` have in common: how to judge, and where to. */
@@ -73,7 +72,7 @@ const exitCodes = {
 async function writeStepSummary(comparison: Comparison): Promise<void> {
   const path = process.env.GITHUB_STEP_SUMMARY;
   if (!path) return;
-  await appendFile(path, comparisonMarkdown(comparison)).catch((error: unknown) => {
+  await appendFile(path, renderComparison(comparison, "markdown", plainChalk())).catch((error: unknown) => {
     throw cannotWrite(path, error);
   });
 }

@@ -12,7 +12,8 @@ export async function main(argv: string[]): Promise<void> {
       if (argv.length === 1) return await writeStdout(`${packageVersion()}\n`);
       if (argv.length === 2 && argv[1] === "--json") {
         const { versionReport } = await import("./version-report.js");
-        return await writeStdout(`${JSON.stringify(versionReport(packageVersion()), null, 2)}\n`);
+        const { jsonReport } = await import("../report/json.js");
+        return await writeStdout(jsonReport(versionReport(packageVersion())));
       }
     }
     const { createProgram } = await import("./commands.js");

@@ -1,8 +1,9 @@
 import { readdir, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { errorCode, PinbenchError } from "../errors.js";
+import { makeFolder, removeEmptyFolders } from "../results/made-folder.js";
 import { cannotWrite } from "../results/output-stream.js";
-import { makeFolder, notEmpty, removeEmptyFolders } from "../results/run-folder.js";
+import { notEmpty } from "../results/run-folder.js";
 import { checkWritable } from "../results/store.js";
 
 /**

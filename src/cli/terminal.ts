@@ -1,6 +1,7 @@
 import { isatty } from "node:tty";
 import type { CommanderError } from "commander";
 import { ExitCode, errorCode, PinbenchError } from "../errors.js";
+import { printableText } from "../report/printable-text.js";
 import { cannotWrite, writeToStream } from "../results/output-stream.js";
 
 /*
@@ -57,7 +58,7 @@ export async function writeStdout(text: string): Promise<void> {
 /** Writes lines to stderr that are no errors; none at all with --quiet. */
 export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
   return (text) => {
-    if (!quiet) process.stderr.write(`pinbench: ${text}\n`);
+    if (!quiet) process.stderr.write(`pinbench: ${printableLines(text)}\n`);
   };
 }
 
@@ -77,7 +78,8 @@ export function reportError(error: unknown, options: { debug: boolean }): number
     error instanceof Error ? error.message : String(error),
     isOurs ? error.hint : "This is a fault in pinbench; --debug shows where.",
   );
-  if (options.debug) process.stderr.write(`${describeStack(error)}\n`);
+  if (options.debug)
+    process.stderr.write(`${describeStack(error).split("\n").map(printableText).join("\n")}\n`);
   return isOurs ? error.exitCode : ExitCode.measurement;
 }
 
@@ -88,8 +90,20 @@ function isCommanderError(error: unknown): error is CommanderError {
 
 function writeError(message: string, hint: string | null): void {
   // What takes several lines has its hint on lines of its own.
-  const separator = message.includes("\n") ? "\n" : " ";
-  process.stderr.write(`pinbench: ${message}${hint === null ? "" : `${separator}${hint}`}\n`);
+  const separator = message.includes("\n  ") ? "\n" : " ";
+  const shownHint =
+    separator === "\n" ? hint?.split("\n").map(printableText).join("\n") : printableText(hint ?? "");
+  process.stderr.write(
+    `pinbench: ${printableLines(message)}${hint === null ? "" : `${separator}${shownHint}`}\n`,
+  );
+}
+
+/** Our own texts of several lines indent all but the first; a break in a name must not begin what looks like another. */
+function printableLines(text: string): string {
+  return text
+    .split(/\n(?= {2})/)
+    .map(printableText)
+    .join("\n");
 }
 
 function describeStack(error: unknown): string {

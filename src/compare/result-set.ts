@@ -87,17 +87,12 @@ export function runFigures(document: ResultDocument, path: string | null): RunFi
 function machineNames({ host, devices, backend }: ResultDocument): MachineNames {
   const isNamed = host !== null && host.container === null && host.hostname !== "unknown";
   const known = (names: readonly (string | null)[]) =>
-    names.filter((name) => name !== null && backend !== "emulated").map((name) => printable(name!));
+    backend === "emulated" ? [] : names.filter((name) => name !== null);
   return {
-    hostName: isNamed ? [printable(host.hostname)] : [],
+    hostName: isNamed ? [host.hostname] : [],
     gpuUuids: known(devices.map(({ uuid }) => uuid)),
     pciAddresses: known(devices.map(({ pciBusId }) => pciBusId)),
   };
-}
-
-/** A file may hold what a terminal would obey. */
-function printable(name: string): string {
-  return name.replaceAll(/\p{Cc}/gu, "\ufffd");
 }
 
 /**

@@ -38,7 +38,10 @@ export function inspectBinary(path: string): Failure | null {
   let size: number;
   const header = Buffer.alloc(64);
   try {
-    size = statSync(path).size;
+    const info = statSync(path);
+    // Opening a named pipe would wait without end.
+    if (!info.isFile()) return { kind: "unreadable", reason: "it is no regular file" };
+    size = info.size;
     const file = openSync(path, "r");
     try {
       readSync(file, header, 0, header.length, 0);

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { makeFolderSync } from "../results/made-folder.js";
 import { type Candidate, cacheFolder } from "./candidates.js";
 
 /** What became of loading a module in another process. */
@@ -96,6 +97,8 @@ const mostKept = 32;
 
 function readKeys(file: string): string[] {
   try {
+    // Opening a named pipe would wait without end.
+    if (!statSync(file).isFile()) return [];
     const kept: unknown = JSON.parse(readFileSync(file, "utf8"));
     return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
   } catch {
@@ -107,7 +110,7 @@ function readKeys(file: string): string[] {
 function writeKeys(file: string, keys: readonly string[]): void {
   const fresh = `${file}.${process.pid}`;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolderSync(dirname(file), 0o700);
     writeFileSync(fresh, JSON.stringify(keys), { mode: 0o600 });
     renameSync(fresh, file);
   } catch {

@@ -3,6 +3,7 @@ import { fewestOccasions } from "../compare/occasions.js";
 import type { Sensitivity } from "../compare/sensitivity.js";
 import { formatDuration } from "../settings/units.js";
 import { roundUp } from "./format-number.js";
+import { printableDocument } from "./printable-text.js";
 import { type Column, figure, numberColumn, wordColumn } from "./report-parts.js";
 import { terminalGrid } from "./terminal-grid.js";
 import { joinBlocks, textWidth, wrap } from "./terminal-text.js";
@@ -36,7 +37,8 @@ const columns: readonly Column[] = [
 ];
 
 /** The size of a new baseline, and by kind of memory its spread and the drops that checks against it find. */
-export function baselineReport(report: BaselineReport, chalk: ChalkInstance): string {
+export function baselineReport(made: BaselineReport, chalk: ChalkInstance): string {
+  const report = printableDocument(made);
   const { path, runs, cells, occasions, notice, checkRuns, sensitivity } = report;
   const measuredOn = occasions > 1 ? `, measured on ${occasions} occasions` : "";
   const header = [

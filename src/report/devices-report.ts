@@ -3,6 +3,7 @@ import type { BuildInfo, DeviceFacts } from "../native/contract.js";
 import type { HostRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
+import { printableDocument } from "./printable-text.js";
 import {
   type Column,
   type Fact,
@@ -48,7 +49,8 @@ export interface Feature {
 }
 
 /** The table of devices, the facts of the machine and the features, for people at a terminal. */
-export function devicesReport(report: DevicesReport, chalk: ChalkInstance): string {
+export function devicesReport(found: DevicesReport, chalk: ChalkInstance): string {
+  const report = printableDocument(found);
   return joinBlocks([
     report.notice === null ? [] : [chalk.bold(paint(`! ${report.notice}`, "warning", chalk))],
     terminalGrid(deviceGrid(report.devices), chalk),

@@ -3,7 +3,17 @@
  * Ends in a line break.
  */
 export function jsonReport(value: unknown): string {
-  return `${serialize(value, "")}\n`;
+  return `${serialize(value, "").replace(obeyed, escapeOf)}\n`;
+}
+
+/**
+ * What JSON.stringify() writes as it is, and a terminal obeys or takes for a change of direction: as an escape of JSON's
+ * own it is the same text to every reader. Outside of texts JSON has none of it.
+ */
+const obeyed = /[\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/gu;
+
+function escapeOf(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 const step = "  ";

@@ -5,6 +5,7 @@ import type { Plan } from "../plan/plan.js";
 import { inOrder, memories, workerKinds } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 import { formatPrecision } from "./format-number.js";
+import { printableDocument } from "./printable-text.js";
 import type { Fact } from "./report-parts.js";
 import { factLines, joinBlocks } from "./terminal-text.js";
 import { besideName, counted, listed } from "./wording.js";
@@ -38,7 +39,7 @@ export function planReport(
 ): string {
   return joinBlocks([
     [chalk.bold("The plan (nothing was measured)")],
-    factLines(planFacts(plan, devices, processes), "  ", chalk),
+    factLines(printableDocument(planFacts(plan, devices, processes)), "  ", chalk),
   ]);
 }
 

@@ -9,6 +9,7 @@ import { findings } from "./findings.js";
 import { formatByExtension } from "./format-by-extension.js";
 import { jsonReport } from "./json.js";
 import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "./markdown-text.js";
+import { printableDocument } from "./printable-text.js";
 import { headerAlerts, headerFacts } from "./result-header.js";
 import { terminalGrid } from "./terminal-grid.js";
 import { indent, terminalReport } from "./terminal-report.js";
@@ -23,7 +24,7 @@ export function formatOfPath(path: string): ReportFormat {
 
 /** The whole text of a result. Only the table has colours: those of the chalk instance. */
 export function renderReport(document: ResultDocument, format: ReportFormat, chalk: ChalkInstance): string {
-  return renderers[format](document, chalk);
+  return renderers[format](format === "json" ? document : printableDocument(document), chalk);
 }
 
 type Renderer = (document: ResultDocument, chalk: ChalkInstance) => string;

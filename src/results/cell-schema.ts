@@ -10,7 +10,7 @@ import {
   timers,
   workerKinds,
 } from "../settings/choices.js";
-import { count, errorSchema, finite, linkSchema, nanoseconds, printable } from "./schema-parts.js";
+import { count, errorSchema, finite, linkSchema, nanoseconds } from "./schema-parts.js";
 
 /*
  * What a result holds of each cell.
@@ -136,7 +136,7 @@ export const variantSchema = cellSchema.pick({
 
 /** What a run measured of a cell. */
 export const cellResultSchema = z.object({
-  id: printable,
+  id: z.string(),
   ...cellSchema.shape,
   workerKind: z.enum(workerKinds),
   placement: z.object({ numaNode: count.nullable(), cpus: z.array(count) }).nullable(),

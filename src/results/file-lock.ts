@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readlinkSync } from "node:fs";
-import { link, open, readFile, rename, rm } from "node:fs/promises";
+import { link, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "../errors.js";
@@ -77,10 +77,14 @@ async function create(path: string, token: string): Promise<boolean> {
 }
 
 async function textOf(path: string): Promise<string | null> {
-  return readFile(path, "utf8").catch((error: unknown) => {
+  try {
+    // Opening a named pipe would wait without end.
+    if (!(await stat(path)).isFile()) throw unwritable(path, "it is no regular file");
+    return await readFile(path, "utf8");
+  } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
     throw error;
-  });
+  }
 }
 
 /** Whether the process that this lock names was one of here, and has ended. */

@@ -5,8 +5,8 @@ import { errorCode, PinbenchError } from "../errors.js";
 import { readTextFile } from "../text-file.js";
 import { type FileLock, withFileLock } from "./file-lock.js";
 import { type HistoryEntry, historyEntrySchema } from "./history-entry.js";
+import { makeFolder, removeEmptyFolders } from "./made-folder.js";
 import { reportingAs, unwritable } from "./output-stream.js";
-import { makeFolder, removeEmptyFolders } from "./run-folder.js";
 import { checkWritable, finalize } from "./store.js";
 
 /**

@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { errorCode, PinbenchError } from "../errors.js";
-import { fileErrorReason } from "../text-file.js";
+import { fileErrorReason, inheritedDescriptor } from "../text-file.js";
 
 const writeDescriptor = promisify(write);
 const retryMs = 2;
@@ -29,17 +29,6 @@ export async function writeToStream(path: string, text: string): Promise<void> {
   } catch (error) {
     if (errorCode(error) !== "EPIPE") throw error;
   }
-}
-
-/**
- * The descriptor that paths such as /dev/stdout and /dev/fd/3 stand for; null for any other path. Text is written
- * to it as it is: opening the path again fails on a socket and starts at the top of a redirected file.
- */
-export function inheritedDescriptor(path: string): number | null {
-  if (path === "/dev/stdout") return 1;
-  if (path === "/dev/stderr") return 2;
-  const numbered = /^\/(?:dev|proc\/self)\/fd\/(\d+)$/.exec(path);
-  return numbered === null ? null : Number(numbered[1]);
 }
 
 async function writeAll(descriptor: number, bytes: Buffer): Promise<void> {

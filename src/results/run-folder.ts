@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rm, rmdir, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { readdir, rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { z } from "zod";
 import { errorCode, PinbenchError } from "../errors.js";
 import { readTextFile } from "../text-file.js";
+import { makeFolder, removeEmptyFolders } from "./made-folder.js";
 import { reportingAs } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
 
@@ -147,38 +148,4 @@ async function readList(path: string): Promise<string[]> {
 async function writeList(folder: string, runs: readonly string[]): Promise<void> {
   const list: z.infer<typeof listSchema> = { schemaVersion: 1, kind: "baseline", runs: [...runs] };
   await finalize(join(folder, listName), `${JSON.stringify(list, null, 2)}\n`);
-}
-
-/**
- * Makes a folder and those above it that are not there; returns the ones it made, outer first. Rejects with the file
- * system's error, having made none. (Node's own recursive mkdir never ends where a folder cannot be made in one that
- * is there because of ENOENT, as in /proc.)
- */
-export async function makeFolder(path: string): Promise<string[]> {
-  try {
-    await mkdir(path);
-    return [path];
-  } catch (error) {
-    if (errorCode(error) === "EEXIST" && (await stat(path)).isDirectory()) return [];
-    if (errorCode(error) !== "ENOENT" || dirname(path) === path) throw error;
-    const above = await makeFolder(dirname(path));
-    try {
-      await mkdir(path);
-    } catch (error) {
-      // Another process may be making the same folders.
-      if (errorCode(error) === "EEXIST" && (await stat(path)).isDirectory()) return above;
-      await removeEmptyFolders(above);
-      throw error;
-    }
-    return [...above, path];
-  }
-}
-
-/** Removes what makeFolder() made, as far as it is empty: somebody else may have come to use a folder. */
-export async function removeEmptyFolders(made: readonly string[]): Promise<void> {
-  try {
-    for (const folder of made.toReversed()) await rmdir(folder);
-  } catch {
-    // Then those above it are not empty either.
-  }
 }

@@ -10,8 +10,6 @@ export const count = z.number().int().nonnegative();
 export const nanoseconds = z.number().nonnegative();
 /** Any number but an infinity and none. */
 export const finite = z.number();
-/** A name that is printed as it is: control characters would act on a terminal. */
-export const printable = z.string().regex(/^\P{Cc}*$/u, "it holds control characters");
 
 /** An error of a cell or of a run. */
 export const errorSchema = z.object({

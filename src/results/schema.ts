@@ -11,7 +11,7 @@ import {
   type samplesSchema,
   type statsSchema,
 } from "./cell-schema.js";
-import { count, errorSchema, finite, linkSchema, nanoseconds, printable } from "./schema-parts.js";
+import { count, errorSchema, finite, linkSchema, nanoseconds } from "./schema-parts.js";
 
 /**
  * The result document, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates decimal GB/s; what is not
@@ -57,7 +57,7 @@ const hostSchema = z.object({
 
 const deviceSchema = z.object({
   ordinal: count,
-  name: printable,
+  name: z.string(),
   uuid: z.string().nullable(),
   pciBusId: z.string().nullable(),
   totalMemoryBytes: count.nullable(),
@@ -70,7 +70,7 @@ const deviceSchema = z.object({
    * The bridges between it and the CPU as sysfs names them, from the host bridge down; null where sysfs does not tell, as
    * in virtual machines. Absent in older results.
    */
-  upstreamPath: z.array(printable).nullish(),
+  upstreamPath: z.array(z.string()).nullish(),
   /** Read under load in the first cells; null where NVML does not tell. */
   link: linkSchema.nullable(),
   /** Generation x width x encoding, packet overhead not subtracted; null where the link is not known. */
@@ -196,7 +196,7 @@ export const resultSchema = z.object({
   host: hostSchema.nullable(),
   devices: z.array(deviceSchema),
   /** What two results must share to be compared, one string a fact. */
-  fingerprint: z.record(z.string(), printable.nullable()),
+  fingerprint: z.record(z.string(), z.string().nullable()),
   /** What pinbench was to measure. */
   plan: z
     .object({

@@ -3,7 +3,8 @@ import { constants, type Stats } from "node:fs";
 import { access, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { errorCode } from "../errors.js";
-import { inheritedDescriptor, reportingAs, unwritable, writeToStream } from "./output-stream.js";
+import { inheritedDescriptor } from "../text-file.js";
+import { reportingAs, unwritable, writeToStream } from "./output-stream.js";
 
 /**
  * Result files. A FILE is only ever replaced whole: text goes to a temporary file beside it, is synchronised to

@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
+import { lstat, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { PinbenchError } from "../errors.js";
+import { errorCode, PinbenchError } from "../errors.js";
 import { parseJson, readTextFile } from "../text-file.js";
 
 /** A configuration as it was read, not yet checked. */
@@ -23,14 +23,30 @@ const packageName = "package.json";
 export async function findConfigFile(folder: string): Promise<ConfigFile | null> {
   for (let above = resolve(folder); ; above = dirname(above)) {
     const ownFile = join(above, configName);
-    if (existsSync(ownFile)) return readConfigFile(ownFile, null);
+    if (await hasEntry(ownFile)) return readConfigFile(ownFile, null);
     const packageFile = join(above, packageName);
-    if (existsSync(packageFile)) {
+    if (await leadsSomewhere(packageFile)) {
       const value = await readPackage(packageFile);
       if (value !== null) return { path: packageFile, key: "pinbench", value };
     }
     if (above === homedir() || above === dirname(above)) return null;
   }
+}
+
+/** Whether a folder has this entry: a link too, wherever it leads, for what was meant to be read must not be left out. */
+function hasEntry(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** As hasEntry(), but for a link to what is not there: most files of this name do not speak of pinbench. */
+function leadsSomewhere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: unknown) => errorCode(error) === "ELOOP",
+  );
 }
 
 /** The file that `--config` names: JSON whatever its name, but for package.json, whose key pinbench is taken. */
@@ -51,7 +67,8 @@ export async function readConfigFile(given: string, folder: string | null): Prom
 export function shownPath(path: string): string {
   const folder = workingDirectory();
   const short = folder === null ? path : relative(folder, path);
-  return short.startsWith("..") ? path : short;
+  // Below the root every path is, and /dev/fd/63 must stay what it is.
+  return short.startsWith("..") || folder === "/" ? path : short;
 }
 
 /** Null where it was removed: pinbench measures there all the same. */

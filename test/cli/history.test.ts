@@ -93,7 +93,9 @@ describe("check --history", () => {
       history,
     ]);
     expect({ exitCode, outcome: comparison.outcome }).toEqual({ exitCode: 1, outcome: "regression" });
-    expect(stderr).toMatch(/^pinbench: cannot write .*history\.jsonl: it is a folder\. [^\n]*\n$/);
+    expect(stderr).toMatch(
+      /^pinbench: cannot write .*history\.jsonl\.lock: it is no regular file\. [^\n]*\n$/,
+    );
   });
 });
 

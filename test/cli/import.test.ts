@@ -1,11 +1,10 @@
-import { execFileSync } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import { callCli } from "../helpers/in-process.js";
-import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+import { pinbench, runCli, start, temporaryFolder } from "../helpers/run-cli.js";
 
 const fixture = fileURLToPath(new URL("../fixtures/nvbandwidth-0.8.json", import.meta.url));
 
@@ -48,11 +47,9 @@ describe("pinbench import nvbandwidth", () => {
   });
 
   it("reads what is piped into it", async () => {
-    const path = join(temporaryFolder(), "fifo");
-    execFileSync("mkfifo", [path]);
-    const finished = importing(path, "--quiet");
-    writeFileSync(path, readFileSync(fixture));
-    expect(parseResult((await finished).stdout).cells).toHaveLength(3);
+    const command = 'cat "$1" | "$2" "$3" import nvbandwidth /dev/stdin --quiet';
+    const { stdout } = await start("sh", ["-c", command, "sh", fixture, process.execPath, pinbench]).finished;
+    expect(parseResult(stdout).cells).toHaveLength(3);
   });
 
   it.each<[string, (folder: string) => string[], string]>([

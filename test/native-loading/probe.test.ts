@@ -1,4 +1,5 @@
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -35,4 +36,11 @@ it("tries a module again that was overwritten in place by one of the same size",
   const { ino, size } = statSync(candidate.path);
   expect({ ino, size }).toEqual({ ino: before.ino, size: before.size });
   expect(tryIt().kind).not.toBe("loads");
+});
+
+it("does without what it knew where that is a named pipe, and where its folder cannot be made", () => {
+  mkdirSync(join(folder, "cache/pinbench"), { recursive: true });
+  execFileSync("mkfifo", [join(folder, "cache/pinbench/loaded.json")]);
+  expect(tryIt()).toEqual({ kind: "loads" });
+  expect(probe(candidate, false, { XDG_CACHE_HOME: "/proc/cache" })).toEqual({ kind: "loads" });
 });

@@ -91,16 +91,18 @@ describe("a line that is no check", () => {
       JSON.stringify({ ...buildEntry(1), series: [{ ...buildEntry(1).series[0], figure: "fast" }] }),
       "at series.0.figure: ",
     ],
-    [
-      "made to act on a terminal",
-      JSON.stringify({ ...buildEntry(1), version: "\u001b[31m" }),
-      "at version: it holds control characters",
-    ],
   ])("%s", (_, text, reason) => {
     const { entries, notes } = parseHistory(`${line(0)}\n${text}\n${line(2)}\n`, "history.jsonl");
     expect(entries.map(({ id }) => id)).toEqual(["check-0", "check-2"]);
     expect(notes).toHaveLength(1);
     expect(notes[0]).toContain(`line 2 of history.jsonl is left out: ${reason}`);
+  });
+
+  it("is one where a name in it would act on a terminal: the check is kept", () => {
+    const machine = { hostName: ["node\u001b[2J"], gpuUuids: [], pciAddresses: [] };
+    const { entries, notes } = parseHistory(`${JSON.stringify({ ...buildEntry(1), machine })}\n`, "h");
+    expect(entries.map((entry) => entry.machine)).toEqual([machine]);
+    expect(notes).toEqual([]);
   });
 
   it("counts once where it was copied", () => {
@@ -261,6 +263,15 @@ describe("a lock that was left behind", () => {
     await appendToHistory(folder, buildEntry(1), null);
     expect(await idsOf(folder)).toEqual(["check-0", "check-1"]);
     expect(readdirSync(folder)).toEqual(["history.jsonl"]);
+  });
+
+  it("is not waited for where it is a named pipe: that is said", async () => {
+    const history = historyFolder([]);
+    execFileSync("mkfifo", [`${historyPath(history)}.lock`]);
+    await expect(appendToHistory(history, buildEntry(1), null)).rejects.toMatchObject({
+      kind: "output",
+      message: expect.stringContaining("history.jsonl.lock: it is no regular file"),
+    });
   });
 
   it("by a process of another machine is taken away when it has not changed for 10 s", async () => {

@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "../../src/settings/configuration.js";
@@ -50,6 +52,34 @@ describe("the configuration file", () => {
     const folder = folderOf({ [configFile]: text });
     expect(await loadConfiguration({ config: null }, folder)).toMatchObject({ runs: 2 });
     expect(await loadConfiguration({ config: join(folder, configFile) })).toMatchObject({ runs: 2 });
+  });
+
+  it.each([
+    [
+      "a link that leads in a circle",
+      (path: string) => symlinkSync(path, path),
+      "its symbolic links lead in a circle",
+    ],
+    ["a link to nothing", (path: string) => symlinkSync("nothing", path), "there is no such file"],
+    ["a link to a device", (path: string) => symlinkSync("/dev/zero", path), "it is a device"],
+    ["a named pipe", (path: string) => execFileSync("mkfifo", [path]), "it is a named pipe"],
+    ["a folder", (path: string) => mkdirSync(path), "it is a folder"],
+  ])("is not left out where it is %s: that is said", async (_, make, reason) => {
+    const folder = folderOf({ "a/b/c": "" });
+    const path = join(folder, "a", configFile);
+    make(path);
+    expect(await refusalOf(loadConfiguration({ config: null }, join(folder, "a/b")))).toContain(
+      `cannot read ${path}: ${reason}`,
+    );
+    expect(await loadConfiguration({ config: false }, join(folder, "a/b"))).toMatchObject({ path: null });
+  });
+
+  it("is not left out either where package.json leads in a circle; one that leads to nothing is passed by", async () => {
+    const folder = folderOf({ "a/b": "" });
+    symlinkSync("nothing", join(folder, "package.json"));
+    expect(await loadConfiguration({ config: null }, join(folder, "a"))).toMatchObject({ path: null });
+    symlinkSync("package.json", join(folder, "a/package.json"));
+    expect(await refusalOf(loadConfiguration({ config: null }, join(folder, "a")))).toContain("circle");
   });
 
   it("is never run", async () => {

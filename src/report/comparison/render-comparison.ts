@@ -3,6 +3,7 @@ import type { Comparison } from "../../compare/comparison.js";
 import type { ComparisonFormat } from "../../settings/choices.js";
 import { formatByExtension } from "../format-by-extension.js";
 import { jsonReport } from "../json.js";
+import { printableDocument } from "../printable-text.js";
 import { terminalReport } from "../terminal-report.js";
 import { comparisonAlerts, comparisonFacts, comparisonGrids, notesBelow } from "./comparison-content.js";
 import { comparisonMarkdown, githubReport } from "./github.js";
@@ -24,8 +25,10 @@ export function renderComparison(
   format: ComparisonFormat,
   chalk: ChalkInstance,
 ): string {
-  return renderers[format](comparison, chalk);
+  return renderers[format](isJson.has(format) ? comparison : printableDocument(comparison), chalk);
 }
+
+const isJson: ReadonlySet<ComparisonFormat> = new Set(["json", "bmf", "benchmark-action"]);
 
 type Renderer = (comparison: Comparison, chalk: ChalkInstance) => string;
 

@@ -6,6 +6,7 @@ import { formatByExtension } from "../format-by-extension.js";
 import { formatChange, formatGBps, formatMicroseconds, roundUp } from "../format-number.js";
 import { jsonReport } from "../json.js";
 import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
+import { printableDocument } from "../printable-text.js";
 import {
   type Fact,
   type Figure,
@@ -31,7 +32,7 @@ export function historyFormatOfPath(path: string): HistoryFormat {
 
 /** The whole text of a history in one format. Only the table has colours: those of the chalk instance. */
 export function renderHistory(history: HistoryDocument, format: HistoryFormat, chalk: ChalkInstance): string {
-  return renderers[format](history, chalk);
+  return renderers[format](format === "json" ? history : printableDocument(history), chalk);
 }
 
 const renderers: Readonly<Record<HistoryFormat, (history: HistoryDocument, chalk: ChalkInstance) => string>> =

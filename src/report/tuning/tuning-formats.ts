@@ -2,6 +2,7 @@ import type { ChalkInstance } from "chalk";
 import type { Tuning } from "../../results/tuning.js";
 import type { TuningFormat } from "../../settings/choices.js";
 import { jsonReport } from "../json.js";
+import { printableDocument } from "../printable-text.js";
 import { tuningReasons } from "./tuning-reasons.js";
 import { copyKeywords, loaderKeywords, pythonArguments, tuningTable } from "./tuning-table.js";
 
@@ -10,7 +11,7 @@ import { copyKeywords, loaderKeywords, pythonArguments, tuningTable } from "./tu
  * instance.
  */
 export function renderTuning(tuning: Tuning, format: TuningFormat, chalk: ChalkInstance): string {
-  return renderers[format](tuning, chalk);
+  return renderers[format](format === "json" ? tuning : printableDocument(tuning), chalk);
 }
 
 const renderers: Readonly<Record<TuningFormat, (tuning: Tuning, chalk: ChalkInstance) => string>> = {

@@ -1,0 +1,53 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { callCli } from "../helpers/in-process.js";
+import { small, temporaryFolder } from "../helpers/run-cli.js";
+import { buildRuns } from "../helpers/runs.js";
+
+const odd = "x\u001b[2J\u202e\npinbench: all is well";
+const shown = String.raw`x\x1b[2J\u202e\npinbench: all is well`;
+
+/** One line of stderr, in which the name stands with escapes. */
+function expectEscaped(stderr: string): void {
+  expect(stderr).toContain(shown);
+  expect(stderr).toMatch(/^pinbench: [^\p{Cc}\p{Bidi_Control}]+\n$/u);
+}
+
+describe("a name that would act on a terminal is shown with escapes", () => {
+  it.each([
+    ["a file that is not there", ["compare", `${odd}.json`, "b.json"]],
+    ["a baseline that is not there", ["check", "--baseline", odd]],
+    ["a value of a flag", ["run", "--sizes", odd]],
+    ["a configuration's", small("--config", odd)],
+    ["an output", small("--output", `${odd}.xyz`)],
+    ["what there is to do, too", ["history", odd]],
+  ])("%s", async (_, args) => {
+    const { exitCode, stderr } = await callCli(args, { cwd: temporaryFolder() });
+    expect(exitCode).not.toBe(0);
+    expectEscaped(stderr);
+  });
+
+  it("a flag, whose line breaks are blanks as in all that is wrong with flags", async () => {
+    const { stderr } = await callCli(["run", `--${odd}`]);
+    expect(stderr).toContain(String.raw`unknown option '--x\x1b[2J\u202e pinbench: all is well'`);
+    expect(stderr).toMatch(/^pinbench: [^\p{Cc}\p{Bidi_Control}]+\n$/u);
+  });
+
+  it("in the stack that --debug shows", async () => {
+    const { stderr } = await callCli(["compare", odd, odd, "--debug"], { cwd: temporaryFolder() });
+    expect(stderr).toContain("\n    at ");
+    expect(stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
+  });
+
+  it("in a table, of a file that is read", async () => {
+    const cwd = temporaryFolder();
+    const [first, second] = buildRuns({ count: 2 });
+    writeFileSync(join(cwd, "a.json"), JSON.stringify(first));
+    writeFileSync(join(cwd, odd), JSON.stringify(second));
+    const { stdout, stderr } = await callCli(["compare", "a.json", odd, "--no-color"], { cwd });
+    expect(stderr).toBe("");
+    expect(stdout).toContain(String.raw`x\x1b[2J\u202e\npinbench:`);
+    expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
+  });
+});
