@@ -1,5 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { errorCode, PinbenchError } from "./errors.js";
+import { shortageOf } from "./machine-shortage.js";
 
 /** The largest of our own results is a few MiB; what is far beyond is another file. 128 MiB. */
 const defaultLimitBytes = 128 * 1024 ** 2;
@@ -26,8 +27,8 @@ export function fileErrorReason(cause: unknown, more: Readonly<Record<string, st
 
 /**
  * All of a text file as UTF-8, without a byte order mark. A fifo, /dev/stdin and what a shell's <(…) gives are read to
- * their end. Rejects with one PinbenchError (usage) that names the path as it was given; nothing above `limitBytes`
- * is ever held in memory.
+ * their end. Rejects with one PinbenchError that names the path as it was given (usage, or unavailable where the machine
+ * lacks what reading takes); nothing above `limitBytes` is ever held in memory.
  */
 export async function readTextFile(path: string, limitBytes = defaultLimitBytes): Promise<string> {
   if (path === "") throw unreadable('""', "it is no file name");
@@ -44,7 +45,10 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
     }
   } catch (error) {
     if (error instanceof PinbenchError) throw error;
-    throw unreadable(path, fileErrorReason(error, { ENOENT: "there is no such file" }), error);
+    throw (
+      shortageOf(error, `cannot read ${path}`) ??
+      unreadable(path, fileErrorReason(error, { ENOENT: "there is no such file" }), error)
+    );
   }
 }
 
