@@ -1,4 +1,7 @@
 #!/usr/bin/env node
+import { readdirSync, readFileSync } from "node:fs";
+import { register } from "node:module";
+
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 20 || (major === 20 && minor < 17) || major === 21 || (major === 22 && minor < 9)) {
   process.stderr.write(
@@ -6,5 +9,27 @@ if (major < 20 || (major === 20 && minor < 17) || major === 21 || (major === 22 
   );
   process.exit(2);
 }
+// With fewer the loader of modules itself hangs or crashes. Its hooks need 3 or 4.
+const fewestFiles = 6;
+// Node opens all modules that a file imports at once, and has never needed half as many.
+const plentyOfFiles = 200;
+const { limit, left } = openFiles();
+if (left < fewestFiles) {
+  process.stderr.write(
+    `pinbench: too many open files: the limit is ${limit}, and ${limit - left} are open before pinbench begins. Raise it with ulimit -n 1024.\n`,
+  );
+  process.exit(3);
+}
+if (left < plentyOfFiles) register("./load-in-turn.js", import.meta.url);
 const { main } = await import("../dist/cli/main.js");
 await main(process.argv.slice(2));
+
+/** How many files this process may have open, and how many more; infinite where the system does not tell. */
+function openFiles() {
+  try {
+    const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"));
+    return { limit: Number(limit), left: Number(limit) - readdirSync("/proc/self/fd").length };
+  } catch {
+    return { limit: Number.POSITIVE_INFINITY, left: Number.POSITIVE_INFINITY };
+  }
+}

@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { errorCode, PinbenchError } from "./errors.js";
+import { shortageOf } from "./machine-shortage.js";
 
 /** The largest of our own results is a few MiB; what is far beyond is another file. 128 MiB. */
 const defaultLimitBytes = 128 * 1024 ** 2;
@@ -45,8 +46,9 @@ export function inheritedDescriptor(path: string): number | null {
 /**
  * All of a text file as UTF-8, without a byte order mark. Only regular files are read: a named pipe or a device may
  * never end. What this process was started with, /dev/stdin or what a shell's <(…) gives, may be a pipe or a socket too,
- * and is read to its end, which is whoever writes to it to bring about. Rejects with one PinbenchError (usage) that
- * names the path as it was given; nothing above `limitBytes` is ever held in memory.
+ * and is read to its end, which is whoever writes to it to bring about. Rejects with one PinbenchError that
+ * names the path as it was given (usage, or unavailable where the machine lacks what reading takes); nothing above
+ * `limitBytes` is ever held in memory.
  */
 export async function readTextFile(path: string, limitBytes = defaultLimitBytes): Promise<string> {
   if (path === "") throw unreadable('""', "it is no file name");
@@ -62,7 +64,10 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
     }
   } catch (error) {
     if (error instanceof PinbenchError) throw error;
-    throw unreadable(path, fileErrorReason(error, readReasons), error);
+    // A file that has nothing to read now says EAGAIN as well, as a machine does that starts no more threads.
+    const isOfFile = (errorCode(error) ?? "") in readReasons;
+    const shortage = isOfFile ? null : shortageOf(error, `cannot read ${path}`);
+    throw shortage ?? unreadable(path, fileErrorReason(error, readReasons), error);
   }
 }
 

@@ -15,6 +15,7 @@ const layers = [
   ["results"],
   ["settings"],
   ["stats", "package-facts.ts", "text-file.ts"],
+  ["machine-shortage.ts"],
   ["errors.ts"],
 ];
 

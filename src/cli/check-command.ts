@@ -126,9 +126,9 @@ async function update(
   note: (text: string) => void,
 ): Promise<void> {
   const oldPaths = baseline.runs.flatMap((run) => (run.path === null ? [] : [run.path]));
-  await replaceRuns(path, oldPaths, texts);
+  const replaced = await replaceRuns(path, oldPaths, texts);
   note(
-    `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(oldPaths.length, "run")}.`,
+    `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(replaced, "run")}.`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { text as textOf } from "node:stream/consumers";
 import type { ChalkInstance } from "chalk";
 import { ExitCode, PinbenchError } from "../errors.js";
+import { shortageHint } from "../machine-shortage.js";
 import { type PreparedRun, prepareRun } from "../measure/prepare.js";
 import { ProcessSeries } from "../measure/process-series.js";
 import { Run } from "../measure/run.js";
@@ -148,7 +149,8 @@ function reportFailures({ run, cells }: ResultDocument): void {
     );
   }
   if (run.error !== null) {
-    say(`The run failed: ${run.error.message}. See the kernel log and nvidia-smi.`);
+    const hint = shortageHint(run.error.code) ?? "See the kernel log and nvidia-smi.";
+    say(`The run failed: ${run.error.message}. ${hint}`);
   } else if (failed.length > 0) {
     const reasons = [...new Set(failed.map(({ error }) => error?.message))];
     say(`${failed.length} of ${cells.length} cells failed: ${reasons.join("; ")}.`);

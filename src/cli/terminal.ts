@@ -1,7 +1,10 @@
 import { isatty } from "node:tty";
 import type { CommanderError } from "commander";
+
 import { ExitCode, errorCode, PinbenchError } from "../errors.js";
+import { shortageOf } from "../machine-shortage.js";
 import { printableText } from "../report/printable-text.js";
+
 import { cannotWrite, writeToStream } from "../results/output-stream.js";
 
 /*
@@ -73,14 +76,14 @@ export function reportError(error: unknown, options: { debug: boolean }): number
     }
     return ExitCode.usage;
   }
-  const isOurs = error instanceof PinbenchError;
+  const known = error instanceof PinbenchError ? error : shortageOf(error);
   writeError(
-    error instanceof Error ? error.message : String(error),
-    isOurs ? error.hint : "This is a fault in pinbench; --debug shows where.",
+    known?.message ?? (error instanceof Error ? error.message : String(error)),
+    known === null ? "This is a fault in pinbench; --debug shows where." : known.hint,
   );
   if (options.debug)
     process.stderr.write(`${describeStack(error).split("\n").map(printableText).join("\n")}\n`);
-  return isOurs ? error.exitCode : ExitCode.measurement;
+  return known?.exitCode ?? ExitCode.measurement;
 }
 
 /** By its code, so that commands that parse nothing need not load commander. */

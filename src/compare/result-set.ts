@@ -183,12 +183,26 @@ function figuresOf({ stats, mode }: CellResult): CellFigure[] {
  * in memory at a time. Throws a usage error that names the file, and "notComparable" for a baseline that is not there.
  */
 export async function readResultSet(path: string, role: "baseline" | "candidate"): Promise<ResultSet> {
-  const paths = (await isFolder(path, role)) ? await listRuns(path) : [path];
-  const runs: RunFigures[] = [];
-  for (const file of paths) runs.push(...runsOf(parseResult(await readTextFile(file), file), file));
+  const runs = (await isFolder(path, role)) ? await readFolder(path) : await readRuns([path]);
   refuseCopies(runs);
   runs.sort((a, b) => a.startedAt.localeCompare(b.startedAt));
   return { path, runs };
+}
+
+async function readRuns(paths: readonly string[]): Promise<RunFigures[]> {
+  const runs: RunFigures[] = [];
+  for (const file of paths) runs.push(...runsOf(parseResult(await readTextFile(file), file), file));
+  return runs;
+}
+
+/** Once more where the list is another one by then: a check has just replaced the runs (check --update). */
+async function readFolder(folder: string): Promise<RunFigures[]> {
+  const paths = await listRuns(folder);
+  return readRuns(paths).catch(async (error: unknown) => {
+    const now = await listRuns(folder);
+    if (now.join() === paths.join()) throw error;
+    return readFolder(folder);
+  });
 }
 
 /** A copy would count as one more run, and make the spread between runs look smaller than it is. */

@@ -2,7 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
+
 import { type ErrorKind, ExitCode, PinbenchError, signalExitCodes } from "../errors.js";
+import { shortageOf } from "../machine-shortage.js";
+
 import { parseResult } from "../results/parse.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { RunSettings } from "../settings/settings.js";
@@ -104,7 +107,8 @@ async function finish(child: ChildProcess, settings: RunSettings): Promise<Finis
   const exit = new Promise<Pick<Finished, "exitCode" | "signal">>((resolve, reject) => {
     child.on("exit", (exitCode, signal) => resolve({ exitCode, signal }));
     child.on("error", (cause: NodeJS.ErrnoException) => {
-      reject(measurementError(`A measuring process did not start (${cause.code ?? cause.message}).`, cause));
+      const what = "A measuring process did not start";
+      reject(shortageOf(cause, what) ?? measurementError(`${what} (${cause.code ?? cause.message}).`, cause));
     });
   });
   // Without descriptors to spare the process has no streams, only its error.
@@ -147,7 +151,7 @@ function failureOf({ exitCode, signal, stderr }: Finished): PinbenchError {
       hint:
         signal === "SIGKILL"
           ? "Most likely the system ran out of memory, which the kernel log tells (dmesg); ask for smaller sizes."
-          : "See the kernel log (dmesg).",
+          : "Node ends so where it gets no memory or thread (ulimit -v, ulimit -u); else see the kernel log (dmesg).",
     });
   }
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");

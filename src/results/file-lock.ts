@@ -12,6 +12,9 @@ import { unwritable } from "./output-stream.js";
  * one that stayed the same for 10 s, was left behind by a process that was killed, and is taken away.
  */
 
+/** Makes a place that is not known one that no other process has. */
+const ownRandomness = randomBytes(8).toString("hex");
+
 const retryMs = 20;
 const staleMs = 10_000;
 /** Many may come at once, and each holds it for a moment. */
@@ -37,7 +40,12 @@ export interface FileLock {
 
 /** Process ids mean something within one host and one namespace of processes alone. */
 function ownPlace(): string {
-  return `${hostname()} ${readlinkSync("/proc/self/ns/pid")}`;
+  try {
+    return `${hostname()} ${readlinkSync("/proc/self/ns/pid")}`;
+  } catch {
+    // Without /proc nobody can tell: then a lock is left behind only where it stays the same for long.
+    return `unknown-${ownRandomness}`;
+  }
 }
 
 function ownToken(): string {

@@ -3,6 +3,8 @@ import { open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { errorCode, PinbenchError } from "../errors.js";
+
+import { shortageOf } from "../machine-shortage.js";
 import { fileErrorReason, inheritedDescriptor } from "../text-file.js";
 
 const writeDescriptor = promisify(write);
@@ -66,7 +68,9 @@ export async function reportingAs<T>(path: string, work: () => Promise<T>): Prom
 
 /** One sentence on why `path` cannot be written, from an error of the file system. */
 export function cannotWrite(path: string, cause: unknown): PinbenchError {
-  return unwritable(path, fileErrorReason(cause, reasons), cause);
+  return (
+    shortageOf(cause, `cannot write ${path}`) ?? unwritable(path, fileErrorReason(cause, reasons), cause)
+  );
 }
 
 /** The error for `path`, of kind "output", with the reason as a clause without a full stop. */

@@ -4,7 +4,10 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { errorCode, PinbenchError } from "../errors.js";
 import { readTextFile } from "../text-file.js";
+
+import { withFileLock } from "./file-lock.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
+
 import { reportingAs } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
 
@@ -12,9 +15,11 @@ import { checkWritable, finalize } from "./store.js";
  * A folder of runs, the form of a baseline. Those that pinbench writes have a list of their runs (baseline.json), which
  * is replaced whole: whatever happens while a new baseline is written, the list names either all of the old runs or
  * all of the new ones. A folder without a list (files that somebody put together) holds what its *.json files hold.
+ * Who changes a folder that has runs holds its lock meanwhile: several that end at once do so one after the other.
  */
 
 const listName = "baseline.json";
+const lockName = ".baseline.lock";
 
 const listSchema = z.object({
   schemaVersion: z.literal(1),
@@ -79,20 +84,22 @@ export async function createRuns(folder: string, texts: readonly string[]): Prom
 }
 
 /**
- * Makes `texts` the runs of a folder in place of `oldPaths`, the runs that were read from it; no other file is touched.
- * A crash leaves the old baseline whole, with stray files beside it at most. Rejects with an "output" PinbenchError.
+ * Makes `texts` the runs of a folder in place of those that its list has now, which may be others than when they were
+ * read, or where it has no list of `oldPaths`, the runs that were read from it; no other file is touched. Resolves with
+ * how many these were. A crash leaves the old baseline whole, with stray files beside it at most. Rejects with an
+ * "output" PinbenchError, or as `listRuns`.
  */
 export async function replaceRuns(
   folder: string,
   oldPaths: readonly string[],
   texts: readonly string[],
-): Promise<void> {
-  const old = oldPaths.map((path) => basename(path));
-  // Without a list the folder would hold old and new files alike while it is being written.
-  await writeList(folder, old);
-  await writeRuns(folder, texts);
-  // The new baseline stands: an old run that cannot be removed does no harm.
-  for (const name of old) await rm(join(folder, name), { force: true }).catch(() => undefined);
+): Promise<number> {
+  return changeRuns(folder, oldPaths, async (old) => {
+    await writeRuns(folder, texts);
+    // The new baseline stands: an old run that cannot be removed does no harm.
+    for (const name of old) await rm(join(folder, name), { force: true }).catch(() => undefined);
+    return old.length;
+  });
 }
 
 /**
@@ -101,10 +108,29 @@ export async function replaceRuns(
  * as `listRuns`.
  */
 export async function appendRuns(folder: string, texts: readonly string[]): Promise<void> {
-  const old = (await listRuns(folder)).map((path) => basename(path));
-  // Without a list the folder would hold some of the new files before it holds all of them.
-  await writeList(folder, old);
-  await writeRuns(folder, texts, old);
+  await changeRuns(folder, null, (old) => writeRuns(folder, texts, old));
+}
+
+/**
+ * Calls `change` with the names of the runs while nobody else changes the folder; where it has no list these are
+ * `unlisted`, or all that are there.
+ */
+async function changeRuns<T>(
+  folder: string,
+  unlisted: readonly string[] | null,
+  change: (old: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const lock = join(folder, lockName);
+  return reportingAs(lock, () =>
+    withFileLock(lock, async () => {
+      const hasList = (await readdir(folder)).includes(listName);
+      const paths = hasList ? await listRuns(folder) : (unlisted ?? (await listRuns(folder)));
+      const old = paths.map((path) => basename(path));
+      // Without a list the folder would hold old and new files alike while it is being written.
+      await writeList(folder, old);
+      return change(old);
+    }),
+  );
 }
 
 /** New files, and then the list that names them after those that stay; none of them where that fails. */

@@ -60,6 +60,25 @@ describe("a folder of runs", () => {
     expect(readFileSync(join(folder, "c.json"), "utf8")).toBe("come meanwhile");
   });
 
+  it("is one of the checks' where three replace it at the same time, and nothing of the others stays", async () => {
+    const folder = newFolder();
+    await createRuns(folder, ["old", "older"]);
+    const read = await listRuns(folder);
+    const checks = ["one", "two", "three"].map((name) => [`${name} 1`, `${name} 2`]);
+    const replaced = await Promise.all(checks.map((texts) => replaceRuns(folder, read, texts)));
+    expect(replaced).toEqual([2, 2, 2]);
+    expect(checks).toContainEqual(await textsIn(folder));
+    expect(readdirSync(folder).sort()).toEqual(["baseline.json", ...(await namesIn(folder))].sort());
+  });
+
+  it("has all runs that several append at the same time", async () => {
+    const folder = newFolder();
+    await createRuns(folder, ["old"]);
+    await Promise.all(["one", "two", "three"].map((text) => appendRuns(folder, [text])));
+    expect(await textsIn(folder)).toEqual(["old", "one", "three", "two"]);
+    expect(readdirSync(folder)).toHaveLength(5);
+  });
+
   it("is not made where somebody else has come to use the folder", async () => {
     const folder = folderOf({ "a.json": "one" });
     await expect(createRuns(folder, ["two"])).rejects.toMatchObject({

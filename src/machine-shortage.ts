@@ -1,0 +1,77 @@
+import { errorCode, PinbenchError } from "./errors.js";
+
+/** What the machine, or a limit that somebody set on it, has too little of. */
+interface Shortage {
+  /** The system's and Node's names of it. */
+  codes: readonly string[];
+  /** What is said where the error has none of these names. */
+  words?: RegExp;
+  /** A clause without a full stop. */
+  describe: () => string;
+  hint: string;
+}
+
+const shortages: readonly Shortage[] = [
+  {
+    codes: ["EMFILE"],
+    describe: () => `too many open files${limitClause("open_files", "a process may have", "here")}`,
+    hint: "Raise the limit with ulimit -n 1024.",
+  },
+  {
+    codes: ["ENFILE"],
+    describe: () => "too many files are open on this machine",
+    hint: "End other programs, or raise the limit of all (sysctl fs.file-max).",
+  },
+  {
+    codes: ["EAGAIN", "TOO_MANY_THREADS"],
+    describe: () =>
+      `the system starts no more processes or threads${limitClause("max_user_processes", "this user may have", "here")}`,
+    hint: "Raise the limit of processes (ulimit -u, a container's pids.max) or of address space (ulimit -v), or end other programs.",
+  },
+  {
+    codes: ["ENOMEM", "ERR_MEMORY_ALLOCATION_FAILED", "ERR_WORKER_OUT_OF_MEMORY", "OUT_OF_HOST_MEMORY"],
+    // What V8 says of a buffer, the dynamic linker of a library, and C++ of anything.
+    words:
+      /^Array buffer allocation failed|cannot (?:allocate memory|map zero-fill)|failed to map segment|bad_alloc/i,
+    describe: () =>
+      `memory ran out${limitClause("virtual_memory_bytes", "a process may have", "bytes of address space here")}`,
+    hint: "Ask for smaller sizes and fewer workers, end other programs, or raise the limit (ulimit -v).",
+  },
+];
+
+/**
+ * The error for what this machine has too little of: open files, processes and threads, or memory. It is of kind
+ * "unavailable", and says what failed in consequence where `doing` does, such as "cannot read a.json". Null for any
+ * other error.
+ */
+export function shortageOf(error: unknown, doing: string | null = null): PinbenchError | null {
+  const code = errorCode(error);
+  const found = shortages.find(({ codes, words }) =>
+    code === null ? error instanceof Error && words?.test(error.message) : codes.includes(code),
+  );
+  if (found === undefined) return null;
+  const reason = `${found.describe()}.`;
+  const message = doing === null ? reason : `${doing}: ${reason}`;
+  return new PinbenchError("unavailable", message, { hint: found.hint, cause: error });
+}
+
+/** What to do about a failure of the addon's with this code; null where the machine has no shortage of anything. */
+export function shortageHint(code: string | null): string | null {
+  return shortages.find(({ codes }) => code !== null && codes.includes(code))?.hint ?? null;
+}
+
+/** Node 20 calls that of the address space so, and tells bytes all the same. */
+type LimitName = "open_files" | "max_user_processes" | "virtual_memory_kbytes" | "virtual_memory_bytes";
+
+/** A limit as a clause in parentheses; empty where there is none. Asks the kernel without opening a file. */
+function limitClause(name: LimitName, before: string, after: string): string {
+  // The report would else look up the names of hosts on the network. @types/node does not have this setting yet.
+  Object.assign(process.report, { excludeNetwork: true });
+  const { userLimits } = process.report.getReport() as {
+    userLimits: Partial<Record<LimitName, { soft: number | string }>>;
+  };
+  const soft = (
+    userLimits[name] ?? (name === "virtual_memory_bytes" ? userLimits.virtual_memory_kbytes : undefined)
+  )?.soft;
+  return typeof soft === "number" ? ` (${before} ${soft} ${after})` : "";
+}
