@@ -30,9 +30,11 @@ class AsyncTask {
   using Convert = std::function<Napi::Value(Napi::Env, Result&)>;
 
   static Napi::Promise run(Napi::Env env, Work work, Convert convert) {
-    auto* task = new AsyncTask(env, std::move(work), std::move(convert));  // deleted by finalize()
+    auto* task = new AsyncTask(env, std::move(work), std::move(convert));  // deleted by end()
     const auto promise = task->deferred_.Promise();
-    task->channel_ = Channel::New(env, "pinbench", 0, 1, task, finalize, task);
+    task->node_ = Napi::ThreadSafeFunction::New(
+        env, Napi::Function::New(env, [](const Napi::CallbackInfo&) {}), "pinbench", 0, 1, task,
+        [](Napi::Env, AsyncTask* ended) { ended->end(); });
     try {
       task->thread_ = std::thread([task] { task->execute(); });
     } catch (const std::system_error& error) {
@@ -45,7 +47,7 @@ class AsyncTask {
 
  private:
   // Where the environment ends before, nobody waits for the promise any more.
-  static void settle(Napi::Env env, Napi::Function, AsyncTask* task, void*) {
+  static void settle(Napi::Env env, Napi::Function, AsyncTask* task) {
     if (env == nullptr) return;
     if (task->error_) {
       task->deferred_.Reject(to_js_error(env, task->error_).Value());
@@ -54,13 +56,10 @@ class AsyncTask {
     }
   }
 
-  static void finalize(Napi::Env, AsyncTask* task, AsyncTask*) {
-    if (task->thread_.joinable()) task->thread_.join();
-    delete task;
+  void end() {
+    if (thread_.joinable()) thread_.join();
+    delete this;
   }
-
-  // Calls settle() on Node's thread, and then finalize(); the process does not end before.
-  using Channel = Napi::TypedThreadSafeFunction<AsyncTask, void, settle>;
 
   AsyncTask(Napi::Env env, Work work, Convert convert)
       : deferred_(env), work_(std::move(work)), convert_(std::move(convert)) {}
@@ -75,15 +74,16 @@ class AsyncTask {
     hand_over();
   }
 
+  // Calls settle() on Node's thread, and then end(); the process does not end before.
   void hand_over() {
-    channel_.BlockingCall();
-    channel_.Release();
+    node_.BlockingCall(this, settle);
+    node_.Release();
   }
 
   Napi::Promise::Deferred deferred_;
   Work work_;
   Convert convert_;
-  Channel channel_;
+  Napi::ThreadSafeFunction node_;
   std::thread thread_;
   std::optional<Result> result_;
   std::exception_ptr error_;
