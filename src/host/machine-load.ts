@@ -1,5 +1,6 @@
 import type { LoadRecord } from "../results/schema.js";
 import { readText } from "./files.js";
+import { readProcessStat } from "./process-stat.js";
 
 /** The resources whose pressure the kernel tells. */
 const pressures = ["cpu", "memory", "io"] as const;
@@ -27,7 +28,7 @@ export interface LoadReading {
 /** Reads all counters at once; `workerPids` are the processes that measure for this one. Never throws. */
 export function readLoad(root = "/", workerPids: readonly number[] = []): LoadReading {
   const { user, system } = process.cpuUsage();
-  const ofWorkers = workerPids.reduce((sum, pid) => sum + readCpuNs(root, pid), 0);
+  const ofWorkers = workerPids.reduce((sum, pid) => sum + (readProcessStat(pid, root)?.cpuNs ?? 0), 0);
   return {
     atNs: performance.now() * 1e6,
     ownCpuNs: (user + system) * 1e3 + ofWorkers,
@@ -38,21 +39,6 @@ export function readLoad(root = "/", workerPids: readonly number[] = []): LoadRe
       io: readStalledNs(root, "io"),
     },
   };
-}
-
-/** USER_HZ is 100 on x86-64. */
-const nsPerTick = 10e6;
-
-/** CPU time of all threads of a process; 0 where it is gone. */
-function readCpuNs(root: string, pid: number): number {
-  const stat = readText(root, `proc/${pid}/stat`) ?? "";
-  // Behind the name, which may have spaces, stand the fields from the third on; utime and stime are 14 and 15.
-  const [utime, stime] = stat
-    .slice(stat.lastIndexOf(")") + 2)
-    .split(" ")
-    .slice(11, 13)
-    .map(Number);
-  return utime === undefined || stime === undefined ? 0 : (utime + stime) * nsPerTick;
 }
 
 function readCpuTicks(root: string): LoadReading["cpus"] {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readProcessStat } from "../../host/process-stat.js";
 
 /** The variable of the environment in which the hook finds its socket; its value marks the processes of one job. */
 export const socketVariable = "PINBENCH_TUNE_SOCKET";
@@ -50,8 +51,8 @@ export class JobProcesses {
     const running = new Map<number, { parent: number; started: string }>();
     for (const name of readdirSync("/proc")) {
       if (!/^\d+$/.test(name) || Number(name) === process.pid) continue;
-      const stat = readStat(name);
-      if (stat !== null) running.set(Number(name), stat);
+      const stat = readProcessStat(name);
+      if (stat !== null && !stat.hasEnded) running.set(Number(name), stat);
     }
     const own = new Set<number>();
     for (const [pid, { started }] of running) {
@@ -179,17 +180,6 @@ export function whyUnseen(pids: readonly number[]): string | null {
   }
   const hasTorch = pids.some((pid) => /\/libtorch(_cpu|_python)?\.so/.test(readOf(pid, "maps")));
   return hasTorch ? null : "None of its processes has loaded torch.";
-}
-
-/** Null for a process that has ended, even where nobody has waited for it yet. */
-function readStat(pid: string): { parent: number; started: string } | null {
-  // "PID (NAME) STATE PARENT GROUP ...", where the name may hold anything; the start is the 22nd.
-  const text = readOf(pid, "stat");
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  const [state, parent] = fields;
-  return state === undefined || parent === undefined || state === "Z" || state === "X"
-    ? null
-    : { parent: Number(parent), started: fields[19] ?? "" };
 }
 
 /** Empty where the process has gone, or is another user's. */

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { readProcessStat } from "../../host/process-stat.js";
 import { makeTemporaryFolder } from "../temporary-folder.js";
 import type { Command, Message } from "./torch-messages.js";
 
@@ -182,18 +183,10 @@ export class ProbeProcess {
  * container may never happen.
  */
 function hasLivingMember(group: number): boolean {
-  for (const pid of readdirSync("/proc")) {
-    if (!/^\d+$/.test(pid)) continue;
-    try {
-      // "PID (NAME) STATE PARENT GROUP ...", where the name may hold anything.
-      const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-      const [state, , its] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      if (Number(its) === group && state !== "Z" && state !== "X") return true;
-    } catch {
-      // It has gone.
-    }
-  }
-  return false;
+  return readdirSync("/proc").some((name) => {
+    const stat = /^\d+$/.test(name) ? readProcessStat(name) : null;
+    return stat !== null && stat.group === group && !stat.hasEnded;
+  });
 }
 
 /** Removes multiprocessing's semaphores, which have names (serve.py gives them) where workers are not forked. */
