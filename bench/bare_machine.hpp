@@ -1,9 +1,11 @@
-// The CUDA driver API as the bare programs of this folder call it: found by name, checked call by call, and
-// nothing more. It shares no code with pinbench but the declarations of that API.
+// What the bare programs of this folder share: the CUDA driver API, found by name, checked call by call, and
+// nothing more; and how they read their options. No code of pinbench but the declarations of that API.
 #pragma once
 
 #include <dlfcn.h>
 
+#include <charconv>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -12,6 +14,21 @@
 namespace cu = pinbench::cu;
 
 namespace {
+
+// What is wrong with the options: exit code 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::uint64_t positive_number(const std::string& name, const std::string& text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || value == 0) {
+    throw UsageError(name + " needs a positive whole number, not '" + text + "'");
+  }
+  return value;
+}
 
 struct Driver {
 #define PINBENCH_MEMBER(member, symbol, parameters) cu::Result(*member) parameters = nullptr;

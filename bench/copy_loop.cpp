@@ -13,7 +13,6 @@
 // line that fails is answered with {"error":"..."}.
 
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -34,10 +33,6 @@ namespace {
 // ever.
 constexpr std::uint64_t kMaxHeldCopies = 128;
 
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 // The options
 // ------------------------------------------------------------------------------------------------------
 
@@ -57,16 +52,6 @@ struct Options {
   bool is_timed_run() const { return run_for_ns > 0; }
   std::size_t buffer_bytes() const { return size * buffers; }
 };
-
-std::uint64_t positive_number(const std::string& name, const std::string& text) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || value == 0) {
-    throw UsageError(name + " needs a positive whole number, not '" + text + "'");
-  }
-  return value;
-}
 
 // True for the first of two words, false for the second.
 bool is_first(const std::string& name, const std::string& text, const char* first, const char* second) {

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -33,10 +32,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kBufferBytes = std::uint64_t{512} << 20;
 constexpr auto kLeastLaunch = std::chrono::milliseconds(5);
 
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 struct Options {
   std::string library;
   std::string load;
@@ -54,10 +49,7 @@ Options parse_options(const std::vector<std::string>& words) {
     } else if (name == "--load") {
       options.load = value;
     } else if (name == "--seconds") {
-      const char* const end = value.data() + value.size();
-      const auto [stop, error] = std::from_chars(value.data(), end, options.seconds);
-      if (error != std::errc{} || stop != end || options.seconds == 0)
-        throw UsageError("--seconds needs a positive whole number, not '" + value + "'");
+      options.seconds = positive_number(name, value);
     } else {
       throw UsageError("unknown option " + name);
     }
