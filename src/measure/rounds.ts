@@ -61,10 +61,10 @@ export async function* measureInRounds(
   const { precision, samplesPerCell } = plan.stopping;
   const { verify } = plan.settings;
   const rotation = new Rotation();
-  const parties = byLoad(partiesOf(cells));
+  const parties = partiesOf(cells);
   for (let round = 0; ; ++round) {
     let visits = 0;
-    for (const party of orderOfVisits(parties, precision)) {
+    for (const party of byLoad(orderOfVisits(parties, precision))) {
       const [first] = party as [CellProgress];
       const least = leastSamples(first.cell.mode, samplesPerCell);
       const missing = least - first.taken;
@@ -130,8 +130,9 @@ async function measureParty(
 ): Promise<void> {
   for (const progress of party) {
     if (progress.copiesPerSample > 0) continue;
-    const [calibration] = await measure([calibrationOf(progress)]);
-    if (!takeCalibration(progress, calibration!)) return endParty(party);
+    const calibration = calibrationOf(progress);
+    const [settled] = await measure([calibration]);
+    if (!takeCalibration(calibration, settled!)) return endParty(party);
   }
   const startedNs = performance.now() * 1e6;
   const firstBuffers = party.map(({ cell }) => rotation.firstBuffer(cell));
@@ -187,7 +188,7 @@ function orderOfVisits(parties: readonly CellParty[], precision: number): CellPa
   if (open.some((party) => halfWidthOf(party) === Number.POSITIVE_INFINITY)) return open;
   const costNs = (party: CellParty) =>
     party[0]!.taken * party[0]!.visitNsPerSample * ((halfWidthOf(party) / precision) ** 2 - 1);
-  return byLoad(open.sort((a, b) => costNs(a) - costNs(b)));
+  return open.sort((a, b) => costNs(a) - costNs(b));
 }
 
 /** In each round a load is started once: the cells beside it follow one another, in their order. */
@@ -238,11 +239,13 @@ function calibrationOf(progress: CellProgress): Visit {
 }
 
 /** False where there is none. */
-function takeCalibration(progress: CellProgress, settled: PromiseSettledResult<MeasureResult>): boolean {
+function takeCalibration(
+  { progress, request }: Visit,
+  settled: PromiseSettledResult<MeasureResult>,
+): boolean {
   const result = resultOf(progress, settled);
   if (result === null) return false;
   const { cell } = progress;
-  const { request } = calibrationOf(progress);
   const fastestNs = Math.max(...result.columns.map(({ durationNs }) => Math.min(...durationNs)));
   progress.copyNs = (fastestNs / request.copiesPerSample) * (cell.sizeBytes / request.sizeBytes);
   progress.copiesPerSample = copiesPerSample(cell, progress.copyNs);

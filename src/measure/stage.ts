@@ -1,6 +1,6 @@
 import { type LoadReading, readLoad } from "../host/machine-load.js";
 import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../native/contract.js";
-import { threadCount } from "../plan/geometry.js";
+import { flowThreads } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import type { PeerPath } from "../settings/choices.js";
 import type { DeviceRun, DeviceRunOptions } from "./device-run.js";
@@ -96,7 +96,7 @@ export class Stage {
   #measureTogether(visits: readonly Visit[]): Promise<PromiseSettledResult<MeasureResult>[]> {
     this.#rendezvous ??= this.#createRendezvous();
     const rendezvous = this.#rendezvous;
-    const flows = visits.map(({ progress }) => flowsOf(progress.cell));
+    const flows = visits.map(({ progress }) => flowThreads(progress.cell));
     rendezvous.reset(flows.flat());
     let flow = 0;
     return Promise.allSettled(
@@ -143,11 +143,6 @@ export class Stage {
   #deviceOf(ordinal: number): DeviceRun {
     return this.devices.find(({ device }) => device.ordinal === ordinal)!;
   }
-}
-
-/** The threads of each flow of a cell: one a direction. */
-function flowsOf(cell: Parameters<typeof threadCount>[0]): number[] {
-  return Array(threadCount(cell) / cell.workers).fill(cell.workers);
 }
 
 /** The stages of a plan: all of its devices at once where cells take several of them, or else one after the other. */

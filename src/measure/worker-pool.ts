@@ -9,7 +9,7 @@ import type {
   SessionOpening,
   SessionOptions,
 } from "../native/contract.js";
-import { arenaKind, type PlannedArenas, usesStagingRing } from "../plan/geometry.js";
+import { arenaKind, flowThreads, type PlannedArenas, usesStagingRing } from "../plan/geometry.js";
 import type { WorkerProcessCosts } from "../results/schema.js";
 import type { BackendName } from "../settings/choices.js";
 import { median } from "../stats/order-statistics.js";
@@ -223,9 +223,9 @@ export class WorkerPool {
   }
 
   /** A flow for each direction, with a thread of each process. */
-  #ownCompany({ direction, workers }: MeasureRequest): Company {
+  #ownCompany(request: MeasureRequest): Company {
     const { rendezvous } = this.#options;
-    rendezvous.reset(direction === "bidir" ? [workers, workers] : [workers]);
+    rendezvous.reset(flowThreads(request));
     // Cancelled by an abort before.
     if (this.#isAborted) rendezvous.cancel();
     return { rendezvous, flow: 0 };

@@ -17,18 +17,15 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
   }
   const kinds = axes.workerKinds.flatMap((kind): Cell[] => {
     if (kind === "thread") return [plain];
-    return runsInProcesses(plain) ? [{ ...plain, workerKind: kind }] : [];
+    return isBetweenHostAndDevice(plain) ? [{ ...plain, workerKind: kind }] : [];
   });
   const loaded = axes.besides.flatMap((beside) =>
-    beside !== "none" && hasRoomForLoad(plain) ? [{ ...plain, beside }] : [],
+    beside !== "none" && isBetweenHostAndDevice(plain) ? [{ ...plain, beside }] : [],
   );
-  // Threads that were not asked for do what processes do not, and what a load takes from threads is told against.
-  const lacksThreads = kinds.length === 0 || (loaded.length > 0 && !axes.workerKinds.includes("thread"));
-  const alone = lacksThreads ? [plain, ...kinds] : kinds;
+  // Threads that were not asked for do what processes do not.
+  const alone = kinds.length > 0 ? kinds : [plain];
   const together =
-    axes.together && plain.memory !== "host"
-      ? (kinds.length > 0 ? kinds : [plain]).map((cell) => ({ ...cell, together: ordinals }))
-      : [];
+    axes.together && plain.memory !== "host" ? alone.map((cell) => ({ ...cell, together: ordinals })) : [];
   const chunked = isPipelined(plain) ? axes.pipelineChunks.map((chunks) => ({ ...plain, chunks })) : [];
   const ofThreads = [...loaded, ...chunked];
   // What these lose or gain is told against threads, though processes alone were asked for.
@@ -85,12 +82,11 @@ export function checkVariants(cells: readonly Cell[], axes: Axes): void {
   );
 }
 
-/** Copies of the host alone are its threads', and what a device copies by itself has no use for processes. */
-function runsInProcesses({ direction, memory }: Cell): boolean {
-  return copiesHostMemory(direction) && memory !== "host";
-}
-
-function hasRoomForLoad({ direction, memory }: Cell): boolean {
+/**
+ * What processes copy, and what is copied beside loads: copies of the host alone are its threads', and what a device copies
+ * by itself takes nothing of the host.
+ */
+function isBetweenHostAndDevice({ direction, memory }: Cell): boolean {
   return copiesHostMemory(direction) && memory !== "host";
 }
 
@@ -124,7 +120,7 @@ export function problemOfVariant(cell: Cell): string | null {
   if (peer === cell.device) return "a device is no peer of its own";
   if (peer !== undefined && (workerKind ?? together ?? beside ?? chunks) !== undefined)
     return "direction p2p is measured by itself";
-  if (workerKind === "process" && !runsInProcesses(cell))
+  if (workerKind === "process" && !isBetweenHostAndDevice(cell))
     return "processes copy between host and device alone";
   if (together !== undefined) {
     const isAscending = together.every((ordinal, i) => i === 0 || ordinal > together[i - 1]!);
@@ -133,7 +129,7 @@ export function problemOfVariant(cell: Cell): string | null {
     if (cell.memory === "host") return "copies of the host alone have no device";
   }
   const isPlain = workerKind !== "process" && together === undefined;
-  if (beside !== undefined && !(isPlain && chunks === undefined && hasRoomForLoad(cell))) {
+  if (beside !== undefined && !(isPlain && chunks === undefined && isBetweenHostAndDevice(cell))) {
     return "beside a load, threads copy between one device and the host";
   }
   if (chunks !== undefined && !(isPlain && chunks >= 1 && isPipelined(cell))) {

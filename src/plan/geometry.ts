@@ -62,6 +62,11 @@ export function threadCount(cell: { direction: Direction; workers: number }): nu
   return cell.direction === "bidir" ? 2 * cell.workers : cell.workers;
 }
 
+/** The threads of each flow that a cell keeps going: one flow a direction. */
+export function flowThreads({ direction, workers }: { direction: Direction; workers: number }): number[] {
+  return direction === "bidir" ? [workers, workers] : [workers];
+}
+
 /** Staged and host copies read and write pageable memory; mapped memory is pinned memory that a kernel moves. */
 export function arenaKind(memory: HostMemory): ArenaKind {
   if (memory === "staged" || memory === "host") return "pageable";
