@@ -5,6 +5,7 @@ import { WorkerPool } from "../../src/measure/worker-pool.js";
 import type { MeasureRequest } from "../../src/native/contract.js";
 import { loadAddon } from "../../src/native/load.js";
 import type { PlannedArenas } from "../../src/plan/geometry.js";
+import { measureRequest } from "../helpers/measure-request.js";
 import { isRunning, untilInSlowCopy } from "../helpers/processes.js";
 import { pinbench, temporaryFolder } from "../helpers/run-cli.js";
 import { KiB, MiB } from "./support.js";
@@ -50,24 +51,8 @@ async function openPool(count: number): Promise<WorkerPool> {
   return pool;
 }
 
-const request = (part: Partial<MeasureRequest> = {}): MeasureRequest => ({
-  direction: "h2d",
-  memory: "pinned",
-  sizeBytes: 64 * KiB,
-  workers: 1,
-  mode: "throughput",
-  timer: "wall",
-  cache: "cold",
-  buffers: 4,
-  firstBuffer: 0,
-  warmupCopies: 1,
-  warmupBytes: 64 * KiB,
-  copiesPerSample: 4,
-  samples: 3,
-  verify: true,
-  readLink: false,
-  ...part,
-});
+const request = (part: Partial<MeasureRequest> = {}): MeasureRequest =>
+  measureRequest({ sizeBytes: 64 * KiB, copiesPerSample: 4, ...part });
 /** Copies that the emulated device takes very long for. */
 const slow = { cache: "warm", buffers: 1, sizeBytes: 2 * MiB, warmupBytes: 2 * MiB } as const;
 

@@ -8,6 +8,7 @@ import type {
   NativeSession,
 } from "../../src/native/contract.js";
 import { loadAddon } from "../../src/native/load.js";
+import { measureRequest } from "../helpers/measure-request.js";
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
@@ -31,23 +32,7 @@ async function openSession(): Promise<NativeSession> {
   return session;
 }
 
-const request: MeasureRequest = {
-  direction: "h2d",
-  memory: "pinned",
-  sizeBytes: 64 * KiB,
-  workers: 1,
-  mode: "throughput",
-  timer: "wall",
-  cache: "cold",
-  buffers: 6,
-  firstBuffer: 0,
-  warmupCopies: 1,
-  warmupBytes: 64 * KiB,
-  copiesPerSample: 3,
-  samples: 2,
-  verify: true,
-  readLink: false,
-};
+const request = measureRequest({ sizeBytes: 64 * KiB, buffers: 6, copiesPerSample: 3, samples: 2 });
 
 const kinds: LoadOptions[] = [
   { kind: "compute", hostThreads: 0, hostBytes: 0 },

@@ -7,6 +7,7 @@ import type {
   NativeSession,
 } from "../../src/native/contract.js";
 import { loadAddon } from "../../src/native/load.js";
+import { measureRequest } from "../helpers/measure-request.js";
 
 /** More than Node's pool has threads, which is four. */
 const deviceCount = 6;
@@ -39,25 +40,7 @@ async function openSession(device: number): Promise<NativeSession> {
 }
 
 function requestOf(flow: number, fields: Partial<MeasureRequest> = {}): MeasureRequest {
-  return {
-    direction: "h2d",
-    memory: "pinned",
-    sizeBytes: 100_000,
-    workers: 1,
-    mode: "throughput",
-    timer: "wall",
-    cache: "cold",
-    buffers: 4,
-    firstBuffer: 0,
-    warmupCopies: 1,
-    warmupBytes: 100_000,
-    copiesPerSample: 2,
-    samples: 3,
-    verify: true,
-    readLink: false,
-    company: { rendezvous, flow },
-    ...fields,
-  };
+  return measureRequest({ company: { rendezvous, flow }, ...fields });
 }
 
 describe("measurements that wait for each other", () => {

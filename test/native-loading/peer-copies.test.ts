@@ -1,8 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openBackend } from "../../src/native/backend.js";
-import type { DriverFacts, MeasureRequest, NativeDriver, NativeSession } from "../../src/native/contract.js";
+import type {
+  DriverFacts,
+  MeasureRequest,
+  NativeDriver,
+  NativeSession,
+  PeerCopy,
+} from "../../src/native/contract.js";
 import { loadAddon } from "../../src/native/load.js";
 import { peerPaths } from "../../src/settings/choices.js";
+import { measureRequest } from "../helpers/measure-request.js";
 
 const devicesVariable = "PINBENCH_EMULATED_DEVICES";
 let driver: NativeDriver;
@@ -24,25 +31,8 @@ async function openSession(device: number): Promise<NativeSession> {
 }
 
 function requestTo(peer: Partial<MeasureRequest["peer"]>, fields: Partial<MeasureRequest> = {}) {
-  return {
-    direction: "p2p",
-    memory: "device",
-    sizeBytes: 100_000,
-    workers: 2,
-    mode: "throughput",
-    timer: "wall",
-    cache: "cold",
-    buffers: 4,
-    firstBuffer: 0,
-    warmupCopies: 1,
-    warmupBytes: 100_000,
-    copiesPerSample: 2,
-    samples: 3,
-    verify: true,
-    readLink: false,
-    peer: { path: "write", ...peer },
-    ...fields,
-  } as MeasureRequest;
+  const to = { path: "write", ...peer } as PeerCopy;
+  return measureRequest({ direction: "p2p", memory: "device", workers: 2, peer: to, ...fields });
 }
 
 let first: NativeSession;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type DevicePlace, sharedUpstream } from "../../src/results/shared-upstream.js";
+import { type DevicePlace, sharedUpstream } from "../../src/report/shared-topology.js";
 
 const place = (upstreamPath: string[] | null, numaNode: number | null): DevicePlace => ({
   upstreamPath,
