@@ -1,9 +1,9 @@
-// `node scripts/faults.mjs [--only TEXT]`: puts the faults of test/faults.json into the code, one at a time, and tells
+// `node scripts/mutants.mjs [--only TEXT]`: puts the mutants of test/mutants.json into the code, one at a time, and tells
 // which of them a test notices. Exit code 0 only if all are noticed.
 //
-// A fault replaces `find`, which must stand in `file` exactly once, by `replace`; `test` is the command that must fail
-// then, and `what` says in one line what is wrong. `--only` takes the faults that have TEXT in one of these. dist is
-// compiled anew for a fault in src/; a command that needs other code compiled builds that itself.
+// A mutant replaces `find`, which must stand in `file` exactly once, by `replace`; `test` is the command that must fail
+// then, and `what` says in one line what is wrong. `--only` takes the mutants that have TEXT in one of these. dist is
+// compiled anew for a mutant in src/; a command that needs other code compiled builds that itself.
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -16,7 +16,7 @@ const hangMs = 30 * 60_000;
 
 const shownLines = 20;
 
-/** Puts the faulty file back as it was; null while no fault is in. */
+/** Puts the changed file back as it was; null while no mutant is in. */
 let takeOut = null;
 /** The test that is running; it has a process group of its own, so that all of it can be ended. */
 let child = null;
@@ -38,24 +38,25 @@ function interrupt() {
   isInterrupted = true;
 }
 
-function readFaults(only) {
-  const faults = JSON.parse(readFileSync(inRoot("test/faults.json"), "utf8"));
+function readMutants(only) {
+  const mutants = JSON.parse(readFileSync(inRoot("test/mutants.json"), "utf8"));
   const keys = ["file", "find", "replace", "test", "what"];
-  for (const [i, fault] of faults.entries()) {
-    const missing = keys.find((key) => typeof fault[key] !== "string");
-    if (missing !== undefined) throw new ScriptError(`Fault ${i + 1} of test/faults.json has no ${missing}.`);
+  for (const [i, mutant] of mutants.entries()) {
+    const missing = keys.find((key) => typeof mutant[key] !== "string");
+    if (missing !== undefined)
+      throw new ScriptError(`Mutant ${i + 1} of test/mutants.json has no ${missing}.`);
   }
-  return faults.filter((fault) => keys.some((key) => fault[key].includes(only)));
+  return mutants.filter((mutant) => keys.some((key) => mutant[key].includes(only)));
 }
 
 function requireCleanTree() {
   const { status, stdout } = spawnSync("git", ["status", "--porcelain"], { cwd: root, encoding: "utf8" });
   if (status !== 0 || stdout !== "") {
-    throw new ScriptError("Faults are put into a clean working tree alone: commit or stash what is there.");
+    throw new ScriptError("Mutants are put into a clean working tree alone: commit or stash what is there.");
   }
 }
 
-/** What is wrong with the fault itself; null once it is in the file. */
+/** What is wrong with the mutant itself; null once it is in the file. */
 function putIn({ file, find, replace }) {
   let text;
   try {
@@ -81,10 +82,10 @@ async function compiles() {
   }
 }
 
-/** Runs a command of a fault; `output` is the end of what it printed. */
+/** Runs a command of a mutant; `output` is the end of what it printed. */
 function runTest(command) {
   return new Promise((resolve, reject) => {
-    // Ctrl-C came while the fault was being compiled.
+    // Ctrl-C came while the mutant was being compiled.
     if (isInterrupted) return resolve({ passes: false, output: "" });
     const printed = [];
     child = spawn("sh", ["-c", command], { cwd: root, detached: true, stdio: ["ignore", "pipe", "pipe"] });
@@ -100,50 +101,50 @@ function runTest(command) {
   });
 }
 
-/** One word or two on a fault, and more where it was not noticed. */
-async function tryFault(fault, failing) {
-  if (failing.has(fault.test)) return ["TEST FAILS WITHOUT IT", failing.get(fault.test)];
-  const reason = putIn(fault);
+/** One word or two on a mutant, and more where it was not noticed. */
+async function tryMutant(mutant, failing) {
+  if (failing.has(mutant.test)) return ["TEST FAILS WITHOUT IT", failing.get(mutant.test)];
+  const reason = putIn(mutant);
   if (reason !== null) return ["DOES NOT APPLY", reason];
   try {
-    const isCompiled = !fault.file.startsWith("src/") || (await compiles());
-    const { passes } = await runTest(fault.test);
+    const isCompiled = !mutant.file.startsWith("src/") || (await compiles());
+    const { passes } = await runTest(mutant.test);
     if (!passes) return ["noticed", ""];
-    return ["NOT NOTICED", isCompiled ? fault.test : `${fault.test} (and it does not compile)`];
+    return ["NOT NOTICED", isCompiled ? mutant.test : `${mutant.test} (and it does not compile)`];
   } finally {
     restore();
   }
 }
 
-async function tryAll(faults) {
+async function tryAll(mutants) {
   await ensureBuilt({ quiet: true });
-  /** Commands that fail as it is, with the end of what they print: they would notice any fault. */
+  /** Commands that fail as it is, with the end of what they print: they would notice any mutant. */
   const failing = new Map();
-  for (const command of new Set(faults.map(({ test }) => test))) {
+  for (const command of new Set(mutants.map(({ test }) => test))) {
     const { passes, output } = await runTest(command);
     if (isInterrupted) return;
     if (!passes) failing.set(command, `${command}\n${output}`);
   }
   let noticed = 0;
-  for (const fault of faults) {
-    const [verdict, more] = await tryFault(fault, failing);
+  for (const mutant of mutants) {
+    const [verdict, more] = await tryMutant(mutant, failing);
     if (isInterrupted) return;
     if (verdict === "noticed") ++noticed;
-    console.log(`${verdict.padEnd(11)}  ${fault.file}: ${fault.what}${more === "" ? "" : `\n  ${more}`}`);
+    console.log(`${verdict.padEnd(11)}  ${mutant.file}: ${mutant.what}${more === "" ? "" : `\n  ${more}`}`);
   }
-  console.log(`${noticed} of ${faults.length} faults were noticed`);
-  if (noticed < faults.length) process.exitCode = 1;
+  console.log(`${noticed} of ${mutants.length} mutants were noticed`);
+  if (noticed < mutants.length) process.exitCode = 1;
 }
 
 await main(async () => {
   const { values } = parseArgs({ options: { only: { type: "string", default: "" } } });
-  const faults = readFaults(values.only);
-  if (faults.length === 0) throw new ScriptError(`No fault of test/faults.json has ${values.only} in it.`);
+  const mutants = readMutants(values.only);
+  if (mutants.length === 0) throw new ScriptError(`No mutant of test/mutants.json has ${values.only} in it.`);
   requireCleanTree();
   process.on("exit", restore);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, interrupt);
   try {
-    await tryAll(faults);
+    await tryAll(mutants);
   } finally {
     restore();
     // dist as the source is, also after Ctrl-C.

@@ -8,7 +8,7 @@ import { FakeCheckout } from "./fake-checkout.js";
 
 const source = "src/cli/main.ts";
 
-describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("faults.mjs", () => {
+describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("mutants.mjs", () => {
   let checkout: FakeCheckout;
   beforeEach(() => {
     checkout = new FakeCheckout();
@@ -20,8 +20,8 @@ describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("faults.mjs", () =
   const git = (...args: string[]) => spawnSync("git", args, { cwd: checkout.root, encoding: "utf8" }).stdout;
   const content = () => readFileSync(join(checkout.root, source), "utf8");
 
-  /** Commits the checkout with these faults; each is completed to one that its test notices. */
-  function commit(...faults: object[]): void {
+  /** Commits the checkout with these mutants; each is completed to one that its test notices. */
+  function commit(...mutants: object[]): void {
     const complete = {
       file: source,
       find: "one",
@@ -29,7 +29,7 @@ describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("faults.mjs", () =
       test: `grep one ${source}`,
       what: "one is 1",
     };
-    checkout.write("test/faults.json", JSON.stringify(faults.map((fault) => ({ ...complete, ...fault }))));
+    checkout.write("test/mutants.json", JSON.stringify(mutants.map((mutant) => ({ ...complete, ...mutant }))));
     git("init", "-q");
     git("add", "-A");
     git("-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x");
@@ -37,20 +37,20 @@ describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("faults.mjs", () =
 
   it("tells which are noticed, and fails unless all are", () => {
     commit({}, { test: "true", what: "no test looks" });
-    expect(checkout.run("faults.mjs")).toMatchObject({
+    expect(checkout.run("mutants.mjs")).toMatchObject({
       status: 1,
       output:
         "noticed      src/cli/main.ts: one is 1\n" +
         "NOT NOTICED  src/cli/main.ts: no test looks\n  true\n" +
-        "1 of 2 faults were noticed\n",
+        "1 of 2 mutants were noticed\n",
     });
     expect(content()).toBe("one two two");
     expect(git("status", "--porcelain")).toBe("");
   });
 
-  it("passes where all are noticed, and compiles src/ with the fault and without it", () => {
+  it("passes where all are noticed, and compiles src/ with the mutant and without it", () => {
     commit({ test: "[ $(grep -c tsc calls.log) -eq 1 ]" });
-    expect(checkout.run("faults.mjs")).toMatchObject({ status: 0, calls: ["tsc", "cmake-js"] });
+    expect(checkout.run("mutants.mjs")).toMatchObject({ status: 0, calls: ["tsc", "cmake-js"] });
     expect(checkout.run("prepare.mjs").calls).toEqual([]);
   });
 
@@ -59,24 +59,24 @@ describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("faults.mjs", () =
     [{ find: "two" }, "DOES NOT APPLY .*\n {2}the text is there 2 times"],
     [{ file: "src/none.ts" }, "DOES NOT APPLY .*\n {2}ENOENT"],
     [{ test: "echo broken; exit 1" }, "TEST FAILS WITHOUT IT .*\n {2}echo broken; exit 1\nbroken"],
-  ])("takes none for noticed that was not tried: %j", (fault, message) => {
-    commit(fault);
-    const { status, output } = checkout.run("faults.mjs");
+  ])("takes none for noticed that was not tried: %j", (mutant, message) => {
+    commit(mutant);
+    const { status, output } = checkout.run("mutants.mjs");
     expect({ status, output }).toEqual({ status: 1, output: expect.stringMatching(message) });
     expect(content()).toBe("one two two");
   });
 
-  it("refuses a tree with changes, which it could not tell from a fault", () => {
+  it("refuses a tree with changes, which it could not tell from a mutant", () => {
     commit({});
     checkout.write(source, "one two three");
-    const { status, output } = checkout.run("faults.mjs");
+    const { status, output } = checkout.run("mutants.mjs");
     expect({ status, output }).toEqual({ status: 1, output: expect.stringContaining("clean working tree") });
     expect(content()).toBe("one two three");
   });
 
-  it("takes the fault out when it is interrupted", async () => {
+  it("takes the mutant out when it is interrupted", async () => {
     commit({ test: `if grep one ${source}; then true; else echo > begun.log; sleep 60; fi` });
-    const child = spawn(process.execPath, [join(checkout.root, "scripts/faults.mjs")], { stdio: "ignore" });
+    const child = spawn(process.execPath, [join(checkout.root, "scripts/mutants.mjs")], { stdio: "ignore" });
     const ended = once(child, "exit");
     while (!existsSync(join(checkout.root, "begun.log"))) await sleep(5);
     expect(content()).toBe("1 two two");

@@ -1,0 +1,72 @@
+// `npm run test:faults [-- --write] [--seed N] [FILTER…]`: every trial of test/faults, and how many of them went as they
+// must, as a table. --write puts the table into docs/reliability.md. Exit code 0 only if all tests passed.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { main, ScriptError } from "./lib/process.mjs";
+import { inRoot, root } from "./lib/project.mjs";
+
+/** Lines of the same name made one, in the order in which they first came. */
+function addUp(lines) {
+  const rows = new Map();
+  for (const { what, tried, survived } of lines) {
+    const row = rows.get(what) ?? { what, tried: 0, survived: 0 };
+    row.tried += tried;
+    row.survived += survived;
+    rows.set(what, row);
+  }
+  return [...rows.values()].sort((a, b) => a.what.localeCompare(b.what, "en"));
+}
+
+function markdownTable(rows) {
+  const count = (number) => number.toLocaleString("en-US");
+  const lines = rows.map(({ what, tried, survived }) => `| ${what} | ${count(tried)} | ${count(survived)} |`);
+  return ["| what is tried | times | went as it must |", "| --- | ---: | ---: |", ...lines].join("\n");
+}
+
+/** The table stands between two comments in the document. */
+function writeInto(path, table) {
+  const text = readFileSync(path, "utf8");
+  const between = /(<!-- counts begin -->\n)[\s\S]*(<!-- counts end -->)/;
+  if (!between.test(text)) throw new ScriptError(`${path} has no place for the counts.`);
+  writeFileSync(
+    path,
+    text.replace(between, (_, begin, end) => `${begin}${table}\n${end}`),
+  );
+}
+
+await main(() => {
+  const { values, positionals } = parseArgs({
+    options: {
+      write: { type: "boolean", default: false },
+      seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    },
+    allowPositionals: true,
+  });
+  const folder = mkdtempSync(join(tmpdir(), "pinbench-trials-"));
+  const countsFile = join(folder, "counts.jsonl");
+  try {
+    writeFileSync(countsFile, "");
+    console.log(`seed ${values.seed}`);
+    const filters = positionals.length > 0 ? positionals : ["test/faults/"];
+    const { status } = spawnSync("npx", ["vitest", "run", "--testTimeout=3600000", ...filters], {
+      cwd: root,
+      stdio: "inherit",
+      env: {
+        ...process.env,
+        PINBENCH_TRIALS: "full",
+        PINBENCH_TRIAL_SEED: values.seed,
+        PINBENCH_TRIAL_COUNTS: countsFile,
+      },
+    });
+    const lines = readFileSync(countsFile, "utf8").split("\n").filter(Boolean).map(JSON.parse);
+    const table = markdownTable(addUp(lines));
+    console.log(`\n${table}`);
+    if (status !== 0) throw new ScriptError("Some tests failed.");
+    if (values.write) writeInto(inRoot("docs/reliability.md"), table);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
