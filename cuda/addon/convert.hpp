@@ -12,9 +12,20 @@
 #include "engine/session.hpp"
 
 // Between JavaScript values and the engine's structures, field by field as src/native/contract.ts and
-// loader-contract.ts have them. Readers throw a Napi::TypeError that names the field.
+// loader-contract.ts have them. Readers throw a Napi::TypeError that names the field, or a Napi::RangeError
+// where a number is none that the field could have; a getter's own exception goes through.
 namespace pinbench::addon {
 
+// The largest whole number up to which all are exact in JavaScript.
+inline constexpr std::size_t kMaxSafeInteger = 9007199254740991;
+
+// What reserveStaging() is asked for.
+struct StagingReservation {
+  std::size_t workers;
+  StagingShape shape;
+};
+
+StagingReservation read_staging(const Napi::Value& value);
 SessionOptions read_session_options(const Napi::Value& value);
 HostMemoryKind read_arena_kind(const Napi::Value& value);
 ArenaGeometry read_geometry(const Napi::Value& value);
@@ -22,9 +33,13 @@ MeasureRequest read_measure_request(const Napi::Value& value);
 LoadOptions read_load_options(const Napi::Value& value);
 LoaderOptions read_loader_options(const Napi::Value& value);
 std::vector<std::string> read_strings(const Napi::Value& value, const char* field);
-std::size_t read_size(const Napi::Object& object, const char* field);
+Napi::Object read_object(const Napi::Value& value, const char* name);
+std::size_t read_size(const Napi::Value& value, const char* name, std::size_t most = kMaxSafeInteger);
+std::size_t read_size(const Napi::Object& object, const char* field, std::size_t most = kMaxSafeInteger);
+std::vector<std::size_t> read_sizes(const Napi::Value& value, const char* name, std::uint32_t most_elements);
+std::string read_string(const Napi::Value& value, const char* name);
 std::string read_string(const Napi::Object& object, const char* field);
-double read_number(const Napi::Object& object, const char* field);
+double read_number(const Napi::Value& value, const char* name);
 
 Napi::Value write_link(Napi::Env env, const std::optional<LinkState>& link);
 Napi::Object write_opening(Napi::Env env, const SessionOpening& opening);

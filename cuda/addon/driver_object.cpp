@@ -51,11 +51,12 @@ Napi::Object write_facts(Napi::Env env, const OpenDriver& driver, const DriverFa
 
 Napi::Value open_driver(const Napi::CallbackInfo& info) {
   const auto env = info.Env();
-  const auto paths = info[0].ToObject();
+  const auto paths = read_object(info[0], "paths");
   const auto driver = std::make_shared<OpenDriver>();
   try {
     driver->cuda = CudaDriver::open(read_string(paths, "driver"));
-    if (!paths.Get("nvml").IsNull()) driver->nvml_path = read_string(paths, "nvml");
+    const Napi::Value nvml = paths.Get("nvml");
+    if (!nvml.IsNull()) driver->nvml_path = read_string(nvml, "nvml");
   } catch (...) {
     throw to_js_error(env, std::current_exception());
   }

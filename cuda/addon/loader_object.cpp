@@ -17,9 +17,7 @@ struct OpenLoader {
 
 std::chrono::nanoseconds read_patience(const Napi::Value& value) {
   constexpr double kLongestNs = 3.6e12;  // an hour: far from what the clock cannot add
-  const double wait_ns = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
-  if (!(wait_ns >= 0))
-    throw Napi::TypeError::New(value.Env(), "waitNs must be a number that is not negative");
+  const double wait_ns = read_number(value, "waitNs");
   return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(wait_ns, kLongestNs)));
 }
 

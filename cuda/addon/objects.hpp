@@ -3,11 +3,36 @@
 #include <napi.h>
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "engine/session.hpp"
 
 // The JavaScript faces of the engine's objects, as src/native/contract.ts has them.
 namespace pinbench::addon {
+
+// Has a JavaScript object keep a C++ one, out of the reach of scripts: neither a copy of the object, nor a
+// proxy, nor one that stands for something else passes for it in kept_behind(), as each kind has a tag of its
+// own.
+template <class T>
+void keep_behind(Napi::Object object, const napi_type_tag& tag, std::shared_ptr<T> kept) {
+  object.TypeTag(&tag);
+  const auto release = [](napi_env, void* data, void*) { delete static_cast<std::shared_ptr<T>*>(data); };
+  auto holder = std::make_unique<std::shared_ptr<T>>(std::move(kept));
+  const napi_status status = napi_wrap(object.Env(), object, holder.get(), release, nullptr, nullptr);
+  if (status != napi_ok) throw Napi::Error::New(object.Env());
+  holder.release();  // by `release`, with the object
+}
+
+// Throws a Napi::TypeError that names the field for anything that keep_behind() was not called with.
+template <class T>
+std::shared_ptr<T> kept_behind(const Napi::Value& value, const napi_type_tag& tag, const char* name) {
+  void* kept = nullptr;
+  const bool is_one = value.IsObject() && value.As<Napi::Object>().CheckTypeTag(&tag) &&
+                      napi_unwrap(value.Env(), value, &kept) == napi_ok;
+  if (!is_one) throw Napi::TypeError::New(value.Env(), std::string(name) + " must be a " + name);
+  return *static_cast<std::shared_ptr<T>*>(kept);
+}
 
 // openDriver and dropFromPageCache of NativeAddon.
 Napi::Value open_driver(const Napi::CallbackInfo& info);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "addon/convert.hpp"
 #include "addon/objects.hpp"
@@ -9,13 +11,13 @@
 namespace pinbench::addon {
 namespace {
 
+// Far beyond any machine, yet nothing that reading it alone could run out of memory with.
+constexpr std::size_t kMostThreads = 4096;
+constexpr std::uint32_t kMostCpus = 8192;
+constexpr std::uint32_t kMostFiles = 100'000'000;
+
 [[noreturn]] void reject(Napi::Env env, const std::string& field, const char* expected) {
   throw Napi::TypeError::New(env, field + " must be " + expected);
-}
-
-Napi::Object read_object(const Napi::Value& value, const char* name) {
-  if (!value.IsObject()) reject(value.Env(), name, "an object");
-  return value.As<Napi::Object>();
 }
 
 bool read_bool(const Napi::Object& object, const char* field) {
@@ -24,13 +26,21 @@ bool read_bool(const Napi::Object& object, const char* field) {
   return value.As<Napi::Boolean>().Value();
 }
 
-std::vector<int> read_int_array(const Napi::Object& object, const char* field) {
-  const Napi::Value value = object.Get(field);
-  if (!value.IsArray()) reject(object.Env(), field, "an array of numbers");
+// An array of at most `most` elements, whose length a getter cannot change while it is read.
+std::pair<Napi::Array, std::uint32_t> read_array(const Napi::Value& value, const char* name,
+                                                 const char* expected, std::uint32_t most) {
+  if (!value.IsArray()) reject(value.Env(), name, expected);
   const auto array = value.As<Napi::Array>();
-  std::vector<int> numbers;
-  for (std::uint32_t i = 0; i < array.Length(); ++i) numbers.push_back(array.Get(i).ToNumber().Int32Value());
-  return numbers;
+  const std::uint32_t length = array.Length();
+  if (length > most) {
+    throw Napi::RangeError::New(
+        value.Env(), std::string(name) + " must have at most " + std::to_string(most) + " elements");
+  }
+  return {array, length};
+}
+
+int read_ordinal(const Napi::Value& value, const char* name) {
+  return static_cast<int>(read_size(value, name, std::numeric_limits<int>::max()));
 }
 
 template <class Enum>
@@ -42,36 +52,55 @@ Enum read_enum(const Napi::Object& object, const char* field, const std::map<std
 
 }  // namespace
 
-std::size_t read_size(const Napi::Object& object, const char* field) {
-  constexpr double kMaxSafeInteger = 9007199254740991.0;
-  const Napi::Value value = object.Get(field);
-  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
-  if (!(number >= 0 && number <= kMaxSafeInteger) || std::floor(number) != number) {
-    reject(object.Env(), field, "a whole number that is not negative");
+std::size_t read_size(const Napi::Value& value, const char* name, std::size_t most) {
+  if (!value.IsNumber()) reject(value.Env(), name, "a whole number");
+  const double number = value.As<Napi::Number>().DoubleValue();
+  if (!(number >= 0 && number <= static_cast<double>(most)) || std::floor(number) != number) {
+    throw Napi::RangeError::New(
+        value.Env(), std::string(name) + " must be a whole number from 0 to " + std::to_string(most));
   }
   return static_cast<std::size_t>(number);
 }
 
-std::string read_string(const Napi::Object& object, const char* field) {
-  const Napi::Value value = object.Get(field);
-  if (!value.IsString()) reject(object.Env(), field, "a string");
+std::size_t read_size(const Napi::Object& object, const char* field, std::size_t most) {
+  return read_size(object.Get(field), field, most);
+}
+
+std::vector<std::size_t> read_sizes(const Napi::Value& value, const char* name, std::uint32_t most_elements) {
+  const auto [array, length] = read_array(value, name, "an array of numbers", most_elements);
+  std::vector<std::size_t> sizes;
+  for (std::uint32_t i = 0; i < length; ++i) sizes.push_back(read_size(array.Get(i), name));
+  return sizes;
+}
+
+std::string read_string(const Napi::Value& value, const char* name) {
+  if (!value.IsString()) reject(value.Env(), name, "a string");
   return value.As<Napi::String>().Utf8Value();
 }
 
-double read_number(const Napi::Object& object, const char* field) {
-  const Napi::Value value = object.Get(field);
-  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
-  if (!(number >= 0 && std::isfinite(number))) reject(object.Env(), field, "a number that is not negative");
+std::string read_string(const Napi::Object& object, const char* field) {
+  return read_string(object.Get(field), field);
+}
+
+Napi::Object read_object(const Napi::Value& value, const char* name) {
+  if (!value.IsObject()) reject(value.Env(), name, "an object");
+  return value.As<Napi::Object>();
+}
+
+double read_number(const Napi::Value& value, const char* name) {
+  if (!value.IsNumber()) reject(value.Env(), name, "a number");
+  const double number = value.As<Napi::Number>().DoubleValue();
+  if (!(number >= 0 && std::isfinite(number)))
+    throw Napi::RangeError::New(value.Env(),
+                                std::string(name) + " must be a finite number that is not negative");
   return number;
 }
 
 std::vector<std::string> read_strings(const Napi::Value& value, const char* field) {
-  if (!value.IsArray()) reject(value.Env(), field, "an array of strings");
-  const auto array = value.As<Napi::Array>();
+  const auto [array, length] = read_array(value, field, "an array of strings", kMostFiles);
   std::vector<std::string> strings;
-  strings.reserve(array.Length());
-  for (std::uint32_t i = 0; i < array.Length(); ++i) {
-    const Napi::HandleScope scope(value.Env());  // there may be a million
+  for (std::uint32_t i = 0; i < length; ++i) {
+    const Napi::HandleScope scope(value.Env());  // there may be millions
     const Napi::Value string = array.Get(i);
     if (!string.IsString()) reject(value.Env(), field, "an array of strings");
     strings.push_back(string.As<Napi::String>().Utf8Value());
@@ -79,15 +108,25 @@ std::vector<std::string> read_strings(const Napi::Value& value, const char* fiel
   return strings;
 }
 
+StagingReservation read_staging(const Napi::Value& value) {
+  const auto object = read_object(value, "ring");
+  return {read_size(object, "workers", kMostThreads),
+          {read_size(object, "slots"), read_size(object, "chunkBytes"), read_size(object, "hostSlots"),
+           read_size(object, "hostChunkBytes")}};
+}
+
 SessionOptions read_session_options(const Napi::Value& value) {
   const auto object = read_object(value, "options");
   SessionOptions options;
-  options.device = static_cast<int>(read_size(object, "device"));
+  options.device = read_ordinal(object.Get("device"), "device");
   options.seed = read_size(object, "seed");
-  options.placement.cpus = read_int_array(object, "cpus");
-  options.placement.threads = std::max<std::size_t>(read_size(object, "threads"), 1);
-  if (!object.Get("numaNode").IsNull())
-    options.placement.numa_node = static_cast<int>(read_size(object, "numaNode"));
+  for (const auto cpu : read_sizes(object.Get("cpus"), "cpus", kMostCpus)) {
+    if (cpu >= kMostCpus) throw Napi::RangeError::New(value.Env(), "cpus must be below 8192");
+    options.placement.cpus.push_back(static_cast<int>(cpu));
+  }
+  options.placement.threads = std::max<std::size_t>(read_size(object, "threads", kMostThreads), 1);
+  const Napi::Value node = object.Get("numaNode");
+  if (!node.IsNull()) options.placement.numa_node = read_ordinal(node, "numaNode");
   return options;
 }
 
@@ -106,9 +145,7 @@ ArenaGeometry read_geometry(const Napi::Value& value) {
   const auto object = read_object(value, "geometry");
   ArenaGeometry geometry;
   geometry.chunk_bytes = read_size(object, "chunkBytes");
-  for (const int chunks : read_int_array(object, "chunksOfWorker")) {
-    geometry.chunks_of_worker.push_back(static_cast<std::size_t>(chunks));
-  }
+  geometry.chunks_of_worker = read_sizes(object.Get("chunksOfWorker"), "chunksOfWorker", kMostThreads);
   return geometry;
 }
 
@@ -213,7 +250,8 @@ LoaderOptions read_loader_options(const Napi::Value& value) {
   if (step_object.Has("durationNs")) {
     options.step_duration_ns = read_size(step_object, "durationNs");
   } else {
-    options.step_multiply_adds_per_byte = read_number(step_object, "multiplyAddsPerByte");
+    options.step_multiply_adds_per_byte =
+        read_number(step_object.Get("multiplyAddsPerByte"), "multiplyAddsPerByte");
   }
   return options;
 }

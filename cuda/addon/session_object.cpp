@@ -13,14 +13,14 @@ struct Handle {
   std::shared_ptr<Session> session;
 
   std::shared_ptr<Session> get(Napi::Env env) const {
-    if (!session) throw Napi::Error::New(env, "the session is closed");
+    if (!session)
+      throw to_js_error(env, std::make_exception_ptr(Error("SESSION_CLOSED", "the session is closed")));
     return session;
   }
 };
 
-// Where the object keeps its handle, for calls that take a session.
-constexpr const char* kHandleProperty = "sessionHandle";
-using HandleValue = Napi::External<std::shared_ptr<Handle>>;
+// Tells the objects that stand for a session; a random number.
+constexpr napi_type_tag kSessionTag = {0x9d1c6f0e54a84b37, 0xb2e0a7c3915df846};
 
 template <class Method>
 void define(Napi::Object& object, const char* name, const std::shared_ptr<Handle>& handle, Method method) {
@@ -43,23 +43,23 @@ Napi::Value reserve_host(Handle& handle, const Napi::CallbackInfo& info) {
 
 Napi::Value reserve_device(Handle& handle, const Napi::CallbackInfo& info) {
   const auto geometry = read_geometry(info[0]);
-  const bool with_destination = info[1].ToNumber().Int32Value() == 2;
+  const std::size_t copies = read_size(info[1], "copies", 2);
+  if (copies == 0) throw Napi::RangeError::New(info.Env(), "copies must be 1 or 2");
   return AsyncTask<ArenaReport>::run(
       info.Env(),
-      [session = handle.get(info.Env()), geometry, with_destination] {
-        return session->reserve_device(geometry, with_destination);
+      [session = handle.get(info.Env()), geometry, copies] {
+        return session->reserve_device(geometry, copies == 2);
       },
       write_arena_report);
 }
 
 Napi::Value reserve_staging(Handle& handle, const Napi::CallbackInfo& info) {
-  const auto ring = info[0].ToObject();
-  const auto workers = read_size(ring, "workers");
-  const StagingShape shape{read_size(ring, "slots"), read_size(ring, "chunkBytes"),
-                           read_size(ring, "hostSlots"), read_size(ring, "hostChunkBytes")};
+  const auto [workers, shape] = read_staging(info[0]);
   return AsyncTask<ArenaReport>::run(
       info.Env(),
-      [session = handle.get(info.Env()), workers, shape] { return session->reserve_staging(workers, shape); },
+      [session = handle.get(info.Env()), workers = workers, shape = shape] {
+        return session->reserve_staging(workers, shape);
+      },
       write_arena_report);
 }
 
@@ -72,7 +72,7 @@ Napi::Value measure(Handle& handle, const Napi::CallbackInfo& info) {
 
 Napi::Value measure_pinning(Handle& handle, const Napi::CallbackInfo& info) {
   const auto kind = read_arena_kind(info[0]);
-  const auto size_bytes = static_cast<std::size_t>(info[1].ToNumber().Int64Value());
+  const auto size_bytes = read_size(info[1], "sizeBytes");
   return AsyncTask<PinningCost>::run(
       info.Env(),
       [session = handle.get(info.Env()), kind, size_bytes] {
@@ -158,15 +158,12 @@ Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session
   define(object, "startLoad", handle, start_load);
   define(object, "abort", handle, abort_session);
   define(object, "close", handle, close);
-  const auto release = [](Napi::Env, std::shared_ptr<Handle>* kept) { delete kept; };
-  object.Set(kHandleProperty, HandleValue::New(env, new std::shared_ptr<Handle>(handle), release));
+  keep_behind(object, kSessionTag, handle);
   return object;
 }
 
 std::shared_ptr<Session> read_session(const Napi::Value& value) {
-  const Napi::Value handle = value.IsObject() ? value.As<Napi::Object>().Get(kHandleProperty) : value;
-  if (!handle.IsExternal()) throw Napi::TypeError::New(value.Env(), "session must be a session");
-  return (*handle.As<HandleValue>().Data())->get(value.Env());
+  return kept_behind<Handle>(value, kSessionTag, "session")->get(value.Env());
 }
 
 }  // namespace pinbench::addon

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "driver/error.hpp"
+
 namespace pinbench {
 namespace {
 
@@ -11,6 +13,21 @@ std::size_t stride_of(std::size_t size_bytes) {
 }
 
 }  // namespace
+
+void ArenaGeometry::validate() const {
+  constexpr std::size_t kMostChunks = std::size_t{1} << 24;
+  const auto require = [](bool holds, const char* what) {
+    if (!holds) throw Error("INVALID_REQUEST", what);
+  };
+  require(workers() > 0, "an arena has at least 1 worker");
+  require(chunk_bytes > 0 && chunk_bytes <= kMostReservedBytes, "a chunk has from 1 byte to 64 TiB");
+  std::size_t chunks = 0;
+  for (const std::size_t more : chunks_of_worker) {
+    require(more <= kMostChunks - chunks, "an arena has at most 16777216 chunks");
+    chunks += more;
+  }
+  require(chunks <= kMostReservedBytes / chunk_bytes, "an arena has at most 64 TiB");
+}
 
 std::size_t ArenaGeometry::total_chunks() const {
   return first_chunk(workers());

@@ -18,7 +18,13 @@ struct ArenaGeometry {
   std::size_t bytes() const { return total_chunks() * chunk_bytes; }
   // Whether every buffer of `other` has a place here too.
   bool holds(const ArenaGeometry& other) const;
+  // Throws INVALID_REQUEST for what no machine has, so that no sum or product of sizes overflows from here
+  // on.
+  void validate() const;
 };
+
+// The most bytes of anything that a session reserves: far beyond any machine.
+inline constexpr std::size_t kMostReservedBytes = std::size_t{1} << 46;
 
 struct BufferPosition {
   std::size_t chunk;

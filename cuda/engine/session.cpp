@@ -65,6 +65,7 @@ void Session::free_all() noexcept {
 }
 
 ArenaReport Session::reserve_host(HostMemoryKind kind, const ArenaGeometry& geometry) {
+  geometry.validate();
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = host_arenas_.find(kind); found != host_arenas_.end()) {
@@ -79,6 +80,7 @@ ArenaReport Session::reserve_host(HostMemoryKind kind, const ArenaGeometry& geom
 }
 
 ArenaReport Session::reserve_device(const ArenaGeometry& geometry, bool with_destination) {
+  geometry.validate();
   const std::lock_guard lock(mutex_);
   context_.abort().throw_if_set();
   release_device();
@@ -118,6 +120,8 @@ ArenaReport Session::reserve_staging(std::size_t workers, const StagingShape& sh
 }
 
 PinningCost Session::measure_pinning(HostMemoryKind kind, std::size_t size_bytes) {
+  if (size_bytes == 0 || size_bytes > kMostReservedBytes)
+    throw Error("INVALID_REQUEST", "the memory whose cost is timed has from 1 byte to 64 TiB");
   const std::lock_guard lock(mutex_);
   context_.abort().throw_if_set();
   if (kind == HostMemoryKind::kPageable) return measure_first_touch(size_bytes);

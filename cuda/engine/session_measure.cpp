@@ -39,6 +39,10 @@ bool is_between_device_memories(Direction direction) {
   return direction == Direction::kDeviceToDevice || direction == Direction::kPeerToPeer;
 }
 
+// Beyond what anybody asks for; a record of more samples might not fit into memory.
+constexpr std::size_t kMostSamples = std::size_t{1} << 20;
+constexpr std::size_t kMostCopies = std::size_t{1} << 30;
+
 // Whether the copies leave other bytes in the buffers than other cells expect there.
 bool changes_buffers(const MeasureRequest& request) {
   return request.memory == CopyMemory::kHost && request.direction == Direction::kDeviceToHost;
@@ -104,6 +108,9 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
       request.warmup_bytes == 0 || request.samples == 0 || request.copies_per_sample == 0) {
     reject("size, workers, buffers, warm-up, samples and copies a sample are at least 1");
   }
+  if (request.samples > kMostSamples) reject("a call takes at most 1048576 samples");
+  if (request.copies_per_sample > kMostCopies || request.warmup_copies > kMostCopies)
+    reject("a sample and the warm-up have at most 2^30 copies each");
   if (device_memory_alone != (request.memory == CopyMemory::kDevice))
     reject("device memory goes together with d2d and p2p");
   if (request.memory == CopyMemory::kHost && request.direction == Direction::kBidirectional)
