@@ -14,13 +14,23 @@ export const usualStopping = {
   mostTimedNs: 1.2e9,
   /** A trial ends early where its whole interval lies below the best one's by more than this share. */
   tolerance: 0.02,
+  /** A shorter look is not trusted to rule a setting out. */
+  leastRuledOutNs: 0.15e9,
 };
 
 /**
  * In a job that runs, whose steps are long and uneven. What its pick loses is lost for as long as it trains: of settings
- * that are nearly as fast, the cheaper one has to be nearer.
+ * that are nearly as fast, the cheaper one has to be nearer. And a second of it says little: one of Transformers on an
+ * H200 was held up by a fifth for that long (results/nvidia-h200/tune-live.txt), and what is ruled out by it takes the
+ * settings with it that it bounds.
  */
-export const liveStopping = { ...usualStopping, leastTimedNs: 0.5e9, mostTimedNs: 4e9, tolerance: 0.01 };
+export const liveStopping: typeof usualStopping = {
+  ...usualStopping,
+  leastTimedNs: 0.5e9,
+  mostTimedNs: 4e9,
+  tolerance: 0.01,
+  leastRuledOutNs: 1.5e9,
+};
 
 /** When a trial has run for long enough. */
 export type StoppingRule = typeof usualStopping & {
@@ -29,9 +39,6 @@ export type StoppingRule = typeof usualStopping & {
   /** Ends with the epoch of so many batches; null where the steady state is wanted. */
   epochBatches: number | null;
 };
-
-/** A shorter look is not trusted to rule a setting out. */
-const leastRuledOutNs = 0.15e9;
 
 /**
  * Cycles below which an interval is not believed to be narrow: it is looked at again and again until it is, and of a few
@@ -52,7 +59,7 @@ export function enoughFor(
     const steady = steadyState(arrivalsNs, droppedBatches(setting), cycleBatches(setting));
     const score = scoreOf(arrivalsNs, setting, rule.epochBatches, false);
     if (steady === null || score === null) return false;
-    if (steady.durationNs >= leastRuledOutNs && cannotWin(score, best, rule.tolerance)) return true;
+    if (cannotWin(score, best, rule.tolerance)) return steady.durationNs >= rule.leastRuledOutNs;
     if (steady.durationNs < rule.leastTimedNs) return false;
     if (steady.durationNs >= rule.mostTimedNs) return Number.isFinite(steady.high);
     if (steady.cycles < leastCyclesForNarrow) return false;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { usualSetting } from "../../src/results/loader-setting.js";
-import { cannotWin, enoughFor } from "../../src/tune/stopping.js";
+import { cannotWin, enoughFor, liveStopping } from "../../src/tune/stopping.js";
 import { generator } from "../helpers/simulated-loader.js";
 import { evenly, scoreAt, stopping } from "../helpers/tune.js";
 
@@ -60,6 +60,13 @@ describe("a trial has told enough", () => {
     expect(isEnough(evenly(5, ms), { rule })).toBe(false);
     expect(isEnough(evenly(6, ms), { rule })).toBe(true);
     expect(isEnough(evenly(6, ms), { setting: four, rule })).toBe(true);
+  });
+
+  it("in a running job when it has been slower for longer than a job may be held up", () => {
+    const best = scoreAt(100);
+    const heldUp = (batches: number) => isEnough(evenly(batches, 13 * ms), { best, rule: liveStopping });
+    expect(heldUp(110)).toBe(false);
+    expect(heldUp(117)).toBe(true);
   });
 
   it("of an epoch with the interval of the epoch's rate, in which the start dilutes the noise", () => {
