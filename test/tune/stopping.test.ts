@@ -66,7 +66,7 @@ describe("a trial has told enough", () => {
     const best = scoreAt(100);
     const heldUp = (batches: number) => isEnough(evenly(batches, 13 * ms), { best, rule: liveStopping });
     expect(heldUp(110)).toBe(false);
-    expect(heldUp(117)).toBe(true);
+    expect(heldUp(120)).toBe(true);
   });
 
   it("of an epoch with the interval of the epoch's rate, in which the start dilutes the noise", () => {
