@@ -48,6 +48,8 @@ function openOn(machine: Machine, choice: BackendChoice, environment: NodeJS.Pro
           return { ...cudaFacts, devices: machine.devices ?? cudaFacts.devices };
         },
         openSession: () => Promise.reject(new Error("not needed")),
+        readProcesses: async () => null,
+        readActivity: async () => null,
       };
     },
   };
