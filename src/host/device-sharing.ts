@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PinbenchError } from "../errors.js";
 import { describeOther } from "../results/other-programs.js";
-import type { OtherProgram, SharingRecord } from "../results/sharing-schema.js";
+import { mostOthers, type OtherProgram, type SharingRecord } from "../results/sharing-schema.js";
 import { formatDuration } from "../settings/units.js";
 import { type HeldName, listTickets, putUpTicket, type SeenTicket, takeTurn } from "./device-tickets.js";
 import { readText } from "./files.js";
@@ -45,9 +45,6 @@ export interface WaitOptions {
   /** Called with a sentence whenever it waits for others than before. */
   onWait: (text: string) => void;
 }
-
-/** More are not named: any program can pretend to be many. */
-const mostNamed = 16;
 
 /** How often a process that waits looks whether its turn has come. */
 const pollMs = 200;
@@ -296,7 +293,7 @@ function isBefore(a: SeenTicket["place"], b: SeenTicket["place"]): boolean {
 
 function otherPinbench({ pid, command, sinceMs }: SeenTicket): OtherProgram {
   // Another program may have put up any figure.
-  const isTime = sinceMs <= 8.64e15 && sinceMs > 0;
+  const isTime = sinceMs > 0 && sinceMs <= Date.now();
   return {
     kind: "pinbench",
     pid,
@@ -326,7 +323,7 @@ function keep({ record }: Watched, other: OtherProgram, wasThereBefore: boolean)
     ({ pid, kind, since }) =>
       pid === other.pid && (pid !== null || (kind === other.kind && since === other.since)),
   );
-  if (isKnown || record.others.length >= mostNamed) return;
+  if (isKnown || record.others.length >= mostOthers) return;
   record.others.push({ ...other, wasThereBefore });
 }
 

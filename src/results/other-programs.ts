@@ -1,5 +1,5 @@
 import { formatSizeRounded } from "../settings/units.js";
-import type { OtherProgram, SharingRecord } from "./sharing-schema.js";
+import { mostOthers, type OtherProgram, type SharingRecord } from "./sharing-schema.js";
 
 /** "pinbench check (pid 4711, since 2026-11-20 10:00:00 UTC)", "python3 (pid 4712, 512 MiB of the device's memory)". */
 export function describeOther({ kind, pid, name, since, deviceMemoryBytes }: OtherProgram): string {
@@ -80,7 +80,7 @@ function join(a: SharingRecord, b: SharingRecord): SharingRecord {
   const [x, y] = [a.activityBefore, b.activityBefore];
   return {
     device: a.device,
-    others: [...a.others, ...b.others.filter(isNew)],
+    others: [...a.others, ...b.others.filter(isNew)].slice(0, mostOthers),
     activityBefore:
       x === null && y === null
         ? null

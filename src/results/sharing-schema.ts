@@ -20,7 +20,10 @@ const otherProgramSchema = z.object({
   wasThereBefore: z.boolean(),
 });
 
-/** Who else used a device during a run; of the most 16 are named. */
+/** More of them no record has: any program can pretend to be many. */
+export const mostOthers = 16;
+
+/** Who else used a device during a run: the first ones, where they are many. */
 export const sharingSchema = z.object({
   device: count,
   others: z.array(otherProgramSchema),
