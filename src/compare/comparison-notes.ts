@@ -102,7 +102,7 @@ function shared(side: string, runs: readonly RunFigures[]): string[] {
   const count = runs.filter(isShared).length;
   return joinSharing(runs.map(({ sharing }) => sharing))
     .flatMap(describeSharing)
-    .map((text) => `of the ${side}'s ${runs.length} runs ${count} shared a device: ${text}`);
+    .map((text) => `in ${count} of the ${side}'s ${runs.length} run${runs.length === 1 ? "" : "s"} ${text}`);
 }
 
 function unfinished(runs: readonly RunFigures[]): string[] {

@@ -61,8 +61,10 @@ function holdName(name: string): Promise<HeldName> {
   // Nobody has anything to say here.
   const server: Server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(`\0${name}`, () => {
+    // For good: errors of later connections are nobody's.
+    server.on("error", reject);
+    // Exclusive: not by way of another process, as in one of Node's clusters.
+    server.listen({ path: `\0${name}`, exclusive: true }, () => {
       // The name stands as long as the process does, and does not keep it running.
       server.unref();
       resolve({ release: () => new Promise((released) => server.close(() => released())) });

@@ -65,7 +65,7 @@ describe("a check", () => {
     expect(JSON.parse(stdout).notes).toContainEqual(
       expect.stringMatching(
         new RegExp(
-          `^of the candidate's 1 runs 1 shared a device: device 0 was not measured alone: .*${child.pid}`,
+          `^in 1 of the candidate's 1 run device 0 was not measured alone: .*${child.pid}`,
         ),
       ),
     );
