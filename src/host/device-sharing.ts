@@ -234,6 +234,10 @@ export class DeviceSharing {
     if (!watched.seesItself) {
       // This process has a context: the list is empty, or has ids of another namespace.
       markUnseen(watched, "programs");
+      // Those that were there before are then not the processes that have these ids here.
+      watched.record.others = watched.record.others.map((other) =>
+        other.kind === "program" ? { ...other, pid: null, name: null } : other,
+      );
       return;
     }
     for (const program of this.#strangers(watched, listed, ownPids)) keep(watched, program, false);

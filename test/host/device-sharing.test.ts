@@ -76,6 +76,11 @@ describe("programs that use a device beside a run", () => {
     ]);
   });
 
+  it("lose their names where it turns out that NVML's ids are not those of here", async () => {
+    const record = await recordOf(sharingOf([[parent], [parent, foreign]]));
+    expect(record).toMatchObject({ others: [{ pid: null, name: null }], unseen: ["programs"] });
+  });
+
   it.each([
     ["NVML does not list processes", [null]],
     ["they are hidden: this process, which has a context, is not in the list", [[], []]],
