@@ -5,7 +5,7 @@ import { describeHistory } from "./compare/courses.js";
 import type { HistoryDocument } from "./compare/history-document.js";
 import { type ResultSet, readResultSet, runsOf } from "./compare/result-set.js";
 import { PinbenchError } from "./errors.js";
-import { prepareRun } from "./measure/prepare.js";
+import { prepareRun, shareDevices } from "./measure/prepare.js";
 import { Run } from "./measure/run.js";
 import { packageVersion } from "./package-facts.js";
 import { readHistory } from "./results/history-file.js";
@@ -87,7 +87,19 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
     origin: "caller",
     given: { ...given, ...(cells === undefined ? {} : { cells: runSettings.cells.kind.read(cells) }) },
   });
-  const running = new Run({ ...call, ...(await prepareRun(settings)) });
+  const prepared = await prepareRun(settings);
+  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
+  const running = new Run({ ...call, ...prepared, sharing });
+  await sharing?.begin();
+  try {
+    await follow(running, signal, onProgress);
+  } finally {
+    await sharing?.release();
+  }
+  return running.document();
+}
+
+async function follow(running: Run, signal: RunOptions["signal"], onProgress: RunOptions["onProgress"]) {
   for await (const event of running.measure(signal ?? new AbortController().signal)) {
     if (event.kind !== "visit") continue;
     onProgress?.({
@@ -97,7 +109,6 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
       totalCells: running.cells.length,
     });
   }
-  return running.document();
 }
 
 /** A file, a folder of runs, or documents: of one run, or of several of the same machine. */

@@ -4,6 +4,8 @@ import { readText } from "./files.js";
 export interface ProcessStat {
   /** Nothing of it runs any more, though nobody may have waited for it yet. */
   hasEnded: boolean;
+  /** By SIGSTOP or Ctrl-Z, or by a debugger. */
+  isStopped: boolean;
   parent: number;
   group: number;
   /** CPU time of all its threads. */
@@ -26,6 +28,7 @@ export function readProcessStat(pid: number | string, root = "/"): ProcessStat |
   if (parent === undefined || userTicks === undefined || systemTicks === undefined) return null;
   return {
     hasEnded: state === "Z" || state === "X",
+    isStopped: state === "T" || state === "t",
     parent: Number(parent),
     group: Number(group),
     cpuNs: (userTicks + systemTicks) * nsPerTick,

@@ -1,3 +1,4 @@
+import { joinSharing } from "../results/other-programs.js";
 import type {
   CellResult,
   CellStats,
@@ -28,11 +29,13 @@ export function mergeProcesses(
     // What the plan skips, no process is asked for.
     return measured.length === 0 ? cell : mergeCell(measured);
   });
+  const sharing = joinSharing([planned, ...processes].map(({ run }) => run.sharing ?? []));
   const rounds = Math.max(...processes.map(({ plan }) => plan?.rounds ?? 0));
   return {
     ...planned,
     run: {
       ...planned.run,
+      ...(sharing.length > 0 && { sharing }),
       processes: processes.map(({ run: { id, startedAt, wallNs } }) => ({ id, startedAt, wallNs })),
     },
     devices: first.devices,

@@ -1,7 +1,8 @@
 import { usableCpuCount } from "../host/cpus.js";
+import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { hostRecord } from "../host/host-record.js";
 import { choosePlacement } from "../host/placement.js";
-import { type Backend, openBackend } from "../native/backend.js";
+import { type Backend, openBackend, sharedDevices } from "../native/backend.js";
 import type { BuildInfo, DeviceFacts, NativeAddon } from "../native/contract.js";
 import { loadAddon } from "../native/load.js";
 import type { FailedCandidate } from "../native/load-failure.js";
@@ -39,6 +40,26 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa);
   const { createRendezvous } = addon;
   return { plan: planned, backend, build, createRendezvous, host, passedOver, devices };
+}
+
+/** What tells who else uses the devices of a run; null where nobody else can. */
+export function shareDevices(
+  { backend, devices }: Pick<PreparedRun, "backend" | "devices">,
+  options: SharingOptions,
+): DeviceSharing | null {
+  const shared = sharedDevices(backend, devices);
+  return shared.length === 0 ? null : new DeviceSharing(shared, options);
+}
+
+/** The same, of settings that name their cells, for a process that has others measure them. Throws PinbenchError. */
+export async function shareDevicesOfCells(
+  { backend: choice, cells }: Pick<RunSettings, "backend"> & { cells: readonly string[] },
+  options: SharingOptions,
+): Promise<DeviceSharing | null> {
+  const wanted = devicesOf(cells.map(parseCellId));
+  const backend = await openBackend(choice, loadAddon());
+  const devices = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
+  return shareDevices({ backend, devices }, options);
 }
 
 /** A cold pool that is sized by a wrong cache is either not cold or needlessly large. */

@@ -51,6 +51,26 @@ export interface NativeDriver {
   /** Calls cuInit (slow: it may wake the GPU) and reads what does not change. Fails with the driver's error. */
   initialize(): Promise<DriverFacts>;
   openSession(options: SessionOptions): Promise<NativeSession>;
+  /** The processes with a context on a device, this one included, as NVML tells; null where it does not. */
+  readProcesses(pciBusId: string): Promise<DeviceProcess[] | null>;
+  /** What a device does at the moment, for whomever; null without NVML. Takes some 40 ms. */
+  readActivity(pciBusId: string): Promise<DeviceActivity | null>;
+}
+
+/** In a container the driver may name its processes by other ids, or hide them. */
+export interface DeviceProcess {
+  pid: number;
+  /** Of the device's memory; null where it is not known. */
+  deviceMemoryBytes: number | null;
+}
+
+/** One reading; what NVML does not tell is null. */
+export interface DeviceActivity {
+  /** Share of NVML's last sampling period, up to a second, in which a kernel ran, in per cent. */
+  computePercent: number | null;
+  /** Over the PCIe link, in the last 20 ms. */
+  toDeviceBytesPerSecond: number | null;
+  fromDeviceBytesPerSecond: number | null;
 }
 
 /** Where several measure() calls take their samples together: a barrier, and which flows are done. */

@@ -1,3 +1,4 @@
+import { describeUnseen } from "../results/other-programs.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { variantName } from "../results/variant.js";
 import { memories as memoryOrder } from "../settings/choices.js";
@@ -31,6 +32,7 @@ export function cellNotes(document: ResultDocument): Note[] {
     ),
     ...byReason(({ warnings }) => warnings, "warning", "warning"),
     ...loadNotes(document.run),
+    ...(document.run.sharing ?? []).flatMap(describeUnseen).map((text) => note(`note: ${text}`)),
     ...(document.plan?.notes ?? []).map((text) => note(`note: ${text}`)),
     ...claimNotes(document),
     tally(document),

@@ -12,6 +12,7 @@ import {
   type statsSchema,
 } from "./cell-schema.js";
 import { count, errorSchema, finite, linkSchema, nanoseconds } from "./schema-parts.js";
+import { sharingSchema } from "./sharing-schema.js";
 
 /**
  * The result document, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates decimal GB/s; what is not
@@ -183,6 +184,8 @@ export const resultSchema = z.object({
      * of the time. Absent in older results, null before the first device's rounds are over.
      */
     load: loadSchema.nullish(),
+    /** Who else used the devices; absent in older results, and of emulated devices that nobody else can use. */
+    sharing: z.array(sharingSchema).nullish(),
     /** Where several processes measured all cells, one after the other (`run --processes`): those that are whole. */
     processes: z
       .array(z.object({ id: z.string(), startedAt: z.iso.datetime(), wallNs: nanoseconds.nullable() }))

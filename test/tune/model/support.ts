@@ -101,6 +101,8 @@ export class FakeDriver {
   get driver(): NativeDriver {
     return {
       initialize: () => Promise.reject(new Error("not needed")),
+      readProcesses: async () => null,
+      readActivity: async () => null,
       openSession: async (options) => {
         this.opened.push(options);
         if (this.refuseNode && options.numaNode !== null) throw nativeError("PLACEMENT_REFUSED");
