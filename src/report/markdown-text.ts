@@ -51,8 +51,6 @@ function emphasized({ text, tone }: Note): string {
  * without the line breaks that would end a table's row.
  */
 export function escapeMarkdown(text: string): string {
-  return text
-    .replaceAll(/[\\`*_|<>[\]]/g, "\\$&")
-    .replace(/^[-+](?= )/, "\\$&")
-    .replaceAll(/\s*\n\s*/g, " ");
+  const line = text.includes("\n") ? text.split(/\s+/).join(" ") : text;
+  return line.replaceAll(/[\\`*_|<>[\]]/g, "\\$&").replace(/^[-+](?= )/, "\\$&");
 }
