@@ -28,10 +28,15 @@ export function readStart(root: string, path: string, maxBytes: number): string 
   }
 }
 
+/** Decimal digits as a number; null where these are too many for one, or for any other text. */
+export function countIn(text: string | undefined | null): number | null {
+  const value = text != null && /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(value) ? value : null;
+}
+
 /** A file that holds one whole number of at least 0; null for anything else, such as "max". */
 export function readCount(root: string, path: string): number | null {
-  const text = readText(root, path);
-  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
+  return countIn(readText(root, path));
 }
 
 /** The value after `key` and a colon in a text of such lines, /proc/meminfo for one; null without it. */
