@@ -28,13 +28,16 @@ export function readStart(root: string, path: string, maxBytes: number): string 
   }
 }
 
-/** Decimal digits as a number; null where these are too many for one, or for any other text. */
+/**
+ * The whole number from 0 up that a text is; null for any other text, and where no number says it exactly, as of the
+ * 9223372036854771712 bytes that are "no limit" in cgroups of version 1.
+ */
 export function countIn(text: string | undefined | null): number | null {
   const value = text != null && /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  return Number.isFinite(value) ? value : null;
+  return Number.isSafeInteger(value) ? value : null;
 }
 
-/** A file that holds one whole number of at least 0; null for anything else, such as "max". */
+/** `countIn()` of a file; null where it cannot be read, too. */
 export function readCount(root: string, path: string): number | null {
   return countIn(readText(root, path));
 }

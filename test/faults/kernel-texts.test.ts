@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -90,11 +90,11 @@ function changedText({
 describe("whatever /proc and /sys say,", () => {
   it("the record of the host is one that a result can hold, and a placement has CPUs", () => {
     const root = temporaryFolder();
-    for (const [name, text] of Object.entries(kernelFiles)) write(root, name, text);
     const trial = countTrials("texts of the kernel's changed at random");
     fc.assert(
       fc.property(fc.array(changed, { minLength: 1, maxLength: 4 }), (changes) => {
         trial.tries();
+        for (const [name, text] of Object.entries(kernelFiles)) write(root, name, text);
         for (const change of changes) write(root, change.name, changedText(change));
         const host = hostRecord(root);
         const document = JSON.parse(JSON.stringify(buildDocument({ host })));
@@ -112,12 +112,10 @@ describe("whatever /proc and /sys say,", () => {
         const before = readLoad(root, [7]);
         const shares = Object.values(loadBetween([[before, readLoad(root, [7])]]));
         expect(shares.every((one) => one === null || (one >= 0 && one <= 1))).toBe(true);
-        for (const { name } of changes) write(root, name, kernelFiles[name]!);
         trial.survives();
       }),
-      runs(trials(60, 1500)),
+      runs(trials(30, 600)),
     );
-    rmSync(root, { recursive: true, force: true });
     expectNoPollution();
   });
 
