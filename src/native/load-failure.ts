@@ -151,7 +151,7 @@ function explainRefusal(message: string, glibc: string | null): Failure {
     return { kind, reason: reason(match[1] ?? "", glibc) };
   }
   const line = message.trim().replace(/\.$/, "");
-  return { kind: "other", reason: line.replaceAll(/\s*\n\s*/g, " ") };
+  return { kind: "other", reason: line.replaceAll(/\s+/g, " ") };
 }
 
 /** One line on a module that is not used: `prebuilt /path: it is empty`. */
@@ -173,8 +173,8 @@ export function nothingLoads(failed: readonly FailedCandidate[], glibc: string |
     const hint = "Point PINBENCH_ADDON at a pinbench.node that loads here, or unset it.";
     return new PinbenchError("unavailable", message, { hint });
   }
-  const tried = failed.map((one) => `\n  ${describeFailed(one)}.`).join("");
-  return new PinbenchError("unavailable", `The compiled module does not load (${system}). Tried:${tried}`, {
+  return new PinbenchError("unavailable", `The compiled module does not load (${system}). Tried:`, {
+    details: failed.map((one) => `${describeFailed(one)}.`),
     hint: remedies(failed).join("\n"),
   });
 }

@@ -55,11 +55,11 @@ const blockStart = /^(#{1,6}(?= |$)|[-+](?= |$)|[-=]{3,}|\d{1,9}[.)](?= |$))/;
  * empty comment keeps GitHub from telling a user or a team of that name, and from linking an issue of that number.
  */
 export function escapeMarkdown(text: string): string {
-  return text
+  const line = text.includes("\n") ? text.split(/\s+/).join(" ") : text;
+  return line
     .replaceAll(/[\\`*_|<>[\]~&$]/g, "\\$&")
     .replace(blockStart, (start) => start.replace(/[^\d]/, "\\$&"))
     .replaceAll(/:(?=\/\/)/g, "\\:")
     .replaceAll(/\bwww\./gi, (host) => `${host.slice(0, -1)}\\.`)
-    .replaceAll(/@(?=\w)|#(?=\d)|\bGH-(?=\d)/gi, "$&<!-- -->")
-    .replaceAll(/\s*\n\s*/g, " ");
+    .replaceAll(/@(?=\w)|#(?=\d)|\bGH-(?=\d)/gi, "$&<!-- -->");
 }

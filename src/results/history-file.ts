@@ -7,6 +7,7 @@ import { type FileLock, withFileLock } from "./file-lock.js";
 import { type HistoryEntry, historyEntrySchema } from "./history-entry.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
 import { reportingAs, unwritable } from "./output-stream.js";
+import { describeVersion } from "./parse.js";
 import { checkWritable, finalize } from "./store.js";
 
 /**
@@ -85,8 +86,7 @@ function parseLine(line: string): HistoryEntry | string {
   }
   const version = (value as { schemaVersion?: unknown } | null)?.schemaVersion;
   if (version === undefined) return "it has no schemaVersion";
-  if (version !== 1)
-    return `it has schemaVersion ${JSON.stringify(version)}, and this pinbench reads version 1`;
+  if (version !== 1) return `it has ${describeVersion(version)}, and this pinbench reads version 1`;
   const parsed = historyEntrySchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;

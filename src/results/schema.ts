@@ -11,7 +11,7 @@ import {
   type samplesSchema,
   type statsSchema,
 } from "./cell-schema.js";
-import { count, errorSchema, finite, linkSchema, nanoseconds } from "./schema-parts.js";
+import { count, errorSchema, linkSchema, nanoseconds, ratio } from "./schema-parts.js";
 import { sharingSchema } from "./sharing-schema.js";
 
 /**
@@ -40,7 +40,7 @@ const hostSchema = z.object({
   /** CPUs of the affinity mask. */
   cpusAllowed: z.array(count),
   /** The cgroup's quota in CPUs; null without one. */
-  cpuQuota: z.number().positive().nullable(),
+  cpuQuota: ratio.positive().nullable(),
   numaNodes: count,
   memoryTotalBytes: count,
   /** MemAvailable, or what the cgroup's limit leaves where that is less. */
@@ -75,7 +75,7 @@ const deviceSchema = z.object({
   /** Read under load in the first cells; null where NVML does not tell. */
   link: linkSchema.nullable(),
   /** Generation x width x encoding, packet overhead not subtracted; null where the link is not known. */
-  linkLimitGBps: z.number().positive().nullable(),
+  linkLimitGBps: ratio.positive().nullable(),
 });
 
 const pinningCostSchema = z.object({
@@ -150,7 +150,7 @@ function settingSchema(setting: (typeof runSettings)[keyof typeof runSettings]):
   const { type, isList, orWord } = json;
   const types = {
     integer: count,
-    number: finite.nonnegative(),
+    number: nanoseconds,
     boolean: z.boolean(),
     string: choices === undefined ? z.string() : z.enum(choices),
     object: z.record(z.string(), z.unknown()),
@@ -204,7 +204,7 @@ export const resultSchema = z.object({
   plan: z
     .object({
       preset: z.enum(presetNames).nullable(),
-      precision: z.number().positive(),
+      precision: z.number().positive().max(1),
       budgetNs: nanoseconds,
       /** A fixed count of samples a cell; null where precision and budget decide. */
       samplesPerCell: count.nullable(),

@@ -117,8 +117,12 @@ export function wholeNumber(what: string): Kind<number, Quantity> {
     json: { type: "integer" },
     read: numberOr(
       (text) => {
-        if (/^\d{1,16}$/.test(text)) return Number(text);
-        throw new PinbenchError("usage", `"${text}" is not a ${what}: that is a whole number.`);
+        // Any that is larger could not be told from its neighbours.
+        const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+        if (Number.isSafeInteger(value)) return value;
+        throw new PinbenchError("usage", `"${text}" is not a ${what}: that is a whole number.`, {
+          hint: value > 0 ? `The largest is ${Number.MAX_SAFE_INTEGER}.` : undefined,
+        });
       },
       (value) => Number.isSafeInteger(value) && value >= 0,
     ),
@@ -225,7 +229,7 @@ export const cellIds: Kind<readonly string[], string | readonly string[]> = {
   read: (given) =>
     [given]
       .flat()
-      .flatMap((text) => text.split(/[\s,]+/))
+      .flatMap((text) => String(text).split(/[\s,]+/))
       .filter((id) => id !== ""),
 };
 
@@ -250,7 +254,7 @@ export const keywords: Kind<Record<string, unknown>, string | Record<string, unk
   form: "value",
   allowed: "an object",
   json: { type: "object" },
-  read: (given) => (typeof given === "string" ? parseKeywords(given) : given),
+  read: (given) => (isObject(given) ? given : parseKeywords(String(given))),
 };
 
 /** What a caller without types may have given. */
@@ -292,6 +296,10 @@ function parseKeywords(text: string): Record<string, unknown> {
   } catch (cause) {
     throw wrong(cause);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong();
-  return value as Record<string, unknown>;
+  if (isObject(value)) return value;
+  throw wrong();
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
