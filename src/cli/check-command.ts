@@ -84,8 +84,8 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
     return flags.accept ? ExitCode.ok : exitCode;
   } finally {
     line.clear();
-    interruption.dispose();
     await keepRuns(measuring.texts, flags);
+    interruption.dispose();
   }
 }
 
