@@ -10,7 +10,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { openBackend } from "../../src/native/backend.js";
+import type { NativeSession } from "../../src/native/contract.js";
+import { loadAddon } from "../../src/native/load.js";
 import { filesIn } from "../helpers/baseline-folder.js";
 import { measureBaseline, type Scenario, scenarios } from "../helpers/kill-scenarios.js";
 import {
@@ -22,7 +25,7 @@ import {
   type Way,
   ways,
 } from "../helpers/killing.js";
-import { markName, nextMark } from "../helpers/processes.js";
+import { commandLine, markName, nextMark, processesWith } from "../helpers/processes.js";
 import { pinbench } from "../helpers/run-cli.js";
 import { seeded } from "../helpers/seeded.js";
 import { torchMissing } from "../helpers/test-python.js";
@@ -31,6 +34,16 @@ import { countTrials, trialSeed, trials } from "../helpers/trials.js";
 /** What pinbench knows of the modules that it has loaded: trying them anew would take most of a short command's time. */
 const cache = mkdtempSync(join(tmpdir(), "pinbench-kill-cache-"));
 afterAll(() => rmSync(cache, { recursive: true, force: true }));
+
+/** Device memory that processes of the emulated device have; this one only looks. */
+const counted = { PINBENCH_EMULATED_SHARED: join(cache, "device-memory") };
+let session: NativeSession;
+beforeAll(async () => {
+  Object.assign(process.env, counted);
+  const { driver } = await openBackend("emulated", loadAddon());
+  session = await driver.openSession({ device: 0, cpus: [], threads: 1, numaNode: null, seed: 1 });
+});
+afterAll(() => session.close());
 
 /** Commands are killed at the same time: most of the time they wait. */
 const atOnce = 3;
@@ -42,6 +55,7 @@ describe.each(scenarios.map((scenario, index) => ({ ...scenario, index })))("$na
   it.skipIf(isLeftOut)("leaves whole files and nothing else, whenever and however it is ended", async () => {
     const counts = countTrials("commands killed at random moments");
     await measureBaseline();
+    const { freeBytes } = session.memoryInfo();
     const { uniform } = seeded(trialSeed * 1000 + scenario.index);
     const startedMs = performance.now();
     expect(await new Trial(scenario, null, { at: "time", share: 1 }, 0, true).problems()).toEqual([]);
@@ -63,6 +77,7 @@ describe.each(scenarios.map((scenario, index) => ({ ...scenario, index })))("$na
       }),
     );
     expect(found).toEqual([]);
+    expect(session.memoryInfo().freeBytes).toBe(freeBytes);
   });
 });
 
@@ -146,6 +161,7 @@ class Trial {
       command: [process.execPath, pinbench, ...this.scenario.args],
       cwd: this.#cwd,
       env: {
+        ...counted,
         ...this.scenario.env,
         [markName]: this.#mark,
         TMPDIR: this.#temporary,
@@ -248,23 +264,5 @@ class Trial {
     const finished = await this.#run(null);
     if (finished?.exitCode !== 0)
       this.#problems.push(`the next one ended with ${finished?.exitCode}: ${finished?.stderr}`);
-  }
-}
-
-/** Those that have it in their environment. */
-function processesWith(mark: string): number[] {
-  return readdirSync("/proc")
-    .map(Number)
-    .filter((pid) => pid > 0 && readOf(pid, "environ").split("\0").includes(`${markName}=${mark}`));
-}
-
-const commandLine = (pid: number) => readOf(pid, "cmdline").replaceAll("\0", " ");
-
-/** Empty for what has ended. */
-function readOf(pid: number, file: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, "latin1");
-  } catch {
-    return "";
   }
 }
