@@ -210,7 +210,10 @@ class Trial {
 
   #left(): string[] {
     const processes = this.#look().map((pid) => `left process ${pid}: ${commandLine(pid)}`);
-    const files = [this.#temporary, this.#home].flatMap((folder) => readdirSync(folder));
+    // Python's multiprocessing has folders of its own: a script that a signal ends leaves them.
+    const files = [this.#temporary, this.#home]
+      .flatMap((folder) => readdirSync(folder))
+      .filter((name) => !name.startsWith("pymp-"));
     const shared = readdirSync("/dev/shm").filter((name) => {
       const maker = Number(/^torch_(\d+)_/.exec(name)?.[1] ?? Number.NaN);
       return this.#pids.has(maker) || [...this.#scratch].some((scratch) => name.includes(scratch));

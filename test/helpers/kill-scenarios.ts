@@ -163,9 +163,12 @@ export const scenarios: readonly Scenario[] = [
   runScenario("run --processes 2", [0, 16], "--processes", "2", ...lasting("700ms")),
   runScenario("run --worker-kind process", [2, 24], "--worker-kind", "process", "--workers", "1,2"),
   runScenario("run --deadline", [0, 16], "--deadline", "1m"),
-  runScenario("run at its --deadline", [0, 8], "--deadline", "5s", ...lasting("30s")),
   {
-    ...runScenario("run --together", [0, 16], "--together", "--devices", "0,1"),
+    ...runScenario("run at its --deadline", [0, 8], "--deadline", "10s", ...lasting("30s")),
+    codes: [4],
+  },
+  {
+    ...runScenario("run --together", [0, 16], "--together", "--device", "0,1"),
     env: { PINBENCH_EMULATED_DEVICES: "2" },
   },
   runScenario("run --beside", [0, 16], "--beside", "compute"),
