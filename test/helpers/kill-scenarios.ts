@@ -159,9 +159,9 @@ const fakeJob = [process.execPath, fixture("tune/live/fake_job.mjs"), "{}"];
 const training = [testPython, fixture("tune/live/training.py"), "--length", "4000", "--epochs", "1"];
 
 export const scenarios: readonly Scenario[] = [
-  runScenario("run", [4, 40]),
+  runScenario("run", [3, 40]),
   runScenario("run --processes 2", [0, 16], "--processes", "2", ...lasting("700ms")),
-  runScenario("run --worker-kind process", [2, 24], "--worker-kind", "process", "--workers", "1,2"),
+  runScenario("run --worker-kind process", [0, 24], "--worker-kind", "process", "--workers", "1,2"),
   runScenario("run --deadline", [0, 16], "--deadline", "1m"),
   {
     ...runScenario("run at its --deadline", [0, 8], "--deadline", "10s", ...lasting("30s")),
@@ -222,7 +222,7 @@ export const scenarios: readonly Scenario[] = [
     name: "compare",
     args: ["compare", "baseline", "candidate", ...outputsOf(comparisonFiles)],
     codes: [0],
-    times: [2, 24],
+    times: [4, 24],
     prepare: (folder) => {
       writeBaseline(join(folder, "baseline"));
       writeBaseline(join(folder, "candidate"));
@@ -253,7 +253,7 @@ export const scenarios: readonly Scenario[] = [
     name: "tune of a model",
     args: [...tune, "--sample-bytes", "4KiB", "--batch-size", "4"],
     codes: [0],
-    times: [2, 20],
+    times: [3, 20],
     outputs: tuningFile,
   },
   {
