@@ -94,8 +94,8 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   } finally {
     line.clear();
     await sharing?.release();
-    interruption.dispose();
     await keepRuns(measuring.texts, flags);
+    interruption.dispose();
   }
 }
 

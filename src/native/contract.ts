@@ -36,6 +36,11 @@ export interface NativeAddon {
    * systems that live in memory; files that cannot be opened are passed over.
    */
   dropFromPageCache(files: readonly string[]): Promise<void>;
+  /**
+   * Has the kernel send SIGCONT to this process when the one that started it ends (prctl(2), PR_SET_PDEATHSIG): one that
+   * was stopped together with it can then see that it is alone.
+   */
+  wakeAsParentEnds(): void;
 }
 
 /** How the module was compiled. */

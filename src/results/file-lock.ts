@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "../errors.js";
 import { unwritable } from "./output-stream.js";
+import { unbroken } from "./unbroken.js";
 
 /**
  * Mutual exclusion between processes by a file that only one of them can create (O_EXCL, which NFS keeps too). Its text
@@ -23,13 +24,15 @@ const patienceMs = 60_000;
 /** Calls `work` while no other process holds the lock. Rejects as `work` does, or with an "output" PinbenchError. */
 export async function withFileLock<T>(path: string, work: (lock: FileLock) => Promise<T>): Promise<T> {
   const token = ownToken();
-  await acquire(path, token);
   const isHeld = async () => (await textOf(path)) === token;
-  try {
-    return await work({ isHeld });
-  } finally {
-    if (await isHeld()) await rm(path, { force: true });
-  }
+  return unbroken(async () => {
+    await acquire(path, token);
+    try {
+      return await work({ isHeld });
+    } finally {
+      if (await isHeld()) await rm(path, { force: true });
+    }
+  });
 }
 
 /** A lock that is held, as far as one can tell. */

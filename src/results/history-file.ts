@@ -9,6 +9,7 @@ import { makeFolder, removeEmptyFolders } from "./made-folder.js";
 import { reportingAs, unwritable } from "./output-stream.js";
 import { describeVersion } from "./parse.js";
 import { checkWritable, finalize } from "./store.js";
+import { unbroken } from "./unbroken.js";
 
 /**
  * A history: a folder with one file, history.jsonl, that has a line for each check. A line is appended in one write
@@ -99,7 +100,7 @@ function parseLine(line: string): HistoryEntry | string {
  */
 export async function checkHistoryWritable(folder: string): Promise<void> {
   if (folder === "") throw unwritable('""', "it is no folder's name");
-  await untilFolderStays(async () => {
+  const tryFolder = async () => {
     const made = await reportingAs(folder, () => makeFolder(folder));
     try {
       const path = historyPath(folder);
@@ -109,7 +110,8 @@ export async function checkHistoryWritable(folder: string): Promise<void> {
     } finally {
       await removeEmptyFolders(made);
     }
-  });
+  };
+  await untilFolderStays(() => unbroken(tryFolder));
 }
 
 /** Once more where the folder vanished meanwhile: another check that tried whether it can make it has removed it. */

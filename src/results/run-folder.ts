@@ -10,6 +10,7 @@ import { makeFolder, removeEmptyFolders } from "./made-folder.js";
 
 import { reportingAs } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
+import { unbroken } from "./unbroken.js";
 
 /**
  * A folder of runs, the form of a baseline. Those that pinbench writes have a list of their runs (baseline.json), which
@@ -74,12 +75,14 @@ export async function checkChangeable(path: string): Promise<void> {
  * PinbenchError, having left nothing, where it is not: somebody else may have come to use it meanwhile.
  */
 export async function createRuns(folder: string, texts: readonly string[]): Promise<void> {
-  const made = await reportingAs(folder, () => makeFolder(folder));
-  const names = await reportingAs(folder, () => readdir(folder));
-  if (names.length > 0) throw notEmpty(folder);
-  await writeRuns(folder, texts).catch(async (error: unknown) => {
-    await removeEmptyFolders(made);
-    throw error;
+  await unbroken(async () => {
+    const made = await reportingAs(folder, () => makeFolder(folder));
+    const names = await reportingAs(folder, () => readdir(folder));
+    if (names.length > 0) throw notEmpty(folder);
+    await writeRuns(folder, texts).catch(async (error: unknown) => {
+      await removeEmptyFolders(made);
+      throw error;
+    });
   });
 }
 

@@ -33,6 +33,7 @@ const otherFunctions = {
   createRendezvous: notCalled,
   openRendezvous: notCalled,
   dropFromPageCache: notCalled,
+  wakeAsParentEnds: notCalled,
 };
 
 function openOn(machine: Machine, choice: BackendChoice, environment: NodeJS.ProcessEnv = {}) {
