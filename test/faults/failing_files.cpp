@@ -138,19 +138,19 @@ ssize_t pread64(int descriptor, void* to, size_t size, off64_t offset) {
 ssize_t write(int descriptor, const void* from, size_t size) {
   static const auto call = original(&write, "write");
   if (!is_struck("write", path_of(descriptor))) return call(descriptor, from, size);
-  return is_short() && size > 1 ? call(descriptor, from, size / 2) : fail();
+  return is_short() ? call(descriptor, from, (size + 1) / 2) : fail();
 }
 
 ssize_t pwrite64(int descriptor, const void* from, size_t size, off64_t offset) {
   static const auto call = original(&pwrite64, "pwrite64");
   if (!is_struck("write", path_of(descriptor))) return call(descriptor, from, size, offset);
-  return is_short() && size > 1 ? call(descriptor, from, size / 2, offset) : fail();
+  return is_short() ? call(descriptor, from, (size + 1) / 2, offset) : fail();
 }
 
 ssize_t writev(int descriptor, const iovec* parts, int count) {
   static const auto call = original(&writev, "writev");
   if (!is_struck("write", path_of(descriptor))) return call(descriptor, parts, count);
-  return is_short() && count > 1 ? call(descriptor, parts, count / 2) : fail();
+  return is_short() ? call(descriptor, parts, (count + 1) / 2) : fail();
 }
 
 int fsync(int descriptor) {

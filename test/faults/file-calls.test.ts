@@ -69,7 +69,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       "base",
       "--runs",
       "2",
-      "--no-confirm",
+
       "--history",
       "hist",
       "--output",
