@@ -58,7 +58,7 @@ const tuneOnce = "--sample-bytes 4KiB --batch-size 4 --backend emulated --budget
 );
 
 const scenarios: Readonly<Record<string, Scenario>> = {
-  run: { args: ["run", ...quick, "--json", "--output", "out.json", "--output", "out.csv"], counts: [6, 50] },
+  run: { args: ["run", ...quick, "--json", "--output", "out.json", "--output", "out.csv"], counts: [5, 50] },
   "run --processes": { args: ["run", ...quick, "--processes", "2", "--output", "out.json"], counts: [0, 20] },
   baseline: { args: ["baseline", "new/runs", "--runs", "2", ...quick], counts: [0, 30] },
   "baseline --append": { args: ["baseline", "base", "--runs", "1", "--append"], counts: [0, 30] },
@@ -79,9 +79,9 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     ],
     counts: [0, 40],
   },
-  compare: { args: ["compare", "out.json", "base", "--output", "cmp.json"], counts: [4, 40] },
+  compare: { args: ["compare", "out.json", "base", "--output", "cmp.json"], counts: [3, 40] },
   history: { args: ["history", "hist", "--output", "course.json"], counts: [0, 30] },
-  import: { args: ["import", "nvbandwidth", "nvbandwidth.json", "--output", "out.json"], counts: [4, 30] },
+  import: { args: ["import", "nvbandwidth", "nvbandwidth.json", "--output", "out.json"], counts: [3, 30] },
   tune: { args: ["tune", ...tuneOnce, "--save", "tuning.json"], counts: [0, 30] },
 };
 
