@@ -47,7 +47,7 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
   const line = new ProgressLine(flags);
   try {
     for (let session = 1; session <= flags.sessions; ++session) {
-      const nextMs = Date.now() + flags.everyNs / 1e6;
+      const nextMs = performance.now() + flags.everyNs / 1e6;
       const of = flags.sessions === 1 ? "" : `session ${session} of ${flags.sessions}`;
       const watched = { interruption, line, note };
       const isWhole = await measureSession(baseline, { settings, session, of, flags, ...watched });
@@ -203,7 +203,8 @@ class GrowingBaseline {
       runs: this.size,
       cells: cells.length,
       occasions: groupByOccasion(this.#runs).length,
-      spanNs: (Date.now() - Math.min(...startsMs)) * 1e6,
+      // A clock that was set back makes no span negative.
+      spanNs: Math.max(0, Date.now() - Math.min(...startsMs)) * 1e6,
       notice: noticeOf(this.#runs[0]!.backend),
       checkRuns,
       sensitivity: sensitivityOf(this.#runs, checkRuns, {
@@ -314,21 +315,21 @@ function howToGoOn(folder: string, ...lacking: readonly { runs: number; sessions
 /** What an interrupted baseline holds is said whatever --quiet says: it is all that tells of it. */
 const sayEnd = noter({ quiet: false });
 
-/** Waits until the next session is due, and says so; returns at once where that is past, and on an interruption. */
+/** Waits until the next session is due by the steady clock (performance.now), and says so; returns at once where that is past, and on an interruption. */
 async function waitUntil(
   dueMs: number,
   next: string,
   { folder, size }: GrowingBaseline,
   { interruption, line, note }: Watched,
 ): Promise<void> {
-  const waitMs = dueMs - Date.now();
+  const waitMs = dueMs - performance.now();
   const held = `${folder} holds ${counted(size, "run")}`;
   const isSoon = waitMs * 1e6 < occasionGapNs;
   const soon = isSoon
     ? `, less than ${formatDuration(occasionGapNs)} after the end of this one: both count as one occasion`
     : "";
   if (waitMs <= 0) return note(`${held}; ${next} begins now${soon}.`);
-  const due = `${new Date(dueMs).toISOString().slice(11, 19)} UTC`;
+  const due = `${new Date(Date.now() + waitMs).toISOString().slice(11, 19)} UTC`;
   note(`${held}; ${next} begins at ${due}${soon}.`);
   line.update((columns) => `waiting until ${due} for ${next}`.slice(0, columns));
   // An abort ends the waiting, and then measures nothing.

@@ -1,7 +1,11 @@
+import { PinbenchError } from "../errors.js";
 import { usableCpuCount } from "../host/cpus.js";
 import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
+import { exists } from "../host/files.js";
 import { hostRecord } from "../host/host-record.js";
 import { choosePlacement } from "../host/placement.js";
+import { hasRoomForProcesses } from "../host/process-room.js";
+import { shortageOf } from "../machine-shortage.js";
 import { type Backend, openBackend, sharedDevices } from "../native/backend.js";
 import type { BuildInfo, DeviceFacts, NativeAddon } from "../native/contract.js";
 import { loadAddon } from "../native/load.js";
@@ -35,6 +39,7 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   const { build } = addon;
   const host = { ...hostRecord(), ...statedCache(settings) };
   const planned = plan(settings, planFacts(backend, build, host));
+  refuseWithoutProcesses(planned);
   const wanted = devicesOf(planned.cells);
   const devices = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
   for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa);
@@ -60,6 +65,22 @@ export async function shareDevicesOfCells(
   const backend = await openBackend(choice, loadAddon());
   const devices = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
   return shareDevices({ backend, devices }, options);
+}
+
+/** Worker processes that the machine has no room for would hang, or fail where it no longer shows why. */
+function refuseWithoutProcesses({ processArenas }: Plan): void {
+  const count = processArenas.length;
+  if (count === 0) return;
+  if (!exists("/", "proc/self/fd")) {
+    throw new PinbenchError(
+      "unavailable",
+      "worker processes find the memory that they share through /proc, which is not there.",
+      { hint: "Mount /proc, or measure with threads: --worker-kind thread." },
+    );
+  }
+  if (hasRoomForProcesses(count)) return;
+  const noRoom = Object.assign(new Error(), { code: "EAGAIN" });
+  throw shortageOf(noRoom, `${count} worker processes cannot be started`) ?? noRoom;
 }
 
 /** A cold pool that is sized by a wrong cache is either not cold or needlessly large. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { PinbenchError } from "../errors.js";
+import { shortageHint } from "../machine-shortage.js";
 import type { BackendChoice, BackendName } from "../settings/choices.js";
 import type { DeviceFacts, DriverFacts, NativeDriver, NativeError } from "./contract.js";
 import type { LoadedAddon } from "./load.js";
@@ -52,10 +53,13 @@ async function openEmulated(
     return { name: "emulated", library, driver, facts: await driver.initialize(), fallbackReason };
   } catch (cause) {
     const error = cause as NativeError;
+    const shortage = shortageHint(error.code);
     throw new PinbenchError("unavailable", `The emulated device cannot be used: ${error.message}.`, {
-      hint: error.code.startsWith("CUDA_ERROR")
-        ? "Check the variables PINBENCH_EMULATED_… of the environment."
-        : "Install pinbench again, or compile it on this machine: `pinbench build`.",
+      hint:
+        shortage ??
+        (error.code.startsWith("CUDA_ERROR")
+          ? "Check the variables PINBENCH_EMULATED_… of the environment."
+          : "Install pinbench again, or compile it on this machine: `pinbench build`."),
       cause,
     });
   }
@@ -89,7 +93,10 @@ function describeFailure(error: NativeError): PinbenchError {
       "The driver's library and kernel module differ in version: reboot, or reinstall the driver.",
   };
   return new PinbenchError("unavailable", `The driver cannot be used: ${error.message}.`, {
-    hint: hints[error.code] ?? "See whether nvidia-smi works; --backend emulated needs no driver.",
+    hint:
+      hints[error.code] ??
+      shortageHint(error.code) ??
+      "See whether nvidia-smi works; --backend emulated needs no driver.",
     cause: error,
   });
 }

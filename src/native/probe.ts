@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "../results/made-folder.js";
 import { type Candidate, cacheFolder } from "./candidates.js";
@@ -124,5 +124,14 @@ function writeKeys(file: string, keys: readonly string[]): void {
     renameSync(fresh, file);
   } catch {
     // Then the next start tries the module again.
+    removeIfAny(fresh);
+  }
+}
+
+function removeIfAny(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // It stays: a file of a few lines in a folder of pinbench's own.
   }
 }

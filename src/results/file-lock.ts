@@ -27,10 +27,14 @@ export async function withFileLock<T>(path: string, work: (lock: FileLock) => Pr
   const isHeld = async () => (await textOf(path)) === token;
   return unbroken(async () => {
     await acquire(path, token);
+    const acquiredMs = performance.now();
     try {
       return await work({ isHeld });
     } finally {
-      if (await isHeld()) await rm(path, { force: true });
+      // Where it cannot be read: nobody takes one away that is young. And one that stays is known to be left behind, so
+      // that what was done under it is no less done.
+      const isOurs = await isHeld().catch(() => performance.now() - acquiredMs < staleMs);
+      if (isOurs) await rm(path, { force: true }).catch(() => undefined);
     }
   });
 }
@@ -77,13 +81,15 @@ async function create(path: string, token: string): Promise<boolean> {
   });
   if (handle === null) return false;
   try {
-    await handle.writeFile(token);
+    try {
+      await handle.writeFile(token);
+    } finally {
+      await handle.close();
+    }
     return true;
   } catch (error) {
-    await rm(path, { force: true });
+    await rm(path, { force: true }).catch(() => undefined);
     throw error;
-  } finally {
-    await handle.close();
   }
 }
 

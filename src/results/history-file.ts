@@ -158,11 +158,13 @@ async function appendLine(path: string, line: string): Promise<void> {
       }
       await handle.sync();
     } catch (error) {
-      await handle.truncate(size);
+      // Where the part that was written cannot be cut off again, it is a line that no reader takes for a check.
+      await handle.truncate(size).catch(() => undefined);
       throw error;
     }
   } finally {
-    await handle.close();
+    // The line is on the disk already, or it has failed for a better reason.
+    await handle.close().catch(() => undefined);
   }
 }
 

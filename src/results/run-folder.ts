@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
-import { errorCode, PinbenchError } from "../errors.js";
-import { readTextFile } from "../text-file.js";
+import { PinbenchError } from "../errors.js";
+import { cannotRead, readTextFile } from "../text-file.js";
 
 import { withFileLock } from "./file-lock.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
@@ -35,9 +35,7 @@ const listSchema = z.object({
 /** Paths of the runs in a folder, sorted by name. Throws a usage error where there is none. */
 export async function listRuns(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
-    throw new PinbenchError("usage", `cannot read ${folder}: ${errorCode(cause) ?? String(cause)}.`, {
-      cause,
-    });
+    throw cannotRead(folder, cause);
   });
   // Reading a fifo would wait without end.
   const names = entries.filter((entry) => entry.isFile() || entry.isSymbolicLink()).map(({ name }) => name);
@@ -148,7 +146,8 @@ async function writeRuns(
     for (const [i, name] of names.entries()) await finalize(join(folder, name), texts[i]!);
     await writeList(folder, [...staying, ...names]);
   } catch (error) {
-    for (const name of names) await rm(join(folder, name), { force: true });
+    // One that cannot be removed is on no list.
+    for (const name of names) await rm(join(folder, name), { force: true }).catch(() => undefined);
     throw error;
   }
 }

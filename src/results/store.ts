@@ -39,8 +39,12 @@ export async function checkWritable(path: string): Promise<void> {
     // The folder must take a new file of the longest name that will be needed: only trying tells for certain.
     const probe = temporaryName(target.path + partialSuffix);
     await unbroken(async () => {
-      await (await open(probe, "wx")).close();
-      await rm(probe);
+      const handle = await open(probe, "wx");
+      try {
+        await handle.close();
+      } finally {
+        await rm(probe);
+      }
     });
     await removeStrayTemporaries(target.path);
   });
@@ -94,7 +98,8 @@ async function replaceFile(path: string, text: string, existing: Stats | null): 
     }
     await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    // Why it failed says more than why what was begun stays.
+    await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
   await syncFolder(dirname(path));
@@ -104,7 +109,7 @@ async function replaceFile(path: string, text: string, existing: Stats | null): 
 async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY).catch(() => null);
   await handle?.sync().catch(() => undefined);
-  await handle?.close();
+  await handle?.close().catch(() => undefined);
 }
 
 /** Random, so that two runs with the same output never rename each other's half-written file. */
