@@ -60,8 +60,10 @@ function mergeCell(parts: readonly CellResult[]): CellResult {
       verifications.length === 0
         ? null
         : {
-            checkedBytes: verifications.reduce((sum, { checkedBytes }) => sum + checkedBytes, 0),
+            checkedBytes: sumOf(verifications.map(({ checkedBytes }) => checkedBytes)),
             mismatches: verifications.flatMap(({ mismatches }) => mismatches),
+            copies: sumOf(verifications.map(({ copies }) => copies ?? 0)),
+            comparedCopies: sumOf(verifications.map(({ comparedCopies }) => comparedCopies ?? 0)),
           },
     ...mergeLoads(parts),
     outcome: worst.outcome,
@@ -69,6 +71,10 @@ function mergeCell(parts: readonly CellResult[]): CellResult {
     error: worst.error,
     warnings: [...new Set(parts.flatMap(({ warnings }) => warnings))],
   };
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 /** The load beside the copies and the kernels behind them; absent where they are in the processes. */

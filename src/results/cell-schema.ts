@@ -162,7 +162,19 @@ export const cellResultSchema = z.object({
   samples: z.array(samplesSchema),
   stats: z.array(statsSchema),
   link: linkSchema.nullable(),
-  verification: z.object({ checkedBytes: count, mismatches: z.array(mismatchSchema) }).nullable(),
+  verification: z
+    .object({
+      checkedBytes: count,
+      mismatches: z.array(mismatchSchema),
+      /** Timed copies of the visits that were compared, all workers and directions together. Absent in older results. */
+      copies: count.nullish(),
+      /**
+       * Those of them whose every byte was compared: no other one came after them to the same place before the comparison.
+       * What went wrong in another one only shows where it repeats. Absent in older results.
+       */
+      comparedCopies: count.nullish(),
+    })
+    .nullable(),
   /** What the load beside the copies did, by itself and during them; absent without one. */
   load: z
     .object({

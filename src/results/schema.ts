@@ -205,7 +205,8 @@ export const resultSchema = z.object({
       budgetNs: nanoseconds,
       /** A fixed count of samples a cell; null where precision and budget decide. */
       samplesPerCell: count.nullable(),
-      verify: z.boolean(),
+      /** Which copies were compared: none, those that no later one of a visit wrote over, or every one. */
+      verify: z.union([z.literal("every"), z.boolean()]),
       seed: count,
       staging: z.object({ chunkBytes: count, slots: count }),
       /** Where workers ran: "local" to each device, or the node that --numa named. Absent in older results. */

@@ -241,7 +241,9 @@ describe("what goes wrong", () => {
     const session = new FakeSession();
     const mismatch = { direction: "h2d", worker: 0, offsetBytes: 8, mismatchedBytes: 8 } as const;
     session.beforeMeasure = () =>
-      session.visits.length === 2 ? { verification: { checkedBytes: 64, mismatches: [mismatch] } } : {};
+      session.visits.length === 2
+        ? { verification: { checkedBytes: 64, mismatches: [mismatch], copies: 1, comparedCopies: 1 } }
+        : {};
     const cell = progressOf();
     await measure(session, [cell], { samples: 6 });
     expect(cell).toMatchObject({ outcome: "mismatch", taken: 1, mismatches: [mismatch] });
