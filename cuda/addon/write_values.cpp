@@ -105,7 +105,7 @@ Napi::Object write_measure_result(Napi::Env env, const MeasureResult& result) {
   verification.Set("checkedBytes", write_number(env, result.checked_bytes));
   verification.Set("mismatches", mismatches);
   verification.Set("copies", write_number(env, result.copies));
-  verification.Set("comparedCopies", write_number(env, result.compared_copies));
+  verification.Set("provenCopies", write_number(env, result.proven_copies));
   auto object = Napi::Object::New(env);
   object.Set("columns", columns);
   object.Set("verification", verification);

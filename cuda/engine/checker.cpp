@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kHostPieceBytes = std::size_t{4} << 20;
 constexpr std::size_t kScratchBytes = std::size_t{32} << 20;
+constexpr std::uint64_t kNotTold = ~0ull / 8;                     // as many wrong words
 constexpr std::size_t kScratchPieceBytes = std::size_t{1} << 20;  // what one thread fills or compares of it
 
 // Also lists the ranges that were found wrong.
@@ -192,6 +193,9 @@ std::vector<kernels::VerifyResult> Checker::verify_with_kernel(const std::vector
         kernels_->verify_pattern(stream_.get(), stretch.address, stretch.bytes, stretch.base,
                                  device_results_.get() + i * sizeof(kernels::VerifyResult));
       }
+      // Wrong until the device says otherwise: the copy that brings its word can be lost like any other.
+      std::fill_n(results.begin() + static_cast<std::ptrdiff_t>(first), count,
+                  kernels::VerifyResult{kNotTold, 0});
       cuda.check(cuda.memcpyDtoHAsync(&results[first], device_results_.get(), bytes, stream_.get()));
       synchronize();
     }

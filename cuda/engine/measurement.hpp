@@ -78,9 +78,9 @@ struct DirectedMismatch {
 struct MeasureResult {
   std::vector<SampleColumns> columns;
   std::size_t checked_bytes = 0;
-  // Timed copies of all workers, and those of them whose every byte was compared.
+  // Timed copies of all workers, and those of them that comparing proves: whole, and alone where they went.
   std::size_t copies = 0;
-  std::size_t compared_copies = 0;
+  std::size_t proven_copies = 0;
   std::vector<DirectedMismatch> mismatches;
   std::optional<LinkState> link;
   bool aborted = false;

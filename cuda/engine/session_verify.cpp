@@ -96,18 +96,20 @@ void Session::take_compared_samples(const MeasureRequest& request, const Arenas&
   }
 }
 
-// A copy was compared whole if none of the same comparison came after it to the same place.
+// A copy is proven where no other one of the same comparison went: of two, the later hides what the earlier
+// did, and where the later was not made, the earlier one's bytes are found.
 void Session::count_copies(const MeasureRequest& request, MeasureResult& result) {
   result.copies = request.threads() * request.total_copies();
   if (request.verify == Verify::kNone) return;
   const bool every = request.verify == Verify::kEveryCopy;
   const std::size_t copies = every ? request.copies_per_sample : request.total_copies();
-  std::size_t compared = std::min(copies, request.buffers);
+  std::size_t proven = copies_alone(copies, 1, request.buffers);
   if (request.memory == CopyMemory::kHost && !changes_buffers(request))
-    compared = copies_in_ring(request, *lanes_, copies);
-  // A refill may have come last to its buffer.
-  if (request.has_refills() && !request.has_spare_buffer() && compared > 0) --compared;
-  result.compared_copies = request.threads() * compared * (every ? request.samples : 1);
+    proven = copies_alone_in_ring(request, *lanes_, copies);
+  // Refills go to the first buffer.
+  const bool is_first_alone = copies <= request.buffers;
+  if (request.has_refills() && !request.has_spare_buffer() && is_first_alone && proven > 0) --proven;
+  result.proven_copies = request.threads() * proven * (every ? request.samples : 1);
 }
 
 }  // namespace pinbench

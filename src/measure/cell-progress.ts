@@ -26,9 +26,9 @@ export class CellProgress {
   /** What the last visit took a sample, set-up and verification included. */
   visitNsPerSample = 0;
   checkedBytes = 0;
-  /** Timed copies of all visits that were compared, and those of them that were compared whole. */
+  /** Timed copies of all visits that were compared, and those of them that this proves. */
   copies = 0;
-  comparedCopies = 0;
+  provenCopies = 0;
   /** Of a cell beside a load: what that did in each visit. */
   loadVisits: LoadVisit[] = [];
   mismatches: NonNullable<CellResult["verification"]>["mismatches"] = [];
@@ -64,7 +64,7 @@ export class CellProgress {
   add(result: MeasureResult, round: number): void {
     this.checkedBytes += result.verification.checkedBytes;
     this.copies += result.verification.copies;
-    this.comparedCopies += result.verification.comparedCopies;
+    this.provenCopies += result.verification.provenCopies;
     this.link = result.link ?? this.link;
     if (result.verification.mismatches.length > 0) {
       this.mismatches = result.verification.mismatches;

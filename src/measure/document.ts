@@ -153,7 +153,7 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
             checkedBytes: progress.checkedBytes,
             mismatches: progress.mismatches,
             copies: progress.copies,
-            comparedCopies: progress.comparedCopies,
+            provenCopies: progress.provenCopies,
           },
     ...(cell.beside === undefined ? {} : { load: progress.load }),
     ...(cell.chunks === undefined ? {} : { computeNs: computeNs(cell) }),

@@ -21,7 +21,7 @@ export function joinResults(
   const results = workers.map(({ result }) => result);
   const aborted = results.some((result) => result.aborted);
   const of = (pick: (result: MeasureResult) => number) => Math.max(...results.map(pick));
-  const sum = (key: "checkedBytes" | "copies" | "comparedCopies") =>
+  const sum = (key: "checkedBytes" | "copies" | "provenCopies") =>
     results.reduce((total, { verification }) => total + verification[key], 0);
   const mismatches = results.flatMap(({ verification }, worker) =>
     // The second direction of bidir is that of a session's second thread.
@@ -35,7 +35,7 @@ export function joinResults(
       checkedBytes: sum("checkedBytes"),
       mismatches: mismatches.slice(0, mostMismatches),
       copies: sum("copies"),
-      comparedCopies: sum("comparedCopies"),
+      provenCopies: sum("provenCopies"),
     },
     link: results.find(({ link }) => link !== null)?.link ?? null,
     aborted,

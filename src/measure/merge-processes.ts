@@ -63,7 +63,7 @@ function mergeCell(parts: readonly CellResult[]): CellResult {
             checkedBytes: sumOf(verifications.map(({ checkedBytes }) => checkedBytes)),
             mismatches: verifications.flatMap(({ mismatches }) => mismatches),
             copies: sumOf(verifications.map(({ copies }) => copies ?? 0)),
-            comparedCopies: sumOf(verifications.map(({ comparedCopies }) => comparedCopies ?? 0)),
+            provenCopies: sumOf(verifications.map(({ provenCopies }) => provenCopies ?? 0)),
           },
     ...mergeLoads(parts),
     outcome: worst.outcome,

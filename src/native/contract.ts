@@ -270,7 +270,7 @@ export interface Pipeline {
 export interface Verification
   extends Pick<NonNullable<CellResult["verification"]>, "checkedBytes" | "mismatches"> {
   copies: number;
-  comparedCopies: number;
+  provenCopies: number;
 }
 
 /** The samples of one call, and what was found beside them. */

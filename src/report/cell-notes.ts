@@ -78,9 +78,9 @@ function signNotes(document: ResultDocument): Note[] {
 }
 
 /** What is below this is told: most of the copies could be wrong once without being seen. */
-const leastComparedShare = 0.5;
+const leastProvenShare = 0.5;
 
-/** How many of the copies were compared whole, where most were not; and where all were, that this has its price. */
+/** How many of the copies are proven, where most are not; and where all are, that this has its price. */
 function provedNotes({ cells, plan }: ResultDocument): Note[] {
   if (plan?.verify === "every") {
     const text =
@@ -91,15 +91,19 @@ function provedNotes({ cells, plan }: ResultDocument): Note[] {
     const counts = cells.flatMap(({ cache, verification }) =>
       cache === kind && verification?.copies ? [verification] : [],
     );
-    const sum = (key: "copies" | "comparedCopies") =>
+    const sum = (key: "copies" | "provenCopies") =>
       counts.reduce((total, verification) => total + (verification[key] ?? 0), 0);
-    return counts.length === 0 ? 1 : sum("comparedCopies") / sum("copies");
+    return counts.length === 0 ? 1 : sum("provenCopies") / sum("copies");
   };
   const parts = caches
     .map((kind) => ({ kind, share: shareOf(kind) }))
-    .filter(({ share }) => share < leastComparedShare)
-    .map(({ kind, share }) => `${formatWholeShare(share)} of the copies of ${kind} cells`);
-  return parts.length === 0 ? [] : [note(`compared: ${listed(parts)}; --verify every compares all`, "muted")];
+    .filter(({ share }) => share < leastProvenShare)
+    .map(
+      ({ kind, share }) => `${share === 0 ? "none" : formatWholeShare(share)} of the copies of ${kind} cells`,
+    );
+  return parts.length === 0
+    ? []
+    : [note(`compared by themselves: ${listed(parts)}; --verify every does so with all`, "muted")];
 }
 
 /** What the closing lines rest on, where there are any: a process says nothing of how others differ from it. */

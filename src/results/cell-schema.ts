@@ -169,10 +169,10 @@ export const cellResultSchema = z.object({
       /** Timed copies of the visits that were compared, all workers and directions together. Absent in older results. */
       copies: count.nullish(),
       /**
-       * Those of them whose every byte was compared: no other one came after them to the same place before the comparison.
-       * What went wrong in another one only shows where it repeats. Absent in older results.
+       * Those of them that comparing proves to have been made and right: they were compared whole, and no other one went to
+       * the same place before that. What went wrong in the others may not show. Absent in older results.
        */
-      comparedCopies: count.nullish(),
+      provenCopies: count.nullish(),
     })
     .nullable(),
   /** What the load beside the copies did, by itself and during them; absent without one. */

@@ -97,7 +97,7 @@ describe("addPayOff", () => {
     progress.add(
       {
         columns: [{ direction: "h2d", startNs: new Float64Array(durationNs.length), durationNs }],
-        verification: { checkedBytes: 0, mismatches: [], copies: 0, comparedCopies: 0 },
+        verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
         link: null,
         aborted: false,
         prepareNs: 0,

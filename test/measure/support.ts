@@ -119,7 +119,7 @@ export class FakeSession implements NativeSession {
         checkedBytes: request.verify ? request.sizeBytes : 0,
         mismatches: [],
         copies,
-        comparedCopies: request.verify === "every" ? copies : Math.min(copies, request.buffers),
+        provenCopies: request.verify === "every" ? copies : Math.min(copies, request.buffers),
       },
       link: null,
       aborted: this.isAborted,

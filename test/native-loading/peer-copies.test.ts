@@ -54,7 +54,7 @@ describe("copies between two devices", () => {
       checkedBytes: 2 * 4 * 100_000,
       mismatches: [],
       copies: 2 * 6,
-      comparedCopies: 2 * 4,
+      provenCopies: 2 * 2,
     });
     expect(result.columns.map(({ direction }) => direction)).toEqual(["p2p"]);
     expect(result.columns[0]!.durationNs).toHaveLength(3);
