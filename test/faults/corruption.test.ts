@@ -133,7 +133,7 @@ describe("one copy that goes wrong", () => {
   it("is found, whichever it is, where every copy is compared", async () => {
     const counts = countTrials("copies made wrong, every copy compared");
     const draw = drawing(trialSeed);
-    for (const { route, fault, cache } of draw.some(wrongs, 60, 3)) {
+    for (const { route, fault, cache } of draw.some(wrongs, 40, 2)) {
       const request = draw.request(cache);
       const workers = 1 + draw.below(2);
       const copiesPerSample = 1 + draw.below(request.buffers);
@@ -156,7 +156,7 @@ describe("one copy that goes wrong", () => {
     const counts = countTrials("copies made wrong, every copy compared");
     const draw = drawing(trialSeed + 1);
     const all = hostMemories.flatMap((memory) => faults.map((fault) => ({ memory, fault })));
-    for (const { memory, fault } of draw.some(all, 10, 4)) {
+    for (const { memory, fault } of draw.some(all, 8, 2)) {
       const route: Route = { direction: "bidir", memory };
       const copy = draw.below(2) === 0 ? "h2d" : "d2h";
       // After the first timed copy comes what keeps the other direction company, which counts for nothing.
@@ -201,7 +201,7 @@ describe("one copy that goes wrong", () => {
   it("is found by default if it is one of those that the result says were proven", async () => {
     const counts = countTrials("copies made wrong, last copies compared");
     const draw = drawing(trialSeed + 3);
-    for (const { route, fault, cache } of draw.some(wrongs, 60, 3)) {
+    for (const { route, fault, cache } of draw.some(wrongs, 40, 2)) {
       const request = { ...draw.request(cache), copiesPerSample: 1 + draw.below(2), verify: true };
       const copies = request.copiesPerSample * request.samples;
       const hit = draw.below(copies);
