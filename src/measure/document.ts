@@ -153,7 +153,12 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
     verification:
       progress.checkedBytes === 0
         ? null
-        : { checkedBytes: progress.checkedBytes, mismatches: progress.mismatches },
+        : {
+            checkedBytes: progress.checkedBytes,
+            mismatches: progress.mismatches,
+            copies: progress.copies,
+            provenCopies: progress.provenCopies,
+          },
     ...(cell.beside === undefined ? {} : { load: progress.load }),
     ...(cell.chunks === undefined ? {} : { computeNs: computeNs(cell) }),
     outcome: progress.outcome,

@@ -63,8 +63,10 @@ function mergeCell(parts: readonly CellResult[]): CellResult {
       verifications.length === 0
         ? null
         : {
-            checkedBytes: verifications.reduce((sum, { checkedBytes }) => sum + checkedBytes, 0),
+            checkedBytes: sumOf(verifications.map(({ checkedBytes }) => checkedBytes)),
             mismatches: verifications.flatMap(({ mismatches }) => mismatches),
+            copies: sumOf(verifications.map(({ copies }) => copies ?? 0)),
+            provenCopies: sumOf(verifications.map(({ provenCopies }) => provenCopies ?? 0)),
           },
     ...mergeLoads(parts),
     outcome: worst.outcome,
@@ -72,6 +74,10 @@ function mergeCell(parts: readonly CellResult[]): CellResult {
     error: worst.error,
     warnings: [...new Set(parts.flatMap(({ warnings }) => warnings))],
   };
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 /** The load beside the copies and the kernels behind them; absent where they are in the processes. */
@@ -174,12 +180,17 @@ function mergeColdStart(
   const ofAll = (pick: (part: ColdStart) => number) => median(parts.map(pick));
   const pinning = parts[0]!.pinning.map(({ sizeBytes }) => {
     const records = parts.flatMap((part) => part.pinning.filter((one) => one.sizeBytes === sizeBytes));
+    const refusals: NonNullable<ColdStart["pinning"][number]["refusals"]> = Object.assign(
+      {},
+      ...records.map((record) => record.refusals ?? {}),
+    );
     return {
       sizeBytes,
       repetitions: records.reduce((sum, { repetitions }) => sum + (repetitions ?? 1), 0),
       pageable: medianCost(records.map((record) => record.pageable)),
       pinned: medianCost(records.map((record) => record.pinned)),
       registered: medianCost(records.map((record) => record.registered)),
+      ...(Object.keys(refusals).length === 0 ? {} : { refusals }),
     };
   });
   const ofDevice = cells.filter((cell) => cell.device === device);

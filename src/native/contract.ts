@@ -7,6 +7,7 @@
 
 import type { Cell, CellResult, ErrorRecord, LinkRecord, PinningCost } from "../results/schema.js";
 import type { Beside, DirectionMoved, PeerPath } from "../settings/choices.js";
+import type { Verifying } from "../settings/kinds.js";
 import type { LoaderOptions, NativeLoader } from "./loader-contract.js";
 
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
@@ -235,7 +236,13 @@ export interface MeasureRequest
   warmupBytes: number;
   copiesPerSample: number;
   samples: number;
-  verify: boolean;
+  /**
+   * True compares at the end what each buffer holds. "every" does so after each sample, outside its window, and before it
+   * gives the sources bytes that were never copied before: no two copies of a sample go to one buffer then
+   * (copiesPerSample is at most `buffers`), and copies outside the window, which several flows make, go to a buffer of
+   * their own, for which arenas have room behind the rotation.
+   */
+  verify: Verifying;
   /** Read link and clocks while the warm-up runs (it goes on until they are read). */
   readLink: boolean;
   /** Absent where nothing else is measured at the same time. */
@@ -284,6 +291,13 @@ export interface Pipeline {
   computeNs: number;
 }
 
+/** What was compared, and what was found wrong: as a result has it. */
+export interface Verification
+  extends Pick<NonNullable<CellResult["verification"]>, "checkedBytes" | "mismatches"> {
+  copies: number;
+  provenCopies: number;
+}
+
 /** The samples of one call, and what was found beside them. */
 export interface MeasureResult {
   /** One entry a direction moved: two for bidir (h2d, d2h), else one. */
@@ -292,7 +306,7 @@ export interface MeasureResult {
    * Total bytes compared and every buffer that was wrong (at most 8 are described). Of host cells: h2d each slot with
    * the piece that it got last (offsets are within the ring), d2h each piece of a buffer.
    */
-  verification: NonNullable<CellResult["verification"]>;
+  verification: Verification;
   link: LinkRecord | null;
   /** True after abort() or the end of its company: there are no columns then, for their data was not compared. */
   aborted: boolean;

@@ -162,7 +162,19 @@ export const cellResultSchema = z.object({
   samples: z.array(samplesSchema),
   stats: z.array(statsSchema),
   link: linkSchema.nullable(),
-  verification: z.object({ checkedBytes: count, mismatches: z.array(mismatchSchema) }).nullable(),
+  verification: z
+    .object({
+      checkedBytes: count,
+      mismatches: z.array(mismatchSchema),
+      /** Timed copies of the visits that were compared, all workers and directions together. Absent in older results. */
+      copies: count.nullish(),
+      /**
+       * Those of them that comparing proves to have been made and right: they were compared whole, and no other one went to
+       * the same place before that. What went wrong in the others may not show. Absent in older results.
+       */
+      provenCopies: count.nullish(),
+    })
+    .nullable(),
   /** What the load beside the copies did, by itself and during them; absent without one. */
   load: z
     .object({

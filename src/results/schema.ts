@@ -111,6 +111,8 @@ const coldStartSchema = z.object({
       pinned: pinningCostSchema.nullable(),
       registered: pinningCostSchema.nullable(),
       payOff: payOffSchema.nullish(),
+      /** Why the cost of a way is null; absent where none was refused, and in older results. */
+      refusals: z.partialRecord(z.enum(["pageable", "pinned", "registered"]), z.string()).nullish(),
       /** Older results only: copies that have paid for allocate and free of `cheapest`, pageable memory for nothing. */
       reuses: z
         .object({
@@ -208,7 +210,8 @@ export const resultSchema = z.object({
       budgetNs: nanoseconds,
       /** A fixed count of samples a cell; null where precision and budget decide. */
       samplesPerCell: count.nullable(),
-      verify: z.boolean(),
+      /** Which copies were compared: none, those that no later one of a visit wrote over, or every one. */
+      verify: z.union([z.literal("every"), z.boolean()]),
       seed: count,
       staging: z.object({ chunkBytes: count, slots: count }),
       /** Where workers ran: "local" to each device, or the node that --numa named. Absent in older results. */

@@ -249,6 +249,24 @@ export const trueOrFalse: Kind<boolean, boolean> = {
   read: (given) => ofType("boolean", given),
 };
 
+/** Which copies are compared: none, those that no later one of the visit wrote over, or every single one. */
+export type Verifying = boolean | "every";
+
+/** A switch that can also be asked for more. */
+export const verifying: Kind<Verifying, Verifying | "last"> = {
+  form: "switch",
+  allowed: "true, false, last or every",
+  choices: ["last", "every"],
+  json: { type: "boolean", orWord: "every" },
+  read: (given) => {
+    if (given === "last") return true;
+    if (given === "every" || typeof given === "boolean") return given;
+    throw new PinbenchError("usage", `${JSON.stringify(given)} does not say which copies to compare.`, {
+      hint: "Write --verify, --verify every or --no-verify.",
+    });
+  },
+};
+
 /** Keyword arguments of a Python function: an object, as JSON on the command line. */
 export const keywords: Kind<Record<string, unknown>, string | Record<string, unknown>> = {
   form: "value",

@@ -52,7 +52,12 @@ describe("measurePinning", () => {
       throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
     };
     const [record] = await measurePinning(session, [MiB], signal);
-    expect(record).toMatchObject({ pageable: cost(1000), pinned: null, registered: cost(1000) });
+    expect(record).toMatchObject({
+      pageable: cost(1000),
+      pinned: null,
+      registered: cost(1000),
+      refusals: { pinned: nativeError("CUDA_ERROR_OUT_OF_MEMORY").message },
+    });
     expect(refused).toBe(1);
   });
 
@@ -97,7 +102,7 @@ describe("addPayOff", () => {
     progress.add(
       {
         columns: [{ direction: "h2d", startNs: new Float64Array(durationNs.length), durationNs }],
-        verification: { checkedBytes: 0, mismatches: [] },
+        verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
         link: null,
         aborted: false,
         prepareNs: 0,

@@ -135,7 +135,7 @@ export class FakeDriver {
             durationNs: new Float64Array(samples).fill(memory === "pinned" ? 1e6 : 4e6),
           },
         ],
-        verification: { checkedBytes: 0, mismatches: [] },
+        verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
         link: null,
         aborted: false,
         prepareNs: 0,
