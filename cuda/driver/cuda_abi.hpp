@@ -31,19 +31,53 @@ inline constexpr Result kErrorInvalidDevice = 101;
 inline constexpr Result kErrorInvalidImage = 200;
 inline constexpr Result kErrorInvalidContext = 201;
 inline constexpr Result kErrorNoBinaryForGpu = 209;
+inline constexpr Result kErrorEccUncorrectable = 214;
 inline constexpr Result kErrorPeerAccessUnsupported = 217;
+inline constexpr Result kErrorNvlinkUncorrectable = 220;
 inline constexpr Result kErrorUnsupportedPtxVersion = 222;
 inline constexpr Result kErrorInvalidHandle = 400;
 inline constexpr Result kErrorNotFound = 500;
 inline constexpr Result kErrorNotReady = 600;
 inline constexpr Result kErrorIllegalAddress = 700;
+inline constexpr Result kErrorLaunchTimeout = 702;
 inline constexpr Result kErrorPeerAccessAlreadyEnabled = 704;
 inline constexpr Result kErrorPeerAccessNotEnabled = 705;
 inline constexpr Result kErrorPrimaryContextActive = 708;
+inline constexpr Result kErrorContextIsDestroyed = 709;
+inline constexpr Result kErrorAssert = 710;
 inline constexpr Result kErrorHostMemoryAlreadyRegistered = 712;
 inline constexpr Result kErrorHostMemoryNotRegistered = 713;
+inline constexpr Result kErrorHardwareStackError = 714;
+inline constexpr Result kErrorIllegalInstruction = 715;
+inline constexpr Result kErrorMisalignedAddress = 716;
+inline constexpr Result kErrorInvalidAddressSpace = 717;
+inline constexpr Result kErrorInvalidPc = 718;
 inline constexpr Result kErrorLaunchFailed = 719;
+inline constexpr Result kErrorNotPermitted = 800;
+inline constexpr Result kErrorNotSupported = 801;
 inline constexpr Result kErrorUnknown = 999;
+
+// Whether a context cannot be used again after this error (CUDA driver API, "the process must be terminated
+// and relaunched" in the description of the CUresult).
+constexpr bool is_sticky(Result result) {
+  switch (result) {
+    case kErrorEccUncorrectable:
+    case kErrorNvlinkUncorrectable:
+    case kErrorIllegalAddress:
+    case kErrorLaunchTimeout:
+    case kErrorContextIsDestroyed:
+    case kErrorAssert:
+    case kErrorHardwareStackError:
+    case kErrorIllegalInstruction:
+    case kErrorMisalignedAddress:
+    case kErrorInvalidAddressSpace:
+    case kErrorInvalidPc:
+    case kErrorLaunchFailed:
+      return true;
+    default:
+      return false;
+  }
+}
 
 // CUdevice_attribute
 inline constexpr int kAttributeMultiprocessorCount = 16;
@@ -131,3 +165,6 @@ inline constexpr unsigned kStreamWaitValueGeq = 0x00;
 // The emulated driver exports this beside the driver API: the image its cuModuleLoadData accepts, whose
 // functions are C++ twins of cuda/kernels/. A real driver has no such symbol.
 #define PINBENCH_EMULATED_IMAGE_SYMBOL "pinbenchEmulatedImage"
+
+// And this, a bool(const char* symbol): whether it plays a driver so old that it does not have that function.
+#define PINBENCH_EMULATED_LACKS_SYMBOL "pinbenchEmulatedLacks"

@@ -5,32 +5,12 @@
 namespace pinbench {
 namespace {
 
-// Errors after which the context cannot be used again (CUDA driver API, "the process must be terminated and
-// relaunched" in the description of the CUresult).
-bool is_sticky(cu::Result result) {
-  switch (result) {
-    case 214:  // ECC_UNCORRECTABLE
-    case 220:  // NVLINK_UNCORRECTABLE
-    case 700:  // ILLEGAL_ADDRESS
-    case 702:  // LAUNCH_TIMEOUT
-    case 709:  // CONTEXT_IS_DESTROYED
-    case 710:  // ASSERT
-    case 714:  // HARDWARE_STACK_ERROR
-    case 715:  // ILLEGAL_INSTRUCTION
-    case 716:  // MISALIGNED_ADDRESS
-    case 717:  // INVALID_ADDRESS_SPACE
-    case 718:  // INVALID_PC
-    case 719:  // LAUNCH_FAILED
-      return true;
-    default:
-      return false;
-  }
-}
-
 template <class Entry>
 void resolve(const SharedLibrary& library, Entry& entry, const char* symbol,
              std::vector<std::string>& missing) {
-  entry.function = library.function<decltype(entry.function)>(symbol);
+  const auto emulation_lacks = library.function<bool (*)(const char*)>(PINBENCH_EMULATED_LACKS_SYMBOL);
+  const bool is_hidden = emulation_lacks != nullptr && emulation_lacks(symbol);
+  entry.function = is_hidden ? nullptr : library.function<decltype(entry.function)>(symbol);
   entry.symbol = symbol;
   if (!entry) missing.emplace_back(symbol);
 }
@@ -72,7 +52,7 @@ void CudaDriver::check(CallResult outcome, std::source_location where) const {
   getErrorString.function(outcome.result, &description);
   throw Error::from_cuda(name != nullptr ? name : "CUDA_ERROR_" + std::to_string(outcome.result),
                          description != nullptr ? description : "unknown error", outcome.result, outcome.call,
-                         is_sticky(outcome.result), where);
+                         cu::is_sticky(outcome.result), where);
 }
 
 float CudaDriver::elapsed_ms(cu::Event start, cu::Event end) const {

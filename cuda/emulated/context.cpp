@@ -18,7 +18,7 @@ std::shared_ptr<Object> require_object(std::shared_ptr<Object> object) {
 Context::Context(Settings& settings, HostMemory& host_memory, SharedDevice device)
     : settings_(settings),
       host_memory_(host_memory),
-      memory_(settings.memory_bytes, settings.context_bytes, device),
+      memory_(settings.memory_bytes, settings.context_bytes, device, *settings.faults),
       scheduler_(settings.queue_operations) {}
 
 Context::~Context() {
@@ -63,6 +63,28 @@ bool Context::has_access_to(const Context& peer) const {
 bool Context::is_peer(const Context& other) const {
   return std::any_of(peers_.begin(), peers_.end(),
                      [&](const auto& each) { return each.lock().get() == &other; });
+}
+
+Possessions& Possessions::operator+=(const Possessions& other) {
+  device_allocations += other.device_allocations;
+  host_allocations += other.host_allocations;
+  registrations += other.registrations;
+  streams += other.streams;
+  events += other.events;
+  modules += other.modules;
+  return *this;
+}
+
+Possessions Context::possessions() const {
+  const auto [allocated, registered] = host_memory_.count_of(*this);
+  return {
+      .device_allocations = memory_.count(),
+      .host_allocations = allocated,
+      .registrations = registered,
+      .streams = streams.size(),
+      .events = events.size(),
+      .modules = modules.size(),
+  };
 }
 
 bool Context::is_reachable(cu::DevicePtr begin, std::size_t bytes) const {

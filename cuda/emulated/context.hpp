@@ -51,9 +51,26 @@ class HandleTable {
     return node.empty() ? nullptr : std::move(node.mapped());
   }
 
+  std::size_t size() const {
+    const std::scoped_lock lock(mutex_);
+    return objects_.size();
+  }
+
  private:
   mutable std::mutex mutex_;
   std::unordered_map<Handle, std::shared_ptr<Object>> objects_;
+};
+
+// Counts of what a program has of a driver.
+struct Possessions {
+  std::size_t device_allocations = 0;
+  std::size_t host_allocations = 0;
+  std::size_t registrations = 0;
+  std::size_t streams = 0;
+  std::size_t events = 0;
+  std::size_t modules = 0;
+
+  Possessions& operator+=(const Possessions& other);
 };
 
 // A loaded image: a handle for each of its kernels.
@@ -77,7 +94,7 @@ class Context {
   DeviceMemory& memory() { return memory_; }
   HostMemory& host_memory() { return host_memory_; }
   Scheduler& scheduler() { return scheduler_; }
-  FaultPlan& faults() { return settings_.faults; }
+  FaultPlan& faults() { return *settings_.faults; }
 
   HandleTable<cu::Stream, Stream> streams;
   HandleTable<cu::Event, Event> events;
@@ -94,6 +111,10 @@ class Context {
   bool give_access_to(const std::shared_ptr<Context>& peer);
   bool take_access_to(const Context& peer);
   bool has_access_to(const Context& peer) const;
+
+  // What the program has of the context and has not given back. Pinned memory is its own as far as it was
+  // allocated or registered here.
+  Possessions possessions() const;
 
   // Whether kernels and stream waits can reach the range: memory of this device, or of one that it has access
   // to, or pinned host memory.

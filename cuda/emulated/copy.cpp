@@ -20,6 +20,32 @@ void pause_until(Clock::time_point end) {
   while (Clock::now() < end) std::this_thread::yield();
 }
 
+[[noreturn]] void wait_without_end() {
+  while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+void copy_rotated(const CopyPiece& piece) {
+  constexpr std::size_t kWordBytes = 8;
+  const std::size_t step = piece.bytes > kWordBytes ? kWordBytes : piece.bytes / 2;  // of a short one, half
+  auto* const destination = static_cast<std::byte*>(piece.destination);
+  const auto* const source = static_cast<const std::byte*>(piece.source);
+  std::memcpy(destination + step, source, piece.bytes - step);
+  std::memcpy(destination, source + piece.bytes - step, step);
+}
+
+// With what is to go wrong of it, but for its duration.
+void move_bytes(const CopyPiece& piece) {
+  if (piece.fault.is(CopyFaultKind::kShift)) return copy_rotated(piece);
+  if (piece.fault.is(CopyFaultKind::kStale))
+    return piece.fault.carried->deliver(piece.offset, piece.destination, piece.bytes);
+  std::memcpy(piece.destination, piece.source, piece.bytes);
+  if (piece.fault.carried != nullptr) piece.fault.carried->keep(piece.offset, piece.source, piece.bytes);
+  if (piece.flipped_byte) {
+    std::byte& byte = static_cast<std::byte*>(piece.destination)[*piece.flipped_byte];
+    byte = ~byte;
+  }
+}
+
 // Up to this size the bytes are kept with the operation, so that the caller waits for no staging slot.
 constexpr std::size_t kInlineBytes = 64 << 10;
 
@@ -52,27 +78,36 @@ CopyPiece Copy::piece(std::size_t offset, std::size_t size, void* staged_destina
       .destination = staged_destination,
       .source = staged_source,
       .bytes = size,
+      .offset = offset,
       .flipped_byte = std::nullopt,
-      .slowdown = fault.slowdown,
+      .fault = fault,
   };
   if (staged_destination == nullptr) piece.destination = static_cast<std::byte*>(destination) + offset;
   if (staged_source == nullptr) piece.source = static_cast<const std::byte*>(source) + offset;
-  const std::size_t middle = bytes / 2;
-  if (fault.corrupted && middle >= offset && middle < offset + size) piece.flipped_byte = middle - offset;
+  if (const auto place = flipped_byte(); place && *place >= offset && *place < offset + size)
+    piece.flipped_byte = *place - offset;
   return piece;
 }
 
-void perform(const CopyPiece& piece) {
+// A place beyond the end stands for the last byte, one before the beginning for the first.
+std::optional<std::size_t> Copy::flipped_byte() const {
+  if (!fault.is(CopyFaultKind::kFlip)) return std::nullopt;
+  const auto size = static_cast<std::int64_t>(bytes);
+  const std::int64_t at = fault.flipped_at.value_or(size / 2);
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(at < 0 ? size + at : at, 0, size - 1));
+}
+
+void take_longer(double slowdown, const std::function<void()>& body) {
   const auto start = Clock::now();
-  std::memcpy(piece.destination, piece.source, piece.bytes);
-  if (piece.flipped_byte) {
-    std::byte& byte = static_cast<std::byte*>(piece.destination)[*piece.flipped_byte];
-    byte = ~byte;
-  }
-  if (piece.slowdown > 1) {
-    const auto duration = std::chrono::duration<double>(Clock::now() - start) * piece.slowdown;
-    pause_until(start + std::chrono::duration_cast<Clock::duration>(duration));
-  }
+  body();
+  if (slowdown <= 1) return;
+  const auto duration = std::chrono::duration<double>(Clock::now() - start) * slowdown;
+  pause_until(start + std::chrono::duration_cast<Clock::duration>(duration));
+}
+
+void perform(const CopyPiece& piece) {
+  if (piece.fault.is(CopyFaultKind::kNever)) wait_without_end();
+  take_longer(piece.fault.slowdown, [&piece] { move_bytes(piece); });
 }
 
 EngineWork copy_work(Engine engine, const CopyPiece& piece, std::shared_ptr<const void> staging) {
@@ -84,12 +119,12 @@ EngineWork copy_work(Engine engine, const CopyPiece& piece, std::shared_ptr<cons
 
 void enqueue_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
                   const Copy& copy) {
-  if (!copy.fault.dropped) scheduler.enqueue(stream, copy_work(engine, copy.whole()));
+  if (!copy.fault.is(CopyFaultKind::kDrop)) scheduler.enqueue(stream, copy_work(engine, copy.whole()));
 }
 
 void enqueue_peer_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
                        const Copy& copy, bool through_host, std::shared_ptr<const void> ends) {
-  if (copy.fault.dropped) return;
+  if (copy.fault.is(CopyFaultKind::kDrop)) return;
   if (!through_host) {
     scheduler.enqueue(stream, copy_work(engine, copy.whole(), std::move(ends)));
     return;
@@ -101,7 +136,7 @@ void enqueue_peer_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stre
 }
 
 void copy_from_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy) {
-  if (copy.fault.dropped) return;
+  if (copy.fault.is(CopyFaultKind::kDrop)) return;
   if (copy.bytes <= kInlineBytes) return copy_inline(scheduler, stream, copy);
 
   const std::scoped_lock bounce_in_use(stream->bounce.in_use);
@@ -116,7 +151,7 @@ void copy_from_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& str
 }
 
 void copy_to_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, const Copy& copy) {
-  if (copy.fault.dropped) return;
+  if (copy.fault.is(CopyFaultKind::kDrop)) return;
 
   struct Staged {
     BounceBuffer::Slot* slot;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -15,8 +16,9 @@ struct CopyPiece {
   void* destination;
   const void* source;
   std::size_t bytes;
+  std::size_t offset;  // in the copy that it is a piece of
   std::optional<std::size_t> flipped_byte;
-  double slowdown;
+  CopyFault fault;
 };
 
 // A copy that the program asked for, moved in one or more pieces.
@@ -30,7 +32,13 @@ struct Copy {
   CopyPiece piece(std::size_t offset, std::size_t size, void* staged_destination,
                   const void* staged_source) const;
   CopyPiece whole() const { return piece(0, bytes, nullptr, nullptr); }
+
+ private:
+  std::optional<std::size_t> flipped_byte() const;
 };
+
+// Has the body take so many times its time, in the calling thread.
+void take_longer(double slowdown, const std::function<void()>& body);
 
 // Moves the bytes in the calling thread.
 void perform(const CopyPiece& piece);

@@ -25,9 +25,4 @@ inline void require_argument(bool condition) {
   require(condition, cu::kErrorInvalidValue);
 }
 
-// Whether a context does not recover from this error.
-inline bool is_sticky(cu::Result result) {
-  return result == cu::kErrorIllegalAddress || result == cu::kErrorLaunchFailed;
-}
-
 }  // namespace pinbench::emulated

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "emulated/cuda_error.hpp"
+#include "emulated/leak_report.hpp"
 
 namespace pinbench::emulated {
 
@@ -17,20 +18,30 @@ Driver& Driver::instance() {
 
 cu::Result Driver::initialize() {
   const std::scoped_lock lock(mutex_);
-  if (is_initialized()) return cu::kSuccess;
+  if (is_initialized()) return faults().next_call(EntryPoint::init).value_or(cu::kSuccess);
   auto settings = std::make_unique<Settings>();
-  if (!settings->read_environment()) return cu::kErrorInvalidValue;
-  if (const auto fault = settings->faults.next_call(EntryPoint::init)) return *fault;
+  complaint_.store(nullptr, std::memory_order_release);
+  if (auto complaint = settings->read_environment()) return complain(std::move(*complaint));
+  if (const auto fault = settings->faults->next_call(EntryPoint::init)) return *fault;
   if (settings->devices == 0) return cu::kErrorNoDevice;
   if (!settings->shared_path.empty()) {
     shared_memory_ = SharedDeviceMemory::open(settings->shared_path);
-    if (shared_memory_ == nullptr) return cu::kErrorInvalidValue;
+    if (shared_memory_ == nullptr)
+      return complain("PINBENCH_EMULATED_SHARED must be a file that can be written, with room for a process");
   }
-  host_memory_ = std::make_unique<HostMemory>(settings->pinned_limit_bytes);
+  host_memory_ = std::make_unique<HostMemory>(settings->pinned_limit_bytes, *settings->faults);
   primary_contexts_.resize(static_cast<std::size_t>(settings->devices));
   settings_ = std::move(settings);
+  settings_->faults->start();
+  if (!settings_->leaks_path.empty()) report_leaks_at_exit();
   initialized_.store(true, std::memory_order_release);
   return cu::kSuccess;
+}
+
+cu::Result Driver::complain(std::string complaint) {
+  complaints_.push_back(std::move(complaint));
+  complaint_.store(complaints_.back().c_str(), std::memory_order_release);
+  return cu::kErrorInvalidValue;
 }
 
 void Driver::require_device(cu::Device device) const {
@@ -64,8 +75,11 @@ void Driver::release_primary_context(cu::Device device) {
     ended = std::exchange(primary.context, nullptr);
     primary.handle = nullptr;
   }
+  const Possessions left = ended->possessions();
   // Outside the lock, for it waits for the copies under way.
   ended->shut_down();
+  const std::scoped_lock lock(mutex_);
+  left_behind_ += left;
 }
 
 void Driver::set_primary_context_flags(cu::Device device, unsigned flags) {
@@ -73,6 +87,17 @@ void Driver::set_primary_context_flags(cu::Device device, unsigned flags) {
   PrimaryContext& primary = primary_context(device);
   require(primary.references == 0 || primary.flags == flags, cu::kErrorPrimaryContextActive);
   primary.flags = flags;
+}
+
+Driver::Leaks Driver::leaks() const {
+  const std::scoped_lock lock(mutex_);
+  Leaks leaks;
+  leaks.left_behind = left_behind_;
+  for (const PrimaryContext& primary : primary_contexts_) {
+    leaks.contexts += primary.references;
+    if (primary.context != nullptr) leaks.held += primary.context->possessions();
+  }
+  return leaks;
 }
 
 std::shared_ptr<Context> Driver::find_context(cu::Context handle) {

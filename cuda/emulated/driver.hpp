@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "driver/cuda_abi.hpp"
@@ -23,10 +25,13 @@ class Driver {
 
   // cuInit, which may be repeated.
   cu::Result initialize();
+  // What is wrong with the environment, as the last initialize() found it; null where nothing is.
+  const char* complaint() const { return complaint_.load(std::memory_order_acquire); }
   bool is_initialized() const { return initialized_.load(std::memory_order_acquire); }
 
   // All below need initialize() to have succeeded.
   Settings& settings() { return *settings_; }
+  FaultPlan& faults() { return *settings_->faults; }
   // Throws CUDA_ERROR_INVALID_DEVICE.
   void require_device(cu::Device device) const;
 
@@ -37,6 +42,14 @@ class Driver {
   // The calling thread's; null where there is none or it has ended.
   std::shared_ptr<Context> current_context();
   void set_current_context(cu::Context handle);
+
+  // What the program has of contexts that are alive, and what it had of others when they ended.
+  struct Leaks {
+    std::size_t contexts = 0;  // references to primary contexts that were not released
+    Possessions held;
+    Possessions left_behind;
+  };
+  Leaks leaks() const;
 
   // Throws CUDA_ERROR_INVALID_CONTEXT.
   std::shared_ptr<Context> context(cu::Context handle);
@@ -52,11 +65,15 @@ class Driver {
   };
 
   Driver();
+  cu::Result complain(std::string complaint);
   PrimaryContext& primary_context(cu::Device device);
   std::shared_ptr<Context> find_context(cu::Context handle);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::atomic<bool> initialized_{false};
+  std::deque<std::string> complaints_;  // all are kept, for nobody knows how long the program looks at one
+  std::atomic<const char*> complaint_{nullptr};
+  Possessions left_behind_;  // in contexts that have ended
   std::unique_ptr<Settings> settings_;
   std::unique_ptr<HostMemory> host_memory_;
   std::unique_ptr<SharedDeviceMemory> shared_memory_;  // null where no other process shares the devices

@@ -105,11 +105,12 @@ cu::Result exports::memsetD8Async(cu::DevicePtr destination, unsigned char value
     const std::shared_ptr<Stream> stream = context.stream(handle);
     if (bytes == 0) return;
     require_device_memory(context, destination, bytes);
-    context.scheduler().enqueue(
-        stream, EngineWork{Engine::kCompute, [address = device_address(destination), value, bytes] {
-                             std::memset(address, value, bytes);
-                             return cu::kSuccess;
-                           }});
+    const double slowdown = context.faults().next_throttling();
+    const auto run = [address = device_address(destination), value, bytes, slowdown] {
+      take_longer(slowdown, [&] { std::memset(address, value, bytes); });
+      return cu::kSuccess;
+    };
+    context.scheduler().enqueue(stream, EngineWork{Engine::kCompute, run});
   });
 }
 

@@ -1,4 +1,5 @@
 // Initialisation, errors, devices, their primary contexts and the access between these.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -7,7 +8,7 @@
 namespace pinbench::emulated {
 namespace {
 
-constexpr int kDriverVersion = 13000;
+constexpr int kDriverVersion = 13000;  // of CUDA 13.0
 constexpr int kPciBusIdBytes = sizeof "eeee:00:00.0";
 
 // Scheduling (auto, spin, yield, blocking) and the flags that change nothing here: map host memory, keep
@@ -32,27 +33,48 @@ constexpr ErrorText kErrorTexts[] = {
     {cu::kErrorInvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {cu::kErrorNoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU",
      "no kernel image is available for execution on the device"},
+    {cu::kErrorEccUncorrectable, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
     {cu::kErrorPeerAccessUnsupported, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
      "peer access is not supported between these two devices"},
+    {cu::kErrorNvlinkUncorrectable, "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+     "uncorrectable NVLink error detected during the execution"},
     {cu::kErrorUnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
      "the provided PTX was compiled with an unsupported toolchain."},
     {cu::kErrorInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {cu::kErrorNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {cu::kErrorNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
     {cu::kErrorIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {cu::kErrorLaunchTimeout, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
     {cu::kErrorPeerAccessAlreadyEnabled, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
      "peer access is already enabled"},
     {cu::kErrorPeerAccessNotEnabled, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED",
      "peer access has not been enabled"},
     {cu::kErrorPrimaryContextActive, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE",
      "cannot set while device is active in this process"},
+    {cu::kErrorContextIsDestroyed, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
+    {cu::kErrorAssert, "CUDA_ERROR_ASSERT", "device-side assert triggered"},
     {cu::kErrorHostMemoryAlreadyRegistered, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
      "part or all of the requested memory range is already mapped"},
     {cu::kErrorHostMemoryNotRegistered, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
      "pointer does not correspond to a registered memory region"},
+    {cu::kErrorHardwareStackError, "CUDA_ERROR_HARDWARE_STACK_ERROR", "hardware stack error"},
+    {cu::kErrorIllegalInstruction, "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+     "an illegal instruction was encountered"},
+    {cu::kErrorMisalignedAddress, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
+    {cu::kErrorInvalidAddressSpace, "CUDA_ERROR_INVALID_ADDRESS_SPACE",
+     "operation not supported on global/shared address space"},
+    {cu::kErrorInvalidPc, "CUDA_ERROR_INVALID_PC", "invalid program counter"},
     {cu::kErrorLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {cu::kErrorNotPermitted, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
+    {cu::kErrorNotSupported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {cu::kErrorUnknown, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
+
+// These need no cuInit, and play before it that nothing is wrong.
+std::optional<cu::Result> fault_of_text(EntryPoint entry_point) {
+  Driver& driver = Driver::instance();
+  return driver.is_initialized() ? driver.faults().next_call(entry_point) : std::nullopt;
+}
 
 // Null for a code that this driver does not know.
 const ErrorText* find_error_text(cu::Result result) {
@@ -85,12 +107,20 @@ std::optional<int> find_attribute(int attribute) {
 }  // namespace
 
 cu::Result exports::getErrorName(cu::Result result, const char** name) {
+  if (const auto fault = fault_of_text(EntryPoint::getErrorName)) return *fault;
   const ErrorText* const text = find_error_text(result);
   if (name != nullptr) *name = text == nullptr ? nullptr : text->name;
   return name == nullptr || text == nullptr ? cu::kErrorInvalidValue : cu::kSuccess;
 }
 
+// What is wrong with the environment is the one thing that a program can say of it.
 cu::Result exports::getErrorString(cu::Result result, const char** description) {
+  if (const auto fault = fault_of_text(EntryPoint::getErrorString)) return *fault;
+  const char* const complaint = Driver::instance().complaint();
+  if (result == cu::kErrorInvalidValue && description != nullptr && complaint != nullptr) {
+    *description = complaint;
+    return cu::kSuccess;
+  }
   const ErrorText* const text = find_error_text(result);
   if (description != nullptr) *description = text == nullptr ? nullptr : text->description;
   return description == nullptr || text == nullptr ? cu::kErrorInvalidValue : cu::kSuccess;
@@ -103,11 +133,18 @@ cu::Result exports::init(unsigned flags) {
   });
 }
 
-// Needs no cuInit, as in the real driver.
+// Needs no cuInit, as in the real driver; but only then is known what is to be played.
 cu::Result exports::driverGetVersion(int* version) {
-  if (version == nullptr) return cu::kErrorInvalidValue;
-  *version = kDriverVersion;
-  return cu::kSuccess;
+  Driver& driver = Driver::instance();
+  if (!driver.is_initialized()) {
+    if (version == nullptr) return cu::kErrorInvalidValue;
+    *version = kDriverVersion;
+    return cu::kSuccess;
+  }
+  return driver_call(EntryPoint::driverGetVersion, [version](Driver& initialized) {
+    require_argument(version != nullptr);
+    *version = initialized.faults().list().driver_version.value_or(kDriverVersion);
+  });
 }
 
 cu::Result exports::deviceGetCount(int* count) {
@@ -227,3 +264,12 @@ cu::Result exports::contextSynchronize() {
 }
 
 }  // namespace pinbench::emulated
+
+extern "C" __attribute__((visibility("default"))) bool pinbenchEmulatedLacks(const char* symbol) {
+  using namespace pinbench::emulated;
+  FaultList list;
+  if (read_fault_variable(list)) return false;  // cuInit says so
+  const auto* const found = std::find(std::begin(kEntryPointSymbols), std::end(kEntryPointSymbols), symbol);
+  return found != std::end(kEntryPointSymbols) &&
+         list.missing[static_cast<std::size_t>(found - std::begin(kEntryPointSymbols))];
+}

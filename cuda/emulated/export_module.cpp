@@ -1,6 +1,7 @@
 // Modules and kernel launches.
 #include <cstring>
 
+#include "emulated/copy.hpp"
 #include "emulated/exports.hpp"
 
 namespace pinbench::emulated {
@@ -34,7 +35,11 @@ std::function<cu::Result()> kernel_run(Context& context, Kernel kernel, const Ke
     return context.is_reachable(begin, bytes);
   };
   if (kernel != Kernel::kZeroCopy) {
-    return [=] { return run_kernel(kernel, parameters, is_reachable); };
+    return [=, slowdown = context.faults().next_throttling()] {
+      cu::Result result = cu::kSuccess;
+      take_longer(slowdown, [&] { result = run_kernel(kernel, parameters, is_reachable); });
+      return result;
+    };
   }
   const CopyFault fault = context.faults().next_copy(direction_of(context, parameters));
   return [=] { return run_zero_copy(parameters, fault, is_reachable); };

@@ -42,7 +42,7 @@ cu::Result driver_call(EntryPoint entry_point, Body body) noexcept {
   return without_exceptions([&] {
     Driver& driver = Driver::instance();
     require(driver.is_initialized(), cu::kErrorNotInitialized);
-    if (const auto fault = driver.settings().faults.next_call(entry_point)) return *fault;
+    if (const auto fault = driver.faults().next_call(entry_point)) return *fault;
     body(driver);
     return cu::kSuccess;
   });
@@ -59,7 +59,7 @@ cu::Result context_call(EntryPoint entry_point, Body body) noexcept {
     require(context != nullptr, cu::kErrorInvalidContext);
     context->scheduler().throw_if_halted();
     if (const auto fault = context->faults().next_call(entry_point)) {
-      if (is_sticky(*fault)) context->scheduler().halt(*fault);
+      if (cu::is_sticky(*fault)) context->scheduler().halt(*fault);
       return *fault;
     }
     body(*context);

@@ -81,7 +81,7 @@ std::size_t parameter_count(Kernel kernel) {
 cu::Result run_zero_copy(const KernelParameters& parameters, const CopyFault& fault,
                          const ReachableCheck& is_reachable) {
   const auto [destination, source, bytes, unused] = parameters;
-  if (bytes == 0 || fault.dropped) return cu::kSuccess;
+  if (bytes == 0 || fault.is(CopyFaultKind::kDrop)) return cu::kSuccess;
   if (!is_reachable(destination, bytes) || !is_reachable(source, bytes)) return cu::kErrorIllegalAddress;
   perform(Copy{device_address(destination), device_address(source), bytes, fault}.whole());
   return cu::kSuccess;

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "driver/cuda_abi.hpp"
-#include "emulated/settings.hpp"
+#include "emulated/faults.hpp"
 
 namespace pinbench::emulated {
 

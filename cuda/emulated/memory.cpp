@@ -1,5 +1,6 @@
 #include "emulated/memory.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "emulated/cuda_error.hpp"
@@ -13,15 +14,32 @@ std::uintptr_t address_of(const void* pointer) {
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedDevice shared)
-    : budget_(bytes, shared), context_share_(budget_, context_bytes) {
-  require(static_cast<bool>(context_share_), cu::kErrorOutOfMemory);
+DeviceMemory::DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedDevice shared,
+                           const FaultPlan& faults)
+    : faults_(faults), budget_(bytes, shared), context_share_(share_of(context_bytes)) {}
+
+// What another process has is out of reach, but for memory that was taken before it came.
+BudgetShare DeviceMemory::share_of(std::size_t bytes) {
+  require(bytes <= free_bytes(), cu::kErrorOutOfMemory);
+  BudgetShare share(budget_, bytes);
+  require(static_cast<bool>(share), cu::kErrorOutOfMemory);
+  return share;
+}
+
+std::size_t DeviceMemory::free_bytes() const {
+  const std::size_t left = budget_.left();
+  return left - std::min(left, faults_.bytes_of_other_processes());
+}
+
+std::size_t DeviceMemory::count() const {
+  const std::scoped_lock lock(mutex_);
+  return allocations_.count_if([](const Allocation&) { return true; });
 }
 
 cu::DevicePtr DeviceMemory::allocate(std::size_t bytes) {
   require_argument(bytes > 0);
-  BudgetShare share(budget_, round_up_to_pages(bytes));
-  require(static_cast<bool>(share), cu::kErrorOutOfMemory);
+  require(bytes <= faults_.list().largest_allocation, cu::kErrorOutOfMemory);
+  BudgetShare share = share_of(round_up_to_pages(bytes));
   Mapping mapping(bytes);
   const auto begin = reinterpret_cast<std::uintptr_t>(mapping.address());
   const std::scoped_lock lock(mutex_);
@@ -47,9 +65,24 @@ bool DeviceMemory::contains(cu::DevicePtr begin, std::size_t bytes) const {
   return allocations_.containing(begin, bytes) != nullptr;
 }
 
+// Empty where it cannot be had.
+BudgetShare HostMemory::share_of(std::size_t bytes) {
+  if (bytes > faults_.list().largest_allocation) return {};
+  return {budget_, round_up_to_pages(bytes)};
+}
+
+std::pair<std::size_t, std::size_t> HostMemory::count_of(const Context& owner) const {
+  const std::scoped_lock lock(mutex_);
+  const auto count = [&](bool registered) {
+    return ranges_.count_if(
+        [&](const Pinned& pinned) { return pinned.owner == &owner && pinned.registered == registered; });
+  };
+  return {count(false), count(true)};
+}
+
 void* HostMemory::allocate(std::size_t bytes, const Context& owner) {
   require_argument(bytes > 0);
-  BudgetShare share(budget_, round_up_to_pages(bytes));
+  BudgetShare share = share_of(bytes);
   require(static_cast<bool>(share), cu::kErrorOutOfMemory);
   Mapping mapping(bytes);
   void* const address = mapping.address();
@@ -67,7 +100,7 @@ void HostMemory::free(void* pointer) {
 
 void HostMemory::register_range(void* pointer, std::size_t bytes, const Context& owner) {
   require_argument(pointer != nullptr && bytes > 0);
-  BudgetShare share(budget_, round_up_to_pages(bytes));
+  BudgetShare share = share_of(bytes);
   {
     const std::scoped_lock lock(mutex_);
     require(!ranges_.overlaps(address_of(pointer), bytes), cu::kErrorHostMemoryAlreadyRegistered);

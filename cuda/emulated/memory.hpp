@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "driver/cuda_abi.hpp"
+#include "emulated/faults.hpp"
 #include "emulated/mapping.hpp"
 
 namespace pinbench::emulated {
@@ -49,6 +51,13 @@ class AddressRanges {
     return std::move(node.mapped().value);
   }
 
+  template <class Predicate>
+  std::size_t count_if(Predicate predicate) const {
+    const auto count = std::count_if(ranges_.begin(), ranges_.end(),
+                                     [&](const auto& entry) { return predicate(entry.second.value); });
+    return static_cast<std::size_t>(count);
+  }
+
   const Value* starting_at(std::uintptr_t begin) const {
     const auto range = ranges_.find(begin);
     return range == ranges_.end() ? nullptr : &range->second.value;
@@ -78,8 +87,8 @@ class AddressRanges {
 class DeviceMemory {
  public:
   // `context_bytes` of it are the context's own. Throws CUDA_ERROR_OUT_OF_MEMORY where there is not as much
-  // left.
-  DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedDevice shared);
+  // left. `faults` outlives it.
+  DeviceMemory(std::size_t bytes, std::size_t context_bytes, SharedDevice shared, const FaultPlan& faults);
 
   cu::DevicePtr allocate(std::size_t bytes);
   // Throws CUDA_ERROR_INVALID_VALUE unless `pointer` is the start of an allocation.
@@ -90,7 +99,9 @@ class DeviceMemory {
   bool contains(cu::DevicePtr begin, std::size_t bytes) const;
 
   std::size_t total_bytes() const { return budget_.limit(); }
-  std::size_t free_bytes() const { return budget_.left(); }
+  std::size_t free_bytes() const;
+  // Allocations that were not freed.
+  std::size_t count() const;
 
  private:
   struct Allocation {
@@ -98,6 +109,9 @@ class DeviceMemory {
     Mapping mapping;
   };
 
+  BudgetShare share_of(std::size_t bytes);
+
+  const FaultPlan& faults_;
   MemoryBudget budget_;
   BudgetShare context_share_;
   mutable std::mutex mutex_;
@@ -113,12 +127,16 @@ enum class HostPlacement { kPageable, kPinned };
 // Thread safe.
 class HostMemory {
  public:
-  explicit HostMemory(std::size_t pinned_limit_bytes) : budget_(pinned_limit_bytes) {}
+  // `faults` outlives it.
+  HostMemory(std::size_t pinned_limit_bytes, const FaultPlan& faults)
+      : faults_(faults), budget_(pinned_limit_bytes) {}
 
   void* allocate(std::size_t bytes, const Context& owner);
   void free(void* pointer);
   void register_range(void* pointer, std::size_t bytes, const Context& owner);
   void unregister(void* pointer);
+  // Allocations and registrations of this context that were not given back.
+  std::pair<std::size_t, std::size_t> count_of(const Context& owner) const;
   // Frees and unregisters what a context that ends leaves behind.
   void release_all_of(const Context& owner);
 
@@ -136,7 +154,9 @@ class HostMemory {
   };
 
   std::optional<Pinned> remove(void* pointer, bool registered);
+  BudgetShare share_of(std::size_t bytes);
 
+  const FaultPlan& faults_;
   MemoryBudget budget_;
   mutable std::mutex mutex_;
   AddressRanges<Pinned> ranges_;

@@ -1,6 +1,7 @@
 // What the emulated machine is like is set by environment variables, all optional, read once by the first
-// cuInit that succeeds. A malformed value makes cuInit return CUDA_ERROR_INVALID_VALUE; an empty one counts
-// as unset. Sizes are bytes, with an optional KiB, MiB or GiB: "268435456", "256MiB".
+// cuInit that succeeds. A malformed value makes cuInit return CUDA_ERROR_INVALID_VALUE, whose description
+// then says what is wrong with it; an empty one counts as unset. Sizes are bytes, with an optional KiB, MiB
+// or GiB: "268435456", "256MiB".
 //
 //   PINBENCH_EMULATED_DEVICES
 //     Number of devices, 0 to 64 (default 1). With 0 cuInit returns CUDA_ERROR_NO_DEVICE.
@@ -21,95 +22,27 @@
 //   PINBENCH_EMULATED_QUEUE
 //     Operations that a stream holds before enqueueing blocks, 1 to 1000000 (default 1024).
 //   PINBENCH_EMULATED_FAULTS
-//     Faults to inject, separated by commas (default: none):
-//       FUNCTION@N=RESULT    The Nth call of that exported function (cuMemHostAlloc@2=2) does nothing and has
-//                            that result. In a context 700 and 719 are sticky; others hit that call only.
-//       corrupt-DIRECTION@N  The Nth copy in that direction (h2d, d2h, d2d or p2p) flips the byte in its
-//                            middle.
-//       drop-DIRECTION@N     The Nth copy in that direction is silently not done.
-//       slow-DIRECTION=F     Every copy in that direction takes F times its time (1 to 1000, such as 1.5).
-//     N counts from 1, over all devices and threads. A pageable copy is one copy however many pieces it is
-//     moved in, and the zero-copy kernel makes one too, in the direction its pointers tell.
+//     What goes wrong, in JSON (default: nothing): see faults.hpp.
+//   PINBENCH_EMULATED_LEAKS
+//     A file to which each process appends a line of JSON when it exits (default: none): what was not given
+//     back of the driver's, and which calls were made. See leak_report.cpp.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
-#include <iterator>
+#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "driver/cuda_abi.hpp"
+#include "emulated/faults.hpp"
 
 namespace pinbench::emulated {
 
-// The exported functions, in the order of cuda_abi.hpp's lists.
-enum class EntryPoint : std::size_t {
-#define PINBENCH_ENUMERATE(member, symbol, parameters) member,
-  PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_ENUMERATE) PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_ENUMERATE)
-#undef PINBENCH_ENUMERATE
-};
+// Bytes, of a text such as "4096" or "64MiB"; empty for anything else.
+std::optional<std::size_t> parse_size(std::string_view text);
 
-inline constexpr std::string_view kEntryPointSymbols[] = {
-#define PINBENCH_NAME(member, symbol, parameters) symbol,
-    PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_NAME) PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_NAME)
-#undef PINBENCH_NAME
-};
-
-inline constexpr std::size_t kEntryPointCount = std::size(kEntryPointSymbols);
-
-// kPeerToPeer: from one device to another.
-enum class Direction : std::size_t { kHostToDevice, kDeviceToHost, kDeviceToDevice, kPeerToPeer };
-inline constexpr std::size_t kDirectionCount = 4;
-
-// What is to go wrong with one copy; as it stands, nothing.
-struct CopyFault {
-  bool dropped = false;    // not done at all, without a word
-  bool corrupted = false;  // the byte in the middle is flipped
-  double slowdown = 1;     // times as long as it would take
-};
-
-// The faults of PINBENCH_EMULATED_FAULTS, and the counts of calls and copies that say when each is due.
-// next_call() and next_copy() may be called from any thread.
-class FaultPlan {
- public:
-  // Adds the faults of a comma-separated list; false if it is malformed.
-  bool parse(std::string_view list);
-
-  // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
-  std::optional<cu::Result> next_call(EntryPoint entry_point);
-
-  // Counts a copy. Returns what is to go wrong with it.
-  CopyFault next_copy(Direction direction);
-
- private:
-  struct CallFault {
-    std::uint64_t call;
-    cu::Result result;
-  };
-  struct CallPlan {
-    std::atomic<std::uint64_t> calls{0};
-    std::vector<CallFault> faults;
-  };
-  struct CopyPlan {
-    std::atomic<std::uint64_t> copies{0};
-    std::set<std::uint64_t> dropped;
-    std::set<std::uint64_t> corrupted;
-    double slowdown = 1;
-  };
-
-  bool parse_one(std::string_view fault);
-  bool parse_slowdown(std::string_view name, std::string_view factor);
-  bool parse_copy_fault(std::string_view name, std::string_view copy);
-  bool parse_call_fault(std::string_view symbol, std::string_view call, std::string_view result);
-
-  std::array<CallPlan, kEntryPointCount> calls_;
-  std::array<CopyPlan, kDirectionCount> copies_;
-};
+// Takes over what PINBENCH_EMULATED_FAULTS asks for; else says what is wrong with it.
+std::optional<std::string> read_fault_variable(FaultList& list);
 
 // The emulated machine, with the defaults for what the environment does not set.
 struct Settings {
@@ -120,10 +53,11 @@ struct Settings {
   std::size_t pinned_limit_bytes = static_cast<std::size_t>(-1);
   bool peer_access = true;
   std::size_t queue_operations = 1024;
-  FaultPlan faults;
+  std::string leaks_path;  // empty where nothing is to be reported
+  std::unique_ptr<FaultPlan> faults = std::make_unique<FaultPlan>(FaultList());
 
-  // Takes over what the environment sets; false if a value is malformed.
-  bool read_environment();
+  // Takes over what the environment sets; else says what is wrong with it.
+  std::optional<std::string> read_environment();
 };
 
 }  // namespace pinbench::emulated

@@ -8,8 +8,8 @@ import { median } from "../stats/order-statistics.js";
 type PinningRecord = ColdStart["pinning"][number];
 
 /**
- * What obtaining one buffer costs in each way, per size; a way that fails (a limit, too little memory) is null. The
- * ways take turns, so that a disturbance hits all alike.
+ * What obtaining one buffer costs in each way, per size; a way that fails (a limit, too little memory) is null, with
+ * its error among the refusals. The ways take turns, so that a disturbance hits all alike.
  */
 export async function measurePinning(
   session: NativeSession,
@@ -19,12 +19,17 @@ export async function measurePinning(
   const records: PinningRecord[] = [];
   for (const sizeBytes of sizesBytes) {
     const costs: Record<PinningKind, (PinningCost | null)[]> = { pageable: [], pinned: [], registered: [] };
+    const refusals: Partial<Record<PinningKind, string>> = {};
     for (let repetition = 0; repetition < pinningRepetitions; ++repetition) {
       for (const kind of Object.keys(costs) as PinningKind[]) {
         if (signal.aborted) return records;
         // What was refused once would be refused again.
         if (costs[kind].at(-1) === null) continue;
-        costs[kind].push(await session.measurePinning(kind, sizeBytes).catch(nullIfRefused));
+        const refuse = (error: NativeError): null => {
+          refusals[kind] = refusalIn(error);
+          return null;
+        };
+        costs[kind].push(await session.measurePinning(kind, sizeBytes).catch(refuse));
       }
     }
     records.push({
@@ -33,15 +38,16 @@ export async function measurePinning(
       pageable: medianCost(costs.pageable),
       pinned: medianCost(costs.pinned),
       registered: medianCost(costs.registered),
+      ...(Object.keys(refusals).length === 0 ? {} : { refusals }),
     });
   }
   return records;
 }
 
-/** Memory that cannot be had leaves a gap; a lost context or an interruption ends more than this figure. */
-function nullIfRefused(error: NativeError): null {
+/** Memory that cannot be had leaves a gap, with this reason; a lost context or an interruption ends more. */
+function refusalIn(error: NativeError): string {
   if (error.sticky || error.code === "ABORTED") throw error;
-  return null;
+  return error.message;
 }
 
 /** Null where one of them is. */

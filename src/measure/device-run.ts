@@ -14,6 +14,7 @@ import type {
   SessionOpening,
 } from "../native/contract.js";
 import { programPath } from "../package-facts.js";
+import { takesKernel } from "../plan/cells.js";
 import { arenaKind, usesStagingRing } from "../plan/geometry.js";
 import { loadLimits } from "../plan/load-need.js";
 import type { Plan } from "../plan/plan.js";
@@ -148,10 +149,11 @@ export class DeviceRun {
   /** Only the opened context tells whether the driver loads the kernels. */
   #skipWhatIsOff({ kernelsOff, eventTimerOff }: SessionOpening): void {
     for (const progress of this.cells.filter(({ isOpen }) => isOpen)) {
-      const { memory, path } = progress.cell;
-      const needsKernels = memory === "mapped" || path?.startsWith("kernel");
+      const { cell } = progress;
+      // The kernel that reads from this device is the other's.
+      const needsKernels = cell.memory === "mapped" || (takesKernel(cell) && cell.path !== "kernel-read");
       if (kernelsOff !== null && needsKernels) progress.markSkipped(kernelsOff);
-      if (eventTimerOff !== null && progress.cell.timer === "event") progress.markSkipped(eventTimerOff);
+      if (eventTimerOff !== null && cell.timer === "event") progress.markSkipped(eventTimerOff);
     }
   }
 

@@ -171,12 +171,17 @@ function mergeColdStart(
   const ofAll = (pick: (part: ColdStart) => number) => median(parts.map(pick));
   const pinning = parts[0]!.pinning.map(({ sizeBytes }) => {
     const records = parts.flatMap((part) => part.pinning.filter((one) => one.sizeBytes === sizeBytes));
+    const refusals: NonNullable<ColdStart["pinning"][number]["refusals"]> = Object.assign(
+      {},
+      ...records.map((record) => record.refusals ?? {}),
+    );
     return {
       sizeBytes,
       repetitions: records.reduce((sum, { repetitions }) => sum + (repetitions ?? 1), 0),
       pageable: medianCost(records.map((record) => record.pageable)),
       pinned: medianCost(records.map((record) => record.pinned)),
       registered: medianCost(records.map((record) => record.registered)),
+      ...(Object.keys(refusals).length === 0 ? {} : { refusals }),
     };
   });
   const ofDevice = cells.filter((cell) => cell.device === device);

@@ -62,6 +62,8 @@ export async function* measureInRounds(
   const { verify } = plan.settings;
   const rotation = new Rotation();
   const parties = partiesOf(cells);
+  // Memory that a device lacks has ended its cells before.
+  for (const party of parties) endParty(party);
   for (let round = 0; ; ++round) {
     let visits = 0;
     for (const party of byLoad(orderOfVisits(parties, precision))) {

@@ -42,6 +42,7 @@ export class Stage {
         yield* device.open(options);
         if (signal.aborted) return;
       }
+      this.#skipReadsWithoutKernels();
       yield* this.#measureInRounds(options);
       if (signal.aborted) return;
       // What is open at the end did not converge; an abort or a failure leaves it without outcome.
@@ -62,6 +63,16 @@ export class Stage {
   /** Its devices' cells in the plan's order. */
   #cells() {
     return this.devices.flatMap(({ cells }) => cells);
+  }
+
+  /** Only the opened context of the device that reads tells whether its driver loads the kernels. */
+  #skipReadsWithoutKernels(): void {
+    for (const progress of this.#cells()) {
+      const { path, peer } = progress.cell;
+      if (path !== "kernel-read" || peer === undefined || !progress.isOpen) continue;
+      const { kernelsOff } = this.#deviceOf(peer).session.opening;
+      if (kernelsOff !== null) progress.markSkipped(kernelsOff);
+    }
   }
 
   async *#measureInRounds(options: StageOptions): AsyncGenerator<RunEvent, void> {

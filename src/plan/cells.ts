@@ -92,6 +92,11 @@ function cellCount(axes: Axes): number {
   return devices.length * routes * perRoute * mostVariants(axes);
 }
 
+/** Whether a kernel takes part in a cell, but for the one that moves mapped memory. */
+export function takesKernel({ path, chunks, beside }: Pick<Cell, "path" | "chunks" | "beside">): boolean {
+  return path?.startsWith("kernel") || chunks !== undefined || beside === "compute" || beside === "memory";
+}
+
 /** A device or build that cannot do something skips the cells that need it, and says why. */
 function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | null {
   const { direction, memory, mode, timer, cache } = cell;
@@ -111,12 +116,7 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
   const mostOfSize = mostChunks(cell.sizeBytes);
   if (cell.chunks !== undefined && cell.chunks > mostOfSize)
     return `a copy of ${formatSize(cell.sizeBytes)} has at most ${mostOfSize} chunks`;
-  const needsKernels =
-    cell.path?.startsWith("kernel") ||
-    cell.chunks !== undefined ||
-    cell.beside === "compute" ||
-    cell.beside === "memory";
-  if (needsKernels && facts.kernelsOff !== null)
+  if (takesKernel(cell) && facts.kernelsOff !== null)
     return `it takes a kernel, and kernels are off: ${facts.kernelsOff}`;
   if (memory === "mapped") {
     if (facts.kernelsOff !== null)

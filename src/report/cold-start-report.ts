@@ -37,7 +37,16 @@ export function coldStartReports({ coldStart, devices }: ResultDocument): ColdSt
   });
 }
 
-function explanationOf({ pinning: [record] }: ColdStart): string {
+/** Whatever was refused, once for all sizes that have the same error. */
+function refusalsOf({ pinning }: ColdStart): string[] {
+  const all = pinning.flatMap(({ refusals }) =>
+    Object.entries(refusals ?? {}).map(([memory, reason]) => `; ${memory} memory was refused: ${reason}`),
+  );
+  return [...new Set(all)];
+}
+
+function explanationOf(costs: ColdStart): string {
+  const [record] = costs.pinning;
   const unknown = `${sign.absent} where pinned is not faster for certain or was not measured`;
   const saved = "copies of that size by one worker until a pinned buffer has saved more than it cost";
   if (record?.reuses != null) {
@@ -45,7 +54,7 @@ function explanationOf({ pinning: [record] }: ColdStart): string {
   }
   return (
     `medians of ${record?.repetitions}; pageable: new memory, touched once; pinned: cuMemHostAlloc; pays off after: ` +
-    `${saved} over a pageable one, giving back included; ${unknown}`
+    `${saved} over a pageable one, giving back included; ${unknown}${refusalsOf(costs).join("")}`
   );
 }
 

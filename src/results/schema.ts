@@ -110,6 +110,8 @@ const coldStartSchema = z.object({
       pinned: pinningCostSchema.nullable(),
       registered: pinningCostSchema.nullable(),
       payOff: payOffSchema.nullish(),
+      /** Why the cost of a way is null; absent where none was refused, and in older results. */
+      refusals: z.partialRecord(z.enum(["pageable", "pinned", "registered"]), z.string()).nullish(),
       /** Older results only: copies that have paid for allocate and free of `cheapest`, pageable memory for nothing. */
       reuses: z
         .object({

@@ -127,7 +127,7 @@ describe("pinbench baseline --append", () => {
   it("leaves the baseline as it was where a measurement fails", async () => {
     const cwd = await withBaseline();
     const before = filesIn(join(cwd, "main"));
-    const finished = await baseline(cwd, ["main", "--append"], copyFaults("drop-h2d"));
+    const finished = await baseline(cwd, ["main", "--append"], copyFaults("drop", "h2d"));
     expectSentence(finished, 4, /nothing was added to main, for a measurement failed \(d0\/h2d\/pinned/);
     expect(filesIn(join(cwd, "main"))).toEqual(before);
   });

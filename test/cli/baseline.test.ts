@@ -6,7 +6,7 @@ import { listRuns } from "../../src/results/run-folder.js";
 import { expectSentence } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { callCli } from "../helpers/in-process.js";
-import { copyFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
+import { copyFaults, emulatedFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
 const small = ["--memory", "pinned", "--workers", "1", "--runs", "2", ...sweep];
@@ -99,17 +99,17 @@ describe("no baseline is written", () => {
   it.each([
     [
       "a device that cannot be opened",
-      { PINBENCH_EMULATED_FAULTS: "cuDevicePrimaryCtxRetain@1=2" },
+      emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
       /\(cuDevicePrimaryCtxRetain failed/,
     ],
     [
       "a cell that fails",
-      { PINBENCH_EMULATED_FAULTS: "cuMemcpyDtoHAsync_v2@1=999" },
+      emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 999 }),
       /\(d0\/h2d\/pinned\S+: cuMemcpyDtoHAsync_v2 failed/,
     ],
     [
       "data that comes back wrong",
-      copyFaults("drop-h2d"),
+      copyFaults("drop", "h2d"),
       /\(d0\/h2d\/pinned\S+: the data came back wrong\)/,
     ],
   ])("from %s", async (_, env, reason) => {

@@ -8,7 +8,7 @@ import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
 import { callCli } from "../helpers/in-process.js";
-import { copyFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
+import { copyFaults, emulatedFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const documentsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => parseResult(readFileSync(path, "utf8"), path));
@@ -184,11 +184,15 @@ describe("a measurement that fails", () => {
   it.each([
     [
       "a device that cannot be opened",
-      { PINBENCH_EMULATED_FAULTS: "cuDevicePrimaryCtxRetain@1=2" },
+      emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
       "its run failed: ",
     ],
-    ["a cell that fails", { PINBENCH_EMULATED_FAULTS: "cuMemcpyDtoHAsync_v2@1=999" }, "it failed: "],
-    ["data that comes back wrong", copyFaults("drop-h2d"), "the data came back wrong"],
+    [
+      "a cell that fails",
+      emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 999 }),
+      "it failed: ",
+    ],
+    ["data that comes back wrong", copyFaults("drop", "h2d"), "the data came back wrong"],
   ])("%s is exit code 4, and no new baseline even with --accept", async (_, env, reason) => {
     const baseline = await baselineAt(certainly.faster);
     const before = filesIn(baseline);

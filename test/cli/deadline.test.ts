@@ -7,13 +7,20 @@ import { parseResult } from "../../src/results/parse.js";
 import { listRuns } from "../../src/results/run-folder.js";
 import { tuningSchema } from "../../src/results/tuning.js";
 import { isRunning, markName, measuring, nextMark } from "../helpers/processes.js";
-import { type Finished, runCli, type Started, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import {
+  emulatedFaults,
+  type Finished,
+  runCli,
+  type Started,
+  startCli,
+  temporaryFolder,
+} from "../helpers/run-cli.js";
 
 const small = ["--backend", "emulated", "--llc", "1MiB", "--workers", "1", "--memory", "pinned"];
 const quick = [...small, "--sizes", "64KiB", "--budget", "100ms"];
 
 /** A copy from the device takes seconds, and no abort cuts a copy short. */
-const hanging = { PINBENCH_EMULATED_FAULTS: "slow-d2h=1000" };
+const hanging = emulatedFaults({ link: "d2h", slowdown: 1000 });
 
 /** The command line as it ended, and how long it took in all. */
 async function timed(args: readonly string[], env: Record<string, string> = {}, cwd = temporaryFolder()) {

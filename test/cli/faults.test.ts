@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { cellOf, copyFaults, measureSmall, runSmall } from "../helpers/run-cli.js";
+import { cellOf, copyFaults, emulatedFaults, measureSmall, runSmall } from "../helpers/run-cli.js";
 
 const twoKinds = ["--memory", "pageable,pinned"];
 
@@ -26,17 +26,21 @@ describe("data that came back wrong", () => {
   ];
 
   it.each([
-    ["corrupt-h2d", "h2d"],
-    ["drop-h2d", "h2d"],
-    ["corrupt-d2h", "d2h"],
-    ["drop-d2h", "d2h"],
-  ])("%s: its cells alone, and exit code 4", async (fault, wrong) => {
+    ["flip", "h2d"],
+    ["drop", "h2d"],
+    ["shift", "h2d"],
+    ["stale", "h2d"],
+    ["flip", "d2h"],
+    ["drop", "d2h"],
+    ["shift", "d2h"],
+    ["stale", "d2h"],
+  ] as const)("%s of %s: its cells alone, and exit code 4", async (fault, wrong) => {
     // Comparing reads one small result from the device: direction d2h cannot be wrong throughout.
     const right = wrong === "h2d" ? "d2h" : "h2d";
     const direction = wrong === "h2d" ? "h2d,d2h" : "d2h";
     const { exitCode, document } = await measureSmall(
       [...everyCopy, "--direction", direction],
-      copyFaults(fault),
+      copyFaults(fault, wrong),
     );
     expect(exitCode).toBe(4);
     expect(document.run.status).toBe("complete");
@@ -56,7 +60,7 @@ describe("data that came back wrong", () => {
   });
 
   it("is the loudest thing there is", async () => {
-    const { stdout, stderr } = await runSmall(everyCopy, { env: copyFaults("corrupt-h2d") });
+    const { stdout, stderr } = await runSmall(everyCopy, { env: copyFaults("flip", "h2d") });
     expect(stderr).toMatch(
       /^pinbench: DATA CAME BACK WRONG in d0\/h2d\/pageable\/.*: do not trust this machine's copies/,
     );
@@ -66,7 +70,10 @@ describe("data that came back wrong", () => {
   });
 
   it("goes unseen with --no-verify", async () => {
-    const { exitCode, document } = await measureSmall([...everyCopy, "--no-verify"], copyFaults("drop-h2d"));
+    const { exitCode, document } = await measureSmall(
+      [...everyCopy, "--no-verify"],
+      copyFaults("drop", "h2d"),
+    );
     expect(exitCode).toBe(0);
     expect(document.cells.map(({ verification }) => verification)).toEqual([null, null, null, null]);
   });
@@ -74,7 +81,7 @@ describe("data that came back wrong", () => {
 
 describe("a failing call", () => {
   it("fails its cell; the others go on", async () => {
-    const unknownError = { PINBENCH_EMULATED_FAULTS: "cuMemcpyDtoHAsync_v2@1=999" };
+    const unknownError = emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 999 });
     const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--no-verify"], unknownError);
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(
@@ -98,7 +105,7 @@ describe("a failing call", () => {
 
   it("that loses the context skips what is left, and the run has failed", async () => {
     const illegalAddress = {
-      PINBENCH_EMULATED_FAULTS: "cuMemcpyDtoHAsync_v2@1=700",
+      ...emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 700 }),
       PINBENCH_EMULATED_DEVICES: "2",
     };
     const args = [...twoKinds, "--no-verify", "--device", "all"];
@@ -118,7 +125,7 @@ describe("a failing call", () => {
 
   it("while a device is opened leaves the other devices to be measured", async () => {
     const { exitCode, document } = await measureSmall(["--memory", "pinned", "--device", "all"], {
-      PINBENCH_EMULATED_FAULTS: "cuDevicePrimaryCtxRetain@1=2",
+      ...emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
       PINBENCH_EMULATED_DEVICES: "2",
     });
     expect(exitCode).toBe(4);
@@ -136,7 +143,7 @@ describe("memory that cannot be had", () => {
   it("on the device fails every cell that uses it, without a run that hangs or dies", async () => {
     const { exitCode, document } = await measureSmall(twoKinds, {
       // The first ones are the engine's own small ones.
-      PINBENCH_EMULATED_FAULTS: "cuMemAlloc_v2@3=2",
+      ...emulatedFaults({ call: "cuMemAlloc_v2", nth: 3, result: 2 }),
     });
     expect(exitCode).toBe(4);
     const { "h2d/host": _, "d2h/host": __, ...ofDevice } = outcomes(document);

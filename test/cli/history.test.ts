@@ -55,7 +55,7 @@ describe("check --history", () => {
   it("keeps a check in which a cell failed, without that cell's figure", async () => {
     const history = newHistory();
     const baseline = await baselineAt(certainly.faster);
-    const { exitCode } = await checkJson(baseline, ["--history", history], copyFaults("drop-h2d"));
+    const { exitCode } = await checkJson(baseline, ["--history", history], copyFaults("drop", "h2d"));
     expect(exitCode).toBe(4);
     expect(entriesIn(history)).toMatchObject([{ outcome: "failed", series: [{ id: ids[1] }] }]);
   });

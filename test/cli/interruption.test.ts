@@ -9,7 +9,15 @@ import { parseResult } from "../../src/results/parse.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { filesIn } from "../helpers/baseline-folder.js";
 import { isRunning, untilInSlowCopy } from "../helpers/processes.js";
-import { pinbench, type Started, small, start, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import {
+  emulatedFaults,
+  pinbench,
+  type Started,
+  small,
+  start,
+  startCli,
+  temporaryFolder,
+} from "../helpers/run-cli.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
 /** Never converges, and would take an hour. */
@@ -172,7 +180,7 @@ it.runIf(hasPython)(
 /** A run of warm pinned copies by a device whose engine takes a thousand times as long, which no abort cuts short. */
 const slowCopies = (...args: string[]) =>
   small("--memory", "pinned", "--direction", "h2d", "--cache", "warm", "--quiet", ...args);
-const slowEngine = { PINBENCH_EMULATED_FAULTS: "slow-h2d=1000" };
+const slowEngine = emulatedFaults({ link: "h2d", slowdown: 1000 });
 
 it("a second SIGINT ends it at once, whatever the driver is doing", async () => {
   const cwd = temporaryFolder();

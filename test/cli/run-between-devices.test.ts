@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { peerPaths } from "../../src/settings/choices.js";
-import { copyFaults, measureSmall, runCli } from "../helpers/run-cli.js";
+import { copyFaults, emulatedFaults, measureSmall, runCli } from "../helpers/run-cli.js";
 
 const twoDevices = { PINBENCH_EMULATED_DEVICES: "2" };
 const between = ["--direction", "p2p", "--device", "all"];
@@ -58,7 +58,7 @@ describe("pinbench run --direction p2p", () => {
   });
 
   it("names the copies whose data were wrong", async () => {
-    const env = { ...twoDevices, ...copyFaults("drop-p2p") };
+    const env = { ...twoDevices, ...copyFaults("drop", "p2p") };
     const { exitCode, document } = await measureSmall(between, env);
     expect(exitCode).toBe(4);
     expect(pathsWith(/^mismatch$/, document).length).toBeGreaterThan(0);
@@ -66,7 +66,7 @@ describe("pinbench run --direction p2p", () => {
 
   it("fails with the driver's error where the device at the other end has no memory", async () => {
     // The first six are those of device 0, and what device 1's session itself needs.
-    const env = { ...twoDevices, PINBENCH_EMULATED_FAULTS: "cuMemAlloc_v2@7=2" };
+    const env = { ...twoDevices, ...emulatedFaults({ call: "cuMemAlloc_v2", nth: 7, result: 2 }) };
     const { exitCode, document } = await measureSmall(between, env);
     expect(exitCode).toBe(4);
     expect(document.cells.map(({ outcome, error }) => [outcome, error?.code])).toEqual(

@@ -7,6 +7,7 @@ import { filesIn } from "../helpers/baseline-folder.js";
 import { markName, measuring, nextMark } from "../helpers/processes.js";
 import {
   copyFaults,
+  emulatedFaults,
   measureSmall,
   runCli,
   runSmall,
@@ -85,7 +86,7 @@ describe("pinbench run --processes", () => {
 describe("a process that goes wrong", () => {
   it("with data that came back wrong, is exit code 4, and its cells are a mismatch", async () => {
     const args = [...twoKinds, "--mode", "latency", "--samples", "300", "--llc", "16MiB", "--processes", "2"];
-    const { exitCode, stderr, document } = await measureSmall(args, copyFaults("corrupt-h2d"));
+    const { exitCode, stderr, document } = await measureSmall(args, copyFaults("flip", "h2d"));
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(/^pinbench: DATA CAME BACK WRONG in d0\/h2d\/pageable\//);
     expect(document.cells.map(({ outcome }) => outcome)).toEqual(["mismatch", "mismatch"]);
@@ -93,7 +94,7 @@ describe("a process that goes wrong", () => {
 
   it("by losing its context, ends the run: no other is started", async () => {
     const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--processes", "3"], {
-      PINBENCH_EMULATED_FAULTS: "cuMemcpyHtoDAsync_v2@3=700",
+      ...emulatedFaults({ call: "cuMemcpyHtoDAsync_v2", nth: 3, result: 700 }),
     });
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(/^pinbench: The run failed: process 1 of 3: .*CUDA_ERROR_ILLEGAL_ADDRESS/);

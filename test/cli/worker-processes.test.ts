@@ -7,6 +7,7 @@ import type { ResultDocument } from "../../src/results/schema.js";
 import { markName, measuring, nextMark, untilInSlowCopy } from "../helpers/processes.js";
 import {
   copyFaults,
+  emulatedFaults,
   measureSmall,
   runCli,
   runSmall,
@@ -95,7 +96,7 @@ describe("a run with worker processes", () => {
       ["--worker-kind", "process", "--memory", "pinned", "--workers", "2", "--direction", "h2d"].concat(
         ...["--mode", "latency", "--samples", "300", "--sizes", "256KiB", "--llc", "16MiB"],
       ),
-      copyFaults("corrupt-h2d"),
+      copyFaults("flip", "h2d"),
     );
     expect(exitCode).toBe(4);
     const [cell] = ofProcesses(document);
@@ -266,7 +267,7 @@ describe("the end of a run ends its worker processes", () => {
 
   it("SIGKILL while the driver does not return", async () => {
     const run = startMarked(["--worker-kind", "process", "--cache", "warm", "--sizes", "16MiB"], {
-      PINBENCH_EMULATED_FAULTS: "slow-h2d=1000",
+      ...emulatedFaults({ link: "h2d", slowdown: 1000 }),
     });
     const [first] = await run.workers(3);
     await untilInSlowCopy(first!);

@@ -98,10 +98,19 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Every second copy goes wrong, such as "drop-h2d", and so does one of any two that follow each other. */
-export function copyFaults(name: string): Record<string, string> {
-  const list = Array.from({ length: 5000 }, (_, i) => `${name}@${2 * i + 1}`);
-  return { PINBENCH_EMULATED_FAULTS: list.join(",") };
+/** What goes wrong on the emulated device, in the words of cuda/emulated/faults.hpp. */
+export function emulatedFaults(
+  ...list: readonly Record<string, unknown>[]
+): Record<"PINBENCH_EMULATED_FAULTS", string> {
+  return { PINBENCH_EMULATED_FAULTS: JSON.stringify(list) };
+}
+
+/** Every second copy in that direction goes wrong, and so does one of any two that follow each other. */
+export function copyFaults(
+  fault: "flip" | "drop" | "shift" | "stale",
+  direction: "h2d" | "d2h" | "d2d" | "p2p",
+): Record<"PINBENCH_EMULATED_FAULTS", string> {
+  return emulatedFaults({ copy: direction, fault, every: 2 });
 }
 
 /**

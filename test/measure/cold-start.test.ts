@@ -52,7 +52,12 @@ describe("measurePinning", () => {
       throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
     };
     const [record] = await measurePinning(session, [MiB], signal);
-    expect(record).toMatchObject({ pageable: cost(1000), pinned: null, registered: cost(1000) });
+    expect(record).toMatchObject({
+      pageable: cost(1000),
+      pinned: null,
+      registered: cost(1000),
+      refusals: { pinned: nativeError("CUDA_ERROR_OUT_OF_MEMORY").message },
+    });
     expect(refused).toBe(1);
   });
 

@@ -112,7 +112,7 @@ describe("measuring in a fresh process", () => {
   });
 
   it("leaves it to the caller what to make of cells that failed", async () => {
-    vi.stubEnv("PINBENCH_EMULATED_FAULTS", copyFaults("drop-h2d").PINBENCH_EMULATED_FAULTS);
+    vi.stubEnv("PINBENCH_EMULATED_FAULTS", copyFaults("drop", "h2d").PINBENCH_EMULATED_FAULTS);
     onTestFinished(() => void vi.unstubAllEnvs());
     // Single copies through more buffers than there are copies, so that no later one hides a wrong one.
     const single = "d0/h2d/pinned/262144/w1/latency/wall/cold";

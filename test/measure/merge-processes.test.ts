@@ -165,7 +165,14 @@ describe("a document of several processes", () => {
           contextNs: 1,
           firstCopyNs: 1,
           pinning: [
-            { sizeBytes, repetitions: 3, pageable: cost(1e6), pinned: cost(pinnedNs), registered: null },
+            {
+              sizeBytes,
+              repetitions: 3,
+              pageable: cost(1e6),
+              pinned: cost(pinnedNs),
+              registered: null,
+              refusals: { registered: "not supported" },
+            },
           ],
         },
       ],
@@ -180,6 +187,7 @@ describe("a document of several processes", () => {
             pageable: cost(1e6),
             pinned: cost(4e6),
             registered: null,
+            refusals: { registered: "not supported" },
             payOff: { pinned: { h2d: Math.ceil(3e6 / (copyNs * (2 / 3))) }, registered: { h2d: null } },
           },
         ],

@@ -7,7 +7,7 @@ import { loadAddon } from "../../src/native/load.js";
 import type { PlannedArenas } from "../../src/plan/geometry.js";
 import { measureRequest } from "../helpers/measure-request.js";
 import { isRunning, untilInSlowCopy } from "../helpers/processes.js";
-import { pinbench, temporaryFolder } from "../helpers/run-cli.js";
+import { emulatedFaults, pinbench, temporaryFolder } from "../helpers/run-cli.js";
 import { KiB, MiB } from "./support.js";
 
 const { createRendezvous } = loadAddon().addon;
@@ -156,7 +156,10 @@ describe("a worker process that cannot have what it needs", () => {
   });
 
   it("is of no more use where its context is lost, which costs no other process its own", async () => {
-    vi.stubEnv("PINBENCH_EMULATED_FAULTS", "cuMemcpyHtoDAsync_v2@3=700");
+    vi.stubEnv(
+      "PINBENCH_EMULATED_FAULTS",
+      emulatedFaults({ call: "cuMemcpyHtoDAsync_v2", nth: 3, result: 700 }).PINBENCH_EMULATED_FAULTS,
+    );
     const pool = await openPool(2);
     const pids = pool.pids;
     // Both lose theirs; what is told is one error of a cell, and none that ends the run.
@@ -187,7 +190,10 @@ describe("a worker process that is killed", () => {
   });
 
   it("in the middle of a copy lets the others go, which go on without it", async () => {
-    vi.stubEnv("PINBENCH_EMULATED_FAULTS", "slow-h2d=1000");
+    vi.stubEnv(
+      "PINBENCH_EMULATED_FAULTS",
+      emulatedFaults({ link: "h2d", slowdown: 1000 }).PINBENCH_EMULATED_FAULTS,
+    );
     const pool = await openPool(3);
     const [first, second] = pool.pids;
     const measured = pool.measure(request({ ...slow, workers: 3 }));
@@ -245,7 +251,10 @@ describe("the end of worker processes", () => {
   });
 
   it("by an abort comes also where the driver does not return", async () => {
-    vi.stubEnv("PINBENCH_EMULATED_FAULTS", "slow-h2d=1000");
+    vi.stubEnv(
+      "PINBENCH_EMULATED_FAULTS",
+      emulatedFaults({ link: "h2d", slowdown: 1000 }).PINBENCH_EMULATED_FAULTS,
+    );
     const pool = await openPool(1);
     const { pids } = pool;
     const measured = pool.measure(request({ ...slow, copiesPerSample: 128, warmupCopies: 64 }));

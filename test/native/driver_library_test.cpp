@@ -99,6 +99,27 @@ TEST_CASE("a driver that lacks optional entry points loads, and says which") {
   CHECK(driver->launchKernel);
 }
 
+TEST_CASE("the emulated driver plays one that lacks entry points") {
+  const auto open_lacking = [](const char* list) {
+    setenv("PINBENCH_EMULATED_FAULTS", list, 1);
+    try {
+      const auto driver = CudaDriver::open(PINBENCH_EMULATED_PATH);
+      unsetenv("PINBENCH_EMULATED_FAULTS");
+      return driver->missing_symbols();
+    } catch (...) {
+      unsetenv("PINBENCH_EMULATED_FAULTS");
+      throw;
+    }
+  };
+  CHECK(open_lacking(R"([{"missing": ["cuStreamWaitValue32_v2", "cuLaunchKernel"]}])") ==
+        std::vector<std::string>{"cuStreamWaitValue32_v2", "cuLaunchKernel"});
+  const auto error = error_of([&] { open_lacking(R"([{"missing": ["cuMemHostRegister_v2"]}])"); });
+  CHECK(error.code() == "NOT_A_CUDA_DRIVER");
+  CHECK(contains(error.what(), "it lacks cuMemHostRegister_v2"));
+  // What is wrong with the list is for cuInit to say.
+  CHECK(open_lacking("[").empty());
+}
+
 TEST_CASE("the emulated driver has every entry point, and its own kernel image") {
   const auto driver = CudaDriver::open(PINBENCH_EMULATED_PATH);
   CHECK(driver->missing_symbols().empty());

@@ -1,6 +1,7 @@
 // Initialisation, the environment, and what is told of the devices.
 #include <cstring>
 #include <set>
+#include <string_view>
 
 #include "emulated_library.hpp"
 
@@ -128,27 +129,22 @@ TEST_CASE("a malformed variable fails cuInit") {
       {"PINBENCH_EMULATED_MEMORY", "99999999999GiB"},
       {"PINBENCH_EMULATED_PINNED_LIMIT", "much"},
       {"PINBENCH_EMULATED_QUEUE", "0"},
-      {"PINBENCH_EMULATED_FAULTS", "cuNoSuchFunction@1=2"},
-      {"PINBENCH_EMULATED_FAULTS", "cuMemAlloc_v2@0=2"},
-      {"PINBENCH_EMULATED_FAULTS", "cuMemAlloc_v2@1=0"},
-      {"PINBENCH_EMULATED_FAULTS", "cuMemAlloc_v2@1=1000"},
-      {"PINBENCH_EMULATED_FAULTS", "cuMemAlloc_v2@1"},
-      {"PINBENCH_EMULATED_FAULTS", "cuMemAlloc_v2=2@1"},
-      {"PINBENCH_EMULATED_FAULTS", "drop-sideways@1"},
-      {"PINBENCH_EMULATED_FAULTS", "drop-h2d"},
-      {"PINBENCH_EMULATED_FAULTS", "corrupt-h2d@x"},
-      {"PINBENCH_EMULATED_FAULTS", "slow-h2d=0.5"},
-      {"PINBENCH_EMULATED_FAULTS", "slow-h2d=nan"},
-      {"PINBENCH_EMULATED_FAULTS", "drop-h2d@1,"},
-      {"PINBENCH_EMULATED_FAULTS", ","},
+      {"PINBENCH_EMULATED_FAULTS", "[}"},
+      {"PINBENCH_EMULATED_PEERS", "some"},
   };
   const EmulatedLibrary library;
   for (const auto& variable : malformed) {
     CAPTURE(variable.first);
     CAPTURE(variable.second);
     CHECK(library.initialize({variable}) == cu::kErrorInvalidValue);
+    const char* description = nullptr;
+    CHECK(library.getErrorString(cu::kErrorInvalidValue, &description) == cu::kSuccess);
+    CHECK(std::string_view(description).starts_with(variable.first));
   }
   CHECK(library.initialize() == cu::kSuccess);
+  const char* description = nullptr;
+  CHECK(library.getErrorString(cu::kErrorInvalidValue, &description) == cu::kSuccess);
+  CHECK(std::string_view(description) == "invalid argument");
 }
 
 TEST_CASE("the environment is read once, and an empty variable is none") {

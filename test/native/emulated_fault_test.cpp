@@ -1,10 +1,10 @@
-// Injected faults, and what a sticky error does to a context.
+// Injected faults of calls and of the machine, and what a sticky error does to a context.
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <thread>
 
 #include "emulated_library.hpp"
-#include "kernels/kernel_abi.hpp"
 
 namespace pinbench::test {
 namespace {
@@ -13,39 +13,11 @@ Environment faults(const std::string& list) {
   return {{"PINBENCH_EMULATED_FAULTS", list}};
 }
 
-// Device memory of zeros, and bytes to send there.
-struct Copies {
-  explicit Copies(const EmulatedDevice& copying, std::size_t size)
-      : device(copying), bytes(size), memory(copying.device_memory(size)), sent(test_bytes(size)) {
-    REQUIRE(device.memsetD8Async(memory, 0, bytes, device.stream) == cu::kSuccess);
-  }
-
-  void send(const unsigned char* source) const {
-    REQUIRE(device.memcpyHtoDAsync(memory, source, bytes, device.stream) == cu::kSuccess);
-    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
-  }
-
-  const EmulatedDevice& device;
-  std::size_t bytes;
-  cu::DevicePtr memory;
-  std::vector<unsigned char> sent;
-};
-
-// Where two buffers of one size differ.
-std::vector<std::size_t> differences(const std::vector<unsigned char>& a,
-                                     const std::vector<unsigned char>& b) {
-  REQUIRE(a.size() == b.size());
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] != b[i]) places.push_back(i);
-  }
-  return places;
-}
-
 }  // namespace
 
 TEST_CASE("an injected error hits the call that was named, and that one only") {
-  const EmulatedDevice device(faults("cuMemHostAlloc@2=2,cuMemAlloc_v2@1=1,cuMemHostAlloc@4=999"));
+  const EmulatedDevice device(faults(
+      R"([{"call": "cuMemHostAlloc", "nth": 2, "result": 2}, {"call": "cuMemAlloc_v2", "nth": 1, "result": 1}, {"call": "cuMemHostAlloc", "nth": 4, "result": 999}])"));
   std::vector<cu::Result> results;
   for (int i = 0; i < 5; ++i) {
     void* host = nullptr;
@@ -60,8 +32,9 @@ TEST_CASE("an injected error hits the call that was named, and that one only") {
 
 TEST_CASE("an error can be injected where no context is needed") {
   const EmulatedLibrary library;
-  CHECK(library.initialize(faults("cuInit@1=999")) == cu::kErrorUnknown);
-  CHECK(library.initialize(faults("cuDeviceGetCount@2=101")) == cu::kSuccess);
+  CHECK(library.initialize(faults(R"([{"call": "cuInit", "nth": 1, "result": 999}])")) == cu::kErrorUnknown);
+  CHECK(library.initialize(faults(R"([{"call": "cuDeviceGetCount", "nth": 2, "result": 101}])")) ==
+        cu::kSuccess);
   int count = 0;
   CHECK(library.deviceGetCount(&count) == cu::kSuccess);
   CHECK(library.deviceGetCount(&count) == cu::kErrorInvalidDevice);
@@ -69,7 +42,8 @@ TEST_CASE("an error can be injected where no context is needed") {
 
 TEST_CASE("a sticky error is returned by every later call in the context") {
   for (const cu::Result sticky : {cu::kErrorIllegalAddress, cu::kErrorLaunchFailed}) {
-    EmulatedDevice device(faults("cuMemcpyHtoDAsync_v2@3=" + std::to_string(sticky)));
+    EmulatedDevice device(
+        faults(R"([{"call": "cuMemcpyHtoDAsync_v2", "nth": 3, "result": )" + std::to_string(sticky) + "}]"));
     unsigned char* const host = device.pinned_memory(64);
     const cu::DevicePtr memory = device.device_memory(64);
     const cu::Event event = device.new_event();
@@ -95,7 +69,8 @@ TEST_CASE("a sticky error is returned by every later call in the context") {
 
 TEST_CASE("a sticky error releases whoever waits, held streams and full queues included") {
   EmulatedDevice device(
-      {{"PINBENCH_EMULATED_FAULTS", "cuMemGetInfo_v2@1=700"}, {"PINBENCH_EMULATED_QUEUE", "1"}});
+      {{"PINBENCH_EMULATED_FAULTS", R"([{"call": "cuMemGetInfo_v2", "nth": 1, "result": 700}])"},
+       {"PINBENCH_EMULATED_QUEUE", "1"}});
   const Flag flag(device);
   const cu::DevicePtr memory = device.device_memory(64);
   REQUIRE(device.streamWaitValue32(device.stream, flag.address(), 1, cu::kStreamWaitValueGeq) ==
@@ -118,110 +93,171 @@ TEST_CASE("a sticky error releases whoever waits, held streams and full queues i
   CHECK(results == std::vector(3, cu::kErrorIllegalAddress));
 }
 
-TEST_CASE("a copy can be corrupted: the byte in its middle is flipped") {
-  constexpr std::size_t kBytes = 3 * kMiB + 10;  // a pageable one is moved in pieces
-  SUBCASE("to the device, from pageable memory") {
-    const EmulatedDevice device(faults("corrupt-h2d@2"));
-    const Copies copies(device, kBytes);
-    copies.send(copies.sent.data());
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent).empty());
-    copies.send(copies.sent.data());
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
-    copies.send(copies.sent.data());
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent).empty());
-  }
-  SUBCASE("to the device, a small one from pageable memory") {
-    const EmulatedDevice device(faults("corrupt-h2d@1"));
-    const Copies copies(device, 100);
-    copies.send(copies.sent.data());
-    CHECK(differences(device.read_back(copies.memory, 100), copies.sent) == std::vector{std::size_t{50}});
-  }
-  SUBCASE("to the device, from pinned memory") {
-    const EmulatedDevice device(faults("corrupt-h2d@1"));
-    const Copies copies(device, kBytes);
-    unsigned char* const host = device.pinned_memory(kBytes);
-    std::copy(copies.sent.begin(), copies.sent.end(), host);
-    copies.send(host);
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
-  }
-  SUBCASE("from the device") {
-    const EmulatedDevice device(faults("corrupt-d2h@2"));
-    const Copies copies(device, kBytes);
-    copies.send(copies.sent.data());
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent).empty());
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
-  }
-  SUBCASE("within the device") {
-    const EmulatedDevice device(faults("corrupt-d2d@1"));
-    const Copies copies(device, kBytes);
-    const cu::DevicePtr target = device.device_memory(kBytes);
-    copies.send(copies.sent.data());
-    REQUIRE(device.memcpyDtoDAsync(target, copies.memory, kBytes, device.stream) == cu::kSuccess);
-    CHECK(differences(device.read_back(target, kBytes), copies.sent) == std::vector{kBytes / 2});
-  }
-  SUBCASE("by the zero-copy kernel") {
-    const EmulatedDevice device(faults("corrupt-h2d@1"));
-    const Copies copies(device, kBytes);
-    unsigned char* const host = device.pinned_memory(kBytes);
-    std::copy(copies.sent.begin(), copies.sent.end(), host);
-    const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(host));
-    REQUIRE(device.launch(device.kernel(kernels::kZeroCopy), {copies.memory, address, kBytes}) ==
-            cu::kSuccess);
-    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
+TEST_CASE("which calls a fault hits can be told in several ways") {
+  const auto hits = [](const std::string& when) {
+    const EmulatedDevice device(
+        faults(R"([{"call": "cuMemGetInfo_v2", "result": 999)" + (when.empty() ? "" : ", " + when) + "}]"));
+    std::string pattern;
+    for (int i = 0; i < 8; ++i) {
+      std::size_t bytes = 0;
+      pattern += device.memGetInfo(&bytes, &bytes) == cu::kSuccess ? '.' : 'x';
+    }
+    return pattern;
+  };
+  CHECK(hits("") == "xxxxxxxx");
+  CHECK(hits(R"("nth": 3)") == "..x.....");
+  CHECK(hits(R"("from": 3)") == "..xxxxxx");
+  CHECK(hits(R"("from": 3, "to": 4)") == "..xx....");
+  CHECK(hits(R"("every": 2)") == "x.x.x.x.");
+  CHECK(hits(R"("from": 2, "to": 7, "every": 3)") == ".x..x...");
+  CHECK(hits(R"("probability": 0)") == "........");
+  CHECK(hits(R"("probability": 1)") == "xxxxxxxx");
+  CHECK(hits(R"("forMs": 1e9)") == "xxxxxxxx");
+  CHECK(hits(R"("fromMs": 1e9)") == "........");
+  CHECK(hits(R"("forMs": 0)") == "........");
+}
+
+TEST_CASE("faults by chance are as many as asked for, and the same for the same seed") {
+  constexpr int kCalls = 10'000;
+  const auto hits = [](int seed) {
+    const EmulatedDevice device(
+        faults(R"([{"call": "cuMemGetInfo_v2", "result": 999, "probability": 0.1, "seed": )" +
+               std::to_string(seed) + "}]"));
+    std::vector<bool> failed;
+    for (int i = 0; i < kCalls; ++i) {
+      std::size_t bytes = 0;
+      failed.push_back(device.memGetInfo(&bytes, &bytes) != cu::kSuccess);
+    }
+    return failed;
+  };
+  const auto first = hits(1);
+  const auto count = std::count(first.begin(), first.end(), true);
+  CHECK(count > 850);  // five standard deviations
+  CHECK(count < 1150);
+  CHECK(hits(1) == first);
+  CHECK(hits(2) != first);
+}
+
+TEST_CASE("every error that loses a context is sticky, others are not") {
+  for (const cu::Result result :
+       {1, 2, 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 801, 999}) {
+    CAPTURE(result);
+    const EmulatedDevice device(
+        faults(R"([{"call": "cuMemGetInfo_v2", "nth": 1, "result": )" + std::to_string(result) + "}]"));
+    std::size_t bytes = 0;
+    CHECK(device.memGetInfo(&bytes, &bytes) == result);
+    CHECK(device.memGetInfo(&bytes, &bytes) == (cu::is_sticky(result) ? result : cu::kSuccess));
+    const char* name = nullptr;
+    CHECK(device.getErrorName(result, &name) == cu::kSuccess);
   }
 }
 
-TEST_CASE("a copy can be dropped: it succeeds and nothing is written") {
+TEST_CASE("kernels and memsets can be slowed down, as by a device that lowers its clocks") {
+  const EmulatedDevice device(faults(R"([{"throttling": 1000}])"));
   constexpr std::size_t kBytes = 2 * kMiB;
-  SUBCASE("to the device") {
-    const EmulatedDevice device(faults("drop-h2d@1"));
-    const Copies copies(device, kBytes);
-    copies.send(copies.sent.data());
-    CHECK(device.read_back(copies.memory, kBytes) == std::vector<unsigned char>(kBytes, 0));
-    copies.send(copies.sent.data());
-    CHECK(device.read_back(copies.memory, kBytes) == copies.sent);
-  }
-  SUBCASE("from the device") {
-    const EmulatedDevice device(faults("drop-d2h@1,drop-d2h@2"));
-    const Copies copies(device, kBytes);
-    unsigned char* const host = device.pinned_memory(kBytes);
-    std::fill_n(host, kBytes, static_cast<unsigned char>(7));
-    copies.send(copies.sent.data());
-    CHECK(device.read_back(copies.memory, kBytes) == std::vector<unsigned char>(kBytes, 0));
-    REQUIRE(device.memcpyDtoHAsync(host, copies.memory, kBytes, device.stream) == cu::kSuccess);
-    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
-    CHECK(std::all_of(host, host + kBytes, [](unsigned char byte) { return byte == 7; }));
-    CHECK(device.read_back(copies.memory, kBytes) == copies.sent);
-  }
-  SUBCASE("by the zero-copy kernel") {
-    const EmulatedDevice device(faults("drop-d2h@1"));
-    const Copies copies(device, kBytes);
-    unsigned char* const host = device.pinned_memory(kBytes);
-    std::fill_n(host, kBytes, static_cast<unsigned char>(7));
-    const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(host));
-    REQUIRE(device.launch(device.kernel(kernels::kZeroCopy), {address, copies.memory, kBytes}) ==
-            cu::kSuccess);
-    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
-    CHECK(std::all_of(host, host + kBytes, [](unsigned char byte) { return byte == 7; }));
-  }
-}
-
-TEST_CASE("copies in one direction can be slowed down") {
-  const EmulatedDevice device(faults("slow-h2d=100"));
-  constexpr std::size_t kBytes = 2 * kMiB;
-  const Copies copies(device, kBytes);
-  unsigned char* const host = device.pinned_memory(kBytes);
-  std::copy(copies.sent.begin(), copies.sent.end(), host);
+  const cu::DevicePtr memory = device.device_memory(kBytes);
   const cu::Event start = device.new_event();
   const cu::Event end = device.new_event();
   REQUIRE(device.eventRecord(start, device.stream) == cu::kSuccess);
-  REQUIRE(device.memcpyHtoDAsync(copies.memory, host, kBytes, device.stream) == cu::kSuccess);
+  REQUIRE(device.memsetD8Async(memory, 1, kBytes, device.stream) == cu::kSuccess);
   REQUIRE(device.eventRecord(end, device.stream) == cu::kSuccess);
-  CHECK(device.read_back(copies.memory, kBytes) == copies.sent);
+  REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
   float milliseconds = 0;
   REQUIRE(device.eventElapsedTime(&milliseconds, start, end) == cu::kSuccess);
-  // No host copies faster than at 200 GB/s, which makes 10 microseconds of 2 MiB.
+  // As above, of a thousand times 10 microseconds.
   CHECK(milliseconds >= 1.0f);
+}
+
+TEST_CASE("no single allocation above a size can be had") {
+  const EmulatedDevice device(faults(R"([{"outOfMemoryAbove": "64KiB"}])"));
+  cu::DevicePtr memory = 0;
+  void* host = nullptr;
+  CHECK(device.memAlloc(&memory, 64 * kKiB) == cu::kSuccess);
+  CHECK(device.memAlloc(&memory, 64 * kKiB + 1) == cu::kErrorOutOfMemory);
+  CHECK(device.memHostAlloc(&host, 64 * kKiB, 0) == cu::kSuccess);
+  CHECK(device.memHostAlloc(&host, 64 * kKiB + 1, 0) == cu::kErrorOutOfMemory);
+  std::vector<unsigned char> own(64 * kKiB + 1);
+  CHECK(device.memHostRegister(own.data(), own.size(), 0) == cu::kErrorOutOfMemory);
+  CHECK(device.memHostRegister(own.data(), 64 * kKiB, 0) == cu::kSuccess);
+  CHECK(device.memHostUnregister(own.data()) == cu::kSuccess);
+}
+
+TEST_CASE("another process can have taken memory of the device") {
+  const Environment small{{"PINBENCH_EMULATED_MEMORY", "4MiB"}};
+  const auto free_with = [&](const std::string& list) {
+    const EmulatedDevice device({small.front(), faults(list).front()});
+    std::size_t left = 0;
+    std::size_t total = 0;
+    REQUIRE(device.memGetInfo(&left, &total) == cu::kSuccess);
+    CHECK(total == 4 * kMiB);
+    cu::DevicePtr memory = 0;
+    CHECK(device.memAlloc(&memory, left + kMiB) == cu::kErrorOutOfMemory);
+    CHECK((left == 0 || device.memAlloc(&memory, left) == cu::kSuccess));
+    return left;
+  };
+  CHECK(free_with(R"([{"otherProcess": "3MiB"}])") == kMiB);
+  CHECK(free_with(R"([{"otherProcess": "1MiB"}, {"otherProcess": 1048576}])") == 2 * kMiB);
+  CHECK(free_with(R"([{"otherProcess": "15GiB"}])") == 0);
+  CHECK(free_with(R"([{"otherProcess": "3MiB", "fromMs": 1e9}])") == 4 * kMiB);
+  CHECK(free_with(R"([{"otherProcess": "3MiB", "forMs": 0}])") == 4 * kMiB);
+}
+
+TEST_CASE("the version of an old driver can be told") {
+  const EmulatedLibrary library;
+  int version = 0;
+  REQUIRE(library.initialize(faults(R"([{"driverVersion": 11040}])")) == cu::kSuccess);
+  CHECK(library.driverGetVersion(&version) == cu::kSuccess);
+  CHECK(version == 11040);
+}
+
+TEST_CASE("a fault that means nothing fails cuInit, and the error says what is wrong with it") {
+  const EmulatedLibrary library;
+  const auto complaint = [&](const std::string& list) {
+    CHECK(library.initialize(faults(list)) == cu::kErrorInvalidValue);
+    const char* description = nullptr;
+    REQUIRE(library.getErrorString(cu::kErrorInvalidValue, &description) == cu::kSuccess);
+    const std::string_view text = description;
+    constexpr std::string_view kPrefix = "PINBENCH_EMULATED_FAULTS: ";
+    REQUIRE(text.starts_with(kPrefix));
+    return std::string(text.substr(kPrefix.size()));
+  };
+  CHECK(complaint("[") == "it is no JSON: a value is missing at character 2");
+  CHECK(complaint("{}") == "it must be an array of faults");
+  CHECK(complaint("[1]") == "fault 1: it must be an object");
+  CHECK(complaint("[{}]").starts_with("fault 1: it must have 'call', "));
+  CHECK(complaint(R"([{"driverVersion": 11040}, {"call": "cuNoSuch", "result": 2}])") ==
+        "fault 2: there is no function 'cuNoSuch'");
+  CHECK(complaint(R"([{"call": 5, "result": 2}])") == "fault 1: 'call' must be a text");
+  CHECK(complaint(R"([{"call": "cuInit"}])") == "fault 1: 'result' is missing");
+  for (const char* const result : {"0", "1000", "-1", "\"2\"", "null"}) {
+    CHECK(complaint(R"([{"call": "cuInit", "result": )" + std::string(result) + "}]") ==
+          "fault 1: 'result' must be a number from 1 to 999");
+  }
+  CHECK(complaint(R"([{"call": "cuInit", "result": 2.5}])") == "fault 1: 'result' must be a whole number");
+  CHECK(complaint(R"([{"call": "cuInit", "result": 2, "nth": 0}])") ==
+        "fault 1: 'nth' must be a number from 1 to 9007199254740992");
+  CHECK(
+      complaint(R"([{"call": "cuInit", "result": 2, "nth": 1, "every": 2}])").starts_with("fault 1: 'nth' "));
+  CHECK(complaint(R"([{"call": "cuInit", "result": 2, "from": 3, "to": 2}])") ==
+        "fault 1: 'to' is less than 'from'");
+  CHECK(complaint(R"([{"call": "cuInit", "result": 2, "probability": 1.5}])") ==
+        "fault 1: 'probability' must be a number from 0 to 1");
+  CHECK(complaint(R"([{"call": "cuInit", "result": 2, "often": true}])") ==
+        "fault 1: 'often' means nothing here");
+  CHECK(complaint(R"([{"copy": "sideways", "fault": "drop"}])") ==
+        "fault 1: there is no direction 'sideways'");
+  CHECK(complaint(R"([{"copy": "h2d"}])") == "fault 1: 'fault' is missing");
+  CHECK(complaint(R"([{"copy": "h2d", "fault": "burn"}])") == "fault 1: there is no fault of a copy 'burn'");
+  CHECK(complaint(R"([{"copy": "h2d", "fault": "drop", "at": 1}])") == "fault 1: 'at' means nothing here");
+  CHECK(complaint(R"([{"link": "h2d", "slowdown": 0.5}])") ==
+        "fault 1: 'slowdown' must be a number from 1 to 1000");
+  CHECK(complaint(R"([{"outOfMemoryAbove": "64 MB"}])")
+            .starts_with("fault 1: 'outOfMemoryAbove' must be a size"));
+  CHECK(complaint(R"([{"otherProcess": -1}])").starts_with("fault 1: 'otherProcess' must be a size"));
+  CHECK(complaint(R"([{"missing": "cuInit"}])") == "fault 1: 'missing' must be an array of names");
+  CHECK(complaint(R"([{"missing": ["cuNoSuch"]}])") == "fault 1: there is no function 'cuNoSuch'");
+  CHECK(complaint(R"([{"driverVersion": true}])") ==
+        "fault 1: 'driverVersion' must be a number from 1000 to 99999");
 }
 
 }  // namespace pinbench::test

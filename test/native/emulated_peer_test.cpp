@@ -166,8 +166,9 @@ TEST_CASE("a kernel reaches a peer's memory with access, and goes astray without
 }
 
 TEST_CASE("copies between devices have faults of their own") {
-  const TwoDevices devices(
-      Environment{{"PINBENCH_EMULATED_FAULTS", "corrupt-p2p@2,drop-p2p@3,corrupt-p2p@4"}});
+  const TwoDevices devices(Environment{
+      {"PINBENCH_EMULATED_FAULTS",
+       R"([{"copy": "p2p", "fault": "flip", "nth": 2}, {"copy": "p2p", "fault": "drop", "nth": 3}, {"copy": "p2p", "fault": "flip", "nth": 4}])"}});
   // Within a device, which does not count.
   REQUIRE(devices.memcpyDtoDAsync(devices.own_memory, devices.own_memory + 64, 64, devices.stream) ==
           cu::kSuccess);

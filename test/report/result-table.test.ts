@@ -143,6 +143,20 @@ describe("the interval beside a figure", () => {
   );
 });
 
+describe("the cold start", () => {
+  it("says why a way of pinning has no cost, once for all sizes", () => {
+    const reason = "cuMemHostRegister_v2 failed with CUDA_ERROR_NOT_SUPPORTED (operation not supported)";
+    const { pinning } = buildColdStart();
+    const refused = pinning.map((record) => ({
+      ...record,
+      registered: null,
+      refusals: { registered: reason },
+    }));
+    const text = render({ coldStart: [buildColdStart({ pinning: refused })] }).replaceAll(/\s+/g, " ");
+    expect(text.split(`registered memory was refused: ${reason}`)).toHaveLength(2);
+  });
+});
+
 describe("colours", () => {
   const document = buildDocument({
     cells: [

@@ -233,9 +233,12 @@ async function measureLink(options: ModelProbeOptions, notes: string[]): Promise
 
 function asPinbenchError(error: NativeError | PinbenchError): PinbenchError {
   if (error instanceof PinbenchError) return error;
-  const kind = error.code === "CUDA_ERROR_OUT_OF_MEMORY" ? "limit" : "unavailable";
-  const hint = kind === "limit" ? { hint: "Ask for smaller batches, or free the device." } : {};
-  return new PinbenchError(kind, `The loader cannot be opened: ${error.message}.`, { ...hint, cause: error });
+  const isShort = error.code === "CUDA_ERROR_OUT_OF_MEMORY";
+  const hint = isShort ? { hint: "Ask for smaller batches, or free the device." } : {};
+  return new PinbenchError("unavailable", `The loader cannot be opened: ${error.message}.`, {
+    ...hint,
+    cause: error,
+  });
 }
 
 /** What opening the probe rejects with where its signal is aborted. */

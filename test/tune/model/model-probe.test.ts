@@ -146,7 +146,7 @@ describe("what a native probe says of itself", () => {
     };
     const opening = openModelProbe(probeOptions(fake.driver, { stepTime: "auto" }));
     await expect(opening).rejects.toMatchObject({
-      kind: "limit",
+      kind: "unavailable",
       message: expect.stringMatching(/^The loader/),
     });
     expect(fake.openSessions).toBe(0);

@@ -1,0 +1,209 @@
+// What goes wrong on the emulated machine: PINBENCH_EMULATED_FAULTS, a JSON array of objects, of which each
+// says what is hit and when.
+//
+//   {"call": FUNCTION, "result": R}
+//     That exported function ("cuMemHostAlloc") does nothing and has the CUresult R (1 to 999). A result that
+//     loses the context (cu::is_sticky) is what every later call in that context has, too.
+//   {"copy": DIRECTION, "fault": KIND}
+//     A copy in the direction h2d, d2h, d2d or p2p succeeds and is wrong. A pageable copy is one copy however
+//     many pieces it is moved in, and the zero-copy kernel makes one too, in the direction its pointers tell.
+//     KIND:
+//       flip    one byte is inverted, the middle one, or that with "at": OFFSET (from the end where negative)
+//       drop    nothing is written
+//       shift   each piece of it (up to 1 MiB) arrives rotated by a word of 8 bytes
+//       stale   what arrives is what the last right copy in that direction carried; nothing where there was
+//       none never   it never completes, nor does what is behind it; its context can no longer be released
+//   {"link": DIRECTION, "slowdown": F, "jitter": J}
+//     Copies in that direction (or "all") take F times their time (1 to 1000, default 1), and by chance up to
+//     J times that in addition (0 to 1000, default 0).
+//   {"throttling": F, "jitter": J}
+//     Kernels and memsets take F times their time, with jitter as above: a device that lowers its clocks.
+//   {"outOfMemoryAbove": SIZE}
+//     No single allocation or registration of more than that can be had, of the device or of pinned memory.
+//   {"otherProcess": SIZE}
+//     Another process takes so much memory of each device, or what is left.
+//   {"missing": [FUNCTION, …]}
+//     The driver is so old that it does not have these.
+//   {"driverVersion": 11040}
+//     What cuDriverGetVersion tells: CUDA 11.4.
+//
+// When, for calls, copies, links and throttling, and all optional; without any of it, always:
+//   "nth": N            the Nth call or copy and no other. They count from 1, over all devices and threads.
+//   "from": N, "to": N  those from the Nth on, up to the Nth
+//   "every": K          of these the first, and then each Kth
+//   "probability": P, "seed": S
+//                       of these as many as that (0 to 1), chosen by the seed (default 1) and their number
+//   "fromMs": T, "forMs": T
+//                       what comes so long after cuInit (default 0), and for how long (default: on and on).
+//                       An other process has these two as well.
+//
+// SIZE is a number of bytes or a text such as "64MiB".
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/cuda_abi.hpp"
+
+namespace pinbench::emulated {
+
+// The exported functions, in the order of cuda_abi.hpp's lists.
+enum class EntryPoint : std::size_t {
+#define PINBENCH_ENUMERATE(member, symbol, parameters) member,
+  PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_ENUMERATE) PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_ENUMERATE)
+#undef PINBENCH_ENUMERATE
+};
+
+inline constexpr std::string_view kEntryPointSymbols[] = {
+#define PINBENCH_NAME(member, symbol, parameters) symbol,
+    PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_NAME) PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_NAME)
+#undef PINBENCH_NAME
+};
+
+inline constexpr std::size_t kEntryPointCount = std::size(kEntryPointSymbols);
+
+// kPeerToPeer: from one device to another.
+enum class Direction : std::size_t { kHostToDevice, kDeviceToHost, kDeviceToDevice, kPeerToPeer };
+inline constexpr std::string_view kDirectionNames[] = {"h2d", "d2h", "d2d", "p2p"};
+inline constexpr std::size_t kDirectionCount = std::size(kDirectionNames);
+
+// A part of the time since cuInit.
+struct TimeSpan {
+  double from_ms = 0;
+  double for_ms = std::numeric_limits<double>::infinity();
+
+  bool contains(double ms) const { return ms >= from_ms && ms - from_ms < for_ms; }
+};
+
+// Which calls or copies a fault hits.
+struct Occurrences {
+  std::uint64_t first = 1;
+  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t every = 1;
+  double probability = 1;
+  std::uint64_t seed = 1;
+  TimeSpan span;
+
+  // `number` counts from 1.
+  bool contains(std::uint64_t number, double ms) const;
+};
+
+// A number from 0 up to 1 that looks random, always the same for the same arguments.
+double chance(std::uint64_t seed, std::uint64_t number);
+
+enum class CopyFaultKind : std::size_t { kFlip, kDrop, kShift, kStale, kNever };
+inline constexpr std::string_view kCopyFaultNames[] = {"flip", "drop", "shift", "stale", "never"};
+
+// What the last right copies in a direction have carried. Thread safe.
+class LastCarried {
+ public:
+  void keep(std::size_t offset, const void* data, std::size_t bytes);
+  bool is_empty();
+  // Writes as much of it as there is.
+  void deliver(std::size_t offset, void* destination, std::size_t bytes);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::byte> bytes_;
+};
+
+// What is to go wrong with one copy; as it stands, nothing.
+struct CopyFault {
+  std::optional<CopyFaultKind> kind;
+  std::optional<std::int64_t> flipped_at;  // empty for the middle; from the end where negative
+  double slowdown = 1;                     // times as long as it would take
+  std::shared_ptr<LastCarried> carried;    // where copies in this direction may be stale
+
+  bool is(CopyFaultKind asked) const { return kind == asked; }
+};
+
+struct CallFault {
+  Occurrences occurrences;
+  cu::Result result;
+};
+
+struct PlannedCopyFault {
+  Occurrences occurrences;
+  CopyFaultKind kind;
+  std::optional<std::int64_t> flipped_at;
+};
+
+struct Slowdown {
+  Occurrences occurrences;
+  double factor = 1;
+  double jitter = 0;
+};
+
+struct OtherProcess {
+  TimeSpan span;
+  std::size_t bytes;
+};
+
+// All faults, as they are asked for.
+struct FaultList {
+  std::array<std::vector<CallFault>, kEntryPointCount> calls;
+  std::array<std::vector<PlannedCopyFault>, kDirectionCount> copies;
+  std::array<std::vector<Slowdown>, kDirectionCount> links;
+  std::vector<Slowdown> throttling;
+  std::vector<OtherProcess> other_processes;
+  std::array<bool, kEntryPointCount> missing{};
+  std::size_t largest_allocation = std::numeric_limits<std::size_t>::max();
+  std::optional<int> driver_version;
+};
+
+// The faults, and the counts of calls and copies that say when each is due. Thread safe.
+class FaultPlan {
+ public:
+  explicit FaultPlan(FaultList list);
+
+  // From here on time counts.
+  void start() { start_ = std::chrono::steady_clock::now(); }
+
+  // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
+  std::optional<cu::Result> next_call(EntryPoint entry_point);
+
+  // Counts a copy. Returns what is to go wrong with it.
+  CopyFault next_copy(Direction direction);
+
+  // Counts a kernel or a memset. Returns times how much it is to take.
+  double next_throttling();
+
+  // Memory of each device that another process has now.
+  std::size_t bytes_of_other_processes() const;
+
+  const FaultList& list() const { return list_; }
+
+  // Of the calls with which this process has come so far, and of those that had a fault.
+  std::uint64_t calls(EntryPoint entry_point) const;
+  std::uint64_t struck_calls() const { return struck_calls_.load(std::memory_order_relaxed); }
+  std::uint64_t struck_copies() const { return struck_copies_.load(std::memory_order_relaxed); }
+
+ private:
+  double elapsed_ms() const;
+
+  const FaultList list_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::array<std::atomic<std::uint64_t>, kEntryPointCount> calls_{};
+  std::array<std::atomic<std::uint64_t>, kDirectionCount> copies_{};
+  std::atomic<std::uint64_t> throttled_{0};
+  std::atomic<std::uint64_t> struck_calls_{0};
+  std::atomic<std::uint64_t> struck_copies_{0};
+  std::array<std::shared_ptr<LastCarried>, kDirectionCount> carried_;  // null where no copy can be stale
+};
+
+// Takes over what the text asks for; else says what is wrong with it, as in "fault 2: there is no function
+// 'cuX'".
+std::optional<std::string> read_faults(std::string_view text, FaultList& list);
+
+}  // namespace pinbench::emulated

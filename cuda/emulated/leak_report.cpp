@@ -1,0 +1,70 @@
+// The line of PINBENCH_EMULATED_LEAKS, such as
+//
+//   {"pid":4711,"contexts":0,"held":{"deviceAllocations":0,"hostAllocations":0,"registrations":0,"streams":0,
+//    "events":0,"modules":0},"leftBehind":{…},"calls":{"cuInit":1,…},"struckCalls":0,"struckCopies":0}
+//
+// in which all but the calls should be 0: `contexts` are references to primary contexts that were not
+// released, `held` is what the program has of contexts that are alive, `leftBehind` what it had of others
+// when they ended, `calls` the functions that it called and how often, and `struck…` how many of these calls
+// and of the copies had a fault.
+#include "emulated/leak_report.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "emulated/driver.hpp"
+
+namespace pinbench::emulated {
+namespace {
+
+std::string member(const std::string& name, const std::string& value) {
+  return "\"" + name + "\":" + value;
+}
+
+std::string member(const std::string& name, std::uint64_t number) {
+  return member(name, std::to_string(number));
+}
+
+std::string written(const Possessions& possessions) {
+  return "{" + member("deviceAllocations", possessions.device_allocations) + "," +
+         member("hostAllocations", possessions.host_allocations) + "," +
+         member("registrations", possessions.registrations) + "," + member("streams", possessions.streams) +
+         "," + member("events", possessions.events) + "," + member("modules", possessions.modules) + "}";
+}
+
+std::string calls_made(const FaultPlan& faults) {
+  std::string calls;
+  for (std::size_t i = 0; i < kEntryPointCount; ++i) {
+    const std::uint64_t count = faults.calls(static_cast<EntryPoint>(i));
+    if (count > 0) calls += (calls.empty() ? "" : ",") + member(std::string(kEntryPointSymbols[i]), count);
+  }
+  return "{" + calls + "}";
+}
+
+// One write, so that the lines of several processes do not mix. Where that fails nobody can be told.
+void report() {
+  Driver& driver = Driver::instance();
+  const FaultPlan& faults = driver.faults();
+  const Driver::Leaks leaks = driver.leaks();
+  const std::string line =
+      "{" + member("pid", static_cast<std::uint64_t>(getpid())) + "," + member("contexts", leaks.contexts) +
+      "," + member("held", written(leaks.held)) + "," + member("leftBehind", written(leaks.left_behind)) +
+      "," + member("calls", calls_made(faults)) + "," + member("struckCalls", faults.struck_calls()) + "," +
+      member("struckCopies", faults.struck_copies()) + "}\n";
+  const int file =
+      open(driver.settings().leaks_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t count = write(file, line.data(), line.size());
+  close(file);
+}
+
+}  // namespace
+
+void report_leaks_at_exit() {
+  std::atexit(report);
+}
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,238 @@
+// Copies that an injected fault hits.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "emulated_library.hpp"
+#include "kernels/kernel_abi.hpp"
+
+namespace pinbench::test {
+namespace {
+
+Environment faults(const std::string& list) {
+  return {{"PINBENCH_EMULATED_FAULTS", list}};
+}
+
+// Device memory of zeros, and bytes to send there.
+struct Copies {
+  explicit Copies(const EmulatedDevice& copying, std::size_t size)
+      : device(copying), bytes(size), memory(copying.device_memory(size)), sent(test_bytes(size)) {
+    REQUIRE(device.memsetD8Async(memory, 0, bytes, device.stream) == cu::kSuccess);
+  }
+
+  void send(const unsigned char* source) const {
+    REQUIRE(device.memcpyHtoDAsync(memory, source, bytes, device.stream) == cu::kSuccess);
+    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
+  }
+
+  const EmulatedDevice& device;
+  std::size_t bytes;
+  cu::DevicePtr memory;
+  std::vector<unsigned char> sent;
+};
+
+// Where two buffers of one size differ.
+std::vector<std::size_t> differences(const std::vector<unsigned char>& a,
+                                     const std::vector<unsigned char>& b) {
+  REQUIRE(a.size() == b.size());
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i]) places.push_back(i);
+  }
+  return places;
+}
+
+}  // namespace
+
+TEST_CASE("a copy can be corrupted: the byte in its middle is flipped") {
+  constexpr std::size_t kBytes = 3 * kMiB + 10;  // a pageable one is moved in pieces
+  SUBCASE("to the device, from pageable memory") {
+    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "flip", "nth": 2}])"));
+    const Copies copies(device, kBytes);
+    copies.send(copies.sent.data());
+    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent).empty());
+    copies.send(copies.sent.data());
+    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
+    copies.send(copies.sent.data());
+    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent).empty());
+  }
+  SUBCASE("to the device, a small one from pageable memory") {
+    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "flip", "nth": 1}])"));
+    const Copies copies(device, 100);
+    copies.send(copies.sent.data());
+    CHECK(differences(device.read_back(copies.memory, 100), copies.sent) == std::vector{std::size_t{50}});
+  }
+  SUBCASE("to the device, from pinned memory") {
+    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "flip", "nth": 1}])"));
+    const Copies copies(device, kBytes);
+    unsigned char* const host = device.pinned_memory(kBytes);
+    std::copy(copies.sent.begin(), copies.sent.end(), host);
+    copies.send(host);
+    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
+  }
+  SUBCASE("from the device") {
+    const EmulatedDevice device(faults(R"([{"copy": "d2h", "fault": "flip", "nth": 2}])"));
+    const Copies copies(device, kBytes);
+    copies.send(copies.sent.data());
+    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent).empty());
+    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
+  }
+  SUBCASE("within the device") {
+    const EmulatedDevice device(faults(R"([{"copy": "d2d", "fault": "flip", "nth": 1}])"));
+    const Copies copies(device, kBytes);
+    const cu::DevicePtr target = device.device_memory(kBytes);
+    copies.send(copies.sent.data());
+    REQUIRE(device.memcpyDtoDAsync(target, copies.memory, kBytes, device.stream) == cu::kSuccess);
+    CHECK(differences(device.read_back(target, kBytes), copies.sent) == std::vector{kBytes / 2});
+  }
+  SUBCASE("by the zero-copy kernel") {
+    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "flip", "nth": 1}])"));
+    const Copies copies(device, kBytes);
+    unsigned char* const host = device.pinned_memory(kBytes);
+    std::copy(copies.sent.begin(), copies.sent.end(), host);
+    const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(host));
+    REQUIRE(device.launch(device.kernel(kernels::kZeroCopy), {copies.memory, address, kBytes}) ==
+            cu::kSuccess);
+    CHECK(differences(device.read_back(copies.memory, kBytes), copies.sent) == std::vector{kBytes / 2});
+  }
+}
+
+TEST_CASE("a copy can be dropped: it succeeds and nothing is written") {
+  constexpr std::size_t kBytes = 2 * kMiB;
+  SUBCASE("to the device") {
+    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "drop", "nth": 1}])"));
+    const Copies copies(device, kBytes);
+    copies.send(copies.sent.data());
+    CHECK(device.read_back(copies.memory, kBytes) == std::vector<unsigned char>(kBytes, 0));
+    copies.send(copies.sent.data());
+    CHECK(device.read_back(copies.memory, kBytes) == copies.sent);
+  }
+  SUBCASE("from the device") {
+    const EmulatedDevice device(faults(
+        R"([{"copy": "d2h", "fault": "drop", "nth": 1}, {"copy": "d2h", "fault": "drop", "nth": 2}])"));
+    const Copies copies(device, kBytes);
+    unsigned char* const host = device.pinned_memory(kBytes);
+    std::fill_n(host, kBytes, static_cast<unsigned char>(7));
+    copies.send(copies.sent.data());
+    CHECK(device.read_back(copies.memory, kBytes) == std::vector<unsigned char>(kBytes, 0));
+    REQUIRE(device.memcpyDtoHAsync(host, copies.memory, kBytes, device.stream) == cu::kSuccess);
+    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
+    CHECK(std::all_of(host, host + kBytes, [](unsigned char byte) { return byte == 7; }));
+    CHECK(device.read_back(copies.memory, kBytes) == copies.sent);
+  }
+  SUBCASE("by the zero-copy kernel") {
+    const EmulatedDevice device(faults(R"([{"copy": "d2h", "fault": "drop", "nth": 1}])"));
+    const Copies copies(device, kBytes);
+    unsigned char* const host = device.pinned_memory(kBytes);
+    std::fill_n(host, kBytes, static_cast<unsigned char>(7));
+    const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(host));
+    REQUIRE(device.launch(device.kernel(kernels::kZeroCopy), {address, copies.memory, kBytes}) ==
+            cu::kSuccess);
+    REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
+    CHECK(std::all_of(host, host + kBytes, [](unsigned char byte) { return byte == 7; }));
+  }
+}
+
+TEST_CASE("copies in one direction can be slowed down") {
+  const EmulatedDevice device(faults(R"([{"link": "h2d", "slowdown": 100}])"));
+  constexpr std::size_t kBytes = 2 * kMiB;
+  const Copies copies(device, kBytes);
+  unsigned char* const host = device.pinned_memory(kBytes);
+  std::copy(copies.sent.begin(), copies.sent.end(), host);
+  const cu::Event start = device.new_event();
+  const cu::Event end = device.new_event();
+  REQUIRE(device.eventRecord(start, device.stream) == cu::kSuccess);
+  REQUIRE(device.memcpyHtoDAsync(copies.memory, host, kBytes, device.stream) == cu::kSuccess);
+  REQUIRE(device.eventRecord(end, device.stream) == cu::kSuccess);
+  CHECK(device.read_back(copies.memory, kBytes) == copies.sent);
+  float milliseconds = 0;
+  REQUIRE(device.eventElapsedTime(&milliseconds, start, end) == cu::kSuccess);
+  // No host copies faster than at 200 GB/s, which makes 10 microseconds of 2 MiB.
+  CHECK(milliseconds >= 1.0f);
+}
+
+TEST_CASE("a byte at a place that is named can be flipped") {
+  constexpr std::size_t kBytes = 2 * kMiB + 100;
+  const auto flipped = [](const std::string& at) {
+    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "flip", "nth": 1, "at": )" + at + "}]"));
+    const Copies copies(device, kBytes);
+    copies.send(copies.sent.data());
+    return differences(device.read_back(copies.memory, kBytes), copies.sent);
+  };
+  CHECK(flipped("0") == std::vector{std::size_t{0}});
+  CHECK(flipped("1048577") == std::vector{std::size_t{1048577}});
+  CHECK(flipped("-1") == std::vector{kBytes - 1});
+  CHECK(flipped("1e12") == std::vector{kBytes - 1});
+}
+
+TEST_CASE("a copy can be shifted: no word is where it should be") {
+  const auto shifted = [](bool pinned, std::size_t bytes) {
+    const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "shift", "nth": 1}])"));
+    const Copies copies(device, bytes);
+    unsigned char* const host = device.pinned_memory(bytes);
+    std::copy(copies.sent.begin(), copies.sent.end(), host);
+    copies.send(pinned ? host : copies.sent.data());
+    return std::pair(device.read_back(copies.memory, bytes), copies.sent);
+  };
+  for (const bool pinned : {true, false}) {
+    auto [arrived, sent] = shifted(pinned, kMiB);
+    std::rotate(sent.begin(), sent.end() - 8, sent.end());
+    CHECK(arrived == sent);
+    auto [arrived_short, sent_short] = shifted(pinned, 8);
+    std::rotate(sent_short.begin(), sent_short.end() - 4, sent_short.end());
+    CHECK(arrived_short == sent_short);
+  }
+}
+
+TEST_CASE("a copy can be stale: what arrives is what the last right one carried") {
+  for (const std::size_t bytes : {std::size_t{100}, 3 * kMiB + 10}) {
+    SUBCASE("to the device") {
+      const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "stale", "from": 2, "to": 3}])"));
+      const Copies copies(device, bytes);
+      const auto others = test_bytes(bytes, 2);
+      copies.send(copies.sent.data());
+      copies.send(others.data());
+      CHECK(device.read_back(copies.memory, bytes) == copies.sent);
+      copies.send(others.data());
+      CHECK(device.read_back(copies.memory, bytes) == copies.sent);
+      copies.send(others.data());
+      CHECK(device.read_back(copies.memory, bytes) == others);
+    }
+    SUBCASE("from the device") {
+      const EmulatedDevice device(faults(R"([{"copy": "d2h", "fault": "stale", "nth": 2}])"));
+      const Copies copies(device, bytes);
+      CHECK(device.read_back(copies.memory, bytes) == std::vector<unsigned char>(bytes, 0));
+      copies.send(copies.sent.data());
+      CHECK(device.read_back(copies.memory, bytes) == std::vector<unsigned char>(bytes, 0));
+      CHECK(device.read_back(copies.memory, bytes) == copies.sent);
+    }
+    SUBCASE("where there was none, nothing arrives") {
+      const EmulatedDevice device(faults(R"([{"copy": "h2d", "fault": "stale", "nth": 1}])"));
+      const Copies copies(device, bytes);
+      copies.send(copies.sent.data());
+      CHECK(device.read_back(copies.memory, bytes) == std::vector<unsigned char>(bytes, 0));
+    }
+  }
+}
+
+// The context is lost with the library: it can no longer be released.
+TEST_CASE("a copy can be one that never completes, nor does what is behind it") {
+  const EmulatedLibrary library;
+  REQUIRE(library.initialize(faults(R"([{"copy": "h2d", "fault": "never", "nth": 1}])")) == cu::kSuccess);
+  cu::Context context = nullptr;
+  cu::Stream stream = nullptr;
+  cu::DevicePtr memory = 0;
+  void* host = nullptr;
+  REQUIRE(library.primaryContextRetain(&context, 0) == cu::kSuccess);
+  REQUIRE(library.contextSetCurrent(context) == cu::kSuccess);
+  REQUIRE(library.streamCreate(&stream, cu::kStreamNonBlocking) == cu::kSuccess);
+  REQUIRE(library.memAlloc(&memory, 64) == cu::kSuccess);
+  REQUIRE(library.memHostAlloc(&host, 64, 0) == cu::kSuccess);
+  CHECK(library.memcpyHtoDAsync(memory, host, 64, stream) == cu::kSuccess);
+  CHECK(library.memcpyHtoDAsync(memory, host, 64, stream) == cu::kSuccess);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(library.streamQuery(stream) == cu::kErrorNotReady);
+  CHECK(library.contextSetCurrent(nullptr) == cu::kSuccess);
+}
+
+}  // namespace pinbench::test
