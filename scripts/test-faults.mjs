@@ -1,5 +1,6 @@
 // `npm run test:faults [-- --write] [--seed N] [FILTER…]`: every trial of test/faults, and how many of them went as they
-// must, as a table. --write puts the table into docs/reliability.md. Exit code 0 only if all tests passed.
+// must, as a table; where no FILTER is given and clang is there, what `npm run test:fuzz` tries as well. --write puts the
+// table into docs/reliability.md. Exit code 0 only if all tests passed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,6 +8,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { main, ScriptError } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
+import { clangMissing, findClang } from "./lib/toolchain.mjs";
 
 /** Lines of the same name made one, in the order in which they first came. */
 function addUp(lines) {
@@ -51,20 +53,28 @@ await main(() => {
     writeFileSync(countsFile, "");
     console.log(`seed ${values.seed}`);
     const filters = positionals.length > 0 ? positionals : ["test/faults/"];
-    const { status } = spawnSync("npx", ["vitest", "run", "--testTimeout=3600000", ...filters], {
-      cwd: root,
-      stdio: "inherit",
-      env: {
-        ...process.env,
-        PINBENCH_TRIALS: "full",
-        PINBENCH_TRIAL_SEED: values.seed,
-        PINBENCH_TRIAL_COUNTS: countsFile,
-      },
-    });
+    const tryAll = (command, args) =>
+      spawnSync(command, args, {
+        cwd: root,
+        stdio: "inherit",
+        env: {
+          ...process.env,
+          PINBENCH_TRIALS: "full",
+          PINBENCH_TRIAL_SEED: values.seed,
+          PINBENCH_TRIAL_COUNTS: countsFile,
+        },
+      }).status === 0;
+    const fuzz = () =>
+      tryAll(process.execPath, [inRoot("scripts/test-fuzz.mjs"), "--seconds", "60", "--seed", values.seed]);
+    const results = [tryAll("npx", ["vitest", "run", "--testTimeout=3600000", ...filters])];
+    if (positionals.length === 0) {
+      if (findClang() === null) console.log(`\nNothing was fuzzed. ${clangMissing}`);
+      else results.push(fuzz());
+    }
     const lines = readFileSync(countsFile, "utf8").split("\n").filter(Boolean).map(JSON.parse);
     const table = markdownTable(addUp(lines));
     console.log(`\n${table}`);
-    if (status !== 0) throw new ScriptError("Some tests failed.");
+    if (results.includes(false)) throw new ScriptError("Some tests failed.");
     if (values.write) writeInto(inRoot("docs/reliability.md"), table);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -7,6 +7,9 @@
 namespace pinbench::emulated {
 namespace {
 
+// What one slowdown with its jitter can give. Each more would multiply it, to times that no clock holds.
+constexpr double kLargestSlowdown = 1e6;
+
 // Of one call or copy, all slowdowns that hit it together.
 double slowdown_of(const std::vector<Slowdown>& slowdowns, std::uint64_t number, double ms) {
   double product = 1;
@@ -14,7 +17,7 @@ double slowdown_of(const std::vector<Slowdown>& slowdowns, std::uint64_t number,
     if (!each.occurrences.contains(number, ms)) continue;
     product *= each.factor * (1 + each.jitter * chance(~each.occurrences.seed, number));
   }
-  return product;
+  return std::min(product, kLargestSlowdown);
 }
 
 }  // namespace

@@ -15,7 +15,8 @@
 //       none never   it never completes, nor does what is behind it; its context can no longer be released
 //   {"link": DIRECTION, "slowdown": F, "jitter": J}
 //     Copies in that direction (or "all") take F times their time (1 to 1000, default 1), and by chance up to
-//     J times that in addition (0 to 1000, default 0).
+//     J times that in addition (0 to 1000, default 0). Several together make them at most a million times as
+//     long.
 //   {"throttling": F, "jitter": J}
 //     Kernels and memsets take F times their time, with jitter as above: a device that lowers its clocks.
 //   {"outOfMemoryAbove": SIZE}

@@ -14,6 +14,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "emulated/driver.hpp"
 
@@ -28,20 +29,34 @@ std::string member(const std::string& name, std::uint64_t number) {
   return member(name, std::to_string(number));
 }
 
+std::string object(const std::vector<std::string>& members) {
+  std::string text = "{";
+  for (const std::string& each : members) {
+    if (text.size() > 1) text += ',';
+    text += each;
+  }
+  text += '}';
+  return text;
+}
+
 std::string written(const Possessions& possessions) {
-  return "{" + member("deviceAllocations", possessions.device_allocations) + "," +
-         member("hostAllocations", possessions.host_allocations) + "," +
-         member("registrations", possessions.registrations) + "," + member("streams", possessions.streams) +
-         "," + member("events", possessions.events) + "," + member("modules", possessions.modules) + "}";
+  return object({
+      member("deviceAllocations", possessions.device_allocations),
+      member("hostAllocations", possessions.host_allocations),
+      member("registrations", possessions.registrations),
+      member("streams", possessions.streams),
+      member("events", possessions.events),
+      member("modules", possessions.modules),
+  });
 }
 
 std::string calls_made(const FaultPlan& faults) {
-  std::string calls;
+  std::vector<std::string> calls;
   for (std::size_t i = 0; i < kEntryPointCount; ++i) {
     const std::uint64_t count = faults.calls(static_cast<EntryPoint>(i));
-    if (count > 0) calls += (calls.empty() ? "" : ",") + member(std::string(kEntryPointSymbols[i]), count);
+    if (count > 0) calls.push_back(member(std::string(kEntryPointSymbols[i]), count));
   }
-  return "{" + calls + "}";
+  return object(calls);
 }
 
 // One write, so that the lines of several processes do not mix. Where that fails nobody can be told.
@@ -49,11 +64,16 @@ void report() {
   Driver& driver = Driver::instance();
   const FaultPlan& faults = driver.faults();
   const Driver::Leaks leaks = driver.leaks();
-  const std::string line =
-      "{" + member("pid", static_cast<std::uint64_t>(getpid())) + "," + member("contexts", leaks.contexts) +
-      "," + member("held", written(leaks.held)) + "," + member("leftBehind", written(leaks.left_behind)) +
-      "," + member("calls", calls_made(faults)) + "," + member("struckCalls", faults.struck_calls()) + "," +
-      member("struckCopies", faults.struck_copies()) + "}\n";
+  std::string line = object({
+      member("pid", static_cast<std::uint64_t>(getpid())),
+      member("contexts", leaks.contexts),
+      member("held", written(leaks.held)),
+      member("leftBehind", written(leaks.left_behind)),
+      member("calls", calls_made(faults)),
+      member("struckCalls", faults.struck_calls()),
+      member("struckCopies", faults.struck_copies()),
+  });
+  line += '\n';
   const int file =
       open(driver.settings().leaks_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) return;

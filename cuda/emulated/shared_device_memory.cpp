@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 
 namespace pinbench::emulated {
@@ -55,9 +55,12 @@ class SharedDeviceMemory::Turn {
 };
 
 std::unique_ptr<SharedDeviceMemory> SharedDeviceMemory::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  const int descriptor =
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, S_IRUSR | S_IWUSR);
   if (descriptor < 0) return nullptr;
   std::unique_ptr<SharedDeviceMemory> memory(new SharedDeviceMemory(descriptor));
+  struct stat file = {};
+  if (fstat(descriptor, &file) != 0 || !S_ISREG(file.st_mode)) return nullptr;
   return memory->take_row() ? std::move(memory) : nullptr;
 }
 
@@ -73,9 +76,8 @@ bool SharedDeviceMemory::take_row() {
       if (errno != EAGAIN && errno != EACCES) return false;
       continue;
     }
-    constexpr std::array<std::uint64_t, kMostDevices> kNothing{};
-    return pwrite(descriptor_, kNothing.data(), sizeof kNothing, place_of(row_, 0)) ==
-           static_cast<ssize_t>(sizeof kNothing);
+    return pwrite(descriptor_, own_.data(), sizeof own_, place_of(row_, 0)) ==
+           static_cast<ssize_t>(sizeof own_);
   }
   return false;
 }
@@ -84,13 +86,15 @@ bool SharedDeviceMemory::take(std::size_t device, std::size_t bytes, std::size_t
   const Turn turn(*this);
   const std::size_t taken = sum(device);
   if (taken > limit || bytes > limit - taken) return false;
-  write_count(device, read_count(row_, device) + bytes);
+  own_[device] += bytes;
+  write_own_count(device);
   return true;
 }
 
 void SharedDeviceMemory::give_back(std::size_t device, std::size_t bytes) {
   const Turn turn(*this);
-  write_count(device, read_count(row_, device) - bytes);
+  own_[device] -= bytes;
+  write_own_count(device);
 }
 
 std::size_t SharedDeviceMemory::taken(std::size_t device) {
@@ -105,25 +109,26 @@ std::uint64_t SharedDeviceMemory::read_count(std::size_t row, std::size_t device
   return read == static_cast<ssize_t>(sizeof count) ? count : 0;
 }
 
-void SharedDeviceMemory::write_count(std::size_t device, std::uint64_t bytes) const {
+void SharedDeviceMemory::write_own_count(std::size_t device) const {
   // Where the disk is full, others may take more than there is.
-  [[maybe_unused]] const auto written = pwrite(descriptor_, &bytes, sizeof bytes, place_of(row_, device));
+  const std::uint64_t& count = own_[device];
+  [[maybe_unused]] const auto written = pwrite(descriptor_, &count, sizeof count, place_of(row_, device));
 }
 
 bool SharedDeviceMemory::is_alive(std::size_t row) const {
-  if (row == row_) return true;
   struct flock lock = byte_lock(F_WRLCK, static_cast<off_t>(row));
   return fcntl(descriptor_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 std::size_t SharedDeviceMemory::sum(std::size_t device) const {
+  std::size_t total = own_[device];
   struct stat file = {};
-  if (fstat(descriptor_, &file) != 0) return 0;
-  const auto rows = static_cast<std::size_t>(file.st_size / kRowBytes);
-  std::size_t total = 0;
+  if (fstat(descriptor_, &file) != 0) return total;
+  const auto rows = std::min(static_cast<std::size_t>(file.st_size / kRowBytes), kMostProcesses);
   for (std::size_t row = 0; row < rows; ++row) {
+    if (row == row_) continue;
     const auto count = read_count(row, device);
-    if (count > 0 && is_alive(row)) total += count;
+    if (count > 0 && is_alive(row)) total += std::min(count, ~total);
   }
   return total;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,14 +12,15 @@ namespace pinbench::emulated {
 // How many bytes of each emulated device the processes of one machine hold, in a file that all of them name:
 // a row of 64-bit counts for each process, one count a device. A process has a row as long as it holds a lock
 // on a byte of the file, which the kernel lets go when the process is gone, whatever of: the counts of other
-// rows are left over, and do not count. Thread safe.
+// rows are left over, and do not count. What others have done to the file can make it tell another amount of
+// memory, and no more: a process goes by its own count, not by what stands in its row. Thread safe.
 class SharedDeviceMemory {
  public:
   static constexpr std::size_t kMostDevices = 64;
   static constexpr std::size_t kMostProcesses = 1024;
 
-  // Makes the file where there is none, and takes a row in it. Null where the file cannot be used, or all
-  // rows are taken.
+  // Makes the file where there is none, and takes a row in it. Null where the file cannot be used, is no
+  // regular file, or all rows are taken.
   static std::unique_ptr<SharedDeviceMemory> open(const std::string& path);
   ~SharedDeviceMemory();
   SharedDeviceMemory(const SharedDeviceMemory&) = delete;
@@ -26,8 +28,9 @@ class SharedDeviceMemory {
 
   // False, and nothing is taken, where all processes together would hold more than `limit`.
   bool take(std::size_t device, std::size_t bytes, std::size_t limit);
+  // Of what was taken.
   void give_back(std::size_t device, std::size_t bytes);
-  // Bytes that all processes hold together.
+  // Bytes that all processes hold together; the largest number where that is beyond it.
   std::size_t taken(std::size_t device);
 
  private:
@@ -36,13 +39,14 @@ class SharedDeviceMemory {
   explicit SharedDeviceMemory(int descriptor) : descriptor_(descriptor) {}
   bool take_row();
   std::uint64_t read_count(std::size_t row, std::size_t device) const;
-  void write_count(std::size_t device, std::uint64_t bytes) const;
+  void write_own_count(std::size_t device) const;
   bool is_alive(std::size_t row) const;
   std::size_t sum(std::size_t device) const;
 
   const int descriptor_;
   std::mutex mutex_;
   std::size_t row_ = 0;
+  std::array<std::uint64_t, kMostDevices> own_{};
 };
 
 }  // namespace pinbench::emulated

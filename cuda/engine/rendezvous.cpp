@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -19,6 +20,9 @@ namespace {
 
 constexpr unsigned kSpinsBeforeYield = 2000;  // about 50 us
 
+// With these a file in memory keeps its size: reading behind the end of one that was cut off is a SIGBUS.
+constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+
 // Processes that share memory share no locks: the counters must be plain machine words.
 using Counter = std::atomic<std::size_t>;
 static_assert(Counter::is_always_lock_free);
@@ -29,14 +33,16 @@ static_assert(Counter::is_always_lock_free);
 
 }  // namespace
 
-// What waiting threads read stands apart from what arriving ones write.
+// What waiting threads read stands apart from what arriving ones write. Another process may have written
+// anything here: only types of which each pattern of bits is a value, and no count is believed that leads out
+// of the arrays.
 struct Rendezvous::State {
   alignas(64) Counter parties{0};
   Counter flow_count{0};
   Counter flow_threads[kMaxFlows]{};
   alignas(64) Counter arrived{0};
   alignas(64) Counter generation{0};
-  std::atomic<bool> cancelled{false};
+  Counter cancelled{0};                     // anything but 0
   alignas(64) Counter closed[kMaxFlows]{};  // windows closed over all samples
 };
 
@@ -57,10 +63,11 @@ Rendezvous::Rendezvous(std::span<const std::size_t> flows) : state_(new (map(-1)
 }
 
 std::shared_ptr<Rendezvous> Rendezvous::create_shared() {
-  const int file = memfd_create("pinbench-rendezvous", MFD_CLOEXEC);
+  const int file = memfd_create("pinbench-rendezvous", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) fail("a file in memory cannot be made");
   try {
     if (ftruncate(file, sizeof(State)) != 0) fail("a file in memory cannot be enlarged");
+    if (fcntl(file, F_ADD_SEALS, kSizeSeals) != 0) fail("a file in memory cannot be kept at its size");
     return std::shared_ptr<Rendezvous>(new Rendezvous(file, new (map(file)) State));
   } catch (...) {
     close(file);
@@ -69,12 +76,13 @@ std::shared_ptr<Rendezvous> Rendezvous::create_shared() {
 }
 
 std::shared_ptr<Rendezvous> Rendezvous::open_shared(const std::string& path) {
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0) fail("another process' rendezvous cannot be opened");
   try {
     struct stat status {};
     if (fstat(file, &status) != 0) fail("another process' rendezvous cannot be read");
-    if (status.st_size != sizeof(State)) {
+    const int seals = fcntl(file, F_GET_SEALS);  // -1 of what is no file in memory
+    if (seals < 0 || (seals & kSizeSeals) != kSizeSeals || status.st_size != sizeof(State)) {
       throw Error("RENDEZVOUS_FAILED", path + " is no rendezvous of this version of pinbench");
     }
     return std::shared_ptr<Rendezvous>(new Rendezvous(file, map(file)));
@@ -109,11 +117,11 @@ void Rendezvous::reset(std::span<const std::size_t> flows) {
   state_->flow_count = flows.size();
   state_->parties = parties;
   state_->arrived = 0;
-  state_->cancelled = false;
+  state_->cancelled = 0;
 }
 
 std::size_t Rendezvous::flow_count() const {
-  return state_->flow_count;
+  return std::min(state_->flow_count.load(), kMaxFlows);
 }
 
 bool Rendezvous::arrive_and_wait() {
@@ -135,11 +143,11 @@ bool Rendezvous::arrive_and_wait() {
 }
 
 void Rendezvous::cancel() {
-  state_->cancelled.store(true, std::memory_order_release);
+  state_->cancelled.store(1, std::memory_order_release);
 }
 
 bool Rendezvous::is_cancelled() const {
-  return state_->cancelled.load(std::memory_order_acquire);
+  return state_->cancelled.load(std::memory_order_acquire) != 0 || state_->flow_count.load() > kMaxFlows;
 }
 
 void Rendezvous::close_window(std::size_t flow) {

@@ -19,7 +19,8 @@ class Rendezvous {
   // For several processes: an anonymous file that goes with the last process that holds it, whatever ends it.
   // Throws an Error RENDEZVOUS_FAILED with the system's reason.
   static std::shared_ptr<Rendezvous> create_shared();
-  // The one that lies at another process' path(). Throws as above.
+  // The one that lies at another process' path(). Throws as above, also for a file that is none, or one whose
+  // size could change under those who have it mapped.
   static std::shared_ptr<Rendezvous> open_shared(const std::string& path);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
@@ -32,6 +33,7 @@ class Rendezvous {
   // Before each use, when nobody is in it: the number of threads of each flow. Throws an Error
   // INVALID_REQUEST unless there are 1 to kMaxFlows flows, none of them empty.
   void reset(std::span<const std::size_t> flows);
+  // At most kMaxFlows, whatever another process has written there.
   std::size_t flow_count() const;
 
   // Releases all threads of all flows within a fraction of a microsecond of the last arrival, which a futex
@@ -40,11 +42,12 @@ class Rendezvous {
   bool arrive_and_wait();
 
   // Lets everybody go, now and until the next reset. A thread that fails calls this so that the others do not
-  // wait for it.
+  // wait for it. One with more flows than there can be counts as cancelled: its memory was overwritten.
   void cancel();
   bool is_cancelled() const;
 
-  // A flow's window of a sample closes with the last of its threads; samples count from 0.
+  // A flow's window of a sample closes with the last of its threads; samples count from 0, and flows below
+  // kMaxFlows.
   void close_window(std::size_t flow);
   bool is_closed(std::size_t flow, std::size_t sample) const;
   bool all_are_closed(std::size_t sample) const;

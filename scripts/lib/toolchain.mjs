@@ -34,3 +34,20 @@ export function nvccVersion() {
 export async function compilerLibrary(file) {
   return (await run("g++", [`-print-file-name=${file}`], { capture: true })).trim();
 }
+
+const oldestClang = 16; // the first that has std::source_location
+const newestClang = 40;
+
+/** What to do where findClang() finds none. */
+export const clangMissing =
+  `There is no clang++-${oldestClang} or newer (Debian: apt-get install clang-19 libclang-rt-19-dev), ` +
+  "which brings libFuzzer.";
+
+/** The path of the newest clang++ that has its version in its name, as Debian's do; null if none is new enough. */
+export function findClang() {
+  for (let version = newestClang; version >= oldestClang; --version) {
+    const path = findProgram(`clang++-${version}`);
+    if (path !== null) return path;
+  }
+  return null;
+}

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <thread>
 
+#include "emulated/faults.hpp"
 #include "emulated_library.hpp"
 
 namespace pinbench::test {
@@ -258,6 +259,19 @@ TEST_CASE("a fault that means nothing fails cuInit, and the error says what is w
   CHECK(complaint(R"([{"missing": ["cuNoSuch"]}])") == "fault 1: there is no function 'cuNoSuch'");
   CHECK(complaint(R"([{"driverVersion": true}])") ==
         "fault 1: 'driverVersion' must be a number from 1000 to 99999");
+}
+
+TEST_CASE("slowdowns that come together make nothing longer than a clock can tell") {
+  emulated::FaultList list;
+  emulated::Slowdown longest;
+  longest.factor = 1000;
+  longest.jitter = 1000;
+  const std::vector<emulated::Slowdown> many(200, longest);
+  list.links.fill(many);
+  list.throttling = many;
+  emulated::FaultPlan plan(std::move(list));
+  CHECK(plan.next_copy(emulated::Direction::kHostToDevice).slowdown == 1e6);
+  CHECK(plan.next_throttling() == 1e6);
 }
 
 }  // namespace pinbench::test

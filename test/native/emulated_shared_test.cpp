@@ -1,7 +1,9 @@
 // Devices whose memory several processes share; two drivers that are loaded in one process count as two.
 #include <fcntl.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 
 #include "emulated_library.hpp"
 
@@ -23,6 +25,15 @@ class TableFile {
   ~TableFile() { std::filesystem::remove(path_); }
 
   const std::string& path() const { return path_; }
+
+  // All counts of the first two rows.
+  void overwrite(std::uint64_t count) const {
+    const std::vector<std::uint64_t> rows(2 * 64, count);
+    const std::size_t bytes = rows.size() * sizeof count;
+    const int descriptor = open(path_.c_str(), O_WRONLY);
+    REQUIRE(pwrite(descriptor, rows.data(), bytes, 0) == static_cast<ssize_t>(bytes));
+    close(descriptor);
+  }
 
   Environment devices() const {
     return {{"PINBENCH_EMULATED_MEMORY", "4MiB"}, {"PINBENCH_EMULATED_SHARED", path_}};
@@ -98,8 +109,44 @@ TEST_CASE("a context takes memory of its device, and none where there is not eno
   CHECK(device.primaryContextRetain(&context, 0) == cu::kSuccess);
 }
 
+TEST_CASE("what a process holds counts for itself, and again for others, after the file was cut off") {
+  const TableFile table;
+  const EmulatedDevice one(table.devices());
+  const EmulatedDevice other(table.devices());
+  const cu::DevicePtr first = one.device_memory(kMiB);
+  const cu::DevicePtr second = one.device_memory(kMiB);
+  std::filesystem::resize_file(table.path(), 0);
+  CHECK(free_bytes(one) == 2 * kMiB);
+  CHECK(one.memFree(first) == cu::kSuccess);
+  CHECK(free_bytes(one) == 3 * kMiB);
+  CHECK(free_bytes(other) == 3 * kMiB);
+  CHECK(one.memFree(second) == cu::kSuccess);
+  CHECK(free_bytes(other) == 4 * kMiB);
+}
+
+TEST_CASE("counts that cannot be leave no memory, until those who hold it count anew") {
+  const TableFile table;
+  const EmulatedDevice one(table.devices());
+  const EmulatedDevice other(table.devices());
+  const cu::DevicePtr held = other.device_memory(kMiB);
+  table.overwrite(std::numeric_limits<std::uint64_t>::max());
+  CHECK(free_bytes(one) == 0);
+  cu::DevicePtr memory = 0;
+  CHECK(one.memAlloc(&memory, 1) == cu::kErrorOutOfMemory);
+  CHECK(other.memFree(held) == cu::kSuccess);
+  CHECK(free_bytes(one) == 4 * kMiB);
+}
+
+TEST_CASE("a file that was made huge is read no further than there are rows") {
+  const TableFile table;
+  const EmulatedDevice device(table.devices());
+  std::filesystem::resize_file(table.path(), std::uintmax_t{1} << 40);
+  CHECK(free_bytes(device) == 4 * kMiB);
+}
+
 TEST_CASE("a file that cannot be used is an invalid value") {
   const EmulatedLibrary library;
+  CHECK(library.initialize({{"PINBENCH_EMULATED_SHARED", "/dev/null"}}) == cu::kErrorInvalidValue);
   CHECK(library.initialize({{"PINBENCH_EMULATED_SHARED", "/no/such/folder/table"}}) ==
         cu::kErrorInvalidValue);
 }

@@ -1,9 +1,14 @@
 // Where the threads that take a sample together meet.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -118,6 +123,71 @@ TEST_CASE("one that is gone, or is something else, is not opened") {
   const auto path = Rendezvous::create_shared()->path();
   CHECK_THROWS_AS(Rendezvous::open_shared(path), Error);
   CHECK_THROWS_AS(Rendezvous::open_shared("/proc/self/exe"), Error);
+}
+
+namespace {
+
+// The file of a shared one, as another process can open it.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path) : descriptor_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+    REQUIRE(descriptor_ >= 0);
+  }
+  ~OpenFile() { close(descriptor_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+
+  off_t bytes() const {
+    struct stat status {};
+    REQUIRE(fstat(descriptor_, &status) == 0);
+    return status.st_size;
+  }
+
+ private:
+  const int descriptor_;
+};
+
+}  // namespace
+
+TEST_CASE("nobody can cut off, or enlarge, a shared one that others have mapped") {
+  const auto made = Rendezvous::create_shared();
+  const OpenFile file(made->path());
+  CHECK(ftruncate(file.descriptor(), 0) != 0);
+  CHECK(ftruncate(file.descriptor(), 2 * file.bytes()) != 0);
+  made->reset(std::vector<std::size_t>{1});
+  CHECK(made->arrive_and_wait());
+}
+
+TEST_CASE("a file of the right size that could be cut off is not opened") {
+  const off_t bytes = OpenFile(Rendezvous::create_shared()->path()).bytes();
+  for (const int seals : {0, F_SEAL_GROW, F_SEAL_SHRINK}) {
+    const int file = memfd_create("no rendezvous", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    REQUIRE(ftruncate(file, bytes) == 0);
+    REQUIRE(fcntl(file, F_ADD_SEALS, seals) == 0);
+    CHECK_THROWS_AS(Rendezvous::open_shared("/proc/self/fd/" + std::to_string(file)), Error);
+    close(file);
+  }
+}
+
+TEST_CASE("one whose memory was overwritten lets everybody go, and serves again after a reset") {
+  const auto made = Rendezvous::create_shared();
+  made->reset(std::vector<std::size_t>{1});
+  const auto opened = Rendezvous::open_shared(made->path());
+  const OpenFile file(made->path());
+  const std::string garbage(static_cast<std::size_t>(file.bytes()), '\xff');
+  REQUIRE(pwrite(file.descriptor(), garbage.data(), garbage.size(), 0) == file.bytes());
+
+  CHECK(opened->flow_count() == Rendezvous::kMaxFlows);
+  CHECK(opened->is_cancelled());
+  CHECK_FALSE(opened->arrive_and_wait());
+  opened->close_window(Rendezvous::kMaxFlows - 1);
+  CHECK_FALSE(opened->all_are_closed(0));
+
+  made->reset(std::vector<std::size_t>{1});
+  CHECK(opened->flow_count() == 1);
+  CHECK(opened->arrive_and_wait());
 }
 
 TEST_CASE("flows without threads, and none at all, are refused") {

@@ -1,0 +1,34 @@
+// The emulated driver's environment: any text of each variable is either taken, and the setting is within its
+// range, or refused in a sentence. The input has the variables' values in the order below, between line
+// feeds.
+#include "emulated/settings.hpp"
+#include "emulated/shared_device_memory.hpp"
+#include "fuzz.hpp"
+
+namespace {
+
+constexpr const char* kVariables[] = {
+    "PINBENCH_EMULATED_DEVICES",      "PINBENCH_EMULATED_MEMORY", "PINBENCH_EMULATED_CONTEXT",
+    "PINBENCH_EMULATED_PINNED_LIMIT", "PINBENCH_EMULATED_PEERS",  "PINBENCH_EMULATED_QUEUE",
+    "PINBENCH_EMULATED_SHARED",       "PINBENCH_EMULATED_FAULTS", "PINBENCH_EMULATED_LEAKS",
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using pinbench::fuzz::require;
+  std::string rest(reinterpret_cast<const char*>(data), size);
+  for (const char* const name : kVariables) {
+    const auto end = rest.find('\n');
+    setenv(name, rest.substr(0, end).c_str(), 1);
+    rest = end == std::string::npos ? "" : rest.substr(end + 1);
+  }
+  pinbench::emulated::Settings settings;
+  const auto complaint = settings.read_environment();
+  require(!complaint || complaint->starts_with("PINBENCH_EMULATED_"));
+  require(settings.devices >= 0);
+  require(static_cast<std::size_t>(settings.devices) <= pinbench::emulated::SharedDeviceMemory::kMostDevices);
+  require(settings.queue_operations >= 1 && settings.queue_operations <= 1'000'000);
+  require(settings.faults != nullptr);
+  return 0;
+}
