@@ -38,20 +38,37 @@ const exitCodes = {
 /** What kind of failure it is; its exit code follows. */
 export type ErrorKind = keyof typeof exitCodes;
 
+/** More characters than a sentence has with the paths in it: what is beyond is a value that it quotes. */
+const mostCharacters = 2000;
+
+/** The text without its middle where it is longer than anybody reads. */
+function shortened(text: string): string {
+  if (text.length <= mostCharacters) return text;
+  const kept = mostCharacters / 2;
+  return `${text.slice(0, kept)} … ${text.length - mostCharacters} more characters … ${text.slice(-kept)}`;
+}
+
 /** An error whose message is for the user: one sentence that says what and why; `hint` says what to do. */
 export class PinbenchError extends Error {
   override readonly name = "PinbenchError";
   readonly kind: ErrorKind;
   readonly hint: string | null;
+  /** The message without `details`, which follow it on indented lines of their own. */
+  readonly sentence: string;
+  readonly details: readonly string[];
 
   constructor(
     kind: ErrorKind,
     message: string,
-    options: { hint?: string | undefined; cause?: unknown } = {},
+    options: { hint?: string | undefined; cause?: unknown; details?: readonly string[] } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    const { cause, details = [] } = options;
+    const sentence = shortened(message);
+    super([sentence, ...details].join("\n  "), cause === undefined ? undefined : { cause });
     this.kind = kind;
-    this.hint = options.hint ?? null;
+    this.sentence = sentence;
+    this.details = details;
+    this.hint = options.hint === undefined ? null : shortened(options.hint);
   }
 
   get exitCode(): ExitCode {

@@ -5,10 +5,11 @@ import { describeHistory } from "./compare/courses.js";
 import type { HistoryDocument } from "./compare/history-document.js";
 import { type ResultSet, readResultSet, runsOf } from "./compare/result-set.js";
 import { PinbenchError } from "./errors.js";
-import { prepareRun } from "./measure/prepare.js";
+import { prepareRun, shareDevices } from "./measure/prepare.js";
 import { Run } from "./measure/run.js";
 import { packageVersion } from "./package-facts.js";
 import { readHistory } from "./results/history-file.js";
+import { checkedResult } from "./results/parse.js";
 import type { ResultDocument } from "./results/schema.js";
 import type { Tuning } from "./results/tuning.js";
 import type { Direction, Memory } from "./settings/choices.js";
@@ -19,6 +20,7 @@ import {
   type Call,
   defaultsOf,
   fillRunSettings,
+  readGiven,
   readOptions,
   type TuneSettings,
 } from "./settings/settings.js";
@@ -85,9 +87,24 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
   }
   const settings = fillRunSettings({
     origin: "caller",
-    given: { ...given, ...(cells === undefined ? {} : { cells: runSettings.cells.kind.read(cells) }) },
+    given: {
+      ...given,
+      ...(cells === undefined ? {} : { cells: readGiven("cells", runSettings.cells.kind, cells) }),
+    },
   });
-  const running = new Run({ ...call, ...(await prepareRun(settings)) });
+  const prepared = await prepareRun(settings);
+  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
+  const running = new Run({ ...call, ...prepared, sharing });
+  await sharing?.begin();
+  try {
+    await follow(running, signal, onProgress);
+  } finally {
+    await sharing?.release();
+  }
+  return running.document();
+}
+
+async function follow(running: Run, signal: RunOptions["signal"], onProgress: RunOptions["onProgress"]) {
   for await (const event of running.measure(signal ?? new AbortController().signal)) {
     if (event.kind !== "visit") continue;
     onProgress?.({
@@ -97,7 +114,6 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
       totalCells: running.cells.length,
     });
   }
-  return running.document();
 }
 
 /** A file, a folder of runs, or documents: of one run, or of several of the same machine. */
@@ -140,7 +156,11 @@ export async function compare({ baseline, candidate, ...options }: CompareOption
     fresh: [],
     suspects: [],
     rule: {
-      significance: judgingSettings.significance.kind.read(options.significance ?? defaultSignificance),
+      significance: readGiven(
+        "significance",
+        judgingSettings.significance.kind,
+        options.significance ?? defaultSignificance,
+      ),
       thresholds: thresholdsOf(await readSection("thresholds", options.thresholds ?? {})),
       allowMismatch: options.allowMismatch ?? false,
       strict: options.strict ?? false,
@@ -150,7 +170,8 @@ export async function compare({ baseline, candidate, ...options }: CompareOption
 
 async function resultSetOf(results: Results, role: "baseline" | "candidate"): Promise<ResultSet> {
   if (typeof results === "string") return readResultSet(results, role);
-  const documents = isList(results) ? results : [results];
+  const given: readonly unknown[] = isList(results) ? results : [results];
+  const documents = given.map((value) => checkedResult(value, `a document of the ${role}`));
   if (documents.length === 0) throw new PinbenchError("usage", `The ${role} has no runs.`);
   if (new Set(documents.map(({ run }) => run.id)).size < documents.length) {
     // It would count as another process, and make the spread between them look smaller than it is.
@@ -176,7 +197,9 @@ export interface HistoryOptions {
  * with a PinbenchError where there is no history, or no such cell in it.
  */
 export async function history({ folder, cells }: HistoryOptions): Promise<HistoryDocument> {
-  const patterns = cells === undefined ? null : commandSettings.history.cells.kind.read(cells);
+  if (typeof folder !== "string") throw new PinbenchError("usage", "The option folder must be text.");
+  const { kind } = commandSettings.history.cells;
+  const patterns = cells === undefined ? null : readGiven("cells", kind, cells);
   return describeHistory({
     version: packageVersion(),
     path: folder,
@@ -224,6 +247,9 @@ async function tuneJob(
   call: Call,
   signal: AbortSignal,
 ): Promise<Tuning> {
+  if (!Array.isArray(command) || command.length === 0 || command.some((word) => typeof word !== "string")) {
+    throw new PinbenchError("usage", "The option command must be a list of words, the program first.");
+  }
   let job: LiveJob | null = null;
   const onStart = (started: LiveJob) => {
     job = started;

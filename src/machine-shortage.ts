@@ -1,6 +1,6 @@
 import { errorCode, PinbenchError } from "./errors.js";
 
-/** What the machine, or a limit that somebody set on it, has too little of. */
+/** What the machine, or a limit that somebody set on it, has too little of, or does not allow. */
 interface Shortage {
   /** The system's and Node's names of it. */
   codes: readonly string[];
@@ -12,6 +12,12 @@ interface Shortage {
 }
 
 const shortages: readonly Shortage[] = [
+  {
+    // Of Node's permission model (nodejs.org/api/permissions.html).
+    codes: ["ERR_ACCESS_DENIED", "ERR_DLOPEN_DISABLED"],
+    describe: () => "Node's permission model forbids it",
+    hint: "Start node with --allow-addons, --allow-child-process, --allow-fs-read=* and --allow-fs-write=FOLDER, or without --experimental-permission.",
+  },
   {
     codes: ["EMFILE"],
     describe: () => `too many open files${limitClause("open_files", "a process may have", "here")}`,

@@ -13,6 +13,7 @@ const chunkBytes = 64 * 1024;
 const statDescriptor = promisify(fstat);
 const readDescriptor = promisify(read);
 const retryMs = 2;
+const mostInterruptions = 20;
 
 const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: "a part of its path is a file, not a folder",
@@ -21,6 +22,12 @@ const reasons: Readonly<Record<string, string>> = {
   EPERM: "the operation is not permitted",
   ELOOP: "its symbolic links lead in a circle",
   ENAMETOOLONG: "its name is too long",
+  EROFS: "the file system is read-only",
+  EIO: "the disk, or the network that it is on, has failed (EIO); the kernel log tells more (dmesg)",
+  EDQUOT: "the disk quota is used up",
+  ENOSPC: "the disk is full",
+  EINTR: "the file system gave up waiting (EINTR)",
+  ESTALE: "it was on a network's file system, and is gone (ESTALE)",
 };
 
 /**
@@ -60,15 +67,20 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
     try {
       return await readText(handle.fd, path, limitBytes);
     } finally {
-      await handle.close();
+      // What was read is whole, whatever becomes of the descriptor.
+      await handle.close().catch(() => undefined);
     }
   } catch (error) {
-    if (error instanceof PinbenchError) throw error;
-    // A file that has nothing to read now says EAGAIN as well, as a machine does that starts no more threads.
-    const isOfFile = (errorCode(error) ?? "") in readReasons;
-    const shortage = isOfFile ? null : shortageOf(error, `cannot read ${path}`);
-    throw shortage ?? unreadable(path, fileErrorReason(error, readReasons), error);
+    throw error instanceof PinbenchError ? error : cannotRead(path, error);
   }
+}
+
+/** One sentence on why a file, or a folder, cannot be read, from an error of the file system. */
+export function cannotRead(path: string, cause: unknown): PinbenchError {
+  // A file that has nothing to read now says EAGAIN as well, as a machine does that starts no more threads.
+  const isOfFile = (errorCode(cause) ?? "") in readReasons;
+  const shortage = isOfFile ? null : shortageOf(cause, `cannot read ${path}`);
+  return shortage ?? unreadable(path, fileErrorReason(cause, readReasons), cause);
 }
 
 /** What a failed read may meet beside what any file may. */
@@ -143,7 +155,7 @@ async function readSome(
   offset: number,
   isStream: boolean,
 ): Promise<number> {
-  for (;;) {
+  for (let interruptions = 0; ; ) {
     try {
       // A file that was read before, as the other result of a comparison, begins anew.
       const position = isStream ? null : offset;
@@ -151,6 +163,8 @@ async function readSome(
       const { bytesRead } = await readDescriptor(descriptor, buffer, offset, rest, position);
       return bytesRead;
     } catch (error) {
+      // A file system of the network lets a read be interrupted.
+      if (errorCode(error) === "EINTR" && ++interruptions < mostInterruptions) continue;
       // Whoever started this process may have set the pipe to non-blocking: its writer is slow, not done.
       if (!isStream || errorCode(error) !== "EAGAIN") throw error;
       await sleep(retryMs);

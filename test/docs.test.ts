@@ -24,6 +24,7 @@ const documents = [
   "README.md",
   "CONTRIBUTING.md",
   "CHANGELOG.md",
+  "SECURITY.md",
   ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
 ];
 const textOf = (document: string) => readFileSync(join(root, document), "utf8");

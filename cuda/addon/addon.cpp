@@ -1,6 +1,8 @@
 // The module's entry: what NativeAddon in src/native/contract.ts lists.
 #include <napi.h>
+#include <sys/prctl.h>
 
+#include <csignal>
 #include <string>
 
 #include "addon/objects.hpp"
@@ -19,12 +21,18 @@ Napi::Object build_info(Napi::Env env) {
   return build;
 }
 
+// wakeAsParentEnds of NativeAddon.
+void wake_as_parent_ends(const Napi::CallbackInfo&) {
+  prctl(PR_SET_PDEATHSIG, SIGCONT);
+}
+
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("build", build_info(env));
   exports.Set("openDriver", Napi::Function::New(env, open_driver, "openDriver"));
   exports.Set("createRendezvous", Napi::Function::New(env, create_rendezvous, "createRendezvous"));
   exports.Set("openRendezvous", Napi::Function::New(env, open_rendezvous, "openRendezvous"));
   exports.Set("dropFromPageCache", Napi::Function::New(env, drop_from_page_cache, "dropFromPageCache"));
+  exports.Set("wakeAsParentEnds", Napi::Function::New(env, wake_as_parent_ends, "wakeAsParentEnds"));
   return exports;
 }
 

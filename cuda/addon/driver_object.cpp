@@ -1,5 +1,7 @@
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "addon/async_task.hpp"
 #include "addon/convert.hpp"
@@ -47,6 +49,40 @@ Napi::Object write_facts(Napi::Env env, const OpenDriver& driver, const DriverFa
   return object;
 }
 
+// NVML's view of a device, as one of `read`'s results; null without NVML, or where it does not know the
+// device.
+template <class Read>
+auto of_nvml_device(const OpenDriver& driver, const std::string& pci_bus_id, Read read)
+    -> std::optional<decltype(read(*driver.nvml, Nvml::Device{}))> {
+  if (!driver.nvml) return std::nullopt;
+  const auto device = driver.nvml->device_by_pci_bus_id(pci_bus_id);
+  if (device == nullptr) return std::nullopt;
+  return read(*driver.nvml, device);
+}
+
+using Processes = std::optional<std::vector<DeviceProcess>>;
+
+Napi::Value write_processes(Napi::Env env, const Processes& processes) {
+  if (!processes) return env.Null();
+  auto array = Napi::Array::New(env);
+  for (const auto& process : *processes) {
+    auto object = Napi::Object::New(env);
+    object.Set("pid", Napi::Number::New(env, process.pid));
+    object.Set("deviceMemoryBytes", write_optional(env, process.memory_bytes));
+    array.Set(array.Length(), object);
+  }
+  return array;
+}
+
+Napi::Value write_activity(Napi::Env env, const std::optional<DeviceActivity>& activity) {
+  if (!activity) return env.Null();
+  auto object = Napi::Object::New(env);
+  object.Set("computePercent", write_optional(env, activity->compute_percent));
+  object.Set("toDeviceBytesPerSecond", write_optional(env, activity->to_device_bytes_per_second));
+  object.Set("fromDeviceBytesPerSecond", write_optional(env, activity->from_device_bytes_per_second));
+  return object;
+}
+
 }  // namespace
 
 Napi::Value open_driver(const Napi::CallbackInfo& info) {
@@ -75,6 +111,29 @@ Napi::Value open_driver(const Napi::CallbackInfo& info) {
                    [](Napi::Env e, std::shared_ptr<Session>& session) {
                      return make_session_object(e, std::move(session));
                    });
+             }));
+  object.Set(
+      "readProcesses", Napi::Function::New(env, [driver](const Napi::CallbackInfo& call) -> Napi::Value {
+        return AsyncTask<Processes>::run(
+            call.Env(),
+            [driver, pci_bus_id = std::string(call[0].ToString())]() -> Processes {
+              return of_nvml_device(
+                         *driver, pci_bus_id,
+                         [](const Nvml& nvml, Nvml::Device device) { return nvml.read_processes(device); })
+                  .value_or(std::nullopt);
+            },
+            write_processes);
+      }));
+  object.Set("readActivity",
+             Napi::Function::New(env, [driver](const Napi::CallbackInfo& call) -> Napi::Value {
+               return AsyncTask<std::optional<DeviceActivity>>::run(
+                   call.Env(),
+                   [driver, pci_bus_id = std::string(call[0].ToString())] {
+                     return of_nvml_device(*driver, pci_bus_id, [](const Nvml& nvml, Nvml::Device device) {
+                       return nvml.read_activity(device);
+                     });
+                   },
+                   write_activity);
              }));
   return object;
 }

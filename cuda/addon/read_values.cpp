@@ -50,6 +50,13 @@ Enum read_enum(const Napi::Object& object, const char* field, const std::map<std
   return found->second;
 }
 
+Verify read_verify(const Napi::Value& value) {
+  if (value.IsBoolean()) return value.As<Napi::Boolean>().Value() ? Verify::kLastCopies : Verify::kNone;
+  if (!value.IsString() || value.As<Napi::String>().Utf8Value() != "every")
+    reject(value.Env(), "verify", "a boolean or \"every\"");
+  return Verify::kEveryCopy;
+}
+
 }  // namespace
 
 std::size_t read_size(const Napi::Value& value, const char* name, std::size_t most) {
@@ -203,7 +210,7 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
   request.warmup_bytes = read_size(object, "warmupBytes");
   request.copies_per_sample = read_size(object, "copiesPerSample");
   request.samples = read_size(object, "samples");
-  request.verify = read_bool(object, "verify");
+  request.verify = read_verify(object.Get("verify"));
   request.read_link = read_bool(object, "readLink");
   if (const Napi::Value pipeline = object.Get("pipeline"); !pipeline.IsUndefined()) {
     const auto pipeline_object = read_object(pipeline, "pipeline");

@@ -104,6 +104,8 @@ Napi::Object write_measure_result(Napi::Env env, const MeasureResult& result) {
   auto verification = Napi::Object::New(env);
   verification.Set("checkedBytes", write_number(env, result.checked_bytes));
   verification.Set("mismatches", mismatches);
+  verification.Set("copies", write_number(env, result.copies));
+  verification.Set("provenCopies", write_number(env, result.proven_copies));
   auto object = Napi::Object::New(env);
   object.Set("columns", columns);
   object.Set("verification", verification);

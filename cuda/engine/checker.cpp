@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kHostPieceBytes = std::size_t{4} << 20;
 constexpr std::size_t kScratchBytes = std::size_t{32} << 20;
+constexpr std::uint64_t kNotTold = ~0ull / 8;                     // as many wrong words
 constexpr std::size_t kScratchPieceBytes = std::size_t{1} << 20;  // what one thread fills or compares of it
 
 // Also lists the ranges that were found wrong.
@@ -48,14 +49,17 @@ Checker::Checker(DeviceContext& context, const Kernels* kernels, std::uint64_t s
   });
 }
 
-std::uint64_t Checker::base_of(const Range& range) const {
-  return pattern_at(pattern_base(seed_, range.worker, range.chunk), range.offset);
+std::uint64_t Checker::base_of(const Range& range, std::uint64_t generation) const {
+  const auto seed = generation_seed(seed_, generation);
+  return pattern_at(pattern_base(seed, range.worker, range.chunk), range.offset);
 }
 
 std::vector<Checker::DeviceStretch> Checker::stretches_of(const DeviceArena& arena,
-                                                          const std::vector<Range>& ranges) const {
+                                                          const std::vector<Range>& ranges,
+                                                          std::uint64_t generation) const {
   std::vector<DeviceStretch> stretches;
-  for (const auto& range : ranges) stretches.push_back({arena.address(range), range.bytes, base_of(range)});
+  for (const auto& range : ranges)
+    stretches.push_back({arena.address(range), range.bytes, base_of(range, generation)});
   return stretches;
 }
 
@@ -129,39 +133,46 @@ std::vector<Mismatch> Checker::verify(const std::vector<HostStretch>& stretches)
   return mismatches;
 }
 
-void Checker::restore(const HostArena& arena, const std::vector<Range>& ranges) {
+void Checker::restore(const HostArena& arena, const std::vector<Range>& ranges, std::uint64_t generation,
+                      bool keep_warm) {
+  // The stores of write-combined memory pass the caches by in any case, and are best streamed.
+  const bool through_caches = keep_warm && arena.kind() != HostMemoryKind::kWriteCombined;
   const auto pieces = split_ranges(ranges, kHostPieceBytes);
-  context_.for_each_piece(pieces.size(),
-                          [&](std::size_t i) { fill_pattern(arena.bytes(pieces[i]), base_of(pieces[i])); });
+  context_.for_each_piece(pieces.size(), [&](std::size_t i) {
+    fill_pattern(arena.bytes(pieces[i]), base_of(pieces[i], generation), through_caches);
+  });
 }
 
-void Checker::restore(const DeviceArena& arena, const std::vector<Range>& ranges) {
-  write_pattern(stretches_of(arena, ranges));
+void Checker::restore(const DeviceArena& arena, const std::vector<Range>& ranges, std::uint64_t generation,
+                      bool /*keep_warm*/) {
+  write_pattern(stretches_of(arena, ranges, generation));
 }
 
-std::vector<Mismatch> Checker::verify(const HostArena& arena, const std::vector<Range>& ranges) {
+std::vector<Mismatch> Checker::verify(const HostArena& arena, const std::vector<Range>& ranges,
+                                      std::uint64_t generation) {
   const auto pieces =
       split_ranges(ranges, arena.kind() == HostMemoryKind::kWriteCombined ? kScratchBytes : kHostPieceBytes);
   std::vector<kernels::VerifyResult> results;
   if (arena.kind() == HostMemoryKind::kWriteCombined) {
-    results = verify_write_combined(arena, pieces);
+    results = verify_write_combined(arena, pieces, generation);
   } else {
     results.resize(pieces.size());
     context_.for_each_piece(pieces.size(), [&](std::size_t i) {
-      results[i] = verify_pattern(arena.bytes(pieces[i]), base_of(pieces[i]));
+      results[i] = verify_pattern(arena.bytes(pieces[i]), base_of(pieces[i], generation));
     });
   }
   std::vector<Range> wrong_ranges;
   auto mismatches = mismatches_of(arena.geometry(), pieces, results, wrong_ranges);
-  if (!wrong_ranges.empty()) restore(arena, wrong_ranges);
+  if (!wrong_ranges.empty()) restore(arena, wrong_ranges, generation);
   return mismatches;
 }
 
-std::vector<Mismatch> Checker::verify(const DeviceArena& arena, const std::vector<Range>& ranges) {
+std::vector<Mismatch> Checker::verify(const DeviceArena& arena, const std::vector<Range>& ranges,
+                                      std::uint64_t generation) {
   std::vector<Range> wrong_ranges;
-  auto mismatches =
-      mismatches_of(arena.geometry(), ranges, verify_stretches(stretches_of(arena, ranges)), wrong_ranges);
-  if (!wrong_ranges.empty()) restore(arena, wrong_ranges);
+  auto mismatches = mismatches_of(arena.geometry(), ranges,
+                                  verify_stretches(stretches_of(arena, ranges, generation)), wrong_ranges);
+  if (!wrong_ranges.empty()) restore(arena, wrong_ranges, generation);
   return mismatches;
 }
 
@@ -182,6 +193,9 @@ std::vector<kernels::VerifyResult> Checker::verify_with_kernel(const std::vector
         kernels_->verify_pattern(stream_.get(), stretch.address, stretch.bytes, stretch.base,
                                  device_results_.get() + i * sizeof(kernels::VerifyResult));
       }
+      // Wrong until the device says otherwise: the copy that brings its word can be lost like any other.
+      std::fill_n(results.begin() + static_cast<std::ptrdiff_t>(first), count,
+                  kernels::VerifyResult{kNotTold, 0});
       cuda.check(cuda.memcpyDtoHAsync(&results[first], device_results_.get(), bytes, stream_.get()));
       synchronize();
     }
@@ -217,7 +231,8 @@ std::vector<kernels::VerifyResult> Checker::verify_by_reading_back(
 
 // The CPU reads write-combined memory at a crawl, so the copy engine carries it to the device to be compared.
 std::vector<kernels::VerifyResult> Checker::verify_write_combined(const HostArena& arena,
-                                                                  const std::vector<Range>& ranges) {
+                                                                  const std::vector<Range>& ranges,
+                                                                  std::uint64_t generation) {
   const auto& cuda = context_.cuda();
   const auto scratch = device_scratch();
   std::vector<kernels::VerifyResult> results;
@@ -226,7 +241,7 @@ std::vector<kernels::VerifyResult> Checker::verify_write_combined(const HostAren
       cuda.check(cuda.memcpyHtoDAsync(scratch, arena.bytes(range).data(), range.bytes, stream_.get()));
       synchronize();
     });
-    results.push_back(verify_stretches({{scratch, range.bytes, base_of(range)}}).front());
+    results.push_back(verify_stretches({{scratch, range.bytes, base_of(range, generation)}}).front());
   }
   return results;
 }

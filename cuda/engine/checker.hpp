@@ -41,8 +41,11 @@ class Checker {
   void poison(const HostArena& arena, const std::vector<Range>& ranges, bool keep_warm);
   void poison(const DeviceArena& arena, const std::vector<Range>& ranges, bool keep_warm);
 
-  std::vector<Mismatch> verify(const HostArena& arena, const std::vector<Range>& ranges);
-  std::vector<Mismatch> verify(const DeviceArena& arena, const std::vector<Range>& ranges);
+  // Against this generation of the pattern (pattern.hpp).
+  std::vector<Mismatch> verify(const HostArena& arena, const std::vector<Range>& ranges,
+                               std::uint64_t generation = 0);
+  std::vector<Mismatch> verify(const DeviceArena& arena, const std::vector<Range>& ranges,
+                               std::uint64_t generation = 0);
 
   // The same for stretches of host memory, but that what is found wrong is left so.
   void fill(const std::vector<HostStretch>& stretches);
@@ -50,9 +53,11 @@ class Checker {
   void poison(const std::vector<HostStretch>& stretches);
   std::vector<Mismatch> verify(const std::vector<HostStretch>& stretches);
 
-  // Puts the pattern back after copies that were not verified.
-  void restore(const HostArena& arena, const std::vector<Range>& ranges);
-  void restore(const DeviceArena& arena, const std::vector<Range>& ranges);
+  // Puts the pattern back after copies that were not verified, or another generation of it into sources.
+  void restore(const HostArena& arena, const std::vector<Range>& ranges, std::uint64_t generation = 0,
+               bool keep_warm = false);
+  void restore(const DeviceArena& arena, const std::vector<Range>& ranges, std::uint64_t generation = 0,
+               bool keep_warm = false);
 
  private:
   static constexpr std::size_t kResultsPerBatch = 1024;
@@ -64,13 +69,15 @@ class Checker {
     std::uint64_t base;
   };
 
-  std::uint64_t base_of(const Range& range) const;
-  std::vector<DeviceStretch> stretches_of(const DeviceArena& arena, const std::vector<Range>& ranges) const;
+  std::uint64_t base_of(const Range& range, std::uint64_t generation) const;
+  std::vector<DeviceStretch> stretches_of(const DeviceArena& arena, const std::vector<Range>& ranges,
+                                          std::uint64_t generation) const;
   std::vector<kernels::VerifyResult> verify_stretches(const std::vector<DeviceStretch>& stretches);
   std::vector<kernels::VerifyResult> verify_with_kernel(const std::vector<DeviceStretch>& stretches);
   std::vector<kernels::VerifyResult> verify_by_reading_back(const std::vector<DeviceStretch>& stretches);
   std::vector<kernels::VerifyResult> verify_write_combined(const HostArena& arena,
-                                                           const std::vector<Range>& ranges);
+                                                           const std::vector<Range>& ranges,
+                                                           std::uint64_t generation);
   void write_pattern(const std::vector<DeviceStretch>& stretches);
   std::span<std::byte> host_scratch();
   cu::DevicePtr device_scratch();

@@ -53,6 +53,15 @@ BufferPosition buffer_position(const ArenaGeometry& geometry, std::size_t size_b
   return {index / per_chunk, index % per_chunk * stride_of(size_bytes)};
 }
 
+std::size_t copies_alone(std::size_t copies, std::size_t pieces, std::size_t places) {
+  const std::size_t total = copies * pieces;
+  if (total <= places) return copies;
+  // The pieces that are neither written over nor write over others.
+  const std::size_t first = (total - places + pieces - 1) / pieces;
+  const std::size_t end = places / pieces;
+  return end > first ? end - first : 0;
+}
+
 std::vector<Range> covered_ranges(const ArenaGeometry& geometry, std::size_t worker, std::size_t size_bytes,
                                   std::size_t buffers, std::size_t first, std::size_t count) {
   std::vector<Range> ranges;

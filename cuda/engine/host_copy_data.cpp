@@ -52,6 +52,12 @@ class Pieces {
 
 }  // namespace
 
+std::size_t copies_alone_in_ring(const MeasureRequest& request, Lanes& lanes, std::size_t copies) {
+  const auto& ring = lanes[0].ring;
+  const std::size_t pieces = round_up(request.size_bytes, host_chunk_bytes(ring)) / host_chunk_bytes(ring);
+  return copies_alone(copies, pieces, ring.host_slots.size());
+}
+
 std::vector<HostStretch> host_copy_sources(std::size_t workers, Lanes& lanes, std::uint64_t seed) {
   std::vector<HostStretch> stretches;
   for (std::size_t worker = 0; worker < workers; ++worker) {

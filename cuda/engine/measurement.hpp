@@ -27,6 +27,10 @@ struct PeerCopy {
   bool reads = false;  // out of the other device's memory, not into it
 };
 
+// Which copies are compared: none; of each visit those that no later one wrote over; or all, sample by
+// sample.
+enum class Verify { kNone, kLastCopies, kEveryCopy };
+
 // MeasureRequest of src/native/contract.ts.
 struct MeasureRequest {
   Direction direction = Direction::kHostToDevice;
@@ -42,7 +46,7 @@ struct MeasureRequest {
   std::size_t warmup_bytes = 0;
   std::size_t copies_per_sample = 1;
   std::size_t samples = 1;
-  bool verify = true;
+  Verify verify = Verify::kLastCopies;
   bool read_link = false;
   std::optional<Pipeline> pipeline;
   std::optional<Company> company;
@@ -51,6 +55,10 @@ struct MeasureRequest {
   std::size_t directions() const { return direction == Direction::kBidirectional ? 2 : 1; }
   // Bidirectional cells have a team a direction, host to device first.
   std::size_t threads() const { return directions() * workers; }
+  // Whether those that are done copy on until the others are.
+  bool has_refills() const { return (company ? company->rendezvous->flow_count() : directions()) > 1; }
+  // Where every copy is compared, refills go to the buffer that follows the rotation, and hide no timed one.
+  bool has_spare_buffer() const { return verify == Verify::kEveryCopy && has_refills(); }
   // The warm-up uses buffers that the samples overwrite afterwards.
   std::size_t total_copies() const { return samples * copies_per_sample; }
 };
@@ -70,6 +78,9 @@ struct DirectedMismatch {
 struct MeasureResult {
   std::vector<SampleColumns> columns;
   std::size_t checked_bytes = 0;
+  // Timed copies of all workers, and those of them that comparing proves: whole, and alone where they went.
+  std::size_t copies = 0;
+  std::size_t proven_copies = 0;
   std::vector<DirectedMismatch> mismatches;
   std::optional<LinkState> link;
   bool aborted = false;

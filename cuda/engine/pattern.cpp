@@ -36,13 +36,17 @@ std::uint64_t pattern_base(std::uint64_t seed, std::size_t worker, std::size_t c
   return z ^ (z >> 31);
 }
 
-void fill_pattern(std::span<std::byte> region, std::uint64_t base) {
+void fill_pattern(std::span<std::byte> region, std::uint64_t base, bool keep_warm) {
   const std::size_t vectors = region.size() / kVectorBytes;
   auto* out = reinterpret_cast<__m128i*>(region.data());
   __m128i words = pair(base, base + kernels::kPatternStep);
   const __m128i step = pair(2 * kernels::kPatternStep, 2 * kernels::kPatternStep);
   for (std::size_t i = 0; i < vectors; ++i) {
-    _mm_stream_si128(out + i, words);
+    if (keep_warm) {
+      _mm_store_si128(out + i, words);
+    } else {
+      _mm_stream_si128(out + i, words);
+    }
     words = _mm_add_epi64(words, step);
   }
   _mm_sfence();

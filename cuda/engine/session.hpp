@@ -16,6 +16,9 @@
 
 namespace pinbench {
 
+class TimingRun;
+struct WorkerBuffers;
+
 struct SessionOptions {
   int device = 0;
   Placement placement;
@@ -82,10 +85,15 @@ class Session {
   void validate_peer(const MeasureRequest& request) const;
   Arenas arenas_for(const MeasureRequest& request);
   std::optional<PeerPath> prepare_peer(const MeasureRequest& request);
-  std::vector<std::vector<BufferPair>> buffers_for(const MeasureRequest& request, const Arenas& arenas) const;
-  void poison_destinations(const MeasureRequest& request, const Arenas& arenas);
-  void verify_destinations(const MeasureRequest& request, const Arenas& arenas, MeasureResult& result);
-  void restore_destinations(const MeasureRequest& request, const Arenas& arenas);
+  std::vector<WorkerBuffers> buffers_for(const MeasureRequest& request, const Arenas& arenas) const;
+  void take_compared_samples(const MeasureRequest& request, const Arenas& arenas, TimingRun& timing,
+                             MeasureResult& result);
+  void count_copies(const MeasureRequest& request, MeasureResult& result);
+  void fill_sources(const MeasureRequest& request, const Arenas& arenas, std::uint64_t generation);
+  void poison_destinations(const MeasureRequest& request, const Arenas& arenas, std::uint64_t generation);
+  void verify_destinations(const MeasureRequest& request, const Arenas& arenas, std::uint64_t generation,
+                           MeasureResult& result);
+  void restore_buffers(const MeasureRequest& request, const Arenas& arenas);
 
   std::mutex mutex_;
   const std::shared_ptr<const Nvml> nvml_;
@@ -98,6 +106,7 @@ class Session {
   std::optional<Lanes> lanes_;
   std::optional<Checker> checker_;
   std::optional<PeerAccess> peer_access_;
+  std::uint64_t generation_ = 0;  // of the pattern that sources held last (pattern.hpp)
   std::map<HostMemoryKind, HostArena> host_arenas_;
   std::optional<DeviceArena> device_arena_;
   std::optional<DeviceArena> device_destination_;  // within the device and between two only

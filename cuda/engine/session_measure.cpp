@@ -1,8 +1,7 @@
-// Session::measure: around the timed part, find the buffers, poison the destinations and compare them.
+// Session::measure: what is asked for is checked, its buffers are found, and the timed part is run.
 #include "driver/error.hpp"
 #include "engine/clock.hpp"
-#include "engine/host_copy_data.hpp"
-#include "engine/session.hpp"
+#include "engine/session_arenas.hpp"
 #include "engine/timing_run.hpp"
 
 namespace pinbench {
@@ -23,72 +22,25 @@ HostMemoryKind arena_kind(CopyMemory memory) {
   }
 }
 
-// The ranges that workers [first, first + count) will copy.
-std::vector<Range> touched_ranges(const MeasureRequest& request, const ArenaGeometry& geometry,
-                                  std::size_t first, std::size_t count) {
-  std::vector<Range> ranges;
-  for (std::size_t worker = first; worker < first + count; ++worker) {
-    const auto own = covered_ranges(geometry, worker, request.size_bytes, request.buffers,
-                                    request.first_buffer, request.total_copies());
-    ranges.insert(ranges.end(), own.begin(), own.end());
-  }
-  return ranges;
-}
-
-bool is_between_device_memories(Direction direction) {
-  return direction == Direction::kDeviceToDevice || direction == Direction::kPeerToPeer;
-}
-
 // Beyond what anybody asks for; a record of more samples might not fit into memory.
 constexpr std::size_t kMostSamples = std::size_t{1} << 20;
 constexpr std::size_t kMostCopies = std::size_t{1} << 30;
 
-// Whether the copies leave other bytes in the buffers than other cells expect there.
-bool changes_buffers(const MeasureRequest& request) {
-  return request.memory == CopyMemory::kHost && request.direction == Direction::kDeviceToHost;
-}
-
 }  // namespace
-
-struct Session::Arenas {
-  const HostArena* host = nullptr;           // not within the device
-  const DeviceArena* device = nullptr;       // not where the host copies by itself
-  const DeviceArena* destination = nullptr;  // within the device and between two alone
-  Checker* checker = nullptr;                // of the session that owns the destination
-
-  // All arenas of a cell have the same places for its buffers.
-  const ArenaGeometry& geometry() const { return device != nullptr ? device->geometry() : host->geometry(); }
-
-  // Calls act(arena, direction, ranges) for each arena that is written to.
-  template <class Act>
-  void for_each_destination(const MeasureRequest& request, const Act& act) const {
-    if (request.memory == CopyMemory::kHost && !changes_buffers(request)) return;
-    const auto& geometry = this->geometry();
-    const bool both = request.direction == Direction::kBidirectional;
-    if (is_between_device_memories(request.direction)) {
-      act(*destination, request.direction, touched_ranges(request, geometry, 0, request.workers));
-    }
-    if (both || request.direction == Direction::kHostToDevice) {
-      act(*device, Direction::kHostToDevice, touched_ranges(request, geometry, 0, request.workers));
-    }
-    if (both || request.direction == Direction::kDeviceToHost) {
-      act(*host, Direction::kDeviceToHost,
-          touched_ranges(request, geometry, both ? request.workers : 0, request.workers));
-    }
-  }
-};
 
 Session::Arenas Session::arenas_for(const MeasureRequest& request) {
   const auto address = [](const auto& arena) { return arena ? &*arena : nullptr; };
   Arenas arenas;
   arenas.checker = &*checker_;
+  arenas.source_checker = &*checker_;
   if (request.peer) {
     auto& peer = *request.peer->session;
-    const auto& source = request.peer->reads ? peer : *this;
+    auto& source = request.peer->reads ? peer : *this;
     auto& destination = request.peer->reads ? *this : peer;
     arenas.device = address(source.device_arena_);
     arenas.destination = address(destination.device_destination_);
     arenas.checker = &*destination.checker_;
+    arenas.source_checker = &*source.checker_;
     return arenas;
   }
   const bool uses_device = request.memory != CopyMemory::kHost;
@@ -115,6 +67,8 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
     reject("device memory goes together with d2d and p2p");
   if (request.memory == CopyMemory::kHost && request.direction == Direction::kBidirectional)
     reject("the host's own copies go one way at a time");
+  if (request.verify == Verify::kEveryCopy && request.copies_per_sample > request.buffers)
+    reject("where every copy is compared, no two of a sample go to one buffer");
   if (request.latency && request.copies_per_sample != 1) reject("a latency sample is one copy");
   if (request.event_timer && !hold_) reject("the event timer is not available");
   if (request.event_timer && is_host_driven(request.memory))
@@ -145,7 +99,8 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
     if (geometry.chunk_bytes != arenas.geometry().chunk_bytes) return false;
     const auto per_chunk = buffers_per_chunk(geometry, request.size_bytes);
     for (std::size_t worker = 0; worker < request.threads(); ++worker) {
-      if (per_chunk * geometry.chunks_of_worker[worker] < request.buffers) return false;
+      const std::size_t needed = request.buffers + (request.has_spare_buffer() ? 1 : 0);
+      if (per_chunk * geometry.chunks_of_worker[worker] < needed) return false;
     }
     return true;
   };
@@ -162,58 +117,29 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
   }
 }
 
-std::vector<std::vector<BufferPair>> Session::buffers_for(const MeasureRequest& request,
-                                                          const Arenas& arenas) const {
+std::vector<WorkerBuffers> Session::buffers_for(const MeasureRequest& request, const Arenas& arenas) const {
   const auto& geometry = arenas.geometry();
   const std::size_t count = std::min(request.buffers, request.total_copies());
-  std::vector<std::vector<BufferPair>> buffers(request.threads());
-  for (std::size_t worker = 0; worker < buffers.size(); ++worker) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto at =
-          buffer_position(geometry, request.size_bytes, (request.first_buffer + i) % request.buffers);
-      BufferPair pair{};
-      if (arenas.device != nullptr) pair.device = arenas.device->chunk(worker, at.chunk) + at.offset;
-      if (arenas.host != nullptr) {
-        pair.host = arenas.host->chunk(worker, at.chunk).data() + at.offset;
-        pair.mapped_host = arenas.host->mapped_chunk(worker, at.chunk) + at.offset;
-      }
-      if (arenas.destination != nullptr)
-        pair.second_device = arenas.destination->chunk(worker, at.chunk) + at.offset;
-      buffers[worker].push_back(pair);
+  const auto pair_at = [&](std::size_t worker, std::size_t index) {
+    const auto at = buffer_position(geometry, request.size_bytes, index);
+    BufferPair pair{};
+    if (arenas.device != nullptr) pair.device = arenas.device->chunk(worker, at.chunk) + at.offset;
+    if (arenas.host != nullptr) {
+      pair.host = arenas.host->chunk(worker, at.chunk).data() + at.offset;
+      pair.mapped_host = arenas.host->mapped_chunk(worker, at.chunk) + at.offset;
     }
+    if (arenas.destination != nullptr)
+      pair.second_device = arenas.destination->chunk(worker, at.chunk) + at.offset;
+    return pair;
+  };
+  std::vector<WorkerBuffers> buffers(request.threads());
+  for (std::size_t worker = 0; worker < buffers.size(); ++worker) {
+    auto& [rotation, refill] = buffers[worker];
+    for (std::size_t i = 0; i < count; ++i)
+      rotation.push_back(pair_at(worker, (request.first_buffer + i) % request.buffers));
+    refill = request.has_spare_buffer() ? pair_at(worker, request.buffers) : rotation.front();
   }
   return buffers;
-}
-
-void Session::poison_destinations(const MeasureRequest& request, const Arenas& arenas) {
-  if (request.memory == CopyMemory::kHost && !changes_buffers(request))
-    return checker_->poison(host_copy_results(request, *arenas.host, *lanes_, options_.seed));
-  arenas.for_each_destination(request, [&](const auto& arena, Direction, const std::vector<Range>& ranges) {
-    arenas.checker->poison(arena, ranges, request.warm);
-  });
-}
-
-void Session::restore_destinations(const MeasureRequest& request, const Arenas& arenas) {
-  arenas.for_each_destination(request, [&](const auto& arena, Direction, const std::vector<Range>& ranges) {
-    arenas.checker->restore(arena, ranges);
-  });
-}
-
-void Session::verify_destinations(const MeasureRequest& request, const Arenas& arenas,
-                                  MeasureResult& result) {
-  if (request.memory == CopyMemory::kHost) {
-    const auto results = host_copy_results(request, *arenas.host, *lanes_, options_.seed);
-    for (const auto& mismatch : checker_->verify(results))
-      result.mismatches.push_back({request.direction, mismatch});
-    for (const auto& stretch : results) result.checked_bytes += stretch.bytes.size();
-    return;
-  }
-  arenas.for_each_destination(request,
-                              [&](const auto& arena, Direction direction, const std::vector<Range>& ranges) {
-                                for (const auto& mismatch : arenas.checker->verify(arena, ranges))
-                                  result.mismatches.push_back({direction, mismatch});
-                                for (const auto& range : ranges) result.checked_bytes += range.bytes;
-                              });
 }
 
 LinkState Session::read_link() const {
@@ -289,40 +215,47 @@ MeasureResult Session::measure_locked(const MeasureRequest& request) {
   lanes_->ensure(request.threads());
   if (hold_) hold_->reset();
   const auto buffers = buffers_for(request, arenas);
-  if (changes_buffers(request)) checker_->fill(host_copy_sources(request.workers, *lanes_, options_.seed));
+  if (changes_buffers(request)) fill_sources(request, arenas, 0);
   const auto peer = prepare_peer(request);
-  const bool must_restore = request.verify || changes_buffers(request);
+  const bool verifies = request.verify != Verify::kNone;
+  const bool every = request.verify == Verify::kEveryCopy;
+  const bool must_restore = verifies || changes_buffers(request);
   TimingRun timing(context_, request, *lanes_, hold_ ? &*hold_ : nullptr, kernels_ ? &*kernels_ : nullptr,
                    buffers, peer ? &*peer : nullptr);
   try {
     std::function<void()> read_link;
     if (request.read_link) read_link = [&] { result.link = this->read_link(); };
     timing.warm_up(read_link);
-    if (request.verify) poison_destinations(request, arenas);
+    if (verifies && !every) poison_destinations(request, arenas, 0);
     result.prepare_ns = static_cast<double>(now_ns() - begin_ns);
-    timing.take_samples();
+    if (every) {
+      take_compared_samples(request, arenas, timing, result);
+    } else {
+      timing.take_samples(0, request.samples);
+    }
   } catch (const Error& error) {
     // The cell has failed; the next one must find its sources whole.
-    if (must_restore && !error.sticky()) restore_destinations(request, arenas);
+    if (must_restore && !error.sticky()) restore_buffers(request, arenas);
     throw;
   }
-  if (!timing.is_complete() || is_aborted(request)) {
+  if (!timing.has_taken(request.samples) || is_aborted(request)) {
     // Samples whose data was not compared are not reported.
     result.aborted = true;
-    if (must_restore) restore_destinations(request, arenas);
+    if (must_restore) restore_buffers(request, arenas);
     return result;
   }
   const auto verify_begin_ns = now_ns();
-  if (request.verify) verify_destinations(request, arenas, result);
-  if (changes_buffers(request)) restore_destinations(request, arenas);
-  result.verify_ns = static_cast<double>(now_ns() - verify_begin_ns);
-  if (request.verify && is_aborted(request)) {
+  if (verifies && !every) verify_destinations(request, arenas, 0, result);
+  if (every || changes_buffers(request)) restore_buffers(request, arenas);
+  result.verify_ns += static_cast<double>(now_ns() - verify_begin_ns);
+  if (verifies && is_aborted(request)) {
     // The comparison may have ended early.
     result.aborted = true;
     result.checked_bytes = 0;
     result.mismatches.clear();
     return result;
   }
+  count_copies(request, result);
   result.columns = timing.columns();
   for (auto& columns : result.columns) {
     for (auto& start_ns : columns.start_ns) start_ns -= opening_.opened_at_ns;

@@ -44,15 +44,14 @@ struct TimingRun::Worker {
   std::size_t index;
   Lane& lane;
   std::unique_ptr<Transfer> transfer;
-  const std::vector<BufferPair>& buffers;
-  std::size_t next = 0;  // in the rotation
+  const WorkerBuffers& buffers;
+  std::size_t next;  // in the rotation
 
-  void issue_next() { transfer->issue(buffers[next++ % buffers.size()]); }
+  void issue_next() { transfer->issue(buffers.rotation[next++ % buffers.rotation.size()]); }
 };
 
 TimingRun::TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, StreamHold* hold,
-                     const Kernels* kernels, const std::vector<std::vector<BufferPair>>& buffers,
-                     const PeerPath* peer)
+                     const Kernels* kernels, const std::vector<WorkerBuffers>& buffers, const PeerPath* peer)
     : context_(context),
       cuda_(context.cuda()),
       request_(request),
@@ -86,8 +85,8 @@ void TimingRun::warm_up(const std::function<void()>& read_link) {
               });
 }
 
-void TimingRun::take_samples() {
-  run_workers([this](std::size_t index) { sample_worker(index); }, [this] { watch_hold(); });
+void TimingRun::take_samples(std::size_t first, std::size_t count) {
+  run_workers([&](std::size_t index) { sample_worker(index, first, count); }, [this] { watch_hold(); });
   if (hold_timed_out_) {
     throw Error("EVENT_HOLD_TIMEOUT", "the held stream's queue filled up before all copies were enqueued");
   }
@@ -117,19 +116,19 @@ void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
   context_.team().run(request_.threads(), work, supervise);
 }
 
-void TimingRun::sample_worker(std::size_t index) {
+void TimingRun::sample_worker(std::size_t index, std::size_t first, std::size_t count) {
   auto& lane = lanes_[index];
   Worker worker{index, lane,
                 make_transfer(cuda_, lane, direction_of(index), request_.memory, request_.size_bytes,
                               kernels_, request_.pipeline, peer_),
-                buffers_[index]};
-  for (std::size_t sample = 0; sample < request_.samples; ++sample) {
+                buffers_[index], first * request_.copies_per_sample};
+  for (std::size_t sample = first; sample < first + count; ++sample) {
     if (!rendezvous_.arrive_and_wait() || !take_sample(worker, sample)) {
       worker.transfer->finish();
       return;
     }
   }
-  completed_.fetch_add(1);
+  taken_.fetch_add(count);
 }
 
 void TimingRun::cancel() {
@@ -152,7 +151,7 @@ void TimingRun::warm_up_worker(std::size_t index) {
   const auto transfer =
       make_transfer(cuda_, lanes_[index], direction_of(index), request_.memory,
                     std::min(request_.warmup_bytes, request_.size_bytes), kernels_, request_.pipeline, peer_);
-  const auto& buffers = buffers_[index];
+  const auto& buffers = buffers_[index].rotation;
   const std::size_t cycle = std::min(request_.warmup_copies, buffers.size());
   std::size_t copies = 0;
   warming_.fetch_add(1);
@@ -232,7 +231,7 @@ void TimingRun::keep_loaded_until_all_are_closed(Worker& worker, std::size_t sam
   for (std::size_t turn = 0; !rendezvous_.all_are_closed(sample) && !is_stopping(); ++turn) {
     for (std::size_t copy = 0; copy < refill_copies && !rendezvous_.all_are_closed(sample); ++copy) {
       // Always the same buffer: these copies could hide that a timed one to it was dropped, but to no other.
-      worker.transfer->issue(worker.buffers.front());
+      worker.transfer->issue(worker.buffers.refill);
     }
     if (is_host_driven(request_.memory)) {
       // Small pageable copies return before they are made; unbounded, they would fill the driver's queues.

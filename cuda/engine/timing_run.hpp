@@ -29,24 +29,32 @@ Window enclosing_window(std::span<const Window> windows);
 void append_sample(SampleColumns& columns, std::span<const Window> windows, bool latency,
                    std::optional<double> released_ns);
 
+// What one worker copies: in turn, and to keep the machine loaded once its own samples are timed.
+struct WorkerBuffers {
+  std::vector<BufferPair> rotation;
+  BufferPair refill;
+};
+
 // The timed part of a measurement: warm-up and samples of all workers, and nothing else. One object a
-// measurement, used twice: all workers run warm_up(), then all run take_samples(). Between the two the
-// destinations are poisoned, for a warm-up that wrote the right bytes would hide a copy that is dropped
-// later.
+// measurement: all workers run warm_up(), then all run take_samples(), of all samples at once or of some
+// after the other. Between the two the destinations are poisoned, for a warm-up that wrote the right bytes
+// would hide a copy that is dropped later.
 class TimingRun {
  public:
-  // `buffers[w]` is what worker w cycles through. `hold` is needed for the event timer alone, `peer` for
+  // `buffers[w]` is what worker w copies. `hold` is needed for the event timer alone, `peer` for
   // copies between two devices.
   TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, StreamHold* hold,
-            const Kernels* kernels, const std::vector<std::vector<BufferPair>>& buffers,
+            const Kernels* kernels, const std::vector<WorkerBuffers>& buffers,
             const PeerPath* peer = nullptr);
 
   // Both wait for the workers, end what hangs or was aborted, and rethrow a worker's error. The warm-up goes
   // on until `read_link`, where it is not empty, has returned.
   void warm_up(const std::function<void()>& read_link);
-  void take_samples();
+  // `count` samples from `first` on.
+  void take_samples(std::size_t first, std::size_t count);
 
-  bool is_complete() const { return completed_ == request_.threads(); }
+  // Whether all workers have taken so many samples.
+  bool has_taken(std::size_t samples) const { return taken_ == request_.threads() * samples; }
   std::vector<SampleColumns> columns() const;
 
  private:
@@ -54,7 +62,7 @@ class TimingRun {
 
   void run_workers(const std::function<void(std::size_t)>& job, const std::function<void()>& meanwhile);
   void warm_up_worker(std::size_t index);
-  void sample_worker(std::size_t index);
+  void sample_worker(std::size_t index, std::size_t first, std::size_t count);
   bool take_sample(Worker& worker, std::size_t sample);
   void take_wall_window(Worker& worker, Window& window);
   bool take_event_window(Worker& worker, std::size_t sample, Window& window);
@@ -77,7 +85,7 @@ class TimingRun {
   Lanes& lanes_;
   StreamHold* hold_;
   const Kernels* kernels_;
-  const std::vector<std::vector<BufferPair>>& buffers_;
+  const std::vector<WorkerBuffers>& buffers_;
   const PeerPath* peer_;
   std::optional<Rendezvous> own_rendezvous_;  // of a measurement without company
   Rendezvous& rendezvous_;
@@ -85,7 +93,7 @@ class TimingRun {
   std::vector<double> released_ns_;           // event timer: when a sample's hold was released
   std::atomic<std::size_t> warming_{0};       // workers that are warming up
   std::atomic<bool> link_read_;               // or not asked for
-  std::atomic<std::size_t> completed_{0};     // workers that took all their samples
+  std::atomic<std::size_t> taken_{0};         // samples, of all workers
   std::atomic<std::int64_t> hold_began_ns_{0};
   bool hold_timed_out_ = false;
 };

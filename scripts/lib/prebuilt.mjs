@@ -1,4 +1,5 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { checkPortability } from "./portability.mjs";
@@ -6,8 +7,20 @@ import { findProgram, run, ScriptError } from "./process.mjs";
 import { inRoot } from "./project.mjs";
 
 /** What the loader looks for, below the package's root. */
-const prebuiltFolder = `prebuilds/linux-${process.arch}`;
-const files = ["pinbench.node", "libpinbench_emulated.so"];
+export const prebuiltFolder = `prebuilds/linux-${process.arch}`;
+export const prebuiltFiles = ["pinbench.node", "libpinbench_emulated.so"];
+
+/** Lies beside them, in the form that `sha256sum --check` reads. */
+export const hashName = "SHA256SUMS";
+
+/** The text of `hashName` for the files as they are in a folder. */
+export function hashesOf(folder) {
+  const lines = prebuiltFiles.map((file) => {
+    const hash = createHash("sha256").update(readFileSync(join(folder, file)));
+    return `${hash.digest("hex")}  ${file}\n`;
+  });
+  return lines.join("");
+}
 
 /** The generations of GPUs that get machine code; PTX of the first serves all others. */
 const architectures = [75, 80, 86, 89, 90, 100, 120];
@@ -69,10 +82,11 @@ export async function copyPrebuilt({ kernels = true } = {}) {
   if (findProgram("strip") === null) throw new ScriptError("strip is not on the PATH (Debian: binutils).");
   rmSync(dirname(target), { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
-  for (const file of files) {
+  for (const file of prebuiltFiles) {
     cpSync(inRoot("build/Release", file), join(target, file));
     await run("strip", ["--strip-unneeded", join(target, file)]);
   }
-  await checkPortability(files.map((file) => join(target, file)));
-  if (kernels) checkLoads(join(target, files[0]), { kernels });
+  writeFileSync(join(target, hashName), hashesOf(target));
+  await checkPortability(prebuiltFiles.map((file) => join(target, file)));
+  if (kernels) checkLoads(join(target, prebuiltFiles[0]), { kernels });
 }

@@ -5,14 +5,16 @@ import { type RunFigures, readResultSet, runFigures } from "../compare/result-se
 import { sensitivityOf } from "../compare/sensitivity.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
-import { prepareRun } from "../measure/prepare.js";
+import { prepareRun, shareDevicesOfCells } from "../measure/prepare.js";
 import { programPath } from "../package-facts.js";
 import { baselineReport } from "../report/baseline-report.js";
 import { jsonReport } from "../report/json.js";
 import { counted, listed } from "../report/wording.js";
 import { noticeOf } from "../results/device-facts.js";
+import { describeSharing, joinSharing } from "../results/other-programs.js";
 import { appendRuns, checkChangeable, createRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
+import type { SharingRecord } from "../results/sharing-schema.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { type Configuration, configurationNote, loadConfiguration } from "../settings/configuration.js";
 import type { RunSettings } from "../settings/settings.js";
@@ -21,6 +23,7 @@ import { formatDuration } from "../settings/units.js";
 import { askedSettings, flagsGiven, type Invocation } from "./asked-settings.js";
 import { settingsOfBaseline } from "./baseline-settings.js";
 import { stdoutChalk } from "./delivery.js";
+import { beginOnDevices } from "./device-turn.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder } from "./output-paths.js";
 import { notesOn } from "./run-command.js";
@@ -44,7 +47,7 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
   const line = new ProgressLine(flags);
   try {
     for (let session = 1; session <= flags.sessions; ++session) {
-      const nextMs = Date.now() + flags.everyNs / 1e6;
+      const nextMs = performance.now() + flags.everyNs / 1e6;
       const of = flags.sessions === 1 ? "" : `session ${session} of ${flags.sessions}`;
       const watched = { interruption, line, note };
       const isWhole = await measureSession(baseline, { settings, session, of, flags, ...watched });
@@ -200,7 +203,8 @@ class GrowingBaseline {
       runs: this.size,
       cells: cells.length,
       occasions: groupByOccasion(this.#runs).length,
-      spanNs: (Date.now() - Math.min(...startsMs)) * 1e6,
+      // A clock that was set back makes no span negative.
+      spanNs: Math.max(0, Date.now() - Math.min(...startsMs)) * 1e6,
       notice: noticeOf(this.#runs[0]!.backend),
       checkRuns,
       sensitivity: sensitivityOf(this.#runs, checkRuns, {
@@ -226,10 +230,26 @@ interface Session extends Watched {
   flags: BaselineFlags;
 }
 
-/** Measures the runs of one session and keeps those that came to their end; false where it was interrupted. */
-async function measureSession(
+/**
+ * Measures the runs of one session, in its turn, and keeps those that came to their end; false where it was interrupted.
+ * Between sessions the devices are free for others.
+ */
+async function measureSession(baseline: GrowingBaseline, session: Session): Promise<boolean> {
+  const { settings, flags, interruption } = session;
+  const sharing = await shareDevicesOfCells(settings, { command: "baseline", ownerPid: null });
+  try {
+    await beginOnDevices(sharing, flags, interruption.signal);
+    return await measureRuns(baseline, session, sharing?.records ?? []);
+  } finally {
+    await sharing?.release();
+  }
+}
+
+/** `told` is what was said already of who else uses the devices. */
+async function measureRuns(
   baseline: GrowingBaseline,
   { settings, session, of, flags, interruption, line, note }: Session,
+  told: readonly SharingRecord[],
 ): Promise<boolean> {
   const { runs, sessions } = flags;
   const { folder } = baseline;
@@ -251,6 +271,7 @@ async function measureSession(
     documents.push(event.document);
   }
   line.clear();
+  for (const text of newlyShared(documents, told)) note(text);
   const measured = documents.length;
   const stays = baseline.whatStays();
   const these = measured === 1 ? "this one" : "these";
@@ -271,6 +292,15 @@ async function measureSession(
   return false;
 }
 
+/** Who else used the devices in some run, other than those that `told` has. */
+function newlyShared(documents: readonly ResultDocument[], told: readonly SharingRecord[]): string[] {
+  const known = told.flatMap(({ others }) => others.map(({ pid }) => pid));
+  return joinSharing(documents.map(({ run }) => run.sharing ?? [])).flatMap((record) => {
+    const others = record.others.filter(({ pid }) => !known.includes(pid));
+    return describeSharing({ ...record, others }).map((text) => `in these runs ${text}.`);
+  });
+}
+
 /** How to measure what an interrupted baseline lacks: so many sessions of so many runs, and then others. */
 function howToGoOn(folder: string, ...lacking: readonly { runs: number; sessions: number }[]): string {
   const commands = lacking
@@ -285,21 +315,21 @@ function howToGoOn(folder: string, ...lacking: readonly { runs: number; sessions
 /** What an interrupted baseline holds is said whatever --quiet says: it is all that tells of it. */
 const sayEnd = noter({ quiet: false });
 
-/** Waits until the next session is due, and says so; returns at once where that is past, and on an interruption. */
+/** Waits until the next session is due by the steady clock (performance.now), and says so; returns at once where that is past, and on an interruption. */
 async function waitUntil(
   dueMs: number,
   next: string,
   { folder, size }: GrowingBaseline,
   { interruption, line, note }: Watched,
 ): Promise<void> {
-  const waitMs = dueMs - Date.now();
+  const waitMs = dueMs - performance.now();
   const held = `${folder} holds ${counted(size, "run")}`;
   const isSoon = waitMs * 1e6 < occasionGapNs;
   const soon = isSoon
     ? `, less than ${formatDuration(occasionGapNs)} after the end of this one: both count as one occasion`
     : "";
   if (waitMs <= 0) return note(`${held}; ${next} begins now${soon}.`);
-  const due = `${new Date(dueMs).toISOString().slice(11, 19)} UTC`;
+  const due = `${new Date(Date.now() + waitMs).toISOString().slice(11, 19)} UTC`;
   note(`${held}; ${next} begins at ${due}${soon}.`);
   line.update((columns) => `waiting until ${due} for ${next}`.slice(0, columns));
   // An abort ends the waiting, and then measures nothing.

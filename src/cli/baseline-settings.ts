@@ -48,7 +48,8 @@ async function checkBackend(backend: BackendChoice, path: string | null): Promis
     await openBackend(backend, loadAddon());
   } catch (error) {
     if (!(error instanceof PinbenchError) || error.exitCode !== ExitCode.unavailable) throw error;
-    throw new PinbenchError(error.kind, error.message, {
+    throw new PinbenchError(error.kind, error.sentence, {
+      details: error.details,
       hint: `${path} was measured on a GPU: check it on a machine that has one.`,
       cause: error,
     });

@@ -1,6 +1,8 @@
 import type { Comparison } from "../compare/comparison.js";
 import { type ResultSet, readResultSet } from "../compare/result-set.js";
 import { ExitCode, PinbenchError } from "../errors.js";
+import type { DeviceSharing } from "../host/device-sharing.js";
+import { shareDevicesOfCells } from "../measure/prepare.js";
 import { packageVersion } from "../package-facts.js";
 import { counted } from "../report/wording.js";
 import type { HistoryEntry } from "../results/history-entry.js";
@@ -18,6 +20,7 @@ import { flagsGiven, type Invocation } from "./asked-settings.js";
 import { settingsOfBaseline } from "./baseline-settings.js";
 import { CheckMeasuring } from "./check-measuring.js";
 import { comparisonOutputs, deliverComparison, ruleOf } from "./comparison-delivery.js";
+import { beginOnDevices } from "./device-turn.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder, keepInputs } from "./output-paths.js";
 import { noter, ProgressLine, reportError } from "./terminal.js";
@@ -55,7 +58,13 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
     signal: interruption.signal,
     onProgress: (text) => line.update((columns) => text.slice(0, columns)),
   });
+  let sharing: DeviceSharing | null = null;
   try {
+    sharing = await shareDevicesOfCells(settings, { command: "check", ownerPid: null });
+    if (!(await beginOnDevices(sharing, flags, interruption.signal))) {
+      note("interrupted: nothing was compared, and the baseline is as it was.");
+      return interruption.exitCode ?? ExitCode.interrupted;
+    }
     const request = {
       version: packageVersion(),
       command: "check",
@@ -84,8 +93,9 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
     return flags.accept ? ExitCode.ok : exitCode;
   } finally {
     line.clear();
-    interruption.dispose();
+    await sharing?.release();
     await keepRuns(measuring.texts, flags);
+    interruption.dispose();
   }
 }
 

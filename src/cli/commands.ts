@@ -184,6 +184,20 @@ Exit codes:
   return program;
 }
 
+/**
+ * Arguments in which a switch that may have a value, and stands without one, says so: else commander would take a folder
+ * that follows it for its value. What stands after `--` is another program's.
+ */
+export function spelledOut(argv: readonly string[]): string[] {
+  const end = argv.indexOf("--");
+  const { flag, kind } = commandSettings.run.verify;
+  const [name] = flag.split(" ");
+  return argv.map((word, i) => {
+    const isAlone = word === name && (end < 0 || i < end) && !kind.choices?.includes(argv[i + 1] ?? "");
+    return isAlone ? `${word}=last` : word;
+  });
+}
+
 function addCommand<Name extends keyof typeof commandSettings>(
   program: Command,
   name: Name,
@@ -228,7 +242,7 @@ function optionsOf(setting: SettingTable[string], table: SettingTable): Option[]
   const { flag, help, kind, showsDefault, isRepeatable, helpOfNo, excludes = [] } = setting;
   const option = new Option(flag, help).conflicts(excludes.map((key) => optionName(table[key]!.flag)));
   if (kind.form === "choice") option.choices(kind.choices ?? []);
-  else if (kind.form !== "switch") option.argParser(parserOf(kind, isRepeatable));
+  else if (kind.form !== "switch" || option.optional) option.argParser(parserOf(kind, isRepeatable));
   if (showsDefault) option.default(setting.default);
   if (helpOfNo === undefined) return [option];
   return [option, new Option(`--no-${flag.slice(2).split(" ")[0]}`, helpOfNo)];

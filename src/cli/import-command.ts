@@ -9,7 +9,7 @@ import { type Imported, importNvbandwidth } from "../results/import-nvbandwidth.
 import { checkWritable, finalize } from "../results/store.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { formatSize } from "../settings/units.js";
-import { readTextFile } from "../text-file.js";
+import { cannotRead, readTextFile } from "../text-file.js";
 import type { Invocation } from "./asked-settings.js";
 import { keepInputs } from "./output-paths.js";
 import { noter, writeStdout } from "./terminal.js";
@@ -21,7 +21,9 @@ export async function importNvbandwidthCommand(
 ): Promise<ExitCode> {
   const text = await readTextFile(path);
   if (flags.output !== null) await checkOutput(flags.output, path);
-  const { mtime } = await stat(path);
+  const { mtime } = await stat(path).catch((error: unknown) => {
+    throw cannotRead(path, error);
+  });
   const imported = importNvbandwidth(text, {
     path,
     fileName: basename(path),

@@ -99,6 +99,9 @@ function progressOf(
 /** Rewriting every file after every round would take longer than a short round itself. */
 const partialEveryMs = 1000;
 
+/** Nor may it take more than so much of the time: the text of ten thousand cells takes seconds. */
+const mostTimeShare = 0.05;
+
 /**
  * What a run has so far, in FILE.partial beside every file that it will write. One that cannot be written is given up
  * with a note: it must not cost the measurement.
@@ -106,7 +109,7 @@ const partialEveryMs = 1000;
 class Partials {
   readonly #outputs: Set<Output<ReportFormat>>;
   readonly #note: (text: string) => void;
-  #writtenMs = performance.now();
+  #nextMs = performance.now() + partialEveryMs;
 
   constructor(outputs: readonly Output<ReportFormat>[], note: (text: string) => void) {
     this.#outputs = new Set(outputs);
@@ -114,8 +117,8 @@ class Partials {
   }
 
   async write(documentSoFar: () => ResultDocument): Promise<void> {
-    if (this.#outputs.size === 0 || performance.now() - this.#writtenMs < partialEveryMs) return;
-    this.#writtenMs = performance.now();
+    const startedMs = performance.now();
+    if (this.#outputs.size === 0 || startedMs < this.#nextMs) return;
     const document = documentSoFar();
     for (const output of this.#outputs) {
       try {
@@ -125,5 +128,7 @@ class Partials {
         this.#note(`${error instanceof Error ? error.message : String(error)} The run goes on without it.`);
       }
     }
+    const tookMs = performance.now() - startedMs;
+    this.#nextMs = startedMs + Math.max(partialEveryMs, tookMs / mostTimeShare);
   }
 }

@@ -83,7 +83,7 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
 /** Signals are the command's, as if it had been started without pinbench; and so is its end. */
 async function tuneAndGo(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
   const search = new Search(flags, command, call);
-  const passOn = (signal: NodeJS.Signals) => search.job?.process.signal(signal);
+  const passOn = (signal: NodeJS.Signals) => search.signal(signal);
   for (const signal of endingSignals) process.on(signal, passOn);
   try {
     const found = await search.run(new AbortController().signal).catch((error: unknown) => ({ error }));
@@ -112,6 +112,8 @@ async function tuneAndGo(flags: Flags, command: readonly string[], call: Call): 
 class Search {
   job: LiveJob | null = null;
   probe: LiveProbe | null = null;
+  /** What came before the job ran. */
+  #early: NodeJS.Signals | null = null;
 
   constructor(
     readonly flags: Flags,
@@ -119,11 +121,18 @@ class Search {
     readonly call: Call,
   ) {}
 
+  /** Hands a signal on to the job, as soon as it runs. */
+  signal(name: NodeJS.Signals): void {
+    if (this.job === null) this.#early = name;
+    else this.job.process.signal(name);
+  }
+
   async run(signal: AbortSignal): Promise<Tuning> {
     const { flags, command, call } = this;
     const note = noter(flags);
     const onStart = (job: LiveJob) => {
       this.job = job;
+      if (this.#early !== null) job.process.signal(this.#early);
     };
     this.probe = await openLive({ command, settings: flags, signal, onStart });
     const { facts, ranksOfNode, budgetNs } = this.probe;

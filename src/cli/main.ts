@@ -16,11 +16,11 @@ export async function main(argv: string[]): Promise<void> {
         return await writeStdout(jsonReport(versionReport(packageVersion())));
       }
     }
-    const { createProgram } = await import("./commands.js");
+    const { createProgram, spelledOut } = await import("./commands.js");
     process.exitCode = ExitCode.ok;
     await createProgram((code) => {
       process.exitCode = code;
-    }).parseAsync(argv, { from: "user" });
+    }).parseAsync(spelledOut(argv), { from: "user" });
   } catch (error) {
     process.exitCode = reportError(error, { debug: ownWords(argv).includes("--debug") });
   }

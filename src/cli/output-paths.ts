@@ -5,6 +5,7 @@ import { makeFolder, removeEmptyFolders } from "../results/made-folder.js";
 import { cannotWrite } from "../results/output-stream.js";
 import { notEmpty } from "../results/run-folder.js";
 import { checkWritable } from "../results/store.js";
+import { unbroken } from "../results/unbroken.js";
 
 /**
  * A folder for new runs must be empty, or not there yet: nothing but `check --update` ever replaces a baseline.
@@ -18,12 +19,14 @@ export async function checkNewFolder(path: string): Promise<void> {
     errorCode(error) === "ENOENT" ? [] : failed(error),
   );
   if (names.length > 0) throw notEmpty(path);
-  const made = await makeFolder(path).catch(failed);
-  try {
-    await checkWritable(join(path, "run.json"));
-  } finally {
-    await removeEmptyFolders(made);
-  }
+  await unbroken(async () => {
+    const made = await makeFolder(path).catch(failed);
+    try {
+      await checkWritable(join(path, "run.json"));
+    } finally {
+      await removeEmptyFolders(made);
+    }
+  });
 }
 
 /**

@@ -1,8 +1,9 @@
 import { text as textOf } from "node:stream/consumers";
 import type { ChalkInstance } from "chalk";
 import { ExitCode, PinbenchError } from "../errors.js";
+import type { DeviceSharing } from "../host/device-sharing.js";
 import { shortageHint } from "../machine-shortage.js";
-import { type PreparedRun, prepareRun } from "../measure/prepare.js";
+import { type PreparedRun, prepareRun, shareDevices } from "../measure/prepare.js";
 import { ProcessSeries } from "../measure/process-series.js";
 import { Run } from "../measure/run.js";
 import { describeFailed } from "../native/load-failure.js";
@@ -18,6 +19,7 @@ import type { Call, RunSettings } from "../settings/settings.js";
 import { parseJson } from "../text-file.js";
 import { askedSettings, chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver, stdoutChalk } from "./delivery.js";
+import { beginOnDevices } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { type ShowOptions, showProcesses, showRun } from "./live-run.js";
 import { noter, writeStdout } from "./terminal.js";
@@ -32,6 +34,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   for (const { path } of outputs) await checkWritable(path);
   const { settings, configuration } = await askedSettings(flags, invocation);
   const interruption = new Interruption();
+  let sharing: DeviceSharing | null = null;
   try {
     // Finds all that is wrong with the settings before anything is said: an error is the only line on stderr.
     const prepared = await interruption.unlessAborted(prepareRun(settings));
@@ -51,8 +54,13 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       );
       return ExitCode.ok;
     }
+    sharing = shareDevices(prepared, { command: "run", ownerPid: null });
+    if (!(await beginOnDevices(sharing, flags, interruption.signal))) {
+      sayNothingMeasured(flags.output);
+      return interruption.exitCode ?? ExitCode.interrupted;
+    }
     const shown = { outputs, quiet: flags.quiet, processes: flags.processes };
-    return await carryOut(prepared, invocation.call, interruption, shown, (document) => {
+    return await carryOut({ ...prepared, sharing }, invocation.call, interruption, shown, (document) => {
       const render = (format: ReportFormat, chalk: ChalkInstance) => renderReport(document, format, chalk);
       if (document.run.status !== "aborted" || hasFindings(document)) {
         return deliver(render, { format, files: outputs }, flags);
@@ -62,6 +70,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       return deliver(render, { format: format === "json" ? format : null, files: [] }, flags);
     });
   } finally {
+    await sharing?.release();
     interruption.dispose();
   }
 }
@@ -75,8 +84,11 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
   const prepared = await prepareRun(settings);
   const interruption = new Interruption();
   const shown = { outputs: [], quiet: true, processes: 1 };
+  // Whoever started this process has announced itself for it.
+  const sharing = shareDevices(prepared, { command: "measure", ownerPid: process.ppid });
   try {
-    return await carryOut(prepared, call, interruption, shown, (document) =>
+    await sharing?.begin();
+    return await carryOut({ ...prepared, sharing }, call, interruption, shown, (document) =>
       writeStdout(jsonReport(document)),
     );
   } finally {
@@ -89,7 +101,7 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
  * what failed. Returns the exit code.
  */
 async function carryOut(
-  prepared: PreparedRun,
+  prepared: PreparedRun & { sharing: DeviceSharing | null },
   call: Call,
   interruption: Interruption,
   { processes, ...shown }: Omit<ShowOptions, "signal"> & { processes: number },

@@ -61,7 +61,7 @@ export async function writeStdout(text: string): Promise<void> {
 /** Writes lines to stderr that are no errors; none at all with --quiet. */
 export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
   return (text) => {
-    if (!quiet) process.stderr.write(`pinbench: ${printableLines(text)}\n`);
+    if (!quiet) process.stderr.write(`pinbench: ${printableText(text)}\n`);
   };
 }
 
@@ -71,16 +71,15 @@ export function reportError(error: unknown, options: { debug: boolean }): number
     // Help and version are "errors" of commander's with exit code 0; they have been printed already.
     if (error.exitCode === 0) return ExitCode.ok;
     if (error.code !== "commander.help") {
-      const message = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
-      writeError(`${message}${/[.?)]$/.test(message) ? "" : "."}`, "See pinbench --help.");
+      const lines = error.message.replace(/^error: /, "").split("\n");
+      const message = lines.map((line) => line.trim()).join(" ");
+      const sentence = `${message}${/[.?)]$/.test(message) ? "" : "."}`;
+      writeError(new PinbenchError("usage", sentence, { hint: "See pinbench --help." }));
     }
     return ExitCode.usage;
   }
   const known = error instanceof PinbenchError ? error : shortageOf(error);
-  writeError(
-    known?.message ?? (error instanceof Error ? error.message : String(error)),
-    known === null ? "This is a fault in pinbench; --debug shows where." : known.hint,
-  );
+  writeError(known ?? ourFault(error));
   if (options.debug)
     process.stderr.write(`${describeStack(error).split("\n").map(printableText).join("\n")}\n`);
   return known?.exitCode ?? ExitCode.measurement;
@@ -91,22 +90,22 @@ function isCommanderError(error: unknown): error is CommanderError {
   return error instanceof Error && "code" in error && String(error.code).startsWith("commander.");
 }
 
-function writeError(message: string, hint: string | null): void {
-  // What takes several lines has its hint on lines of its own.
-  const separator = message.includes("\n  ") ? "\n" : " ";
-  const shownHint =
-    separator === "\n" ? hint?.split("\n").map(printableText).join("\n") : printableText(hint ?? "");
-  process.stderr.write(
-    `pinbench: ${printableLines(message)}${hint === null ? "" : `${separator}${shownHint}`}\n`,
-  );
+/** What is printed of an error that nobody has foreseen. */
+function ourFault(error: unknown): PinbenchError {
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = "This is a fault in pinbench; --debug shows where.";
+  return new PinbenchError("measurement", message, { hint });
 }
 
-/** Our own texts of several lines indent all but the first; a break in a name must not begin what looks like another. */
-function printableLines(text: string): string {
-  return text
-    .split(/\n(?= {2})/)
-    .map(printableText)
-    .join("\n");
+/** One line, unless there are details: these are lines of their own, and the hint is too. */
+function writeError({ sentence, details, hint }: PinbenchError): void {
+  const shown = printableText(sentence);
+  const hints = hint === null ? [] : details.length === 0 ? [hint] : hint.split("\n");
+  const lines =
+    details.length === 0
+      ? [[shown, ...hints.map(printableText)].join(" ")]
+      : [shown, ...details.map((detail) => `  ${printableText(detail)}`), ...hints.map(printableText)];
+  process.stderr.write(`pinbench: ${lines.join("\n")}\n`);
 }
 
 function describeStack(error: unknown): string {

@@ -14,6 +14,7 @@ import { openProbe } from "../tune/open-probe.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
+import { beginOnDevices } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { ProgressLine } from "./terminal.js";
 import { hasScore, tuningExitCode } from "./tuning-outcome.js";
@@ -33,8 +34,10 @@ export async function tuneCommand(
         hint: `A training job's command stands after --: pinbench tune -- ${operands.join(" ")}.`,
       });
     }
+    refuseWaiting(flags, "with a command");
     return (await import("./live-tune.js")).tuneLive(flags, operands, call);
   }
+  if (flags.torch !== null) refuseWaiting(flags, "with --torch");
   const format = chosenFormat(flags);
   const saved = flags.save === null ? [] : [flags.save];
   for (const path of saved) await checkWritable(path);
@@ -44,7 +47,9 @@ export async function tuneCommand(
   let tuning: Tuning;
   try {
     line.update(() => "opening the data");
-    probe = await openProbe(flags, interruption.signal);
+    probe = await openProbe(flags, interruption.signal, (sharing) =>
+      beginOnDevices(sharing, flags, interruption.signal),
+    );
     tuning = await tuneLoader(
       probe,
       {
@@ -77,6 +82,14 @@ export async function tuneCommand(
   await deliver(render, { format, files }, flags);
   if (interruption.exitCode !== null) return interruption.exitCode;
   return tuningExitCode(tuning);
+}
+
+/** What the user's own program uses is its own affair. */
+function refuseWaiting({ wait, waitAtMostNs }: CommandSettings<"tune">, where: string): void {
+  if (!wait && waitAtMostNs === null) return;
+  throw new PinbenchError("usage", `${wait ? "--wait" : "--wait-at-most"} has no effect ${where}.`, {
+    hint: "Leave it out: pinbench then opens no device itself.",
+  });
 }
 
 function progress(

@@ -1,4 +1,5 @@
 import type { HistoryEntry } from "../results/history-entry.js";
+import { describeSharing, joinSharing } from "../results/other-programs.js";
 import { variantName } from "../results/variant.js";
 import { controlledMemories, steadyMemories } from "../settings/choices.js";
 import type { CellComparison } from "./comparison.js";
@@ -18,6 +19,8 @@ export function notesOn(
   return [
     ...unfinished(runs),
     ...imported(baseline, candidate),
+    ...shared("baseline", baseline.runs),
+    ...shared("candidate", [...candidate.runs, ...fresh]),
     ...spreadSource(cells),
     ...commonCauses(suspects, cells),
     ...fewOccasions(baseline, request.history ?? [], cells),
@@ -91,6 +94,15 @@ function newLoads(
     ({ name, usual, now: today }) =>
       `${name} reached ${percent(today)} during a run, ${percent(usual)} at most in the baseline's`,
   );
+}
+
+/** Figures of a device that others used as well are no figures of it alone, whatever the verdict. */
+function shared(side: string, runs: readonly RunFigures[]): string[] {
+  const isShared = ({ sharing }: RunFigures) => sharing.some((record) => describeSharing(record).length > 0);
+  const count = runs.filter(isShared).length;
+  return joinSharing(runs.map(({ sharing }) => sharing))
+    .flatMap(describeSharing)
+    .map((text) => `in ${count} of the ${side}'s ${runs.length} run${runs.length === 1 ? "" : "s"} ${text}`);
 }
 
 function unfinished(runs: readonly RunFigures[]): string[] {

@@ -31,8 +31,8 @@ export const machineFacts = {
 } as const satisfies Record<keyof MachineNames, string>;
 
 /**
- * What differs between two sets of runs. Another backend, another GPU and another link width make them not
- * comparable, unless `allowMismatch` (never for the backend); all else (a driver, a kernel, a link of a lower
+ * What differs between two sets of runs. Another backend, another GPU, another link width and samples that were cut for
+ * comparing every copy make them not comparable, unless `allowMismatch` (never for the backend); all else (a driver, a kernel, a link of a lower
  * generation, another node of the same kind) is what one wants to compare. A fact that either side does not know is left out.
  */
 export function findDifferences(
@@ -52,7 +52,12 @@ export function findDifferences(
     machineDifference(key, baseline, candidate),
   );
   const settings = settingNames.map(([fact, read]) =>
-    difference(fact, baseline.map(read), candidate.map(read), null),
+    difference(
+      fact,
+      baseline.map(read),
+      candidate.map(read),
+      fact === copiesCompared ? (value) => value : null,
+    ),
   );
   return [...facts, ...machine, ...settings]
     .filter((found) => found !== null)
@@ -70,12 +75,19 @@ const blocking: Readonly<Record<string, (value: string) => string>> = {
   linkUnderLoad: (value) => [...new Set(value.replaceAll(/gen\d+ /g, "").split(", "))].join(", "),
 };
 
+/** Comparing every copy limits the copies of a sample and works between samples: its figures are other ones. */
+const copiesCompared = "copies compared";
+
 /** The settings that are compared, by the name that messages give them; null where a run does not know its own. */
 const settingNames: readonly (readonly [string, (run: RunFigures) => string | null])[] = [
   [
     "staging ring",
     ({ settings }) =>
       settings && `${settings.stagingSlots} slots of ${formatSize(settings.stagingChunkBytes)}`,
+  ],
+  [
+    copiesCompared,
+    ({ settings }) => settings && (settings.verify === "every" ? "every one" : "at most the last ones"),
   ],
   ["measuring", ({ settings }) => settings && describeMeasuring(settings)],
   ["NUMA placement", ({ settings }) => settings && String(settings.numa)],

@@ -5,6 +5,7 @@ import { parseResult } from "../results/parse.js";
 import { listRuns } from "../results/run-folder.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
 import type { Cell, CellResult, Distribution, LoadRecord, ResultDocument } from "../results/schema.js";
+import type { SharingRecord } from "../results/sharing-schema.js";
 import { variantFields } from "../results/variant.js";
 import { readTextFile } from "../text-file.js";
 import type { CellComparison } from "./comparison.js";
@@ -39,6 +40,8 @@ export interface RunFigures {
   settings: MeasuredSettings | null;
   /** What else kept the machine busy; null where that is not known. */
   load: LoadRecord | null;
+  /** Who else used its devices; empty where that is not known. */
+  sharing: readonly SharingRecord[];
   /** The host's, by which the buffers of cold cells were chosen; null where it is not known. */
   lastLevelCacheBytes: number | null;
   cells: CellFigures[];
@@ -79,6 +82,7 @@ export function runFigures(document: ResultDocument, path: string | null): RunFi
     machine: machineNames(document),
     settings: settingsOfResult(document),
     load: document.run.load ?? null,
+    sharing: document.run.sharing ?? [],
     lastLevelCacheBytes: document.host?.lastLevelCacheBytes ?? null,
     cells: document.cells.map((cell) => cellFigures(cell, document.run)),
   };

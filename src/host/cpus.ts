@@ -29,7 +29,8 @@ function quotaOf(root: string, { version, directory }: Cgroup): number | null {
     version === 2
       ? (readText(root, `${directory}/cpu.max`)?.split(/\s+/).map(Number) ?? [])
       : [readCount(root, `${directory}/cpu.cfs_quota_us`), readCount(root, `${directory}/cpu.cfs_period_us`)];
-  return quotaUs && periodUs ? quotaUs / periodUs : null;
+  const quota = (quotaUs ?? 0) / (periodUs ?? 0);
+  return Number.isFinite(quota) && quota > 0 ? quota : null;
 }
 
 /** CPUs that can be busy at once: the affinity mask within the quota, of which a part counts as a whole. */
@@ -38,6 +39,9 @@ export function usableCpuCount(root = "/"): number {
   const quota = cpuQuota(root);
   return quota === null ? allowed : Math.max(1, Math.min(allowed, Math.ceil(quota)));
 }
+
+/** No kernel numbers as many CPUs or nodes (NR_CPUS is 8192 at most). */
+const mostCpus = 1 << 16;
 
 /** The numbers of a kernel list such as "0-3,8,10-11", ascending; null for anything else (an empty list is empty). */
 export function parseCpuList(text: string): number[] | null {
@@ -48,6 +52,7 @@ export function parseCpuList(text: string): number[] | null {
     if (match === null) return null;
     const first = Number(match[1]);
     const last = Number(match[2] ?? match[1]);
+    if (last >= mostCpus) return null;
     for (let cpu = first; cpu <= last; ++cpu) cpus.add(cpu);
   }
   return [...cpus].sort((a, b) => a - b);

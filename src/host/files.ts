@@ -28,10 +28,18 @@ export function readStart(root: string, path: string, maxBytes: number): string 
   }
 }
 
-/** A file that holds one whole number of at least 0; null for anything else, such as "max". */
+/**
+ * The whole number from 0 up that a text is; null for any other text, and where no number says it exactly, as of the
+ * 9223372036854771712 bytes that are "no limit" in cgroups of version 1.
+ */
+export function countIn(text: string | undefined | null): number | null {
+  const value = text != null && /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  return Number.isSafeInteger(value) ? value : null;
+}
+
+/** `countIn()` of a file; null where it cannot be read, too. */
 export function readCount(root: string, path: string): number | null {
-  const text = readText(root, path);
-  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
+  return countIn(readText(root, path));
 }
 
 /** The value after `key` and a colon in a text of such lines, /proc/meminfo for one; null without it. */

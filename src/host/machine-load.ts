@@ -1,5 +1,5 @@
 import type { LoadRecord } from "../results/schema.js";
-import { readText } from "./files.js";
+import { countIn, readText } from "./files.js";
 import { readProcessStat } from "./process-stat.js";
 
 /** The resources whose pressure the kernel tells. */
@@ -51,15 +51,16 @@ function readCpuTicks(root: string): LoadReading["cpus"] {
     .map(Number);
   // Time of guests is part of user and nice, so that the fields after "steal" are left out.
   const [user, nice, system, idle, iowait, irq, softirq, stolenTicks] = all ?? [];
-  if (count === 0 || stolenTicks === undefined || all!.some(Number.isNaN)) return null;
+  if (count === 0 || stolenTicks === undefined || !all!.every(Number.isFinite)) return null;
   const busyTicks = user! + nice! + system! + irq! + softirq!;
   return { count, totalTicks: busyTicks + idle! + iowait! + stolenTicks, stolenTicks, busyTicks };
 }
 
 /** "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", the total in microseconds. */
 function readStalledNs(root: string, resource: string): number | null {
-  const total = /^some .*\btotal=(\d+)/m.exec(readText(root, `proc/pressure/${resource}`) ?? "")?.[1];
-  return total === undefined ? null : Number(total) * 1e3;
+  const text = /^some .*\btotal=(\d+)/m.exec(readText(root, `proc/pressure/${resource}`) ?? "")?.[1];
+  const totalUs = countIn(text);
+  return totalUs === null ? null : totalUs * 1e3;
 }
 
 /** The load of the machine over some stretches of time, of which there is at least one, each from reading to reading. */

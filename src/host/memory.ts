@@ -1,9 +1,6 @@
 import { totalmem } from "node:os";
 import { type Cgroup, cgroupsOf } from "./cgroup.js";
-import { fieldOf, readCount, readText } from "./files.js";
-
-/** Version 1 writes "no limit" as the largest multiple of the page size that 63 bits hold; nothing real comes near. */
-const unlimitedBytes = 2 ** 60;
+import { countIn, fieldOf, readCount, readText } from "./files.js";
 
 /** Memory of the machine, MemTotal, in bytes. */
 export function memoryTotalBytes(root = "/"): number {
@@ -32,13 +29,14 @@ export function cgroupMemoryLimitBytes(root = "/"): number | null {
 /** The soft RLIMIT_MEMLOCK in bytes; null where it is unlimited or not told. */
 export function memlockLimitBytes(root = "/"): number | null {
   const softLimit = /^Max locked memory\s+(\S+)/m.exec(readText(root, "proc/self/limits") ?? "")?.[1];
-  return softLimit !== undefined && /^\d+$/.test(softLimit) ? Number(softLimit) : null;
+  return countIn(softLimit);
 }
 
 /** A line of /proc/meminfo, which counts in kB of 1024 bytes. */
 function memoryInfoBytes(root: string, key: string): number | null {
   const match = /^(\d+) kB$/.exec(fieldOf(readText(root, "proc/meminfo"), key) ?? "");
-  return match === null ? null : Number(match[1]) * 1024;
+  const bytes = (countIn(match?.[1]) ?? Number.NaN) * 1024;
+  return Number.isSafeInteger(bytes) ? bytes : null;
 }
 
 /** The files of the memory controller, by version of the cgroups. */
@@ -50,7 +48,7 @@ const files = {
 function memoryLimits(root: string): { limitBytes: number; usedBytes: number }[] {
   return cgroupsOf(root, "memory").flatMap((group) => {
     const limitBytes = readCount(root, `${group.directory}/${files[group.version].limit}`);
-    if (limitBytes === null || limitBytes >= unlimitedBytes) return [];
+    if (limitBytes === null) return [];
     return [{ limitBytes, usedBytes: usedBytes(root, group) }];
   });
 }
@@ -59,5 +57,5 @@ function usedBytes(root: string, { version, directory }: Cgroup): number {
   const usageBytes = readCount(root, `${directory}/${files[version].usage}`) ?? 0;
   const statistics = readText(root, `${directory}/memory.stat`) ?? "";
   const reclaimable = new RegExp(`^${files[version].reclaimable} (\\d+)$`, "m").exec(statistics)?.[1];
-  return Math.max(0, usageBytes - Number(reclaimable ?? 0));
+  return Math.max(0, usageBytes - (countIn(reclaimable) ?? 0));
 }

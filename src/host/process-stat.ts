@@ -1,9 +1,11 @@
-import { readText } from "./files.js";
+import { countIn, readText } from "./files.js";
 
 /** What the kernel tells of a process in /proc/PID/stat (proc_pid_stat(5)). */
 export interface ProcessStat {
   /** Nothing of it runs any more, though nobody may have waited for it yet. */
   hasEnded: boolean;
+  /** By SIGSTOP or Ctrl-Z, or by a debugger. */
+  isStopped: boolean;
   parent: number;
   group: number;
   /** CPU time of all its threads. */
@@ -21,13 +23,14 @@ export function readProcessStat(pid: number | string, root = "/"): ProcessStat |
   if (text === null) return null;
   // "PID (NAME) STATE PARENT GROUP ...", where the name may hold anything. The fields are counted from the third on.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  const [state, parent, group] = fields;
-  const [userTicks, systemTicks] = fields.slice(11, 13).map(Number);
-  if (parent === undefined || userTicks === undefined || systemTicks === undefined) return null;
+  const [state] = fields;
+  const [parent, group, userTicks, systemTicks] = [1, 2, 11, 12].map((index) => countIn(fields[index]));
+  if (parent == null || group == null || userTicks == null || systemTicks == null) return null;
   return {
     hasEnded: state === "Z" || state === "X",
-    parent: Number(parent),
-    group: Number(group),
+    isStopped: state === "T" || state === "t",
+    parent,
+    group,
     cpuNs: (userTicks + systemTicks) * nsPerTick,
     started: fields[19] ?? "",
   };

@@ -38,8 +38,7 @@ export function sysfsPciName(pciBusId: string): string | null {
 export function numaNodeOfPciDevice(pciBusId: string, root = "/"): number | null {
   const name = sysfsPciName(pciBusId);
   if (name === null) return null;
-  const text = readText(root, `sys/bus/pci/devices/${name}/numa_node`);
-  return text !== null && /^\d+$/.test(text) ? Number(text) : null;
+  return readCount(root, `sys/bus/pci/devices/${name}/numa_node`);
 }
 
 /** Taken where the kernel does not tell: larger than most, so that a cold pool is cold rather than small. */
@@ -97,9 +96,12 @@ function dataCachesOf(cpu: number, root: string): CacheInstance[] {
   });
 }
 
+/** A tebibyte: far more than any cache has, so that the sum over all of them is exact. */
+const mostCacheBytes = 2 ** 40;
+
 /** The kernel writes "36608K"; the letter counts in 1024s. */
 function parseCacheSize(text: string): number | null {
   const match = /^(\d+)([KMG]?)$/.exec(text);
-  if (match === null || Number(match[1]) === 0) return null;
-  return Number(match[1]) * 1024 ** ["", "K", "M", "G"].indexOf(match[2] ?? "");
+  const bytes = Number(match?.[1] ?? 0) * 1024 ** ["", "K", "M", "G"].indexOf(match?.[2] ?? "");
+  return bytes > 0 && bytes <= mostCacheBytes ? bytes : null;
 }

@@ -26,6 +26,9 @@ export class CellProgress {
   /** What the last visit took a sample, set-up and verification included. */
   visitNsPerSample = 0;
   checkedBytes = 0;
+  /** Timed copies of all visits that were compared, and those of them that this proves. */
+  copies = 0;
+  provenCopies = 0;
   /** Of a cell beside a load: what that did in each visit. */
   loadVisits: LoadVisit[] = [];
   mismatches: NonNullable<CellResult["verification"]>["mismatches"] = [];
@@ -60,6 +63,8 @@ export class CellProgress {
   /** Takes over what a visit measured. Samples of a visit whose data came back wrong are not kept. */
   add(result: MeasureResult, round: number): void {
     this.checkedBytes += result.verification.checkedBytes;
+    this.copies += result.verification.copies;
+    this.provenCopies += result.verification.provenCopies;
     this.link = result.link ?? this.link;
     if (result.verification.mismatches.length > 0) {
       this.mismatches = result.verification.mismatches;

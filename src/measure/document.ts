@@ -1,3 +1,4 @@
+import type { DeviceSharing } from "../host/device-sharing.js";
 import { loadBetween } from "../host/machine-load.js";
 import { upstreamPath } from "../host/pci-topology.js";
 import { numaNodeOfPciDevice } from "../host/topology.js";
@@ -31,6 +32,8 @@ export interface RunIdentity extends Call {
   backend: Backend;
   createRendezvous: NativeAddon["createRendezvous"];
   plan: Plan;
+  /** Who else uses the devices; null where nobody else can. */
+  sharing: DeviceSharing | null;
 }
 
 /** How far a run has come, for its document. */
@@ -72,6 +75,7 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
       status: state.status,
       error: state.error,
       load: loads.length === 0 ? null : loadBetween(loads),
+      ...(identity.sharing !== null && { sharing: identity.sharing.records }),
     },
     ...shared,
     notice: noticeOf(backend.name),
@@ -149,7 +153,12 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
     verification:
       progress.checkedBytes === 0
         ? null
-        : { checkedBytes: progress.checkedBytes, mismatches: progress.mismatches },
+        : {
+            checkedBytes: progress.checkedBytes,
+            mismatches: progress.mismatches,
+            copies: progress.copies,
+            provenCopies: progress.provenCopies,
+          },
     ...(cell.beside === undefined ? {} : { load: progress.load }),
     ...(cell.chunks === undefined ? {} : { computeNs: computeNs(cell) }),
     outcome: progress.outcome,

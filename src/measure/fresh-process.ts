@@ -3,7 +3,8 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { type ErrorKind, ExitCode, PinbenchError, signalExitCodes } from "../errors.js";
+import { type ErrorKind, ExitCode, errorCode, PinbenchError, signalExitCodes } from "../errors.js";
+import { hasRoomForProcesses } from "../host/process-room.js";
 import { shortageOf } from "../machine-shortage.js";
 
 import { parseResult } from "../results/parse.js";
@@ -67,7 +68,9 @@ export async function measureInFreshProcess(
   { entry, signal }: FreshProcessOptions,
 ): Promise<ResultDocument> {
   if (signal.aborted) throw interrupted();
-  const child = spawn(process.execPath, [entry, "measure"], { stdio: ["pipe", "pipe", "pipe", "ipc"] });
+  // Without room for its threads it may hang.
+  if (!hasRoomForProcesses(1)) throw notStarted(Object.assign(new Error(), { code: "EAGAIN" }));
+  const child = startMeasuring(entry);
   let force: NodeJS.Timeout | undefined;
   const abort = () => {
     if (child.connected) child.disconnect();
@@ -85,6 +88,21 @@ export async function measureInFreshProcess(
     signal.removeEventListener("abort", abort);
     clearTimeout(force);
   }
+}
+
+function startMeasuring(entry: string): ChildProcess {
+  try {
+    return spawn(process.execPath, [entry, "measure"], { stdio: ["pipe", "pipe", "pipe", "ipc"] });
+  } catch (error) {
+    throw notStarted(error);
+  }
+}
+
+function notStarted(cause: unknown): PinbenchError {
+  const what = "A measuring process did not start";
+  return (
+    shortageOf(cause, what) ?? measurementError(`${what} (${errorCode(cause) ?? String(cause)}).`, cause)
+  );
 }
 
 /** How long after the end of an interrupted process its signal may take to be seen here. */
@@ -106,10 +124,7 @@ async function finish(child: ChildProcess, settings: RunSettings): Promise<Finis
   // Not "close", which never comes once this side has closed the channel.
   const exit = new Promise<Pick<Finished, "exitCode" | "signal">>((resolve, reject) => {
     child.on("exit", (exitCode, signal) => resolve({ exitCode, signal }));
-    child.on("error", (cause: NodeJS.ErrnoException) => {
-      const what = "A measuring process did not start";
-      reject(shortageOf(cause, what) ?? measurementError(`${what} (${cause.code ?? cause.message}).`, cause));
-    });
+    child.on("error", (cause) => reject(notStarted(cause)));
   });
   // Without descriptors to spare the process has no streams, only its error.
   const all = (stream: Readable | null) => (stream ? text(stream) : "");

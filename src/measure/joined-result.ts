@@ -21,6 +21,8 @@ export function joinResults(
   const results = workers.map(({ result }) => result);
   const aborted = results.some((result) => result.aborted);
   const of = (pick: (result: MeasureResult) => number) => Math.max(...results.map(pick));
+  const sum = (key: "checkedBytes" | "copies" | "provenCopies") =>
+    results.reduce((total, { verification }) => total + verification[key], 0);
   const mismatches = results.flatMap(({ verification }, worker) =>
     // The second direction of bidir is that of a session's second thread.
     verification.mismatches.map((one) => ({ ...one, worker: worker + one.worker * workers.length })),
@@ -30,8 +32,10 @@ export function joinResults(
       ? []
       : results[0]!.columns.map((_, i) => joinColumns(request.mode === "latency", workers, i, openedAtNs)),
     verification: {
-      checkedBytes: results.reduce((sum, { verification }) => sum + verification.checkedBytes, 0),
+      checkedBytes: sum("checkedBytes"),
       mismatches: mismatches.slice(0, mostMismatches),
+      copies: sum("copies"),
+      provenCopies: sum("provenCopies"),
     },
     link: results.find(({ link }) => link !== null)?.link ?? null,
     aborted,

@@ -1,3 +1,4 @@
+import { joinSharing } from "../results/other-programs.js";
 import type {
   CellResult,
   CellStats,
@@ -28,11 +29,13 @@ export function mergeProcesses(
     // What the plan skips, no process is asked for.
     return measured.length === 0 ? cell : mergeCell(measured);
   });
+  const sharing = joinSharing([planned, ...processes].map(({ run }) => run.sharing ?? []));
   const rounds = Math.max(...processes.map(({ plan }) => plan?.rounds ?? 0));
   return {
     ...planned,
     run: {
       ...planned.run,
+      ...(sharing.length > 0 && { sharing }),
       processes: processes.map(({ run: { id, startedAt, wallNs } }) => ({ id, startedAt, wallNs })),
     },
     devices: first.devices,
@@ -60,8 +63,10 @@ function mergeCell(parts: readonly CellResult[]): CellResult {
       verifications.length === 0
         ? null
         : {
-            checkedBytes: verifications.reduce((sum, { checkedBytes }) => sum + checkedBytes, 0),
+            checkedBytes: sumOf(verifications.map(({ checkedBytes }) => checkedBytes)),
             mismatches: verifications.flatMap(({ mismatches }) => mismatches),
+            copies: sumOf(verifications.map(({ copies }) => copies ?? 0)),
+            provenCopies: sumOf(verifications.map(({ provenCopies }) => provenCopies ?? 0)),
           },
     ...mergeLoads(parts),
     outcome: worst.outcome,
@@ -69,6 +74,10 @@ function mergeCell(parts: readonly CellResult[]): CellResult {
     error: worst.error,
     warnings: [...new Set(parts.flatMap(({ warnings }) => warnings))],
   };
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 /** The load beside the copies and the kernels behind them; absent where they are in the processes. */

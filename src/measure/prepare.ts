@@ -1,7 +1,12 @@
+import { PinbenchError } from "../errors.js";
 import { usableCpuCount } from "../host/cpus.js";
+import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
+import { exists } from "../host/files.js";
 import { hostRecord } from "../host/host-record.js";
 import { choosePlacement } from "../host/placement.js";
-import { type Backend, openBackend } from "../native/backend.js";
+import { hasRoomForProcesses } from "../host/process-room.js";
+import { shortageOf } from "../machine-shortage.js";
+import { type Backend, openBackend, sharedDevices } from "../native/backend.js";
 import type { BuildInfo, DeviceFacts, NativeAddon } from "../native/contract.js";
 import { loadAddon } from "../native/load.js";
 import type { FailedCandidate } from "../native/load-failure.js";
@@ -34,11 +39,48 @@ export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
   const { build } = addon;
   const host = { ...hostRecord(), ...statedCache(settings) };
   const planned = plan(settings, planFacts(backend, build, host));
+  refuseWithoutProcesses(planned);
   const wanted = devicesOf(planned.cells);
   const devices = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
   for (const { pciBusId } of devices) choosePlacement(pciBusId, settings.numa);
   const { createRendezvous } = addon;
   return { plan: planned, backend, build, createRendezvous, host, passedOver, devices };
+}
+
+/** What tells who else uses the devices of a run; null where nobody else can. */
+export function shareDevices(
+  { backend, devices }: Pick<PreparedRun, "backend" | "devices">,
+  options: SharingOptions,
+): DeviceSharing | null {
+  const shared = sharedDevices(backend, devices);
+  return shared.length === 0 ? null : new DeviceSharing(shared, options);
+}
+
+/** The same, of settings that name their cells, for a process that has others measure them. Throws PinbenchError. */
+export async function shareDevicesOfCells(
+  { backend: choice, cells }: Pick<RunSettings, "backend"> & { cells: readonly string[] },
+  options: SharingOptions,
+): Promise<DeviceSharing | null> {
+  const wanted = devicesOf(cells.map(parseCellId));
+  const backend = await openBackend(choice, loadAddon());
+  const devices = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
+  return shareDevices({ backend, devices }, options);
+}
+
+/** Worker processes that the machine has no room for would hang, or fail where it no longer shows why. */
+function refuseWithoutProcesses({ processArenas }: Plan): void {
+  const count = processArenas.length;
+  if (count === 0) return;
+  if (!exists("/", "proc/self/fd")) {
+    throw new PinbenchError(
+      "unavailable",
+      "worker processes find the memory that they share through /proc, which is not there.",
+      { hint: "Mount /proc, or measure with threads: --worker-kind thread." },
+    );
+  }
+  if (hasRoomForProcesses(count)) return;
+  const noRoom = Object.assign(new Error(), { code: "EAGAIN" });
+  throw shortageOf(noRoom, `${count} worker processes cannot be started`) ?? noRoom;
 }
 
 /** A cold pool that is sized by a wrong cache is either not cold or needlessly large. */

@@ -1,6 +1,6 @@
 import type { MeasureRequest, MeasureResult, NativeError } from "../native/contract.js";
 import { computeNs } from "../plan/cell-variants.js";
-import { mostChunks } from "../plan/geometry.js";
+import { mostChunks, mostCopiesOfSample } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
 import {
   calibrationCopies,
@@ -11,6 +11,7 @@ import {
   warmup,
 } from "../plan/sampling.js";
 import { besides } from "../settings/choices.js";
+import type { Verifying } from "../settings/kinds.js";
 import type { CellProgress } from "./cell-progress.js";
 import { Rotation } from "./rotation.js";
 
@@ -42,7 +43,7 @@ type RoundEvent = Exclude<RunEvent, { kind: "activity" }>;
 
 /** When cells have been measured enough, and what ends the rounds early. */
 export interface RoundOptions {
-  plan: Pick<Plan, "stopping"> & { settings: { verify: boolean } };
+  plan: Pick<Plan, "stopping"> & { settings: { verify: Verifying } };
   budgetNs: number;
   signal: AbortSignal;
 }
@@ -120,7 +121,7 @@ function halfWidthOf(party: CellParty): number {
 interface VisitOptions {
   samples: number;
   round: number;
-  verify: boolean;
+  verify: Verifying;
 }
 
 /** A failure is the cell's own: it is recorded, and the others go on, but for those that are measured with it. */
@@ -134,7 +135,7 @@ async function measureParty(
     if (progress.copiesPerSample > 0) continue;
     const calibration = calibrationOf(progress);
     const [settled] = await measure([calibration]);
-    if (!takeCalibration(calibration, settled!)) return endParty(party);
+    if (!takeCalibration(calibration, settled!, options.verify)) return endParty(party);
   }
   const startedNs = performance.now() * 1e6;
   const firstBuffers = party.map(({ cell }) => rotation.firstBuffer(cell));
@@ -244,13 +245,17 @@ function calibrationOf(progress: CellProgress): Visit {
 function takeCalibration(
   { progress, request }: Visit,
   settled: PromiseSettledResult<MeasureResult>,
+  verify: Verifying,
 ): boolean {
   const result = resultOf(progress, settled);
   if (result === null) return false;
   const { cell } = progress;
   const fastestNs = Math.max(...result.columns.map(({ durationNs }) => Math.min(...durationNs)));
   progress.copyNs = (fastestNs / request.copiesPerSample) * (cell.sizeBytes / request.sizeBytes);
-  progress.copiesPerSample = copiesPerSample(cell, progress.copyNs);
+  progress.copiesPerSample = Math.min(
+    copiesPerSample(cell, progress.copyNs),
+    mostCopiesOfSample(cell, verify),
+  );
   return true;
 }
 

@@ -37,14 +37,14 @@ export class Run {
    * device memory) rejects as a PinbenchError.
    */
   async *measure(signal: AbortSignal): AsyncGenerator<RunEvent, void> {
-    const { plan, backend, createRendezvous } = this.#identity;
+    const { plan, backend, createRendezvous, sharing } = this.#identity;
     const startedMs = performance.now();
     for (const [i, stage] of this.#stages.entries()) {
       const leftNs = plan.stopping.budgetNs - (performance.now() - startedMs) * 1e6;
       // A stage that needed more than its share takes from those after it, which still get their least samples.
       const budgetNs = leftNs / (this.#stages.length - i);
       try {
-        yield* stage.measure({ plan, backend, createRendezvous, budgetNs, signal });
+        yield* stage.measure({ plan, backend, createRendezvous, sharing, budgetNs, signal });
       } catch (error) {
         if (error instanceof PinbenchError) throw error;
         // A device that fails leaves the others to be measured, unless the error is the process' own.

@@ -1,3 +1,4 @@
+import type { DeviceSharing } from "../host/device-sharing.js";
 import { type LoadReading, readLoad } from "../host/machine-load.js";
 import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../native/contract.js";
 import { flowThreads } from "../plan/geometry.js";
@@ -10,6 +11,8 @@ import { type Measure, measureInRounds, type RunEvent, type Visit } from "./roun
 export interface StageOptions extends DeviceRunOptions {
   /** This stage's share of the plan's. */
   budgetNs: number;
+  /** Looks who else uses the devices; null where nobody else can. */
+  sharing: DeviceSharing | null;
 }
 
 /** Devices that are open at the same time, whose cells are measured in the same rounds: mostly one. */
@@ -78,11 +81,17 @@ export class Stage {
   async *#measureInRounds(options: StageOptions): AsyncGenerator<RunEvent, void> {
     const workerPids = this.devices.flatMap((device) => device.workerPids);
     const before = readLoad("/", workerPids);
+    const { sharing, signal } = options;
     try {
       for await (const event of measureInRounds(this.#measure, this.#cells(), options)) {
-        if (event.kind === "round") this.rounds = event.round + 1;
+        if (event.kind === "round") {
+          this.rounds = event.round + 1;
+          // Nothing is timed at the moment.
+          await sharing?.look(workerPids);
+        }
         yield event;
       }
+      if (!signal.aborted) await sharing?.look(workerPids, true);
     } finally {
       this.load = [before, readLoad("/", workerPids)];
     }

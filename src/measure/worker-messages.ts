@@ -60,7 +60,7 @@ export function receivedError({ message, ...details }: SentError): NativeError {
 
 /** An error of any kind as it is sent; what has no code is a fault in pinbench, or a message for the user. */
 export function sentError(error: unknown): SentError {
-  const { message, code, cudaResult, call, location, sticky } = error as Partial<NativeError>;
+  const { message, code, cudaResult, call, location, sticky } = Object(error) as Partial<NativeError>;
   return {
     message: message ?? String(error),
     code: code ?? "INTERNAL",

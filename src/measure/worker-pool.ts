@@ -235,7 +235,7 @@ export class WorkerPool {
 /** What an abort leaves. */
 const nothing: MeasureResult = {
   columns: [],
-  verification: { checkedBytes: 0, mismatches: [] },
+  verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
   link: null,
   aborted: true,
   prepareNs: 0,

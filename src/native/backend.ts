@@ -1,6 +1,9 @@
+import { createHash } from "node:crypto";
+import { realpathSync } from "node:fs";
 import { PinbenchError } from "../errors.js";
+import { shortageHint } from "../machine-shortage.js";
 import type { BackendChoice, BackendName } from "../settings/choices.js";
-import type { DriverFacts, NativeDriver, NativeError } from "./contract.js";
+import type { DeviceFacts, DriverFacts, NativeDriver, NativeError } from "./contract.js";
 import type { LoadedAddon } from "./load.js";
 
 /** A driver that is open and initialised, and the name of the backend that it is. */
@@ -50,10 +53,13 @@ async function openEmulated(
     return { name: "emulated", library, driver, facts: await driver.initialize(), fallbackReason };
   } catch (cause) {
     const error = cause as NativeError;
+    const shortage = shortageHint(error.code);
     throw new PinbenchError("unavailable", `The emulated device cannot be used: ${error.message}.`, {
-      hint: error.code.startsWith("CUDA_ERROR")
-        ? "Check the variables PINBENCH_EMULATED_… of the environment."
-        : "Install pinbench again, or compile it on this machine: `pinbench build`.",
+      hint:
+        shortage ??
+        (error.code.startsWith("CUDA_ERROR")
+          ? "Check the variables PINBENCH_EMULATED_… of the environment."
+          : "Install pinbench again, or compile it on this machine: `pinbench build`."),
       cause,
     });
   }
@@ -87,7 +93,47 @@ function describeFailure(error: NativeError): PinbenchError {
       "The driver's library and kernel module differ in version: reboot, or reinstall the driver.",
   };
   return new PinbenchError("unavailable", `The driver cannot be used: ${error.message}.`, {
-    hint: hints[error.code] ?? "See whether nvidia-smi works; --backend emulated needs no driver.",
+    hint:
+      hints[error.code] ??
+      shortageHint(error.code) ??
+      "See whether nvidia-smi works; --backend emulated needs no driver.",
     cause: error,
   });
+}
+
+/**
+ * Those of the devices that other processes may use as well, each with a name that all processes of the machine give it
+ * and what NVML tells of it. An emulated device is its process' own, unless PINBENCH_EMULATED_SHARED names the file of
+ * those who share it; nothing but pinbench uses it then.
+ */
+export function sharedDevices(
+  { driver, facts }: Pick<Backend, "driver" | "facts">,
+  devices: readonly DeviceFacts[],
+  environment: NodeJS.ProcessEnv = process.env,
+) {
+  const file = environment.PINBENCH_EMULATED_SHARED;
+  if (facts.emulated && !file) return [];
+  const emulated = facts.emulated ? `emulated-${nameOfFile(file!)}` : null;
+  return devices.map(({ ordinal, uuid, pciBusId }) => ({
+    ordinal,
+    key: emulated === null ? (uuid ?? pciBusId.replaceAll(":", "-")) : `${emulated}-${ordinal}`,
+    nvml:
+      emulated === null
+        ? {
+            readProcesses: () => driver.readProcesses(pciBusId),
+            readActivity: () => driver.readActivity(pciBusId),
+          }
+        : null,
+  }));
+}
+
+/** The same for all who name the file, by whatever path, and short. */
+function nameOfFile(path: string): string {
+  let real = path;
+  try {
+    real = realpathSync(path);
+  } catch {
+    // Whoever is the first to open a device makes it.
+  }
+  return createHash("sha256").update(real).digest("hex").slice(0, 16);
 }

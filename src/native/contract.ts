@@ -7,6 +7,7 @@
 
 import type { Cell, CellResult, ErrorRecord, LinkRecord, PinningCost } from "../results/schema.js";
 import type { Beside, DirectionMoved, PeerPath } from "../settings/choices.js";
+import type { Verifying } from "../settings/kinds.js";
 import type { LoaderOptions, NativeLoader } from "./loader-contract.js";
 
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
@@ -36,6 +37,11 @@ export interface NativeAddon {
    * systems that live in memory; files that cannot be opened are passed over.
    */
   dropFromPageCache(files: readonly string[]): Promise<void>;
+  /**
+   * Has the kernel send SIGCONT to this process when the one that started it ends (prctl(2), PR_SET_PDEATHSIG): one that
+   * was stopped together with it can then see that it is alone.
+   */
+  wakeAsParentEnds(): void;
 }
 
 /** How the module was compiled. */
@@ -51,6 +57,26 @@ export interface NativeDriver {
   /** Calls cuInit (slow: it may wake the GPU) and reads what does not change. Fails with the driver's error. */
   initialize(): Promise<DriverFacts>;
   openSession(options: SessionOptions): Promise<NativeSession>;
+  /** The processes with a context on a device, this one included, as NVML tells; null where it does not. */
+  readProcesses(pciBusId: string): Promise<DeviceProcess[] | null>;
+  /** What a device does at the moment, for whomever; null without NVML. Takes some 40 ms. */
+  readActivity(pciBusId: string): Promise<DeviceActivity | null>;
+}
+
+/** In a container the driver may name its processes by other ids, or hide them. */
+export interface DeviceProcess {
+  pid: number;
+  /** Of the device's memory; null where it is not known. */
+  deviceMemoryBytes: number | null;
+}
+
+/** One reading; what NVML does not tell is null. */
+export interface DeviceActivity {
+  /** Share of NVML's last sampling period, up to a second, in which a kernel ran, in per cent. */
+  computePercent: number | null;
+  /** Over the PCIe link, in the last 20 ms. */
+  toDeviceBytesPerSecond: number | null;
+  fromDeviceBytesPerSecond: number | null;
 }
 
 /** Where several measure() calls take their samples together: a barrier, and which flows are done. */
@@ -210,7 +236,13 @@ export interface MeasureRequest
   warmupBytes: number;
   copiesPerSample: number;
   samples: number;
-  verify: boolean;
+  /**
+   * True compares at the end what each buffer holds. "every" does so after each sample, outside its window, and before it
+   * gives the sources bytes that were never copied before: no two copies of a sample go to one buffer then
+   * (copiesPerSample is at most `buffers`), and copies outside the window, which several flows make, go to a buffer of
+   * their own, for which arenas have room behind the rotation.
+   */
+  verify: Verifying;
   /** Read link and clocks while the warm-up runs (it goes on until they are read). */
   readLink: boolean;
   /** Absent where nothing else is measured at the same time. */
@@ -259,6 +291,13 @@ export interface Pipeline {
   computeNs: number;
 }
 
+/** What was compared, and what was found wrong: as a result has it. */
+export interface Verification
+  extends Pick<NonNullable<CellResult["verification"]>, "checkedBytes" | "mismatches"> {
+  copies: number;
+  provenCopies: number;
+}
+
 /** The samples of one call, and what was found beside them. */
 export interface MeasureResult {
   /** One entry a direction moved: two for bidir (h2d, d2h), else one. */
@@ -267,7 +306,7 @@ export interface MeasureResult {
    * Total bytes compared and every buffer that was wrong (at most 8 are described). Of host cells: h2d each slot with
    * the piece that it got last (offsets are within the ring), d2h each piece of a buffer.
    */
-  verification: NonNullable<CellResult["verification"]>;
+  verification: Verification;
   link: LinkRecord | null;
   /** True after abort() or the end of its company: there are no columns then, for their data was not compared. */
   aborted: boolean;

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { PinbenchError } from "../errors.js";
+import { shortageHint } from "../machine-shortage.js";
 import type { Candidate } from "./candidates.js";
 import type { ProbeOutcome } from "./probe.js";
 
@@ -14,6 +15,7 @@ export interface Failure {
     | "musl"
     | "dependency"
     | "noexec"
+    | "permission"
     | "cpu"
     | "crash"
     | "foreign"
@@ -120,6 +122,11 @@ const refusals: readonly Refusal[] = [
     kind: "dependency",
     reason: (library) => `it needs ${library}, which is not there`,
   },
+  {
+    pattern: /loading addons is disabled/,
+    kind: "permission",
+    reason: () => "Node's permission model forbids it",
+  },
   { pattern: /Permission denied/, kind: "unreadable", reason: () => "it may not be read" },
 ];
 
@@ -151,7 +158,7 @@ function explainRefusal(message: string, glibc: string | null): Failure {
     return { kind, reason: reason(match[1] ?? "", glibc) };
   }
   const line = message.trim().replace(/\.$/, "");
-  return { kind: "other", reason: line.replaceAll(/\s*\n\s*/g, " ") };
+  return { kind: "other", reason: line.replaceAll(/\s+/g, " ") };
 }
 
 /** One line on a module that is not used: `prebuilt /path: it is empty`. */
@@ -173,8 +180,14 @@ export function nothingLoads(failed: readonly FailedCandidate[], glibc: string |
     const hint = "Point PINBENCH_ADDON at a pinbench.node that loads here, or unset it.";
     return new PinbenchError("unavailable", message, { hint });
   }
-  const tried = failed.map((one) => `\n  ${describeFailed(one)}.`).join("");
-  return new PinbenchError("unavailable", `The compiled module does not load (${system}). Tried:${tried}`, {
+  if (failed.some(({ failure }) => failure.kind === "permission")) {
+    const message = "Node's permission model forbids loading the compiled module.";
+    return new PinbenchError("unavailable", message, {
+      hint: shortageHint("ERR_DLOPEN_DISABLED") ?? undefined,
+    });
+  }
+  return new PinbenchError("unavailable", `The compiled module does not load (${system}). Tried:`, {
+    details: failed.map((one) => `${describeFailed(one)}.`),
     hint: remedies(failed).join("\n"),
   });
 }

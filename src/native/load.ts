@@ -34,6 +34,8 @@ export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedA
     const result = tryCandidate(candidate, environment);
     if ("addon" in result) {
       const passedOver = failed.filter(({ failure }) => failure.kind !== "missing");
+      // A process that works for another one is tied to it by an IPC channel, and stopped it would not see that close.
+      if (process.connected !== undefined) result.addon.wakeAsParentEnds();
       return { ...candidate, addon: result.addon, passedOver };
     }
     failed.push({ ...candidate, failure: result });

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "../results/made-folder.js";
 import { type Candidate, cacheFolder } from "./candidates.js";
@@ -72,10 +72,19 @@ function loadElsewhere({ path, emulatedLibraryPath }: Candidate, withEmulated: b
   const lines = (child.stdout ?? "").split("\n").filter((line) => line.startsWith('{"kind":'));
   if (lines.length === 0) return { kind: "untried" };
   if ((child.error as NodeJS.ErrnoException | undefined)?.code === "ETIMEDOUT") return { kind: "hung" };
-  const outcome = lines.length > 1 ? (JSON.parse(lines.at(-1)!) as ProbeOutcome) : null;
+  const outcome = lines.length > 1 ? readOutcome(lines.at(-1)!) : null;
   // A module that loads and then crashes the process as it ends is unusable, too.
   if (child.signal !== null) return { kind: "crashed", signal: child.signal };
   return outcome ?? { kind: "ended", exitCode: child.status };
+}
+
+/** Null for a line that the process has not written to its end. */
+function readOutcome(line: string): ProbeOutcome | null {
+  try {
+    return JSON.parse(line) as ProbeOutcome;
+  } catch {
+    return null;
+  }
 }
 
 /** With another version of the C library, the system's linker is another file. */
@@ -115,5 +124,14 @@ function writeKeys(file: string, keys: readonly string[]): void {
     renameSync(fresh, file);
   } catch {
     // Then the next start tries the module again.
+    removeIfAny(fresh);
+  }
+}
+
+function removeIfAny(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // It stays: a file of a few lines in a folder of pinbench's own.
   }
 }

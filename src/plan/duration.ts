@@ -1,8 +1,9 @@
 import type { ArenaKind } from "../native/contract.js";
 import type { Memory } from "../settings/choices.js";
+import type { Verifying } from "../settings/kinds.js";
 import { computeNs } from "./cell-variants.js";
 import type { PlannedCell } from "./cells.js";
-import { arenaBytes, type PlannedArenas, threadCount } from "./geometry.js";
+import { arenaBytes, mostCopiesOfSample, type PlannedArenas, threadCount } from "./geometry.js";
 import { pinningNs } from "./pinning.js";
 import {
   copiesPerSample,
@@ -49,6 +50,9 @@ const emulatedGBps = 5;
 /** Reading back and comparing, all workers of a cell together. */
 const verifyGBps = 50;
 
+/** The same where every copy is compared: sources filled, destinations poisoned, compared, and both put back. */
+const everyPassGBps = 8;
+
 /** What a copy takes however small it is, and what a visit takes beside its copies. */
 const copyOverheadNs = 2e3;
 const callNs = 500e3;
@@ -71,7 +75,7 @@ export function estimateDuration(
     processArenas: readonly PlannedArenas[];
     pinningSizesBytes: readonly number[];
     stopping: { budgetNs: number; samplesPerCell: number | null };
-    verify: boolean;
+    verify: Verifying;
     deviceCount: number;
   },
   emulated: boolean,
@@ -113,17 +117,24 @@ function allocationNs(arenas: PlannedArenas): number {
 }
 
 /** All visits of the cell's first samples: warm-up, samples, and verifying the buffers that they wrote. */
-function cellNs(cell: PlannedCell, fixedSamples: number | null, verify: boolean, emulated: boolean): number {
+function cellNs(
+  cell: PlannedCell,
+  fixedSamples: number | null,
+  verify: Verifying,
+  emulated: boolean,
+): number {
   const bytesPerTurn = threadCount(cell) * cell.sizeBytes;
   const copyNs = bytesPerTurn / (emulated ? emulatedGBps : copyGBps[cell.memory]);
   const turnNs = copyOverheadNs + copyNs + (cell.chunks === undefined ? 0 : computeNs(cell));
   const { samples, samplesPerVisit, visits } = visitsOf(cell, fixedSamples);
-  const turnsPerSample = copiesPerSample(cell, turnNs);
+  const turnsPerSample = Math.min(copiesPerSample(cell, turnNs), mostCopiesOfSample(cell, verify));
   const { warmupCopies, warmupBytes } = warmup(cell, turnNs);
   const warmupNs = (warmupCopies * turnNs * warmupBytes) / cell.sizeBytes;
-  const writtenBytes = Math.min(cell.buffersPerWorker, samplesPerVisit * turnsPerSample) * bytesPerTurn;
+  const turnsPerVisit = samplesPerVisit * turnsPerSample;
+  const lastBytes = Math.min(cell.buffersPerWorker, turnsPerVisit) * bytesPerTurn;
+  const passNs = verify === "every" ? (turnsPerVisit * bytesPerTurn) / everyPassGBps : lastBytes / verifyGBps;
   const aloneNs = cell.beside === undefined ? 0 : 2 * loadAloneNs;
-  const visitNs = callNs + warmupNs + aloneNs + (verify ? writtenBytes / verifyGBps : 0);
+  const visitNs = callNs + warmupNs + aloneNs + (verify === false ? 0 : passNs);
   return visits * visitNs + samples * turnsPerSample * turnNs;
 }
 

@@ -1,6 +1,7 @@
 import type { ArenaGeometry, ArenaKind, StagingRing } from "../native/contract.js";
 import type { Cell } from "../results/schema.js";
 import { copiesHostMemory, type Direction, type HostMemory, type Memory } from "../settings/choices.js";
+import type { Verifying } from "../settings/kinds.js";
 import { runSettings } from "../settings/table.js";
 import { MiB } from "../settings/units.js";
 
@@ -42,6 +43,26 @@ const noHostSlots = { hostSlots: 0, hostChunkBytes: 0 };
 /** Whether such copies go through the workers' staging rings. */
 export function usesStagingRing(memory: Memory): boolean {
   return memory === "staged" || memory === "host";
+}
+
+/**
+ * Copies that a worker may make in one sample: where each is compared, none may write over another. A warm cell then has
+ * single copies, and one of the host's memory as many as its slots hold, or one.
+ */
+export function mostCopiesOfSample(cell: RotatingCell, verify: Verifying): number {
+  if (verify !== "every") return Number.POSITIVE_INFINITY;
+  if (cell.memory !== "host" || cell.direction !== "h2d") return cell.buffersPerWorker;
+  const slotsOfCopy = Math.ceil(cell.sizeBytes / hostSlots.hostChunkBytes);
+  return Math.min(cell.buffersPerWorker, Math.max(1, Math.floor(hostSlots.hostSlots / slotsOfCopy)));
+}
+
+/**
+ * The cell as its memory is planned: where every copy is compared, copies outside a sample's window, which keep several
+ * flows loaded, have a buffer of their own.
+ */
+export function withSpareBuffer<Planned extends RotatingCell>(cell: Planned, verify: Verifying): Planned {
+  const hasSpare = verify === "every" && (cell.direction === "bidir" || cell.together !== undefined);
+  return hasSpare ? { ...cell, buffersPerWorker: cell.buffersPerWorker + 1 } : cell;
 }
 
 /** A cell with the length of each worker's rotation. */

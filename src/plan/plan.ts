@@ -20,6 +20,7 @@ import {
   type PlannedArenas,
   planArenas,
   planProcessArenas,
+  withSpareBuffer,
 } from "./geometry.js";
 import { doesNotFit, type Excess, findExcess, pinnedLimitBytes } from "./limits.js";
 import { type HostLoad, hostLoad, loadNeed } from "./load-need.js";
@@ -203,9 +204,10 @@ function draftOfExactly(
 ): Draft {
   const measurable = measurableCells(cells);
   const staging = { chunkBytes: settings.stagingChunkBytes, slots: settings.stagingSlots };
-  const ofThreads = measurable.filter(({ workerKind }) => workerKind !== "process");
+  const reserved = measurable.map((cell) => withSpareBuffer(cell, settings.verify));
+  const ofThreads = reserved.filter(({ workerKind }) => workerKind !== "process");
   const arenas = planArenas(ofThreads, staging);
-  const processArenas = planProcessArenas(measurable, staging);
+  const processArenas = planProcessArenas(reserved, staging);
   const devicesAtOnce = takesSeveralDevices(measurable) ? devicesOf(measurable).length : 1;
   const ofCells = memoryNeed({ arenas, processArenas }, { devicesAtOnce, emulated: facts.emulated });
   const ofLoads = loadNeed(measurable, devices, facts);

@@ -1,6 +1,7 @@
+import { describeUnseen } from "../results/other-programs.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
 import { variantName } from "../results/variant.js";
-import { memories as memoryOrder } from "../settings/choices.js";
+import { caches, memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { sign } from "./cell-figure.js";
 import { formatPrecision, formatWholeShare } from "./format-number.js";
@@ -31,7 +32,9 @@ export function cellNotes(document: ResultDocument): Note[] {
     ),
     ...byReason(({ warnings }) => warnings, "warning", "warning"),
     ...loadNotes(document.run),
+    ...(document.run.sharing ?? []).flatMap(describeUnseen).map((text) => note(`note: ${text}`)),
     ...(document.plan?.notes ?? []).map((text) => note(`note: ${text}`)),
+    ...provedNotes(document),
     ...claimNotes(document),
     tally(document),
   ];
@@ -74,6 +77,35 @@ function signNotes(document: ResultDocument): Note[] {
     notes.push(note(`${sign.absent} not measured before the run ended`));
   }
   return notes;
+}
+
+/** What is below this is told: most of the copies could be wrong once without being seen. */
+const leastProvenShare = 0.5;
+
+/** How many of the copies are proven, where most are not; and where all are, that this has its price. */
+function provedNotes({ cells, plan }: ResultDocument): Note[] {
+  if (plan?.verify === "every") {
+    const text =
+      "note: every copy was compared, between samples of few copies: compare with results of --verify every";
+    return [note(`${text} alone`)];
+  }
+  const shareOf = (kind: CellResult["cache"]) => {
+    const counts = cells.flatMap(({ cache, verification }) =>
+      cache === kind && verification?.copies ? [verification] : [],
+    );
+    const sum = (key: "copies" | "provenCopies") =>
+      counts.reduce((total, verification) => total + (verification[key] ?? 0), 0);
+    return counts.length === 0 ? 1 : sum("provenCopies") / sum("copies");
+  };
+  const parts = caches
+    .map((kind) => ({ kind, share: shareOf(kind) }))
+    .filter(({ share }) => share < leastProvenShare)
+    .map(
+      ({ kind, share }) => `${share === 0 ? "none" : formatWholeShare(share)} of the copies of ${kind} cells`,
+    );
+  return parts.length === 0
+    ? []
+    : [note(`compared by themselves: ${listed(parts)}; --verify every does so with all`, "muted")];
 }
 
 /** What the closing lines rest on, where there are any: a process says nothing of how others differ from it. */

@@ -83,7 +83,12 @@ function distributionColumns(prefix: string, of: (stats: CellStats) => Distribut
   ]);
 }
 
+/**
+ * A text that a spreadsheet would take for a formula stands behind an apostrophe (OWASP, "CSV Injection"): names in a
+ * result may be anybody's. No name that pinbench gives begins like one.
+ */
 function quote(value: Value): string {
   const text = value === null ? "" : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const shown = typeof value === "string" && /^[=+\-@]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
 }

@@ -46,13 +46,20 @@ function emphasized({ text, tone }: Note): string {
   return tone === "failure" || tone === "mismatch" ? `**${escaped}**` : escaped;
 }
 
+/** What begins a heading, a list within a list, a fence or a rule where it is the first of a line. */
+const blockStart = /^(#{1,6}(?= |$)|[-+](?= |$)|[-=]{3,}|\d{1,9}[.)](?= |$))/;
+
 /**
- * The text with backslashes before what Markdown would take for its own markup or for a list within a list, and
- * without the line breaks that would end a table's row.
+ * The text as Markdown that shows it and does nothing else: with backslashes before what would be markup, a link to an
+ * address (GitHub makes one of any), an entity or a formula, and without the line breaks that would end a table's row. An
+ * empty comment keeps GitHub from telling a user or a team of that name, and from linking an issue of that number.
  */
 export function escapeMarkdown(text: string): string {
-  return text
-    .replaceAll(/[\\`*_|<>[\]]/g, "\\$&")
-    .replace(/^[-+](?= )/, "\\$&")
-    .replaceAll(/\s*\n\s*/g, " ");
+  const line = text.includes("\n") ? text.split(/\s+/).join(" ") : text;
+  return line
+    .replaceAll(/[\\`*_|<>[\]~&$]/g, "\\$&")
+    .replace(blockStart, (start) => start.replace(/[^\d]/, "\\$&"))
+    .replaceAll(/:(?=\/\/)/g, "\\:")
+    .replaceAll(/\bwww\./gi, (host) => `${host.slice(0, -1)}\\.`)
+    .replaceAll(/@(?=\w)|#(?=\d)|\bGH-(?=\d)/gi, "$&<!-- -->");
 }

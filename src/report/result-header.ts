@@ -1,3 +1,4 @@
+import { describeSharing } from "../results/other-programs.js";
 import type { CellResult, DeviceRecord, LinkRecord, ResultDocument } from "../results/schema.js";
 import { type Timer, timers } from "../settings/choices.js";
 import { formatSizeRounded } from "../settings/units.js";
@@ -22,10 +23,15 @@ export function headerFacts(document: ResultDocument): Fact[] {
   ];
 }
 
-/** What must be read before any figure: that the device is emulated, and that the run did not come to its end. */
+/** What must be read before any figure: that the device is emulated, that the run did not come to its end, and who else used the devices. */
 export function headerAlerts(document: ResultDocument): Note[] {
   const notice = noticeIn(document);
-  return [...(notice === null ? [] : [note(notice, "warning")]), ...statusAlerts(document.run)];
+  const { sharing } = document.run;
+  return [
+    ...(notice === null ? [] : [note(notice, "warning")]),
+    ...statusAlerts(document.run),
+    ...(sharing ?? []).flatMap(describeSharing).map((text) => note(text, "warning")),
+  ];
 }
 
 function statusAlerts({ status, error }: ResultDocument["run"]): Note[] {

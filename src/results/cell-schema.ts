@@ -10,7 +10,7 @@ import {
   timers,
   workerKinds,
 } from "../settings/choices.js";
-import { count, errorSchema, finite, linkSchema, nanoseconds } from "./schema-parts.js";
+import { count, errorSchema, finite, linkSchema, nanoseconds, ratio } from "./schema-parts.js";
 
 /*
  * What a result holds of each cell.
@@ -62,11 +62,11 @@ export const statsSchema = z.object({
   samples: count,
   bandwidthGBps: distributionSchema,
   /** Half the interval's width over the median of the bandwidth; null without an interval. */
-  relativeHalfWidth: z.number().nonnegative().nullable(),
+  relativeHalfWidth: ratio.nullable(),
   /** Latency cells only, microseconds a copy. */
   latencyUs: distributionSchema.extend({ p90: finite, p99: finite }).nullable(),
   /** Median bandwidth over the link's limit; null where that is not known, for d2d, the sum and latency cells. */
-  linkShare: z.number().nonnegative().nullable(),
+  linkShare: ratio.nullable(),
 });
 
 /** The raw samples of one direction of a cell. */
@@ -162,7 +162,19 @@ export const cellResultSchema = z.object({
   samples: z.array(samplesSchema),
   stats: z.array(statsSchema),
   link: linkSchema.nullable(),
-  verification: z.object({ checkedBytes: count, mismatches: z.array(mismatchSchema) }).nullable(),
+  verification: z
+    .object({
+      checkedBytes: count,
+      mismatches: z.array(mismatchSchema),
+      /** Timed copies of the visits that were compared, all workers and directions together. Absent in older results. */
+      copies: count.nullish(),
+      /**
+       * Those of them that comparing proves to have been made and right: they were compared whole, and no other one went to
+       * the same place before that. What went wrong in the others may not show. Absent in older results.
+       */
+      provenCopies: count.nullish(),
+    })
+    .nullable(),
   /** What the load beside the copies did, by itself and during them; absent without one. */
   load: z
     .object({

@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "../errors.js";
 import { unwritable } from "./output-stream.js";
+import { unbroken } from "./unbroken.js";
 
 /**
  * Mutual exclusion between processes by a file that only one of them can create (O_EXCL, which NFS keeps too). Its text
@@ -23,13 +24,19 @@ const patienceMs = 60_000;
 /** Calls `work` while no other process holds the lock. Rejects as `work` does, or with an "output" PinbenchError. */
 export async function withFileLock<T>(path: string, work: (lock: FileLock) => Promise<T>): Promise<T> {
   const token = ownToken();
-  await acquire(path, token);
   const isHeld = async () => (await textOf(path)) === token;
-  try {
-    return await work({ isHeld });
-  } finally {
-    if (await isHeld()) await rm(path, { force: true });
-  }
+  return unbroken(async () => {
+    await acquire(path, token);
+    const acquiredMs = performance.now();
+    try {
+      return await work({ isHeld });
+    } finally {
+      // Where it cannot be read: nobody takes one away that is young. And one that stays is known to be left behind, so
+      // that what was done under it is no less done.
+      const isOurs = await isHeld().catch(() => performance.now() - acquiredMs < staleMs);
+      if (isOurs) await rm(path, { force: true }).catch(() => undefined);
+    }
+  });
 }
 
 /** A lock that is held, as far as one can tell. */
@@ -74,13 +81,15 @@ async function create(path: string, token: string): Promise<boolean> {
   });
   if (handle === null) return false;
   try {
-    await handle.writeFile(token);
+    try {
+      await handle.writeFile(token);
+    } finally {
+      await handle.close();
+    }
     return true;
   } catch (error) {
-    await rm(path, { force: true });
+    await rm(path, { force: true }).catch(() => undefined);
     throw error;
-  } finally {
-    await handle.close();
   }
 }
 

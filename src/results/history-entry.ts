@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { backendNames, directionsMoved } from "../settings/choices.js";
+import { leastFigure, mostFigure, ratio } from "./schema-parts.js";
 
 /**
  * A check as a history keeps it, `schemaVersion: 1`: one line of JSON in history.jsonl. It has no samples, no
@@ -23,10 +24,10 @@ const seriesSchema = z.object({
   /** "GB/s" for throughput, "us" a copy for latency. */
   unit: z.enum(["GB/s", "us"]),
   /** Median of the medians of the check's runs, those that measured suspects again left out. */
-  figure: z.number().positive(),
+  figure: z.number().min(leastFigure).max(mostFigure),
   runs: z.number().int().positive(),
   /** Standard error of the figure's logarithm, from the spread between the runs; null for a single run. */
-  logError: z.number().nonnegative().nullable(),
+  logError: ratio.nullable(),
 });
 
 /** The zod schema of a line. */

@@ -7,7 +7,9 @@ import { type FileLock, withFileLock } from "./file-lock.js";
 import { type HistoryEntry, historyEntrySchema } from "./history-entry.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
 import { reportingAs, unwritable } from "./output-stream.js";
+import { describeVersion } from "./parse.js";
 import { checkWritable, finalize } from "./store.js";
+import { unbroken } from "./unbroken.js";
 
 /**
  * A history: a folder with one file, history.jsonl, that has a line for each check. A line is appended in one write
@@ -85,8 +87,7 @@ function parseLine(line: string): HistoryEntry | string {
   }
   const version = (value as { schemaVersion?: unknown } | null)?.schemaVersion;
   if (version === undefined) return "it has no schemaVersion";
-  if (version !== 1)
-    return `it has schemaVersion ${JSON.stringify(version)}, and this pinbench reads version 1`;
+  if (version !== 1) return `it has ${describeVersion(version)}, and this pinbench reads version 1`;
   const parsed = historyEntrySchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -99,7 +100,7 @@ function parseLine(line: string): HistoryEntry | string {
  */
 export async function checkHistoryWritable(folder: string): Promise<void> {
   if (folder === "") throw unwritable('""', "it is no folder's name");
-  await untilFolderStays(async () => {
+  const tryFolder = async () => {
     const made = await reportingAs(folder, () => makeFolder(folder));
     try {
       const path = historyPath(folder);
@@ -109,7 +110,8 @@ export async function checkHistoryWritable(folder: string): Promise<void> {
     } finally {
       await removeEmptyFolders(made);
     }
-  });
+  };
+  await untilFolderStays(() => unbroken(tryFolder));
 }
 
 /** Once more where the folder vanished meanwhile: another check that tried whether it can make it has removed it. */
@@ -156,11 +158,13 @@ async function appendLine(path: string, line: string): Promise<void> {
       }
       await handle.sync();
     } catch (error) {
-      await handle.truncate(size);
+      // Where the part that was written cannot be cut off again, it is a line that no reader takes for a check.
+      await handle.truncate(size).catch(() => undefined);
       throw error;
     }
   } finally {
-    await handle.close();
+    // The line is on the disk already, or it has failed for a better reason.
+    await handle.close().catch(() => undefined);
   }
 }
 

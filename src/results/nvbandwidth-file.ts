@@ -5,6 +5,7 @@ import { MiB } from "../settings/units.js";
 import { parseJson } from "../text-file.js";
 import { cudaVersionName } from "./device-facts.js";
 import type { DeviceRecord } from "./schema.js";
+import { leastFigure, mostFigure } from "./schema-parts.js";
 
 /**
  * What `nvbandwidth -j` prints, as versions 0.5 to 0.9 do (NVIDIA/nvbandwidth, json_output.cpp): one object below
@@ -217,11 +218,12 @@ function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, 
     const text = typeof cell === "string" || typeof cell === "number" ? String(cell).trim() : "";
     if (text === "N/A") return null;
     const isNumber = /^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text);
-    if (isNumber && Number(text) > 0 && Number.isFinite(Number(text))) return Number(text);
-    throw unusable(
-      name,
-      `has ${oneLine(JSON.stringify(cell))} for ${test} of GPU ${device}, which is no rate in GB/s`,
-    );
+    const rate = isNumber ? Number(text) : Number.NaN;
+    if (rate >= leastFigure && rate <= mostFigure / 2) return rate;
+    // A list or an object may be deeper than can be told.
+    const isNested = typeof cell === "object" && cell !== null;
+    const found = isNested ? "a list or an object" : oneLine(JSON.stringify(cell));
+    throw unusable(name, `has ${found} for ${test} of GPU ${device}, which is no rate in GB/s`);
   });
 }
 

@@ -49,10 +49,7 @@ async function writeAll(descriptor: number, bytes: Buffer): Promise<void> {
 
 /** What a failed write may meet beside what any file may. */
 const reasons: Readonly<Record<string, string>> = {
-  EROFS: "the file system is read-only",
   ENOENT: "its folder does not exist",
-  ENOSPC: "the disk is full",
-  EDQUOT: "the disk quota is used up",
   EFBIG: "it would be larger than a file may be",
   ENXIO: "nothing reads from it",
 };

@@ -1,6 +1,7 @@
 import { PinbenchError } from "../errors.js";
 import { parseJson } from "../text-file.js";
-import { type CellResult, type ResultDocument, resultSchema } from "./schema.js";
+import { type CellResult, type Distribution, type ResultDocument, resultSchema } from "./schema.js";
+import { leastFigure } from "./schema-parts.js";
 
 const knownVersion = 1;
 const rerunHint = "Give a file that `pinbench run --output FILE.json` wrote.";
@@ -10,7 +11,11 @@ const rerunHint = "Give a file that `pinbench run --output FILE.json` wrote.";
  * that names the first thing that is wrong.
  */
 export function parseResult(text: string, name = "the result"): ResultDocument {
-  const value = parseJson(text, name, rerunHint);
+  return checkedResult(parseJson(text, name, rerunHint), name);
+}
+
+/** The result document that a value of unknown kind is. Throws as parseResult(). */
+export function checkedResult(value: unknown, name: string): ResultDocument {
   checkVersion(value, name);
   const parsed = resultSchema.safeParse(value);
   if (!parsed.success) {
@@ -30,10 +35,16 @@ function checkVersion(value: unknown, name: string): void {
   if (schemaVersion !== knownVersion) {
     throw new PinbenchError(
       "usage",
-      `${name} has schemaVersion ${JSON.stringify(schemaVersion)}, and this pinbench reads version ${knownVersion}.`,
+      `${name} has ${describeVersion(schemaVersion)}, and this pinbench reads version ${knownVersion}.`,
       { hint: "Read it with the pinbench that wrote it, or measure again." },
     );
   }
+}
+
+/** A version in words, to go after "has". What is in a list or an object may be deeper than can be told. */
+export function describeVersion(version: unknown): string {
+  const isNested = typeof version === "object" && version !== null;
+  return isNested ? "a schemaVersion that is no number" : `schemaVersion ${JSON.stringify(version)}`;
 }
 
 /** Checks what the zod schema cannot: ids are unique, and a cell has the samples that its figures need. */
@@ -48,7 +59,7 @@ function checkCells({ cells }: ResultDocument, name: string): void {
 }
 
 /** What is wrong with a cell, worded to go before "the cell …", such as "no samples of"; null for nothing. */
-function faultOf({ outcome, samples, stats }: CellResult): string | null {
+function faultOf({ outcome, samples, stats, load }: CellResult): string | null {
   const ragged = samples.find(
     ({ startNs, durationNs, round }) =>
       startNs.length !== durationNs.length || round.length !== durationNs.length,
@@ -61,11 +72,25 @@ function faultOf({ outcome, samples, stats }: CellResult): string | null {
     // A sum is of samples of both directions, and has none of its own.
     const own = samples.find((one) => one.direction === direction)?.durationNs ?? [];
     if (direction !== "sum" && own.length === 0) return `${direction} figures without samples in`;
-    if (!(bandwidthGBps.median > 0 && (latencyUs?.median ?? 1) > 0)) {
-      return `${direction} figures that are not above 0 in`;
-    }
+    const figures = latencyUs === null ? [bandwidthGBps] : [bandwidthGBps, latencyUs];
+    const fault = figures.map(faultOfFigure).find((one) => one !== null);
+    if (fault !== undefined) return `${direction} figures ${fault} in`;
   }
-  return null;
+  const ofLoad = load == null ? [] : [load.alone, load.during, load.keptShare];
+  const fault = ofLoad.map(faultOfFigure).find((one) => one !== null);
+  return fault === undefined ? null : `figures of the load ${fault} in`;
+}
+
+/** Rounding that an interval's ends may have. */
+const slack = 1e-9;
+
+/** What is wrong with a figure, such as "that are not above 0"; null for nothing. */
+function faultOfFigure({ median, low, high, processMedians }: Distribution): string | null {
+  const all = [median, low ?? median, high ?? median, ...(processMedians ?? [])];
+  if (!all.every((one) => one > 0)) return "that are not above 0";
+  if (all.some((one) => one < leastFigure)) return "that no machine has";
+  const isWithin = (low ?? median) <= median * (1 + slack) && median <= (high ?? median) * (1 + slack);
+  return isWithin ? null : "outside of their own interval";
 }
 
 /** `["cells", 3, "samples"]` is written `cells[3].samples`. */

@@ -2,14 +2,15 @@ import { randomBytes } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
-import { errorCode, PinbenchError } from "../errors.js";
-import { readTextFile } from "../text-file.js";
+import { PinbenchError } from "../errors.js";
+import { cannotRead, readTextFile } from "../text-file.js";
 
 import { withFileLock } from "./file-lock.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
 
 import { reportingAs } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
+import { unbroken } from "./unbroken.js";
 
 /**
  * A folder of runs, the form of a baseline. Those that pinbench writes have a list of their runs (baseline.json), which
@@ -34,9 +35,7 @@ const listSchema = z.object({
 /** Paths of the runs in a folder, sorted by name. Throws a usage error where there is none. */
 export async function listRuns(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
-    throw new PinbenchError("usage", `cannot read ${folder}: ${errorCode(cause) ?? String(cause)}.`, {
-      cause,
-    });
+    throw cannotRead(folder, cause);
   });
   // Reading a fifo would wait without end.
   const names = entries.filter((entry) => entry.isFile() || entry.isSymbolicLink()).map(({ name }) => name);
@@ -74,12 +73,14 @@ export async function checkChangeable(path: string): Promise<void> {
  * PinbenchError, having left nothing, where it is not: somebody else may have come to use it meanwhile.
  */
 export async function createRuns(folder: string, texts: readonly string[]): Promise<void> {
-  const made = await reportingAs(folder, () => makeFolder(folder));
-  const names = await reportingAs(folder, () => readdir(folder));
-  if (names.length > 0) throw notEmpty(folder);
-  await writeRuns(folder, texts).catch(async (error: unknown) => {
-    await removeEmptyFolders(made);
-    throw error;
+  await unbroken(async () => {
+    const made = await reportingAs(folder, () => makeFolder(folder));
+    const names = await reportingAs(folder, () => readdir(folder));
+    if (names.length > 0) throw notEmpty(folder);
+    await writeRuns(folder, texts).catch(async (error: unknown) => {
+      await removeEmptyFolders(made);
+      throw error;
+    });
   });
 }
 
@@ -145,7 +146,8 @@ async function writeRuns(
     for (const [i, name] of names.entries()) await finalize(join(folder, name), texts[i]!);
     await writeList(folder, [...staying, ...names]);
   } catch (error) {
-    for (const name of names) await rm(join(folder, name), { force: true });
+    // One that cannot be removed is on no list.
+    for (const name of names) await rm(join(folder, name), { force: true }).catch(() => undefined);
     throw error;
   }
 }

@@ -11,7 +11,8 @@ import {
   type samplesSchema,
   type statsSchema,
 } from "./cell-schema.js";
-import { count, errorSchema, finite, linkSchema, nanoseconds } from "./schema-parts.js";
+import { count, errorSchema, linkSchema, nanoseconds, ratio } from "./schema-parts.js";
+import { sharingSchema } from "./sharing-schema.js";
 
 /**
  * The result document, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates decimal GB/s; what is not
@@ -39,7 +40,7 @@ const hostSchema = z.object({
   /** CPUs of the affinity mask. */
   cpusAllowed: z.array(count),
   /** The cgroup's quota in CPUs; null without one. */
-  cpuQuota: z.number().positive().nullable(),
+  cpuQuota: ratio.positive().nullable(),
   numaNodes: count,
   memoryTotalBytes: count,
   /** MemAvailable, or what the cgroup's limit leaves where that is less. */
@@ -74,7 +75,7 @@ const deviceSchema = z.object({
   /** Read under load in the first cells; null where NVML does not tell. */
   link: linkSchema.nullable(),
   /** Generation x width x encoding, packet overhead not subtracted; null where the link is not known. */
-  linkLimitGBps: z.number().positive().nullable(),
+  linkLimitGBps: ratio.positive().nullable(),
 });
 
 const pinningCostSchema = z.object({
@@ -151,7 +152,7 @@ function settingSchema(setting: (typeof runSettings)[keyof typeof runSettings]):
   const { type, isList, orWord } = json;
   const types = {
     integer: count,
-    number: finite.nonnegative(),
+    number: nanoseconds,
     boolean: z.boolean(),
     string: choices === undefined ? z.string() : z.enum(choices),
     object: z.record(z.string(), z.unknown()),
@@ -185,6 +186,8 @@ export const resultSchema = z.object({
      * of the time. Absent in older results, null before the first device's rounds are over.
      */
     load: loadSchema.nullish(),
+    /** Who else used the devices; absent in older results, and of emulated devices that nobody else can use. */
+    sharing: z.array(sharingSchema).nullish(),
     /** Where several processes measured all cells, one after the other (`run --processes`): those that are whole. */
     processes: z
       .array(z.object({ id: z.string(), startedAt: z.iso.datetime(), wallNs: nanoseconds.nullable() }))
@@ -203,11 +206,12 @@ export const resultSchema = z.object({
   plan: z
     .object({
       preset: z.enum(presetNames).nullable(),
-      precision: z.number().positive(),
+      precision: z.number().positive().max(1),
       budgetNs: nanoseconds,
       /** A fixed count of samples a cell; null where precision and budget decide. */
       samplesPerCell: count.nullable(),
-      verify: z.boolean(),
+      /** Which copies were compared: none, those that no later one of a visit wrote over, or every one. */
+      verify: z.union([z.literal("every"), z.boolean()]),
       seed: count,
       staging: z.object({ chunkBytes: count, slots: count }),
       /** Where workers ran: "local" to each device, or the node that --numa named. Absent in older results. */

@@ -1,16 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { access, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
+import { access, open, readdir, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { errorCode } from "../errors.js";
 import { inheritedDescriptor } from "../text-file.js";
 import { reportingAs, unwritable, writeToStream } from "./output-stream.js";
+import { unbroken } from "./unbroken.js";
 
 /**
  * Result files. A FILE is only ever replaced whole: text goes to a temporary file beside it, is synchronised to
  * disk, and is renamed over it. During a run the rounds that are done are in FILE.partial. Where FILE is a symbolic
  * link all of this happens beside the file that it leads to, and the link stays. What is no regular file (a fifo,
- * /dev/stdout) is written to directly, once, at the end.
+ * /dev/stdout) is written to directly, once, at the end. A signal leaves no temporary file; a SIGKILL in the moment of
+ * writing may, and whoever writes FILE 10 minutes later or more removes it.
  *
  * Every function rejects with one PinbenchError (output) that names the path as it was given, or its FILE.partial.
  */
@@ -36,8 +38,15 @@ export async function checkWritable(path: string): Promise<void> {
     }
     // The folder must take a new file of the longest name that will be needed: only trying tells for certain.
     const probe = temporaryName(target.path + partialSuffix);
-    await (await open(probe, "wx")).close();
-    await rm(probe);
+    await unbroken(async () => {
+      const handle = await open(probe, "wx");
+      try {
+        await handle.close();
+      } finally {
+        await rm(probe);
+      }
+    });
+    await removeStrayTemporaries(target.path);
   });
 }
 
@@ -46,7 +55,7 @@ export async function writePartial(path: string, text: string): Promise<void> {
   await reportingAs(path + partialSuffix, async () => {
     const target = await resolveTarget(path);
     if (target.kind === "file") {
-      await replaceFile(target.path + partialSuffix, text, target.existing);
+      await unbroken(() => replaceFile(target.path + partialSuffix, text, target.existing));
     }
   });
 }
@@ -59,9 +68,12 @@ export async function finalize(path: string, text: string): Promise<void> {
       await writeToStream(target.path, text);
       return;
     }
-    await replaceFile(target.path, text, target.existing);
-    // No failure if it stays: FILE is written, and a folder of that name is not pinbench's.
-    await rm(target.path + partialSuffix, { force: true }).catch(() => undefined);
+    const { path: file, existing } = target;
+    await unbroken(async () => {
+      await replaceFile(file, text, existing);
+      // No failure if it stays: FILE is written, and a folder of that name is not pinbench's.
+      await rm(file + partialSuffix, { force: true }).catch(() => undefined);
+    });
   });
 }
 
@@ -86,7 +98,8 @@ async function replaceFile(path: string, text: string, existing: Stats | null): 
     }
     await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    // Why it failed says more than why what was begun stays.
+    await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
   await syncFolder(dirname(path));
@@ -96,12 +109,28 @@ async function replaceFile(path: string, text: string, existing: Stats | null): 
 async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY).catch(() => null);
   await handle?.sync().catch(() => undefined);
-  await handle?.close();
+  await handle?.close().catch(() => undefined);
 }
 
 /** Random, so that two runs with the same output never rename each other's half-written file. */
 function temporaryName(path: string): string {
   return `${path}.${randomBytes(4).toString("hex")}.tmp`;
+}
+
+/** What is being written now is younger. */
+const strayMs = 600_000;
+
+/** Removes temporary files of `path` and its FILE.partial that a killed process has left. Never rejects. */
+async function removeStrayTemporaries(path: string): Promise<void> {
+  const name = basename(path);
+  const names = await readdir(dirname(path)).catch(() => []);
+  for (const other of names) {
+    if (!other.startsWith(`${name}.`) || !/^(\.partial)?\.[0-9a-f]{8}\.tmp$/.test(other.slice(name.length)))
+      continue;
+    const stray = join(dirname(path), other);
+    const info = await stat(stray).catch(() => null);
+    if (info?.isFile() && Date.now() - info.mtimeMs > strayMs) await rm(stray).catch(() => undefined);
+  }
 }
 
 /** What an output path leads to. */

@@ -33,6 +33,16 @@ const deadlineNs = setting(
   kind.time,
 );
 
+/* Of the commands that measure on a device. */
+const turn = {
+  wait: onDemand("--wait", "begin when no other program uses the devices, in the order of coming"),
+  waitAtMostNs: setting(
+    "--wait-at-most <time>",
+    "the same, and give up after so long, with exit code 3",
+    kind.time,
+  ),
+} as const;
+
 const output = (extensions: string) =>
   repeatable("--output <file>", `also write a file; ${extensions} (repeatable)`, kind.text, {
     showsDefault: true,
@@ -51,6 +61,7 @@ export const commandSettings = {
       kind.count("number of processes", 1, 99),
       { default: 1 },
     ),
+    ...turn,
     deadlineNs,
     config,
     dryRun: onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
@@ -65,7 +76,7 @@ export const commandSettings = {
   measure: {},
   /** It is asked over its IPC channel. */
   worker: {},
-  baseline: { ...baselineSettings, ...runSettings, deadlineNs, config, quiet, color, debug },
+  baseline: { ...baselineSettings, ...runSettings, ...turn, deadlineNs, config, quiet, color, debug },
   check: {
     ...checkSettings,
     ...measuringSettings,
@@ -73,6 +84,7 @@ export const commandSettings = {
     format: format(comparisonFormats),
     json,
     output: output(".json .md .txt .xml (JUnit)"),
+    ...turn,
     deadlineNs,
     config,
     quiet,
@@ -103,6 +115,7 @@ export const commandSettings = {
   },
   tune: {
     ...tuneSettings,
+    ...turn,
     deadlineNs,
     json,
     save: setting("--save <file>", "also write all of it to a JSON file", kind.text),

@@ -33,11 +33,17 @@ export async function findConfigFile(folder: string): Promise<ConfigFile | null>
   }
 }
 
-/** Whether a folder has this entry: a link too, wherever it leads, for what was meant to be read must not be left out. */
+/** What the file system says of an entry that is not there, or in a folder that this user has no business in. */
+const noEntry = ["ENOENT", "ENOTDIR", "EACCES", "ERR_ACCESS_DENIED"];
+
+/**
+ * Whether a folder has this entry: a link too, wherever it leads, for what was meant to be read must not be left out.
+ * Where a disk does not tell, reading will say why.
+ */
 function hasEntry(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
-    () => false,
+    (error: unknown) => !noEntry.includes(errorCode(error) ?? ""),
   );
 }
 

@@ -11,7 +11,7 @@ import { parseThreshold } from "./thresholds.js";
  * schema/config-v1.json is generated from here (`npm run schema`).
  */
 
-type Written = string | number | (string | number)[];
+type Written = string | number | boolean | (string | number)[];
 
 /** An object without any other keys. */
 function section<Shape extends z.ZodRawShape>(shape: Shape) {
@@ -45,7 +45,8 @@ function schemaOf({ form, allowed, choices, read }: Kind<unknown, Written>, help
   const error = `must be ${allowed}`;
   switch (form) {
     case "switch":
-      return trueOrFalse(`Whether to ${help}.`);
+      if (choices === undefined) return trueOrFalse(`Whether to ${help}.`);
+      return readAs(z.union([z.boolean(), z.enum(choices)], { error }), allowed, read);
     case "choice":
       return z.enum(choices ?? [], { error });
     case "text":

@@ -128,6 +128,8 @@ function suggestion(section: string, key: string, knownKeys: KnownKeys): string 
 
 /** The one of `words` that `typed` was most likely meant to be, or null; case, "-" and "_" do not count. */
 function nearest(typed: string, words: readonly string[]): string | null {
+  // One that is much longer than all of them is none of them.
+  if (typed.length > 2 * Math.max(...words.map(({ length }) => length), 1)) return null;
   const ranked = words
     .map((word) => ({ word, edits: editDistance(plain(typed), plain(word)) }))
     .sort((a, b) => a.edits - b.edits);

@@ -117,8 +117,12 @@ export function wholeNumber(what: string): Kind<number, Quantity> {
     json: { type: "integer" },
     read: numberOr(
       (text) => {
-        if (/^\d{1,16}$/.test(text)) return Number(text);
-        throw new PinbenchError("usage", `"${text}" is not a ${what}: that is a whole number.`);
+        // Any that is larger could not be told from its neighbours.
+        const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+        if (Number.isSafeInteger(value)) return value;
+        throw new PinbenchError("usage", `"${text}" is not a ${what}: that is a whole number.`, {
+          hint: value > 0 ? `The largest is ${Number.MAX_SAFE_INTEGER}.` : undefined,
+        });
       },
       (value) => Number.isSafeInteger(value) && value >= 0,
     ),
@@ -225,7 +229,7 @@ export const cellIds: Kind<readonly string[], string | readonly string[]> = {
   read: (given) =>
     [given]
       .flat()
-      .flatMap((text) => text.split(/[\s,]+/))
+      .flatMap((text) => String(text).split(/[\s,]+/))
       .filter((id) => id !== ""),
 };
 
@@ -245,12 +249,30 @@ export const trueOrFalse: Kind<boolean, boolean> = {
   read: (given) => ofType("boolean", given),
 };
 
+/** Which copies are compared: none, those that no later one of the visit wrote over, or every single one. */
+export type Verifying = boolean | "every";
+
+/** A switch that can also be asked for more. */
+export const verifying: Kind<Verifying, Verifying | "last"> = {
+  form: "switch",
+  allowed: "true, false, last or every",
+  choices: ["last", "every"],
+  json: { type: "boolean", orWord: "every" },
+  read: (given) => {
+    if (given === "last") return true;
+    if (given === "every" || typeof given === "boolean") return given;
+    throw new PinbenchError("usage", `${JSON.stringify(given)} does not say which copies to compare.`, {
+      hint: "Write --verify, --verify every or --no-verify.",
+    });
+  },
+};
+
 /** Keyword arguments of a Python function: an object, as JSON on the command line. */
 export const keywords: Kind<Record<string, unknown>, string | Record<string, unknown>> = {
   form: "value",
   allowed: "an object",
   json: { type: "object" },
-  read: (given) => (typeof given === "string" ? parseKeywords(given) : given),
+  read: (given) => (isObject(given) ? given : parseKeywords(String(given))),
 };
 
 /** What a caller without types may have given. */
@@ -292,6 +314,10 @@ function parseKeywords(text: string): Record<string, unknown> {
   } catch (cause) {
     throw wrong(cause);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong();
-  return value as Record<string, unknown>;
+  if (isObject(value)) return value;
+  throw wrong();
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

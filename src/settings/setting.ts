@@ -2,7 +2,7 @@ import { type Kind, trueOrFalse } from "./kinds.js";
 
 /** One setting: its flag, how it is written and read, what it is where nobody says, its bounds and its line of help. */
 export interface Setting<Value, Given, Default> {
-  /** As help shows it: "--sizes <list>". The configuration and the library call it by its name alone, `sizes`. */
+  /** As help shows it: "--sizes <list>", or "--verify [copies]" for a switch that may have a value. The configuration and the library call it by its name alone, `sizes`. */
   readonly flag: string;
   readonly help: string;
   readonly kind: Kind<Value, Given>;
@@ -46,9 +46,11 @@ export type OptionName<Flag extends string> = Flag extends `--no-${infer Name}`
   ? OptionName<`--${Name}`>
   : Flag extends `--${infer Name} <${string}>`
     ? CamelCase<Name>
-    : Flag extends `--${infer Name}`
+    : Flag extends `--${infer Name} [${string}]`
       ? CamelCase<Name>
-      : never;
+      : Flag extends `--${infer Name}`
+        ? CamelCase<Name>
+        : never;
 
 type CamelCase<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`

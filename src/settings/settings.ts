@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import type { Kind } from "./kinds.js";
 import {
   type Bounds,
   type Given,
@@ -101,9 +102,25 @@ export function readOptions<Table extends SettingTable>(table: Table, options: O
         hint: `The options are ${[...keyOf.keys()].join(", ")}.`,
       });
     }
-    if (value !== undefined) given[key] = table[key]!.kind.read(value);
+    if (value !== undefined) given[key] = readGiven(name, table[key]!.kind, value);
   }
   return given as Given<Table>;
+}
+
+/** What a caller, who may have no types, wrote for an option. Throws a usage error for what makes no sense. */
+export function readGiven<Value, Given>(name: string, kind: Kind<Value, Given>, value: Given): Value {
+  const { form, json, allowed } = kind;
+  const isList = Array.isArray(value);
+  const isObject = typeof value === "object" && value !== null && !isList;
+  if (isList) {
+    if (form === "list" && value.every(isPlain)) return kind.read(value);
+  } else if (isObject ? json.type === "object" : isPlain(value)) return kind.read(value);
+  throw new PinbenchError("usage", `The option ${name} must be ${allowed}.`);
+}
+
+/** Whether it can be told in a message, as it is written. */
+function isPlain(value: unknown): boolean {
+  return ["string", "number", "boolean"].includes(typeof value) || value === null;
 }
 
 function checkBounds(table: SettingTable, values: Readonly<Record<string, unknown>>): void {

@@ -26,8 +26,10 @@ function readEntry(entry: string | number): number[] {
 }
 
 function parseRange(text: string): number[] {
-  const match = /^(.+?)\.\.([^*+]+)([*+])(.+)$/.exec(text);
-  if (match === null) {
+  const dots = text.indexOf("..", 1);
+  const rest = dots < 0 ? "" : text.slice(dots + "..".length);
+  const at = rest.search(/[*+]/);
+  if (at < 1 || at === rest.length - 1) {
     throw new PinbenchError(
       "usage",
       `"${text}" is not a range of sizes: its start, end or step is missing.`,
@@ -36,13 +38,13 @@ function parseRange(text: string): number[] {
       },
     );
   }
-  const [, startText = "", endText = "", operator, stepText = ""] = match;
-  const start = parseSize(startText);
-  const end = parseSize(endText);
+  const stepText = rest.slice(at + 1);
+  const start = parseSize(text.slice(0, dots));
+  const end = parseSize(rest.slice(0, at));
   if (start > end) {
     throw new PinbenchError("usage", `The range "${text}" never reaches its end, which is below its start.`);
   }
-  const next = operator === "*" ? multiplication(text, stepText) : addition(text, stepText);
+  const next = rest[at] === "*" ? multiplication(text, stepText) : addition(text, stepText);
   const sizes: number[] = [];
   for (let exact = start; Math.round(exact) <= end; exact = next(exact)) {
     if (sizes.length === maxSizes) throw tooManySizes(text);
@@ -67,7 +69,7 @@ function multiplication(range: string, factorText: string): (size: number) => nu
 }
 
 function addition(range: string, stepText: string): (size: number) => number {
-  if (/^\s*0+(\.0+)?\s*[a-z]*\s*$/i.test(stepText)) {
+  if (/^0+(\.0+)?\s*[a-z]*$/i.test(stepText.trim())) {
     throw new PinbenchError("usage", `The range "${range}" never ends: its step is 0.`, {
       hint: "Use a step of at least 1 byte.",
     });

@@ -161,11 +161,16 @@ export const measuringSettings = {
     // With one slot there is nothing for a copy to overlap with.
     { default: 3, bounds: wholeFrom("number of staging slots", 2, 64, "from 2 to 64") },
   ),
-  verify: setting("--verify", "compare what was copied", kind.trueOrFalse, {
-    default: true,
-    showsDefault: true,
-    helpOfNo: "do not compare what was copied",
-  }),
+  verify: setting(
+    "--verify [copies]",
+    "compare what was copied last, or with every: each copy",
+    kind.verifying,
+    {
+      default: true,
+      showsDefault: true,
+      helpOfNo: "do not compare what was copied",
+    },
+  ),
   seed: setting("--seed <number>", "seed of the test pattern (1)", kind.wholeNumber("seed"), {
     default: 1,
     bounds: wholeFrom("seed", 0, Number.MAX_SAFE_INTEGER, "from 0 to 2^53 - 1"),

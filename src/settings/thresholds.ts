@@ -46,8 +46,18 @@ export function thresholdOf(thresholds: Thresholds, { id, memory, direction }: T
 
 /** Whether a whole id is like the pattern, in which `*` stands for any characters, slashes and none at all too. */
 export function matchesPattern(id: string, pattern: string): boolean {
-  const literals = pattern.split(/\*+/).map((text) => text.replaceAll(/[\\^$.|?+()[\]{}]/g, "\\$&"));
-  return new RegExp(`^${literals.join(".*")}$`, "s").test(id);
+  const [first = "", ...others] = pattern.split("*");
+  const last = others.pop();
+  if (last === undefined) return id === pattern;
+  // The first place for each part leaves most for those behind it: no other has to be tried.
+  let at = first.length;
+  if (!id.startsWith(first)) return false;
+  for (const part of others) {
+    const found = id.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return id.length - last.length >= at && id.endsWith(last);
 }
 
 /** Later parts win over earlier ones and over `base`; patterns of cells, all kept, are tried in the order of parts. */

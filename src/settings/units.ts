@@ -19,18 +19,21 @@ export function listEntries<Entry>(given: List<Entry>): (string | Entry)[] {
 }
 
 /** Bytes a unit, by its name in lower case: IEC prefixes are binary, SI prefixes decimal (IEC 80000-13). */
-const bytesPerUnit: Readonly<Record<string, bigint>> = {
-  "": 1n,
-  b: 1n,
-  kb: 1000n,
-  mb: 1000n ** 2n,
-  gb: 1000n ** 3n,
-  tb: 1000n ** 4n,
-  kib: 1024n,
-  mib: 1024n ** 2n,
-  gib: 1024n ** 3n,
-  tib: 1024n ** 4n,
-};
+const bytesPerUnit: ReadonlyMap<string, bigint> = new Map([
+  ["", 1n],
+  ["b", 1n],
+  ["kb", 1000n],
+  ["mb", 1000n ** 2n],
+  ["gb", 1000n ** 3n],
+  ["tb", 1000n ** 4n],
+  ["kib", 1024n],
+  ["mib", 1024n ** 2n],
+  ["gib", 1024n ** 3n],
+  ["tib", 1024n ** 4n],
+]);
+
+/** No size needs as many, and with very many arithmetic takes long. */
+const mostDigits = 100;
 
 const binaryUnits = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
@@ -47,9 +50,12 @@ export function parseSize(text: string): number {
     });
   }
   const [, whole = "", fraction = "", unit = ""] = match;
-  const unitBytes = bytesPerUnit[unit.toLowerCase()];
+  const unitBytes = bytesPerUnit.get(unit.toLowerCase());
   if (unitBytes === undefined) throw unknownUnit(text, `${whole}${fraction && `.${fraction}`}`, unit);
 
+  if (whole.length > mostDigits || fraction.length > mostDigits) {
+    throw new PinbenchError("usage", `"${text}" has more digits than a size has.`);
+  }
   // In integers: 1.1 * 1000 has a rounding error in floating point, and a size has none.
   const scaled = BigInt(whole + fraction) * unitBytes;
   const divisor = 10n ** BigInt(fraction.length);
@@ -82,8 +88,10 @@ function unknownUnit(text: string, number: string, unit: string): PinbenchError 
  */
 export function formatSize(bytes: number): string {
   for (let power = binaryUnits.length - 1; power > 0; --power) {
-    const value = bytes / 1024 ** power;
-    if (value >= 1 && Number.isInteger(value * 100)) return `${value} ${binaryUnits[power]}`;
+    const unitBytes = 1024 ** power;
+    const value = bytes / unitBytes;
+    // Of the remainder: a hundred times all of it may have no exact number.
+    if (value >= 1 && ((bytes % unitBytes) * 100) % unitBytes === 0) return `${value} ${binaryUnits[power]}`;
   }
   return `${bytes} B`;
 }
@@ -100,27 +108,32 @@ export function formatSizeRounded(bytes: number, round: (value: number) => numbe
   return `${round(value * scale) / scale} ${binaryUnits[power]}`;
 }
 
-const nanosecondsPerUnit: Readonly<Record<string, number>> = {
-  ns: 1,
-  us: 1e3,
-  µs: 1e3,
-  ms: 1e6,
-  s: 1e9,
-  m: 60e9,
-  min: 60e9,
-  h: 3600e9,
-};
+const nanosecondsPerUnit: ReadonlyMap<string, number> = new Map([
+  ["ns", 1],
+  ["us", 1e3],
+  ["µs", 1e3],
+  ["ms", 1e6],
+  ["s", 1e9],
+  ["m", 60e9],
+  ["min", 60e9],
+  ["h", 3600e9],
+]);
+
+/** A century: longer than anything lasts here. */
+const longestNs = 100 * 365.25 * 24 * 3600e9;
 
 /** Nanoseconds of a duration such as "8s", "500ms", "250us" or "1.5min". Throws a usage error, also without a unit. */
 export function parseDuration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*([a-zµ]+)$/i.exec(text.trim());
-  const unitNs = nanosecondsPerUnit[match?.[2]?.toLowerCase() ?? ""];
+  const unitNs = nanosecondsPerUnit.get(match?.[2]?.toLowerCase() ?? "");
   if (match === null || unitNs === undefined) {
     throw new PinbenchError("usage", `"${text}" is not a duration.`, {
       hint: "Write a number and a unit: ns, us, ms, s, min or h, as in 8s or 500ms.",
     });
   }
-  return Math.round(Number(match[1]) * unitNs);
+  const durationNs = Math.round(Number(match[1]) * unitNs);
+  if (durationNs <= longestNs) return durationNs;
+  throw new PinbenchError("usage", `"${text}" is too long: a duration is at most a century.`);
 }
 
 /** A duration to about three digits: "8 s", "350 ms", "12.3 us", "2.5 min". */

@@ -1,4 +1,4 @@
-import { bentSquares, fittedAt, type Span, type Sums } from "./span-fit.js";
+import { fittedAt, type Span, type Sums } from "./span-fit.js";
 
 /** Of all ways to divide points into levels and lines, the one that is worth its number of parameters. */
 
@@ -61,7 +61,7 @@ export function bestDivision(sums: Sums, values: readonly number[], variances: r
     const noise = noiseOf(spans, sums, values, variances);
     // In units of the residuals' variance: twice the difference of log likelihoods that pays for one parameter.
     const worth = 2 * (priceOf(parameters, n) - priceOf(parameters - 1, n));
-    const joined = joinedSpans(spans, worth * noise.scale, sums, values, variances);
+    const joined = joinedSpans(spans, worth * noise.scale, sums);
     const scale = noise.scale + joined.squares / n;
     const left = parameters - joined.isJoined.filter(Boolean).length;
     const innovations = Math.max(leastVarianceShare, scale * (1 - noise.correlation ** 2));
@@ -83,35 +83,60 @@ function joinedSpans(
   spans: readonly Span[],
   worth: number,
   sums: Sums,
-  values: readonly number[],
-  variances: readonly number[],
 ): { isJoined: boolean[]; squares: number } {
   const increases = spans.map((span, k) => {
     const before = spans[k - 1];
     if (before === undefined || !(before.isLine || span.isLine)) return Number.POSITIVE_INFINITY;
     const apart = sums.fit(before).squares + sums.fit(span).squares;
-    return Math.max(0, bentSquares(before, span, values, variances) - apart);
+    return Math.max(0, sums.bentSquares(before, span) - apart);
   });
   const isJoined = increases.map((increase) => increase < worth);
   return { isJoined, squares: increases.reduce((sum, one, k) => sum + (isJoined[k] ? one : 0), 0) };
 }
 
-/** Finds the division with the least squares for one number of parameters after the other: 2, 3, and so on. */
+/** Of courses with no more points than this, every point is tried as the first of a piece. */
+const mostPlaces = 1000;
+/** Of longer ones so many of the newest, which tell of what has just changed. */
+const newestPlaces = 500;
+
+/**
+ * Where pieces may begin and end, in ascending order from 0 to `points`. The search takes the square of their number, so
+ * that in a long course the older ones lie in even blocks; `moveToBestPlaces()` then finds the point.
+ */
+function placesIn(points: number): { places: number[]; blockLength: number } {
+  const newest = points <= mostPlaces ? points : newestPlaces;
+  const older = points - newest;
+  const blockLength = Math.max(1, Math.ceil(older / (mostPlaces - newestPlaces)));
+  const blocks = Array.from({ length: Math.ceil(older / blockLength) }, (_, block) => block * blockLength);
+  const ones = Array.from({ length: newest + 1 }, (_, i) => older + i);
+  return { places: [...blocks, ...ones], blockLength };
+}
+
+/**
+ * Finds the division with the least squares for one number of parameters after the other: 2, 3, and so on. In courses
+ * longer than `mostPlaces` it is the best one with pieces between places, whose ends were then moved.
+ */
 class DivisionSearch {
   readonly #sums: Sums;
-  /** For each number of parameters, the least squares of the points up to each index, and the last span of that. */
+  readonly #places: readonly number[];
+  readonly #blockLength: number;
+  /** For each number of parameters, the least squares of the points up to each place, and the last span of that. */
   readonly #squares: Float64Array[] = [];
+  /** A place's index. */
   readonly #first: Int32Array[] = [];
   readonly #isLine: Uint8Array[] = [];
 
   constructor(sums: Sums) {
     this.#sums = sums;
+    const { places, blockLength } = placesIn(sums.length);
+    this.#places = places;
+    this.#blockLength = blockLength;
     for (let parameters = 0; parameters < 2; ++parameters) this.#add();
     this.#squares[0]![0] = 0;
   }
 
   #add(): { squares: Float64Array; first: Int32Array; isLine: Uint8Array } {
-    const count = this.#sums.length + 1;
+    const count = this.#places.length;
     const added = {
       squares: new Float64Array(count).fill(Number.POSITIVE_INFINITY),
       first: new Int32Array(count),
@@ -127,26 +152,28 @@ class DivisionSearch {
   next(): Span[] | null {
     const parameters = this.#squares.length;
     const sums = this.#sums;
+    const places = this.#places;
     const row = this.#add();
     const beforeLevel = this.#squares[parameters - parametersOf.level]!;
     const beforeLine = this.#squares[parameters - parametersOf.line];
-    for (let end = 1; end <= sums.length; ++end) {
+    for (let end = 1; end < places.length; ++end) {
+      const endPoint = places[end]!;
       let least = Number.POSITIVE_INFINITY;
       // However few points there are, all of them may be one level.
-      const lastLevel = Math.max(0, end - shortestLevel);
-      for (let first = 0; first <= lastLevel; ++first) {
+      const lastLevel = Math.max(0, endPoint - shortestLevel);
+      for (let first = 0; places[first]! <= lastLevel; ++first) {
         const before = beforeLevel[first]!;
         if (before >= least) continue;
-        const squares = before + sums.levelSquares(first, end);
+        const squares = before + sums.levelSquares(places[first]!, endPoint);
         if (squares >= least) continue;
         least = squares;
         row.first[end] = first;
         row.isLine[end] = 0;
       }
-      for (let first = 0; beforeLine !== undefined && first <= end - shortestLine; ++first) {
+      for (let first = 0; beforeLine !== undefined && places[first]! <= endPoint - shortestLine; ++first) {
         const before = beforeLine[first]!;
         if (before >= least) continue;
-        const squares = before + sums.lineSquares(first, end);
+        const squares = before + sums.lineSquares(places[first]!, endPoint);
         if (squares >= least) continue;
         least = squares;
         row.first[end] = first;
@@ -154,19 +181,48 @@ class DivisionSearch {
       }
       row.squares[end] = least;
     }
-    return Number.isFinite(row.squares[sums.length]) ? this.#spansOf(parameters) : null;
+    if (!Number.isFinite(row.squares[places.length - 1])) return null;
+    const spans = this.#spansOf(parameters);
+    return this.#blockLength === 1 ? spans : moveToBestPlaces(spans, this.#blockLength, sums);
   }
 
   #spansOf(parameters: number): Span[] {
     const spans: Span[] = [];
     let left = parameters;
-    for (let end = this.#sums.length; end > 0; end = spans[0]!.first) {
+    for (let end = this.#places.length - 1; end > 0; ) {
       const isLine = this.#isLine[left]![end] === 1;
-      spans.unshift({ first: this.#first[left]![end]!, end, isLine });
+      const first = this.#first[left]![end]!;
+      spans.unshift({ first: this.#places[first]!, end: this.#places[end]!, isLine });
       left -= isLine ? parametersOf.line : parametersOf.level;
+      end = first;
     }
     return spans;
   }
+}
+
+/** Moves each place where one span follows another, by less than a block, to where the two leave the least squares. */
+function moveToBestPlaces(spans: readonly Span[], blockLength: number, sums: Sums): Span[] {
+  const moved = spans.map((span) => ({ ...span }));
+  const shortest = ({ isLine }: Span) => (isLine ? shortestLine : shortestLevel);
+  const squaresOf = ({ isLine }: Span, first: number, end: number) =>
+    isLine ? sums.lineSquares(first, end) : sums.levelSquares(first, end);
+  for (const [k, after] of moved.entries()) {
+    const before = moved[k - 1];
+    if (before === undefined) continue;
+    const from = Math.max(before.first + shortest(before), after.first - blockLength + 1);
+    const to = Math.min(after.end - shortest(after), after.first + blockLength - 1);
+    let least = Number.POSITIVE_INFINITY;
+    let best = after.first;
+    for (let at = from; at <= to; ++at) {
+      const squares = squaresOf(before, before.first, at) + squaresOf(after, at, after.end);
+      if (squares >= least) continue;
+      least = squares;
+      best = at;
+    }
+    before.end = best;
+    after.first = best;
+  }
+  return moved;
 }
 
 /** What the pieces leave, in units of the points' own variances, and how alike neighbours are in it. */

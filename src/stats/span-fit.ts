@@ -94,42 +94,40 @@ export class Sums {
       spread,
     };
   }
-}
 
-/**
- * The squares that the best bent line leaves of two spans that follow one another: value = a + b (index - bend), with
- * b on the side of the bend that is a line; with lines on both sides, one b each.
- */
-export function bentSquares(
-  before: Span,
-  after: Span,
-  values: readonly number[],
-  variances: readonly number[],
-): number {
-  let least = Number.POSITIVE_INFINITY;
-  for (let bend = before.first + 1; bend < after.end; ++bend) {
-    // Normal equations of three unknowns; what a level has no slope for keeps a 1 on the diagonal.
-    const m = [
-      [0, 0, 0, 0],
-      [0, before.isLine ? 0 : 1, 0, 0],
-      [0, 0, after.isLine ? 0 : 1, 0],
-    ];
-    let total = 0;
-    for (let i = before.first; i < after.end; ++i) {
-      const w = 1 / variances[i]!;
-      const y = values[i]! - values[bend]!;
-      const row = [
-        1,
-        before.isLine ? Math.min(0, i - bend) : 0,
-        after.isLine ? Math.max(0, i - bend) : 0,
-        y,
-      ] as const;
-      total += w * y * y;
-      for (let r = 0; r < 3; ++r) for (let c = r; c < 4; ++c) m[r]![c]! += w * row[r]! * row[c]!;
+  /**
+   * The squares that the best bent line leaves of two spans that follow one another: value = a + b (index - bend), with
+   * b on the side of the bend that is a line; with lines on both sides, one b each.
+   */
+  bentSquares(before: Span, after: Span): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (let bend = before.first + 1; bend < after.end; ++bend) {
+      const left = this.#about(bend, before.first, bend);
+      const right = this.#about(bend, bend, after.end);
+      // Normal equations of three unknowns; what a level has no slope for keeps a 1 on the diagonal.
+      const m = [
+        [left.w + right.w, before.isLine ? left.x : 0, after.isLine ? right.x : 0, left.y + right.y],
+        [0, before.isLine ? left.xx : 1, 0, before.isLine ? left.xy : 0],
+        [0, 0, after.isLine ? right.xx : 1, after.isLine ? right.xy : 0],
+      ];
+      least = Math.min(least, left.yy + right.yy - explainedSquares(m));
     }
-    least = Math.min(least, total - explainedSquares(m));
+    return Math.max(0, least);
   }
-  return least;
+
+  /** The sums of a span's weights, indices, values and their products, with indices counted from `origin`. */
+  #about(origin: number, first: number, end: number) {
+    const sum = (column: Float64Array) => column[end]! - column[first]!;
+    const [w, x, y] = [sum(this.#weight), sum(this.#x), sum(this.#y)];
+    return {
+      w,
+      x: x - origin * w,
+      xx: sum(this.#xx) - 2 * origin * x + origin * origin * w,
+      y,
+      xy: sum(this.#xy) - origin * y,
+      yy: sum(this.#yy),
+    };
+  }
 }
 
 /** What the solution of three normal equations (upper triangle and right side) takes away, by Cholesky's method. */

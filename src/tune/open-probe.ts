@@ -1,8 +1,10 @@
 import { PinbenchError } from "../errors.js";
+import { DeviceSharing } from "../host/device-sharing.js";
 import { choosePlacement } from "../host/placement.js";
-import { openBackend } from "../native/backend.js";
+import { openBackend, sharedDevices } from "../native/backend.js";
 import { loadAddon } from "../native/load.js";
 import { emulatedNotice } from "../results/device-facts.js";
+import { describeSharing } from "../results/other-programs.js";
 import type { TuneSettings } from "../settings/settings.js";
 import { tuneSettings } from "../settings/table.js";
 import type { Probe } from "./loader-probe.js";
@@ -12,8 +14,23 @@ import { openModelProbe } from "./model/model-probe.js";
 import { openRankedProbe } from "./ranked-probe.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
 
-/** The probe that the settings ask for, opened: the user's own data, or a model of a loader. Rejects with a PinbenchError. */
-export async function openProbe(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
+/** Announces that this process uses devices, and may wait for them; false where it was interrupted before. */
+export type BeginSharing = (sharing: DeviceSharing) => Promise<boolean>;
+
+const beginAtOnce: BeginSharing = async (sharing) => {
+  await sharing.begin();
+  return true;
+};
+
+/**
+ * The probe that the settings ask for, opened: the user's own data, or a model of a loader, which `begin` announces to
+ * other users of the device. Rejects with a PinbenchError.
+ */
+export async function openProbe(
+  settings: TuneSettings,
+  signal: AbortSignal,
+  begin: BeginSharing = beginAtOnce,
+): Promise<Probe> {
   refuse(settings, "without a command", ["go", "loader"]);
   const { torch } = settings;
   if (settings.step !== null && settings.stepTime !== null) {
@@ -26,7 +43,8 @@ export async function openProbe(settings: TuneSettings, signal: AbortSignal): Pr
       hint: "Give the folder of the data set's files with --data.",
     });
   }
-  const probe = torch === null ? await openModel(settings, signal) : await openTorch(settings, torch, signal);
+  const probe =
+    torch === null ? await openModel(settings, signal, begin) : await openTorch(settings, torch, signal);
   if (settings.stepTime !== null) probe.facts.notes.push(standInNote(settings.stepTime, probe.facts));
   return probe;
 }
@@ -57,7 +75,7 @@ function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): 
   return openRankedProbe(machineLimits(ranks), open, signal);
 }
 
-async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<Probe> {
+async function openModel(settings: TuneSettings, signal: AbortSignal, begin: BeginSharing): Promise<Probe> {
   refuse(settings, "without --torch", ["collate", "kwargs", "step"]);
   const data = settings.data === null ? null : await listDataFolder(settings.data);
   const sampleBytes = settings.sampleBytes ?? (data && defaultSampleBytes(data));
@@ -87,9 +105,12 @@ async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<P
   }
   const { ranks } = settings;
   const others = backend.facts.devices.filter(({ ordinal }) => ordinal !== device.ordinal);
+  // As training processes have it: each a GPU of its own, as far as there are so many.
+  const used = [device, ...others].slice(0, ranks);
+  const shared = sharedDevices(backend, used);
+  const sharing = shared.length === 0 ? null : new DeviceSharing(shared, { command: "tune", ownerPid: null });
   const open = (rank: number) => {
-    // As training processes have it: each a GPU of its own, as far as there are so many.
-    const own = [device, ...others][rank % (others.length + 1)]!;
+    const own = used[rank % used.length]!;
     return openModelProbe({
       ...settings,
       driver: backend.driver,
@@ -104,9 +125,41 @@ async function openModel(settings: TuneSettings, signal: AbortSignal): Promise<P
       signal,
     });
   };
-  const probe = await openRankedProbe(machineLimits(ranks), open, signal);
-  if (backend.facts.emulated) probe.facts.notes.unshift(`${emulatedNotice}.`);
-  return probe;
+  try {
+    if (sharing !== null && !(await begin(sharing))) {
+      throw new PinbenchError("measurement", "Waiting for the device was interrupted.");
+    }
+    const probe = await openRankedProbe(machineLimits(ranks), open, signal);
+    if (backend.facts.emulated) probe.facts.notes.unshift(`${emulatedNotice}.`);
+    return sharing === null ? probe : watched(probe, sharing);
+  } catch (error) {
+    await sharing?.release();
+    throw error;
+  }
+}
+
+/** Looks after each trial who else uses the devices: a note says so, and counts for all trials. */
+function watched(probe: Probe, sharing: DeviceSharing): Probe {
+  const { notes } = probe.facts;
+  const addNotes = () => {
+    const texts = sharing.records.flatMap(describeSharing).map((text) => `During this search ${text}.`);
+    notes.push(...texts.filter((text) => !notes.includes(text)));
+  };
+  addNotes();
+  return {
+    facts: probe.facts,
+    ready: async (signal) => probe.ready?.(signal),
+    async measure(setting, control) {
+      const trial = await probe.measure(setting, control);
+      await sharing.look([]);
+      addNotes();
+      return trial;
+    },
+    async close() {
+      await sharing.release();
+      await probe.close();
+    },
+  };
 }
 
 /** Settings that only another source of data heeds are mistakes: throws a usage error for one of these that was given. */

@@ -265,6 +265,16 @@ describe("the end of a run ends its worker processes", () => {
     await expectNothingLeft(run.mark);
   });
 
+  it("SIGKILL after a SIGSTOP that has stopped them as well", async () => {
+    const run = startMarked(endless);
+    const pids = await run.workers(3);
+    await untilMeasured(run);
+    for (const pid of [...pids, run.child.pid!]) process.kill(pid, "SIGSTOP");
+    run.child.kill("SIGKILL");
+    expect((await run.finished).signal).toBe("SIGKILL");
+    await expectNothingLeft(run.mark);
+  });
+
   it("SIGKILL while the driver does not return", async () => {
     const run = startMarked(["--worker-kind", "process", "--cache", "warm", "--sizes", "16MiB"], {
       ...emulatedFaults({ link: "h2d", slowdown: 1000 }),

@@ -130,7 +130,8 @@ describe("what makes two results not comparable", () => {
   it.each([
     ["GPU", {}, otherGpu, "NVIDIA H200", "NVIDIA L4"],
     ["link under load", gen5x16!, gen5x8!, "gen5 x16", "gen5 x8"],
-  ])("is another %s, unless that is allowed", (fact, before, after, baseline, candidate) => {
+    ["copies compared", {}, { plan: { verify: "every" } }, "at most the last ones", "every one"],
+  ] as const)("is another %s, unless that is allowed", (fact, before, after, baseline, candidate) => {
     const difference = { fact, baseline, candidate };
     expect(differencesOf(before, after)).toEqual([{ ...difference, ...blocking }]);
     expect(differencesOf(before, after, true)).toEqual([{ ...difference, blocks: false, isOverruled: true }]);

@@ -58,3 +58,23 @@ export function measuring(mark: string, command: "measure" | "worker" = "measure
       }
     });
 }
+
+/** Whatever they run. */
+export function processesWith(mark: string): number[] {
+  return readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => pid > 0 && readOf(pid, "environ").split("\0").includes(`${markName}=${mark}`));
+}
+
+export function commandLine(pid: number): string {
+  return readOf(pid, "cmdline").replaceAll("\0", " ");
+}
+
+/** Empty for what has ended. */
+function readOf(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+  } catch {
+    return "";
+  }
+}

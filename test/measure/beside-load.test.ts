@@ -45,7 +45,7 @@ async function measure(): Promise<MeasureResult> {
   while (nowNs() < startNs[1]! + 2e6);
   return {
     columns: [{ direction: "h2d", startNs, durationNs: Float64Array.of(1e6, 1e6) }],
-    verification: { checkedBytes: 0, mismatches: [] },
+    verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
     link: null,
     aborted: false,
     prepareNs: 0,

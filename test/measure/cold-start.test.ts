@@ -102,7 +102,7 @@ describe("addPayOff", () => {
     progress.add(
       {
         columns: [{ direction: "h2d", startNs: new Float64Array(durationNs.length), durationNs }],
-        verification: { checkedBytes: 0, mismatches: [] },
+        verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
         link: null,
         aborted: false,
         prepareNs: 0,

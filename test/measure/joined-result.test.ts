@@ -13,7 +13,7 @@ function resultOf(columns: readonly Samples[], part: Partial<MeasureResult> = {}
       startNs: Float64Array.from(samples, ([startNs]) => startNs),
       durationNs: Float64Array.from(samples, ([, durationNs]) => durationNs),
     })),
-    verification: { checkedBytes: 0, mismatches: [] },
+    verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
     link: null,
     aborted: false,
     prepareNs: 0,
@@ -88,10 +88,12 @@ describe("what several processes found", () => {
     const wrong = [mismatch, { ...mismatch, direction: "d2h", worker: 1 } as const];
     const workers = [[], wrong, []].map((mismatches) => ({
       openedAtNs: 0,
-      result: resultOf([[[1, 1]], [[1, 1]]], { verification: { checkedBytes: 64, mismatches } }),
+      result: resultOf([[[1, 1]], [[1, 1]]], {
+        verification: { checkedBytes: 64, mismatches, copies: 6, provenCopies: 4 },
+      }),
     }));
     const { verification } = join("throughput", ...workers);
-    expect(verification.checkedBytes).toBe(3 * 64);
+    expect(verification).toMatchObject({ checkedBytes: 3 * 64, copies: 3 * 6, provenCopies: 3 * 4 });
     expect(verification.mismatches).toEqual([
       { ...mismatch, worker: 1 },
       { ...mismatch, direction: "d2h", worker: 4 },
@@ -100,7 +102,7 @@ describe("what several processes found", () => {
 
   it("describes as many wrong buffers as a session does", () => {
     const result = resultOf([[[1, 1]]], {
-      verification: { checkedBytes: 1, mismatches: Array(8).fill(mismatch) },
+      verification: { checkedBytes: 1, mismatches: Array(8).fill(mismatch), copies: 8, provenCopies: 8 },
     });
     const workers = [0, 1].map(() => ({ openedAtNs: 0, result }));
     expect(join("throughput", ...workers).verification.mismatches).toHaveLength(8);

@@ -40,7 +40,7 @@ async function seriesOf(processes: number, entry: string, signal = new AbortCont
     }),
   );
   const call = { argv: [], startedAt: new Date(), startedMs: performance.now() };
-  const series = new ProcessSeries({ ...call, ...prepared }, processes);
+  const series = new ProcessSeries({ ...call, ...prepared, sharing: null }, processes);
   const done: number[] = [];
   const document = async () => {
     for await (const _ of series.measure(entry, signal)) done.push(series.done);

@@ -14,6 +14,7 @@ interface Asked {
   samples?: number;
   precision?: number;
   budgetNs?: number;
+  verify?: boolean | "every";
   signal?: AbortSignal;
 }
 
@@ -21,7 +22,7 @@ interface Asked {
 async function measure(session: FakeSession, cells: CellProgress[], asked: Asked = {}): Promise<number> {
   const { samples = null, precision = 0.01, budgetNs = 0 } = asked;
   const stopping = { precision, budgetNs, samplesPerCell: samples };
-  const plan = { stopping, settings: { verify: true } };
+  const plan = { stopping, settings: { verify: asked.verify ?? true } };
   const signal = asked.signal ?? new AbortController().signal;
   let rounds = 0;
   for await (const event of measureInRounds(measureWith(session), cells, { plan, budgetNs, signal })) {
@@ -42,6 +43,19 @@ describe("the order of measuring", () => {
     expect(session.visits.map(({ memory, samples }) => `${memory} ${samples}`)).toEqual(
       Array(6).fill(["pageable 2", "pinned 2"]).flat(),
     );
+  });
+
+  it("has no more copies in a sample than buffers to go to, where every copy is compared", async () => {
+    const session = new FakeSession();
+    const cells = [progressOf(), progressOf({ cache: "warm", buffersPerWorker: 1 })];
+    expect(copiesPerSample(cells[0]!.cell, 100_000)).toBeGreaterThan(8);
+    await measure(session, cells, { samples: 6, verify: "every" });
+    expect(cells.map((cell) => cell.copiesPerSample)).toEqual([8, 1]);
+    for (const { verify, copiesPerSample, buffers } of session.visits) {
+      expect(verify).toBe("every");
+      expect(copiesPerSample).toBe(buffers);
+    }
+    expect(cells[0]).toMatchObject({ copies: 6 * 8, provenCopies: 6 * 8 });
   });
 
   it("begins with a calibration that is neither counted nor verified", async () => {
@@ -241,7 +255,9 @@ describe("what goes wrong", () => {
     const session = new FakeSession();
     const mismatch = { direction: "h2d", worker: 0, offsetBytes: 8, mismatchedBytes: 8 } as const;
     session.beforeMeasure = () =>
-      session.visits.length === 2 ? { verification: { checkedBytes: 64, mismatches: [mismatch] } } : {};
+      session.visits.length === 2
+        ? { verification: { checkedBytes: 64, mismatches: [mismatch], copies: 1, provenCopies: 1 } }
+        : {};
     const cell = progressOf();
     await measure(session, [cell], { samples: 6 });
     expect(cell).toMatchObject({ outcome: "mismatch", taken: 1, mismatches: [mismatch] });

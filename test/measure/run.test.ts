@@ -34,6 +34,8 @@ async function runOn(
     driver: {
       initialize: async () => backend.facts,
       openSession: async ({ device }) => open(device),
+      readProcesses: async () => null,
+      readActivity: async () => null,
     },
     facts: {
       emulated: false,
@@ -54,6 +56,7 @@ async function runOn(
     host: buildHost(),
     createRendezvous: () => ({ path: "", reset: () => undefined, cancel: () => undefined }),
     backend,
+    sharing: null,
     plan: planOf({ ...small, ...options.plan, devices: options.selected ?? [0] }, { devices }),
   });
   const signal = options.signal ?? new AbortController().signal;

@@ -110,11 +110,17 @@ export class FakeSession implements NativeSession {
       request.direction === "bidir" ? (["h2d", "d2h"] as const) : ([request.direction] as const);
     const columns = directions.map((direction) => this.#column(request, direction));
     if (request.verify) this.#taken.set(request.memory, this.#takenOf(request) + request.samples);
+    const copies = request.verify === false ? 0 : request.samples * request.copiesPerSample * request.workers;
     const totalNs = columns[0]!.durationNs.reduce((sum, ns) => sum + ns, 0);
     vi.advanceTimersByTime(totalNs / 1e6);
     return {
       columns,
-      verification: { checkedBytes: request.verify ? request.sizeBytes : 0, mismatches: [] },
+      verification: {
+        checkedBytes: request.verify ? request.sizeBytes : 0,
+        mismatches: [],
+        copies,
+        provenCopies: request.verify === "every" ? copies : Math.min(copies, request.buffers),
+      },
       link: null,
       aborted: this.isAborted,
       prepareNs: 0,

@@ -1,6 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { PinbenchError } from "../../src/errors.js";
-import { openBackend } from "../../src/native/backend.js";
+import { openBackend, sharedDevices } from "../../src/native/backend.js";
 import type { DriverFacts, NativeAddon } from "../../src/native/contract.js";
 import type { BackendChoice } from "../../src/settings/choices.js";
 import { deviceFacts, nativeError } from "../measure/support.js";
@@ -30,6 +33,7 @@ const otherFunctions = {
   createRendezvous: notCalled,
   openRendezvous: notCalled,
   dropFromPageCache: notCalled,
+  wakeAsParentEnds: notCalled,
 };
 
 function openOn(machine: Machine, choice: BackendChoice, environment: NodeJS.ProcessEnv = {}) {
@@ -48,6 +52,8 @@ function openOn(machine: Machine, choice: BackendChoice, environment: NodeJS.Pro
           return { ...cudaFacts, devices: machine.devices ?? cudaFacts.devices };
         },
         openSession: () => Promise.reject(new Error("not needed")),
+        readProcesses: async () => null,
+        readActivity: async () => null,
       };
     },
   };
@@ -142,5 +148,35 @@ describe("--backend emulated", () => {
       message: expect.stringContaining("The emulated device cannot be used"),
       hint: expect.stringMatching(hint),
     });
+  });
+});
+
+describe("a device's name for other processes", () => {
+  const keysOf = async (choice: BackendChoice, machine: Machine, environment: NodeJS.ProcessEnv) => {
+    const backend = await openOn(machine, choice).backend;
+    return sharedDevices(backend, backend.facts.devices, environment).map(({ key }) => key);
+  };
+
+  it("is its UUID, or where the driver tells none, its place on the bus", async () => {
+    const uuid = "GPU-6f1c2a54-0000-0000-0000-000000000000";
+    const devices = [{ ...deviceFacts, uuid }, deviceFacts];
+    expect(await keysOf("cuda", { devices }, {})).toEqual([uuid, "0000-06-00.0"]);
+  });
+
+  it("is none of an emulated device, which each process has for itself", async () => {
+    expect(await keysOf("emulated", {}, {})).toEqual([]);
+    expect(await keysOf("emulated", {}, { PINBENCH_EMULATED_SHARED: "" })).toEqual([]);
+  });
+
+  it("is that of the file by which emulated devices are shared, by whatever path", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "pinbench-shared-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const [file, link, other] = ["file", "link", "other"].map((name) => join(folder, name));
+    writeFileSync(file!, "");
+    symlinkSync(file!, link!);
+    const keys = (path: string) => keysOf("emulated", {}, { PINBENCH_EMULATED_SHARED: path });
+    expect(await keys(file!)).toEqual([expect.stringMatching(/^emulated-[0-9a-f]{16}-0$/)]);
+    expect(await keys(link!)).toEqual(await keys(file!));
+    expect(await keys(other!)).not.toEqual(await keys(file!));
   });
 });

@@ -50,7 +50,12 @@ describe("copies between two devices", () => {
   it.each(peerPaths)("by path %s have one column, of which every byte was compared", async (path) => {
     const result = await first.measure(requestTo({ session: second, path }));
     expect(result.aborted).toBe(false);
-    expect(result.verification).toEqual({ checkedBytes: 2 * 4 * 100_000, mismatches: [] });
+    expect(result.verification).toEqual({
+      checkedBytes: 2 * 4 * 100_000,
+      mismatches: [],
+      copies: 2 * 6,
+      provenCopies: 2 * 2,
+    });
     expect(result.columns.map(({ direction }) => direction)).toEqual(["p2p"]);
     expect(result.columns[0]!.durationNs).toHaveLength(3);
     expect(Math.min(...result.columns[0]!.durationNs)).toBeGreaterThan(0);

@@ -93,6 +93,29 @@ TEST_CASE("a field that NVML does not tell stays empty") {
   CHECK_FALSE(link.sm_clock_mhz.has_value());
 }
 
+TEST_CASE("NVML tells which processes use a device, however many, and what it does at the moment") {
+  const Nvml nvml(PINBENCH_FAKE_NVML_PATH);
+  const auto device = nvml.device_by_pci_bus_id("0000:1b:00.0");
+  const auto processes = nvml.read_processes(device);
+  REQUIRE(processes.has_value());
+  REQUIRE(processes->size() == 40);
+  CHECK(processes->at(2).pid == 1002);
+  CHECK(processes->at(2).memory_bytes == 3ull << 20);
+  CHECK_FALSE(processes->at(39).memory_bytes.has_value());
+  const auto activity = nvml.read_activity(device);
+  CHECK(activity.compute_percent == 37u);
+  CHECK(activity.to_device_bytes_per_second == 3e9);
+  CHECK(activity.from_device_bytes_per_second == 2e9);
+}
+
+TEST_CASE("who uses a device, and what it does, stays empty where NVML does not tell") {
+  const Nvml nvml(PINBENCH_FAKE_NVML_PATH);
+  CHECK_FALSE(nvml.read_processes(nullptr).has_value());
+  const auto activity = nvml.read_activity(nullptr);
+  CHECK_FALSE(activity.compute_percent.has_value());
+  CHECK_FALSE(activity.to_device_bytes_per_second.has_value());
+}
+
 TEST_CASE("a missing NVML, or a library that is none, is one kind of error with the reason") {
   const auto missing = error_of([] { Nvml{"libpinbench-no-such.so.1"}; });
   CHECK(missing.code() == "NVML_UNAVAILABLE");

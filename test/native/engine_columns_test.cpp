@@ -140,7 +140,7 @@ TEST_CASE("what surrounds the samples is timed apart from them") {
   const auto verified = session.measure(request);
   CHECK(verified.prepare_ns > 0);
   CHECK(verified.verify_ns > 0);
-  request.verify = false;
+  request.verify = Verify::kNone;
   const auto unverified = session.measure(request);
   CHECK(unverified.checked_bytes == 0);
   CHECK(unverified.mismatches.empty());

@@ -79,9 +79,9 @@ TEST_CASE("a failure without verification leaves the next measurement clean too"
   TestSession session(with_faults(nth_call_fails("cuMemcpyDtoHAsync_v2", 11, cu::kErrorInvalidValue)));
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = request_for(Direction::kDeviceToHost, CopyMemory::kPinned, kSize, kWorkers);
-  request.verify = false;
+  request.verify = Verify::kNone;
   CHECK(error_of([&] { session.measure(request); }).call() == "cuMemcpyDtoHAsync_v2");
-  request.verify = true;
+  request.verify = Verify::kLastCopies;
   check_clean(session.measure(request), request.threads() * request.buffers * kSize);
 }
 

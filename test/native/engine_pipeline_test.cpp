@@ -95,7 +95,7 @@ TEST_CASE("each kernel waits on its own stream for its piece, and each batch for
   TestSession session(noted.driver());
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
   auto request = pipeline_of(CopyMemory::kPinned, kChunks);
-  request.verify = false;
+  request.verify = Verify::kNone;
   request.samples = 1;
   REQUIRE(request.copies_per_sample == kBatches);
   NotedDriver::take();

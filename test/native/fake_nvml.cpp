@@ -99,3 +99,38 @@ PINBENCH_EXPORT int nvmlDeviceGetClockInfo(Device device, int clock, unsigned* m
       return kErrorInvalidArgument;
   }
 }
+
+struct FakeProcess {
+  unsigned pid;
+  unsigned long long used_gpu_memory;
+  unsigned gpu_instance_id;
+  unsigned compute_instance_id;
+};
+
+// 40 processes, 1000 to 1039, with a MiB more each; of the last one the memory is not known.
+PINBENCH_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count,
+                                                            FakeProcess* processes) {
+  constexpr unsigned kProcesses = 40;
+  if (device != &the_device || count == nullptr) return kErrorInvalidArgument;
+  const bool fits = *count >= kProcesses;
+  *count = kProcesses;
+  if (!fits) return kErrorInsufficientSize;
+  for (unsigned i = 0; i < kProcesses; ++i) processes[i] = {1000 + i, (i + 1ull) << 20, 0, 0};
+  processes[kProcesses - 1].used_gpu_memory = ~0ull;
+  return kSuccess;
+}
+
+struct FakeUtilization {
+  unsigned gpu;
+  unsigned memory;
+};
+
+PINBENCH_EXPORT int nvmlDeviceGetUtilizationRates(Device device, FakeUtilization* utilization) {
+  if (device != &the_device || utilization == nullptr) return kErrorInvalidArgument;
+  *utilization = {37, 12};
+  return kSuccess;
+}
+
+PINBENCH_EXPORT int nvmlDeviceGetPcieThroughput(Device device, int counter, unsigned* kilobytes_per_second) {
+  return tell(device, counter == 0 ? 2'000'000 : 3'000'000, kilobytes_per_second);
+}

@@ -29,10 +29,22 @@ describe("the package", () => {
 
   it("has what is compiled, and what to compile it from", () => {
     const folder = inPackage("prebuilds", `linux-${process.arch}`);
-    expect(readdirSync(folder).sort()).toEqual(["libpinbench_emulated.so", "pinbench.node"]);
+    expect(readdirSync(folder).sort()).toEqual(["SHA256SUMS", "libpinbench_emulated.so", "pinbench.node"]);
     for (const file of ["CMakeLists.txt", "cuda/addon/addon.cpp", "cuda/kernels/kernels.cu"]) {
       expect(existsSync(inPackage(file)), file).toBe(true);
     }
+  });
+
+  it("has the hashes of what is compiled, as sha256sum reads them", () => {
+    const folder = inPackage("prebuilds", `linux-${process.arch}`);
+    const { status, stdout } = spawnSync("sha256sum", ["--check", "SHA256SUMS"], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: "pinbench.node: OK\nlibpinbench_emulated.so: OK\n",
+    });
   });
 
   it("is for the systems alone that what is compiled runs on", () => {

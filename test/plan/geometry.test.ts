@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import {
   arenaBytes,
+  mostCopiesOfSample,
   planArenas,
   planProcessArenas,
   type RotatingCell,
   strideBytes,
+  withSpareBuffer,
 } from "../../src/plan/geometry.js";
 import type { Cell } from "../../src/results/schema.js";
 import { KiB, MiB } from "./support.js";
@@ -33,6 +35,32 @@ describe("strideBytes", () => {
     [MiB, MiB],
   ])("of %i bytes is %i", (sizeBytes, stride) => {
     expect(strideBytes(sizeBytes)).toBe(stride);
+  });
+});
+
+describe("a cell of which every copy is compared", () => {
+  it.each([
+    ["a cold one", cell({ buffersPerWorker: 7 }), 7],
+    ["a warm one", cell({ buffersPerWorker: 1, cache: "warm" }), 1],
+    [
+      "copies of the host to three slots",
+      cell({ buffersPerWorker: 7, memory: "host", sizeBytes: 2 * MiB }),
+      3,
+    ],
+    ["copies that fill two of the three", cell({ memory: "host", sizeBytes: 3 * MiB }), 1],
+    ["copies larger than the slots", cell({ memory: "host", sizeBytes: 64 * MiB }), 1],
+    ["copies out of the slots", cell({ memory: "host", direction: "d2h", sizeBytes: 64 * MiB }), 2],
+  ])("has no more copies in a sample than places to go to: %s", (_, one, most) => {
+    expect(mostCopiesOfSample(one, "every")).toBe(most);
+    expect(mostCopiesOfSample(one, true)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("has room for the copies that keep other flows company, where there are any", () => {
+    for (const one of [cell({ direction: "bidir" }), cell({ together: [0, 1] })]) {
+      expect(withSpareBuffer(one, "every").buffersPerWorker).toBe(3);
+      expect(withSpareBuffer(one, true)).toBe(one);
+    }
+    expect(withSpareBuffer(cell({}), "every").buffersPerWorker).toBe(2);
   });
 });
 

@@ -82,7 +82,7 @@ describe("a key or value that makes no sense is named, and what is allowed", () 
       { plan: { samples: 1.5 } },
       'plan.samples is wrong: "1.5" is not a number of samples: that is a whole number.',
     ],
-    [{ plan: { verify: "no" } }, "plan.verify must be true or false."],
+    [{ plan: { verify: "no" } }, "plan.verify must be true, false, last or every."],
     [{ plan: { llc: null } }, "plan.llc must be a size such as 64MiB."],
     [{ baseline: "" }, "baseline must be a path."],
     [{ runs: 0 }, "runs must be a whole number from 1 up."],

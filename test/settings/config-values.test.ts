@@ -147,3 +147,14 @@ describe("what is for comparing", () => {
     });
   });
 });
+
+describe("which copies are compared", () => {
+  it.each([
+    [true, true],
+    ["last", true],
+    [false, false],
+    ["every", "every"],
+  ])("%j is %j", async (verify, value) => {
+    expect((await configured({ plan: { verify } })).plan).toEqual({ verify: value });
+  });
+});

@@ -29,7 +29,10 @@ describe.skipIf(spawnSync("git", ["--version"]).status !== 0)("mutants.mjs", () 
       test: `grep one ${source}`,
       what: "one is 1",
     };
-    checkout.write("test/mutants.json", JSON.stringify(mutants.map((mutant) => ({ ...complete, ...mutant }))));
+    checkout.write(
+      "test/mutants.json",
+      JSON.stringify(mutants.map((mutant) => ({ ...complete, ...mutant }))),
+    );
     git("init", "-q");
     git("add", "-A");
     git("-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x");

@@ -88,6 +88,28 @@ describe("a step", () => {
   });
 });
 
+describe("a course of very many points", () => {
+  // A check a minute for a week. Their number decides how finely places are tried, not what is found.
+  const checks = 10_080;
+
+  it("has its steps and drifts where they are", () => {
+    const part = { checks, steps: { 1234: -0.03, 9000: 0.02 }, drift: [4000, 6000, -0.00002] } as const;
+    const { steps, pieces } = fitOf(part);
+    expect(steps).toMatchObject([{ at: expect.any(Number) }, { at: expect.any(Number) }]);
+    expect(Math.abs(steps[0]!.at - 1234)).toBeLessThanOrEqual(1);
+    expect(Math.abs(steps[1]!.at - 9000)).toBeLessThanOrEqual(1);
+    const [line] = pieces.filter(({ slope }) => slope !== 0);
+    expect(line!.slope).toBeCloseTo(-0.00002, 6);
+    expect(Math.abs(line!.first - 4000)).toBeLessThan(100);
+    expect(Math.abs(line!.end - 6000)).toBeLessThan(100);
+  });
+
+  it("has a step by the third point after it", () => {
+    const values = buildCourse({ checks, steps: { [checks - 3]: -0.05 } }).map(Math.log);
+    expect(fitPieces(points(values))!.steps).toMatchObject([{ at: checks - 3 }]);
+  });
+});
+
 describe("single outliers", () => {
   it("are no steps, and move none", () => {
     for (const seed of seeds) {

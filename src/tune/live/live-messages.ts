@@ -1,4 +1,17 @@
 import type { Fault, LoaderSetting } from "../../results/tuning.js";
+import {
+  isBoolean,
+  isCount,
+  isNumber,
+  isText,
+  listOf,
+  type MessageShapes,
+  oneOf,
+  orAbsent,
+  orNull,
+  readShaped,
+  withFields,
+} from "../message-shape.js";
 
 /*
  * What the hook inside a job's processes and pinbench say to each other: JSON objects, one a line. Times are of
@@ -91,23 +104,67 @@ export type HookCommand =
   /** The search is over: tell no more; each loader keeps the setting it has. */
   | { type: "rest" };
 
-/** The types of message there are; the compiler sees to it that none is missing. */
-const types: Readonly<Record<HookMessage["type"], true>> = {
-  hello: true,
-  loader: true,
-  batch: true,
-  epoch: true,
-  batches: true,
-  changed: true,
-  failed: true,
+const isSetting = withFields({
+  numWorkers: isCount,
+  pinMemory: isBoolean,
+  prefetchFactor: orNull(isCount),
+  persistentWorkers: isBoolean,
+});
+
+const shapes: MessageShapes<HookMessage> = {
+  hello: {
+    pid: isCount,
+    python: isText,
+    torch: isText,
+    rank: orNull(isCount),
+    worldSize: orNull(isCount),
+    localRank: orNull(isCount),
+    localWorldSize: orNull(isCount),
+  },
+  loader: {
+    loader: isCount,
+    setting: isSetting,
+    source: isText,
+    batchSize: orNull(isCount),
+    epochBatches: orNull(isCount),
+    fixed: orAbsent(orNull(isText)),
+    untouchable: orAbsent(orNull(isText)),
+  },
+  batch: {
+    loader: isCount,
+    samples: isCount,
+    bytes: isCount,
+    tensors: isCount,
+    description: isText,
+    onDevice: isBoolean,
+    device: orNull(isText),
+    pinningOff: orNull(isText),
+    fileLimit: orNull(isNumber),
+    filesInUse: orNull(isNumber),
+  },
+  epoch: { loader: isCount, event: oneOf("begin", "end"), epoch: isNumber, ns: isNumber },
+  batches: {
+    loader: isCount,
+    change: isCount,
+    ns: listOf(isNumber),
+    waitNs: listOf(isNumber),
+    grad: isBoolean,
+    made: isNumber,
+    makeNs: isNumber,
+    workers: listOf(isCount),
+  },
+  changed: { loader: isCount, change: isCount, atBatch: isCount, ns: isNumber },
+  failed: {
+    loader: isCount,
+    change: isCount,
+    fault: isText,
+    message: isText,
+    hint: orNull(isText),
+    traceback: orNull(isText),
+  },
 };
 
 /** A line of the hook's; null for one that is no message. */
 export function readMessage(line: string): HookMessage | null {
-  try {
-    const message = JSON.parse(line) as HookMessage | null;
-    return message !== null && Object.hasOwn(types, String(message.type)) ? message : null;
-  } catch {
-    return null;
-  }
+  return readShaped(line, shapes);
 }

@@ -6,12 +6,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { readProcessStat } from "../../host/process-stat.js";
 import { makeTemporaryFolder } from "../temporary-folder.js";
-import type { Command, Message } from "./torch-messages.js";
+import { type Command, type Message, readProbeMessage } from "./torch-messages.js";
 
 /** The Python program, beside this file both in src/ and in dist/. */
 export const probeProgram = fileURLToPath(new URL("probe/main.py", import.meta.url));
 
 const stderrBytes = 8192;
+/** Of a line that is no message, enough to tell what wrote it. */
+const keptGarbledCharacters = 200;
 /** How long an idle program may take to end when it is asked to. */
 const exitMs = 1500;
 /** How long multiprocessing's resource tracker may take to remove what killed processes have left. */
@@ -162,6 +164,15 @@ export class ProbeProcess {
     return ended;
   }
 
+  /** A program that says what is no message, as where the data set writes to its pipe, can be asked nothing more. */
+  #hear(line: string): void {
+    const message = readProbeMessage(line);
+    if (message === null) {
+      this.#stderr = `The probe said what is no message: ${line.slice(0, keptGarbledCharacters)}`;
+      this.#child.kill("SIGKILL");
+    } else this.onMessage(message);
+  }
+
   async #readMessages(): Promise<void> {
     if (this.#control === undefined) return;
     let rest = "";
@@ -170,7 +181,7 @@ export class ProbeProcess {
       for await (const text of this.#control) {
         const lines = (rest + text).split("\n");
         rest = lines.pop() ?? "";
-        for (const line of lines) this.onMessage(JSON.parse(line) as Message);
+        for (const line of lines) this.#hear(line);
       }
     } catch {
       // Reset by a process that was killed.

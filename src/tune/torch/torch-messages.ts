@@ -2,6 +2,19 @@ import type { ErrorKind } from "../../errors.js";
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import type { TuneSettings } from "../../settings/settings.js";
 import type { ProbeFacts, Trial } from "../loader-probe.js";
+import {
+  isBoolean,
+  isCount,
+  isNumber,
+  isObject,
+  isText,
+  listOf,
+  type MessageShapes,
+  oneOf,
+  orNull,
+  readShaped,
+  withFields,
+} from "../message-shape.js";
 
 /** What a torch probe runs, and with what: the settings of a search that it heeds. */
 export interface TorchProbeOptions
@@ -52,3 +65,35 @@ export type Message =
 
 /** The message of a type. */
 export type MessageOf<Type extends Message["type"]> = Extract<Message, { type: Type }>;
+
+const isTrialFailure = withFields({
+  fault: isText,
+  message: isText,
+  hint: orNull(isText),
+  traceback: orNull(isText),
+  everywhere: isBoolean,
+  broken: isBoolean,
+});
+
+const shapes: MessageShapes<Message> = {
+  phase: { phase: isText },
+  ready: {
+    facts: withFields({ batch: withFields({ samples: isCount, bytes: isCount, description: isText }) }),
+  },
+  refused: {
+    kind: oneOf("usage", "unavailable", "unsupported", "measurement"),
+    message: isText,
+    hint: orNull(isText),
+    traceback: orNull(isText),
+  },
+  preparing: { trial: isCount },
+  arrivals: { ns: listOf(isNumber) },
+  sums: { trial: isCount, figures: isObject },
+  ending: { trial: isCount, failure: orNull(isTrialFailure), figures: isObject },
+  ended: { trial: isCount },
+};
+
+/** A line of the Python program's; null for one that is no message. */
+export function readProbeMessage(line: string): Message | null {
+  return readShaped(line, shapes);
+}

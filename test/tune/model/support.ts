@@ -101,6 +101,8 @@ export class FakeDriver {
   get driver(): NativeDriver {
     return {
       initialize: () => Promise.reject(new Error("not needed")),
+      readProcesses: async () => null,
+      readActivity: async () => null,
       openSession: async (options) => {
         this.opened.push(options);
         if (this.refuseNode && options.numaNode !== null) throw nativeError("PLACEMENT_REFUSED");
@@ -133,7 +135,7 @@ export class FakeDriver {
             durationNs: new Float64Array(samples).fill(memory === "pinned" ? 1e6 : 4e6),
           },
         ],
-        verification: { checkedBytes: 0, mismatches: [] },
+        verification: { checkedBytes: 0, mismatches: [], copies: 0, provenCopies: 0 },
         link: null,
         aborted: false,
         prepareNs: 0,

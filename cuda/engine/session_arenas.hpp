@@ -1,0 +1,71 @@
+// The memory that one measurement of a session copies between, and which parts of it.
+#pragma once
+
+#include "engine/session.hpp"
+
+namespace pinbench {
+
+// The ranges that workers [first, first + count) will copy.
+inline std::vector<Range> touched_ranges(const MeasureRequest& request, const ArenaGeometry& geometry,
+                                         std::size_t first, std::size_t count) {
+  std::vector<Range> ranges;
+  for (std::size_t worker = first; worker < first + count; ++worker) {
+    const auto own = covered_ranges(geometry, worker, request.size_bytes, request.buffers,
+                                    request.first_buffer, request.total_copies());
+    ranges.insert(ranges.end(), own.begin(), own.end());
+  }
+  return ranges;
+}
+
+inline bool is_between_device_memories(Direction direction) {
+  return direction == Direction::kDeviceToDevice || direction == Direction::kPeerToPeer;
+}
+
+// Whether the copies leave other bytes in the buffers than other cells expect there.
+inline bool changes_buffers(const MeasureRequest& request) {
+  return request.memory == CopyMemory::kHost && request.direction == Direction::kDeviceToHost;
+}
+
+struct Session::Arenas {
+  const HostArena* host = nullptr;           // not within the device
+  const DeviceArena* device = nullptr;       // not where the host copies by itself
+  const DeviceArena* destination = nullptr;  // within the device and between two alone
+  Checker* checker = nullptr;                // of the session that owns the destination
+  Checker* source_checker = nullptr;         // of the one that owns the source
+
+  // All arenas of a cell have the same places for its buffers.
+  const ArenaGeometry& geometry() const { return device != nullptr ? device->geometry() : host->geometry(); }
+
+  // Calls act(arena, direction, ranges) for each arena that is written to.
+  template <class Act>
+  void for_each_destination(const MeasureRequest& request, const Act& act) const {
+    if (request.memory == CopyMemory::kHost && !changes_buffers(request)) return;
+    const auto& geometry = this->geometry();
+    const bool both = request.direction == Direction::kBidirectional;
+    if (is_between_device_memories(request.direction)) {
+      act(*destination, request.direction, touched_ranges(request, geometry, 0, request.workers));
+    }
+    if (both || request.direction == Direction::kHostToDevice) {
+      act(*device, Direction::kHostToDevice, touched_ranges(request, geometry, 0, request.workers));
+    }
+    if (both || request.direction == Direction::kDeviceToHost) {
+      act(*host, Direction::kDeviceToHost,
+          touched_ranges(request, geometry, both ? request.workers : 0, request.workers));
+    }
+  }
+
+  // Calls act(arena, ranges) for each arena that is copied from.
+  template <class Act>
+  void for_each_source(const MeasureRequest& request, const Act& act) const {
+    const auto& geometry = this->geometry();
+    const bool both = request.direction == Direction::kBidirectional;
+    if (is_between_device_memories(request.direction))
+      act(*device, touched_ranges(request, geometry, 0, request.workers));
+    if (both || request.direction == Direction::kHostToDevice)
+      act(*host, touched_ranges(request, geometry, 0, request.workers));
+    if (both || (request.direction == Direction::kDeviceToHost && device != nullptr))
+      act(*device, touched_ranges(request, geometry, both ? request.workers : 0, request.workers));
+  }
+};
+
+}  // namespace pinbench

@@ -1,0 +1,44 @@
+// `npm run release:check`, and part of `npm pack`: what goes out with pinbench. Writes the software bill of materials to
+// build/sbom.cdx.json, and checks it, that nothing runs at installing, and that what is compiled has the hashes beside
+// it. Exit code 0 only if all of that holds.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { moduleClosure, runtimeDependencies } from "./lib/module-closure.mjs";
+import { hashesOf, hashName, prebuiltFolder } from "./lib/prebuilt.mjs";
+import { main, ScriptError } from "./lib/process.mjs";
+import { inRoot } from "./lib/project.mjs";
+import { makeSbom, sbomProblems } from "./lib/sbom.mjs";
+
+const sbomFile = "build/sbom.cdx.json";
+
+const readJson = (path) => JSON.parse(readFileSync(inRoot(path), "utf8"));
+
+/** npm also compiles where it finds a binding.gyp. */
+function installProblems() {
+  const { scripts } = readJson("package.json");
+  const run = ["preinstall", "install", "postinstall"].filter((name) => name in scripts);
+  return [
+    ...run.map((name) => `package.json has the script ${name}`),
+    ...(existsSync(inRoot("binding.gyp")) ? ["there is a binding.gyp"] : []),
+  ].map((what) => `${what}: it would run as pinbench is installed.`);
+}
+
+function hashProblems() {
+  const folder = inRoot(prebuiltFolder);
+  if (!existsSync(folder)) return [`${prebuiltFolder} is not there: run node scripts/prebuild.mjs first.`];
+  const isSame = readFileSync(join(folder, hashName), "utf8") === hashesOf(folder);
+  return isSame ? [] : [`The files in ${prebuiltFolder} are not those of its ${hashName}.`];
+}
+
+await main(async () => {
+  const needed = moduleClosure(runtimeDependencies());
+  const lock = readJson("package-lock.json");
+  const sbom = await makeSbom(lock, needed);
+  const problems = [...installProblems(), ...hashProblems(), ...sbomProblems(sbom, lock, needed)];
+  if (problems.length > 0) throw new ScriptError(problems.join("\n"));
+  mkdirSync(inRoot("build"), { recursive: true });
+  writeFileSync(inRoot(sbomFile), `${JSON.stringify(sbom, null, 2)}\n`);
+  console.log(
+    `${sbomFile}: ${sbom.components.length} packages, all of them known; ${prebuiltFolder} is as its ${hashName} says`,
+  );
+});

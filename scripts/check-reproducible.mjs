@@ -1,0 +1,102 @@
+// `npm run check:reproducible`: whether what users get compiled can be made again, bit for bit. Builds this checkout's
+// files twice from nothing, in folders, at times, in orders and environments that differ, and compares what is compiled
+// and the packed tarballs. Exit code 0 only if they are the same. Other compilers than those it names make other files.
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { hashName, prebuiltFiles } from "./lib/prebuilt.mjs";
+import { main, run, ScriptError } from "./lib/process.mjs";
+import { inRoot, root } from "./lib/project.mjs";
+import { nvccVersion } from "./lib/toolchain.mjs";
+
+/** What a build may not depend on. Folders of other lengths and letters, as paths would move what lies behind them. */
+const places = [
+  {
+    folder: "a",
+    umask: "022",
+    isReversed: false,
+    environment: { LC_ALL: "C", TZ: "UTC", USER: "root", LOGNAME: "root", MAKEFLAGS: "" },
+  },
+  {
+    folder: "another place, with blanks & a longer name",
+    umask: "077",
+    isReversed: true,
+    environment: {
+      LC_ALL: "C.UTF-8",
+      TZ: "Asia/Kathmandu",
+      USER: "else",
+      LOGNAME: "else",
+      MAKEFLAGS: "--no-print-directory",
+    },
+  },
+];
+
+const aYearAgo = new Date(Date.now() - 365 * 24 * 3600e3);
+
+/** The files that git has, as they are in the working tree; written in the other order folders list them in another one. */
+async function copyCheckout(target, { isReversed, umask }) {
+  const listed = await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+    cwd: root,
+    capture: true,
+  });
+  const files = listed.split("\0").filter((name) => name !== "");
+  for (const file of isReversed ? files.reverse() : files) {
+    mkdirSync(dirname(join(target, file)), { recursive: true });
+    cpSync(inRoot(file), join(target, file));
+    if (umask === "077") chmodSync(join(target, file), file.startsWith("bin/") ? 0o700 : 0o600);
+    if (isReversed) utimesSync(join(target, file), aYearAgo, aYearAgo);
+  }
+  symlinkSync(inRoot("node_modules"), join(target, "node_modules"));
+}
+
+async function buildAt(above, place) {
+  const target = join(above, place.folder);
+  await copyCheckout(target, place);
+  const kernels = nvccVersion() === null ? " --without-kernels" : "";
+  const script = `umask ${place.umask} && node scripts/prebuild.mjs${kernels} && npm pack --ignore-scripts --silent`;
+  const env = { ...process.env, ...place.environment };
+  delete env.CXXFLAGS;
+  await run("sh", ["-c", script], { cwd: target, env, quiet: true });
+  const { version } = JSON.parse(readFileSync(inRoot("package.json"), "utf8"));
+  const made = [...prebuiltFiles, hashName].map((file) => join("prebuilds", `linux-${process.arch}`, file));
+  return [...made, `pinbench-${version}.tgz`].map((file) => ({ file, hash: hashOf(join(target, file)) }));
+}
+
+const hashOf = (path) => createHash("sha256").update(readFileSync(path)).digest("hex");
+
+/** The first line of what a program says of itself. */
+async function versionOf(program) {
+  return (await run(program, ["--version"], { capture: true })).split("\n")[0];
+}
+
+await main(async () => {
+  const above = mkdtempSync(join(tmpdir(), "pinbench-reproducible-"));
+  try {
+    const [first, second] = [await buildAt(above, places[0]), await buildAt(above, places[1])];
+    const differing = first.filter(({ hash }, i) => hash !== second[i].hash);
+    for (const { file, hash } of first) console.log(`${hash}  ${file}`);
+    const nvcc =
+      nvccVersion()?.match(/release .*/)?.[0] ?? "none: without kernels, which is not what is handed out";
+    console.log(
+      `made by ${await versionOf("g++")}; ${await versionOf("ld")}; nvcc ${nvcc}; Node ${process.version}`,
+    );
+    if (differing.length > 0) {
+      throw new ScriptError(
+        `Two builds of the same sources differ in ${differing.map(({ file }) => file).join(", ")}.`,
+      );
+    }
+    console.log("Both builds are the same, bit for bit.");
+  } finally {
+    rmSync(above, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,80 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { run } from "./process.mjs";
+
+/** What users install besides pinbench, as npm lists it from the lock file, and what must hold of that. */
+
+/** Licences that ask no more of those who use pinbench than its own does. */
+const knownLicences = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD"];
+
+const registry = "https://registry.npmjs.org/";
+
+/**
+ * The software bill of materials of the packages in these folders of the lock file, as CycloneDX' JSON. From a project
+ * that has nothing else: with `--omit dev`, npm (11.19) leaves out what a development dependency needs as well.
+ */
+export async function makeSbom(lock, needed) {
+  const temporary = mkdtempSync(join(tmpdir(), "pinbench-sbom-"));
+  try {
+    // npm calls a project by its folder.
+    const folder = join(temporary, lock.name);
+    mkdirSync(folder);
+    const { devDependencies: _, ...project } = lock.packages[""];
+    const packages = Object.fromEntries(needed.map((one) => [one, withoutMarks(lock.packages[one])]));
+    const write = (name, value) => writeFileSync(join(folder, name), JSON.stringify(value));
+    write("package.json", project);
+    write("package-lock.json", { ...lock, packages: { "": project, ...packages } });
+    const args = ["sbom", "--package-lock-only", "--sbom-format", "cyclonedx"];
+    return JSON.parse(await run("npm", args, { cwd: folder, capture: true }));
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+/** As if no development dependency needed it too. */
+function withoutMarks({ dev: _, devOptional: __, ...entry }) {
+  return entry;
+}
+
+/** The names that a component of an SBOM gives for its licences. */
+function licencesOf({ licenses = [] }) {
+  return licenses.map(({ license, expression }) => license?.id ?? license?.name ?? expression);
+}
+
+/**
+ * What is wrong with an SBOM, a sentence each. `needed` are the folders of packages that `moduleClosure()` finds, `lock` is
+ * the parsed package-lock.json.
+ */
+export function sbomProblems(sbom, lock, needed) {
+  const listed = sbom.components.map(({ name, version }) => `${name}@${version}`);
+  const known = needed.map((folder) => ({
+    name: folder.slice(folder.lastIndexOf("node_modules/") + "node_modules/".length),
+    ...lock.packages[folder],
+  }));
+  const expected = known.map(({ name, version }) => `${name}@${version}`);
+  return [
+    ...expected
+      .filter((one) => !listed.includes(one))
+      .map((one) => `${one} is needed at run time and not listed.`),
+    ...listed
+      .filter((one) => !expected.includes(one))
+      .map((one) => `${one} is listed, and nothing needs it at run time.`),
+    ...sbom.components.flatMap((component) => {
+      const licences = licencesOf(component);
+      const isKnown = licences.length > 0 && licences.every((one) => knownLicences.includes(one));
+      const named = licences.join(", ") || "none";
+      return isKnown
+        ? []
+        : [`${component.name}@${component.version} has a licence that is not known to fit: ${named}.`];
+    }),
+    // Without an address the package comes from the registry that whoever installs it has set.
+    ...known.flatMap(({ name, version, resolved = registry, integrity, hasInstallScript }) => [
+      ...(resolved.startsWith(registry) ? [] : [`${name}@${version} does not come from ${registry}.`]),
+      ...(integrity?.startsWith("sha512-")
+        ? []
+        : [`${name}@${version} has no SHA-512 in package-lock.json.`]),
+      ...(hasInstallScript ? [`${name}@${version} runs a script as it is installed.`] : []),
+    ]),
+  ];
+}

@@ -1,0 +1,94 @@
+import { formatSizeRounded } from "../settings/units.js";
+import { mostOthers, type OtherProgram, type SharingRecord } from "./sharing-schema.js";
+
+/** "pinbench check (pid 4711, since 2026-11-20 10:00:00 UTC)", "python3 (pid 4712, 512 MiB of the device's memory)". */
+export function describeOther({ kind, pid, name, since, deviceMemoryBytes }: OtherProgram): string {
+  const facts = [
+    ...(pid === null ? ["in another container"] : [`pid ${pid}`]),
+    ...(since === null ? [] : [`since ${since.slice(0, 19).replace("T", " ")} UTC`]),
+    ...(deviceMemoryBytes === null ? [] : [`${formatSizeRounded(deviceMemoryBytes)} of the device's memory`]),
+  ];
+  const what = kind === "pinbench" ? `pinbench${name === null ? "" : ` ${name}`}` : (name ?? "a program");
+  return `${what} (${facts.join(", ")})`;
+}
+
+/** Below these, what a device did before it was measured is the noise of an idle one. */
+const busyComputeShare = 0.05;
+const busyLinkGBps = 0.1;
+
+/** Others are named up to so many. */
+const mostNamed = 3;
+
+/** Who else used a device, and what it did before: a sentence each, without a full stop; none where it was alone. */
+export function describeSharing({ device, others, activityBefore }: SharingRecord): string[] {
+  const named = (list: readonly OtherProgram[]) => {
+    const rest = list.length > mostNamed ? ` and ${list.length - mostNamed} more` : "";
+    return list.slice(0, mostNamed).map(describeOther).join(", ") + rest;
+  };
+  const before = others.filter(({ wasThereBefore }) => wasThereBefore);
+  const later = others.filter(({ wasThereBefore }) => !wasThereBefore);
+  const { computeShare, toDeviceGBps, fromDeviceGBps } = activityBefore ?? {};
+  const busy = [
+    ...(computeShare != null && computeShare > busyComputeShare
+      ? [`kernels ran for ${Math.round(computeShare * 100)} % of the time`]
+      : []),
+    ...(toDeviceGBps != null && toDeviceGBps > busyLinkGBps
+      ? [`${toDeviceGBps.toFixed(1)} GB/s went to it over the link`]
+      : []),
+    ...(fromDeviceGBps != null && fromDeviceGBps > busyLinkGBps
+      ? [`${fromDeviceGBps.toFixed(1)} GB/s came from it over the link`]
+      : []),
+  ];
+  return [
+    ...(before.length > 0
+      ? [`device ${device} was not measured alone: ${named(before)} used it as well`]
+      : []),
+    ...(later.length > 0 ? [`device ${device} was not measured alone: ${named(later)} came meanwhile`] : []),
+    ...(busy.length > 0 ? [`device ${device} was busy before it was measured: ${busy.join(", ")}`] : []),
+  ];
+}
+
+/** What could not be seen of others, a sentence each, without a full stop; none where all could. */
+export function describeUnseen({ device, unseen }: SharingRecord): string[] {
+  const reasons = {
+    programs: "other programs: NVML does not list them here",
+    pinbench: "another pinbench: this system has no /proc, or no abstract sockets",
+  } as const;
+  return unseen.map((what) => `device ${device} may have been used by ${reasons[what]}`);
+}
+
+/**
+ * One record a device of several runs' of the same devices: whoever was there in any of them, and the busiest moment
+ * before one.
+ */
+export function joinSharing(runs: readonly (readonly SharingRecord[])[]): SharingRecord[] {
+  const records = new Map<number, SharingRecord>();
+  for (const record of runs.flat()) {
+    const known = records.get(record.device);
+    records.set(record.device, known === undefined ? record : join(known, record));
+  }
+  return [...records.values()];
+}
+
+function join(a: SharingRecord, b: SharingRecord): SharingRecord {
+  const isNew = (other: OtherProgram) =>
+    !a.others.some(
+      ({ kind, pid, since }) => kind === other.kind && pid === other.pid && since === other.since,
+    );
+  const most = (one: number | null | undefined, other: number | null | undefined) =>
+    one == null || other == null ? (one ?? other ?? null) : Math.max(one, other);
+  const [x, y] = [a.activityBefore, b.activityBefore];
+  return {
+    device: a.device,
+    others: [...a.others, ...b.others.filter(isNew)].slice(0, mostOthers),
+    activityBefore:
+      x === null && y === null
+        ? null
+        : {
+            computeShare: most(x?.computeShare, y?.computeShare),
+            toDeviceGBps: most(x?.toDeviceGBps, y?.toDeviceGBps),
+            fromDeviceGBps: most(x?.fromDeviceGBps, y?.fromDeviceGBps),
+          },
+    unseen: [...new Set([...a.unseen, ...b.unseen])],
+  };
+}

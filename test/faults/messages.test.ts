@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { receivedError, sentError } from "../../src/measure/worker-messages.js";
+import { type HookMessage, readMessage } from "../../src/tune/live/live-messages.js";
+import { LoaderRecord } from "../../src/tune/live/loader-record.js";
+import { type Message, readProbeMessage } from "../../src/tune/torch/torch-messages.js";
+import { expectNoPollution, hostileText, runs } from "../helpers/hostile.js";
+import { mutated, mutation } from "../helpers/mutations.js";
+import { countTrials, trials } from "../helpers/trials.js";
+
+const setting = { numWorkers: 4, pinMemory: true, prefetchFactor: 2, persistentWorkers: false };
+
+const ofHook: HookMessage[] = [
+  {
+    ...{ type: "hello", pid: 17, python: "3.12.3", torch: "2.11.0" },
+    ...{ rank: 0, worldSize: 2, localRank: 0, localWorldSize: 2 },
+  },
+  {
+    type: "loader",
+    loader: 1,
+    setting,
+    source: "ImageFolder",
+    batchSize: 64,
+    epochBatches: null,
+    fixed: null,
+  },
+  {
+    ...{ type: "batch", loader: 1, samples: 64, bytes: 1024, tensors: 2, description: "float32 [64]" },
+    ...{ onDevice: false, device: null, pinningOff: null, fileLimit: 1024, filesInUse: 20 },
+  },
+  { type: "epoch", loader: 1, event: "begin", epoch: 0, ns: 1e15 },
+  {
+    ...{ type: "batches", loader: 1, change: 0, ns: [1e15, 1.1e15], waitNs: [5e6, 6e6], grad: true },
+    ...{ made: 2, makeNs: 8e6, workers: [18, 19] },
+  },
+  { type: "changed", loader: 1, change: 1, atBatch: 20, ns: 2e15 },
+  { type: "failed", loader: 1, change: 1, fault: "hang", message: "It hung.", hint: null, traceback: null },
+];
+
+const failure = {
+  ...{ fault: "hang" as const, message: "It hung.", hint: null, traceback: null },
+  ...{ everywhere: false, broken: true },
+};
+const figures = { waitNsPerBatch: 1e6, copyNsPerBatch: null };
+
+const ofProbe: Message[] = [
+  { type: "phase", phase: "the data set was being made" },
+  { type: "ready", facts: { batch: { samples: 64, bytes: 1024, description: "float32" } } as never },
+  { type: "refused", kind: "usage", message: "There is no file.", hint: null, traceback: "Traceback" },
+  { type: "preparing", trial: 1 },
+  { type: "arrivals", ns: [1, 2, 3] },
+  { type: "sums", trial: 1, figures },
+  { type: "ending", trial: 1, failure, figures },
+  { type: "ended", trial: 1 },
+];
+
+/** What a hook's message of a loader leads to: it must not fail, whatever numbers are in it. */
+function take(message: HookMessage): void {
+  const record = new LoaderRecord(ofHook[1] as never);
+  if (message.type === "loader") new LoaderRecord(message);
+  else if (message.type !== "hello" && message.type !== "failed") record.add(message);
+  expect(typeof record.isInEpoch).toBe("boolean");
+}
+
+describe("a line of another process is a message of the shape that it has to be, or none:", () => {
+  it.each<[string, readonly { type: string }[], (line: string) => { type: string } | null]>([
+    ["the hook's", ofHook, readMessage],
+    ["the torch probe's", ofProbe, readProbeMessage],
+  ])("%s", (_, messages, read) => {
+    for (const message of messages) expect(read(JSON.stringify(message))).toEqual(message);
+    const trial = countTrials("lines of other processes changed at random");
+    let heard = 0;
+    const line = fc.oneof(
+      { weight: 9, arbitrary: fc.tuple(fc.constantFrom(...messages), mutation) },
+      { weight: 1, arbitrary: hostileText },
+    );
+    fc.assert(
+      fc.property(line, (given) => {
+        trial.tries();
+        const text = typeof given === "string" ? given : mutated(...given);
+        const message = read(text);
+        if (message !== null) {
+          ++heard;
+          const whole = messages.find(({ type }) => type === message.type);
+          expect(Object.keys(message)).toEqual(expect.arrayContaining(required(whole!)));
+          if (read === readMessage) take(message as HookMessage);
+        }
+        trial.survives();
+      }),
+      runs(trials(300, 10_000)),
+    );
+    expect(heard).toBeGreaterThan(0);
+    expectNoPollution();
+  });
+
+  /** Fields that no message of the type may lack. */
+  const required = (message: object) =>
+    Object.entries(message).flatMap(([key, value]) => (key === "fixed" || value === undefined ? [] : [key]));
+
+  it("one of the right type with a field of another kind is none", () => {
+    const [, , , epoch, batches] = ofHook;
+    expect(readMessage(JSON.stringify({ ...batches, ns: null }))).toBeNull();
+    expect(readMessage(JSON.stringify({ ...batches, waitNs: [1, "2"] }))).toBeNull();
+    expect(readMessage(JSON.stringify({ ...epoch, event: "middle" }))).toBeNull();
+    expect(readMessage('{"type":"constructor"}')).toBeNull();
+    expect(readProbeMessage('{"type":"arrivals","ns":[NaN]}')).toBeNull();
+    expect(
+      readProbeMessage('{"type":"refused","kind":"whatever","message":"m","hint":null,"traceback":null}'),
+    ).toBeNull();
+  });
+});
+
+it("an error of any kind goes from a worker process to its pool as one with a message", () => {
+  const trial = countTrials("lines of other processes changed at random");
+  const thrown = fc.oneof(
+    hostileText,
+    fc.constantFrom(null, undefined, 1, Symbol("x")),
+    fc
+      .record({ message: hostileText, code: hostileText, sticky: fc.boolean() })
+      .map((fields) => Object.assign(new Error(), fields)),
+  );
+  fc.assert(
+    fc.property(thrown, (error) => {
+      trial.tries();
+      const received = receivedError(structuredClone(sentError(error)));
+      expect(received).toBeInstanceOf(Error);
+      expect(typeof received.message).toBe("string");
+      trial.survives();
+    }),
+    runs(trials(200, 5000)),
+  );
+});

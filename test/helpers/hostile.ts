@@ -1,0 +1,184 @@
+import fc from "fast-check";
+import { expect } from "vitest";
+import { reportError } from "../../src/cli/terminal.js";
+import { PinbenchError } from "../../src/errors.js";
+import { trialSeed } from "./trials.js";
+
+/** What a hostile user or a broken program gives to a parser, and what may come of it. */
+
+/** Words that are keys of every object, or of an array, and no names of anything here. */
+export const inheritedKeys = [
+  "__proto__",
+  "constructor",
+  "prototype",
+  "toString",
+  "valueOf",
+  "hasOwnProperty",
+  "length",
+];
+
+const oddTexts = [
+  "",
+  " ",
+  "\0",
+  "\n",
+  "a\n  b",
+  "\r\n\t",
+  "\u001b[2J\u001b]0;x\u0007",
+  "\u202egnp.\u2066",
+  "\ud800",
+  "\udc00\ud800",
+  "\ufeff1",
+  "٣",
+  "１２",
+  "１MiB",
+  "null",
+  "-0",
+  "+1",
+  "1e3",
+  "0x10",
+  "1_000",
+  "1,5",
+  "..",
+  "*",
+  "%",
+  "=",
+  "$HOME",
+  "$(id)",
+  "../../etc/passwd",
+  "9007199254740993",
+  "9".repeat(400),
+  `0.${"0".repeat(400)}1`,
+  ...inheritedKeys,
+];
+
+const words = fc.constantFrom(
+  ...[
+    "64KiB",
+    "1MiB",
+    "..",
+    "*2",
+    "+1MiB",
+    "5%",
+    "8s",
+    "µs",
+    "min",
+    "=",
+    ",",
+    "/",
+    "-",
+    "0",
+    "1",
+    "all",
+    "local",
+  ],
+  ...[
+    "d0",
+    "h2d",
+    "pinned",
+    "16777216",
+    "w4",
+    "throughput",
+    "wall",
+    "cold",
+    "auto",
+    "true",
+    "{",
+    "}",
+    '"',
+    "\\",
+  ],
+  ...oddTexts,
+);
+
+/** Any text: of the words that parsers know, of odd ones, of any characters and half characters. */
+export const hostileText: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(...oddTexts),
+  fc.array(words, { maxLength: 8 }).map((parts) => parts.join("")),
+  fc.tuple(fc.nat(), fc.constantFrom(...inheritedKeys)).map(([number, word]) => `${number}${word}`),
+  fc.string({ unit: "binary" }),
+  fc.string({ unit: "grapheme" }),
+  // Code units, lone surrogates too.
+  fc.array(fc.integer({ min: 0, max: 0xffff })).map((units) => String.fromCharCode(...units)),
+);
+
+/** Any number that JSON or JavaScript has. */
+export const hostileNumber: fc.Arbitrary<number> = fc.oneof(
+  fc.constantFrom(0, -0, -1, 0.5, 1e-320, 1e308, -1e308, 2 ** 31, 2 ** 32, 2 ** 53, 2 ** 53 + 2, 2 ** 64),
+  fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.MIN_VALUE),
+  fc.double(),
+  fc.integer(),
+);
+
+/** Any value that a caller without types may give. */
+export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
+  hostileText,
+  hostileNumber,
+  fc.constantFrom(
+    null,
+    true,
+    false,
+    12n,
+    Symbol("x"),
+    () => 1,
+    new Date(Number.NaN),
+    /x/,
+    Object.create(null),
+  ),
+  fc.array(fc.oneof(hostileText, hostileNumber), { maxLength: 4 }),
+  fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true }),
+);
+
+/** Parameters of fast-check for so many trials that can be made again. */
+export const runs = (numRuns: number) => ({ numRuns, seed: trialSeed, endOnFailure: false });
+
+/** What stderr says of an error, as the command would print it. */
+export function printed(error: unknown): string {
+  const { write } = process.stderr;
+  const texts: string[] = [];
+  process.stderr.write = (text: string | Uint8Array) => texts.push(String(text)) > 0;
+  try {
+    reportError(error, { debug: false });
+  } finally {
+    process.stderr.write = write;
+  }
+  return texts.join("");
+}
+
+/** More than anybody reads as one sentence with its hint. */
+const mostCharacters = 5000;
+
+/**
+ * Requires of an error that it is one sentence for the user, on one line of stderr, that nothing in it acts on the
+ * terminal, and that it is of one of these kinds.
+ */
+export function expectRefusal(error: unknown, kinds: readonly string[] = ["usage"]): void {
+  if (!(error instanceof PinbenchError)) throw error;
+  expect(kinds).toContain(error.kind);
+  const line = printed(error);
+  expect(line.length).toBeLessThan(mostCharacters);
+  expect(line).toMatch(/^pinbench: [^\p{Cc}\p{Bidi_Control}\u2028\u2029]+\n$/u);
+  expect(error.message).toMatch(/[.?)]$/);
+  expect(line).not.toMatch(/\bat \S+:\d+:\d+|\[object |This is a fault in pinbench/);
+}
+
+/** What a parser makes of its input; null where it refuses it in one sentence. Whatever else it throws goes on. */
+export function acceptedBy<Value>(parse: () => Value, kinds?: readonly string[]): { value: Value } | null {
+  try {
+    return { value: parse() };
+  } catch (error) {
+    expectRefusal(error, kinds);
+    return null;
+  }
+}
+
+const untouched = () => JSON.stringify(inheritedKeys.map((key) => Object.hasOwn(Object.prototype, key)));
+const untouchedAtFirst = untouched();
+const keysAtFirst = Object.keys(Object.prototype).length;
+
+/** Requires that nothing became a property of all objects. */
+export function expectNoPollution(): void {
+  expect(Object.keys(Object.prototype)).toHaveLength(keysAtFirst);
+  expect(untouched()).toBe(untouchedAtFirst);
+  expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+}

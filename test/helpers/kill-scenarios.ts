@@ -1,0 +1,301 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
+import { comparisonSchema } from "../../src/compare/comparison.js";
+import { historySchema } from "../../src/compare/history-document.js";
+import { historyPath, parseHistory } from "../../src/results/history-file.js";
+import { parseResult } from "../../src/results/parse.js";
+import { listRuns } from "../../src/results/run-folder.js";
+import { tuningSchema } from "../../src/results/tuning.js";
+import { baselineAt, certainly, filesIn } from "./baseline-folder.js";
+import { buildEntry } from "./history.js";
+import { testPython } from "./test-python.js";
+
+/** The commands that write files, with what each of them writes and how that is read. */
+
+/** Throws where the text is not whole. */
+type Reader = (text: string) => void;
+
+export interface Scenario {
+  name: string;
+  /** What pinbench is given. */
+  args: readonly string[];
+  /** Exit codes with which it ends by itself. */
+  codes: readonly number[];
+  /** How often it is killed: in the short form, and in the full one. */
+  times: readonly [number, number];
+  needsTorch?: true;
+  env?: Record<string, string>;
+  /** Fills the folder that it runs in with what it reads. */
+  prepare?: (folder: string) => void;
+  /** The files that it writes, by their names. */
+  outputs?: Readonly<Record<string, Reader>>;
+  /** Folders that it changes, by their names, each with what must hold of it whenever the command has ended. */
+  folders?: Readonly<Record<string, (folder: string, before: FolderBefore) => Promise<void> | void>>;
+}
+
+/** What was in a folder; null where it was not there. `isHard`: the command could not clean up. */
+export interface FolderBefore {
+  files: Record<string, string> | null;
+  isHard: boolean;
+}
+
+const json = (parse: (document: unknown) => unknown) => (text: string) => void parse(JSON.parse(text));
+const result: Reader = (text) => void parseResult(text);
+const comparison = json((document) => comparisonSchema.parse(document));
+const tuning = json((document) => tuningSchema.parse(document));
+const markdown: Reader = (text) => expect(text).toMatch(/^#{1,2} pinbench [\s\S]*\n$/);
+const junit: Reader = (text) => expect(text).toMatch(/^<\?xml [\s\S]*<\/testsuites>\n$/);
+const csv: Reader = (text) => {
+  expect(text).toMatch(/^id,[\s\S]*\n$/);
+  const columns = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.replaceAll(/"[^"]*"/g, "").split(",").length);
+  expect(new Set(columns).size).toBe(1);
+};
+
+const cells = "--backend emulated --llc 1MiB --sizes 64KiB --direction h2d --workers 1 --memory pinned".split(
+  " ",
+);
+/** Runs that go on for so long, whatever they find; beyond a second they keep FILE.partial. */
+const lasting = (budget: string) => ["--budget", budget, "--precision", "0.0001%"];
+const resultFiles = { "result.json": result, "result.md": markdown, "result.csv": csv };
+const outputsOf = (files: object) => Object.keys(files).flatMap((name) => ["--output", name]);
+
+function runScenario(name: string, times: readonly [number, number], ...flags: string[]): Scenario {
+  const args = ["run", ...cells, ...lasting("1500ms"), ...outputsOf(resultFiles), ...flags];
+  return { name, args, codes: [0], times, outputs: resultFiles };
+}
+
+/** A baseline of five runs, against which this machine has got faster: measured once, and written for each command. */
+let baseline: string | undefined;
+let baselineFiles: Record<string, string> = {};
+export async function measureBaseline(): Promise<void> {
+  if (baseline !== undefined) return;
+  baseline = await baselineAt(certainly.faster);
+  baselineFiles = filesIn(baseline);
+}
+
+function writeBaseline(folder: string): void {
+  mkdirSync(folder);
+  for (const [name, text] of Object.entries(baselineFiles)) writeFileSync(join(folder, name), text);
+}
+
+/** The folder's list names all of the runs of before, or what `isNew` says; each of them is whole. */
+async function expectRuns(
+  folder: string,
+  { files, isHard }: FolderBefore,
+  isNew: (names: readonly string[], old: readonly string[]) => boolean,
+): Promise<void> {
+  if (!existsSync(folder)) {
+    expect(files).toBeNull();
+    return;
+  }
+  const present = readdirSync(folder);
+  const runs = present.filter((name) => /^run-.*\.json$/.test(name));
+  // Killed before there was a list.
+  if (isHard && files === null && !present.includes("baseline.json")) {
+    for (const name of runs) result(readFileSync(join(folder, name), "utf8"));
+    return;
+  }
+  const listed = (await listRuns(folder)).map((path) => path.slice(folder.length + 1));
+  for (const name of listed) result(readFileSync(join(folder, name), "utf8"));
+  const old = files === null ? [] : (JSON.parse(files["baseline.json"]!) as { runs: string[] }).runs;
+  const isOld = listed.length === old.length && listed.every((name) => files?.[name] !== undefined);
+  expect(isOld || isNew(listed, old), `${listed} after ${old}`).toBe(true);
+  const stray = present.filter((name) => name !== "baseline.json" && !listed.includes(name));
+  if (!isHard) expect(stray).toEqual([]);
+  else
+    expect(stray.filter((name) => !/^run-.*\.json$|^\.baseline\.lock|\.tmp$|\.partial$/.test(name))).toEqual(
+      [],
+    );
+}
+
+/** The checks of before, and one more at most; no line is cut off. */
+function expectHistory(folder: string, { files, isHard }: FolderBefore): void {
+  if (!existsSync(folder)) {
+    expect(files).toBeNull();
+    return;
+  }
+  const present = readdirSync(folder);
+  if (!isHard) expect(present).toEqual(["history.jsonl"]);
+  const before = parseHistory(files?.["history.jsonl"] ?? "", "before").entries;
+  if (!present.includes("history.jsonl")) {
+    expect({ before, isHard }).toEqual({ before: [], isHard: true });
+    return;
+  }
+  const { entries, notes } = parseHistory(readFileSync(historyPath(folder), "utf8"), "now");
+  expect(notes).toEqual([]);
+  expect(entries.slice(0, before.length)).toEqual(before);
+  expect(entries.length - before.length).toBeLessThanOrEqual(1);
+}
+
+function writeHistory(folder: string): void {
+  mkdirSync(folder);
+  const lines = [1, 2, 3].map((day) => `${JSON.stringify(buildEntry(day))}\n`);
+  writeFileSync(historyPath(folder), lines.join(""));
+}
+
+const isReplaced =
+  (count: number) =>
+  (names: readonly string[], old: readonly string[]): boolean =>
+    names.length === count && names.every((name) => !old.includes(name));
+
+const checkFiles = { "check.json": comparison, "check.md": markdown, "junit.xml": junit };
+const check = ["check", "--baseline", "baseline", "--runs", "2", ...outputsOf(checkFiles)];
+const comparisonFiles = { "comparison.json": comparison, "comparison.md": markdown, "junit.xml": junit };
+const historyFiles = {
+  "history.json": json((document) => historySchema.parse(document)),
+  "history.md": markdown,
+};
+const tuningFile = { "tuning.json": tuning };
+const live = ["tune", "--budget", "1500ms", "--max-workers", "1", "--save", "tuning.json"];
+const tune = [...live, "--backend", "emulated"];
+
+const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+const fakeJob = [process.execPath, fixture("tune/live/fake_job.mjs"), "{}"];
+const training = [testPython, fixture("tune/live/training.py"), "--length", "4000", "--epochs", "1"];
+
+export const scenarios: readonly Scenario[] = [
+  runScenario("run", [3, 40]),
+  runScenario("run --processes 2", [0, 16], "--processes", "2", ...lasting("700ms")),
+  runScenario("run --worker-kind process", [0, 24], "--worker-kind", "process", "--workers", "1,2"),
+  runScenario("run --deadline", [0, 16], "--deadline", "1m"),
+  {
+    ...runScenario("run at its --deadline", [0, 8], "--deadline", "10s", ...lasting("30s")),
+    codes: [4],
+  },
+  {
+    ...runScenario("run --together", [0, 16], "--together", "--device", "0,1"),
+    env: { PINBENCH_EMULATED_DEVICES: "2" },
+  },
+  runScenario("run --beside", [0, 16], "--beside", "compute"),
+  {
+    name: "baseline",
+    args: ["baseline", "new", ...cells, ...lasting("150ms"), "--runs", "3"],
+    codes: [0],
+    times: [0, 20],
+    folders: { new: (folder, before) => expectRuns(folder, before, (names) => names.length <= 3) },
+  },
+  {
+    name: "baseline --append",
+    args: ["baseline", "baseline", "--append", "--runs", "3"],
+    codes: [0],
+    times: [0, 20],
+    prepare: (folder) => writeBaseline(join(folder, "baseline")),
+    folders: {
+      baseline: (folder, before) =>
+        expectRuns(folder, before, (names, old) => old.every((name, i) => names[i] === name)),
+    },
+  },
+  {
+    name: "check --update --history --keep",
+    args: [...check, "--update", "--accept", "--history", "history", "--keep", "kept"],
+    codes: [0],
+    times: [2, 30],
+    prepare: (folder) => {
+      writeBaseline(join(folder, "baseline"));
+      writeHistory(join(folder, "history"));
+    },
+    outputs: checkFiles,
+    folders: {
+      baseline: (folder, before) => expectRuns(folder, before, isReplaced(2)),
+      history: expectHistory,
+      kept: (folder, before) => expectRuns(folder, before, (names) => names.length <= 2),
+    },
+  },
+  {
+    name: "check --deadline --history",
+    args: [...check, "--deadline", "1m", "--history", "new-history", "--keep-last", "2"],
+    codes: [0],
+    times: [0, 12],
+    prepare: (folder) => writeBaseline(join(folder, "baseline")),
+    outputs: checkFiles,
+    folders: {
+      baseline: (folder, before) => expectRuns(folder, before, () => false),
+      "new-history": expectHistory,
+    },
+  },
+  {
+    name: "compare",
+    args: ["compare", "baseline", "candidate", ...outputsOf(comparisonFiles)],
+    codes: [0],
+    times: [4, 24],
+    prepare: (folder) => {
+      writeBaseline(join(folder, "baseline"));
+      writeBaseline(join(folder, "candidate"));
+    },
+    outputs: comparisonFiles,
+    folders: {
+      baseline: (folder, before) => expectRuns(folder, before, () => false),
+      candidate: (folder, before) => expectRuns(folder, before, () => false),
+    },
+  },
+  {
+    name: "history",
+    args: ["history", "history", ...outputsOf(historyFiles)],
+    codes: [0],
+    times: [0, 12],
+    prepare: (folder) => writeHistory(join(folder, "history")),
+    outputs: historyFiles,
+    folders: { history: expectHistory },
+  },
+  {
+    name: "import nvbandwidth",
+    args: ["import", "nvbandwidth", fixture("nvbandwidth-0.8.json"), "--output", "imported.json"],
+    codes: [0],
+    times: [0, 12],
+    outputs: { "imported.json": result },
+  },
+  {
+    name: "tune of a model",
+    args: [...tune, "--sample-bytes", "4KiB", "--batch-size", "4"],
+    codes: [0],
+    times: [3, 20],
+    outputs: tuningFile,
+  },
+  {
+    name: "tune --torch",
+    args: [
+      ...tune,
+      "--torch",
+      fixture("tune/data_sets.py:make"),
+      "--batch-size",
+      "4",
+      "--python",
+      testPython,
+    ],
+    codes: [0, 4],
+    times: [0, 12],
+    needsTorch: true,
+    outputs: tuningFile,
+  },
+  {
+    name: "tune -- COMMAND",
+    args: [...live, "--", ...fakeJob],
+    codes: [0, 4],
+    times: [0, 16],
+    outputs: tuningFile,
+  },
+  {
+    name: "tune -- python train.py",
+    args: [...live, "--", ...training],
+    codes: [0, 4],
+    times: [0, 8],
+    needsTorch: true,
+    env: { OMP_NUM_THREADS: "1" },
+    outputs: tuningFile,
+  },
+  {
+    name: "tune --go -- python train.py",
+    args: [...live, "--go", "--", ...training],
+    // A loader's workers may turn a Ctrl-C into an exit code of 1.
+    codes: [0, 1],
+    times: [0, 8],
+    needsTorch: true,
+    env: { OMP_NUM_THREADS: "1" },
+    outputs: tuningFile,
+  },
+];

@@ -1,0 +1,229 @@
+import { type FSWatcher, watch } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Finished, start } from "./run-cli.js";
+
+/** Ways to end a command from outside, and moments to do so at. */
+
+/** A command that runs, as the one sees it who is about to end it. */
+export interface Victim {
+  /** Also of its process group. */
+  pid: number;
+  /** The terminal that it runs at goes away; there is one only where a way `needsTerminal`. */
+  closeTerminal(): void;
+}
+
+export interface Way {
+  name: string;
+  strike(victim: Victim): Promise<void> | void;
+  /** How the command may end, beside the ways in which it ends by itself: exit codes, and signals that end it. */
+  ends: readonly (number | NodeJS.Signals)[];
+  needsTerminal?: true;
+  /** The command cannot clean up. */
+  isHard?: true;
+}
+
+const both = (name: "SIGINT" | "SIGTERM" | "SIGHUP", code: number) => [code, name] as const;
+const anyEnd = [...both("SIGINT", 130), ...both("SIGTERM", 143), ...both("SIGHUP", 129)];
+
+/** A signal to a process that may be gone, or with a negative number to its group. */
+export function send(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended.
+  }
+}
+
+/** All but the last three are asked for by those who wait for an end. */
+export const ways: readonly Way[] = [
+  { name: "SIGINT", strike: ({ pid }) => send(pid, "SIGINT"), ends: both("SIGINT", 130) },
+  { name: "SIGTERM", strike: ({ pid }) => send(pid, "SIGTERM"), ends: both("SIGTERM", 143) },
+  { name: "SIGHUP", strike: ({ pid }) => send(pid, "SIGHUP"), ends: both("SIGHUP", 129) },
+  { name: "SIGKILL", strike: ({ pid }) => send(pid, "SIGKILL"), ends: ["SIGKILL"], isHard: true },
+  {
+    name: "a terminal that closes",
+    needsTerminal: true,
+    strike: (victim) => victim.closeTerminal(),
+    ends: both("SIGHUP", 129),
+  },
+  {
+    name: "Ctrl-C, which reaches the whole group",
+    strike: ({ pid }) => send(-pid, "SIGINT"),
+    ends: both("SIGINT", 130),
+  },
+  {
+    name: "SIGINT twice",
+    strike: async ({ pid }) => {
+      send(pid, "SIGINT");
+      // Longer than what counts as one Ctrl-C.
+      await sleep(300);
+      send(pid, "SIGINT");
+    },
+    ends: both("SIGINT", 130),
+  },
+  {
+    name: "SIGHUP and SIGTERM at once, as from a system that shuts down",
+    strike: ({ pid }) => {
+      send(pid, "SIGHUP");
+      send(pid, "SIGTERM");
+    },
+    ends: anyEnd,
+  },
+  {
+    name: "SIGINT, then SIGKILL",
+    strike: async ({ pid }) => {
+      send(pid, "SIGINT");
+      await sleep(20);
+      send(pid, "SIGKILL");
+    },
+    ends: [...both("SIGINT", 130), "SIGKILL"],
+    isHard: true,
+  },
+  {
+    name: "SIGSTOP, then SIGKILL",
+    strike: async ({ pid }) => {
+      send(pid, "SIGSTOP");
+      await sleep(50);
+      send(pid, "SIGKILL");
+    },
+    ends: ["SIGKILL"],
+    isHard: true,
+  },
+  {
+    name: "SIGSTOP of the group for a moment",
+    strike: async ({ pid }) => {
+      send(-pid, "SIGSTOP");
+      await sleep(150);
+      send(-pid, "SIGCONT");
+    },
+    ends: [],
+  },
+];
+
+/** When to strike. */
+export type Moment =
+  /** After this part of the time that the command takes. */
+  | { at: "time"; share: number }
+  /** As soon as so many changes of files were seen: a temporary file is made, written, renamed. */
+  | { at: "file"; change: number }
+  /** With the first line that it says. */
+  | { at: "line" };
+
+export function describeMoment(moment: Moment): string {
+  if (moment.at === "time") return `after ${(100 * moment.share).toFixed(1)} % of its time`;
+  return moment.at === "file" ? `at change ${moment.change} of its files` : "at its first line";
+}
+
+/** Half of the moments are uniform in time; the other ones come with what the command does. */
+export function randomMoment(uniform: () => number): Moment {
+  const kind = uniform();
+  const within = uniform();
+  if (kind < 0.5) return { at: "time", share: within };
+  return kind < 0.92 ? { at: "file", change: 1 + Math.floor(14 * within) } : { at: "line" };
+}
+
+/** Prints the id of the command's process, what that says to stderr; SIGUSR1 closes the terminal. Then how it ended. */
+const inTerminal = `
+import os, pty, select, signal, sys
+closing = []
+signal.signal(signal.SIGUSR1, lambda *_: closing.append(True))
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+print(pid, flush=True)
+while not closing:
+    try:
+        if select.select([terminal], [], [], 0.002)[0]:
+            os.write(2, os.read(terminal, 65536))
+    except OSError:
+        break
+os.close(terminal)
+status = os.waitpid(pid, 0)[1]
+print(-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status))`;
+
+const signalNames: Readonly<Record<number, NodeJS.Signals>> = { 1: "SIGHUP", 2: "SIGINT", 9: "SIGKILL" };
+
+/** What to run, where, and what to do to it. */
+export interface Killing {
+  command: readonly string[];
+  cwd: string;
+  env: Record<string, string>;
+  /** Null lets it run to its end. */
+  way: Way | null;
+  moment: Moment;
+  durationMs: number;
+  /** Folders whose changes count. */
+  watched: readonly string[];
+  /** Called when the command is being struck, or has ended before. */
+  onStrike: () => void;
+}
+
+/** Runs a command and strikes it at the moment; resolves with how it ended, null where it did not within 60 s. */
+export async function strikeAt(killing: Killing): Promise<Finished | null> {
+  const { command, cwd, env, way } = killing;
+  const [program = "", ...args] = command;
+  const isInTerminal = way?.needsTerminal === true;
+  const { child, finished } = isInTerminal
+    ? start("python3", ["-c", inTerminal, ...command], { cwd, env, detached: true })
+    : start(program, args, { cwd, env, detached: true });
+  let isOver = false;
+  const ended = finished.then((end) => {
+    isOver = true;
+    return isInTerminal ? endInTerminal(end) : end;
+  });
+  const pid = isInTerminal
+    ? await new Promise<number>((resolve) =>
+        child.stdout!.once("data", (text) => resolve(Number.parseInt(text, 10))),
+      )
+    : child.pid!;
+  const victim = { pid, closeTerminal: () => void child.kill("SIGUSR1") };
+  await new Promise<void>((resolve) => {
+    let isStruck = false;
+    const strike = () => {
+      if (isStruck) return;
+      isStruck = true;
+      stopWaiting();
+      killing.onStrike();
+      // A number that belongs to nobody any more must not get a signal.
+      resolve(isOver ? undefined : way?.strike(victim));
+    };
+    const stopWaiting = awaitMoment(killing, child, strike);
+    void ended.then(strike, strike);
+  });
+  const limit = new AbortController();
+  const late = sleep(60_000, null, { signal: limit.signal }).catch(() => null);
+  return Promise.race([ended, late]).finally(() => limit.abort());
+}
+
+function endInTerminal(end: Finished): Finished {
+  const status = Number(end.stdout.trim().split("\n").at(-1));
+  if (status >= 0) return { ...end, exitCode: status };
+  return { ...end, exitCode: null, signal: signalNames[-status] ?? "SIGABRT" };
+}
+
+/** Calls `strike` at the moment; returns what stops that. */
+function awaitMoment(
+  { moment, durationMs, watched, way }: Killing,
+  child: ReturnType<typeof start>["child"],
+  strike: () => void,
+): () => void {
+  if (way === null) return () => undefined;
+  if (moment.at === "time") {
+    const timer = setTimeout(strike, moment.share * durationMs);
+    return () => clearTimeout(timer);
+  }
+  if (moment.at === "line") {
+    const streams = way.needsTerminal ? [child.stderr!] : [child.stdout!, child.stderr!];
+    for (const stream of streams) stream.once("data", strike);
+    return () => undefined;
+  }
+  let changes = 0;
+  const watchers: FSWatcher[] = watched.map((folder) =>
+    watch(folder, () => {
+      if (++changes === moment.change) strike();
+    }),
+  );
+  return () => {
+    for (const watcher of watchers) watcher.close();
+  };
+}

@@ -1,0 +1,37 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { onTestFinished } from "vitest";
+import { listTickets } from "../../src/host/device-tickets.js";
+import { type Started, small, startCli, temporaryFolder } from "./run-cli.js";
+
+/** Processes of pinbench that share an emulated device. */
+
+/** The environment of those who share one device, which no other test has. */
+export function sharedDevice(): Record<string, string> {
+  return { PINBENCH_EMULATED_SHARED: join(temporaryFolder(), "device") };
+}
+
+/** Of one cell, to be quick. */
+export const oneCell = ["--memory", "pinned", "--direction", "h2d"];
+
+/** A run that has the device until it is ended, as it is at the end of the test. */
+export async function startHolder(env: Record<string, string>, ...args: string[]): Promise<Started> {
+  // Never as narrow as that, and an hour to get there.
+  const precise = ["--budget", "1h", "--precision", "0.00001%"];
+  // The emulated device sleeps through slow copies: the holder leaves the CPUs to the others.
+  const slow = { PINBENCH_EMULATED_FAULTS: "slow-h2d=1000" };
+  const holder = startCli(small(...oneCell, ...precise, "--json", ...args), { env: { ...env, ...slow } });
+  onTestFinished(() => void holder.child.kill("SIGKILL"));
+  await untilAnnounced(holder, "measuring");
+  return holder;
+}
+
+/** Waits until a process has announced itself; throws where it ends first. */
+export async function untilAnnounced({ child }: Started, as: "measuring" | "waiting"): Promise<void> {
+  const isThere = () =>
+    listTickets()!.some(({ pid, isWaiting }) => pid === child.pid && isWaiting === (as === "waiting"));
+  while (!isThere()) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error("the process has ended");
+    await sleep(20);
+  }
+}

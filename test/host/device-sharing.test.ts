@@ -1,0 +1,148 @@
+import { describe, expect, it } from "vitest";
+import { DeviceSharing, type SharedDevice } from "../../src/host/device-sharing.js";
+import { describeSharing, describeUnseen, joinSharing } from "../../src/results/other-programs.js";
+import { mostOthers } from "../../src/results/sharing-schema.js";
+
+type Processes = Awaited<ReturnType<NonNullable<SharedDevice["nvml"]>["readProcesses"]>>;
+
+const self = { pid: process.pid, deviceMemoryBytes: 1 };
+/** A process that is there, and none of pinbench's. */
+const parent = { pid: process.ppid, deviceMemoryBytes: 512 * 1024 ** 2 };
+/** Beyond any process id of Linux: of another namespace. */
+const foreign = { pid: 2 ** 30, deviceMemoryBytes: null };
+
+let devices = 0;
+
+/** A device of which NVML tells one list after the other, the last one for good. */
+function sharingOf(
+  lists: Processes[],
+  activity: { computePercent: number; fromDevice?: number } | null = null,
+) {
+  const device: SharedDevice = {
+    ordinal: 3,
+    key: `test-${process.pid}-${++devices}`,
+    nvml: {
+      readProcesses: async () => (lists.length > 1 ? lists.shift()! : lists[0]!),
+      readActivity: async () =>
+        activity && {
+          computePercent: activity.computePercent,
+          toDeviceBytesPerSecond: 0,
+          fromDeviceBytesPerSecond: activity.fromDevice ?? null,
+        },
+    },
+  };
+  return new DeviceSharing([device], { command: "test", ownerPid: null });
+}
+
+async function recordOf(sharing: DeviceSharing, ownPids: number[] = []) {
+  await sharing.begin();
+  await sharing.look(ownPids, true);
+  await sharing.release();
+  return sharing.records[0]!;
+}
+
+describe("programs that use a device beside a run", () => {
+  it("are none where NVML lists this process and its worker processes alone", async () => {
+    const record = await recordOf(sharingOf([[], [self, foreign]]), [foreign.pid]);
+    expect(record).toEqual({ device: 3, others: [], activityBefore: null, unseen: [] });
+    expect(describeSharing(record)).toEqual([]);
+  });
+
+  it("are those that were there before, by id, name and memory", async () => {
+    const record = await recordOf(sharingOf([[parent], [self, parent]]));
+    expect(record.others).toMatchObject([
+      { kind: "program", pid: process.ppid, deviceMemoryBytes: 512 * 1024 ** 2, wasThereBefore: true },
+    ]);
+    expect(describeSharing(record)).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `^device 3 was not measured alone: .+ \\(pid ${process.ppid}, 512 MiB of the device's memory\\) used it as well$`,
+        ),
+      ),
+    ]);
+  });
+
+  it("and those that come meanwhile", async () => {
+    const record = await recordOf(sharingOf([[], [self, parent]]));
+    expect(record.others).toMatchObject([{ pid: process.ppid, wasThereBefore: false }]);
+    expect(describeSharing(record)).toEqual([expect.stringMatching(/ came meanwhile$/)]);
+  });
+
+  it("have no name where their ids are those of another namespace", async () => {
+    const record = await recordOf(sharingOf([[foreign], [self, foreign]]));
+    expect(record.others).toMatchObject([{ pid: null, name: null }]);
+    expect(describeSharing(record)).toEqual([
+      "device 3 was not measured alone: a program (in another container) used it as well",
+    ]);
+  });
+
+  it("lose their names where it turns out that NVML's ids are not those of here", async () => {
+    const record = await recordOf(sharingOf([[parent], [parent, foreign]]));
+    expect(record).toMatchObject({ others: [{ pid: null, name: null }], unseen: ["programs"] });
+  });
+
+  it.each([
+    ["NVML does not list processes", [null]],
+    ["they are hidden: this process, which has a context, is not in the list", [[], []]],
+    ["it is listed by an id of another namespace, and passes for nobody else", [[], [foreign]]],
+  ])("are not known where %s", async (_, lists) => {
+    const record = await recordOf(sharingOf(lists as Processes[]));
+    expect(record).toMatchObject({ others: [], unseen: ["programs"] });
+    expect(describeSharing(record)).toEqual([]);
+    expect(describeUnseen(record)).toEqual([
+      "device 3 may have been used by other programs: NVML does not list them here",
+    ]);
+  });
+
+  it("are up to so many, however many there are", async () => {
+    const many = Array.from({ length: 1000 }, (_, i) => ({ pid: i + 2, deviceMemoryBytes: null }));
+    const others = many.filter(({ pid }) => pid !== process.pid);
+    expect((await recordOf(sharingOf([others]))).others.length).toBeLessThanOrEqual(mostOthers);
+  });
+
+  it("show in what the device did before, with figures; an idle one says nothing", async () => {
+    const busy = await recordOf(sharingOf([[], [self]], { computePercent: 63, fromDevice: 12.34e9 }));
+    expect(describeSharing(busy)).toEqual([
+      "device 3 was busy before it was measured: kernels ran for 63 % of the time, 12.3 GB/s came from it over the link",
+    ]);
+    const idle = await recordOf(sharingOf([[], [self]], { computePercent: 2, fromDevice: 0.01e9 }));
+    expect(idle.activityBefore).toEqual({ computeShare: 0.02, toDeviceGBps: 0, fromDeviceGBps: 0.01 });
+    expect(describeSharing(idle)).toEqual([]);
+  });
+});
+
+describe("several runs of a device", () => {
+  it("have one record: whoever was there in any of them, once", async () => {
+    const [first, second] = [
+      await recordOf(sharingOf([[parent], [self]], { computePercent: 30 })),
+      await recordOf(sharingOf([[parent, foreign], [self]])),
+    ];
+    const [joined, ...more] = joinSharing([[first!], [second!]]);
+    expect(more).toEqual([]);
+    expect(joined!.others.map(({ pid }) => pid)).toEqual([process.ppid, null]);
+    expect(joined!.activityBefore?.computeShare).toBe(0.3);
+  });
+});
+
+describe("waiting for a device", () => {
+  it("takes other programs for users too, and ends where none is left", async () => {
+    const said: string[] = [];
+    const sharing = sharingOf([[parent], [parent], []]);
+    const signal = new AbortController().signal;
+    expect(await sharing.beginInTurn({ signal, mostNs: null, onWait: (text) => said.push(text) })).toBe(true);
+    await sharing.release();
+    expect(said).toEqual([expect.stringMatching(/^waiting for device 3: .+ has it open\.$/)]);
+    expect(sharing.records[0]!.others).toEqual([]);
+  });
+
+  it("ends with its signal", async () => {
+    const controller = new AbortController();
+    const sharing = sharingOf([[parent]]);
+    const waiting = sharing.beginInTurn({
+      signal: controller.signal,
+      mostNs: null,
+      onWait: () => controller.abort(),
+    });
+    expect(await waiting).toBe(false);
+  });
+});

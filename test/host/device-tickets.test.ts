@@ -1,0 +1,75 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { type HeldName, listTickets, putUpTicket, takeTurn } from "../../src/host/device-tickets.js";
+import { fixtureRoot } from "./support.js";
+
+const held: HeldName[] = [];
+afterEach(async () => {
+  for (const name of held.splice(0)) await name.release();
+});
+
+/** A line of /proc/net/unix, whose columns but for the last do not matter. */
+const line = (name: string) => `0000000080574: 00000002 00000000 00010000 0001 01 4432331 ${name}`;
+
+const ticketsIn = (...names: string[]) =>
+  listTickets(fixtureRoot({ "proc/net/unix": ["Num RefCount Protocol", ...names.map(line)].join("\n") }));
+
+describe("the tickets of a device", () => {
+  it("are what the kernel lists of bound names, with the bytes that are 0 at their end", () => {
+    const names = [
+      "@pinbench/1/GPU-6f1c/measuring/4711-1/4026531836/1763812345678/run@@@@@",
+      "@pinbench/1/GPU-6f1c/waiting/4712-2/4026531836/1763812345679/check",
+    ];
+    // Those of this fixture have no namespace of processes in common with anybody.
+    expect(ticketsIn(...names)).toEqual([
+      {
+        device: "GPU-6f1c",
+        isWaiting: false,
+        command: "run",
+        sinceMs: 1763812345678,
+        pid: null,
+        place: [1763812345678, 4711],
+      },
+      {
+        device: "GPU-6f1c",
+        isWaiting: true,
+        command: "check",
+        sinceMs: 1763812345679,
+        pid: null,
+        place: [1763812345679, 4712],
+      },
+    ]);
+  });
+
+  it.each([
+    "/run/user/0/bus",
+    "@pinbench/1/turn",
+    "@pinbench/1/GPU-1/measuring/1-1/2/3/run/more",
+    "@pinbench/1/GPU-1/measuring/-1-1/2/3/run",
+    "@pinbench/1/GPU-1/resting/1-1/2/3/run",
+    "@pinbench/1/GPU-1/measuring/1-1/2/3/\u001b[2J",
+    "@pinbench/1/GPU-1/measuring/1-1/2/99999999999999999999/run",
+    "@pinbench/1/GPU 1/measuring/1-1/2/3/run",
+  ])("are no others that any program may have bound: %j", (name) => {
+    expect(ticketsIn(name)).toEqual([]);
+  });
+
+  it("are not known without /proc", () => {
+    expect(listTickets(fixtureRoot())).toBeNull();
+  });
+
+  it("are not this process' own, of which it may put up several for a device", async () => {
+    const ticket = { device: "a-device", isWaiting: false, command: "run", sinceMs: 1 };
+    held.push(await putUpTicket(ticket), await putUpTicket(ticket));
+    expect(listTickets()!.filter(({ device }) => device === "a-device")).toEqual([]);
+  });
+
+  it("has a turn to go ahead, which one has at a time", async () => {
+    // Another test's processes may have it for a moment.
+    let turn = await takeTurn();
+    while (turn === null) turn = await takeTurn();
+    held.push(turn);
+    expect(await takeTurn()).toBeNull();
+    await turn.release();
+    held.splice(0);
+  });
+});

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { cellNotes } from "../../src/report/cell-notes.js";
+import type { CellResult } from "../../src/results/schema.js";
+import { buildCell, buildDocument } from "../helpers/result-document.js";
+
+function cellOf(cache: CellResult["cache"], counts: { copies?: number; provenCopies?: number }): CellResult {
+  const verification = { checkedBytes: 64, mismatches: [], ...counts };
+  return buildCell({ cache, result: { verification } });
+}
+
+const notesOf = (cells: CellResult[], verify: boolean | "every" = true) =>
+  cellNotes(buildDocument({ cells, plan: { verify } }))
+    .map(({ text }) => text)
+    .filter((text) => text.includes("--verify every"));
+
+it("what was compared is a line where it is less than half of the copies, by the state of the cache", () => {
+  const warm = cellOf("warm", { copies: 200, provenCopies: 6 });
+  const cold = cellOf("cold", { copies: 10, provenCopies: 4 });
+  expect(notesOf([warm, cellOf("cold", { copies: 8, provenCopies: 4 })])).toEqual([
+    "compared by themselves: 3.0 % of the copies of warm cells; --verify every does so with all",
+  ]);
+  expect(notesOf([warm, warm, cold])).toEqual([
+    "compared by themselves: 40 % of the copies of cold cells and 3.0 % of the copies of warm cells; --verify every does so with all",
+  ]);
+});
+
+it("is also a line where none is", () => {
+  expect(notesOf([cellOf("warm", { copies: 6, provenCopies: 0 })])).toEqual([
+    "compared by themselves: none of the copies of warm cells; --verify every does so with all",
+  ]);
+});
+
+it("is none for results that do not say it, as older ones", () => {
+  expect(notesOf([cellOf("warm", {})])).toEqual([]);
+  expect(notesOf([buildCell({ result: { verification: null } })])).toEqual([]);
+});
+
+it("that every copy was compared is said, for it has its price", () => {
+  expect(notesOf([cellOf("warm", { copies: 6, provenCopies: 6 })], "every")).toEqual([
+    "note: every copy was compared, between samples of few copies: compare with results of --verify every alone",
+  ]);
+});

@@ -1,0 +1,104 @@
+import { Chalk } from "chalk";
+import { describe, expect, it } from "vitest";
+import { describeHistory } from "../../src/compare/courses.js";
+import { renderComparison } from "../../src/report/comparison/render-comparison.js";
+import { csvReport } from "../../src/report/csv.js";
+import { renderHistory } from "../../src/report/history/history-report.js";
+import { escapeMarkdown } from "../../src/report/markdown-text.js";
+import { markdownReport } from "../../src/report/result-formats.js";
+import { buildCellComparison, buildComparison, buildSlower } from "../helpers/comparison.js";
+import { buildEntry } from "../helpers/history.js";
+import { buildCell, buildDevice, buildDocument, buildFailed, buildHost } from "../helpers/result-document.js";
+
+/** Results, comparisons and histories may be anybody's: what their texts say is shown, and does nothing. */
+
+const plain = new Chalk({ level: 0 });
+
+describe("escapeMarkdown", () => {
+  it.each([
+    ["an image", "![x](https://evil.example/?leak)", String.raw`!\[x\](https\://evil.example/?leak)`],
+    ["an address that would become a link", "www.evil.example", String.raw`www\.evil.example`],
+    ["HTML", "<script>alert(1)</script>", String.raw`\<script\>alert(1)\</script\>`],
+    ["an entity, which is no character then", "&lt;b&gt; &#64;", String.raw`\&lt;b\&gt; \&#<!-- -->64;`],
+    ["the end of a cell and of a row", "a | b\n| c |", String.raw`a \| b \| c \|`],
+    ["emphasis and code", "*a* _b_ `c` ~~d~~", "\\*a\\* \\_b\\_ \\`c\\` \\~\\~d\\~\\~"],
+    ["a formula", "$\\href{x}{y}$", String.raw`\$\\href{x}{y}\$`],
+    ["a heading", "## Verified by us", String.raw`\## Verified by us`],
+    ["a list", "- a", String.raw`\- a`],
+    ["a numbered list", "12. a", String.raw`12\. a`],
+    ["a rule", "---", String.raw`\---`],
+    [
+      "a name that GitHub would send a message",
+      "@torvalds a@b.example",
+      "@<!-- -->torvalds a@<!-- -->b.example",
+    ],
+    ["the number of an issue", "#12 GH-3", "#<!-- -->12 GH-<!-- -->3"],
+  ])("shows %s as text", (_, text, escaped) => {
+    expect(escapeMarkdown(text)).toBe(escaped);
+  });
+
+  it("leaves alone what pinbench itself writes", () => {
+    for (const text of ["64 KiB × 4 workers: 55.4 GB/s (±1.2 %)", "d0: NVIDIA H200, PCIe 5.0 x16", "2.5x"]) {
+      expect(escapeMarkdown(text)).toBe(text);
+    }
+  });
+});
+
+const hostile = "@org/team #1 ![x](https://evil.example/i.png) <img src=x onerror=y> | **ok** `code`";
+
+describe("a hostile name in Markdown", () => {
+  const machine = { hostName: [hostile], gpuUuids: [hostile], pciAddresses: [hostile] };
+  const checks = [buildEntry(1), buildEntry(2, { machine, fingerprint: { [hostile]: hostile } })];
+  it.each([
+    [
+      "a result",
+      markdownReport(
+        buildDocument({
+          devices: [buildDevice({ name: hostile })],
+          host: buildHost({ hostname: hostile, cpuModel: hostile }),
+          cells: [buildCell({ GBps: 55 }), buildFailed({ sizeBytes: 1024 }, hostile, hostile)],
+        }),
+      ),
+    ],
+    [
+      "a comparison",
+      renderComparison(
+        buildComparison({
+          outcome: "regression",
+          cells: [buildCellComparison({ id: hostile }), buildSlower({ reason: hostile })],
+          notes: [hostile],
+          baseline: { ...buildComparison().baseline, path: hostile, deviceNames: [hostile] },
+        }),
+        "markdown",
+        plain,
+      ),
+    ],
+    [
+      "a history",
+      renderHistory(
+        describeHistory({
+          version: "0.1.0",
+          path: hostile,
+          history: { entries: checks, notes: [hostile] },
+          cells: null,
+        }),
+        "markdown",
+        plain,
+      ),
+    ],
+  ])("is text in %s", (_, markdown) => {
+    expect(markdown).toContain("evil.example");
+    const obeyed =
+      /@org|#1 |(?<!\\)\[|(?<!\\):\/\/|(?<!\\)<(?!!-- -->|\/?(details|summary)>)|\*\*ok|(?<!\\)`/;
+    expect(markdown.match(obeyed)).toBeNull();
+  });
+});
+
+describe("a hostile name in CSV", () => {
+  it.each(["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])("is no formula: %s", (name) => {
+    const csv = csvReport(
+      buildDocument({ devices: [buildDevice({ name })], cells: [buildCell({ GBps: 55 })] }),
+    );
+    expect(csv).toContain(`,'${name},`);
+  });
+});
