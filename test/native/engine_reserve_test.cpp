@@ -152,9 +152,9 @@ TEST_CASE("a limit on pinned memory fails the reservation, and takes nothing") {
 
 TEST_CASE("memory that the system does not have is an error of its own") {
   TestSession session;
-  constexpr std::size_t kMoreThanAddresses = std::size_t{1} << 48;
+  constexpr std::size_t kMoreThanMemory = std::size_t{1} << 46;
   const auto error = error_of(
-      [&] { session.reserve_host(HostMemoryKind::kRegistered, geometry_of(1, 1, kMoreThanAddresses)); });
+      [&] { session.reserve_host(HostMemoryKind::kRegistered, geometry_of(1, 1, kMoreThanMemory)); });
   CHECK(error.code() == "OUT_OF_HOST_MEMORY");
   CHECK_FALSE(error.cuda_result().has_value());
 }
