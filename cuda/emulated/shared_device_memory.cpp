@@ -124,7 +124,8 @@ std::size_t SharedDeviceMemory::sum(std::size_t device) const {
   std::size_t total = own_[device];
   struct stat file = {};
   if (fstat(descriptor_, &file) != 0) return total;
-  const auto rows = std::min(static_cast<std::size_t>(file.st_size / kRowBytes), kMostProcesses);
+  // The last may be a part of one, where the file was cut off and grows again.
+  const auto rows = std::min(static_cast<std::size_t>(file.st_size / kRowBytes) + 1, kMostProcesses);
   for (std::size_t row = 0; row < rows; ++row) {
     if (row == row_) continue;
     const auto count = read_count(row, device);

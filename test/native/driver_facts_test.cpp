@@ -57,7 +57,7 @@ TEST_CASE("a driver too old to tell the UUID leaves it out") {
 TEST_CASE("a driver that reports no device, or fails, says so with its own error") {
   const EmulatedLibrary empty;
   CHECK(empty.initialize(with_setting("DEVICES", "0")) == cu::kErrorNoDevice);
-  const auto driver = emulated_driver(with_faults("cuDeviceGetName@1=999"));
+  const auto driver = emulated_driver(with_faults(R"([{"call":"cuDeviceGetName","nth":1,"result":999}])"));
   const auto error = error_of([&] { initialize_driver(*driver, nullptr); });
   CHECK(error.code() == "CUDA_ERROR_UNKNOWN");
   CHECK(error.call() == "cuDeviceGetName");

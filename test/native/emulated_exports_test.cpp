@@ -40,8 +40,8 @@ std::set<std::string> defined_symbols(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("the emulated library exports the driver API and its image, and nothing else") {
-  std::set<std::string> expected = {PINBENCH_EMULATED_IMAGE_SYMBOL};
+TEST_CASE("the emulated library exports the driver API, its image and what it lacks, and nothing else") {
+  std::set<std::string> expected = {PINBENCH_EMULATED_IMAGE_SYMBOL, PINBENCH_EMULATED_LACKS_SYMBOL};
 #define PINBENCH_NAME(member, symbol, parameters) expected.insert(symbol);
   PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_NAME)
   PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_NAME)

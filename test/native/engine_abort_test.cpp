@@ -117,7 +117,7 @@ TEST_CASE("after an abort every call ends at once") {
 
 TEST_CASE("an abort while data is compared leaves nothing that looks verified") {
   // Comparing reads back at a thousandth of the usual rate, while copies to the device are as fast as ever.
-  TestSession session(driver_without_kernels(with_faults("slow-d2h=1000")));
+  TestSession session(driver_without_kernels(with_faults(R"([{"link":"d2h","slowdown":1000}])")));
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, kMiB));
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kMiB);
   request.buffers = request.samples = request.copies_per_sample = 1;

@@ -121,7 +121,7 @@ TEST_CASE("samples of one cell follow each other, from the session's zero on") {
 }
 
 TEST_CASE("a copy that takes long is seen to take long, by either timer") {
-  TestSession session(with_faults("slow-h2d=1000"));
+  TestSession session(with_faults(R"([{"link":"h2d","slowdown":1000}])"));
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 256 * kKiB));
   for (const bool event_timer : {false, true}) {
     auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 256 * kKiB);

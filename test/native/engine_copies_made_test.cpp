@@ -90,7 +90,7 @@ TEST_CASE("a direction that is done first copies on until the other one is, too"
   // is.
   for (const bool event_timer : {false, true}) {
     CAPTURE(event_timer);
-    const NotedDriver noted(with_faults("slow-d2h=1000"));
+    const NotedDriver noted(with_faults(R"([{"link":"d2h","slowdown":1000}])"));
     TestSession session(noted.driver());
     session.reserve(CopyMemory::kPinned, kArena);
     auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, kSize);
@@ -124,7 +124,8 @@ TEST_CASE(
 
 TEST_CASE("memory that the device does not find fails its reservation, and no other") {
   TestSession session(
-      with_faults("cuMemHostGetDevicePointer_v2@2=1"));  // the first is that of the hold's flag
+      with_faults(R"([{"call":"cuMemHostGetDevicePointer_v2","nth":2,"result":1}])"));  // the first is that
+                                                                                        // of the hold's flag
   CHECK(error_of([&] { session.reserve_host(HostMemoryKind::kPinned, kArena); }).call() ==
         "cuMemHostGetDevicePointer_v2");
   session.reserve(CopyMemory::kMapped, kArena);

@@ -42,7 +42,8 @@ MeasureRequest request_of(const Case& of) {
 }
 
 std::string nth_call_fails(const char* call, int nth, cu::Result result) {
-  return std::string(call) + "@" + std::to_string(nth) + "=" + std::to_string(result);
+  return std::string(R"([{"call":")") + call + R"(","nth":)" + std::to_string(nth) + R"(,"result":)" +
+         std::to_string(result) + "}]";
 }
 
 // The nth call of those that measuring makes.
@@ -86,8 +87,9 @@ TEST_CASE("a failure without verification leaves the next measurement clean too"
 }
 
 TEST_CASE("a failure while verifying is an error, not a mismatch") {
-  for (const auto& driver : {emulated_driver(with_faults("cuLaunchKernel@17=1")),
-                             driver_without_kernels(with_faults("cuMemcpyDtoHAsync_v2@2=1"))}) {
+  for (const auto& driver :
+       {emulated_driver(with_faults(R"([{"call":"cuLaunchKernel","nth":17,"result":1}])")),
+        driver_without_kernels(with_faults(R"([{"call":"cuMemcpyDtoHAsync_v2","nth":2,"result":1}])"))}) {
     TestSession session(driver);
     session.reserve(CopyMemory::kPinned, geometry_of(4, 4, 128 * kKiB));
     const auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize, kWorkers);
@@ -117,7 +119,7 @@ TEST_CASE("after a sticky error every call fails with it, and the session can st
 }
 
 TEST_CASE("a kernel that fails loses the context") {
-  TestSession session(with_faults("cuLaunchKernel@12=719"));
+  TestSession session(with_faults(R"([{"call":"cuLaunchKernel","nth":12,"result":719}])"));
   session.reserve(CopyMemory::kMapped, kArena);
   const auto request = request_for(Direction::kHostToDevice, CopyMemory::kMapped, kSize, kWorkers);
   const auto error = error_of([&] { session.measure(request); });

@@ -80,7 +80,10 @@ TEST_CASE("a failure on the way out does not hide the error that is under way") 
 }
 
 TEST_CASE("what cannot be had is the driver's error, at the place that asked for it") {
-  DeviceContext context(emulated_driver(with_faults("cuStreamCreate@1=2,cuEventCreate@1=2")), 0, {});
+  DeviceContext context(
+      emulated_driver(with_faults(
+          R"([{"call":"cuStreamCreate","nth":1,"result":2},{"call":"cuEventCreate","nth":1,"result":2}])")),
+      0, {});
   const auto call_that_fails = [&](const auto& create) {
     const auto error = error_of([&] { context.on_device_thread([&] { create(); }); });
     CHECK(error.code() == "CUDA_ERROR_OUT_OF_MEMORY");

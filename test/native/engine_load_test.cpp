@@ -139,7 +139,7 @@ TEST_CASE("a session that goes ends its loads, which may be asked and stopped al
 
 TEST_CASE("what the driver fails with in a load is told, also where work was completed before") {
   // The first launch of the load comes after at most twenty that calibrate it, one that fills its memory.
-  TestSession session(with_faults("cuLaunchKernel@60=719"));
+  TestSession session(with_faults(R"([{"call":"cuLaunchKernel","nth":60,"result":719}])"));
   session.memory_info();  // so that the device's thread is there
   const auto threads_before = threads_of_this_process();
   const auto load = session.start_load({LoadKind::kCompute, 0, 0});

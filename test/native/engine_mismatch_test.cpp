@@ -57,7 +57,8 @@ constexpr Case kCases[] = {
 };
 
 std::string fault(const char* what, const Case& of, std::size_t copy) {
-  return std::string(what) + "-" + of.name + "@" + std::to_string(copy);
+  return std::string(R"([{"copy":")") + of.name + R"(","fault":")" + what + R"(","nth":)" +
+         std::to_string(copy) + "}]";
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ TEST_CASE("one wrong byte is found and named by its word") {
   for (const auto& each : kCases) {
     CAPTURE(static_cast<int>(each.memory));
     CAPTURE(std::string(each.name));
-    TestSession session(with_faults(fault("corrupt", each, 5)));
+    TestSession session(with_faults(fault("flip", each, 5)));
     session.reserve(each.memory, kArena);
     check_found_once(session, one_sample_of_each(each.direction, each.memory), place_of(3) + kMiddle, 8);
   }
@@ -87,7 +88,7 @@ TEST_CASE("what was wrong is put right: the other direction copies from it and i
     if (each.direction == Direction::kDeviceToDevice) continue;
     CAPTURE(static_cast<int>(each.memory));
     CAPTURE(std::string(each.name));
-    TestSession session(with_faults(fault("corrupt", each, 5)));
+    TestSession session(with_faults(fault("flip", each, 5)));
     session.reserve(each.memory, kArena);
     CHECK(session.measure(one_sample_of_each(each.direction, each.memory)).mismatches.size() == 1);
     const auto back =
@@ -101,7 +102,7 @@ TEST_CASE("the same where device memory is compared by reading it back") {
   constexpr std::size_t kFills = 6;
   const Case to_device{CopyMemory::kPinned, Direction::kHostToDevice, "h2d"};
   SUBCASE("one wrong byte") {
-    TestSession session(driver_without_kernels(with_faults(fault("corrupt", to_device, kFills + 5))));
+    TestSession session(driver_without_kernels(with_faults(fault("flip", to_device, kFills + 5))));
     session.reserve(to_device.memory, kArena);
     check_found_once(session, one_sample_of_each(to_device.direction, to_device.memory),
                      place_of(3) + kMiddle, 8);
@@ -114,7 +115,8 @@ TEST_CASE("the same where device memory is compared by reading it back") {
 }
 
 TEST_CASE("each direction's mismatches are its own") {
-  TestSession session(with_faults("drop-h2d@3,corrupt-d2h@6"));
+  TestSession session(
+      with_faults(R"([{"copy":"h2d","fault":"drop","nth":3},{"copy":"d2h","fault":"flip","nth":6}])"));
   session.reserve(CopyMemory::kPinned, kArena);
   // Both streams run until both have their samples, so that only the first copies are known by number.
   auto request = one_sample_of_each(Direction::kBidirectional, CopyMemory::kPinned);
@@ -128,7 +130,8 @@ TEST_CASE("each direction's mismatches are its own") {
 }
 
 TEST_CASE("wrong copies of several workers are told apart") {
-  TestSession session(with_faults("corrupt-h2d@4,corrupt-h2d@9"));
+  TestSession session(
+      with_faults(R"([{"copy":"h2d","fault":"flip","nth":4},{"copy":"h2d","fault":"flip","nth":9}])"));
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = one_sample_of_each(Direction::kHostToDevice, CopyMemory::kPinned);
   request.workers = 2;
@@ -144,7 +147,7 @@ TEST_CASE("wrong copies of several workers are told apart") {
 }
 
 TEST_CASE("a wrong word in the tail of a buffer counts no more than the tail has") {
-  TestSession session(with_faults("drop-h2d@2"));
+  TestSession session(with_faults(R"([{"copy":"h2d","fault":"drop","nth":2}])"));
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 13);
   request.copies_per_sample = 1;

@@ -20,7 +20,7 @@ TEST_CASE("a driver that cannot launch kernels has none, with the reason") {
 }
 
 TEST_CASE("a driver that does not load the kernels leaves the rest usable") {
-  TestSession session(with_faults("cuModuleLoadData@1=209"));
+  TestSession session(with_faults(R"([{"call":"cuModuleLoadData","nth":1,"result":209}])"));
   REQUIRE(session.opening().kernels_off.has_value());
   CHECK(session.opening().kernels_off->find("CUDA_ERROR_NO_BINARY_FOR_GPU") != std::string::npos);
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
@@ -48,11 +48,14 @@ TEST_CASE("a device that is not there, or cannot be opened, is the driver's own 
   CHECK(absent.code() == "CUDA_ERROR_INVALID_DEVICE");
   CHECK(absent.call() == "cuDeviceGet");
 
-  const auto refused = error_of([] { TestSession session(with_faults("cuDevicePrimaryCtxRetain@1=2")); });
+  const auto refused = error_of([] {
+    TestSession session(with_faults(R"([{"call":"cuDevicePrimaryCtxRetain","nth":1,"result":2}])"));
+  });
   CHECK(refused.code() == "CUDA_ERROR_OUT_OF_MEMORY");
   CHECK(refused.call() == "cuDevicePrimaryCtxRetain");
 
-  const auto lost = error_of([] { TestSession session(with_faults("cuModuleLoadData@1=719")); });
+  const auto lost = error_of(
+      [] { TestSession session(with_faults(R"([{"call":"cuModuleLoadData","nth":1,"result":719}])")); });
   CHECK(lost.code() == "CUDA_ERROR_LAUNCH_FAILED");
   CHECK(lost.sticky());
 }

@@ -175,7 +175,8 @@ TEST_CASE("a chunk that was dropped or corrupted is found in its place") {
     // The second chunk of the third buffer.
     const auto copy = std::to_string(kChunks + 2 * kChunks + 2);
     for (const bool dropped : {true, false}) {
-      TestSession session(with_faults((dropped ? "drop-h2d@" : "corrupt-h2d@") + copy));
+      TestSession session(with_faults(std::string(R"([{"copy":"h2d","fault":")") +
+                                      (dropped ? "drop" : "flip") + R"(","nth":)" + copy + "}]"));
       session.reserve(memory, geometry_of(1, 1, 64 * kKiB));
       const auto result = session.measure(pipeline_of(memory, kChunks));
       REQUIRE(result.mismatches.size() == 1);
@@ -190,7 +191,7 @@ TEST_CASE("a chunk that was dropped or corrupted is found in its place") {
 
 TEST_CASE("a pipeline that fails leaves the next cell whole") {
   // A launch among those of the samples: each batch has four, and filling the device's memory one.
-  TestSession session(with_faults("cuLaunchKernel@12=2"));
+  TestSession session(with_faults(R"([{"call":"cuLaunchKernel","nth":12,"result":2}])"));
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
   const auto failure = error_of([&] { session.measure(pipeline_of(CopyMemory::kPinned, 4)); });
   CHECK(failure.code() == "CUDA_ERROR_OUT_OF_MEMORY");

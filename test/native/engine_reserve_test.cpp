@@ -152,17 +152,19 @@ TEST_CASE("a limit on pinned memory fails the reservation, and takes nothing") {
 
 TEST_CASE("memory that the system does not have is an error of its own") {
   TestSession session;
-  constexpr std::size_t kMoreThanAddresses = std::size_t{1} << 48;
+  constexpr std::size_t kMoreThanMemory = std::size_t{1} << 46;
   const auto error = error_of(
-      [&] { session.reserve_host(HostMemoryKind::kRegistered, geometry_of(1, 1, kMoreThanAddresses)); });
+      [&] { session.reserve_host(HostMemoryKind::kRegistered, geometry_of(1, 1, kMoreThanMemory)); });
   CHECK(error.code() == "OUT_OF_HOST_MEMORY");
   CHECK_FALSE(error.cuda_result().has_value());
 }
 
 TEST_CASE("streams and events that cannot be made fail their call, and are made by the next") {
   // The first stream is the checker's; each of the two workers has five events.
-  for (const char* fault :
-       {"cuStreamCreate@2=2", "cuStreamCreate@3=2", "cuEventCreate@4=2", "cuEventCreate@10=2"}) {
+  for (const char* fault : {R"([{"call":"cuStreamCreate","nth":2,"result":2}])",
+                            R"([{"call":"cuStreamCreate","nth":3,"result":2}])",
+                            R"([{"call":"cuEventCreate","nth":4,"result":2}])",
+                            R"([{"call":"cuEventCreate","nth":10,"result":2}])"}) {
     CAPTURE(fault);
     TestSession session(with_faults(fault));
     session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 64 * kKiB));
@@ -174,7 +176,7 @@ TEST_CASE("streams and events that cannot be made fail their call, and are made 
 }
 
 TEST_CASE("a ring whose events cannot be made is not used") {
-  TestSession session(with_faults("cuEventCreate@13=2"));
+  TestSession session(with_faults(R"([{"call":"cuEventCreate","nth":13,"result":2}])"));
   session.reserve_device(geometry_of(2, 1, 64 * kKiB), false);
   session.reserve_host(HostMemoryKind::kPageable, geometry_of(2, 1, 64 * kKiB));
   CHECK(error_of([&] { session.reserve_staging(2, kSmallRing); }).call() == "cuEventCreate");

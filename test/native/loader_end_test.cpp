@@ -121,10 +121,11 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
     const char* code;
     bool sticky;
   };
-  constexpr Case kCases[] = {{"cuMemHostAlloc@2=2", "CUDA_ERROR_OUT_OF_MEMORY", false},
-                             {"cuMemcpyHtoDAsync_v2@3=1", "CUDA_ERROR_INVALID_VALUE", false},
-                             {"cuMemcpyHtoDAsync_v2@3=700", "CUDA_ERROR_ILLEGAL_ADDRESS", true},
-                             {"cuEventSynchronize@12=719", "CUDA_ERROR_LAUNCH_FAILED", true}};
+  constexpr Case kCases[] = {
+      {R"([{"call":"cuMemHostAlloc","nth":2,"result":2}])", "CUDA_ERROR_OUT_OF_MEMORY", false},
+      {R"([{"call":"cuMemcpyHtoDAsync_v2","nth":3,"result":1}])", "CUDA_ERROR_INVALID_VALUE", false},
+      {R"([{"call":"cuMemcpyHtoDAsync_v2","nth":3,"result":700}])", "CUDA_ERROR_ILLEGAL_ADDRESS", true},
+      {R"([{"call":"cuEventSynchronize","nth":12,"result":719}])", "CUDA_ERROR_LAUNCH_FAILED", true}};
   for (const auto& each : kCases) {
     for (const std::size_t workers : {0ul, 2ul}) {
       CAPTURE(each.faults);
@@ -142,7 +143,7 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
       CHECK(error.sticky() == each.sticky);
     }
   }
-  TestSession session(with_faults("cuMemAlloc_v2@2=2"));
+  TestSession session(with_faults(R"([{"call":"cuMemAlloc_v2","nth":2,"result":2}])"));
   CHECK(error_of([&] { session.open_loader(loader_options(1)); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
   take(*session.open_loader(loader_options(1)), 1);
 }
@@ -204,7 +205,8 @@ TEST_CASE("closing waits for the copy and the step under way before it frees the
     options.non_blocking = true;
     Environment environment;
     SUBCASE("a copy") {
-      environment = with_faults("slow-h2d=1000");  // some 20 ms, which is far more than making a batch takes
+      environment = with_faults(
+          R"([{"link":"h2d","slowdown":1000}])");  // some 20 ms, which is far more than making a batch takes
     }
     SUBCASE("a step") {
       options.step_duration_ns = 50'000'000;
