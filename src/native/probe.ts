@@ -62,13 +62,21 @@ function loadElsewhere({ path, emulatedLibraryPath }: Candidate, withEmulated: b
   // Node's options that the user set are meant for this process, not for that one.
   const { NODE_OPTIONS: _, ...env } = process.env;
   const args = ["-e", script, "--", path, ...(withEmulated ? [emulatedLibraryPath] : [])];
-  const child = spawnSync(process.execPath, args, {
-    encoding: "utf8",
-    env,
-    stdio: ["ignore", "pipe", "ignore"],
-    timeout: hangMs,
-    killSignal: "SIGKILL",
-  });
+  const run = () =>
+    spawnSync(process.execPath, args, {
+      encoding: "utf8",
+      env,
+      stdio: ["ignore", "pipe", "ignore"],
+      timeout: hangMs,
+      killSignal: "SIGKILL",
+    });
+  let child: ReturnType<typeof run>;
+  try {
+    child = run();
+  } catch {
+    // Node's permission model forbids it.
+    return { kind: "untried" };
+  }
   const lines = (child.stdout ?? "").split("\n").filter((line) => line.startsWith('{"kind":'));
   if (lines.length === 0) return { kind: "untried" };
   if ((child.error as NodeJS.ErrnoException | undefined)?.code === "ETIMEDOUT") return { kind: "hung" };

@@ -47,7 +47,7 @@ function emphasized({ text, tone }: Note): string {
 }
 
 /** What begins a heading, a list within a list, a fence or a rule where it is the first of a line. */
-const blockStart = /^(#{1,6}(?= |$)|[-+](?= |$)|[-=]{3,}|\d{1,9}[.)](?= |$))/;
+const blockStart = /^(#{1,6}(?= |$)|[-+](?= )|[-=]{3,}|\d{1,9}[.)](?= |$))/;
 
 /**
  * The text as Markdown that shows it and does nothing else: with backslashes before what would be markup, a link to an

@@ -55,7 +55,7 @@ describe("a result of several processes", () => {
       ...cell,
       stats: cell.stats.map((stats) => ({
         ...stats,
-        bandwidthGBps: { ...stats.bandwidthGBps, median: 11, processMedians: speeds },
+        bandwidthGBps: { ...stats.bandwidthGBps, median: 11, low: 9, high: 13, processMedians: speeds },
       })),
     })),
   };

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { listTickets } from "../../src/host/device-tickets.js";
-import { type Started, small, startCli, temporaryFolder } from "./run-cli.js";
+import { emulatedFaults, type Started, small, startCli, temporaryFolder } from "./run-cli.js";
 
 /** Processes of pinbench that share an emulated device. */
 
@@ -19,7 +19,7 @@ export async function startHolder(env: Record<string, string>, ...args: string[]
   // Never as narrow as that, and an hour to get there.
   const precise = ["--budget", "1h", "--precision", "0.00001%"];
   // The emulated device sleeps through slow copies: the holder leaves the CPUs to the others.
-  const slow = { PINBENCH_EMULATED_FAULTS: "slow-h2d=1000" };
+  const slow = emulatedFaults({ link: "h2d", slowdown: 1000 });
   const holder = startCli(small(...oneCell, ...precise, "--json", ...args), { env: { ...env, ...slow } });
   onTestFinished(() => void holder.child.kill("SIGKILL"));
   await untilAnnounced(holder, "measuring");
