@@ -15,6 +15,9 @@ const leftOut = [
   "test/tune/{torch/**,live/**,*.test.ts}",
   "test/index/{compare,tune}.test.ts",
   "test/cli/{bad-input,baseline,build-packages,check,colours,compare,completion,config,import,interruption}*.test.ts",
+  // Of what fails, what is no native code's, or is ended by force.
+  "test/faults/{device-in-use,file-calls,files,kernel-texts,kills,long-runs,messages,mutated-results}.test.ts",
+  "test/faults/{settings,small-machines}.test.ts",
   "test/cli/{keep-inputs,late-failures,live-tune,tune,version}*.test.ts",
 ];
 
