@@ -262,6 +262,45 @@ while line._unsent:
   expect([7, 8, 9].map(numbers)).toEqual([all, all, all]);
 });
 
+describe("what the hook says", { timeout: 120_000 }, () => {
+  skipWithoutTorch();
+
+  const program = `
+import torch.utils.data as data
+try:
+    from numpy import int64 as number
+except ImportError:
+    number = int
+
+class Uneven:
+    batch_size = -1
+
+    def __iter__(self):
+        return iter([[0], [1, 2]])
+
+    def __len__(self):
+        return 2
+
+loader = data.DataLoader(range(3), batch_sampler=Uneven(), num_workers=number(1), prefetch_factor=number(2))
+print([batch.tolist() for batch in loader])
+`;
+
+  it("is understood where a launcher and samplers say -1 for none, and numbers are NumPy's", async () => {
+    const env = { RANK: "-1", WORLD_SIZE: "-1", LOCAL_RANK: "-1", LOCAL_WORLD_SIZE: "-1" };
+    const { said, ...run } = await runHooked(["-c", program], [], env);
+    expect(run).toEqual({ code: 0, stdout: "[[0], [1, 2]]\n", stderr: "" });
+    expect(said[0]).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ type: "hello", rank: 0, worldSize: 1, localRank: 0, localWorldSize: 1 }),
+        expect.objectContaining({
+          ...{ type: "loader", batchSize: null, epochBatches: 2 },
+          setting: { numWorkers: 1, pinMemory: false, prefetchFactor: 2, persistentWorkers: false },
+        }),
+      ]),
+    );
+  });
+});
+
 describe("other processes of the command", { timeout: 120_000 }, () => {
   it("run the sitecustomize that they had", async () => {
     const folder = mkdtempSync(join(tmpdir(), "pinbench-site-"));

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
+import { readMessage } from "../../../src/tune/live/live-messages.js";
 import { testPython } from "../../helpers/test-python.js";
 
 const hookFolder = fileURLToPath(new URL("../../../src/tune/live/hook/", import.meta.url));
@@ -57,7 +58,7 @@ export async function runPlain(command: readonly string[], env: NodeJS.ProcessEn
 
 /**
  * Runs it with the hook, and plays pinbench: makes the first loader of each process the one that is tuned, and asks for the
- * changes one after the other.
+ * changes one after the other. Requires that pinbench would understand all that the hook says.
  */
 export async function runHooked(
   command: readonly string[],
@@ -73,6 +74,7 @@ export async function runHooked(
   await once(server, "listening");
   const run = await runPlain(command, { PINBENCH_TUNE_SOCKET: path, PYTHONPATH: hookFolder, ...env });
   server.close();
+  expect(said.flat().filter((message) => readMessage(JSON.stringify(message)) === null)).toEqual([]);
   return { ...run, said };
 }
 

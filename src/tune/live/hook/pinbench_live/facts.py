@@ -18,10 +18,11 @@ def source(loader):
 
 
 def batch_size(loader):
+    """None where batches are of no fixed size, for which some samplers say -1."""
     size = loader.batch_size
     if size is None:
         size = getattr(loader.batch_sampler, "batch_size", None)
-    return size if isinstance(size, int) else None
+    return int(size) if isinstance(size, int) and size > 0 else None
 
 
 def length(loader):

@@ -113,12 +113,12 @@ def is_stream(loader):
 
 
 def own_setting(loader):
-    """What the script has given its loader."""
-    workers = loader.num_workers
+    """What the script has given its loader, in numbers that JSON has: a script's may be NumPy's."""
+    workers = int(loader.num_workers)
     return {
         "numWorkers": workers,
         "pinMemory": bool(loader.pin_memory),
-        "prefetchFactor": loader.prefetch_factor if workers > 0 else None,
+        "prefetchFactor": int(loader.prefetch_factor) if workers > 0 else None,
         "persistentWorkers": bool(loader.persistent_workers) and workers > 0,
     }
 

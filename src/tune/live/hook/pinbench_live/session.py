@@ -72,7 +72,9 @@ def _rank():
 
 
 def _number(name, otherwise):
+    """What a launcher says; some say -1 for not being one of several."""
     try:
-        return int(os.environ[name])
+        number = int(os.environ[name])
     except (KeyError, ValueError):
         return otherwise
+    return number if number >= 0 else otherwise
