@@ -128,6 +128,11 @@ export function parseJson(text: string, name: string, hint?: string): unknown {
   }
 }
 
+/** Whether a value is an object of JSON, and no list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** In chunks: a stream tells no size, and a file may grow while it is read. */
 async function readAll(
   descriptor: number,

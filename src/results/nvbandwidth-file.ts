@@ -2,7 +2,7 @@ import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import type { DirectionMoved } from "../settings/choices.js";
 import { MiB } from "../settings/units.js";
-import { parseJson } from "../text-file.js";
+import { isObject, parseJson } from "../text-file.js";
 import { cudaVersionName } from "./device-facts.js";
 import type { DeviceRecord } from "./schema.js";
 import { leastFigure, mostFigure } from "./schema-parts.js";
@@ -106,10 +106,6 @@ function parseNvbandwidth(text: string, name: string): NvbandwidthResult {
     throw unusable(name, `records that nvbandwidth failed: ${reason}`, "Run nvbandwidth again.");
   }
   return parsed.data;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A figure of a test that measures what a cell of pinbench does. */

@@ -2,7 +2,7 @@ import { lstat, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { errorCode, PinbenchError } from "../errors.js";
-import { parseJson, readTextFile } from "../text-file.js";
+import { isObject, parseJson, readTextFile } from "../text-file.js";
 
 /** A configuration as it was read, not yet checked. */
 export interface ConfigFile {
@@ -93,10 +93,6 @@ async function readPackage(path: string): Promise<unknown> {
   if (!text.includes('"pinbench"')) return null;
   const value = parseJson(text, name);
   return isObject(value) ? (value.pinbench ?? null) : null;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function empty(name: string): PinbenchError {

@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import { isObject } from "../text-file.js";
 import { parseChoices } from "./choices.js";
 import { readSizes } from "./sizes.js";
 import { parseThresholdFlag, type Thresholds } from "./thresholds.js";
@@ -316,8 +317,4 @@ function parseKeywords(text: string): Record<string, unknown> {
   }
   if (isObject(value)) return value;
   throw wrong();
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

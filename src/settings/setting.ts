@@ -2,7 +2,10 @@ import { type Kind, trueOrFalse } from "./kinds.js";
 
 /** One setting: its flag, how it is written and read, what it is where nobody says, its bounds and its line of help. */
 export interface Setting<Value, Given, Default> {
-  /** As help shows it: "--sizes <list>", or "--verify [copies]" for a switch that may have a value. The configuration and the library call it by its name alone, `sizes`. */
+  /**
+   * As help shows it: "--sizes <list>", or "--verify [copies]" for a switch that may have a value. The configuration and
+   * the library call it by its name alone, `sizes`.
+   */
   readonly flag: string;
   readonly help: string;
   readonly kind: Kind<Value, Given>;

@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import { isObject } from "../text-file.js";
 import type { Kind } from "./kinds.js";
 import {
   type Bounds,
@@ -110,11 +111,9 @@ export function readOptions<Table extends SettingTable>(table: Table, options: O
 /** What a caller, who may have no types, wrote for an option. Throws a usage error for what makes no sense. */
 export function readGiven<Value, Given>(name: string, kind: Kind<Value, Given>, value: Given): Value {
   const { form, json, allowed } = kind;
-  const isList = Array.isArray(value);
-  const isObject = typeof value === "object" && value !== null && !isList;
-  if (isList) {
+  if (Array.isArray(value)) {
     if (form === "list" && value.every(isPlain)) return kind.read(value);
-  } else if (isObject ? json.type === "object" : isPlain(value)) return kind.read(value);
+  } else if (isObject(value) ? json.type === "object" : isPlain(value)) return kind.read(value);
   throw new PinbenchError("usage", `The option ${name} must be ${allowed}.`);
 }
 

@@ -1,3 +1,5 @@
+import { isObject } from "../text-file.js";
+
 /*
  * What another process says comes as a line of JSON, and may be anything: its shape is checked before it is believed,
  * as what is wrong in it would show as a fault of pinbench's own, far from where it came from.
@@ -24,10 +26,6 @@ export const isText: FieldCheck = (value) => typeof value === "string";
 
 /** True or false. */
 export const isBoolean: FieldCheck = (value) => typeof value === "boolean";
-
-/** An object that is no list. */
-export const isObject: FieldCheck = (value) =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** One of these values. */
 export const oneOf =
@@ -57,8 +55,7 @@ export const orAbsent =
 export const withFields =
   (fields: Readonly<Record<string, FieldCheck>>): FieldCheck =>
   (value) =>
-    isObject(value) &&
-    Object.entries(fields).every(([name, check]) => check((value as Record<string, unknown>)[name]));
+    isObject(value) && Object.entries(fields).every(([name, check]) => check(value[name]));
 
 /** The message of a line; null for a line that is none of these. */
 export function readShaped<Message extends { type: string }>(
@@ -72,7 +69,7 @@ export function readShaped<Message extends { type: string }>(
     return null;
   }
   if (!isObject(message)) return null;
-  const { type } = message as { type?: unknown };
+  const { type } = message;
   if (typeof type !== "string" || !Object.hasOwn(shapes, type)) return null;
-  return withFields(shapes[type as Message["type"]])(message) ? (message as Message) : null;
+  return withFields(shapes[type as Message["type"]])(message) ? (message as unknown as Message) : null;
 }

@@ -1,12 +1,12 @@
 import type { ErrorKind } from "../../errors.js";
 import type { LoaderSetting, TrialFailure } from "../../results/tuning.js";
 import type { TuneSettings } from "../../settings/settings.js";
+import { isObject } from "../../text-file.js";
 import type { ProbeFacts, Trial } from "../loader-probe.js";
 import {
   isBoolean,
   isCount,
   isNumber,
-  isObject,
   isText,
   listOf,
   type MessageShapes,
