@@ -3,7 +3,7 @@ import type { Fact, Figure, Grid, Note } from "./report-parts.js";
 /** Draws a grid without its caption as a table of GitHub's Markdown, a line each row. */
 export function markdownGrid({ columns, rows }: Grid): string[] {
   return [
-    tableRow(columns.map(({ head }) => escapeMarkdown(headText(head)))),
+    tableRow(columns.map(({ head }) => escapeInline(headText(head)))),
     tableRow(columns.map(({ align }) => (align === "right" ? "---:" : ":---"))),
     ...rows.map((row) => tableRow(row.map(cellText))),
   ];
@@ -18,7 +18,7 @@ function headText(head: readonly string[]): string {
 }
 
 function cellText({ text, note, tone }: Figure): string {
-  return emphasized({ text: note === "" ? text : `${text} ${note}`, tone });
+  return emphasized(escapeInline(note === "" ? text : `${text} ${note}`), tone);
 }
 
 function tableRow(cells: readonly string[]): string {
@@ -37,28 +37,33 @@ export function factItem([label, value]: Fact): string {
 
 /** A note as an entry of a list. */
 export function listItem(note: Note): string {
-  return `- ${emphasized(note)}`;
+  return `- ${emphasized(escapeMarkdown(note.text), note.tone)}`;
 }
 
 /** Failures and wrong data are bold. */
-function emphasized({ text, tone }: Note): string {
-  const escaped = escapeMarkdown(text);
+function emphasized(escaped: string, tone: Note["tone"]): string {
   return tone === "failure" || tone === "mismatch" ? `**${escaped}**` : escaped;
 }
 
-/** What begins a heading, a list within a list, a fence or a rule where it is the first of a line. */
-const blockStart = /^(#{1,6}(?= |$)|[-+](?= )|[-=]{3,}|\d{1,9}[.)](?= |$))/;
+/** What begins a heading, a list within a list or a rule, or makes a heading of the line above, at the start of a line. */
+const blockStart = /^(#{1,6}(?= |$)|[-+](?= |$)|[-=]+$|\d{1,9}[.)](?= |$))/;
 
 /**
- * The text as Markdown that shows it and does nothing else: with backslashes before what would be markup, a link to an
- * address (GitHub makes one of any), an entity or a formula, and without the line breaks that would end a table's row. An
- * empty comment keeps GitHub from telling a user or a team of that name, and from linking an issue of that number.
+ * The text as Markdown that shows it and does nothing else, also where a line begins and a block of another kind could.
  */
 export function escapeMarkdown(text: string): string {
+  return escapeInline(text.trimStart()).replace(blockStart, (start) => start.replace(/[^\d]/, "\\$&"));
+}
+
+/**
+ * The same within a line, as in a table's cell: with backslashes before what would be markup, a link to an address
+ * (GitHub makes one of any), an entity or a formula, and without the line breaks that would end a table's row. An empty
+ * comment keeps GitHub from telling a user or a team of that name, and from linking an issue of that number.
+ */
+function escapeInline(text: string): string {
   const line = text.includes("\n") ? text.split(/\s+/).join(" ") : text;
   return line
     .replaceAll(/[\\`*_|<>[\]~&$]/g, "\\$&")
-    .replace(blockStart, (start) => start.replace(/[^\d]/, "\\$&"))
     .replaceAll(/:(?=\/\/)/g, "\\:")
     .replaceAll(/\bwww\./gi, (host) => `${host.slice(0, -1)}\\.`)
     .replaceAll(/@(?=\w)|#(?=\d)|\bGH-(?=\d)/gi, "$&<!-- -->");

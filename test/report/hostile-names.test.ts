@@ -27,6 +27,9 @@ describe("escapeMarkdown", () => {
     ["a list", "- a", String.raw`\- a`],
     ["a numbered list", "12. a", String.raw`12\. a`],
     ["a rule", "---", String.raw`\---`],
+    ["what makes a heading of the line above", "=", String.raw`\=`],
+    ["a heading behind blanks", "  ## Verified by us", String.raw`\## Verified by us`],
+    ["code, which blanks would make of it", "      ok", "ok"],
     [
       "a name that GitHub would send a message",
       "@torvalds a@b.example",
@@ -38,7 +41,7 @@ describe("escapeMarkdown", () => {
   });
 
   it("leaves alone what pinbench itself writes", () => {
-    for (const text of ["64 KiB × 4 workers: 55.4 GB/s (±1.2 %)", "d0: NVIDIA H200, PCIe 5.0 x16", "2.5x"]) {
+    for (const text of ["64 KiB × 4 workers: 55.4 GB/s (±1.2 %)", "d0: NVIDIA H200, PCIe 5.0 x16", "2.5x", "--verify every", "-2.5 %"]) {
       expect(escapeMarkdown(text)).toBe(text);
     }
   });
