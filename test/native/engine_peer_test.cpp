@@ -4,55 +4,10 @@
 #include <thread>
 #include <vector>
 
-#include "engine_session.hpp"
+#include "engine_pair.hpp"
 
 namespace pinbench::test {
 namespace {
-
-constexpr std::size_t kSize = 6000;    // buffers lie 6144 bytes apart,
-constexpr std::size_t kStride = 6144;  // two of them
-constexpr std::size_t kChunk = 16384;  // in a chunk
-const ArenaGeometry kArena = geometry_of(3, 3, kChunk);
-
-std::shared_ptr<CudaDriver> two_devices(Environment environment = {}) {
-  environment.push_back({"PINBENCH_EMULATED_DEVICES", "2"});
-  return emulated_driver(environment);
-}
-
-// Sessions of both devices, with memory for both ends of a copy.
-struct Pair {
-  explicit Pair(const std::shared_ptr<CudaDriver>& opened = two_devices())
-      : driver(opened),
-        first(std::make_shared<TestSession>(driver, 0)),
-        second(std::make_shared<TestSession>(driver, 1)) {
-    first->reserve_device(kArena, true);
-    second->reserve_device(kArena, true);
-  }
-
-  std::shared_ptr<CudaDriver> driver;
-  std::shared_ptr<TestSession> first;
-  std::shared_ptr<TestSession> second;
-};
-
-struct Path {
-  PeerRoute route;
-  bool reads;
-  const char* call;
-};
-
-constexpr Path kPaths[] = {{PeerRoute::kCopyEngine, false, "cuMemcpyDtoDAsync_v2"},
-                           {PeerRoute::kCopyEngine, true, "cuMemcpyDtoDAsync_v2"},
-                           {PeerRoute::kThroughHost, false, "cuMemcpyPeerAsync"},
-                           {PeerRoute::kKernel, false, "cuLaunchKernel"},
-                           {PeerRoute::kKernel, true, "cuLaunchKernel"}};
-
-// Six buffers of each worker, all of which are written.
-MeasureRequest request_to(const std::shared_ptr<TestSession>& peer, const Path& path,
-                          std::size_t size_bytes = kSize, std::size_t workers = 1) {
-  auto request = request_for(Direction::kPeerToPeer, CopyMemory::kDevice, size_bytes, workers);
-  request.peer = PeerCopy{peer, path.route, path.reads};
-  return request;
-}
 
 // Copy 1 is the warm-up, of the last buffer; copies 2 to 7 are those of the rotation.
 MeasureRequest one_sample_of_each(const std::shared_ptr<TestSession>& peer, const Path& path) {
@@ -62,48 +17,9 @@ MeasureRequest one_sample_of_each(const std::shared_ptr<TestSession>& peer, cons
   return request;
 }
 
-std::size_t checked_bytes(const MeasureRequest& request) {
-  return request.workers * request.buffers * request.size_bytes;
-}
-
 std::string refusal_of(const std::shared_ptr<TestSession>& session, const MeasureRequest& request) {
   return error_of([&] { session->measure(request); }).code();
 }
-
-// The program that the sessions are part of: it holds both contexts too, and uses the driver by itself.
-class Program {
- public:
-  explicit Program(std::shared_ptr<const CudaDriver> driver) : driver_(std::move(driver)) {
-    for (int device = 0; device < 2; ++device) {
-      driver_->check(driver_->primaryContextRetain(&contexts_[device], device));
-    }
-  }
-  ~Program() {
-    driver_->contextSetCurrent(nullptr);
-    for (int device = 0; device < 2; ++device) driver_->primaryContextRelease(device);
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  void enable(int from, int to) const {
-    driver_->check(driver_->contextSetCurrent(contexts_[from]));
-    driver_->check(driver_->contextEnablePeerAccess(contexts_[to], 0));
-  }
-
-  // Tries, and takes back what the trial changed.
-  bool has_access(int from, int to) const {
-    driver_->check(driver_->contextSetCurrent(contexts_[from]));
-    const auto tried = driver_->contextEnablePeerAccess(contexts_[to], 0);
-    if (tried.result == cu::kErrorPeerAccessAlreadyEnabled) return true;
-    driver_->check(tried);
-    driver_->check(driver_->contextDisablePeerAccess(contexts_[to]));
-    return false;
-  }
-
- private:
-  const std::shared_ptr<const CudaDriver> driver_;
-  cu::Context contexts_[2] = {};
-};
 
 }  // namespace
 
@@ -179,95 +95,6 @@ TEST_CASE("wrong data between two devices is found where it is, and once") {
       CHECK(result.mismatches[0].mismatch.mismatched_bytes == fault.mismatched_bytes);
       check_clean(pair.first->measure(request), checked_bytes(request));
     }
-  }
-}
-
-TEST_CASE("a direct copy gives both devices access, one through the host takes it") {
-  const Pair pair;
-  const Program program(pair.driver);
-  CHECK_FALSE(program.has_access(0, 1));
-  for (const auto& path : kPaths) {
-    CAPTURE(static_cast<int>(path.route));
-    pair.first->measure(request_to(pair.second, path));
-    const bool direct = path.route != PeerRoute::kThroughHost;
-    CHECK(program.has_access(0, 1) == direct);
-    CHECK(program.has_access(1, 0) == direct);
-  }
-}
-
-TEST_CASE("access that the program has given itself is neither an error nor taken back at the end") {
-  Pair pair;
-  const Program program(pair.driver);
-  program.enable(0, 1);
-  check_clean(pair.first->measure(request_to(pair.second, kPaths[0])), 6 * kSize);
-  pair.first.reset();
-  pair.second.reset();
-  CHECK(program.has_access(0, 1));
-  CHECK_FALSE(program.has_access(1, 0));
-}
-
-TEST_CASE("a session that closes takes back its access, whichever of the two closes first") {
-  for (const bool driving_closes_first : {true, false}) {
-    CAPTURE(driving_closes_first);
-    Pair pair;
-    const Program program(pair.driver);
-    pair.first->measure(request_to(pair.second, kPaths[0]));
-    REQUIRE(program.has_access(0, 1));
-    REQUIRE(program.has_access(1, 0));
-    (driving_closes_first ? pair.first : pair.second).reset();
-    CHECK(program.has_access(0, 1) == !driving_closes_first);
-    CHECK(program.has_access(1, 0) == driving_closes_first);
-    (driving_closes_first ? pair.second : pair.first).reset();
-    CHECK_FALSE(program.has_access(0, 1));
-    CHECK_FALSE(program.has_access(1, 0));
-  }
-}
-
-TEST_CASE("what a session takes back at its end is of contexts that still are, whichever closes first") {
-  static std::vector<cu::Result> results;
-  static cu::Result (*disable)(cu::Context) = nullptr;
-  const auto driver = two_devices();
-  disable = driver->contextDisablePeerAccess.function;
-  driver->contextDisablePeerAccess.function = [](cu::Context peer) {
-    results.push_back(disable(peer));
-    return results.back();
-  };
-  for (const bool driving_closes_first : {true, false}) {
-    CAPTURE(driving_closes_first);
-    results.clear();
-    Pair pair(driver);
-    pair.first->measure(request_to(pair.second, kPaths[0]));
-    (driving_closes_first ? pair.first : pair.second).reset();
-    (driving_closes_first ? pair.second : pair.first).reset();
-    CHECK(results == std::vector<cu::Result>{cu::kSuccess, cu::kSuccess});
-  }
-}
-
-TEST_CASE("a device that closes and opens again is a peer as before") {
-  Pair pair;
-  auto request = request_to(pair.second, kPaths[1]);
-  check_clean(pair.first->measure(request), checked_bytes(request));
-  request.peer.reset();
-  pair.second = std::make_shared<TestSession>(pair.driver, 1);
-  pair.second->reserve_device(kArena, true);
-  for (const auto& path : kPaths) {
-    request = request_to(pair.second, path);
-    check_clean(pair.first->measure(request), checked_bytes(request));
-  }
-}
-
-TEST_CASE("devices without access to each other copy through the host alone") {
-  const Pair pair(two_devices(with_setting("PEERS", "none")));
-  for (const auto& path : kPaths) {
-    const auto request = request_to(pair.second, path);
-    if (path.route == PeerRoute::kThroughHost) {
-      check_clean(pair.first->measure(request), checked_bytes(request));
-      continue;
-    }
-    const auto error = error_of([&] { pair.first->measure(request); });
-    CHECK(error.code() == "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED");
-    CHECK(error.call() == "cuCtxEnablePeerAccess");
-    CHECK_FALSE(error.sticky());
   }
 }
 
