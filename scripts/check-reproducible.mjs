@@ -59,9 +59,7 @@ async function copyCheckout(target, { isReversed, umask }) {
   symlinkSync(inRoot("node_modules"), join(target, "node_modules"));
 }
 
-async function buildAt(above, place) {
-  const target = join(above, place.folder);
-  await copyCheckout(target, place);
+async function buildAt(target, place) {
   const kernels = nvccVersion() === null ? " --without-kernels" : "";
   const script = `umask ${place.umask} && node scripts/prebuild.mjs${kernels} && npm pack --ignore-scripts --silent`;
   const env = { ...process.env, ...place.environment };
@@ -82,7 +80,10 @@ async function versionOf(program) {
 await main(async () => {
   const above = mkdtempSync(join(tmpdir(), "pinbench-reproducible-"));
   try {
-    const [first, second] = [await buildAt(above, places[0]), await buildAt(above, places[1])];
+    const targets = places.map(({ folder }) => join(above, folder));
+    // Before the first is built, which takes minutes: the checkout may change meanwhile.
+    for (const [i, target] of targets.entries()) await copyCheckout(target, places[i]);
+    const [first, second] = [await buildAt(targets[0], places[0]), await buildAt(targets[1], places[1])];
     const differing = first.filter(({ hash }, i) => hash !== second[i].hash);
     for (const { file, hash } of first) console.log(`${hash}  ${file}`);
     const nvcc =
