@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { checkPortability } from "./portability.mjs";
@@ -72,6 +72,16 @@ function checkLoads(path, { kernels }) {
   if (build.sanitizer !== null || build.kernels !== kernels) {
     throw new ScriptError(`${path} is not what was built: ${JSON.stringify(build)}.`);
   }
+}
+
+/**
+ * Gives all files that a package's folder goes out with the modes of the usual umask: npm packs them as they are, so that
+ * the package would depend on who has checked it out.
+ */
+export async function shareModes(folder) {
+  const args = ["pack", "--dry-run", "--ignore-scripts", "--json"];
+  const [{ files }] = JSON.parse(await run("npm", args, { cwd: folder, capture: true }));
+  for (const { path, mode } of files) chmodSync(join(folder, path), mode & 0o100 ? 0o755 : 0o644);
 }
 
 /** Checks what `npm run build` has made and copies it, without what only debuggers read, to where it is packed from. */

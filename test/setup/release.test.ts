@@ -1,7 +1,11 @@
-import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 // @ts-expect-error Scripts are JavaScript without types.
 import { moduleClosure, runtimeDependencies } from "../../scripts/lib/module-closure.mjs";
+// @ts-expect-error Scripts are JavaScript without types.
+import { shareModes } from "../../scripts/lib/prebuilt.mjs";
 // @ts-expect-error Scripts are JavaScript without types.
 import { makeSbom, sbomProblems } from "../../scripts/lib/sbom.mjs";
 
@@ -48,4 +52,17 @@ describe("the software bill of materials", () => {
       "one@1.0.0 runs a script as it is installed.",
     ]);
   });
+});
+
+it("a package goes out with the same modes, whatever the umask of whoever has checked it out", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "pinbench-modes-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const names = { "package.json": 0o600, "run.js": 0o700, "text.md": 0o640, "kept.txt": 0o600 };
+  for (const [name, mode] of Object.entries(names)) {
+    writeFileSync(join(folder, name), '{"name": "one", "version": "1.0.0", "files": ["run.js", "text.md"]}');
+    chmodSync(join(folder, name), mode);
+  }
+  await shareModes(folder);
+  const modes = Object.keys(names).map((name) => statSync(join(folder, name)).mode & 0o777);
+  expect(modes).toEqual([0o644, 0o755, 0o644, 0o600]);
 });
