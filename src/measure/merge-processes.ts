@@ -140,13 +140,13 @@ const fewestForInterval = 3;
 
 /**
  * The 95 % interval between the medians of processes: order statistics from 6 processes on, which assume no
- * distribution; below that Student's t on the logarithms. Null below 3.
+ * distribution; below that Student's t on the logarithms. Null below 3, and where one of these is 0.
  */
 export function intervalBetween(medians: readonly number[]): { low: number; high: number } | null {
   const ranked = medianInterval(medians);
   if (ranked !== null) return { low: ranked.low, high: ranked.high };
   const { length } = medians;
-  if (length < fewestForInterval) return null;
+  if (length < fewestForInterval || medians.includes(0)) return null;
   const logs = medians.map(Math.log);
   const deviation = Math.sqrt(squaresAboutMean(logs) / (length - 1));
   const half = (studentQuantile(0.025, length - 1) * deviation) / Math.sqrt(length);

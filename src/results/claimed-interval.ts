@@ -13,7 +13,7 @@ export interface IntervalEstimate {
 const tailOf95Percent = 0.025;
 
 /**
- * What may be claimed of a figure, at 95 %; null without an interval. Of several processes it is the interval between
+ * What may be claimed of a figure, at 95 %; null without an interval, and for 0, around which there is no ratio. Of several processes it is the interval between
  * them. One process does not know how others differ from it: its own interval is widened by the recorded spread, as a
  * prediction of the figure that another process with as wide an interval finds. Kinds that were not recorded have at
  * least the spread of pinned memory, and machines that were not that of the recording at least the recorded one.
@@ -22,6 +22,7 @@ export function claimedInterval(
   memory: Memory,
   { median, low, high, processMedians }: Distribution,
 ): IntervalEstimate | null {
+  if (median === 0) return null;
   if (processMedians != null) {
     if (low !== null && high !== null) return { median, low, high };
     return around(median, spreadHalfWidth(memory) * Math.sqrt(1 + 1 / processMedians.length));

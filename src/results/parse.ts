@@ -76,21 +76,32 @@ function faultOf({ outcome, samples, stats, load }: CellResult): string | null {
     const fault = figures.map(faultOfFigure).find((one) => one !== null);
     if (fault !== undefined) return `${direction} figures ${fault} in`;
   }
-  const ofLoad = load == null ? [] : [load.alone, load.during, load.keptShare];
-  const fault = ofLoad.map(faultOfFigure).find((one) => one !== null);
-  return fault === undefined ? null : `figures of the load ${fault} in`;
+  if (load == null) return null;
+  // On a busy machine copies may leave a load nothing.
+  const fault = faultOfFigure(load.alone) ?? faultFromZeroUp(load.during) ?? faultFromZeroUp(load.keptShare);
+  return fault === null ? null : `figures of the load ${fault} in`;
 }
 
 /** Rounding that an interval's ends may have. */
 const slack = 1e-9;
 
 /** What is wrong with a figure, such as "that are not above 0"; null for nothing. */
-function faultOfFigure({ median, low, high, processMedians }: Distribution): string | null {
-  const all = [median, low ?? median, high ?? median, ...(processMedians ?? [])];
-  if (!all.every((one) => one > 0)) return "that are not above 0";
-  if (all.some((one) => one < leastFigure)) return "that no machine has";
+function faultOfFigure(figure: Distribution): string | null {
+  return partsOf(figure).every((one) => one > 0) ? faultFromZeroUp(figure) : "that are not above 0";
+}
+
+/** The same of a figure that may be 0. */
+function faultFromZeroUp(figure: Distribution): string | null {
+  const parts = partsOf(figure);
+  if (parts.some((one) => one < 0)) return "below 0";
+  if (parts.some((one) => one > 0 && one < leastFigure)) return "that no machine has";
+  const { median, low, high } = figure;
   const isWithin = (low ?? median) <= median * (1 + slack) && median <= (high ?? median) * (1 + slack);
   return isWithin ? null : "outside of their own interval";
+}
+
+function partsOf({ median, low, high, processMedians }: Distribution): number[] {
+  return [median, low ?? median, high ?? median, ...(processMedians ?? [])];
 }
 
 /** `["cells", 3, "samples"]` is written `cells[3].samples`. */

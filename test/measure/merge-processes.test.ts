@@ -25,6 +25,7 @@ describe("the interval between processes", () => {
     expect(intervalBetween([10])).toBeNull();
     expect(intervalBetween([10, 11])).toBeNull();
     expect(intervalBetween([10, 11, 12])).not.toBeNull();
+    expect(intervalBetween([10, 0, 12])).toBeNull();
   });
 
   it("is Student's t on the logarithms below six", () => {

@@ -23,6 +23,10 @@ describe("what one process may claim", () => {
     expect(widthOf("staged", 0).above).toBeCloseTo(0.235, 3);
   });
 
+  it("claims nothing of 0", () => {
+    expect(claimedInterval("pinned", buildDistribution(0, 0.1))).toBeNull();
+  });
+
   it("takes memory that was not recorded for as steady as pinned at best", () => {
     for (const memory of ["registered", "mapped", "write-combined", "device"] as const) {
       expect(widthOf(memory, 0)).toEqual(widthOf("pinned", 0));

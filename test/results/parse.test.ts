@@ -5,6 +5,7 @@ import type { CellResult, CellSamples } from "../../src/results/schema.js";
 import {
   buildCell,
   buildDevice,
+  buildDistribution,
   buildDocument,
   buildSkipped,
   type CellPart,
@@ -21,6 +22,14 @@ function failureOf(text: string): PinbenchError {
   }
   throw new Error("it was accepted");
 }
+
+/** A load that kept this share of its speed. */
+const loadOf = (keptShare: number): CellResult["load"] => ({
+  unit: "GB/s",
+  alone: buildDistribution(10, 0.1),
+  during: buildDistribution(10 * keptShare, 0.1),
+  keptShare: buildDistribution(keptShare, 0.1),
+});
 
 describe("parseResult", () => {
   it("gives back the document that was written", () => {
@@ -127,6 +136,11 @@ describe("parseResult", () => {
         of({ mode: "latency", GBps: 1, latencyUs: { median: 0, p99: 1 } }),
         "has h2d figures that are not above 0 in",
       ],
+      [
+        "with a load that did less than nothing",
+        of({ beside: "host", GBps: 1, result: { load: loadOf(-0.1) } }),
+        "has figures of the load below 0 in",
+      ],
     ])("one %s is rejected", (_, text, message) => {
       expect(failureOf(text).message).toMatch(new RegExp(`^old\\.json ${message} the cell d0/`));
     });
@@ -142,6 +156,10 @@ describe("parseResult", () => {
         JSON.stringify(buildDocument({ cells: [buildSkipped({}, "no kernels")] })),
       ],
       ["none where its run was interrupted", of({ result: { outcome: null } })],
+      [
+        "a load that a busy machine left nothing",
+        of({ beside: "host", GBps: 1, result: { load: loadOf(0) } }),
+      ],
     ])("%s will do", (_, text) => {
       expect(() => parseResult(text)).not.toThrow();
     });
