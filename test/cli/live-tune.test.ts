@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
@@ -6,7 +5,6 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  watch,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -248,20 +246,6 @@ it("with --go a job that cannot be tuned runs on, and pinbench exits as it does"
   const { exitCode, stderr } = await tune(["sh", "-c", job], "--go", "--timeout", "500ms");
   expect(exitCode, stderr).toBe(6);
   expect(stderr).toMatch(/^pinbench: Loader 1 cannot be tuned: its type makes iterators of its own\./m);
-});
-
-it("with --go a Ctrl-C that comes before the command runs is not lost", async () => {
-  const temporary = folder();
-  // The folder of its socket is made right before.
-  const watcher = watch(temporary);
-  const { child, finished } = startCli(tuneArgs(["sleep", "50"], "--go"), {
-    cwd,
-    env: { ...environment, TMPDIR: temporary },
-  });
-  await once(watcher, "change");
-  watcher.close();
-  child.kill("SIGINT");
-  expect((await finished).exitCode).toBe(130);
 });
 
 describe("a call that makes no sense", () => {
