@@ -203,7 +203,8 @@ const withoutMemory: Program = {
   code: `
     const { execFileSync } = await import("node:child_process");
     const { readFileSync } = await import("node:fs");
-    const text = Buffer.alloc(128 << 20, "x").toString("latin1");
+    globalThis.kept = Buffer.alloc(128 << 20);  // what was given back would be room for the copy
+    const text = kept.toString("latin1");
     const [, kiB] = /VmSize:\\s+(\\d+) kB/.exec(readFileSync("/proc/self/status", "utf8"));
     execFileSync("prlimit", ["--pid", process.pid, "--as=" + (kiB * 1024 + (64 << 20))]);
     const { addon } = loadAddon();
