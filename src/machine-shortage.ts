@@ -35,6 +35,12 @@ const shortages: readonly Shortage[] = [
     hint: "Raise the limit of processes (ulimit -u, a container's pids.max) or of address space (ulimit -v), or end other programs.",
   },
   {
+    // What a driver says where the system starts no thread for it, or refuses it memory or files.
+    codes: ["CUDA_ERROR_OPERATING_SYSTEM"],
+    describe: () => "the system refused the driver what it asked for",
+    hint: "Raise the limits of processes and threads (ulimit -u, a container's pids.max), of address space (ulimit -v) and of open files (ulimit -n), or end other programs.",
+  },
+  {
     codes: ["ENOMEM", "ERR_MEMORY_ALLOCATION_FAILED", "ERR_WORKER_OUT_OF_MEMORY", "OUT_OF_HOST_MEMORY"],
     // What V8 says of a buffer, the dynamic linker of a library, and C++ of anything.
     words:
@@ -46,7 +52,7 @@ const shortages: readonly Shortage[] = [
 ];
 
 /**
- * The error for what this machine has too little of: open files, processes and threads, or memory. It is of kind
+ * The error for what this machine has too little of: open files, processes and threads, memory, or what a driver needs. It is of kind
  * "unavailable", and says what failed in consequence where `doing` does, such as "cannot read a.json". Null for any
  * other error.
  */

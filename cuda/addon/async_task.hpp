@@ -49,10 +49,13 @@ class AsyncTask {
   // Where the environment ends before, nobody waits for the promise any more.
   static void settle(Napi::Env env, Napi::Function, AsyncTask* task) {
     if (env == nullptr) return;
-    if (task->error_) {
-      task->deferred_.Reject(to_js_error(env, task->error_).Value());
-    } else {
+    try {
+      if (task->error_) std::rethrow_exception(task->error_);
       task->deferred_.Resolve(task->convert_(env, *task->result_));
+    } catch (...) {
+      // Converting may fail as well: for want of memory, or by a setter that a script put where all objects
+      // have it.
+      task->deferred_.Reject(to_js_error(env, std::current_exception()).Value());
     }
   }
 

@@ -116,7 +116,7 @@ Napi::Value open_driver(const Napi::CallbackInfo& info) {
       "readProcesses", Napi::Function::New(env, [driver](const Napi::CallbackInfo& call) -> Napi::Value {
         return AsyncTask<Processes>::run(
             call.Env(),
-            [driver, pci_bus_id = std::string(call[0].ToString())]() -> Processes {
+            [driver, pci_bus_id = read_string(call[0], "pciBusId")]() -> Processes {
               return of_nvml_device(
                          *driver, pci_bus_id,
                          [](const Nvml& nvml, Nvml::Device device) { return nvml.read_processes(device); })
@@ -128,7 +128,7 @@ Napi::Value open_driver(const Napi::CallbackInfo& info) {
              Napi::Function::New(env, [driver](const Napi::CallbackInfo& call) -> Napi::Value {
                return AsyncTask<std::optional<DeviceActivity>>::run(
                    call.Env(),
-                   [driver, pci_bus_id = std::string(call[0].ToString())] {
+                   [driver, pci_bus_id = read_string(call[0], "pciBusId")] {
                      return of_nvml_device(*driver, pci_bus_id, [](const Nvml& nvml, Nvml::Device device) {
                        return nvml.read_activity(device);
                      });

@@ -15,7 +15,7 @@ Napi::Value make_object(Napi::Env env, std::shared_ptr<Rendezvous> rendezvous) {
   object.Set("reset", Napi::Function::New(env, [rendezvous](const Napi::CallbackInfo& info) {
                try {
                  rendezvous->reset(read_sizes(info[0], "flows", Rendezvous::kMaxFlows));
-               } catch (const Error&) {
+               } catch (...) {
                  throw to_js_error(info.Env(), std::current_exception());
                }
              }));
@@ -30,7 +30,7 @@ Napi::Value make_object(Napi::Env env, std::shared_ptr<Rendezvous> rendezvous) {
 Napi::Value create_rendezvous(const Napi::CallbackInfo& info) {
   try {
     return make_object(info.Env(), Rendezvous::create_shared());
-  } catch (const Error&) {
+  } catch (...) {
     throw to_js_error(info.Env(), std::current_exception());
   }
 }
@@ -38,7 +38,7 @@ Napi::Value create_rendezvous(const Napi::CallbackInfo& info) {
 Napi::Value open_rendezvous(const Napi::CallbackInfo& info) {
   try {
     return make_object(info.Env(), Rendezvous::open_shared(read_string(info[0], "path")));
-  } catch (const Error&) {
+  } catch (...) {
     throw to_js_error(info.Env(), std::current_exception());
   }
 }

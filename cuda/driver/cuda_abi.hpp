@@ -35,6 +35,7 @@ inline constexpr Result kErrorEccUncorrectable = 214;
 inline constexpr Result kErrorPeerAccessUnsupported = 217;
 inline constexpr Result kErrorNvlinkUncorrectable = 220;
 inline constexpr Result kErrorUnsupportedPtxVersion = 222;
+inline constexpr Result kErrorOperatingSystem = 304;
 inline constexpr Result kErrorInvalidHandle = 400;
 inline constexpr Result kErrorNotFound = 500;
 inline constexpr Result kErrorNotReady = 600;

@@ -8,7 +8,7 @@
 namespace pinbench::emulated {
 
 Driver::Driver() {
-  require(pthread_key_create(&current_handle_key_, nullptr) == 0, cu::kErrorUnknown);
+  require(pthread_key_create(&current_handle_key_, nullptr) == 0, cu::kErrorOperatingSystem);
 }
 
 Driver& Driver::instance() {
@@ -22,7 +22,11 @@ cu::Result Driver::initialize() {
   auto settings = std::make_unique<Settings>();
   complaint_.store(nullptr, std::memory_order_release);
   if (auto complaint = settings->read_environment()) return complain(std::move(*complaint));
-  if (const auto fault = settings->faults->next_call(EntryPoint::init)) return *fault;
+  settings->faults->count_earlier(EntryPoint::init, failed_inits_);
+  if (const auto fault = settings->faults->next_call(EntryPoint::init)) {
+    ++failed_inits_;
+    return *fault;
+  }
   if (settings->devices == 0) return cu::kErrorNoDevice;
   if (!settings->shared_path.empty()) {
     shared_memory_ = SharedDeviceMemory::open(settings->shared_path);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -73,7 +74,8 @@ class Driver {
   std::atomic<bool> initialized_{false};
   std::deque<std::string> complaints_;  // all are kept, for nobody knows how long the program looks at one
   std::atomic<const char*> complaint_{nullptr};
-  Possessions left_behind_;  // in contexts that have ended
+  std::uint64_t failed_inits_ = 0;  // each has read its faults anew
+  Possessions left_behind_;         // in contexts that have ended
   std::unique_ptr<Settings> settings_;
   std::unique_ptr<HostMemory> host_memory_;
   std::unique_ptr<SharedDeviceMemory> shared_memory_;  // null where no other process shares the devices

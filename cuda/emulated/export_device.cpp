@@ -40,6 +40,8 @@ constexpr ErrorText kErrorTexts[] = {
      "uncorrectable NVLink error detected during the execution"},
     {cu::kErrorUnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
      "the provided PTX was compiled with an unsupported toolchain."},
+    {cu::kErrorOperatingSystem, "CUDA_ERROR_OPERATING_SYSTEM",
+     "OS call failed or operation not supported on this OS"},
     {cu::kErrorInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {cu::kErrorNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {cu::kErrorNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},

@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <system_error>
 
 #include "driver/cuda_abi.hpp"
 #include "emulated/cuda_error.hpp"
@@ -31,6 +32,8 @@ cu::Result without_exceptions(Body body) noexcept {
     return error.result();
   } catch (const std::bad_alloc&) {
     return cu::kErrorOutOfMemory;
+  } catch (const std::system_error&) {
+    return cu::kErrorOperatingSystem;  // such as no thread for an engine
   } catch (...) {
     return cu::kErrorUnknown;
   }

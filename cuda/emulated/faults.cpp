@@ -66,6 +66,10 @@ double FaultPlan::elapsed_ms() const {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
 }
 
+void FaultPlan::count_earlier(EntryPoint entry_point, std::uint64_t calls) {
+  calls_[static_cast<std::size_t>(entry_point)].fetch_add(calls, std::memory_order_relaxed);
+}
+
 std::optional<cu::Result> FaultPlan::next_call(EntryPoint entry_point) {
   const auto index = static_cast<std::size_t>(entry_point);
   const std::uint64_t call = calls_[index].fetch_add(1, std::memory_order_relaxed) + 1;

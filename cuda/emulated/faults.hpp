@@ -10,7 +10,7 @@
 //     KIND:
 //       flip    one byte is inverted, the middle one, or that with "at": OFFSET (from the end where negative)
 //       drop    nothing is written
-//       shift   each piece of it (up to 1 MiB) arrives rotated by a word of 8 bytes
+//       shift   it arrives rotated by a word of 8 bytes; where it is moved in pieces, each piece by itself
 //       stale   what arrives is what the last right copy in that direction carried; nothing where there was
 //       none never   it never completes, nor does what is behind it; its context can no longer be released
 //   {"link": DIRECTION, "slowdown": F, "jitter": J}
@@ -170,6 +170,9 @@ class FaultPlan {
 
   // From here on time counts.
   void start() { start_ = std::chrono::steady_clock::now(); }
+
+  // That so many calls have come before.
+  void count_earlier(EntryPoint entry_point, std::uint64_t calls);
 
   // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
   std::optional<cu::Result> next_call(EntryPoint entry_point);

@@ -14,6 +14,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "emulated/driver.hpp"
@@ -21,11 +22,13 @@
 namespace pinbench::emulated {
 namespace {
 
-std::string member(const std::string& name, const std::string& value) {
-  return "\"" + name + "\":" + value;
+std::string member(std::string_view name, std::string_view value) {
+  std::string text(1, '"');
+  text.append(name).append("\":").append(value);
+  return text;
 }
 
-std::string member(const std::string& name, std::uint64_t number) {
+std::string member(std::string_view name, std::uint64_t number) {
   return member(name, std::to_string(number));
 }
 
@@ -54,7 +57,7 @@ std::string calls_made(const FaultPlan& faults) {
   std::vector<std::string> calls;
   for (std::size_t i = 0; i < kEntryPointCount; ++i) {
     const std::uint64_t count = faults.calls(static_cast<EntryPoint>(i));
-    if (count > 0) calls.push_back(member(std::string(kEntryPointSymbols[i]), count));
+    if (count > 0) calls.push_back(member(kEntryPointSymbols[i], count));
   }
   return object(calls);
 }

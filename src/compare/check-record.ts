@@ -16,7 +16,7 @@ export function checkRecord(
   runs: readonly RunFigures[],
   { outcome, tool }: Pick<Comparison, "outcome" | "tool">,
 ): HistoryEntry {
-  const { id, startedAt, backend, fingerprint, machine } = runs[0]!;
+  const { id, startedAt, backend, fingerprint, machine, settings } = runs[0]!;
   const { series } = joinRuns({ baseline: [], first: runs, fresh: [] });
   return {
     schemaVersion: 1,
@@ -28,6 +28,7 @@ export function checkRecord(
     backend,
     fingerprint,
     machine,
+    verify: settings?.verify,
     series: series.map((one) => ({
       id: one.cell.id,
       moved: one.moved,

@@ -80,9 +80,12 @@ function groupCourses(series: readonly HistorySeries[], entries: readonly Histor
   });
 }
 
+/** Comparing every copy makes other figures: these courses go by themselves. */
+const everyCopyCompared = "every copy compared";
+
 /** Directions, memory kind and mode, and what else is not as usual: "h2d pinned", "h2d pinned latency, warm". */
 function groupName(
-  { cell, moved, backend }: HistorySeries,
+  { cell, moved, backend, comparesEveryCopy }: HistorySeries,
   several: { devices: boolean; backends: boolean },
 ): string {
   const { device, direction, memory, mode, timer, cache } = cell;
@@ -93,6 +96,7 @@ function groupName(
     ...(cache === "cold" ? [] : [cache]),
     ...(several.devices ? [`device ${device}`] : []),
     ...(several.backends ? [backend] : []),
+    ...(comparesEveryCopy ? [everyCopyCompared] : []),
   ];
   const what = [
     direction,
@@ -111,9 +115,13 @@ interface LogPoint {
 }
 
 function courseOfCell(series: HistorySeries, entries: readonly HistoryEntry[]): Course {
-  const { cell, moved } = series;
+  const { cell, moved, comparesEveryCopy } = series;
   const points = logPoints(series);
-  const name = cell.direction === "bidir" ? `${cell.id} (${moved})` : cell.id;
+  const parts = [
+    ...(cell.direction === "bidir" ? [moved] : []),
+    ...(comparesEveryCopy ? [everyCopyCompared] : []),
+  ];
+  const name = parts.length === 0 ? cell.id : `${cell.id} (${parts.join(", ")})`;
   const figure = Math.exp(median(points.map(({ value }) => value)));
   return { ...courseOf(points, entries), ...describe([series]), name, kind: "cell", median: figure };
 }
@@ -128,9 +136,18 @@ function courseOfGroup(
 }
 
 function describe(members: readonly HistorySeries[]) {
-  const { cell, moved, unit, backend } = members[0]!;
+  const { cell, moved, unit, backend, comparesEveryCopy } = members[0]!;
   const { device, memory, mode } = cell;
-  return { backend, device, moved, memory, mode, unit, ids: members.map(({ cell }) => cell.id) };
+  return {
+    backend,
+    comparesEveryCopy,
+    device,
+    moved,
+    memory,
+    mode,
+    unit,
+    ids: members.map(({ cell }) => cell.id),
+  };
 }
 
 function logPoints({ points }: HistorySeries): LogPoint[] {

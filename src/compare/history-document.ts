@@ -44,6 +44,8 @@ const courseSchema = z.object({
   /** Whether it is that of a group of cells, or of one figure of a cell. */
   kind: z.enum(["group", "cell"]),
   backend: z.enum(backendNames),
+  /** Whether it is that of checks with --verify every, whose samples are shorter. */
+  comparesEveryCopy: z.boolean(),
   device: count,
   moved: z.enum([...directionsMoved, "sum"]),
   memory: z.string(),

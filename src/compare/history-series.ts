@@ -11,6 +11,8 @@ import { kindOf, logSpeed, type Series } from "./series.js";
 /** One figure in all checks of a history: a cell's, or one direction's of a bidir cell. */
 export interface HistorySeries extends Pick<Series, "cell" | "moved" | "unit"> {
   backend: HistoryEntry["backend"];
+  /** Whether its checks compared every copy, between shorter samples. */
+  comparesEveryCopy: boolean;
   /** Of the checks that have it, in their order. */
   points: HistoryPoint[];
 }
@@ -28,16 +30,17 @@ export interface HistoryPoint {
 
 /**
  * The figures of all checks, series by series in the order in which they first appear; those of a GPU and of the
- * emulated device apart. Figures of a cell whose id this pinbench does not know are left out.
+ * emulated device apart, and those of checks that compared every copy. Figures of a cell whose id this pinbench does not know are left out.
  */
 export function joinHistory(entries: readonly HistoryEntry[]): HistorySeries[] {
   const joined = new Map<string, HistorySeries | null>();
-  for (const [check, { backend, series }] of entries.entries()) {
+  for (const [check, { backend, verify, series }] of entries.entries()) {
+    const comparesEveryCopy = verify === "every";
     for (const { id, moved, unit, figure, runs, logError } of series) {
-      const key = `${backend} ${id} ${moved} ${unit}`;
+      const key = `${backend} ${comparesEveryCopy} ${id} ${moved} ${unit}`;
       if (!joined.has(key)) {
         const cell = cellOf(id);
-        joined.set(key, cell === null ? null : { cell, moved, unit, backend, points: [] });
+        joined.set(key, cell === null ? null : { cell, moved, unit, backend, comparesEveryCopy, points: [] });
       }
       joined.get(key)?.points.push({ check, figure, runs, logError });
     }

@@ -81,7 +81,7 @@ export function judge(
   if (series.baseline.length === 0) return plain("new", "the baseline does not have it");
   if (evidence === null)
     return plain("missing", series.absence?.reason ?? "the candidate did not measure it");
-  if (isBlocked) return plain("not comparable", "the two sides were measured on different machines");
+  if (isBlocked) return plain("not comparable", "the two sides differ in what their figures depend on");
   const { overall, adjusted } = evidence;
   if (overall === null || adjusted === null) {
     return plain(

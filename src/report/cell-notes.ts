@@ -84,11 +84,7 @@ const leastProvenShare = 0.5;
 
 /** How many of the copies are proven, where most are not; and where all are, that this has its price. */
 function provedNotes({ cells, plan }: ResultDocument): Note[] {
-  if (plan?.verify === "every") {
-    const text =
-      "note: every copy was compared, between samples of few copies: compare with results of --verify every";
-    return [note(`${text} alone`)];
-  }
+  if (plan?.verify === "every") return everyCopyNotes(cells);
   const shareOf = (kind: CellResult["cache"]) => {
     const counts = cells.flatMap(({ cache, verification }) =>
       cache === kind && verification?.copies ? [verification] : [],
@@ -106,6 +102,18 @@ function provedNotes({ cells, plan }: ResultDocument): Note[] {
   return parts.length === 0
     ? []
     : [note(`compared by themselves: ${listed(parts)}; --verify every does so with all`, "muted")];
+}
+
+/** That every copy was compared, which makes other figures; but no copy of the host's that is larger than its slots. */
+function everyCopyNotes(cells: readonly CellResult[]): Note[] {
+  const compared = cells.filter(({ verification }) => verification?.copies);
+  if (compared.length === 0) return [];
+  const partly = compared.filter(
+    ({ verification }) => (verification?.provenCopies ?? 0) < verification!.copies!,
+  );
+  const except = partly.length === 0 ? "" : ` (except in ${describeCells(partly)})`;
+  const text = `note: every copy was compared${except}, between samples of few copies: compare with results of --verify every`;
+  return [note(`${text} alone`)];
 }
 
 /** What the closing lines rest on, where there are any: a process says nothing of how others differ from it. */

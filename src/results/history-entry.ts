@@ -45,6 +45,8 @@ export const historyEntrySchema = z.object({
   /** That of a result, from the check's first run. */
   fingerprint: z.record(z.string(), z.string().nullable()),
   machine: machineNamesSchema,
+  /** As in a result's settings: "every" means shorter samples, and figures of their own. Absent in older lines. */
+  verify: z.union([z.literal("every"), z.boolean()]).nullish(),
   series: z.array(seriesSchema),
 });
 

@@ -41,6 +41,14 @@ describe("what a history keeps of a check", () => {
     });
   });
 
+  it("says whether every copy was compared, which makes other figures", () => {
+    const plan = (verify: boolean | "every") => ({ ...documents[0]!.plan!, verify });
+    const recordOf = (verify: boolean | "every") =>
+      checkRecord([runFigures(buildDocument({ plan: plan(verify) }), null)], buildComparison({}));
+    expect(recordOf("every").verify).toBe("every");
+    expect(recordOf(true).verify).toBe(true);
+  });
+
   it("has for each figure the median of its runs, none for a cell that failed", () => {
     expect(record.series.map(({ moved, unit, figure, runs }) => [moved, unit, figure, runs])).toEqual([
       ["h2d", "GB/s", 50, 3],

@@ -86,7 +86,7 @@ describe("another machine", () => {
     expect(compareRuns(baseline, other)).toMatchObject({
       outcome: "not comparable",
       cells: [
-        { verdict: "not comparable", reason: "the two sides were measured on different machines" },
+        { verdict: "not comparable", reason: "the two sides differ in what their figures depend on" },
         { verdict: "not comparable" },
       ],
     });

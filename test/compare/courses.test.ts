@@ -189,6 +189,24 @@ describe("what is apart", () => {
     ]);
   });
 
+  it("checks that compared every copy: setting out to do so is no step", () => {
+    const verifyOf = (check: number) => (check < 20 ? true : "every");
+    const course = buildCourse({ checks: 40, steps: { 20: -0.3 } });
+    const entries = course.map((factor, check) =>
+      buildEntry(check, { verify: verifyOf(check), series: [buildFigure({ figure: 50 * factor })] }),
+    );
+    const { courses } = describeEntries(entries);
+    expect(courses).toMatchObject([
+      { name: "h2d pinned", comparesEveryCopy: false, steps: [] },
+      { name: "h2d pinned, every copy compared", comparesEveryCopy: true, steps: [] },
+    ]);
+    expect(courses.map(({ points }) => points.length)).toEqual([20, 20]);
+    expect(describeEntries(entries, [pinnedId]).courses.map(({ name }) => name)).toEqual([
+      pinnedId,
+      `${pinnedId} (every copy compared)`,
+    ]);
+  });
+
   it("a cell whose id this pinbench does not know, which is left out", () => {
     const series = [buildFigure({ id: "d0/h2d/hologram/1/w1/throughput/wall/cold" }), buildFigure()];
     expect(describeEntries([buildEntry(0, { series })]).courses).toHaveLength(1);

@@ -178,7 +178,8 @@ function misreportOf(fault: CallFault, { document, rejection }: DriverOutcome): 
 function names({ call, result, scenario: { always } }: CallFault, message: string): boolean {
   const failing = [call, ...always.flatMap((each) => (typeof each.call === "string" ? [each.call] : []))];
   return (
-    failing.some((each) => message.includes(each)) || (result === contextLost && /\(.*\)|700/.test(message))
+    failing.some((each) => message.includes(each)) ||
+    (result === contextLost && /CUDA_ERROR_ILLEGAL_ADDRESS|\b700\b/.test(message))
   );
 }
 

@@ -89,6 +89,8 @@ const calls: Call[] = [
     run: (options) => driver.openSession(options),
     undo: (opened: NativeSession) => opened.close(),
   },
+  { name: "readProcesses", args: () => ["0000:00:00.0"], run: (id) => driver.readProcesses(id) },
+  { name: "readActivity", args: () => ["0000:00:00.0"], run: (id) => driver.readActivity(id) },
   {
     name: "reserveHost",
     args: () => ["pageable", arena()],

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
+import { loadAddon } from "../../src/native/load.js";
 import { cleanEnvironment } from "../helpers/run-cli.js";
 import { countTrials, trials } from "../helpers/trials.js";
 
@@ -133,6 +134,15 @@ const programs: Program[] = [
     flags: ["--expose-gc"],
   },
   {
+    what: "a result that cannot be handed over rejects its promise",
+    code: `
+      Object.defineProperty(Object.prototype, "columns", { configurable: true, set() { throw new Error("a setter's own"); } });
+      const rejected = await session.measure(request).then(() => "resolved", ({ message }) => message);
+      delete Object.prototype.columns;
+      say(rejected, (await session.measure(request)).aborted);`,
+    says: "a setter's own false",
+  },
+  {
     what: "a process that exits in the middle of a measurement exits",
     code: `
       session.measure({ ...request, samples: 2000 });
@@ -186,6 +196,29 @@ async function runProgram({ code, flags = [] }: Program): Promise<{ status: numb
   clearTimeout(hung);
   return { status, output: output.trim() };
 }
+
+/** The limit leaves half of what a copy of the text needs. Not for AddressSanitizer, which ends a process itself then. */
+const withoutMemory: Program = {
+  what: "an argument for which there is no memory",
+  code: `
+    const { execFileSync } = await import("node:child_process");
+    const { readFileSync } = await import("node:fs");
+    globalThis.kept = Buffer.alloc(128 << 20);  // what was given back would be room for the copy
+    const text = kept.toString("latin1");
+    const [, kiB] = /VmSize:\\s+(\\d+) kB/.exec(readFileSync("/proc/self/status", "utf8"));
+    execFileSync("prlimit", ["--pid", process.pid, "--as=" + (kiB * 1024 + (64 << 20))]);
+    const { addon } = loadAddon();
+    for (const call of [() => addon.dropFromPageCache([text]), () => addon.openRendezvous(text)]) {
+      try { call(); } catch (error) { say(error.message); }
+    }`,
+  says: "std::bad_alloc\nthe process is out of memory",
+};
+
+describe.skipIf(loadAddon().addon.build.sanitizer !== null)("a call of the addon", () => {
+  it("says so where there is no memory for its argument, and the process goes on", async () => {
+    expect(await runProgram(withoutMemory)).toEqual({ status: 0, output: withoutMemory.says });
+  });
+});
 
 describe("calls of the addon at the wrong time", () => {
   it.each(programs)("$what", async (program) => {

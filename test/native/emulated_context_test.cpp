@@ -1,5 +1,6 @@
 // Primary contexts and the end of the process.
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -169,6 +170,26 @@ TEST_CASE("cuCtxSynchronize waits for every stream, a destroyed one too") {
   flag.set(1);
   REQUIRE(device.contextSynchronize() == cu::kSuccess);
   CHECK(host[63] == 7);
+}
+
+TEST_CASE(
+    "a context for whose engines the system starts no thread is an error of the system's, and no context") {
+  const EmulatedLibrary library;
+  REQUIRE(library.initialize() == cu::kSuccess);
+  pthread_attr_t usual;
+  pthread_attr_t too_large;
+  REQUIRE(pthread_getattr_default_np(&usual) == 0);
+  REQUIRE(pthread_attr_init(&too_large) == 0);
+  REQUIRE(pthread_attr_setstacksize(&too_large, std::size_t{1} << 46) == 0);
+  REQUIRE(pthread_setattr_default_np(&too_large) == 0);
+  cu::Context context = nullptr;
+  const cu::Result result = library.primaryContextRetain(&context, 0);
+  REQUIRE(pthread_setattr_default_np(&usual) == 0);
+  CHECK(result == cu::kErrorOperatingSystem);
+  CHECK(context == nullptr);
+  CHECK(library.primaryContextRelease(0) == cu::kErrorInvalidContext);
+  CHECK(library.primaryContextRetain(&context, 0) == cu::kSuccess);
+  CHECK(library.primaryContextRelease(0) == cu::kSuccess);
 }
 
 TEST_CASE("child: exit with copies in flight" * doctest::skip()) {

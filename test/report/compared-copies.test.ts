@@ -40,3 +40,17 @@ it("that every copy was compared is said, for it has its price", () => {
     "note: every copy was compared, between samples of few copies: compare with results of --verify every alone",
   ]);
 });
+
+it("but not of cells in which it is not so, as where a host copy is larger than its slots", () => {
+  const host = buildCell({
+    memory: "host",
+    result: { verification: { checkedBytes: 64, mismatches: [], copies: 6, provenCopies: 0 } },
+  });
+  expect(notesOf([cellOf("cold", { copies: 6, provenCopies: 6 }), host], "every")).toEqual([
+    `note: every copy was compared (except in ${host.id}), between samples of few copies: compare with results of --verify every alone`,
+  ]);
+});
+
+it("and nothing of it where nothing was measured", () => {
+  expect(notesOf([buildCell({ result: { verification: null } })], "every")).toEqual([]);
+});
