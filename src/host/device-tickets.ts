@@ -35,11 +35,14 @@ export interface HeldName {
 
 const prefix = "pinbench/1/";
 
-/** Lets one process at a time go from waiting to measuring. */
-const turnName = `${prefix}turn`;
-
 /** What of a name fits beside its first byte of 0. A longer one would be cut off, without a word. */
-const mostNameBytes = 106;
+const mostNameBytes = 107;
+
+/**
+ * Lets one process at a time go from waiting to measuring. Of full length: some versions of Node fill a name up with
+ * bytes of 0, others do not, and all must mean the same one.
+ */
+const turnName = `${prefix}turn`.padEnd(mostNameBytes, "\0");
 
 /** Tells tickets apart that this process puts up for one device within a millisecond; one digit, to be short. */
 let serial = 0;
