@@ -95,8 +95,8 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
   const prepared = await prepareRun(settings);
   const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
   const running = new Run({ ...call, ...prepared, sharing });
-  await sharing?.begin();
   try {
+    await sharing?.begin();
     await follow(running, signal, onProgress);
   } finally {
     await sharing?.release();

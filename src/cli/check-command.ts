@@ -72,6 +72,8 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
       history: past?.entries ?? [],
     } as const;
     const comparison = await measuring.compare(request);
+    // Others need not wait for whoever reads the comparison.
+    await sharing?.release();
     line.clear();
     if (comparison === null) {
       const { exitCode } = interruption;

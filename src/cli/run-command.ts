@@ -114,6 +114,8 @@ async function carryOut(
   if (run instanceof Run) await showRun(run, plan, { ...shown, signal });
   else await showProcesses(run, { cells: plan.cells.length, processes }, { ...shown, signal });
   const document = run.document();
+  // Others need not wait for whoever reads the result.
+  await prepared.sharing?.release();
   await handOver(document).finally(() => reportFailures(document));
   return interruption.exitCode ?? exitCodeOf(document);
 }

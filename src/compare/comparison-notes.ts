@@ -1,5 +1,6 @@
 import type { HistoryEntry } from "../results/history-entry.js";
 import { describeSharing, joinSharing } from "../results/other-programs.js";
+import type { SharingRecord } from "../results/sharing-schema.js";
 import { variantName } from "../results/variant.js";
 import { controlledMemories, steadyMemories } from "../settings/choices.js";
 import type { CellComparison } from "./comparison.js";
@@ -96,13 +97,28 @@ function newLoads(
   );
 }
 
-/** Figures of a device that others used as well are no figures of it alone, whatever the verdict. */
+/**
+ * Figures of a device that others used as well are no figures of it alone, whatever the verdict. Each sentence says how
+ * many of the runs it holds for; who of the others came first differs from one run to the next, and is left out.
+ */
 function shared(side: string, runs: readonly RunFigures[]): string[] {
-  const isShared = ({ sharing }: RunFigures) => sharing.some((record) => describeSharing(record).length > 0);
-  const count = runs.filter(isShared).length;
-  return joinSharing(runs.map(({ sharing }) => sharing))
-    .flatMap(describeSharing)
-    .map((text) => `in ${count} of the ${side}'s ${runs.length} run${runs.length === 1 ? "" : "s"} ${text}`);
+  const all = `the ${side}'s ${runs.length} run${runs.length === 1 ? "" : "s"}`;
+  return joinSharing(runs.map(({ sharing }) => sharing)).flatMap((joined) => {
+    const ofDevice = runs.flatMap(({ sharing }) => sharing.filter(({ device }) => device === joined.device));
+    return [withOthersAlone, withActivityAlone].flatMap((part) => {
+      const count = ofDevice.filter((record) => describeSharing(part(record)).length > 0).length;
+      return describeSharing(part(joined)).map((text) => `in ${count} of ${all} ${text}`);
+    });
+  });
+}
+
+function withOthersAlone(record: SharingRecord): SharingRecord {
+  const others = record.others.map((other) => ({ ...other, wasThereBefore: true }));
+  return { ...record, others, activityBefore: null };
+}
+
+function withActivityAlone(record: SharingRecord): SharingRecord {
+  return { ...record, others: [] };
 }
 
 function unfinished(runs: readonly RunFigures[]): string[] {

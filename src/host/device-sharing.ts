@@ -92,7 +92,7 @@ export class DeviceSharing {
   async begin(): Promise<void> {
     if (this.#tickets.length === 0 && this.#options.ownerPid === null)
       await this.#announce(false, Date.now());
-    this.#lookForPinbench(true);
+    this.#lookForPinbench(this.#watched, true);
     for (const watched of this.#watched) {
       await this.#readActivity(watched);
       const programs = await this.#programs(watched);
@@ -109,7 +109,7 @@ export class DeviceSharing {
     const startedMs = Date.now();
     const startedAt = performance.now();
     await this.#announce(true, startedMs);
-    if (!this.#canAnnounce || listTickets() === null) {
+    if (!this.#canSeePinbench(listTickets())) {
       onWait(
         "this system does not let pinbench see other ones (no abstract sockets, or no /proc): not waiting for them.",
       );
@@ -139,13 +139,17 @@ export class DeviceSharing {
     return true;
   }
 
-  /** Looks again, while the devices are open; `ownPids` are the processes that measure for this one. At most once a second. */
-  async look(ownPids: readonly number[], isLast = false): Promise<void> {
+  /**
+   * Looks again at those of the devices that this process, or one of `ownPids` that measures for it, has open now, by
+   * their ordinals. At most once a second, but for the last time.
+   */
+  async look(open: readonly number[], ownPids: readonly number[], isLast = false): Promise<void> {
     const nowMs = performance.now();
     if (!isLast && nowMs - this.#lookedMs < leastBetweenLooksMs) return;
     this.#lookedMs = nowMs;
-    this.#lookForPinbench(false);
-    for (const watched of this.#watched) await this.#lookForPrograms(watched, ownPids);
+    const watched = this.#watched.filter(({ device }) => open.includes(device.ordinal));
+    this.#lookForPinbench(watched, false);
+    for (const one of watched) await this.#lookForPrograms(one, ownPids);
   }
 
   /** What is known so far, a record a device. */
@@ -191,8 +195,9 @@ export class DeviceSharing {
   /** In words; null where it is this process' turn. */
   async #whoIsAhead(place: SeenTicket["place"]): Promise<string | null> {
     const texts: string[] = [];
+    const tickets = listTickets();
     for (const watched of this.#watched) {
-      const ahead = ticketsOf(watched, null).filter(
+      const ahead = ticketsOf(watched, tickets).filter(
         (ticket) => !ticket.isWaiting || isBefore(ticket.place, place),
       );
       texts.push(
@@ -218,11 +223,19 @@ export class DeviceSharing {
     return isStart ? `D${text.slice(1)}` : text;
   }
 
-  #lookForPinbench(isBefore: boolean): void {
-    for (const watched of this.#watched) {
-      if (!this.#canAnnounce || listTickets() === null) markUnseen(watched, "pinbench");
-      for (const ticket of ticketsOf(watched, this.#options.ownerPid)) {
-        if (!ticket.isWaiting) keep(watched, otherPinbench(ticket), isBefore);
+  /** Whether this process and other ones of pinbench know of each other. */
+  #canSeePinbench(tickets: readonly SeenTicket[] | null): boolean {
+    return this.#canAnnounce && tickets !== null;
+  }
+
+  #lookForPinbench(watched: readonly Watched[], isBefore: boolean): void {
+    const { ownerPid } = this.#options;
+    const tickets = listTickets();
+    for (const one of watched) {
+      if (!this.#canSeePinbench(tickets)) markUnseen(one, "pinbench");
+      for (const ticket of ticketsOf(one, tickets)) {
+        const isOwners = ownerPid !== null && ticket.pid === ownerPid;
+        if (!ticket.isWaiting && !isOwners) keep(one, otherPinbench(ticket), isBefore);
       }
     }
   }
@@ -252,14 +265,14 @@ export class DeviceSharing {
   }
 
   /**
-   * Those that are neither this run's nor another pinbench's: that one is known by its ticket, and its processes by being
-   * its children.
+   * Those that are neither this run's nor another pinbench's: that one is known by the ticket with which it measures, and
+   * its processes by being its children. One that waits has no device open yet, and nobody must hide behind its name.
    */
   #strangers(watched: Watched, listed: readonly DeviceProcess[], ownPids: readonly number[]): OtherProgram[] {
     const { ownerPid } = this.#options;
     const own = new Set([process.pid, ...ownPids]);
-    const families = new Set(ticketsOf(watched, null).map(({ pid }) => pid));
-    families.delete(null);
+    const measuring = ticketsOf(watched, listTickets()).filter(({ isWaiting }) => !isWaiting);
+    const families = new Set(measuring.map(({ pid }) => pid));
     if (ownerPid !== null) families.add(ownerPid);
     return listed
       .filter(({ pid }) => !own.has(pid) && !lineOf(pid).some((one) => families.has(one)))
@@ -284,11 +297,8 @@ export class DeviceSharing {
   }
 }
 
-function ticketsOf({ device }: Watched, ownerPid: number | null): SeenTicket[] {
-  const tickets = listTickets() ?? [];
-  return tickets.filter(
-    (ticket) => ticket.device === device.key && (ticket.pid === null || ticket.pid !== ownerPid),
-  );
+function ticketsOf({ device }: Watched, tickets: readonly SeenTicket[] | null): SeenTicket[] {
+  return (tickets ?? []).filter((ticket) => ticket.device === device.key);
 }
 
 function isBefore(a: SeenTicket["place"], b: SeenTicket["place"]): boolean {

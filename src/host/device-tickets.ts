@@ -35,18 +35,29 @@ export interface HeldName {
 
 const prefix = "pinbench/1/";
 
-/** Lets one process at a time go from waiting to measuring. */
-const turnName = `${prefix}turn`;
+/** What of a name fits beside its first byte of 0. A longer one would be cut off, without a word. */
+const mostNameBytes = 107;
 
+/**
+ * Lets one process at a time go from waiting to measuring. Of full length: some versions of Node fill a name up with
+ * bytes of 0, others do not, and all must mean the same one.
+ */
+const turnName = `${prefix}turn`.padEnd(mostNameBytes, "\0");
+
+/** Tells tickets apart that this process puts up for one device within a millisecond; one digit, to be short. */
 let serial = 0;
 
-/** Puts a ticket up. Rejects with the system's error where there are no such sockets, as in some sandboxes. */
-export function putUpTicket({ device, isWaiting, command, sinceMs }: DeviceTicket): Promise<HeldName> {
-  serial += 1;
+/**
+ * Puts a ticket up. Rejects with the system's error where there are no such sockets, as in some sandboxes, and where the
+ * device's name is too long for one: a UUID has 40 bytes.
+ */
+export async function putUpTicket({ device, isWaiting, command, sinceMs }: DeviceTicket): Promise<HeldName> {
+  serial = (serial + 1) % 10;
   const state = isWaiting ? "waiting" : "measuring";
-  // At most 107 bytes: a UUID has 40.
-  const words = [device, state, `${process.pid}-${serial}`, pidNamespace(), sinceMs, command];
-  return holdName(prefix + words.join("/"));
+  const words = [device, state, `${process.pid}-${serial}`, pidNamespace() ?? 0, sinceMs, command];
+  const name = prefix + words.join("/");
+  if (Buffer.byteLength(name) > mostNameBytes) throw new Error(`${name} is too long for a socket's name`);
+  return holdName(name);
 }
 
 /** The turn to go from waiting to measuring; null while another process has it. Rejects as putUpTicket() does. */
@@ -74,7 +85,7 @@ function holdName(name: string): Promise<HeldName> {
 
 /** What /proc/net/unix has at the end of a line: the name, and "@" for each byte of it that is 0. */
 const listedTicket =
-  /@pinbench\/1\/([\w.-]+)\/(waiting|measuring)\/(\d{1,10})-\d+\/([\w-]+)\/(\d{1,15})\/([a-z]{1,12})@*$/;
+  /@pinbench\/1\/([\w.-]+)\/(waiting|measuring)\/(\d{1,10})-\d\/(\d+)\/(\d{1,15})\/([a-z]{1,12})@*$/;
 
 /**
  * The tickets of all other processes of this machine; null where the kernel does not list them. What is there under such
@@ -106,11 +117,11 @@ export function listTickets(root = "/"): SeenTicket[] | null {
   });
 }
 
-/** The number of this process' namespace of process ids; one of its own where /proc does not tell. */
-function pidNamespace(root = "/"): string {
+/** The number of this process' namespace of process ids, never 0; null where /proc does not tell. */
+function pidNamespace(root = "/"): string | null {
   try {
-    return /\d+/.exec(readlinkSync(`${root}/proc/self/ns/pid`))?.[0] ?? "unknown";
+    return /\d+/.exec(readlinkSync(`${root}/proc/self/ns/pid`))?.[0] ?? null;
   } catch {
-    return `unknown-${process.pid}`;
+    return null;
   }
 }

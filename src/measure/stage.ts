@@ -82,16 +82,17 @@ export class Stage {
     const workerPids = this.devices.flatMap((device) => device.workerPids);
     const before = readLoad("/", workerPids);
     const { sharing, signal } = options;
+    const open = this.devices.map(({ device }) => device.ordinal);
     try {
       for await (const event of measureInRounds(this.#measure, this.#cells(), options)) {
         if (event.kind === "round") {
           this.rounds = event.round + 1;
           // Nothing is timed at the moment.
-          await sharing?.look(workerPids);
+          await sharing?.look(open, workerPids);
         }
         yield event;
       }
-      if (!signal.aborted) await sharing?.look(workerPids, true);
+      if (!signal.aborted) await sharing?.look(open, workerPids, true);
     } finally {
       this.load = [before, readLoad("/", workerPids)];
     }

@@ -4,10 +4,8 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import { cannotRead, readTextFile } from "../text-file.js";
-
 import { withFileLock } from "./file-lock.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
-
 import { reportingAs } from "./output-stream.js";
 import { checkWritable, finalize } from "./store.js";
 import { unbroken } from "./unbroken.js";

@@ -15,7 +15,7 @@ export const mostFigure = 1e12;
 
 /** A figure; that of a measured cell is above 0 as well. */
 export const finite = z.number().min(-mostFigure).max(mostFigure);
-/** A share that may be above 1. */
+/** A share that may be above 1, or a rate that may be 0. */
 export const ratio = z.number().nonnegative().max(mostFigure);
 
 /** An error of a cell or of a run. */

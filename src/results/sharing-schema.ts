@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count } from "./schema-parts.js";
+import { count, ratio } from "./schema-parts.js";
 
 /*
  * Who else used a device while it was measured, and whether that can be told.
@@ -26,7 +26,7 @@ export const mostOthers = 16;
 /** Who else used a device during a run: the first ones, where they are many. */
 export const sharingSchema = z.object({
   device: count,
-  others: z.array(otherProgramSchema),
+  others: z.array(otherProgramSchema).max(mostOthers),
   /**
    * What the device did just before it was measured, for whomever: the share of time with a kernel, and the bytes over
    * its link in decimal GB/s. Each is null where NVML does not tell, all of it without NVML.
@@ -34,8 +34,8 @@ export const sharingSchema = z.object({
   activityBefore: z
     .object({
       computeShare: z.number().min(0).max(1).nullable(),
-      toDeviceGBps: z.number().nonnegative().nullable(),
-      fromDeviceGBps: z.number().nonnegative().nullable(),
+      toDeviceGBps: ratio.nullable(),
+      fromDeviceGBps: ratio.nullable(),
     })
     .nullable(),
   /**

@@ -1,6 +1,6 @@
 import { endingSignals } from "../errors.js";
 
-/** How long a disk that hangs may hold off the end that a signal asks for. */
+/** How long a disk that hangs, or a lock that others hold, may hold off the end that a signal asks for. */
 const patienceMs = 2000;
 
 /** Calls of unbroken() that are under way. */
@@ -19,7 +19,9 @@ export async function unbroken<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {
-    // One that is on its way to its listener would be lost with it.
+    // One that has come would be lost with its listener, which it reaches in the next round of the event loop: between
+    // two immediates lies a whole one.
+    await new Promise(setImmediate);
     await new Promise(setImmediate);
     if (--underWay === 0) letGo();
   }

@@ -72,7 +72,7 @@ export async function readConfigFile(given: string, folder: string | null): Prom
 /** As messages call it: from the working directory where it is below that, else in full. */
 export function shownPath(path: string): string {
   const folder = workingDirectory();
-  const short = folder === null ? path : relative(folder, path);
+  const short = folder === null ? path : relative(folder, path) || ".";
   // Below the root every path is, and /dev/fd/63 must stay what it is.
   return short.startsWith("..") || folder === "/" ? path : short;
 }

@@ -131,15 +131,21 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, begin: Beg
     }
     const probe = await openRankedProbe(machineLimits(ranks), open, signal);
     if (backend.facts.emulated) probe.facts.notes.unshift(`${emulatedNotice}.`);
-    return sharing === null ? probe : watched(probe, sharing);
+    return sharing === null
+      ? probe
+      : watched(
+          probe,
+          sharing,
+          used.map(({ ordinal }) => ordinal),
+        );
   } catch (error) {
     await sharing?.release();
     throw error;
   }
 }
 
-/** Looks after each trial who else uses the devices: a note says so, and counts for all trials. */
-function watched(probe: Probe, sharing: DeviceSharing): Probe {
+/** Looks after each trial who else uses the devices, which the probe has open: a note says so, and counts for all trials. */
+function watched(probe: Probe, sharing: DeviceSharing, open: readonly number[]): Probe {
   const { notes } = probe.facts;
   const addNotes = () => {
     const texts = sharing.records.flatMap(describeSharing).map((text) => `During this search ${text}.`);
@@ -151,13 +157,16 @@ function watched(probe: Probe, sharing: DeviceSharing): Probe {
     ready: async (signal) => probe.ready?.(signal),
     async measure(setting, control) {
       const trial = await probe.measure(setting, control);
-      await sharing.look([]);
+      await sharing.look(open, []);
       addNotes();
       return trial;
     },
     async close() {
-      await sharing.release();
-      await probe.close();
+      try {
+        await probe.close();
+      } finally {
+        await sharing.release();
+      }
     },
   };
 }

@@ -1,7 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { listTickets } from "../../src/host/device-tickets.js";
 import { parseResult } from "../../src/results/parse.js";
 import { baselineAt, certainly } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
@@ -41,6 +44,19 @@ describe("two runs at once on a device", () => {
     const { stderr, document } = await measureSmall(oneCell, sharedDevice());
     expect(stderr).toBe("");
     expect(document.run.sharing).toEqual([{ device: 0, others: [], activityBefore: null, unseen: [] }]);
+  });
+
+  it("have the device to themselves once the other one only waits for the reader of its result", async () => {
+    const env = sharedDevice();
+    const fifo = join(temporaryFolder(), "result.json");
+    expect(spawnSync("mkfifo", [fifo]).status).toBe(0);
+    const first = startCli(small(...oneCell, "--output", fifo), { env });
+    onTestFinished(() => void first.child.kill("SIGKILL"));
+    await untilAnnounced(first, "measuring");
+    while (listTickets()!.some(({ pid }) => pid === first.child.pid)) await sleep(20);
+    expect(first.child.exitCode).toBeNull();
+    expect(parseResult(await readFile(fifo, "utf8")).run.status).toBe("complete");
+    expect((await first.finished).exitCode).toBe(0);
   });
 
   it("notice a check, and not its own processes: these measure for it", async () => {

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -195,19 +195,6 @@ it("a second SIGINT ends it at once, whatever the driver is doing", async () => 
   const { signal, stdout } = await finished;
   expect({ signal, stdout }).toEqual({ signal: "SIGINT", stdout: "" });
   expect(readdirSync(cwd)).toEqual([]);
-});
-
-it("a Ctrl-C before the command of tune --go runs is not lost", async () => {
-  const temporary = temporaryFolder();
-  // The folder of the job's socket is made right before.
-  const watcher = watch(temporary);
-  const { child, finished } = startCli(["tune", "--go", "--", "sleep", "50"], {
-    env: { TMPDIR: temporary },
-  });
-  await once(watcher, "change");
-  watcher.close();
-  child.kill("SIGINT");
-  expect((await finished).exitCode).toBe(130);
 });
 
 describe("a Ctrl-C that comes twice, from the terminal and from npm, is one", () => {

@@ -1,74 +1,20 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
 import { expectSentence } from "../helpers/baseline-folder.js";
-import { type Finished, runCli, startCli } from "../helpers/run-cli.js";
+import { expectNothingLeft, folder, training, tune } from "../helpers/live-job.js";
+import { runCli } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
-import { leftovers, marked } from "../tune/torch/support.js";
 
-const cwd = fileURLToPath(new URL("../fixtures/tune/live", import.meta.url));
-const training = (...args: string[]) => [testPython, "training.py", ...args];
 const ended = "pinbench: the search is done: the command is ended; with --go it would train on.";
-
-/** pinbench tune of a command; a budget that is enough for a look at each setting. */
-const tuneArgs = (command: readonly string[], ...flags: string[]) => [
-  ...["tune", "--budget", "5s", "--max-workers", "2", ...flags, "--"],
-  ...command,
-];
-
-const environment = {
-  PYTHON: testPython,
-  OMP_NUM_THREADS: "1",
-  PINBENCH_TEST_MARKER: process.env.PINBENCH_TEST_MARKER!,
-};
-
-function tune(command: readonly string[], ...flags: string[]): Promise<Finished> {
-  return runCli(tuneArgs(command, ...flags), { cwd, env: { ...environment, TMPDIR: process.env.TMPDIR! } });
-}
 
 /** What was saved, checked as every reader checks it. */
 function saved(path: string): Tuning {
   const document = JSON.parse(readFileSync(path, "utf8")) as unknown;
   expect(tuningSchemaErrors(document)).toBeNull();
   return tuningSchema.parse(document);
-}
-
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), "pb-live-"));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
-/** No process of a job, nothing in /dev/shm, and no folder of pinbench's; what Python leaves in TMPDIR is its own affair. */
-async function expectNothingLeft(): Promise<void> {
-  const ours = /^(pinbench-|torch_|sem\.|psm_)/;
-  const left = () => ({ processes: marked(), files: leftovers().filter((name) => ours.test(name)) });
-  await vi.waitFor(() => expect(left()).toEqual({ processes: [], files: [] }), {
-    timeout: 20_000,
-    interval: 50,
-  });
-}
-
-/** Empty for what is no process, or none any more. */
-function commandLine(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
-  } catch {
-    return "";
-  }
 }
 
 const epochLines = (count: number, samples: number) =>
@@ -278,115 +224,5 @@ describe("a call that makes no sense", () => {
   it("leaves flags after -- to the command, --debug and --version too", async () => {
     const { exitCode, stdout } = await tune(["echo", "--debug", "--version", "--budget"], "--go");
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "--debug --version --budget\n" });
-  });
-});
-
-describe("a job leaves nothing behind", { timeout: 120_000 }, () => {
-  skipWithoutTorch();
-
-  /** Signals pinbench when `when` is there to be seen. */
-  async function signalled(
-    signal: NodeJS.Signals,
-    when: (mark: string, stderr: string) => boolean,
-    args: string[],
-    ...flags: string[]
-  ): Promise<Finished & { mark: string }> {
-    const mark = join(folder(), "mark");
-    const command = tuneArgs(
-      training("--length", "100000", "--mark", mark, ...args),
-      "--budget",
-      "60s",
-      ...flags,
-    );
-    const { child, finished } = startCli(command, {
-      cwd,
-      env: { ...environment, TMPDIR: process.env.TMPDIR! },
-    });
-    let stderr = "";
-    child.stderr?.on("data", (text: string) => {
-      stderr += text;
-    });
-    while (!when(mark, stderr)) {
-      if (child.exitCode !== null) throw new Error(`it ended before: ${(await finished).stderr}`);
-      await sleep(5);
-    }
-    child.kill(signal);
-    return { ...(await finished), mark };
-  }
-
-  const atStart = () => marked().length >= 3;
-  const atFirstStep = (mark: string) => existsSync(mark);
-  const inSearch = (_: string, stderr: string) => /batches\/s, waits/.test(stderr);
-
-  it.each([
-    { name: "at its start", when: atStart, args: [] },
-    { name: "at its first step", when: atFirstStep, args: ["--workers", "2"] },
-    {
-      name: "in the search, with workers that were spawned",
-      when: inSearch,
-      args: ["--workers", "1", "--start-method", "spawn"],
-    },
-  ])("where pinbench is killed, $name", async ({ when, args }) => {
-    const { signal } = await signalled("SIGKILL", when, args);
-    expect(signal).toBe("SIGKILL");
-    await expectNothingLeft();
-  });
-
-  it("where a process has a session of its own and no environment", async () => {
-    const hidden = `sleep ${1e6 + process.pid}`;
-    const job = `setsid env -i ${hidden} & exec ${hidden}`;
-    const { exitCode } = await tune(["sh", "-c", job], "--timeout", "250ms");
-    expect(exitCode).toBe(4);
-    const running = readdirSync("/proc").filter((pid) => commandLine(pid).includes(hidden));
-    expect(running).toEqual([]);
-  });
-
-  it("where temporary files have a folder with letters beyond ASCII", async () => {
-    const TMPDIR = join(folder(), "é");
-    mkdirSync(TMPDIR);
-    const orphan = `sleep ${2e6 + process.pid}`;
-    const command = tuneArgs(["sh", "-c", `(setsid ${orphan} &) ; exec sleep 100`], "--timeout", "250ms");
-    const { exitCode } = await runCli(command, { cwd, env: { ...environment, TMPDIR } });
-    expect(exitCode).toBe(4);
-    const running = readdirSync("/proc").filter((pid) => commandLine(pid).includes(orphan));
-    expect({ running, files: readdirSync(TMPDIR) }).toEqual({ running: [], files: [] });
-  });
-
-  it("where its terminal goes", async () => {
-    const { exitCode, stderr } = await signalled("SIGHUP", inSearch, []);
-    expect(exitCode, stderr).toBe(129);
-    await expectNothingLeft();
-  });
-
-  it.each([
-    { signal: "SIGINT", exitCode: 130 },
-    { signal: "SIGTERM", exitCode: 143 },
-  ] as const)("at $signal, with what was found until then", async ({ signal, exitCode }) => {
-    const finished = await signalled(signal, inSearch, ["--workers", "1"], "--exhaustive");
-    expect(finished.exitCode, finished.stderr).toBe(exitCode);
-    expect(finished.stderr).toContain("! interrupted: this is what was found until then\n");
-    expect(finished.stderr).toMatch(/^=> num_workers=/m);
-    await expectNothingLeft();
-  });
-
-  it("at Ctrl-C before there is anything to say", async () => {
-    const { exitCode, stderr } = await signalled("SIGINT", atStart, []);
-    expect(exitCode, stderr).toBe(130);
-    expect(stderr.match(/^pinbench: .*/gm)).toEqual(["pinbench: interrupted, nothing was measured."]);
-    await expectNothingLeft();
-  });
-
-  it("where the script does not heed Ctrl-C", async () => {
-    const { exitCode } = await signalled("SIGINT", inSearch, ["--stubborn", "--workers", "1"]);
-    expect(exitCode).toBe(130);
-    await expectNothingLeft();
-  });
-
-  it("with --go Ctrl-C is the command's, and so is what comes of it", async () => {
-    const { exitCode, signal, stderr } = await signalled("SIGINT", atFirstStep, [], "--go");
-    expect(stderr).toContain("KeyboardInterrupt");
-    // Python ends by the signal itself, which a shell calls 130.
-    expect({ exitCode, signal }).toEqual({ exitCode: 130, signal: null });
-    await expectNothingLeft();
   });
 });

@@ -31,6 +31,22 @@ it("a comparison names who used a device beside runs of either side, whatever th
   ]);
 });
 
+it("each note says in how many runs what it tells of was so", () => {
+  const busy = {
+    ...alone,
+    activityBefore: { computeShare: 0.5, toDeviceGBps: null, fromDeviceGBps: null },
+  };
+  const later = { ...alone, others: [{ ...other, wasThereBefore: false }] };
+  const second = { ...alone, device: 1, others: [{ ...other, pid: 4712 }] };
+  const [first, ...more] = runsWith(busy, { ...alone, others: [other] }, later);
+  const runs = [{ ...first!, run: { ...first!.run, sharing: [busy, second] } }, ...more];
+  expect(compareRuns(runsWith(), runs).notes).toEqual([
+    "in 2 of the candidate's 5 runs device 0 was not measured alone: python3 (pid 4711, 1 GiB of the device's memory) used it as well",
+    "in 1 of the candidate's 5 runs device 0 was busy before it was measured: kernels ran for 50 % of the time",
+    "in 1 of the candidate's 5 runs device 1 was not measured alone: python3 (pid 4712, 1 GiB of the device's memory) used it as well",
+  ]);
+});
+
 it("a comparison of runs that had their device alone, or cannot tell, has no note of it", () => {
   const unseen = { ...alone, unseen: ["programs" as const] };
   expect(compareRuns(runsWith(), runsWith(unseen)).notes).toEqual([]);

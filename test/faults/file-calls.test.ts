@@ -69,7 +69,6 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       "base",
       "--runs",
       "2",
-
       "--history",
       "hist",
       "--output",
@@ -134,7 +133,7 @@ interface Fault {
 interface Attempt extends Finished {
   folder: string;
   pid: number;
-  /** Null for one that hung and was ended. */
+  /** It did not end by itself, and was ended. */
   hung: boolean;
   /** Of all processes, in order. */
   calls: { pid: number; call: string; path: string; struck: boolean }[];

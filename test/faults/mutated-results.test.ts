@@ -15,6 +15,7 @@ import { historyEntrySchema } from "../../src/results/history-entry.js";
 import { parseHistory } from "../../src/results/history-file.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
+import type { SharingRecord } from "../../src/results/sharing-schema.js";
 import { comparisonFormats, historyFormats, reportFormats } from "../../src/settings/choices.js";
 import { acceptedBy, expectNoPollution, runs } from "../helpers/hostile.js";
 import { type Mutation, mutated, mutation } from "../helpers/mutations.js";
@@ -107,7 +108,32 @@ function expectHistory(result: ResultDocument, good: ResultDocument, comparison:
   }
 }
 
+const sharing: SharingRecord = {
+  device: 0,
+  others: [
+    {
+      kind: "pinbench",
+      pid: 4711,
+      name: "check",
+      since: "2026-11-20T09:59:58.000Z",
+      deviceMemoryBytes: null,
+      wasThereBefore: true,
+    },
+    {
+      kind: "program",
+      pid: null,
+      name: null,
+      since: null,
+      deviceMemoryBytes: 1024 ** 3,
+      wasThereBefore: false,
+    },
+  ],
+  activityBefore: { computeShare: 0.4, toDeviceGBps: 12.5, fromDeviceGBps: null },
+  unseen: ["programs"],
+};
+
 const built = buildDocument({
+  run: { sharing: [sharing, { ...sharing, device: 1 }] },
   coldStart: [buildColdStart()],
   cells: [
     ofFiveProcesses(buildCell({ GBps: 55.4 })),

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import { type Finished, pinbench, small, start, temporaryFolder } from "../helpers/run-cli.js";
 import { countTrials, trials } from "../helpers/trials.js";
@@ -205,7 +205,7 @@ async function onMachine(
 
 /** Whether the programs and the rights are there that make a machine. */
 function canBeMade({ shell, around = [] }: Machine, cwd: string): boolean {
-  const words = [...around, "bash", "-c", `${shell}`];
+  const words = [...around, "bash", "-c", shell];
   return spawnSync(words[0]!, words.slice(1), { cwd, stdio: "ignore" }).status === 0;
 }
 
@@ -220,18 +220,17 @@ function removeControlGroups(): void {
 }
 
 describe("a machine with", () => {
+  afterEach(removeControlGroups);
+
   const chosen = Object.entries(machines).filter(([, { first }]) => trials(0, 1) === 1 || first === true);
 
   it.each(chosen)("%s", async (_, machine) => {
     const cwd = temporaryFolder();
     const finished = await onMachine(machine, cwd);
-    removeControlGroups();
     if (finished.exitCode === 99 || !canBeMade(machine, temporaryFolder())) {
-      removeControlGroups();
       console.warn(`skipped: ${notMade}`);
       return;
     }
-    removeControlGroups();
     const counted = countTrials("small machines");
     counted.tries();
     const { exitCode, signal, stdout, stderr } = finished;

@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { readlinkSync } from "node:fs";
+import { createServer } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { DeviceSharing, type SharedDevice } from "../../src/host/device-sharing.js";
 import { describeSharing, describeUnseen, joinSharing } from "../../src/results/other-programs.js";
 import { mostOthers } from "../../src/results/sharing-schema.js";
@@ -18,8 +21,16 @@ function sharingOf(
   lists: Processes[],
   activity: { computePercent: number; fromDevice?: number } | null = null,
 ) {
-  const device: SharedDevice = {
-    ordinal: 3,
+  return new DeviceSharing([deviceOf(3, lists, activity)], { command: "test", ownerPid: null });
+}
+
+function deviceOf(
+  ordinal: number,
+  lists: Processes[],
+  activity: { computePercent: number; fromDevice?: number } | null = null,
+): SharedDevice {
+  return {
+    ordinal,
     key: `test-${process.pid}-${++devices}`,
     nvml: {
       readProcesses: async () => (lists.length > 1 ? lists.shift()! : lists[0]!),
@@ -31,12 +42,11 @@ function sharingOf(
         },
     },
   };
-  return new DeviceSharing([device], { command: "test", ownerPid: null });
 }
 
 async function recordOf(sharing: DeviceSharing, ownPids: number[] = []) {
   await sharing.begin();
-  await sharing.look(ownPids, true);
+  await sharing.look([3], ownPids, true);
   await sharing.release();
   return sharing.records[0]!;
 }
@@ -92,6 +102,29 @@ describe("programs that use a device beside a run", () => {
     expect(describeUnseen(record)).toEqual([
       "device 3 may have been used by other programs: NVML does not list them here",
     ]);
+  });
+
+  it("are looked for on the devices that are open alone: this process is not in the list of another", async () => {
+    const devices = [deviceOf(0, [[], [self]]), deviceOf(1, [[parent], [parent]])];
+    const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
+    await sharing.begin();
+    await sharing.look([0], [], true);
+    await sharing.release();
+    expect(sharing.records).toMatchObject([
+      { device: 0, others: [], unseen: [] },
+      { device: 1, others: [{ pid: process.ppid, wasThereBefore: true }], unseen: [] },
+    ]);
+  });
+
+  it("do not pass for a pinbench's by a ticket that says it waits, which any program can put up", async () => {
+    const device = deviceOf(3, [[parent], [self, parent]]);
+    const namespace = /\d+/.exec(readlinkSync("/proc/self/ns/pid"))![0];
+    const name = `\0pinbench/1/${device.key}/waiting/${process.ppid}-1/${namespace}/1/run`;
+    const server = createServer().listen({ path: name, exclusive: true });
+    onTestFinished(() => void server.close());
+    await once(server, "listening");
+    const record = await recordOf(new DeviceSharing([device], { command: "test", ownerPid: null }));
+    expect(record.others).toMatchObject([{ kind: "program", pid: process.ppid }]);
   });
 
   it("are up to so many, however many there are", async () => {

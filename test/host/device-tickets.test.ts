@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { readFileSync } from "node:fs";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type HeldName, listTickets, putUpTicket, takeTurn } from "../../src/host/device-tickets.js";
 import { fixtureRoot } from "./support.js";
 
@@ -49,6 +50,7 @@ describe("the tickets of a device", () => {
     "@pinbench/1/GPU-1/measuring/1-1/2/3/\u001b[2J",
     "@pinbench/1/GPU-1/measuring/1-1/2/99999999999999999999/run",
     "@pinbench/1/GPU 1/measuring/1-1/2/3/run",
+    "@pinbench/1/GPU-1/measuring/1-1/unknown/3/run",
   ])("are no others that any program may have bound: %j", (name) => {
     expect(ticketsIn(name)).toEqual([]);
   });
@@ -63,12 +65,28 @@ describe("the tickets of a device", () => {
     expect(listTickets()!.filter(({ device }) => device === "a-device")).toEqual([]);
   });
 
+  it("fit whole, with the longest of process ids, devices and commands; a longer name is refused", async () => {
+    const device = "GPU-00000000-0000-0000-0000-000000000000";
+    const pid = vi.spyOn(process, "pid", "get").mockReturnValue(4194304);
+    onTestFinished(() => pid.mockRestore());
+    const ticket = { device, isWaiting: false, command: "baseline", sinceMs: 1763812345678 };
+    // More than a digit can count.
+    for (let i = 0; i < 12; ++i) held.push(await putUpTicket({ ...ticket, sinceMs: ticket.sinceMs + i }));
+    pid.mockRestore();
+    const seen = listTickets()!.filter((one) => one.device === device);
+    expect(seen).toHaveLength(12);
+    for (const one of seen) expect(one).toMatchObject({ command: "baseline", pid: 4194304 });
+    await expect(putUpTicket({ ...ticket, device: device.repeat(2) })).rejects.toThrow(/too long/);
+  });
+
   it("has a turn to go ahead, which one has at a time", async () => {
     // Another test's processes may have it for a moment.
     let turn = await takeTurn();
     while (turn === null) turn = await takeTurn();
     held.push(turn);
     expect(await takeTurn()).toBeNull();
+    // Whatever version of Node binds it, this is all of a socket's name.
+    expect(readFileSync("/proc/net/unix", "utf8")).toMatch(/ @pinbench\/1\/turn@{92}$/m);
     await turn.release();
     held.splice(0);
   });

@@ -41,7 +41,13 @@ describe("escapeMarkdown", () => {
   });
 
   it("leaves alone what pinbench itself writes", () => {
-    for (const text of ["64 KiB × 4 workers: 55.4 GB/s (±1.2 %)", "d0: NVIDIA H200, PCIe 5.0 x16", "2.5x", "--verify every", "-2.5 %"]) {
+    for (const text of [
+      "64 KiB × 4 workers: 55.4 GB/s (±1.2 %)",
+      "d0: NVIDIA H200, PCIe 5.0 x16",
+      "2.5x",
+      "--verify every",
+      "-2.5 %",
+    ]) {
       expect(escapeMarkdown(text)).toBe(text);
     }
   });

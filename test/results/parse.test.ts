@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { CellResult, CellSamples } from "../../src/results/schema.js";
+import { mostOthers, type OtherProgram } from "../../src/results/sharing-schema.js";
 import {
   buildCell,
   buildDevice,
@@ -30,6 +31,16 @@ const loadOf = (keptShare: number): CellResult["load"] => ({
   during: buildDistribution(10 * keptShare, 0.1),
   keptShare: buildDistribution(keptShare, 0.1),
 });
+
+const idle = { computeShare: 0, toDeviceGBps: 0, fromDeviceGBps: 0 };
+const other: OtherProgram = {
+  kind: "program",
+  pid: 4711,
+  name: "python3",
+  since: null,
+  deviceMemoryBytes: null,
+  wasThereBefore: true,
+};
 
 describe("parseResult", () => {
   it("gives back the document that was written", () => {
@@ -76,6 +87,18 @@ describe("parseResult", () => {
   ])("takes control characters in %s for what they are: figures are not lost for a name", (_, part) => {
     const document = buildDocument(part);
     expect(parseResult(JSON.stringify(document))).toEqual(JSON.parse(JSON.stringify(document)));
+  });
+
+  it.each([
+    ["activityBefore.toDeviceGBps", { activityBefore: { ...idle, toDeviceGBps: 1e13 } }],
+    ["activityBefore.fromDeviceGBps", { activityBefore: { ...idle, fromDeviceGBps: 1e308 } }],
+    ["others", { others: Array.from({ length: mostOthers + 1 }, () => other) }],
+    ["others[0].deviceMemoryBytes", { others: [{ ...other, deviceMemoryBytes: 2 ** 60 }] }],
+  ])("refuses what no pinbench writes of who shared a device, in %s", (path, part) => {
+    const alone = { device: 0, others: [], activityBefore: null, unseen: [] };
+    const document = buildDocument({ run: { sharing: [{ ...alone, ...part }] } });
+    const { message } = failureOf(JSON.stringify(document));
+    expect(message).toContain(`not a valid pinbench result at run.sharing[0].${path}: `);
   });
 
   it("names the first path that is wrong", () => {

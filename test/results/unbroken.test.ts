@@ -38,6 +38,16 @@ describe("a signal while a file is half made", () => {
     },
   );
 
+  it("is not lost where it comes in the very moment in which the file is made", async () => {
+    const { finished } = startWork(`
+      const { readFile } = await import("node:fs");
+      await new Promise((resolve) => readFile("/dev/null", () => {
+        process.kill(process.pid, "SIGINT");
+        resolve();
+      }));`);
+    expect(await finished).toMatchObject({ signal: "SIGINT" });
+  });
+
   it("ends it also where the disk hangs", async () => {
     const { child, finished } = startWork("await new Promise(() => undefined);");
     await once(child.stdout!, "data");

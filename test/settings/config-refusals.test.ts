@@ -22,6 +22,10 @@ describe("a file that cannot be used is named, and why", () => {
     expect(await refusalOf(loadConfiguration({ config: join(folder, configFile) }))).toMatch(message);
   });
 
+  it("the working directory", async () => {
+    expect(await refusalOf(loadConfiguration({ config: "." }))).toMatch(/^cannot read \.: it is a folder\./);
+  });
+
   it("one that is not there", async () => {
     expect(await refusalOf(loadConfiguration({ config: "/none/here.json" }))).toMatch(
       /^cannot read \/none\/here\.json: there is no such file\./,

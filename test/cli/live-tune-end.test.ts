@@ -1,0 +1,150 @@
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, watch } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import {
+  cwd,
+  environment,
+  expectNothingLeft,
+  folder,
+  training,
+  tune,
+  tuneArgs,
+} from "../helpers/live-job.js";
+import { type Finished, runCli, startCli } from "../helpers/run-cli.js";
+import { skipWithoutTorch } from "../helpers/test-python.js";
+import { marked } from "../tune/torch/support.js";
+
+/** Empty for what is no process, or none any more. */
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
+}
+
+it("with --go a Ctrl-C that comes before the command runs is not lost", async () => {
+  const temporary = folder();
+  // The folder of its socket is made right before.
+  const watcher = watch(temporary);
+  const { child, finished } = startCli(tuneArgs(["sleep", "50"], "--go"), {
+    cwd,
+    env: { ...environment, TMPDIR: temporary },
+  });
+  await once(watcher, "change");
+  watcher.close();
+  child.kill("SIGINT");
+  expect((await finished).exitCode).toBe(130);
+});
+
+describe("a job leaves nothing behind", { timeout: 120_000 }, () => {
+  skipWithoutTorch();
+
+  /** Signals pinbench when `when` is there to be seen. */
+  async function signalled(
+    signal: NodeJS.Signals,
+    when: (mark: string, stderr: string) => boolean,
+    args: string[],
+    ...flags: string[]
+  ): Promise<Finished & { mark: string }> {
+    const mark = join(folder(), "mark");
+    const command = tuneArgs(
+      training("--length", "100000", "--mark", mark, ...args),
+      "--budget",
+      "60s",
+      ...flags,
+    );
+    const { child, finished } = startCli(command, {
+      cwd,
+      env: { ...environment, TMPDIR: process.env.TMPDIR! },
+    });
+    let stderr = "";
+    child.stderr?.on("data", (text: string) => {
+      stderr += text;
+    });
+    while (!when(mark, stderr)) {
+      if (child.exitCode !== null) throw new Error(`it ended before: ${(await finished).stderr}`);
+      await sleep(5);
+    }
+    child.kill(signal);
+    return { ...(await finished), mark };
+  }
+
+  const atStart = () => marked().length >= 3;
+  const atFirstStep = (mark: string) => existsSync(mark);
+  const inSearch = (_: string, stderr: string) => /batches\/s, waits/.test(stderr);
+
+  it.each([
+    { name: "at its start", when: atStart, args: [] },
+    { name: "at its first step", when: atFirstStep, args: ["--workers", "2"] },
+    {
+      name: "in the search, with workers that were spawned",
+      when: inSearch,
+      args: ["--workers", "1", "--start-method", "spawn"],
+    },
+  ])("where pinbench is killed, $name", async ({ when, args }) => {
+    const { signal } = await signalled("SIGKILL", when, args);
+    expect(signal).toBe("SIGKILL");
+    await expectNothingLeft();
+  });
+
+  it("where a process has a session of its own and no environment", async () => {
+    const hidden = `sleep ${1e6 + process.pid}`;
+    const job = `setsid env -i ${hidden} & exec ${hidden}`;
+    const { exitCode } = await tune(["sh", "-c", job], "--timeout", "250ms");
+    expect(exitCode).toBe(4);
+    const running = readdirSync("/proc").filter((pid) => commandLine(pid).includes(hidden));
+    expect(running).toEqual([]);
+  });
+
+  it("where temporary files have a folder with letters beyond ASCII", async () => {
+    const TMPDIR = join(folder(), "é");
+    mkdirSync(TMPDIR);
+    const orphan = `sleep ${2e6 + process.pid}`;
+    const command = tuneArgs(["sh", "-c", `(setsid ${orphan} &) ; exec sleep 100`], "--timeout", "250ms");
+    const { exitCode } = await runCli(command, { cwd, env: { ...environment, TMPDIR } });
+    expect(exitCode).toBe(4);
+    const running = readdirSync("/proc").filter((pid) => commandLine(pid).includes(orphan));
+    expect({ running, files: readdirSync(TMPDIR) }).toEqual({ running: [], files: [] });
+  });
+
+  it("where its terminal goes", async () => {
+    const { exitCode, stderr } = await signalled("SIGHUP", inSearch, []);
+    expect(exitCode, stderr).toBe(129);
+    await expectNothingLeft();
+  });
+
+  it.each([
+    { signal: "SIGINT", exitCode: 130 },
+    { signal: "SIGTERM", exitCode: 143 },
+  ] as const)("at $signal, with what was found until then", async ({ signal, exitCode }) => {
+    const finished = await signalled(signal, inSearch, ["--workers", "1"], "--exhaustive");
+    expect(finished.exitCode, finished.stderr).toBe(exitCode);
+    expect(finished.stderr).toContain("! interrupted: this is what was found until then\n");
+    expect(finished.stderr).toMatch(/^=> num_workers=/m);
+    await expectNothingLeft();
+  });
+
+  it("at Ctrl-C before there is anything to say", async () => {
+    const { exitCode, stderr } = await signalled("SIGINT", atStart, []);
+    expect(exitCode, stderr).toBe(130);
+    expect(stderr.match(/^pinbench: .*/gm)).toEqual(["pinbench: interrupted, nothing was measured."]);
+    await expectNothingLeft();
+  });
+
+  it("where the script does not heed Ctrl-C", async () => {
+    const { exitCode } = await signalled("SIGINT", inSearch, ["--stubborn", "--workers", "1"]);
+    expect(exitCode).toBe(130);
+    await expectNothingLeft();
+  });
+
+  it("with --go Ctrl-C is the command's, and so is what comes of it", async () => {
+    const { exitCode, signal, stderr } = await signalled("SIGINT", atFirstStep, [], "--go");
+    expect(stderr).toContain("KeyboardInterrupt");
+    // Python ends by the signal itself, which a shell calls 130.
+    expect({ exitCode, signal }).toEqual({ exitCode: 130, signal: null });
+    await expectNothingLeft();
+  });
+});
