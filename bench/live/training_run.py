@@ -3,6 +3,8 @@
 The last line that a script prints is one JSON object:
   batchesPerSecond   over --seconds of steady running, null where the script ended before; of one rank
   measuredBatches, measuredSeconds
+  cpuMsPerBatch      CPU time of the training loop's own thread in them: where it differs while the loop does the same,
+                     so does the CPU
   firstBatchNs       when the first batch had arrived, CLOCK_MONOTONIC
   batches            of the whole run
   course             [seconds since the first batch, batches trained on], whenever the loss was read
@@ -79,6 +81,7 @@ class TrainingRun:
         self.cycle_start = None
         self.measured_batches = 0
         self.measured_ns = 0
+        self.measured_cpu_ns = 0
 
     def begin_epoch(self):
         self.cycle_start = None
@@ -124,6 +127,7 @@ class TrainingRun:
             "batchesPerSecond": rate,
             "measuredBatches": self.measured_batches,
             "measuredSeconds": self.measured_ns / 1e9,
+            "cpuMsPerBatch": self.measured_cpu_ns / 1e6 / max(1, self.measured_batches),
             "firstBatchNs": self.first_batch_ns,
             "batches": self.batches,
             "course": self.course,
@@ -137,13 +141,15 @@ class TrainingRun:
             return
         if self.cycle_start is None:
             if self.batches - self.refill_from >= self.refill_batches:
-                self.cycle_start = (self.batches, now_ns)
+                self.cycle_start = (self.batches, now_ns, time.thread_time_ns())
             return
         batches = self.batches - self.cycle_start[0]
         if batches % max(1, self.workers) == 0:
             self.measured_batches += batches
             self.measured_ns += now_ns - self.cycle_start[1]
-            self.cycle_start = (self.batches, now_ns)
+            cpu_ns = time.thread_time_ns()
+            self.measured_cpu_ns += cpu_ns - self.cycle_start[2]
+            self.cycle_start = (self.batches, now_ns, cpu_ns)
 
     def _read_signal(self):
         if not os.path.exists(self.signal_file):
