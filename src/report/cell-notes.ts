@@ -101,7 +101,7 @@ function provedNotes({ cells, plan }: ResultDocument): Note[] {
     );
   return parts.length === 0
     ? []
-    : [note(`compared by themselves: ${listed(parts)}; --verify every does so with all`, "muted")];
+    : [note(`proven right one by one: ${listed(parts)}; --verify every proves all`, "muted")];
 }
 
 /** That every copy was compared, which makes other figures; but no copy of the host's that is larger than its slots. */

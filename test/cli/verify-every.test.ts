@@ -29,7 +29,7 @@ describe("--verify every", () => {
     const [all, last] = await Promise.all([runSmall(every), runSmall(warm)]);
     expect(all.stdout).toContain("every copy was compared");
     expect(last.stdout).toMatch(
-      /compared by themselves: none of the copies of warm cells; --verify every does so with all/,
+      /proven right one by one: none of the copies of warm cells; --verify every proves all/,
     );
   });
 

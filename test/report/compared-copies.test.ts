@@ -17,16 +17,16 @@ it("what was compared is a line where it is less than half of the copies, by the
   const warm = cellOf("warm", { copies: 200, provenCopies: 6 });
   const cold = cellOf("cold", { copies: 10, provenCopies: 4 });
   expect(notesOf([warm, cellOf("cold", { copies: 8, provenCopies: 4 })])).toEqual([
-    "compared by themselves: 3.0 % of the copies of warm cells; --verify every does so with all",
+    "proven right one by one: 3.0 % of the copies of warm cells; --verify every proves all",
   ]);
   expect(notesOf([warm, warm, cold])).toEqual([
-    "compared by themselves: 40 % of the copies of cold cells and 3.0 % of the copies of warm cells; --verify every does so with all",
+    "proven right one by one: 40 % of the copies of cold cells and 3.0 % of the copies of warm cells; --verify every proves all",
   ]);
 });
 
 it("is also a line where none is", () => {
   expect(notesOf([cellOf("warm", { copies: 6, provenCopies: 0 })])).toEqual([
-    "compared by themselves: none of the copies of warm cells; --verify every does so with all",
+    "proven right one by one: none of the copies of warm cells; --verify every proves all",
   ]);
 });
 
