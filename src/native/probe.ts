@@ -116,7 +116,8 @@ function readKeys(file: string): string[] {
   try {
     // Opening a named pipe would wait without end.
     if (!statSync(file).isFile()) return [];
-    const kept: unknown = JSON.parse(readFileSync(file, "utf8"));
+    // Not by readFileSync's own decoding, which aborts Node 20 where the file cannot be closed.
+    const kept: unknown = JSON.parse(readFileSync(file).toString());
     return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
   } catch {
     return [];

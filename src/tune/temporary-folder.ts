@@ -1,6 +1,7 @@
-import { mkdtempSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { PinbenchError } from "../errors.js";
 import { shortageOf } from "../machine-shortage.js";
 import { fileErrorReason } from "../text-file.js";
@@ -8,12 +9,18 @@ import { fileErrorReason } from "../text-file.js";
 /** What to do about a folder for temporary files that is of no use. */
 export const temporaryFolderHint = "TMPDIR names another place for temporary files.";
 
-/** A new folder for a process' sockets and files, below `parent`; throws a PinbenchError where none can be made. */
-export function makeTemporaryFolder(parent = tmpdir()): string {
+/** A path below `parent` that nothing has yet, of 17 characters. */
+export function temporaryPath(parent = tmpdir()): string {
+  return join(parent, `pinbench-${randomBytes(6).toString("base64url")}`);
+}
+
+/** Makes a folder for a process' sockets and files, which no other user can read; throws a PinbenchError where none can be made. */
+export function makeTemporaryFolder(path = temporaryPath()): string {
   try {
-    return mkdtempSync(join(parent, "pinbench-"));
+    mkdirSync(path, { mode: 0o700 });
+    return path;
   } catch (cause) {
-    const doing = `cannot make a folder in ${parent}`;
+    const doing = `cannot make a folder in ${dirname(path)}`;
     const reason = fileErrorReason(cause, { ENOENT: "there is no such folder" });
     throw (
       shortageOf(cause, doing) ??

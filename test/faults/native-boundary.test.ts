@@ -216,7 +216,8 @@ const hostileValues: Record<string, () => unknown> = {
     return proxy;
   },
   "a session": () => session,
-  "a proxy of a session": () => new Proxy(other, {}),
+  // What a trial puts into it must not reach the session itself.
+  "a proxy of a session": () => new Proxy(other, { defineProperty: () => true }),
   "what inherits from a session": () => Object.create(other),
   "a copy of a session": () => ({ ...other }),
   "a rendezvous": () => rendezvous,
@@ -238,14 +239,19 @@ function pathsIn(value: unknown, path: Path = []): Path[] {
 }
 
 function replace(args: unknown[], path: Path, value: unknown): void {
+  Object.defineProperty(parentIn(args, path), path.at(-1)!, { value, enumerable: true });
+}
+
+/** Throws where there is no such place any more, or where it is in what the following trials need as it is. */
+function parentIn(args: unknown[], path: Path): object {
   const parent = path.slice(0, -1).reduce<never>((place, key) => place[key], args as never) as object;
-  if (Object.isExtensible(parent)) Object.defineProperty(parent, path.at(-1)!, { value, enumerable: true });
+  if ([session, other, rendezvous, addon].includes(parent as never)) throw new TypeError("not in these");
+  return parent;
 }
 
 /** As a getter that throws, or ends the session's work in the middle of being read. */
 function replaceByGetter(args: unknown[], path: Path, get: () => unknown): void {
-  const parent = path.slice(0, -1).reduce<never>((place, key) => place[key], args as never) as object;
-  Object.defineProperty(parent, path.at(-1)!, { get, enumerable: true });
+  Object.defineProperty(parentIn(args, path), path.at(-1)!, { get, enumerable: true });
 }
 
 interface Trial {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { PinbenchError } from "../../errors.js";
 import { packageRoot } from "../../package-facts.js";
-import { makeTemporaryFolder, temporaryFolderHint } from "../temporary-folder.js";
+import { makeTemporaryFolder, temporaryFolderHint, temporaryPath } from "../temporary-folder.js";
 import { JobProcesses, socketVariable } from "./job-processes.js";
 
 /** The folder for PYTHONPATH, beside this file both in src/ and in dist/. */
@@ -35,19 +35,12 @@ export class JobProcess {
   #ended: JobExit | null = null;
   #ending: Promise<void> | null = null;
 
-  private constructor(folder: string, command: readonly string[]) {
+  private constructor(folder: string, guard: ChildProcess, command: readonly string[]) {
     const [program = "", ...args] = command;
     const socket = socketPath(folder);
     this.#folder = folder;
     this.#processes = new JobProcesses(socket);
-    this.#guard = spawn(process.execPath, [guardProgram, socket, folder], {
-      detached: true,
-      stdio: ["pipe", "ignore", "ignore"],
-      cwd: "/",
-    });
-    this.#guard.on("error", () => undefined);
-    this.#guard.stdin?.on("error", () => undefined);
-    this.#guard.unref();
+    this.#guard = guard;
     const { PYTHONPATH: others } = process.env;
     this.#command = spawn(program, args, {
       detached: true,
@@ -75,20 +68,20 @@ export class JobProcess {
     command: readonly string[],
     listen: (socket: string) => Promise<void>,
   ): Promise<JobProcess> {
-    const folder = socketFolder();
+    const folder = pathForSocket();
+    // Before there is anything that it would have to remove.
+    const guard = startGuard(folder);
     try {
+      makeTemporaryFolder(folder);
       await listen(socketPath(folder));
-      const job = new JobProcess(folder, command);
+      const job = new JobProcess(folder, guard, command);
       await new Promise<void>((resolve, reject) => {
         job.#command.once("spawn", resolve);
-        job.#command.once("error", (error) => {
-          job.leave();
-          reject(error);
-        });
+        job.#command.once("error", reject);
       });
       return job;
     } catch (error) {
-      rmSync(folder, { recursive: true, force: true });
+      dismiss(guard, folder);
       throw cannotStart(command[0] ?? "", error);
     }
   }
@@ -120,8 +113,7 @@ export class JobProcess {
 
   /** Leaves the job to itself: from now on it also outlives a pinbench that is killed. */
   leave(): void {
-    this.#guard.stdin?.end("done\n");
-    rmSync(this.#folder, { recursive: true, force: true });
+    dismiss(this.#guard, this.#folder);
   }
 
   async #end(): Promise<void> {
@@ -142,6 +134,24 @@ export function describeJobExit({ code, signal }: JobExit): string {
   return signal === null ? `ended with exit code ${code}` : `was killed (${signal})`;
 }
 
+function startGuard(folder: string): ChildProcess {
+  const guard = spawn(process.execPath, [guardProgram, socketPath(folder), folder], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+    cwd: "/",
+  });
+  guard.on("error", () => undefined);
+  guard.stdin?.on("error", () => undefined);
+  guard.unref();
+  return guard;
+}
+
+/** The guard has nothing left to do. */
+function dismiss(guard: ChildProcess, folder: string): void {
+  guard.stdin?.end("done\n");
+  rmSync(folder, { recursive: true, force: true });
+}
+
 function socketPath(folder: string): string {
   return join(folder, "hook");
 }
@@ -149,11 +159,11 @@ function socketPath(folder: string): string {
 /** The longest path that a Unix socket may have, its final 0 not counted (sun_path of unix(7) has 108 bytes). */
 const longestSocketPath = 107;
 
-function socketFolder(): string {
-  for (const parent of [tmpdir(), "/tmp"]) {
-    const socket = socketPath(join(parent, "pinbench-XXXXXX"));
-    if (Buffer.byteLength(socket) <= longestSocketPath) return makeTemporaryFolder(parent);
-  }
+/** Of a folder that is still to be made. */
+function pathForSocket(): string {
+  const paths = [temporaryPath(), temporaryPath("/tmp")];
+  const path = paths.find((one) => Buffer.byteLength(socketPath(one)) <= longestSocketPath);
+  if (path !== undefined) return path;
   throw new PinbenchError("usage", `${tmpdir()} is too long a path for a socket in it.`, {
     hint: temporaryFolderHint,
   });
