@@ -3,7 +3,15 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { skipWithoutTorch, torchMissing } from "../../helpers/test-python.js";
-import { type Change, readJson, runHooked, runPlain, type ScriptRun, withWorkers } from "./hooked-script.js";
+import {
+  type Change,
+  readJson,
+  runConversing,
+  runHooked,
+  runPlain,
+  type ScriptRun,
+  withWorkers,
+} from "./hooked-script.js";
 
 interface Seen {
   length: number;
@@ -255,7 +263,7 @@ threads = [threading.Thread(target=tell, args=(loader,)) for loader in (7, 8, 9)
 while line._unsent:
     line.commands()
 `;
-  const { said, stderr, code } = await runHooked(["-c", program], []);
+  const { said, stderr, code } = await runConversing(["-c", program], []);
   expect(code, stderr).toBe(0);
   const numbers = (of: number) => said[0]!.filter(({ loader }) => loader === of).map(({ number }) => number);
   const all = Array.from({ length: 3000 }, (_, number) => number);

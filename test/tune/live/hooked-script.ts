@@ -56,11 +56,23 @@ export async function runPlain(command: readonly string[], env: NodeJS.ProcessEn
   return ended(child, []);
 }
 
+/** As runConversing(); requires that pinbench would understand all that the hook says. */
+export async function runHooked(
+  command: readonly string[],
+  changes: readonly Change[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<ScriptRun> {
+  const run = await runConversing(command, changes, env);
+  const misunderstood = run.said.flat().filter((message) => readMessage(JSON.stringify(message)) === null);
+  expect(misunderstood).toEqual([]);
+  return run;
+}
+
 /**
  * Runs it with the hook, and plays pinbench: makes the first loader of each process the one that is tuned, and asks for the
- * changes one after the other. Requires that pinbench would understand all that the hook says.
+ * changes one after the other.
  */
-export async function runHooked(
+export async function runConversing(
   command: readonly string[],
   changes: readonly Change[],
   env: NodeJS.ProcessEnv = {},
@@ -74,7 +86,6 @@ export async function runHooked(
   await once(server, "listening");
   const run = await runPlain(command, { PINBENCH_TUNE_SOCKET: path, PYTHONPATH: hookFolder, ...env });
   server.close();
-  expect(said.flat().filter((message) => readMessage(JSON.stringify(message)) === null)).toEqual([]);
   return { ...run, said };
 }
 
