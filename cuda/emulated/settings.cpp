@@ -94,7 +94,9 @@ std::optional<std::string> read_fault_variable(FaultList& list) {
   if (!text) return std::nullopt;
   const auto complaint = read_faults(*text, list);
   if (!complaint) return std::nullopt;
-  return std::string(kName) + ": " + *complaint;
+  std::string said = kName;
+  said.append(": ").append(*complaint);
+  return said;
 }
 
 std::optional<std::string> Settings::read_environment() {

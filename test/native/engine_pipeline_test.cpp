@@ -173,10 +173,11 @@ TEST_CASE("a chunk that was dropped or corrupted is found in its place") {
   for (const auto memory : kMemories) {
     CAPTURE(static_cast<int>(memory));
     // The second chunk of the third buffer.
-    const auto copy = std::to_string(kChunks + 2 * kChunks + 2);
+    const auto nth = std::to_string(kChunks + 2 * kChunks + 2);
     for (const bool dropped : {true, false}) {
-      TestSession session(with_faults(std::string(R"([{"copy":"h2d","fault":")") +
-                                      (dropped ? "drop" : "flip") + R"(","nth":)" + copy + "}]"));
+      std::string fault = R"([{"copy":"h2d","fault":")";
+      fault.append(dropped ? "drop" : "flip").append(R"(","nth":)").append(nth).append("}]");
+      TestSession session(with_faults(fault));
       session.reserve(memory, geometry_of(1, 1, 64 * kKiB));
       const auto result = session.measure(pipeline_of(memory, kChunks));
       REQUIRE(result.mismatches.size() == 1);
