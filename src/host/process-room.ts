@@ -19,6 +19,11 @@ export function hasRoomForProcesses(count: number, root = "/"): boolean {
   return threadsOfUser(user, root) + count * threadsOfNode <= Number(limit);
 }
 
+/** What the system itself would refuse them with, for shortageOf() to say in words. */
+export function noRoomForProcesses(): Error {
+  return Object.assign(new Error("no room for another process"), { code: "EAGAIN" });
+}
+
 function threadsOfUser(user: string, root: string): number {
   let threads = 0;
   for (const name of listNames(root, "proc")) {

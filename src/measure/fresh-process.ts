@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { type ErrorKind, ExitCode, errorCode, PinbenchError, signalExitCodes } from "../errors.js";
-import { hasRoomForProcesses } from "../host/process-room.js";
+import { hasRoomForProcesses, noRoomForProcesses } from "../host/process-room.js";
 import { shortageOf } from "../machine-shortage.js";
 
 import { parseResult } from "../results/parse.js";
@@ -69,7 +69,7 @@ export async function measureInFreshProcess(
 ): Promise<ResultDocument> {
   if (signal.aborted) throw interrupted();
   // Without room for its threads it may hang.
-  if (!hasRoomForProcesses(1)) throw notStarted(Object.assign(new Error(), { code: "EAGAIN" }));
+  if (!hasRoomForProcesses(1)) throw notStarted(noRoomForProcesses());
   const child = startMeasuring(entry);
   let force: NodeJS.Timeout | undefined;
   const abort = () => {

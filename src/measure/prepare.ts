@@ -4,7 +4,7 @@ import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { exists } from "../host/files.js";
 import { hostRecord } from "../host/host-record.js";
 import { choosePlacement } from "../host/placement.js";
-import { hasRoomForProcesses } from "../host/process-room.js";
+import { hasRoomForProcesses, noRoomForProcesses } from "../host/process-room.js";
 import { shortageOf } from "../machine-shortage.js";
 import { type Backend, openBackend, sharedDevices } from "../native/backend.js";
 import type { BuildInfo, DeviceFacts, NativeAddon } from "../native/contract.js";
@@ -79,7 +79,7 @@ function refuseWithoutProcesses({ processArenas }: Plan): void {
     );
   }
   if (hasRoomForProcesses(count)) return;
-  const noRoom = Object.assign(new Error(), { code: "EAGAIN" });
+  const noRoom = noRoomForProcesses();
   throw shortageOf(noRoom, `${count} worker processes cannot be started`) ?? noRoom;
 }
 
