@@ -27,8 +27,13 @@ class Owned {
     std::swap(value_, moved.value_);
     return *this;
   }
-  ~Owned() {
-    if (cuda_ != nullptr) (cuda_->*Release)(value_);
+  ~Owned() { give_back(); }
+
+  // Gives it back before the owner goes, for whom the answer matters; success where it is empty.
+  cu::Result give_back() {
+    const auto* const cuda = std::exchange(cuda_, nullptr);
+    const auto value = std::exchange(value_, Value{});
+    return cuda == nullptr ? cu::kSuccess : (cuda->*Release)(value).result;
   }
 
   // A null handle, or address 0, where it is empty.

@@ -69,6 +69,12 @@ HostBlock HostBlock::allocate(DeviceContext& context, HostMemoryKind kind, std::
   return block;
 }
 
+// Pages that the driver goes on holding stay mapped: whatever the system put at their address next would
+// count as registered in part, and every copy of it would be refused.
+HostBlock::~HostBlock() {
+  if (registration_.give_back() != cu::kSuccess) static_cast<void>(pages_.release());
+}
+
 // As a program would call it, so that a large block lies 16 bytes into a page, as a program's does.
 void HostBlock::allocate_pageable(std::size_t bytes) {
   malloced_.reset(static_cast<std::byte*>(std::malloc(bytes)));

@@ -47,6 +47,7 @@ class HostBlock {
         pages_(std::move(other.pages_)),
         registration_(std::move(other.registration_)),
         bytes_(std::exchange(other.bytes_, {})) {}
+  ~HostBlock();
 
   std::span<std::byte> bytes() const { return bytes_; }
 
@@ -59,8 +60,8 @@ class HostBlock {
   // What the memory's kind needs; the rest is empty.
   MallocedMemory malloced_;
   PinnedMemory pinned_;
-  MappedPages pages_;          // around the block, which is aligned
-  Registration registration_;  // goes before the pages that it holds
+  MappedPages pages_;  // around the block, which is aligned
+  Registration registration_;
   std::span<std::byte> bytes_;
 };
 

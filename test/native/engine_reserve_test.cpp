@@ -186,4 +186,18 @@ TEST_CASE("a ring whose events cannot be made is not used") {
   check_clean(session.measure(request), 12 * 4 * kKiB);
 }
 
+TEST_CASE(
+    "pages stay where they are while the driver holds them, so that no other memory gets their address") {
+  for (const bool refused : {false, true}) {
+    CAPTURE(refused);
+    const auto unregistering_fails = with_faults(R"([{"call":"cuMemHostUnregister","result":2}])");
+    DeviceContext context(emulated_driver(refused ? unregistering_fails : Environment{}), 0,
+                          session_options().placement);
+    std::optional block(HostBlock::allocate(context, HostMemoryKind::kRegistered, 64 * kKiB));
+    void* const begin = block->bytes().data();
+    context.on_device_thread([&] { block.reset(); });
+    CHECK((msync(begin, 64 * kKiB, MS_ASYNC) == 0) == refused);  // ENOMEM where nothing is mapped
+  }
+}
+
 }  // namespace pinbench::test
