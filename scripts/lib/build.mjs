@@ -7,6 +7,9 @@ import { inRoot, root } from "./project.mjs";
 
 const stampFile = "build/stamp.json";
 
+/** What a page of HTML carries stands beside what writes it; tsc leaves it where it is. */
+const pageAssets = ["report/page/page.css"];
+
 /** What the user's Python runs goes beside what starts it, with its folder; tsc leaves it where it is. */
 const pythonPrograms = ["tune/torch/probe/main.py", "tune/live/hook/sitecustomize.py"];
 
@@ -24,6 +27,7 @@ async function buildTypeScript({ quiet }) {
       filter: (path) => !path.endsWith("__pycache__"),
     });
   }
+  for (const asset of pageAssets) cpSync(inRoot("src", asset), join(fresh, asset));
   rmSync(inRoot("dist"), { recursive: true, force: true });
   renameSync(fresh, inRoot("dist"));
 }
@@ -38,7 +42,7 @@ const parts = [
   {
     name: "typescript",
     build: buildTypeScript,
-    outputs: ["dist/cli/main.js", ...pythonPrograms.map((program) => `dist/${program}`)],
+    outputs: ["dist/cli/main.js", ...[...pythonPrograms, ...pageAssets].map((file) => `dist/${file}`)],
   },
   {
     name: "native",

@@ -1,0 +1,138 @@
+import { type ScaleContinuousNumeric, scaleLinear, scaleLog } from "d3-scale";
+import type { Axis, Rule } from "./chart.js";
+import { element, type Markup } from "./markup.js";
+
+/** Pixels of the picture's own grid; a page shows it as large as there is room. */
+export const chartWidth = 560;
+const plotHeight = 250;
+const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
+export const lineHeight = 17;
+/** Of a sans-serif letter at 12 px, on average: the drawing program has no fonts to measure with. */
+const letterWidth = 6.6;
+
+/** How wide a text is, about. */
+export function textPixels(text: string): number {
+  return text.length * letterWidth;
+}
+
+/** Where the values of a chart lie in its picture. */
+export interface Frame {
+  x: ScaleContinuousNumeric<number, number>;
+  y: ScaleContinuousNumeric<number, number>;
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+  /** Of the whole picture. */
+  height: number;
+}
+
+/** A frame below so much else, for axes and the values that are to lie in it. */
+export function frameOf(
+  above: number,
+  x: Axis,
+  xs: readonly number[],
+  y: Axis,
+  ys: readonly number[],
+): Frame {
+  const [left, right] = [margin.left, chartWidth - margin.right];
+  const top = above + margin.top;
+  const bottom = top + plotHeight;
+  return {
+    x: scaleOf(x, xs).range([left, right]),
+    y: scaleOf(y, ys).range([bottom, top]),
+    ...{ left, right, top, bottom },
+    height: bottom + margin.bottom,
+  };
+}
+
+/** From the least value to the greatest. A linear axis ends at a round number, a logarithmic one somewhat outside. */
+function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
+  const all = [...values, ...(axis.includes ?? [])];
+  const [least, most] = [minimum(all), maximum(all)];
+  if (axis.scale === "log") {
+    const room = least === most ? 2 : (most / least) ** 0.04;
+    return scaleLog().domain([least / room, most * room]);
+  }
+  const room = least === most ? Math.abs(least) / 2 || 1 : 0;
+  const scale = scaleLinear().domain([least - room, most + room]);
+  return axis.ticks === undefined ? scale.nice() : scale;
+}
+
+// Math.min(...list) takes as many arguments as a stack holds.
+const minimum = (values: readonly number[]) =>
+  values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
+const maximum = (values: readonly number[]) =>
+  values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+
+/** The grid, what its lines stand for, and what the axes count. */
+export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
+  const { left, right, top, bottom } = frame;
+  const acrossTicks = fitting(ticksOf(x, frame.x, 8), x, frame.x);
+  const upTicks = ticksOf(y, frame.y, 5);
+  return [
+    ...upTicks.flatMap((value) => [
+      element("line", { class: "grid", x1: left, x2: right, y1: frame.y(value), y2: frame.y(value) }),
+      element(
+        "text",
+        { class: "quiet", x: left - 7, y: frame.y(value) + 4, "text-anchor": "end" },
+        y.format(value),
+      ),
+    ]),
+    ...acrossTicks.flatMap((value) => [
+      element("line", { class: "grid", x1: frame.x(value), x2: frame.x(value), y1: top, y2: bottom }),
+      element(
+        "text",
+        { class: "quiet", x: frame.x(value), y: bottom + 16, "text-anchor": "middle" },
+        x.format(value),
+      ),
+    ]),
+    element("text", { x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle" }, x.label),
+    element(
+      "text",
+      { x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${(top + bottom) / 2}) rotate(-90)` },
+      y.label,
+    ),
+  ];
+}
+
+function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
+  if (axis.ticks !== undefined) return [...axis.ticks];
+  const ticks = scale.ticks(about);
+  if (axis.scale === "linear" || ticks.length <= 2 * about) return ticks;
+  return ticks.filter((value) => Number.isInteger(Math.log10(value)));
+}
+
+/** Of ticks whose names would overlap, every second one, or every third. */
+function fitting(
+  ticks: readonly number[],
+  axis: Axis,
+  scale: ScaleContinuousNumeric<number, number>,
+): number[] {
+  for (let every = 1; every < ticks.length; ++every) {
+    const some = ticks.filter((_, index) => index % every === 0);
+    const isRoomy = some.every((value, index) => {
+      const next = some[index + 1];
+      if (next === undefined) return true;
+      const needed = (textPixels(axis.format(value)) + textPixels(axis.format(next))) / 2 + 6;
+      return Math.abs(scale(next) - scale(value)) >= needed;
+    });
+    if (isRoomy) return some;
+  }
+  return ticks.slice(0, 1);
+}
+
+/** A line across the chart, and what it stands for at its end. */
+export function ruleLine(frame: Frame, { axis, value, label }: Rule): Markup {
+  const { left, right, top, bottom } = frame;
+  const at = frame[axis](value);
+  const isLevel = axis === "y";
+  const ends = isLevel ? { x1: left, x2: right, y1: at, y2: at } : { x1: at, x2: at, y1: top, y2: bottom };
+  const place = isLevel ? { x: right, y: at - 5 } : { x: at - 5, y: top + 12 };
+  return element(
+    "g",
+    {},
+    element("line", { class: "rule", ...ends }),
+    element("text", { class: "quiet", ...place, "text-anchor": "end" }, label),
+  );
+}

@@ -1,0 +1,92 @@
+import {
+  type SymbolType,
+  symbolCircle,
+  symbolCross,
+  symbolDiamond,
+  symbolSquare,
+  symbolStar,
+  symbolTriangle,
+  symbolWye,
+} from "d3-shape";
+
+/**
+ * How curves are told apart: by colour, by the mark of each point and by dashes, so that any one of the three is enough.
+ * The colours are Okabe and Ito's (Color Universal Design, 2008), which people with any colour vision tell apart, made
+ * darker for white paper and lighter for a dark screen until each has a contrast of 3 to 1 (WCAG 2.2, 1.4.11).
+ */
+export const curveStyles: readonly CurveStyle[] = [
+  { onLight: "#0072b2", onDark: "#56b4e9", mark: symbolCircle, dashes: "" },
+  { onLight: "#c04a00", onDark: "#ff8c42", mark: symbolSquare, dashes: "7 3" },
+  { onLight: "#00795a", onDark: "#2fc79a", mark: symbolTriangle, dashes: "2 2" },
+  { onLight: "#a8558a", onDark: "#e39cc6", mark: symbolDiamond, dashes: "9 3 2 3" },
+  { onLight: "#9c6b00", onDark: "#f0b53c", mark: symbolCross, dashes: "12 4" },
+  { onLight: "#3d3d3d", onDark: "#e6e6e6", mark: symbolStar, dashes: "4 2 1 2" },
+  { onLight: "#6a4fb3", onDark: "#b8a5f5", mark: symbolWye, dashes: "1 3" },
+  { onLight: "#7d7500", onDark: "#ece133", mark: symbolCircle, dashes: "6 2 2 2 2 2" },
+];
+
+/** One way to draw a curve. */
+export interface CurveStyle {
+  onLight: string;
+  onDark: string;
+  mark: SymbolType;
+  /** SVG's stroke-dasharray; empty for a whole line. */
+  dashes: string;
+}
+
+/** The style of a number, which begin again after the last. */
+export function curveStyle(index: number): CurveStyle {
+  return curveStyles[index % curveStyles.length]!;
+}
+
+/** The class of SVG elements that are drawn in a style. */
+export function styleClass(index: number): string {
+  return `s${index % curveStyles.length}`;
+}
+
+/** The colours of everything but curves, on light and on dark ground. */
+const grounds = {
+  light: { ground: "#ffffff", text: "#1b1f24", quiet: "#57606a", grid: "#e3e6ea", line: "#8c959f" },
+  dark: { ground: "#14171a", text: "#e8eaed", quiet: "#a9b1ba", grid: "#2b3036", line: "#6b747e" },
+} as const;
+
+/**
+ * The style sheet of all charts. Without variables, which programs that are no browsers do not know; what is printed is
+ * printed on white.
+ */
+export function chartStyleSheet(): string {
+  return [
+    ".chart{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}",
+    ".chart .line{fill:none;stroke-width:1.8}",
+    ".chart .band{stroke:none;opacity:.18}",
+    ".chart .mark{stroke-width:1.4}",
+    ".chart .grid{stroke-width:1}",
+    ".chart .rule{fill:none;stroke-width:1.2;stroke-dasharray:5 4}",
+    ".chart .caption{font-weight:600}",
+    ...curveStyles.flatMap(({ dashes }, index) =>
+      dashes === "" ? [] : [`.chart .${styleClass(index)} .line{stroke-dasharray:${dashes}}`],
+    ),
+    ...groundRules("light"),
+    `@media screen and (prefers-color-scheme:dark){${groundRules("dark").join("")}}`,
+  ].join("");
+}
+
+function groundRules(name: keyof typeof grounds): string[] {
+  const { ground, text, quiet, grid, line } = grounds[name];
+  return [
+    `.chart .ground{fill:${ground}}`,
+    `.chart text{fill:${text}}`,
+    `.chart .quiet{fill:${quiet}}`,
+    `.chart .grid{stroke:${grid}}`,
+    `.chart .rule{stroke:${line}}`,
+    ...curveStyles.flatMap(({ onLight, onDark }, index) => {
+      const colour = name === "light" ? onLight : onDark;
+      const of = `.chart .${styleClass(index)}`;
+      return [
+        `${of} .line,${of} .mark{stroke:${colour}}`,
+        `${of} .band,${of} .mark{fill:${colour}}`,
+        `${of} .open{fill:${ground}}`,
+      ];
+    }),
+  ];
+}

@@ -1,0 +1,62 @@
+import { printableText } from "../printable-text.js";
+
+/** Text of a page or a picture in which nothing is left to escape. Only the functions below make it. */
+export class Markup {
+  readonly text: string;
+  /** `text` must be markup already. */
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** What stands in an element: markup, or text from anywhere, which is escaped; null, undefined and false are nothing. */
+export type Content = Markup | string | number | null | undefined | false | readonly Content[];
+
+/** Attributes by name; undefined, null and false leave one out, true is one without a value. Numbers are rounded. */
+export type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Elements of HTML that have no end tag. */
+const voidElements = new Set(["meta", "br", "hr", "link", "img", "input", "col"]);
+
+/** An element of HTML or SVG. Names of elements and attributes are pinbench's own, never from outside. */
+export function element(name: string, attributes: Attributes, ...content: Content[]): Markup {
+  const written = Object.entries(attributes).flatMap(([key, value]) => {
+    if (value === undefined || value === null || value === false) return [];
+    return value === true ? [` ${key}`] : [` ${key}="${escapeMarkup(attributeText(value))}"`];
+  });
+  const start = `<${name}${written.join("")}>`;
+  return new Markup(voidElements.has(name) ? start : `${start}${join(content)}</${name}>`);
+}
+
+/** Several contents one after the other, with nothing around them. */
+export function fragment(...content: Content[]): Markup {
+  return new Markup(join(content));
+}
+
+function join(content: readonly Content[]): string {
+  return content
+    .map((part) => {
+      if (part === null || part === undefined || part === false) return "";
+      if (part instanceof Markup) return part.text;
+      return Array.isArray(part) ? join(part) : escapeMarkup(String(part));
+    })
+    .join("");
+}
+
+/** Two decimals of a pixel are more than an eye can see. */
+function attributeText(value: string | number): string {
+  return typeof value === "number" ? String(Math.round(value * 100) / 100) : value;
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Text as it must stand between tags and in quoted attributes, what a page would obey made visible first. */
+function escapeMarkup(text: string): string {
+  return printableText(text).replace(/[&<>"']/g, (character) => entities[character]!);
+}
