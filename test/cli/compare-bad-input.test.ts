@@ -129,7 +129,13 @@ describe("a flag that makes no sense", () => {
   it.each([
     [["--threshold", "0%"], /"0%" is not a threshold, a share above 0 % and below 100 %/],
     [["--threshold", "pagable=5%"], /"pagable" is no memory kind, no direction and no pattern of cells/],
+    [
+      ["--threshold", "d0/h2d/pined/*=5%"],
+      /No cell of either result is like "d0\/h2d\/pined\/\*", for which there is a threshold\. Did you mean "d0\/h2d\/pinned\/\*"\? The nearest: d0\/h2d\/pinned\/16777216\//,
+    ],
     [["--significance", "0.9"], /"0\.9" is not a significance/],
+    [["--significance", "3"], /"3" is not a significance: .* Write for example 0\.3% or 0\.003\./],
+    [["--significance", "%"], /"%" is not a significance/],
     [["--format", "csv"], /Allowed choices are table, json, markdown, junit, github, bmf, benchmark-action/],
     [["--json", "--format", "junit"], /--json and --format junit contradict each other/],
     [["--output", "a.csv"], /a\.csv has the extension \.csv, which names no format/],
