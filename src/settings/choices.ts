@@ -144,6 +144,7 @@ export function inOrder<Choice extends string>(
 export function hintOfChoices(typed: string, choices: readonly string[]): string {
   const meant = nearestWord(typed, choices);
   const all = `Choose from ${choices.join(", ")}.`;
+  if (typed === "" || typed.includes(" ")) return `A list has commas, and no spaces. ${all}`;
   return meant === null ? all : `Did you mean ${meant}? ${all}`;
 }
 

@@ -4,6 +4,7 @@ import { parseChoices } from "./choices.js";
 import { readSizes } from "./sizes.js";
 import { parseThresholdFlag, type Thresholds } from "./thresholds.js";
 import {
+  hintOfShare,
   type List,
   listEntries,
   parseDuration,
@@ -106,7 +107,7 @@ export const significance: Kind<number, Quantity> = {
     const level = number === "" ? Number.NaN : Number(number) / (percent ? 100 : 1);
     if (level > 0 && level <= 0.5) return level;
     throw new PinbenchError("usage", `"${given}" is not a significance: that lies above 0 and up to 0.5.`, {
-      hint: "Write for example 0.3% or 0.003.",
+      hint: hintOfShare(String(given), 50, "0.3% or 0.003"),
     });
   },
 };

@@ -93,7 +93,7 @@ describe("a key or value that makes no sense is named, and what is allowed", () 
     [{ runs: "5" }, "runs must be a whole number from 1 up."],
     [
       { significance: 1 },
-      'significance is wrong: "1" is not a significance: that lies above 0 and up to 0.5. Write for example 0.3% or 0.003.',
+      'significance is wrong: "1" is not a significance: that lies above 0 and up to 0.5. Did you mean 1%?',
     ],
     [{ significance: true }, "significance must be a chance above 0 and up to 0.5, such as 0.3% or 0.003."],
     [
