@@ -141,7 +141,7 @@ export function inOrder<Choice extends string>(
 }
 
 /** What may stand in place of a name that is none of `choices`: the one that was likely meant, and all of them. */
-export function hintOfChoices(typed: string, choices: readonly string[]): string {
+function hintOfChoices(typed: string, choices: readonly string[]): string {
   const meant = nearestWord(typed, choices);
   const all = `Choose from ${choices.join(", ")}.`;
   if (typed === "" || typed.includes(" ")) return `A list has commas, and no spaces. ${all}`;
