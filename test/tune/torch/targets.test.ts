@@ -33,6 +33,7 @@ describe("a data set is found", () => {
         ["in a list, from its end", "make_list[-1]", 2],
         ["as an attribute", "holder.train", 8],
         ["as what a method returns", "holder.make", 8],
+        ["as what a LightningModule's method returns", "model.train_dataloader", 6],
         ["in what a method returns", "holder.in_parts[all]", 8],
         ["as an attribute of an object that is made of a class", "Holder.train", 8],
         ["behind a method of a class", "Holder.make", 3, { kwargs: { length: 3 } }],
@@ -106,6 +107,8 @@ describe("what to name instead is said of", () => {
         ['hub["trian"]', 'has no entry ["trian"].', /^Name what is in it: .*hub\["train"\]' or /],
         ["make_pair[2]", "has no entry [2].", /make_pair\[0\]/],
         ["make_numbers[train]", "has no entry [train].", null],
+        ["model", "is Model, which is neither", `Name what is in it: ${named}:model.train_dataloader.`],
+        ["model[train]", "is Model, which has no entries such as [train].", /:model\.train_dataloader\.$/],
         ["module[train]", "is Module, which has no entries such as [train].", loaders],
         ["module.train", "module has no 'train'.", loaders],
         ["make_numbers.train", "make_numbers has no 'train'.", null],
@@ -146,7 +149,7 @@ describe("a name that is not there", () => {
 
   it("is answered with functions, then data sets and what holds some, then the rest", () => {
     expect(foreign().hint).toBe(
-      "It has make_numbers, make_splits, make_pair, make_list, make_nothing, splits, hub, module, holder, loader, Numbers, Module and 6 more.",
+      "It has make_numbers, make_splits, make_pair, make_list, make_nothing, splits, hub, module, model, holder, loader, Numbers and 9 more.",
     );
   });
 

@@ -74,7 +74,8 @@ class Opening:
 
 def _must_be_called(value, attribute):
     if attribute is None:
-        return callable(value) and not hasattr(type(value), "__getitem__")
+        # A LightningModule can be called, but only with a batch.
+        return callable(value) and not hasattr(type(value), "__getitem__") and not suggestions.is_lightning(value)
     if not inspect.isclass(value):
         return inspect.isroutine(value) and not hasattr(value, attribute)
     # What only its objects have: methods, properties, and what __init__ makes.
