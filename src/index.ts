@@ -3,7 +3,8 @@ import { compareResults } from "./compare/compare-results.js";
 import type { Comparison } from "./compare/comparison.js";
 import { describeHistory } from "./compare/courses.js";
 import type { HistoryDocument } from "./compare/history-document.js";
-import { type ResultSet, readResultSet, runsOf } from "./compare/result-set.js";
+import { idsOf, type ResultSet, readResultSet, runsOf } from "./compare/result-set.js";
+import { refuseUnmatched } from "./compare/unmatched-pattern.js";
 import { PinbenchError } from "./errors.js";
 import { prepareRun, shareDevices } from "./measure/prepare.js";
 import { Run } from "./measure/run.js";
@@ -136,7 +137,7 @@ export interface CompareOptions {
   candidate: Results;
   thresholds?: ThresholdOptions;
   /** The chance that any cell is called slower where none is; 0.003 unless given. */
-  significance?: number;
+  significance?: Quantity;
   /** Whether what cannot be decided makes the outcome "inconclusive". */
   strict?: boolean;
   /** Compares although GPU or link width differ. */
@@ -145,14 +146,25 @@ export interface CompareOptions {
 
 /**
  * Compares as `pinbench compare` does, and returns the document that its --json prints. A regression does not reject:
- * see its `outcome`. Rejects with a PinbenchError where the results cannot be read or have no cell in common.
+ * see its `outcome`. Rejects with a PinbenchError where the results cannot be read or have no cell in common, and for
+ * a pattern of thresholds that matches none.
  */
 export async function compare({ baseline, candidate, ...options }: CompareOptions): Promise<Comparison> {
+  const [before, after] = [
+    await resultSetOf(baseline, "baseline"),
+    await resultSetOf(candidate, "candidate"),
+  ];
+  const thresholds = thresholdsOf(await readSection("thresholds", options.thresholds ?? {}));
+  refuseUnmatched(
+    thresholds.cells.map(({ pattern }) => pattern),
+    idsOf(before, after),
+    "either result",
+  );
   return compareResults({
     version: packageVersion(),
     command: "compare",
-    baseline: await resultSetOf(baseline, "baseline"),
-    candidate: await resultSetOf(candidate, "candidate"),
+    baseline: before,
+    candidate: after,
     fresh: [],
     suspects: [],
     rule: {
@@ -161,7 +173,7 @@ export async function compare({ baseline, candidate, ...options }: CompareOption
         judgingSettings.significance.kind,
         options.significance ?? defaultSignificance,
       ),
-      thresholds: thresholdsOf(await readSection("thresholds", options.thresholds ?? {})),
+      thresholds,
       allowMismatch: options.allowMismatch ?? false,
       strict: options.strict ?? false,
     },

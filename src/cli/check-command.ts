@@ -19,7 +19,12 @@ import { defaultCheckRuns } from "../settings/table.js";
 import { flagsGiven, type Invocation } from "./asked-settings.js";
 import { settingsOfBaseline } from "./baseline-settings.js";
 import { CheckMeasuring } from "./check-measuring.js";
-import { comparisonOutputs, deliverComparison, ruleOf } from "./comparison-delivery.js";
+import {
+  checkThresholdPatterns,
+  comparisonOutputs,
+  deliverComparison,
+  ruleOf,
+} from "./comparison-delivery.js";
 import { beginOnDevices } from "./device-turn.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder, keepInputs } from "./output-paths.js";
@@ -47,6 +52,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   for (const text of past?.notes ?? []) note(text);
   const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
+  checkThresholdPatterns(flags, configuration, settings.cells, "the baseline");
 
   const interruption = new Interruption();
   const line = new ProgressLine(flags);

@@ -1,5 +1,5 @@
 import { Argument, Command, Option } from "commander";
-import type { ExitCode } from "../errors.js";
+import { type ExitCode, PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { type CommandSettings, commandSettings } from "../settings/command-settings.js";
 import { optionName, type Setting, type SettingTable } from "../settings/setting.js";
@@ -215,7 +215,12 @@ function addCommand<Name extends keyof typeof commandSettings>(
   for (const setting of Object.values(table)) {
     for (const option of optionsOf(setting, table)) command.addOption(option);
   }
+  // In our own words, which say what to do.
+  command.allowExcessArguments();
   command.action(async () => {
+    const most = operands.some(({ variadic }) => variadic) ? Number.POSITIVE_INFINITY : operands.length;
+    const excess = command.args[most];
+    if (excess !== undefined) throw tooMany(excess, name, table);
     const call = { argv: process.argv.slice(2), startedAt: new Date(), startedMs: performance.now() };
     const values = command.opts();
     const given = Object.keys(table).filter(
@@ -227,6 +232,26 @@ function addCommand<Name extends keyof typeof commandSettings>(
     if (deadlineNs != null && !isWatched) return setExitCode(await endBy(deadlineNs, call.argv));
     const execute = await load();
     setExitCode(await execute(flags, { operands: command.args, given, call }, program));
+  });
+}
+
+/** The error for a word that is no flag, and for which the command has no place. */
+function tooMany(word: string, command: string, table: SettingTable): PinbenchError {
+  const argv = process.argv.slice(2);
+  const flags = Object.values(table).map((setting) => ({ ...setting, name: setting.flag.split(" ")[0]! }));
+  const place = argv.indexOf(word);
+  const from = argv.findLastIndex((one, i) => i < place && one.startsWith("-"));
+  const list = flags.find(({ name, kind }) => kind.form === "list" && name === argv[from]);
+  const after = argv.findIndex((one, i) => i > place && one.startsWith("-"));
+  const entries = argv.slice(from + 1, after < 0 ? undefined : after).map((one) => one.replace(/,$/, ""));
+  const hint =
+    list !== undefined
+      ? `A list has commas, and no spaces: ${list.name} ${entries.join(",")}.`
+      : command === "check"
+        ? `Name the baseline with --baseline ${word}.`
+        : `See pinbench ${command} --help.`;
+  return new PinbenchError("usage", `too many arguments: pinbench ${command} has no place for "${word}".`, {
+    hint,
   });
 }
 

@@ -1,5 +1,6 @@
 import { appendFile } from "node:fs/promises";
 import type { Comparison } from "../compare/comparison.js";
+import { refuseUnmatched, unmatchedPattern } from "../compare/unmatched-pattern.js";
 import type { Rule } from "../compare/verdict.js";
 import { ExitCode } from "../errors.js";
 import { comparisonFormatOfPath, renderComparison } from "../report/comparison/render-comparison.js";
@@ -13,6 +14,7 @@ import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import { chosenFormat } from "./asked-settings.js";
 import { type Destinations, deliver, plainChalk } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";
+import { noter } from "./terminal.js";
 
 /** What `compare` and `check` have in common: how to judge, and where to. */
 type JudgingFlags = CommandSettings<"compare">;
@@ -31,6 +33,27 @@ export function ruleOf(flags: JudgingFlags, configuration: Configuration): Rule 
 function configuredThresholds(flags: JudgingFlags, { thresholds }: Configuration): Thresholds {
   const isForAll = flags.thresholds.some((part) => part.default !== undefined);
   return isForAll ? { ...thresholds, memory: {}, direction: {}, cells: [] } : thresholds;
+}
+
+/**
+ * Throws a usage error for a pattern of `--threshold` that none of the cells with these ids is like; `where` says whose
+ * cells these are. One of the configuration is told alone: it may be for other comparisons.
+ */
+export function checkThresholdPatterns(
+  flags: JudgingFlags,
+  configuration: Configuration,
+  ids: readonly string[],
+  where: string,
+): void {
+  const patternsOf = (parts: readonly Partial<Thresholds>[]) =>
+    parts.flatMap(({ cells = [] }) => cells.map(({ pattern }) => pattern));
+  refuseUnmatched(patternsOf(flags.thresholds), ids, where);
+  const configured = unmatchedPattern(patternsOf([configuredThresholds(flags, configuration)]), ids);
+  if (configured === null) return;
+  const { pattern, hint } = configured;
+  noter(flags)(
+    `the configuration has a threshold for "${pattern}", and no cell of ${where} is like that. ${hint}`,
+  );
 }
 
 /** Where a comparison is to go, checked before anything is measured; `inputs` are what is read, which no output may be. */

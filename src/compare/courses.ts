@@ -9,6 +9,7 @@ import { fitPieces, type PiecewiseFit } from "../stats/piecewise-fit.js";
 import { factNames, machineFacts } from "./differences.js";
 import type { Course, CourseDrift, CourseStep, HistoryDocument } from "./history-document.js";
 import { type HistorySeries, joinHistory } from "./history-series.js";
+import { unmatchedPattern } from "./unmatched-pattern.js";
 
 /** What to tell of a history. */
 export interface HistoryRequest {
@@ -56,11 +57,13 @@ function chosen(
   patterns: readonly string[],
   path: string,
 ): HistorySeries[] {
-  for (const pattern of patterns) {
-    if (series.length === 0 || series.some(({ cell }) => matchesPattern(cell.id, pattern))) continue;
-    throw new PinbenchError("usage", `no cell of the checks in ${path} is like "${pattern}".`, {
-      hint: `Write an id, such as ${series[0]!.cell.id}, or a pattern, such as "*/pinned/*".`,
-    });
+  const unmatched = unmatchedPattern(
+    patterns,
+    series.map(({ cell }) => cell.id),
+  );
+  if (unmatched !== null) {
+    const { pattern, hint } = unmatched;
+    throw new PinbenchError("usage", `no cell of the checks in ${path} is like "${pattern}".`, { hint });
   }
   return series.filter(({ cell }) => patterns.some((pattern) => matchesPattern(cell.id, pattern)));
 }

@@ -193,6 +193,12 @@ export async function readResultSet(path: string, role: "baseline" | "candidate"
   return { path, runs };
 }
 
+/** The ids of all cells of these sets, each once. */
+export function idsOf(...sets: readonly ResultSet[]): string[] {
+  const cells = sets.flatMap(({ runs }) => runs.flatMap((run) => run.cells));
+  return [...new Set(cells.map(({ cell }) => cell.id))];
+}
+
 async function readRuns(paths: readonly string[]): Promise<RunFigures[]> {
   const runs: RunFigures[] = [];
   for (const file of paths) runs.push(...runsOf(parseResult(await readTextFile(file), file), file));

@@ -10,11 +10,13 @@ import {
   type Mode,
   memories,
   modes,
+  nearestWord,
   type PeerPath,
   peerPaths,
   type Timer,
   timers,
 } from "../settings/choices.js";
+import { parseSize } from "../settings/units.js";
 import type { Cell } from "./schema.js";
 
 /**
@@ -57,7 +59,7 @@ export function parseCellId(text: string): Cell {
   const match = idForm.exec(text);
   if (match === null) {
     throw new PinbenchError("usage", `"${text}" is not a cell id.`, {
-      hint: "Write for example d0/h2d/pinned/16777216/w4/throughput/wall/cold; the cells of a JSON result have theirs.",
+      hint: hintOfId(text),
     });
   }
   const [, device, direction, memory, sizeBytes, workers, mode, timer, cache] = match;
@@ -77,4 +79,42 @@ export function parseCellId(text: string): Cell {
     ...(beside !== undefined && { beside: beside as Exclude<Beside, "none"> }),
     ...(chunks !== undefined && { chunks: Number(chunks) }),
   };
+}
+
+/** What each part of a plain id may be made into, so that it is one; null for what nobody can have meant. */
+const repairs: readonly ((part: string) => string | null)[] = [
+  (part) => part.replace(/^(?:d|dev|device|gpu)?-?(\d{1,4})$/i, "d$1"),
+  (part) => nearestWord(part, directions),
+  (part) => nearestWord(part, memories),
+  bytesOf,
+  (part) => part.replace(/^[wx]?(\d{1,4})$/i, "w$1"),
+  (part) => nearestWord(part, modes),
+  (part) => nearestWord(part, timers),
+  (part) => nearestWord(part, caches),
+];
+
+/** How a cell is measured unless somebody says otherwise: the end of most ids. */
+const usualEnd = ["throughput", "wall", "cold"];
+
+function hintOfId(text: string): string {
+  const example =
+    "Write for example d0/h2d/pinned/16777216/w4/throughput/wall/cold; the cells of a JSON result have theirs.";
+  if (text.includes("*")) return `It takes whole ids, and no patterns. ${example}`;
+  // What stands behind a plain id is too various to be guessed.
+  const given = text.split("/", repairs.length + 1);
+  if (given.length < repairs.length - usualEnd.length || given.length > repairs.length) return example;
+  const parts = [...given, ...usualEnd.slice(given.length - repairs.length + usualEnd.length)];
+  const repaired = repairs.map((repair, i) => repair(parts[i]!)).join("/");
+  if (!idForm.test(repaired)) return example;
+  const hasUnit = bytesOf(given[3]!) !== given[3];
+  return `Did you mean ${repaired}?${hasUnit ? " Ids have sizes in bytes." : ""}`;
+}
+
+/** Bytes of a size, however it is written; null for no size. */
+function bytesOf(text: string): string | null {
+  try {
+    return String(parseSize(text));
+  } catch {
+    return null;
+  }
 }

@@ -16,6 +16,7 @@ export function parseResult(text: string, name = "the result"): ResultDocument {
 
 /** The result document that a value of unknown kind is. Throws as parseResult(). */
 export function checkedResult(value: unknown, name: string): ResultDocument {
+  checkKind(value, name);
   checkVersion(value, name);
   const parsed = resultSchema.safeParse(value);
   if (!parsed.success) {
@@ -25,6 +26,19 @@ export function checkedResult(value: unknown, name: string): ResultDocument {
   }
   checkCells(parsed.data, name);
   return parsed.data;
+}
+
+/** What else pinbench writes as JSON, by its `kind`; a result has none. */
+const otherDocuments: Readonly<Record<string, string>> = {
+  comparison: "a comparison of results",
+  tuning: "what `pinbench tune` found",
+  history: "the course of a history",
+};
+
+function checkKind(value: unknown, name: string): void {
+  const { kind } = (value ?? {}) as { kind?: unknown };
+  if (typeof kind !== "string" || !Object.hasOwn(otherDocuments, kind)) return;
+  throw unusable(`${name} is ${otherDocuments[kind]}, and no result of a run.`);
 }
 
 function checkVersion(value: unknown, name: string): void {

@@ -126,7 +126,7 @@ export function parseChoices<Choice extends string>(
   const unknown = entries.find((entry) => !known.includes(entry));
   if (unknown !== undefined) {
     throw new PinbenchError("usage", `"${unknown}" is not a ${what}.`, {
-      hint: `Choose from ${choices.join(", ")}.`,
+      hint: hintOfChoices(unknown, choices),
     });
   }
   return inOrder(choices, entries);
@@ -138,4 +138,43 @@ export function inOrder<Choice extends string>(
   asked: readonly string[],
 ): Choice[] {
   return choices.filter((choice) => asked.includes(choice));
+}
+
+/** What may stand in place of a name that is none of `choices`: the one that was likely meant, and all of them. */
+function hintOfChoices(typed: string, choices: readonly string[]): string {
+  const meant = nearestWord(typed, choices);
+  const all = `Choose from ${choices.join(", ")}.`;
+  if (typed === "" || typed.includes(" ")) return `A list has commas, and no spaces. ${all}`;
+  return meant === null ? all : `Did you mean ${meant}? ${all}`;
+}
+
+/** The one of `words` that `typed` was most likely meant to be, or null; case, "-" and "_" do not count. */
+export function nearestWord(typed: string, words: readonly string[]): string | null {
+  // One that is much longer than all of them is none of them.
+  if (typed.length > 2 * Math.max(...words.map(({ length }) => length), 1)) return null;
+  const ranked = words
+    .map((word) => ({ word, edits: editDistance(plain(typed), plain(word)) }))
+    .sort((a, b) => a.edits - b.edits);
+  const [best] = ranked;
+  // In a short word one edit is already much.
+  const mostEdits = Math.max(1, Math.floor(plain(typed).length / 3));
+  return best !== undefined && best.edits <= mostEdits ? best.word : null;
+}
+
+function plain(word: string): string {
+  return word.toLowerCase().replaceAll(/[-_]/g, "");
+}
+
+/** Characters to insert, delete or replace to make `a` into `b` (Levenshtein). */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; ++i) {
+    const row = [i];
+    for (let j = 1; j <= b.length; ++j) {
+      const replaced = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(replaced, previous[j]! + 1, row[j - 1]! + 1));
+    }
+    previous = row;
+  }
+  return previous[b.length]!;
 }

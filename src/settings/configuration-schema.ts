@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import { directions, memories } from "./choices.js";
-import type { Kind } from "./kinds.js";
+import { type Kind, significance } from "./kinds.js";
 import { type Given, optionName, type SettingTable } from "./setting.js";
 import { runSettings } from "./table.js";
 import { parseThreshold } from "./thresholds.js";
@@ -119,7 +119,6 @@ export const sections = { plan: planSchema, thresholds: thresholdsSchema };
 
 const path = { error: "must be a path" };
 const count = { error: "must be a whole number from 1 up" };
-const chance = { error: "must be a number above 0 and up to 0.5" };
 
 /**
  * What a configuration may hold. The JSON Schema of it knows the shape; what the text of a value may say, such as
@@ -141,12 +140,11 @@ export const configurationSchema = section({
     )
     .exactOptional(),
   thresholds: thresholdsSchema.exactOptional(),
-  significance: z
-    .number(chance)
-    .gt(0, chance)
-    .max(0.5, chance)
-    .describe("The chance, over all cells, that a drop is called one where there is none.")
-    .exactOptional(),
+  significance: readAs(
+    z.union([z.string(), z.number()], { error: `must be ${significance.allowed}` }),
+    "the chance, over all cells, that a drop is called one where there is none, such as 0.3% or 0.003",
+    (given) => significance.read(String(given)),
+  ).exactOptional(),
   strict: trueOrFalse("Whether what cannot be decided fails.").exactOptional(),
 });
 

@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { PinbenchError } from "../errors.js";
+import { nearestWord } from "./choices.js";
 import {
   type ConfigFile,
   findConfigFile,
@@ -118,41 +119,10 @@ function refuse(
 
 /** The key that was most likely meant: of this section, or of any, for a plan's key is soon one level too high. */
 function suggestion(section: string, key: string, knownKeys: KnownKeys): string {
-  const within = nearest(key, knownKeys[section] ?? []);
+  const within = nearestWord(key, knownKeys[section] ?? []);
   const dotted = (name: string, of: string) => (of === "" ? name : `${of}.${name}`);
   if (within !== null) return `Did you mean ${dotted(within, section)}?`;
   const other = Object.keys(knownKeys).find((name) => knownKeys[name]!.includes(key));
   if (other !== undefined) return `Did you mean ${dotted(key, other)}?`;
   return `Known here are ${(knownKeys[section] ?? []).join(", ")}.`;
-}
-
-/** The one of `words` that `typed` was most likely meant to be, or null; case, "-" and "_" do not count. */
-function nearest(typed: string, words: readonly string[]): string | null {
-  // One that is much longer than all of them is none of them.
-  if (typed.length > 2 * Math.max(...words.map(({ length }) => length), 1)) return null;
-  const ranked = words
-    .map((word) => ({ word, edits: editDistance(plain(typed), plain(word)) }))
-    .sort((a, b) => a.edits - b.edits);
-  const [best] = ranked;
-  // In a short word one edit is already much.
-  const mostEdits = Math.max(1, Math.floor(plain(typed).length / 3));
-  return best !== undefined && best.edits <= mostEdits ? best.word : null;
-}
-
-function plain(word: string): string {
-  return word.toLowerCase().replaceAll(/[-_]/g, "");
-}
-
-/** Characters to insert, delete or replace to make `a` into `b` (Levenshtein). */
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; ++i) {
-    const row = [i];
-    for (let j = 1; j <= b.length; ++j) {
-      const replaced = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(replaced, previous[j]! + 1, row[j - 1]! + 1));
-    }
-    previous = row;
-  }
-  return previous[b.length]!;
 }

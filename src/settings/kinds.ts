@@ -4,6 +4,7 @@ import { parseChoices } from "./choices.js";
 import { readSizes } from "./sizes.js";
 import { parseThresholdFlag, type Thresholds } from "./thresholds.js";
 import {
+  hintOfShare,
   type List,
   listEntries,
   parseDuration,
@@ -99,13 +100,14 @@ export const threshold: Kind<Partial<Thresholds>, string> = {
 /** The chance of a false alarm. */
 export const significance: Kind<number, Quantity> = {
   form: "value",
-  allowed: "a number above 0 and up to 0.5",
+  allowed: "a chance above 0 and up to 0.5, such as 0.3% or 0.003",
   json: { type: "number" },
   read: (given) => {
-    const level = Number(given);
-    if (String(given).trim() !== "" && level > 0 && level <= 0.5) return level;
+    const [, number = "", percent] = /^(.*?)\s*(%?)$/s.exec(String(given).trim()) ?? [];
+    const level = number === "" ? Number.NaN : Number(number) / (percent ? 100 : 1);
+    if (level > 0 && level <= 0.5) return level;
     throw new PinbenchError("usage", `"${given}" is not a significance: that lies above 0 and up to 0.5.`, {
-      hint: "Write for example --significance 0.01.",
+      hint: hintOfShare(String(given), 50, "0.3% or 0.003"),
     });
   },
 };

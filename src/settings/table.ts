@@ -212,7 +212,7 @@ export const judgingSettings = {
     kind.threshold,
     { showsDefault: true },
   ),
-  significance: setting("--significance <level>", "chance of any false alarm (0.003)", kind.significance),
+  significance: setting("--significance <level>", "chance of any false alarm (0.3%)", kind.significance),
   strict: setting(
     "--strict",
     "exit with 6 where a cell is inconclusive or missing, and with 1 where any is unsteady",

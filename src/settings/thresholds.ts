@@ -1,5 +1,6 @@
 import { PinbenchError } from "../errors.js";
-import { directions, memories } from "./choices.js";
+import { directions, memories, nearestWord } from "./choices.js";
+import { hintOfShare } from "./units.js";
 
 /**
  * The drop that counts as one, relative to the baseline (0.05 is 5 %); and the floors below which a change never
@@ -76,7 +77,7 @@ export function parseThreshold(text: string): number {
   const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === "%" ? 100 : 1);
   if (share > 0 && share < 1) return share;
   throw new PinbenchError("usage", `"${text}" is not a threshold, a share above 0 % and below 100 %.`, {
-    hint: "Write for example 5% or 0.05.",
+    hint: hintOfShare(text, 99.9, "5% or 0.05"),
   });
 }
 
@@ -86,6 +87,12 @@ export function parseThreshold(text: string): number {
  */
 export function parseThresholdFlag(text: string): Partial<Thresholds> {
   const separator = text.lastIndexOf("=");
+  const meant = thresholdMeant(text);
+  if (meant !== null) {
+    throw new PinbenchError("usage", `"${text}" is not a threshold of some cells.`, {
+      hint: `Did you mean ${meant}?`,
+    });
+  }
   if (separator < 0) return { default: parseThreshold(text) };
   const name = text.slice(0, separator).trim();
   const threshold = parseThreshold(text.slice(separator + 1));
@@ -93,9 +100,32 @@ export function parseThresholdFlag(text: string): Partial<Thresholds> {
   if (isOneOf(directions, name)) return { direction: { [name]: threshold } };
   if (/[/*]/.test(name)) return { cells: [{ pattern: name, threshold }] };
   throw new PinbenchError("usage", `"${name}" is no memory kind, no direction and no pattern of cells.`, {
-    hint: `Choose from ${[...memories, ...directions].join(", ")}, or write a pattern such as d0/h2d/*.`,
+    hint: hintOfName(name, text.slice(separator + 1).trim()),
   });
 }
+
+/** A name and a share in the right order and with "=" between them, as in "pinned=5%"; null where they are, or are not both there. */
+function thresholdMeant(text: string): string | null {
+  const share = /^(\d[\d.]*\s*%?)$/;
+  const [first = "", second = "", ...others] = text.split(/[=:]/).map((part) => part.trim());
+  if (others.length > 0) return null;
+  if (second === "") return isOneOf(names, first) ? `${first}=5%` : null;
+  if (isOneOf(names, second) && share.test(first)) return `${second}=${first}`;
+  return isOneOf(names, first) && share.test(second) && !text.includes("=") ? `${first}=${second}` : null;
+}
+
+function hintOfName(name: string, share: string): string {
+  const several = name.split(",").map((one) => one.trim());
+  if (several.length > 1 && several.every((one) => isOneOf(names, one))) {
+    return `Give one for each: ${several.map((one) => `--threshold ${one}=${share}`).join(" ")}.`;
+  }
+  const meant = nearestWord(name, names);
+  const choices = `Choose from ${names.join(", ")}, or write a pattern such as d0/h2d/*.`;
+  return meant === null ? choices : `Did you mean ${meant}=${share}? ${choices}`;
+}
+
+/** What has a threshold by its name. */
+const names: readonly string[] = [...memories, ...directions];
 
 function isOneOf(choices: readonly string[], name: string): boolean {
   return choices.includes(name);

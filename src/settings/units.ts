@@ -128,12 +128,29 @@ export function parseDuration(text: string): number {
   const unitNs = nanosecondsPerUnit.get(match?.[2]?.toLowerCase() ?? "");
   if (match === null || unitNs === undefined) {
     throw new PinbenchError("usage", `"${text}" is not a duration.`, {
-      hint: "Write a number and a unit: ns, us, ms, s, min or h, as in 8s or 500ms.",
+      hint: hintOfDuration(text),
     });
   }
   const durationNs = Math.round(Number(match[1]) * unitNs);
   if (durationNs <= longestNs) return durationNs;
   throw new PinbenchError("usage", `"${text}" is too long: a duration is at most a century.`);
+}
+
+/** How longer names of units begin, and the units that they mean. */
+const unitsMeant: readonly [begins: RegExp, unit: string][] = [
+  [/^sec/, "s"],
+  [/^min/, "min"],
+  [/^h/, "h"],
+  [/^(milli|msec)/, "ms"],
+  [/^(micro|usec)/, "us"],
+  [/^(nano|nsec)/, "ns"],
+];
+
+function hintOfDuration(text: string): string {
+  const [, number = "8", unit = ""] = /^(\d{1,15}(?:\.\d{1,15})?)\s*([a-zµ]{0,20})$/i.exec(text.trim()) ?? [];
+  const meant = unitsMeant.find(([begins]) => begins.test(unit.toLowerCase()))?.[1];
+  if (meant !== undefined) return `Did you mean ${number}${meant}?`;
+  return `Write a number and a unit: ns, us, ms, s, min or h, as in ${number}s or ${number}min.`;
 }
 
 /** A duration to about three digits: "8 s", "350 ms", "12.3 us", "2.5 min". */
@@ -149,13 +166,27 @@ export function formatDuration(durationNs: number): string {
   return `${Number(value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0))} ${unit.name}`;
 }
 
+/**
+ * What to write for a share that was not understood: "Did you mean 5%?" for "5" and "5 percent", where that is at most
+ * `mostPercent`, else the examples.
+ */
+export function hintOfShare(text: string, mostPercent: number, examples: string): string {
+  const match = /^(\d{1,3}(?:\.\d{1,15})?)\s*(|pct|per ?cent)$/i.exec(text.trim());
+  // A bare 0.5 is half as it stands.
+  const isBareShare = match?.[2] === "" && Number(match[1]) < 1;
+  const percent = match === null || isBareShare ? Number.NaN : Number(match[1]);
+  return percent > 0 && percent <= mostPercent
+    ? `Did you mean ${percent}%?`
+    : `Write for example ${examples}.`;
+}
+
 /** The share meant by "1%" or "0.01". Throws a usage error for what is not above 0 and at most a half. */
 export function parsePercent(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text.trim());
   const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === "%" ? 100 : 1);
   if (!(share > 0 && share <= 0.5)) {
     throw new PinbenchError("usage", `"${text}" is not a share above 0 % and up to 50 %.`, {
-      hint: "Write for example 1% or 0.01.",
+      hint: hintOfShare(text, 50, "1% or 0.01"),
     });
   }
   return share;

@@ -22,7 +22,26 @@ describe("a flag or value that makes no sense is wrong usage", () => {
       ["run", "--size", "1MiB"],
       /unknown option '--size' \(?Did you mean --sizes\?/,
     ],
-    ["a word too many", ["run", "fast"], /too many arguments/],
+    [
+      "a word too many",
+      ["run", "fast"],
+      /too many arguments: .* no place for "fast"\. See pinbench run --help\./,
+    ],
+    [
+      "a list with spaces",
+      ["run", "--memory", "pinned", "pageable", "--workers", "1"],
+      /no place for "pageable"\. A list has commas, and no spaces: --memory pinned,pageable\./,
+    ],
+    [
+      "a list with commas and spaces",
+      ["run", "--memory", "pinned,", "pageable"],
+      /"" is not a memory kind\. A list has commas, and no spaces\. Choose from pageable, /,
+    ],
+    [
+      "a baseline without its flag",
+      ["check", "old.json"],
+      /no place for "old\.json"\. Name the baseline with --baseline old\.json\./,
+    ],
     ["a flag without its value", ["run", "--sizes"], /'--sizes <list>' argument missing/],
     ["two formats", ["run", "--json", "--format", "csv"], /--json and --format csv contradict each other/],
     ["a plan as CSV", ["run", "--dry-run", "--format", "csv"], /not as csv\. .*--json instead/],
@@ -41,10 +60,12 @@ describe("a flag or value that makes no sense is wrong usage", () => {
   });
 
   it.each([
+    ["--memory", "pined", /"pined" is not a memory kind\. Did you mean pinned\? Choose from pageable,/],
+    ["--direction", "H2D", /"H2D" is not a direction\. Did you mean h2d\?/],
     ["--backend", "rocm", /Allowed choices are auto, cuda, emulated/],
     ["--preset", "huge", /Allowed choices are quick, default, shmoo/],
     ["--format", "xml", /Allowed choices are table, json, csv, markdown/],
-    ["--memory", "shared", /"shared" is not a memory kind\. Choose from pageable,/],
+    ["--memory", "shared", /"shared" is not a memory kind\. .*Choose from pageable,/],
     ["--direction", "up", /"up" is not a direction\. Choose from h2d, d2h, bidir, d2d/],
     ["--mode", "speed", /"speed" is not a mode/],
     ["--timer", "sun", /"sun" is not a timer/],
@@ -63,6 +84,7 @@ describe("a flag or value that makes no sense is wrong usage", () => {
     ["--workers", "two", /"two" is not a number of workers/],
     ["--device", "first", /"first" is not a device number/],
     ["--precision", "0%", /is not a share above 0 %/],
+    ["--precision", "5", /"5" is not a share above 0 % and up to 50 %\. Did you mean 5%\?/],
     ["--budget", "8", /"8" is not a duration\. Write a number and a unit/],
     ["--budget", "-1s", /"-1s" is not a duration/],
     ["--samples", "0", /The number of samples cannot be 0/],

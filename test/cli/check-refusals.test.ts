@@ -73,6 +73,15 @@ describe("what is wrong with a request is said before anything is measured", () 
     );
   });
 
+  it("about a threshold for cells that the baseline does not have", async () => {
+    const baseline = await baselineAt(certainly.slower);
+    expectSentence(
+      await callCli(["check", "--baseline", baseline, "--threshold", "*/staged/*=5%"]),
+      2,
+      /No cell of the baseline is like "\*\/staged\/\*", for which there is a threshold\. Cells there are: d0\//,
+    );
+  });
+
   it("about where to write", async () => {
     const baseline = await baselineAt(certainly.slower);
     const before = filesIn(baseline);

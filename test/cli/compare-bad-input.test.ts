@@ -33,6 +33,21 @@ describe("a file that is no result", () => {
       /bad\.json has schemaVersion 7, and this pinbench reads version 1\./,
     ],
     [
+      "is a comparison",
+      '{"schemaVersion": 1, "kind": "comparison"}',
+      /bad\.json is a comparison of results, and no result of a run\. Give a file that `pinbench run/,
+    ],
+    [
+      "is a tuning",
+      '{"schemaVersion": 1, "kind": "tuning"}',
+      /bad\.json is what `pinbench tune` found, and no result of a run\./,
+    ],
+    [
+      "is the JSON of a history",
+      '{"schemaVersion": 1, "kind": "history"}',
+      /bad\.json is the course of a history, and no result of a run\./,
+    ],
+    [
       "has a sample that is not a number",
       replaced(durations, '"durationNs":[NaN'),
       /bad\.json is not JSON \(.*\)\./,
@@ -128,8 +143,17 @@ describe("a file that is no result", () => {
 describe("a flag that makes no sense", () => {
   it.each([
     [["--threshold", "0%"], /"0%" is not a threshold, a share above 0 % and below 100 %/],
-    [["--threshold", "pagable=5%"], /"pagable" is no memory kind, no direction and no pattern of cells/],
+    [
+      ["--threshold", "pagable=5%"],
+      /"pagable" is no memory kind, no direction and no pattern of cells\. Did you mean pageable=5%\?/,
+    ],
+    [
+      ["--threshold", "d0/h2d/pined/*=5%"],
+      /No cell of either result is like "d0\/h2d\/pined\/\*", for which there is a threshold\. Did you mean "d0\/h2d\/pinned\/\*"\? The nearest: d0\/h2d\/pinned\/16777216\//,
+    ],
     [["--significance", "0.9"], /"0\.9" is not a significance/],
+    [["--significance", "3"], /"3" is not a significance: .* Did you mean 3%\?/],
+    [["--significance", "%"], /"%" is not a significance/],
     [["--format", "csv"], /Allowed choices are table, json, markdown, junit, github, bmf, benchmark-action/],
     [["--json", "--format", "junit"], /--json and --format junit contradict each other/],
     [["--output", "a.csv"], /a\.csv has the extension \.csv, which names no format/],

@@ -6,6 +6,31 @@ import { sides } from "../helpers/baseline-folder.js";
 import { configFile } from "../helpers/config.js";
 import { callCli } from "../helpers/in-process.js";
 
+it("tells of a configured threshold that no cell is like, and compares all the same", async () => {
+  const cwd = sides({ speed: 0.9 });
+  const config = { thresholds: { cells: { "*/pined/*": "20%" } } };
+  writeFileSync(join(cwd, configFile), JSON.stringify(config));
+  const { exitCode, stderr } = await callCli(["compare", "before", "after"], { cwd });
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(
+    /^pinbench: the configuration has a threshold for "\*\/pined\/\*", and no cell of either result is like that\. Did you mean "\*\/pinned\/\*"\?/m,
+  );
+  // A flag for all cells leaves nothing of what the configuration says of some.
+  const { stderr: without } = await callCli(["compare", "before", "after", "--threshold", "5%"], { cwd });
+  expect(without).not.toContain("pined");
+});
+
+it.each(["0.3%", "0.3 %", "0.003", "3e-3"])("takes the significance %s", async (text) => {
+  const cwd = sides({ speed: 0.9 });
+  const significanceOf = async (...args: string[]) => {
+    const { stdout } = await callCli(["compare", "before", "after", "--json", ...args], { cwd });
+    return comparisonSchema.parse(JSON.parse(stdout)).rule.significance;
+  };
+  expect(await significanceOf("--significance", text)).toBe(0.003);
+  writeFileSync(join(cwd, configFile), JSON.stringify({ significance: text }));
+  expect(await significanceOf()).toBe(0.003);
+});
+
 it("obeys a configuration, says so, and lets flags win", async () => {
   const cwd = sides({ speed: 0.9 });
   const config = {

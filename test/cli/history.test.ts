@@ -140,7 +140,10 @@ describe("history", () => {
 
   it.each([
     [["none"], /there is no history in none: it has no history\.jsonl\./],
-    [["history", "--cells", "*/staged/*"], /no cell of the checks in history is like "\*\/staged\/\*"\./],
+    [
+      ["history", "--cells", "*/staged/*"],
+      /no cell of the checks in history is like "\*\/staged\/\*"\. Cells there are: d0/,
+    ],
     [["history", "--cells", "a,,b"], /"a,,b" has an empty entry/],
     [["history", "--output", "x.csv"], /which names no format/],
     [["history", "--json", "--format", "table"], /contradict each other/],

@@ -126,6 +126,13 @@ describe("is wrong usage", () => {
     );
   });
 
+  it("with a pattern, which would be for a history or a threshold", async () => {
+    expectRefusal(
+      await callCli([...run, "--cells", "*/pinned/*"]),
+      /"\*\/pinned\/\*" is not a cell id\. It takes whole ids, and no patterns\./,
+    );
+  });
+
   it("with none, also from stdin", async () => {
     expectRefusal(await callCli([...run, "--cells", ""]), /The list of cells is empty/);
     expectRefusal(await runCli([...run, "--cells", "-"]), /The list of cells is empty/);

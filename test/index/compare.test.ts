@@ -48,6 +48,11 @@ describe("compare()", () => {
       { baseline: before, candidate: after, thresholds: { default: "fast" } },
       /^Among the options, default is wrong: "fast" is not a threshold/,
     ],
+    [
+      "a threshold for a cell that neither has",
+      { baseline: before, candidate: after, thresholds: { cells: { "*/pined/*": "5%" } } },
+      /^No cell of either result is like "\*\/pined\/\*", for which there is a threshold\.$/,
+    ],
   ])("refuses %s", async (_, options, message) => {
     const error = await compare(options).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(PinbenchError);

@@ -91,7 +91,11 @@ describe("a key or value that makes no sense is named, and what is allowed", () 
     [{ baseline: "" }, "baseline must be a path."],
     [{ runs: 0 }, "runs must be a whole number from 1 up."],
     [{ runs: "5" }, "runs must be a whole number from 1 up."],
-    [{ significance: 1 }, "significance must be a number above 0 and up to 0.5."],
+    [
+      { significance: 1 },
+      'significance is wrong: "1" is not a significance: that lies above 0 and up to 0.5. Did you mean 1%?',
+    ],
+    [{ significance: true }, "significance must be a chance above 0 and up to 0.5, such as 0.3% or 0.003."],
     [
       { thresholds: { default: "100%" } },
       'thresholds.default is wrong: "100%" is not a threshold, a share above 0 % and below 100 %. Write for example 5% or 0.05.',

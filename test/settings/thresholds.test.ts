@@ -133,7 +133,7 @@ describe("--threshold", () => {
     ["5", '"5" is not a threshold'],
     ["-5%", '"-5%" is not a threshold'],
     ["", '"" is not a threshold'],
-    ["pageable=", '"" is not a threshold'],
+    ["pageable=", '"pageable=" is not a threshold of some cells.'],
     ["pageable", '"pageable" is not a threshold'],
     ["shared=5%", '"shared" is no memory kind, no direction and no pattern of cells.'],
     ["=5%", '"" is no memory kind'],
@@ -145,4 +145,26 @@ describe("--threshold", () => {
 
 it("a share is written in per cent or as a fraction", () => {
   expect(parseThreshold("7.5%")).toBeCloseTo(parseThreshold("0.075"), 12);
+});
+
+describe("the hint for a --threshold that is not understood", () => {
+  it.each([
+    ["5", "Did you mean 5%?"],
+    ["5 percent", "Did you mean 5%?"],
+    ["100", "Write for example 5% or 0.05."],
+    ["pinned", "Did you mean pinned=5%?"],
+    ["pinned:8%", "Did you mean pinned=8%?"],
+    ["8%=pinned", "Did you mean pinned=8%?"],
+    ["0.08=d2h", "Did you mean d2h=0.08?"],
+    ["pinned,d2h=8%", "Give one for each: --threshold pinned=8% --threshold d2h=8%."],
+  ])("%s: %s", (text, hint) => {
+    expect(() => parseThresholdFlag(text)).toThrow(expect.objectContaining({ kind: "usage", hint }));
+  });
+
+  it("names what is like a misspelt kind or direction, and all of them", () => {
+    const hint = expect.stringMatching(
+      /^Did you mean pinned=8%\? Choose from pageable, .* or write a pattern/,
+    );
+    expect(() => parseThresholdFlag("Pined=8%")).toThrow(expect.objectContaining({ hint }));
+  });
 });

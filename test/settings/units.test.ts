@@ -153,3 +153,31 @@ describe("readCounts", () => {
     expect(error.kind).toBe("usage");
   });
 });
+
+describe("the hint for what is no duration", () => {
+  it.each([
+    ["10", "Write a number and a unit: ns, us, ms, s, min or h, as in 10s or 10min."],
+    ["soon", "Write a number and a unit: ns, us, ms, s, min or h, as in 8s or 8min."],
+    ["10sec", "Did you mean 10s?"],
+    ["2 minutes", "Did you mean 2min?"],
+    ["1.5hours", "Did you mean 1.5h?"],
+    ["5msec", "Did you mean 5ms?"],
+    ["5 Microseconds", "Did you mean 5us?"],
+    ["7nanoseconds", "Did you mean 7ns?"],
+  ])("%s: %s", (text, hint) => {
+    expect(() => parseDuration(text)).toThrow(expect.objectContaining({ hint }));
+  });
+});
+
+describe("the hint for what is no share", () => {
+  it.each([
+    ["5", "Did you mean 5%?"],
+    ["1 pct", "Did you mean 1%?"],
+    ["2.5 percent", "Did you mean 2.5%?"],
+    ["80", "Write for example 1% or 0.01."],
+    ["0.9", "Write for example 1% or 0.01."],
+    ["few", "Write for example 1% or 0.01."],
+  ])("%s: %s", (text, hint) => {
+    expect(() => parsePercent(text)).toThrow(expect.objectContaining({ hint }));
+  });
+});

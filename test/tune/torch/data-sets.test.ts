@@ -1,11 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { TrialFailure } from "../../../src/results/tuning.js";
-import type { ProbeFacts } from "../../../src/tune/loader-probe.js";
-import { probeProgram } from "../../../src/tune/torch/probe-process.js";
 import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
-import { options, python, skipWithoutTorch, target, workers } from "./support.js";
+import { given } from "./opened.js";
+import { skipWithoutTorch, target } from "./support.js";
 
 /*
  * What the Python program makes of many data sets, in one process for all of them: importing torch takes a second each
@@ -13,38 +9,6 @@ import { options, python, skipWithoutTorch, target, workers } from "./support.js
  */
 
 skipWithoutTorch();
-
-interface Answer {
-  refusal: [kind: string, message: string] | null;
-  facts: ProbeFacts | null;
-  trials: { batches: number; failure: TrialFailure | null }[];
-}
-
-const asked: object[] = [];
-let answers: Answer[] | null = null;
-
-/** Has a data set opened, and trials of it run with so many workers until so many batches have come. */
-function given(
-  name: string,
-  changes: Partial<TorchProbeOptions> = {},
-  ...trials: [numWorkers: number, batches: number][]
-): () => Answer {
-  const wanted = trials.map(([numWorkers, batches]) => ({ setting: workers(numWorkers), batches }));
-  const index = asked.push({ ...options(name, changes), trials: wanted }) - 1;
-  return () => {
-    answers ??= answerAll();
-    return answers[index]!;
-  };
-}
-
-function answerAll(): Answer[] {
-  const args = ["-B", target("opened.py"), dirname(probeProgram)];
-  const said = execFileSync(python, args, { input: JSON.stringify(asked), encoding: "utf8" });
-  return said
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Answer);
-}
 
 const fine = (batches: number) => ({ failure: null, batches });
 

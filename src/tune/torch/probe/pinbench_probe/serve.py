@@ -56,7 +56,7 @@ def _serve(channel, options, stops, scratch):
     if options["step"] is None:
         run_step, step_ns = step.make(options["stepTime"], contents.bytes, device, measuring)
     else:
-        phase("%s was being imported" % options["step"].rpartition(":")[0])
+        phase("%s was being imported" % target.location_of(options["step"]))
         run_step, step_ns = step.of_user(options["step"], first, device, lambda: phase("the step was being timed"))
     stop = trial.Stop()
     stops.append(stop)
@@ -93,18 +93,23 @@ def open_data(options, phase, scratch):
     _check_torch()
     making.install(scratch)
     from . import device as devices
-    from . import facts, faults, source, tracebacks
+    from . import facts, faults, opening, source, tracebacks
 
     faults.remember_pinning_errors()
     device = devices.find(options["rank"])
-    phase("%s was being imported" % options["torch"].rpartition(":")[0])
-    sys.argv = [options["torch"].rpartition(":")[0]]
-    made_of = target.load(options["torch"])
+    location = target.location_of(options["torch"])
+    phase("%s was being imported" % location)
+    sys.argv = [location]
+    rank = options["rank"]
+    opener = opening.Opening(
+        options["kwargs"] or {}, rank is None or rank["index"] == 0, lambda: phase("the data set was being made")
+    )
+    made_of = target.load(options["torch"], opener)
     collate = None if options["collate"] is None else target.load(options["collate"])
     if collate is not None and not callable(collate):
         raise Refusal("usage", "%s is no function." % options["collate"])
     phase("the data set was being made")
-    made = source.build(options["torch"], made_of, options["kwargs"] or {})
+    made = opener.finish(made_of, options["torch"])
     try:
         data = source.Source(made, options["batchSize"], collate, options["shuffle"], options["seed"], scratch)
     except Exception as error:  # of its __len__, for one

@@ -1,61 +1,14 @@
-"""What the target gives: a Dataset and the settings under which a DataLoader is made of it."""
+"""A Dataset, and the settings under which a DataLoader is made of it."""
 
-import inspect
-
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 
 from .endless import EndlessIterable, EndlessSampler, is_plain_shuffle, repeated_epochs, shuffled_epochs
 from .refusal import Refusal
-from .tracebacks import refuse_for
 from .worker_start import WorkerStart
 
 # Of a DataLoader that was given, besides what says which samples make a batch.
 _TAKEN_OVER = ("collate_fn", "generator", "pin_memory_device", "in_order")
 _WITH_WORKERS_ONLY = ("timeout", "multiprocessing_context")
-
-
-def build(target, made_of, kwargs):
-    """Calls what must be called; a Dataset or a DataLoader."""
-    is_given = isinstance(made_of, (Dataset, DataLoader)) or (not callable(made_of) and _is_dataset(made_of))
-    if is_given:
-        if kwargs:
-            raise Refusal("usage", "%s takes no arguments: it is no function, and no class." % target)
-        return made_of
-    if not callable(made_of):
-        raise _no_dataset("%s is" % target, made_of)
-    try:
-        inspect.signature(made_of).bind(**kwargs)
-    except TypeError as error:
-        raise Refusal(
-            "usage",
-            "%s cannot be called with these arguments: %s." % (target, error),
-            "Its arguments are given with --kwargs.",
-        ) from None
-    except ValueError:
-        pass  # built in, with no signature to be seen
-    try:
-        made = made_of(**kwargs)
-    except (Exception, SystemExit) as error:
-        raise refuse_for(error, "%s failed" % target) from None
-    if not isinstance(made, DataLoader) and not _is_dataset(made):
-        raise _no_dataset("%s returned" % target, made)
-    return made
-
-
-def _is_dataset(value):
-    if isinstance(value, (Dataset, DataLoader)):
-        return True
-    if isinstance(value, (dict, str, bytes, tuple, type)):
-        return False
-    return hasattr(value, "__getitem__") and hasattr(value, "__len__")
-
-
-def _no_dataset(what, value):
-    return Refusal(
-        "usage",
-        "%s %s, which is neither a Dataset nor a DataLoader." % (what, type(value).__name__),
-        "Name a Dataset, a DataLoader, or a function that returns one of them.",
-    )
 
 
 class Source:

@@ -1,37 +1,108 @@
 """From "train_data.py:make_dataset" to the object of that name."""
 
 import importlib
+import inspect
 import os
+import re
 import sys
 
 from .refusal import Refusal
 from .tracebacks import refuse_for, shorten
 
+# A name, and what is behind it: attributes and entries. A key may lack its quotes: a shell takes them away.
+_KEY = r"""\[\s*(?:"[^"]*"|'[^']*'|[^\[\]"']+?)\s*\]"""
+_TARGET = re.compile(r"(?P<location>.+):(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*|%s)*)" % _KEY, re.DOTALL)
+_STEP = re.compile(r"\.?(?P<attribute>\w+)|(?P<entry>%s)" % _KEY)
+
 
 def check(target, what="the data set"):
     """Refuses a target that cannot be right, before anything is imported for it."""
-    location, _, name = target.rpartition(":")
+    location, _, name = target.partition(":")
     if not location or not name:
+        example = location if _is_file(location) else "train_data.py"
         raise Refusal(
             "usage",
             "'%s' does not say where %s is." % (target, what),
-            "Name a file and what is in it, such as train_data.py:make_dataset, or a module: my.data:make_dataset.",
+            "Name a file and what is in it, such as %s:make_dataset, or a module: my.data:make_dataset." % example,
         )
+    if _TARGET.fullmatch(target) is None:
+        if _is_file(location) and not os.path.isfile(location):
+            raise _no_file(location)
+        hint = 'Write NAME, NAME.ATTRIBUTE or NAME["KEY"].'
+        if "(" in name:
+            hint = "Leave out the parentheses: what can be called is called, with the arguments that --kwargs gives."
+        raise Refusal("usage", "'%s' names nothing in %s." % (name, location), hint)
+    location = location_of(target)
     if _is_file(location) and not os.path.isfile(location):
-        raise Refusal("usage", "There is no file %s." % location, "Paths are taken from the current folder.")
+        raise _no_file(location)
 
 
-def load(target):
-    """The object that `FILE.py:NAME` or `MODULE:NAME` names; NAME may have dots."""
-    location, _, name = target.rpartition(":")
+def location_of(target):
+    """The file or the module of a target that check() lets pass."""
+    return _TARGET.fullmatch(target)["location"]
+
+
+def load(target, opening=None):
+    """The object that `FILE.py:NAME` or `MODULE:NAME` names; NAME may have dots, and keys such as `["train"]`.
+
+    What must be called to come by an attribute or an entry, and what must be set up for it, `opening` sees to.
+    """
+    match = _TARGET.fullmatch(target)
+    location, name = match["location"], match["name"]
     is_file = _is_file(location)
     module = _import(_module_of_file(location) if is_file else _module_by_name(location), location, is_file)
-    found = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise Refusal("usage", "%s has no '%s'." % (location, name), _names_in(module, location))
-        found = getattr(found, part)
+    found, shown = module, location
+    for step in _STEP.finditer(name):
+        given = found
+        if opening is not None and found is not module:
+            found = opening.before(found, shown, step["attribute"])
+        if step["attribute"]:
+            found = _attribute(found, shown, step["attribute"])
+            shown += (":" if shown == location else ".") + step["attribute"]
+        else:
+            what = "%s %s" % (shown, "is" if found is given else "returned")
+            found = _entry(found, shown, step["entry"], what)
+            shown += step["entry"]
     return found
+
+
+def _attribute(found, shown, name):
+    from . import suggestions
+
+    try:
+        return getattr(found, name)
+    except AttributeError:
+        if inspect.ismodule(found):
+            hint = suggestions.names_in(found, shown, name)
+        else:
+            hint = suggestions.parts(found, shown)
+        raise Refusal("usage", "%s has no '%s'." % (shown, name), hint) from None
+    except Exception as error:  # of a property
+        raise refuse_for(error, "%s.%s failed" % (shown, name)) from None
+
+
+def _entry(found, shown, entry, what):
+    from . import suggestions
+
+    key = entry[1:-1].strip()
+    keys = [key[1:-1]] if key[0] in "\"'" else [key]
+    if re.fullmatch(r"-?[0-9]{1,9}", key):
+        keys.insert(0, int(key))
+    if not hasattr(type(found), "__getitem__"):
+        said = "%s %s, which has no entries such as %s." % (what, type(found).__name__, entry)
+        raise Refusal("usage", said, suggestions.parts(found, shown))
+    for one in keys:
+        try:
+            return found[one]
+        except (KeyError, IndexError, TypeError):
+            continue
+        except Exception as error:
+            raise refuse_for(error, "%s%s failed" % (shown, entry)) from None
+    raise Refusal("usage", "%s has no entry %s." % (shown, entry), suggestions.parts(found, shown))
+
+
+def _no_file(location):
+    return Refusal("usage", "There is no file %s." % location, "Paths are taken from the current folder.")
 
 
 def _is_file(location):
@@ -100,12 +171,3 @@ def _not_imported(location, error):
     elif isinstance(error, ModuleNotFoundError):
         hint = "--python names another Python: the one of the training's environment."
     return refuse_for(error, "%s cannot be imported" % shorten(location), "usage", hint)
-
-
-def _names_in(module, location):
-    own = sorted(
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
-    )
-    return "It has %s." % ", ".join(own[:8]) if own else "%s defines no class and no function." % location

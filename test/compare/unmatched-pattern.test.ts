@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { refuseUnmatched, unmatchedPattern } from "../../src/compare/unmatched-pattern.js";
+import { PinbenchError } from "../../src/errors.js";
+
+const rest = "w1/throughput/wall/cold";
+const cells = {
+  pageable: `d0/h2d/pageable/65536/${rest}`,
+  pinned: `d0/h2d/pinned/65536/${rest}`,
+  back: `d0/d2h/pinned/65536/${rest}`,
+  large: `d0/h2d/pinned/16777216/${rest}`,
+};
+const ids = Object.values(cells);
+
+function hintOf(pattern: string): string | undefined {
+  return unmatchedPattern([pattern], ids)?.hint;
+}
+
+it("is none where each pattern matches a cell, and where there are no cells", () => {
+  expect(unmatchedPattern(["*", "*/pinned/*", cells.back], ids)).toBeNull();
+  expect(unmatchedPattern([], ids)).toBeNull();
+  expect(unmatchedPattern(["*/staged/*"], [])).toBeNull();
+});
+
+it("is the first pattern that matches none", () => {
+  expect(unmatchedPattern(["*/pinned/*", "*/staged/*", "*/host/*"], ids)?.pattern).toBe("*/staged/*");
+});
+
+describe("its hint names the pattern that was likely meant, and the cells that it has", () => {
+  it.each([
+    ["a part is misspelt", "d0/h2d/pagable/*", "d0/h2d/pageable/*", cells.pageable],
+    ["parts have capitals", "D0/D2H/Pinned/*", "d0/d2h/pinned/*", cells.back],
+    ["the first part is forgotten", "d2h/pinned/*", "*/d2h/pinned/*", cells.back],
+    ["the rest is forgotten", "d0/h2d/pageable", "d0/h2d/pageable/*", cells.pageable],
+    ["parts are in another order", "d0/pageable/h2d/*", "d0/h2d/pageable/*", cells.pageable],
+    ["a size is not in the results", "*/16000000/*", "*/16777216/*", cells.large],
+  ])("where %s", (_, pattern, meant, cell) => {
+    expect(hintOf(pattern)).toBe(`Did you mean "${meant}"? The nearest: ${cell}.`);
+  });
+
+  it("where a size is written with a unit, and says how ids have it", () => {
+    expect(hintOf("*/16MiB/*")).toBe(
+      `Did you mean "*/16777216/*"? Ids have sizes in bytes. The nearest: ${cells.large}.`,
+    );
+  });
+});
+
+describe("its hint names cells alone", () => {
+  it("that share what the pattern has, where nothing is like the rest of it", () => {
+    expect(hintOf("*/d2h/cuddly/*")).toBe(`The nearest: ${cells.back}.`);
+  });
+
+  it.each(["cuddly/*", "/", "?*", "x".repeat(5000)])(
+    "of all, where they share nothing with %s",
+    (pattern) => {
+      expect(hintOf(pattern)).toBe(
+        `Cells there are: ${cells.pageable}, ${cells.pinned}, ${cells.back} and 1 more.`,
+      );
+    },
+  );
+});
+
+it("every pattern that a hint proposes matches a cell", () => {
+  const parts = ["", "*", "d0", "d1", "h2d", "pined", "pinned", "64KiB", "65536", "4", "w*", "wall", "**"];
+  const patterns = parts.flatMap((a) => parts.flatMap((b) => parts.map((c) => [a, b, c].join("/"))));
+  const proposed = patterns.flatMap((one) => /^Did you mean "(.*?)"/.exec(hintOf(one) ?? "")?.[1] ?? []);
+  expect(proposed.length).toBeGreaterThan(100);
+  expect(unmatchedPattern(proposed, ids)).toBeNull();
+});
+
+it("is refused as wrong usage where it is a threshold's", () => {
+  expect(() => refuseUnmatched(["*/pinned/*"], ids, "the baseline")).not.toThrow();
+  const refuse = () => refuseUnmatched(["*/staged/*"], ids, "the baseline");
+  expect(refuse).toThrow(PinbenchError);
+  expect(refuse).toThrow(
+    expect.objectContaining({
+      kind: "usage",
+      message: 'No cell of the baseline is like "*/staged/*", for which there is a threshold.',
+    }),
+  );
+});

@@ -1,0 +1,48 @@
+import { describe, expect, it } from "vitest";
+import { cellId, parseCellId } from "../../src/results/cell-id.js";
+
+const id = "d0/h2d/pinned/65536/w1/throughput/wall/cold";
+const example = /^Write for example d0\/h2d\/pinned\/16777216\/w4\/throughput\/wall\/cold; /;
+
+function expectHint(text: string, hint: string | RegExp): void {
+  const told = expect.objectContaining({ kind: "usage", hint: expect.stringMatching(hint) });
+  expect(() => parseCellId(text)).toThrow(told);
+}
+
+it("is written as it is read", () => {
+  expect(cellId(parseCellId(id))).toBe(id);
+});
+
+describe("of a text that is no id, the hint", () => {
+  it.each([
+    ["names are misspelt", "d0/h2d/pined/65536/w1/througput/wal/cold"],
+    ["they have capitals", "D0/H2D/Pinned/65536/W1/throughput/wall/cold"],
+    ["the letters before numbers are wrong", "gpu0/h2d/pinned/65536/x1/throughput/wall/cold"],
+    ["these are forgotten", "0/h2d/pinned/65536/1/throughput/wall/cold"],
+    ["the usual end is left out", "d0/h2d/pinned/65536/w1"],
+    ["a part of that is left out", "d0/h2d/pinned/65536/w1/throughput/wall"],
+  ])("gives the one that was likely meant where %s", (_, text) => {
+    expectHint(text, new RegExp(`^Did you mean ${id}\\?$`));
+  });
+
+  it("says that sizes are in bytes where one has a unit", () => {
+    const text = "d0/h2d/pinned/64KiB/w1/throughput/wall/cold";
+    expectHint(text, new RegExp(`^Did you mean ${id}\\? Ids have sizes in bytes\\.$`));
+  });
+
+  it("says that patterns are not taken", () => {
+    expectHint("d0/h2d/*", /^It takes whole ids, and no patterns\. Write for example /);
+  });
+
+  it.each([
+    "",
+    "old.json",
+    "d0/h2d/pinned",
+    "d0/h2d/cuddly/65536/w1/throughput/wall/cold",
+    "d0/h2d/pinned/big/w1/throughput/wall/cold",
+    `${id}/procss`,
+    "/".repeat(10_000),
+  ])("shows one where there is nothing to tell what was meant: %s", (text) => {
+    expectHint(text, example);
+  });
+});
