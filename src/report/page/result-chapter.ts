@@ -14,6 +14,7 @@ export function resultChapter(document: ResultDocument): Chapter {
     alerts: headerAlerts(document),
     answer: findings(document),
     charts: sizeCharts(document),
+    samples: [],
     grids: cellGrids(document),
     notes: cellNotes(document),
     facts: headerFacts(document),
