@@ -3,7 +3,7 @@
  */
 
 /** One of these, each with a name of its own in a page. */
-export type Chart = CurveChart;
+export type Chart = CurveChart | BarChart;
 
 /** What all charts have. */
 interface ChartText {
@@ -42,6 +42,10 @@ export interface Curve {
   style: number;
   /** False for samples and the like, which no line joins. */
   isJoined: boolean;
+  /** Points of which nobody reads single ones: one path draws them all, and none has its text. */
+  isDense?: boolean;
+  /** Drawn as columns so wide, in the unit of the x axis, each from 0 up to its point: a histogram. */
+  columnWidth?: number;
   points: readonly ChartPoint[];
 }
 
@@ -49,13 +53,42 @@ export interface Curve {
 export interface ChartPoint {
   x: number;
   y: number;
-  /** The ends of its interval; null without one. */
+  /** The ends of its interval, or of what else the chart's title says of the shade; null without one. */
   low: number | null;
   high: number | null;
   /** What is read of it, the name of its curve aside: "64 MiB: 55.4 GB/s ±0.2 %". */
   text: string;
   /** Drawn hollow: asked for and not measured, or not sure. */
   isOpen?: boolean;
+}
+
+/** Level bars below each other, from 0 to a figure each: a few cases that have names, such as alone and at once. */
+export interface BarChart extends ChartText {
+  kind: "bars";
+  /** What the lengths count; linear, from 0. */
+  value: Axis;
+  groups: readonly BarGroup[];
+}
+
+/** Bars to be held against each other, below a line with their common name. */
+export interface BarGroup {
+  name: string;
+  /** Which of `curveStyles` gives the colour. */
+  style: number;
+  bars: readonly Bar[];
+}
+
+/** One figure, in the unit of the chart's value. */
+export interface Bar {
+  name: string;
+  value: number;
+  /** The ends of its interval; null without one. */
+  low: number | null;
+  high: number | null;
+  /** What is written behind it: "54.9, 99 % of alone". */
+  text: string;
+  /** What the other bars are held against: drawn as an outline. */
+  isReference?: boolean;
 }
 
 /** A line across the whole chart, such as the link's limit. */

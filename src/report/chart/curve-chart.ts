@@ -1,5 +1,5 @@
 import { area, line, symbol } from "d3-shape";
-import type { ChartPoint, Curve, CurveChart } from "./chart.js";
+import type { Axis, ChartPoint, Curve, CurveChart } from "./chart.js";
 import { axes, chartWidth, type Frame, frameOf, lineHeight, ruleLine, textPixels } from "./chart-frame.js";
 import { curveStyle, styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
@@ -14,15 +14,17 @@ export interface Drawing {
 const markArea = 42;
 
 /** Curves with their intervals as bands, rules, and a legend above. */
-export function drawCurves({ x, y, curves, rules }: CurveChart): Drawing {
+export function drawCurves(chart: CurveChart): Drawing {
+  const { x, y, rules } = chart;
+  const curves = chart.curves.map((curve) => drawable(curve, x, y));
   const points = curves.flatMap((curve) => curve.points);
+  const xs = curves.flatMap(({ points, columnWidth = 0 }) =>
+    points.flatMap((point) => [point.x - columnWidth / 2, point.x + columnWidth / 2]),
+  );
   const ys = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y]);
   const ruled = (axis: "x" | "y") => rules.filter((rule) => rule.axis === axis).map(({ value }) => value);
   const legend = legendOf(curves);
-  const frame = frameOf(legend.height, x, [...points.map((point) => point.x), ...ruled("x")], y, [
-    ...ys,
-    ...ruled("y"),
-  ]);
+  const frame = frameOf(legend.height, x, [...xs, ...ruled("x")], y, [...ys, ...ruled("y")]);
   return {
     height: frame.height,
     content: [
@@ -34,33 +36,98 @@ export function drawCurves({ x, y, curves, rules }: CurveChart): Drawing {
   };
 }
 
-function curveOf({ name, style, isJoined, points }: Curve, index: number, frame: Frame): Markup {
-  const ordered = [...points].sort((a, b) => a.x - b.x);
-  const banded = ordered.filter(({ low, high }) => low !== null && high !== null);
-  const band = area<ChartPoint>()
-    .x((point) => frame.x(point.x))
-    .y0((point) => frame.y(point.low!))
-    .y1((point) => frame.y(point.high!));
+/** The curve from left to right, without what a logarithmic axis has no place for: 0 and less. */
+function drawable(curve: Curve, x: Axis, y: Axis): Curve {
+  const hasPlace = (axis: Axis, value: number) => axis.scale === "linear" || value > 0;
+  const points = curve.points
+    .filter((point) => hasPlace(x, point.x) && hasPlace(y, point.y))
+    .map((point) =>
+      hasPlace(y, Math.min(point.low ?? point.y, point.high ?? point.y))
+        ? point
+        : { ...point, low: null, high: null },
+    )
+    .sort((a, b) => a.x - b.x);
+  return { ...curve, points };
+}
+
+function curveOf(curve: Curve, index: number, frame: Frame): Markup {
+  const { style, isJoined, columnWidth, points } = curve;
   const join = line<ChartPoint>()
     .x((point) => frame.x(point.x))
     .y((point) => frame.y(point.y));
   return element(
     "g",
     { class: `curve ${styleClass(style)}`, "data-curve": index },
-    isJoined && banded.length > 1 && element("path", { class: "band", d: rounded(band(banded)) }),
-    isJoined && ordered.length > 1 && element("path", { class: "line", d: rounded(join(ordered)) }),
-    ordered.map((point) =>
-      element(
-        "path",
-        {
-          class: point.isOpen ? "mark open" : "mark",
-          transform: `translate(${rounded(`${frame.x(point.x)} ${frame.y(point.y)}`)})`,
-          d: markPath(style),
-        },
-        element("title", {}, `${name}, ${point.text}`),
-      ),
+    intervalsOf(curve, frame),
+    isJoined && points.length > 1 && element("path", { class: "line", d: rounded(join(points)) }),
+    columnWidth === undefined ? marksOf(curve, frame) : columnsOf(curve, columnWidth, frame),
+  );
+}
+
+/**
+ * A band where neighbours of a joined curve have intervals, and an upright line for every other interval: a band ends
+ * at a point that has one, and never suggests one where there is none.
+ */
+function intervalsOf({ isJoined, points }: Curve, frame: Frame): Markup[] {
+  const band = area<ChartPoint>()
+    .x((point) => frame.x(point.x))
+    .y0((point) => frame.y(point.low!))
+    .y1((point) => frame.y(point.high!));
+  return runsWithIntervals(points, isJoined).map((run) => {
+    if (run.length > 1) return element("path", { class: "band", d: rounded(band(run)) });
+    const { x, low, high } = run[0]!;
+    const at = frame.x(x);
+    return element("line", { class: "whisker", x1: at, x2: at, y1: frame.y(low!), y2: frame.y(high!) });
+  });
+}
+
+/** The points that have intervals; neighbours are in one list where they are joined. */
+function runsWithIntervals(points: readonly ChartPoint[], isJoined: boolean): ChartPoint[][] {
+  const runs: ChartPoint[][] = [];
+  points.forEach((point, index) => {
+    if (point.low === null || point.high === null) return;
+    const before = points[index - 1];
+    const goesOn = isJoined && before !== undefined && before.low !== null && before.high !== null;
+    if (goesOn) runs.at(-1)!.push(point);
+    else runs.push([point]);
+  });
+  return runs;
+}
+
+function marksOf({ name, style, isDense, points }: Curve, frame: Frame): Markup[] {
+  if (isDense) {
+    // Circles, as arcs of one path: a full circle takes two.
+    const dots = points.map(
+      ({ x, y }) => `M${frame.x(x) - dotRadius} ${frame.y(y)}${dotArc(1)}${dotArc(-1)}`,
+    );
+    return dots.length === 0 ? [] : [element("path", { class: "dots", d: rounded(dots.join("")) })];
+  }
+  return points.map((point) =>
+    element(
+      "path",
+      {
+        class: point.isOpen ? "mark open" : "mark",
+        transform: `translate(${rounded(`${frame.x(point.x)} ${frame.y(point.y)}`)})`,
+        d: markPath(style),
+      },
+      element("title", {}, `${name}, ${point.text}`),
     ),
   );
+}
+
+/** Pixels. */
+const dotRadius = 2.2;
+const dotArc = (side: 1 | -1) => `a${dotRadius} ${dotRadius} 0 1 1 ${side * 2 * dotRadius} 0`;
+
+function columnsOf({ name, points }: Curve, width: number, frame: Frame): Markup[] {
+  return points.map(({ x, y, text }) => {
+    const [left, right] = [frame.x(x - width / 2), frame.x(x + width / 2)];
+    return element(
+      "rect",
+      { class: "column", x: left, width: right - left, y: frame.y(y), height: frame.y(0) - frame.y(y) },
+      element("title", {}, `${name}, ${text}`),
+    );
+  });
 }
 
 /** The outline of a style's mark around 0. */
@@ -70,7 +137,7 @@ function markPath(style: number): string {
 
 /** d3's numbers have up to 17 digits; one decimal of a pixel is enough for an eye. */
 function rounded(path: string | null): string {
-  return (path ?? "").replace(/\d+\.\d+/g, (number) => String(Math.round(Number(number) * 10) / 10));
+  return (path ?? "").replace(/\d+\.\d+(e-?\d+)?/g, (number) => String(Math.round(Number(number) * 10) / 10));
 }
 
 const sampleWidth = 30;

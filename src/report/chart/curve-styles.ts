@@ -60,6 +60,13 @@ export function chartStyleSheet(): string {
     ".chart .line{fill:none;stroke-width:1.8}",
     ".chart .band{stroke:none;opacity:.18}",
     ".chart .mark{stroke-width:1.4}",
+    ".chart .whisker{stroke-width:1.4}",
+    ".chart .dots{stroke:none;fill-opacity:.65}",
+    ".chart .column{stroke-width:1;fill-opacity:.45}",
+    ".chart .bar{stroke-width:1.2;fill-opacity:.75}",
+    ".chart .bar.reference{fill-opacity:.12}",
+    ".chart .error{stroke-width:1.2}",
+    ".chart .heading{font-weight:600}",
     ".chart .grid{stroke-width:1}",
     ".chart .rule{fill:none;stroke-width:1.2;stroke-dasharray:5 4}",
     ".chart .caption{font-weight:600}",
@@ -79,12 +86,13 @@ function groundRules(name: keyof typeof grounds): string[] {
     `.chart .quiet{fill:${quiet}}`,
     `.chart .grid{stroke:${grid}}`,
     `.chart .rule{stroke:${line}}`,
+    `.chart .error{stroke:${text}}`,
     ...curveStyles.flatMap(({ onLight, onDark }, index) => {
       const colour = name === "light" ? onLight : onDark;
       const of = `.chart .${styleClass(index)}`;
       return [
-        `${of} .line,${of} .mark{stroke:${colour}}`,
-        `${of} .band,${of} .mark{fill:${colour}}`,
+        `${of} .line,${of} .mark,${of} .whisker,${of} .column,${of} .bar{stroke:${colour}}`,
+        `${of} .band,${of} .mark,${of} .dots,${of} .column,${of} .bar{fill:${colour}}`,
         `${of} .open{fill:${ground}}`,
       ];
     }),

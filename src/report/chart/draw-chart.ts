@@ -1,3 +1,4 @@
+import { drawBars } from "./bar-chart.js";
 import type { Chart } from "./chart.js";
 import { chartWidth } from "./chart-frame.js";
 import { type Drawing, drawCurves } from "./curve-chart.js";
@@ -36,5 +37,5 @@ function picture(chart: Chart, attributes: Record<string, string | number>, befo
 }
 
 function drawing(chart: Chart): Drawing {
-  return drawCurves(chart);
+  return chart.kind === "bars" ? drawBars(chart) : drawCurves(chart);
 }
