@@ -7,6 +7,7 @@ import { element, fragment, Markup } from "../chart/markup.js";
 import type { Note } from "../report-parts.js";
 import type { Chapter } from "./chapter.js";
 import { pageTable } from "./page-table.js";
+import { withSharedAxes } from "./shared-axes.js";
 
 /** One file of HTML that needs nothing else: it asks no network, and obeys no text that stands in it. */
 export function page(chapters: readonly Chapter[], version: string): string {
@@ -22,7 +23,7 @@ export function page(chapters: readonly Chapter[], version: string): string {
     element("title", {}, `pinbench: ${title}`),
     element("style", {}, new Markup(style)),
   );
-  const body = element("body", {}, element("main", {}, chapters.map(chapterSection)));
+  const body = element("body", {}, element("main", {}, withSharedAxes(chapters).map(chapterSection)));
   return `<!doctype html>\n${element("html", { lang: "en" }, head, body).text}\n`;
 }
 
