@@ -7,8 +7,11 @@ export const chartWidth = 560;
 const plotHeight = 250;
 const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
 export const lineHeight = 17;
-/** Of a sans-serif letter at 12 px, on average: the drawing program has no fonts to measure with. */
-const letterWidth = 6.6;
+/**
+ * Of a sans-serif letter at 16 px, on average: what draws has no fonts to measure with. On narrow screens page.css shows
+ * texts as large as that, so that a chart that is shrunk can be read; elsewhere they have 12 px and more room.
+ */
+const letterWidth = 8.6;
 
 /** How wide a text is, about. */
 export function textPixels(text: string): number {

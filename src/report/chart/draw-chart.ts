@@ -7,7 +7,7 @@ import { element, Markup } from "./markup.js";
 
 /** The picture as it stands in a page, which has the style sheet of all charts and shows the title itself. */
 export function chartPicture(chart: Chart): Markup {
-  return picture(chart, { id: chart.name }, []);
+  return picture(chart, {}, []);
 }
 
 /** A file of its own: the picture with its title, ground and style sheet. */
