@@ -1,7 +1,7 @@
 import { scaleLinear } from "d3-scale";
 import type { Bar, BarChart } from "./chart.js";
 import { chartWidth, textPixels } from "./chart-frame.js";
-import type { Drawing } from "./curve-chart.js";
+import type { Drawing } from "./chart-marks.js";
 import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
 

@@ -5,7 +5,7 @@ import { element, type Markup } from "./markup.js";
 /** Pixels of the picture's own grid; a page shows it as large as there is room. */
 export const chartWidth = 560;
 const plotHeight = 250;
-const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
+export const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
 export const lineHeight = 17;
 /**
  * Of a sans-serif letter at 16 px, on average: what draws has no fonts to measure with. On narrow screens page.css shows
@@ -50,7 +50,7 @@ export function frameOf(
 }
 
 /** From the least value to the greatest. A linear axis ends at a round number, a logarithmic one somewhat outside. */
-function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
+export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
   const all = [...values, ...(axis.includes ?? [])];
   const [least, most] = [minimum(all), maximum(all)];
   if (axis.scale === "log") {
@@ -71,10 +71,8 @@ const maximum = (values: readonly number[]) =>
 /** The grid, what its lines stand for, and what the axes count. */
 export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
   const { left, right, top, bottom } = frame;
-  const acrossTicks = fitting(ticksOf(x, frame.x, 8), x, frame.x);
-  const upTicks = ticksOf(y, frame.y, 5);
   return [
-    ...upTicks.flatMap((value) => [
+    ...ticksOf(y, frame.y, 5).flatMap((value) => [
       element("line", { class: "grid", x1: left, x2: right, y1: frame.y(value), y2: frame.y(value) }),
       element(
         "text",
@@ -82,7 +80,20 @@ export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
         y.format(value),
       ),
     ]),
-    ...acrossTicks.flatMap((value) => [
+    ...axisAcross(frame, x),
+    element(
+      "text",
+      { x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${(top + bottom) / 2}) rotate(-90)` },
+      y.label,
+    ),
+  ];
+}
+
+/** The axis below a chart: its upright lines, what they stand for, and what it counts. */
+export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[] {
+  const { left, right, top, bottom } = frame;
+  return [
+    ...fitting(ticksOf(x, frame.x, 8), x, frame.x).flatMap((value) => [
       element("line", { class: "grid", x1: frame.x(value), x2: frame.x(value), y1: top, y2: bottom }),
       element(
         "text",
@@ -91,11 +102,6 @@ export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
       ),
     ]),
     element("text", { x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle" }, x.label),
-    element(
-      "text",
-      { x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${(top + bottom) / 2}) rotate(-90)` },
-      y.label,
-    ),
   ];
 }
 

@@ -3,7 +3,7 @@
  */
 
 /** One of these, each with a name of its own in a page. */
-export type Chart = CurveChart | BarChart;
+export type Chart = CurveChart | BarChart | ForestChart;
 
 /** What all charts have. */
 interface ChartText {
@@ -21,6 +21,43 @@ export interface CurveChart extends ChartText {
   y: Axis;
   curves: readonly Curve[];
   rules: readonly Rule[];
+}
+
+/** Relative changes, a row each, in the order in which they are to stand. */
+export interface ForestChart extends ChartText {
+  kind: "forest";
+  x: Axis;
+  /** What rows may be, such as verdicts; `ForestRow.kind` is a place in this list. */
+  kinds: readonly ForestKind[];
+  rows: readonly ForestRow[];
+  /** What the dashed lines are at the `limits` of the rows; null where no row has any. */
+  limitName: string | null;
+}
+
+/** What rows have in common that look alike. */
+export interface ForestKind {
+  name: string;
+  /** Which of `curveStyles` its marks have. */
+  style: number;
+  /** Drawn hollow: not decided. */
+  isOpen?: boolean;
+}
+
+/** One change, in the units of the axis. */
+export interface ForestRow {
+  /** What changed, at the left. */
+  label: string;
+  kind: number;
+  value: number;
+  /** The ends of its interval; null without one. */
+  low: number | null;
+  high: number | null;
+  /** From where on it counts, such as -0.05 and 0.05. */
+  limits: readonly number[];
+  /** The change as it is written at the right: "−9.8 %". */
+  figure: string;
+  /** What is read of it, its kind aside: "H2D pinned 64 MiB: 61.4 GB/s before, 55.3 GB/s now". */
+  text: string;
 }
 
 /** How one direction of a chart is divided. */

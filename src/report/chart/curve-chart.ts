@@ -1,17 +1,9 @@
-import { area, line, symbol } from "d3-shape";
+import { area, line } from "d3-shape";
 import type { Axis, ChartPoint, Curve, CurveChart } from "./chart.js";
-import { axes, chartWidth, type Frame, frameOf, lineHeight, ruleLine, textPixels } from "./chart-frame.js";
-import { curveStyle, styleClass } from "./curve-styles.js";
+import { axes, type Frame, frameOf, ruleLine } from "./chart-frame.js";
+import { type Drawing, legendOf, markPath, rounded } from "./chart-marks.js";
+import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
-
-/** The content of the picture, and how high it is. */
-export interface Drawing {
-  height: number;
-  content: Markup[];
-}
-
-/** Square pixels of a point's mark. */
-const markArea = 42;
 
 /** Curves with their intervals as bands, rules, and a legend above. */
 export function drawCurves(chart: CurveChart): Drawing {
@@ -128,41 +120,4 @@ function columnsOf({ name, points }: Curve, width: number, frame: Frame): Markup
       element("title", {}, `${name}, ${text}`),
     );
   });
-}
-
-/** The outline of a style's mark around 0. */
-function markPath(style: number): string {
-  return rounded(symbol(curveStyle(style).mark, markArea)());
-}
-
-/** d3's numbers have up to 17 digits; one decimal of a pixel is enough for an eye. */
-function rounded(path: string | null): string {
-  return (path ?? "").replace(/\d+\.\d+(e-?\d+)?/g, (number) => String(Math.round(Number(number) * 10) / 10));
-}
-
-const sampleWidth = 30;
-
-/** A line of the curve's style with its mark, and its name, side by side in as many rows as they need. */
-function legendOf(curves: readonly Curve[]): Drawing {
-  if (curves.length === 0) return { height: 0, content: [] };
-  let [left, row] = [0, 0];
-  const content = curves.map(({ name, style, isJoined }, index) => {
-    const width = sampleWidth + 8 + textPixels(name) + 16;
-    if (left > 0 && left + width > chartWidth) [left, row] = [0, row + 1];
-    const middle = row * lineHeight + lineHeight / 2;
-    const entry = element(
-      "g",
-      {
-        class: `legend ${styleClass(style)}`,
-        "data-curve": index,
-        transform: `translate(${left} ${middle})`,
-      },
-      isJoined && element("path", { class: "line", d: `M0,0H${sampleWidth}` }),
-      element("path", { class: "mark", transform: `translate(${sampleWidth / 2} 0)`, d: markPath(style) }),
-      element("text", { x: sampleWidth + 8, y: 4 }, name),
-    );
-    left += width;
-    return entry;
-  });
-  return { height: (row + 1) * lineHeight, content };
 }

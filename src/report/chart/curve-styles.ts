@@ -60,14 +60,14 @@ export function chartStyleSheet(): string {
     ".chart .line{fill:none;stroke-width:1.8}",
     ".chart .band{stroke:none;opacity:.18}",
     ".chart .mark{stroke-width:1.4}",
-    ".chart .whisker{stroke-width:1.4}",
+    ".chart .whisker{fill:none;stroke-width:1.4}",
     ".chart .dots{stroke:none;fill-opacity:.65}",
     ".chart .column{stroke-width:1;fill-opacity:.45}",
     ".chart .bar{stroke-width:1.2;fill-opacity:.75}",
     ".chart .bar.reference{fill-opacity:.12}",
     ".chart .error{stroke-width:1.2}",
     ".chart .heading{font-weight:600}",
-    ".chart .grid{stroke-width:1}",
+    ".chart .grid,.chart .zero{stroke-width:1}",
     ".chart .rule{fill:none;stroke-width:1.2;stroke-dasharray:5 4}",
     ".chart .caption{font-weight:600}",
     ...curveStyles.flatMap(({ dashes }, index) =>
@@ -85,7 +85,7 @@ function groundRules(name: keyof typeof grounds): string[] {
     `.chart text{fill:${text}}`,
     `.chart .quiet{fill:${quiet}}`,
     `.chart .grid{stroke:${grid}}`,
-    `.chart .rule{stroke:${line}}`,
+    `.chart .rule,.chart .zero{stroke:${line}}`,
     `.chart .error{stroke:${text}}`,
     ...curveStyles.flatMap(({ onLight, onDark }, index) => {
       const colour = name === "light" ? onLight : onDark;

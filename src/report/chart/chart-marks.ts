@@ -1,0 +1,66 @@
+import { symbol } from "d3-shape";
+import { chartWidth, lineHeight, textPixels } from "./chart-frame.js";
+import { curveStyle, styleClass } from "./curve-styles.js";
+import { element, type Markup } from "./markup.js";
+
+/** The content of a picture, or of a part of it, and how high it is. */
+export interface Drawing {
+  height: number;
+  content: Markup[];
+}
+
+/** Square pixels of a point's mark. */
+const markArea = 42;
+
+/** The outline of a style's mark around 0. */
+export function markPath(style: number): string {
+  return rounded(symbol(curveStyle(style).mark, markArea)());
+}
+
+/** A path as d3 makes it, whose numbers have up to 17 digits: one decimal of a pixel is enough for an eye. */
+export function rounded(path: string | null): string {
+  return (path ?? "").replace(/\d+\.\d+(e-?\d+)?/g, (number) => String(Math.round(Number(number) * 10) / 10));
+}
+
+/** What a legend tells of: a curve, or what marks of one kind stand for. */
+export interface LegendEntry {
+  name: string;
+  /** Which of `curveStyles` it has. */
+  style: number;
+  /** Whether a line joins its points. */
+  isJoined?: boolean;
+  /** Whether its marks are hollow. */
+  isOpen?: boolean;
+}
+
+const sampleWidth = 30;
+
+/** A line of each entry's style with its mark, and its name, side by side in as many rows as they need. */
+export function legendOf(entries: readonly LegendEntry[]): Drawing {
+  if (entries.length === 0) return { height: 0, content: [] };
+  let [left, row] = [0, 0];
+  const content = entries.map(({ name, style, isJoined = false, isOpen = false }, index) => {
+    const markWidth = isJoined ? sampleWidth : 12;
+    const width = markWidth + 8 + textPixels(name) + 16;
+    if (left > 0 && left + width > chartWidth) [left, row] = [0, row + 1];
+    const middle = row * lineHeight + lineHeight / 2;
+    const entry = element(
+      "g",
+      {
+        class: `legend ${styleClass(style)}`,
+        "data-curve": index,
+        transform: `translate(${left} ${middle})`,
+      },
+      isJoined && element("path", { class: "line", d: `M0,0H${sampleWidth}` }),
+      element("path", {
+        class: isOpen ? "mark open" : "mark",
+        transform: `translate(${markWidth / 2} 0)`,
+        d: markPath(style),
+      }),
+      element("text", { x: markWidth + 8, y: 4 }, name),
+    );
+    left += width;
+    return entry;
+  });
+  return { height: (row + 1) * lineHeight, content };
+}
