@@ -1,5 +1,5 @@
 import { type ScaleContinuousNumeric, scaleLinear, scaleLog } from "d3-scale";
-import type { Axis, Rule } from "./chart.js";
+import type { Axis } from "./chart.js";
 import { element, type Markup } from "./markup.js";
 
 /** Pixels of the picture's own grid; a page shows it as large as there is room. */
@@ -7,6 +7,9 @@ export const chartWidth = 560;
 const plotHeight = 250;
 export const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
 export const lineHeight = 17;
+/** About how many marks an upright axis has, and the room of its label beside what stands at these. */
+const upTicks = 5;
+const besideTicks = 26;
 /**
  * Of a sans-serif letter at 16 px, on average: what draws has no fonts to measure with. On narrow screens page.css shows
  * texts as large as that, so that a chart that is shrunk can be read; elsewhere they have 12 px and more room.
@@ -38,12 +41,14 @@ export function frameOf(
   y: Axis,
   ys: readonly number[],
 ): Frame {
-  const [left, right] = [margin.left, chartWidth - margin.right];
   const top = above + margin.top;
   const bottom = top + plotHeight;
+  const up = scaleOf(y, ys).range([bottom, top]);
+  const widest = maximum(ticksOf(y, up, upTicks).map((value) => textPixels(y.format(value))));
+  const [left, right] = [Math.max(margin.left, widest + besideTicks), chartWidth - margin.right];
   return {
     x: scaleOf(x, xs).range([left, right]),
-    y: scaleOf(y, ys).range([bottom, top]),
+    y: up,
     ...{ left, right, top, bottom },
     height: bottom + margin.bottom,
   };
@@ -72,7 +77,7 @@ const maximum = (values: readonly number[]) =>
 export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
   const { left, right, top, bottom } = frame;
   return [
-    ...ticksOf(y, frame.y, 5).flatMap((value) => [
+    ...ticksOf(y, frame.y, upTicks).flatMap((value) => [
       element("line", { class: "grid", x1: left, x2: right, y1: frame.y(value), y2: frame.y(value) }),
       element(
         "text",
@@ -93,7 +98,7 @@ export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
 export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[] {
   const { left, right, top, bottom } = frame;
   return [
-    ...fitting(ticksOf(x, frame.x, 8), x, frame.x).flatMap((value) => [
+    ...ticksThatFit(x, frame.x).flatMap((value) => [
       element("line", { class: "grid", x1: frame.x(value), x2: frame.x(value), y1: top, y2: bottom }),
       element(
         "text",
@@ -112,36 +117,31 @@ function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, abou
   return ticks.filter((value) => Number.isInteger(Math.log10(value)));
 }
 
-/** Of ticks whose names would overlap, every second one, or every third. */
-function fitting(
-  ticks: readonly number[],
-  axis: Axis,
-  scale: ScaleContinuousNumeric<number, number>,
-): number[] {
+/** The marks of an axis below a chart whose names do not overlap: round numbers further apart, or not all that are given. */
+function ticksThatFit(axis: Axis, scale: ScaleContinuousNumeric<number, number>): number[] {
+  if (axis.ticks === undefined && axis.scale === "linear") {
+    for (let about = 8; about > 1; --about) {
+      const ticks = ticksOf(axis, scale, about);
+      if (areApart(ticks, axis, scale)) return ticks;
+    }
+  }
+  const ticks = ticksOf(axis, scale, 8);
   for (let every = 1; every < ticks.length; ++every) {
     const some = ticks.filter((_, index) => index % every === 0);
-    const isRoomy = some.every((value, index) => {
-      const next = some[index + 1];
-      if (next === undefined) return true;
-      const needed = (textPixels(axis.format(value)) + textPixels(axis.format(next))) / 2 + 6;
-      return Math.abs(scale(next) - scale(value)) >= needed;
-    });
-    if (isRoomy) return some;
+    if (areApart(some, axis, scale)) return some;
   }
   return ticks.slice(0, 1);
 }
 
-/** A line across the chart, and what it stands for at its end. */
-export function ruleLine(frame: Frame, { axis, value, label }: Rule): Markup {
-  const { left, right, top, bottom } = frame;
-  const at = frame[axis](value);
-  const isLevel = axis === "y";
-  const ends = isLevel ? { x1: left, x2: right, y1: at, y2: at } : { x1: at, x2: at, y1: top, y2: bottom };
-  const place = isLevel ? { x: right, y: at - 5 } : { x: at - 5, y: top + 12 };
-  return element(
-    "g",
-    {},
-    element("line", { class: "rule", ...ends }),
-    element("text", { class: "quiet", ...place, "text-anchor": "end" }, label),
-  );
+function areApart(
+  ticks: readonly number[],
+  axis: Axis,
+  scale: ScaleContinuousNumeric<number, number>,
+): boolean {
+  return ticks.every((value, index) => {
+    const next = ticks[index + 1];
+    if (next === undefined) return true;
+    const needed = (textPixels(axis.format(value)) + textPixels(axis.format(next))) / 2 + 6;
+    return Math.abs(scale(next) - scale(value)) >= needed;
+  });
 }

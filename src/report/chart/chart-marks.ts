@@ -29,8 +29,9 @@ export interface LegendEntry {
   style: number;
   /** Whether a line joins its points. */
   isJoined?: boolean;
-  /** Whether its marks are hollow. */
+  /** Whether its marks are hollow, and whether it has none. */
   isOpen?: boolean;
+  hasNoMarks?: boolean;
 }
 
 const sampleWidth = 30;
@@ -39,28 +40,31 @@ const sampleWidth = 30;
 export function legendOf(entries: readonly LegendEntry[]): Drawing {
   if (entries.length === 0) return { height: 0, content: [] };
   let [left, row] = [0, 0];
-  const content = entries.map(({ name, style, isJoined = false, isOpen = false }, index) => {
-    const markWidth = isJoined ? sampleWidth : 12;
-    const width = markWidth + 8 + textPixels(name) + 16;
-    if (left > 0 && left + width > chartWidth) [left, row] = [0, row + 1];
-    const middle = row * lineHeight + lineHeight / 2;
-    const entry = element(
-      "g",
-      {
-        class: `legend ${styleClass(style)}`,
-        "data-curve": index,
-        transform: `translate(${left} ${middle})`,
-      },
-      isJoined && element("path", { class: "line", d: `M0,0H${sampleWidth}` }),
-      element("path", {
-        class: isOpen ? "mark open" : "mark",
-        transform: `translate(${markWidth / 2} 0)`,
-        d: markPath(style),
-      }),
-      element("text", { x: markWidth + 8, y: 4 }, name),
-    );
-    left += width;
-    return entry;
-  });
+  const content = entries.map(
+    ({ name, style, isJoined = false, isOpen = false, hasNoMarks = false }, index) => {
+      const markWidth = isJoined ? sampleWidth : 12;
+      const width = markWidth + 8 + textPixels(name) + 16;
+      if (left > 0 && left + width > chartWidth) [left, row] = [0, row + 1];
+      const middle = row * lineHeight + lineHeight / 2;
+      const entry = element(
+        "g",
+        {
+          class: `legend ${styleClass(style)}`,
+          "data-curve": index,
+          transform: `translate(${left} ${middle})`,
+        },
+        isJoined && element("path", { class: "line", d: `M0,0H${sampleWidth}` }),
+        !hasNoMarks &&
+          element("path", {
+            class: isOpen ? "mark open" : "mark",
+            transform: `translate(${markWidth / 2} 0)`,
+            d: markPath(style),
+          }),
+        element("text", { x: markWidth + 8, y: 4 }, name),
+      );
+      left += width;
+      return entry;
+    },
+  );
   return { height: (row + 1) * lineHeight, content };
 }

@@ -83,6 +83,8 @@ export interface Curve {
   isDense?: boolean;
   /** Drawn as columns so wide, in the unit of the x axis, each from 0 up to its point: a histogram. */
   columnWidth?: number;
+  /** A line alone, such as one that was fitted: its points are no figures to read. */
+  hasNoMarks?: boolean;
   points: readonly ChartPoint[];
 }
 
@@ -97,6 +99,8 @@ export interface ChartPoint {
   text: string;
   /** Drawn hollow: asked for and not measured, or not sure. */
   isOpen?: boolean;
+  /** No line joins it to the others of its curve: what lies between does not lie between their figures. */
+  isApart?: boolean;
 }
 
 /** Level bars below each other, from 0 to a figure each: a few cases that have names, such as alone and at once. */

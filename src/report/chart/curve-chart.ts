@@ -1,7 +1,8 @@
 import { area, line } from "d3-shape";
 import type { Axis, ChartPoint, Curve, CurveChart } from "./chart.js";
-import { axes, type Frame, frameOf, ruleLine } from "./chart-frame.js";
-import { type Drawing, legendOf, markPath, rounded } from "./chart-marks.js";
+import { axes, type Frame, frameOf } from "./chart-frame.js";
+import { type Drawing, type LegendEntry, legendOf, markPath, rounded } from "./chart-marks.js";
+import { drawRules, ruleLabelHeight } from "./chart-rules.js";
 import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
 
@@ -14,16 +15,21 @@ export function drawCurves(chart: CurveChart): Drawing {
     points.flatMap((point) => [point.x - columnWidth / 2, point.x + columnWidth / 2]),
   );
   const ys = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y]);
-  const ruled = (axis: "x" | "y") => rules.filter((rule) => rule.axis === axis).map(({ value }) => value);
-  const legend = legendOf(curves);
-  const frame = frameOf(legend.height, x, [...xs, ...ruled("x")], y, [...ys, ...ruled("y")]);
+  const onAxis = (axis: "x" | "y") => rules.filter((rule) => rule.axis === axis).map(({ value }) => value);
+  const legend = legendOf(curves.map(legendEntry));
+  const frame = frameOf(legend.height + ruleLabelHeight(rules), x, [...xs, ...onAxis("x")], y, [
+    ...ys,
+    ...onAxis("y"),
+  ]);
+  const ruled = drawRules(frame, rules);
   return {
     height: frame.height,
     content: [
       ...legend.content,
       ...axes(frame, x, y),
-      ...rules.map((rule) => ruleLine(frame, rule)),
+      ...ruled.map(({ line }) => line),
       ...curves.map((curve, index) => curveOf(curve, index, frame)),
+      ...ruled.map(({ label }) => label),
     ],
   };
 }
@@ -42,9 +48,14 @@ function drawable(curve: Curve, x: Axis, y: Axis): Curve {
   return { ...curve, points };
 }
 
+function legendEntry({ points, ...curve }: Curve): LegendEntry {
+  return { ...curve, isOpen: points.every(({ isOpen }) => isOpen === true) };
+}
+
 function curveOf(curve: Curve, index: number, frame: Frame): Markup {
-  const { style, isJoined, columnWidth, points } = curve;
+  const { style, isJoined, hasNoMarks = false, columnWidth, points } = curve;
   const join = line<ChartPoint>()
+    .defined(({ isApart = false }) => !isApart)
     .x((point) => frame.x(point.x))
     .y((point) => frame.y(point.y));
   return element(
@@ -52,7 +63,7 @@ function curveOf(curve: Curve, index: number, frame: Frame): Markup {
     { class: `curve ${styleClass(style)}`, "data-curve": index },
     intervalsOf(curve, frame),
     isJoined && points.length > 1 && element("path", { class: "line", d: rounded(join(points)) }),
-    columnWidth === undefined ? marksOf(curve, frame) : columnsOf(curve, columnWidth, frame),
+    !hasNoMarks && (columnWidth === undefined ? marksOf(curve, frame) : columnsOf(curve, columnWidth, frame)),
   );
 }
 
@@ -79,7 +90,8 @@ function runsWithIntervals(points: readonly ChartPoint[], isJoined: boolean): Ch
   points.forEach((point, index) => {
     if (point.low === null || point.high === null) return;
     const before = points[index - 1];
-    const goesOn = isJoined && before !== undefined && before.low !== null && before.high !== null;
+    const isBanded = before !== undefined && before.low !== null && before.high !== null;
+    const goesOn = isJoined && isBanded && point.isApart !== true && before.isApart !== true;
     if (goesOn) runs.at(-1)!.push(point);
     else runs.push([point]);
   });

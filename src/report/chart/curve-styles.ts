@@ -69,6 +69,7 @@ export function chartStyleSheet(): string {
     ".chart .heading{font-weight:600}",
     ".chart .grid,.chart .zero{stroke-width:1}",
     ".chart .rule{fill:none;stroke-width:1.2;stroke-dasharray:5 4}",
+    ".chart .halo{paint-order:stroke;stroke-width:3;stroke-linejoin:round}",
     ".chart .caption{font-weight:600}",
     ...curveStyles.flatMap(({ dashes }, index) =>
       dashes === "" ? [] : [`.chart .${styleClass(index)} .line{stroke-dasharray:${dashes}}`],
@@ -82,6 +83,7 @@ function groundRules(name: keyof typeof grounds): string[] {
   const { ground, text, quiet, grid, line } = grounds[name];
   return [
     `.chart .ground{fill:${ground}}`,
+    `.chart .halo{stroke:${ground}}`,
     `.chart text{fill:${text}}`,
     `.chart .quiet{fill:${quiet}}`,
     `.chart .grid{stroke:${grid}}`,
