@@ -13,15 +13,15 @@ const axisHeight = 40;
 /** Between the names, the bars and what is written behind them. */
 const gap = 8;
 /** However long names and texts are, the bars have room to differ. */
-const leastBarPixels = 140;
+const [mostNamePixels, mostTextPixels] = [240, 180];
 
 /** A group below the other: its name, and its bars with their names before and their figures behind them. */
 export function drawBars({ value, groups }: BarChart): Drawing {
   const bars = groups.flatMap((group) => group.bars);
   const widest = (texts: readonly string[]) =>
     texts.reduce((most, text) => Math.max(most, textPixels(text)), 0);
-  const left = Math.min(widest(bars.map(({ name }) => name)), chartWidth / 2 - leastBarPixels) + gap;
-  const right = chartWidth - Math.min(widest(bars.map(({ text }) => text)), chartWidth / 2 - leastBarPixels);
+  const left = Math.min(widest(bars.map(({ name }) => name)), mostNamePixels) + gap;
+  const right = chartWidth - Math.min(widest(bars.map(({ text }) => text)), mostTextPixels);
   const most = [...bars.flatMap((bar) => [bar.value, bar.high ?? 0]), ...(value.includes ?? [])].reduce(
     (a, b) => Math.max(a, b),
     0,

@@ -112,10 +112,15 @@ export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[
 
 function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
   if (axis.ticks !== undefined) return [...axis.ticks];
-  const ticks = scale.ticks(about);
-  if (axis.scale === "linear" || ticks.length <= 2 * about) return ticks;
-  return ticks.filter((value) => Number.isInteger(Math.log10(value)));
+  const ticks = scale.ticks(about).filter((value) => !axis.isWhole || Number.isInteger(value));
+  if (axis.scale === "linear") return ticks;
+  const beginningWith = (digits: string) =>
+    ticks.filter((value) => digits.includes(value.toExponential()[0]!));
+  return [beginningWith("1"), beginningWith("125")].find(({ length }) => length >= fewestLogTicks) ?? ticks;
 }
+
+/** Of a logarithmic axis, so that its course can be seen: powers of ten where there are so many, or their 2 and 5 too. */
+const fewestLogTicks = 3;
 
 /** The marks of an axis below a chart whose names do not overlap: round numbers further apart, or not all that are given. */
 function ticksThatFit(axis: Axis, scale: ScaleContinuousNumeric<number, number>): number[] {

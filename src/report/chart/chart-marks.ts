@@ -1,4 +1,4 @@
-import { symbol } from "d3-shape";
+import { type SymbolType, symbol } from "d3-shape";
 import { chartWidth, lineHeight, textPixels } from "./chart-frame.js";
 import { curveStyle, styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
@@ -15,6 +15,32 @@ const markArea = 42;
 /** The outline of a style's mark around 0. */
 export function markPath(style: number): string {
   return rounded(symbol(curveStyle(style).mark, markArea)());
+}
+
+/** The outline of a style's mark of so many square pixels around a place, to be one of many in a path. */
+export function markAt(style: number, area: number, x: number, y: number): string {
+  const at = (dx: number, dy: number) => `${tenths(x + dx)} ${tenths(y + dy)}`;
+  const steps: string[] = [];
+  // What d3's symbols draw with: a part of a canvas' context, whose arcs are full circles here.
+  const context = {
+    moveTo: (dx: number, dy: number) => steps.push(`M${at(dx, dy)}`),
+    lineTo: (dx: number, dy: number) => steps.push(`L${at(dx, dy)}`),
+    rect: (dx: number, dy: number, width: number, height: number) =>
+      steps.push(`M${at(dx, dy)}h${tenths(width)}v${tenths(height)}h${tenths(-width)}z`),
+    arc: (_x: number, _y: number, radius: number) => {
+      const half = (side: 1 | -1) =>
+        `a${tenths(radius)} ${tenths(radius)} 0 1 1 ${tenths(side * 2 * radius)} 0`;
+      steps.push(`M${at(-radius, 0)}${half(1)}${half(-1)}`);
+    },
+    closePath: () => steps.push("z"),
+  };
+  curveStyle(style).mark.draw(context as unknown as Parameters<SymbolType["draw"]>[0], area);
+  return steps.join("");
+}
+
+/** One decimal of a pixel is enough for an eye. */
+function tenths(pixels: number): number {
+  return Math.round(pixels * 10) / 10;
 }
 
 /** A path as d3 makes it, whose numbers have up to 17 digits: one decimal of a pixel is enough for an eye. */

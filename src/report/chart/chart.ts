@@ -69,6 +69,8 @@ export interface Axis {
   includes?: readonly number[];
   /** Where it is marked; absent for round numbers. */
   ticks?: readonly number[];
+  /** Counts: nothing between two whole numbers is marked. */
+  isWhole?: boolean;
   format: (value: number) => string;
 }
 

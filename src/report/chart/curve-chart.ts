@@ -1,7 +1,7 @@
 import { area, line } from "d3-shape";
 import type { Axis, ChartPoint, Curve, CurveChart } from "./chart.js";
 import { axes, type Frame, frameOf } from "./chart-frame.js";
-import { type Drawing, type LegendEntry, legendOf, markPath, rounded } from "./chart-marks.js";
+import { type Drawing, type LegendEntry, legendOf, markAt, markPath, rounded } from "./chart-marks.js";
 import { drawRules, ruleLabelHeight } from "./chart-rules.js";
 import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
@@ -16,7 +16,9 @@ export function drawCurves(chart: CurveChart): Drawing {
   );
   const ys = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y]);
   const onAxis = (axis: "x" | "y") => rules.filter((rule) => rule.axis === axis).map(({ value }) => value);
-  const legend = legendOf(curves.map(legendEntry));
+  // A single cloud or histogram is what the title says it is.
+  const isAlone = curves.length === 1 && (curves[0]!.isDense || curves[0]!.columnWidth !== undefined);
+  const legend = legendOf(isAlone ? [] : curves.map(legendEntry));
   const frame = frameOf(legend.height + ruleLabelHeight(rules), x, [...xs, ...onAxis("x")], y, [
     ...ys,
     ...onAxis("y"),
@@ -100,11 +102,9 @@ function runsWithIntervals(points: readonly ChartPoint[], isJoined: boolean): Ch
 
 function marksOf({ name, style, isDense, points }: Curve, frame: Frame): Markup[] {
   if (isDense) {
-    // Circles, as arcs of one path: a full circle takes two.
-    const dots = points.map(
-      ({ x, y }) => `M${frame.x(x) - dotRadius} ${frame.y(y)}${dotArc(1)}${dotArc(-1)}`,
-    );
-    return dots.length === 0 ? [] : [element("path", { class: "dots", d: rounded(dots.join("")) })];
+    const size = points.length > manyDots ? smallDot : largeDot;
+    const dots = points.map(({ x, y }) => markAt(style, size, frame.x(x), frame.y(y)));
+    return dots.length === 0 ? [] : [element("path", { class: "dots", d: dots.join("") })];
   }
   return points.map((point) =>
     element(
@@ -119,9 +119,9 @@ function marksOf({ name, style, isDense, points }: Curve, frame: Frame): Markup[
   );
 }
 
-/** Pixels. */
-const dotRadius = 2.2;
-const dotArc = (side: 1 | -1) => `a${dotRadius} ${dotRadius} 0 1 1 ${side * 2 * dotRadius} 0`;
+/** More than these would hide each other if they were as large as a few may be: square pixels. */
+const manyDots = 200;
+const [smallDot, largeDot] = [14, 42];
 
 function columnsOf({ name, points }: Curve, width: number, frame: Frame): Markup[] {
   return points.map(({ x, y, text }) => {

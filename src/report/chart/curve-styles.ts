@@ -61,7 +61,7 @@ export function chartStyleSheet(): string {
     ".chart .band{stroke:none;opacity:.18}",
     ".chart .mark{stroke-width:1.4}",
     ".chart .whisker{fill:none;stroke-width:1.4}",
-    ".chart .dots{stroke:none;fill-opacity:.65}",
+    ".chart .dots{stroke:none;fill-opacity:.8}",
     ".chart .column{stroke-width:1;fill-opacity:.45}",
     ".chart .bar{stroke-width:1.2;fill-opacity:.75}",
     ".chart .bar.reference{fill-opacity:.12}",

@@ -1,13 +1,13 @@
 import type { CellResult, CellStats, ResultDocument } from "../../results/schema.js";
 import { idOfAlone, variantOf } from "../../results/variant.js";
-import { besides, memories } from "../../settings/choices.js";
+import { type Beside, besides, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import { isMeasured, measuredStats } from "../cell-figure.js";
 import type { Bar, BarChart, BarGroup } from "../chart/chart.js";
 import { formatMilliseconds, formatRatio } from "../format-number.js";
 import { groupBy } from "../report-parts.js";
 import { movedIn } from "../several-devices-grids.js";
-import { besideName, counted, directionName } from "../wording.js";
+import { counted, directionName } from "../wording.js";
 import { barAxis, barOf, describeBars, mainCells } from "./bar-parts.js";
 import { formatTick, wholeOf } from "./cell-points.js";
 import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";
@@ -67,12 +67,19 @@ function loadsGroup(
   const [first] = cells;
   const alone = first && aloneOf(first);
   const loaded = cells.flatMap((cell) =>
-    barOf(cell, moved, { name: `beside ${besideName[cell.beside!]}`, against: alone, of: "alone" }),
+    barOf(cell, moved, { name: barName[cell.beside!], against: alone, of: "alone" }),
   );
   if (first === undefined || loaded.length === 0) return [];
   const bars = [...barOf(alone, moved, { name: "alone", isReference: true }), ...loaded];
   return [{ name, style: memories.indexOf(first.memory), bars }];
 }
+
+/** Short, as they stand before bars; the tables have them in full. */
+const barName: Readonly<Record<Exclude<Beside, "none">, string>> = {
+  compute: "beside arithmetic",
+  memory: "beside device memory",
+  host: "beside host memory",
+};
 
 /** A group of bars a memory kind: the copy and the kernels by themselves, then a bar a number of chunks. */
 function pipelineChart(document: ResultDocument, cells: readonly CellResult[], aloneOf: AloneOf): BarChart[] {

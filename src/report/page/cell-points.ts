@@ -2,7 +2,7 @@ import type { CellResult, CellStats, Distribution } from "../../results/schema.j
 import { formatSize } from "../../settings/units.js";
 import { relativeHalfWidth } from "../../stats/order-statistics.js";
 import { measuredStats } from "../cell-figure.js";
-import type { Axis, ChartPoint, Curve } from "../chart/chart.js";
+import type { Axis, ChartPoint, Curve, Rule } from "../chart/chart.js";
 import { formatGBps, formatHalfWidth, formatMicroseconds } from "../format-number.js";
 import { counted, listed } from "../wording.js";
 
@@ -98,9 +98,13 @@ export function describeCurves(
 
 const mostCourses = 6;
 
-/** "1 worker", and where others were measured too, which: "1 worker (2 and 4 in the tables)". */
-export function countedWorkers(workers: number, all: readonly number[]): string {
-  const others = ascending(all).filter((one) => one !== workers);
-  const elsewhere = others.length === 0 ? "" : ` (${listed(others.map(String))} in the tables)`;
-  return counted(workers, "worker") + elsewhere;
+/** What lines across a chart stand for: " A line shows the link's limit, 63.0 GB/s."; empty without any. */
+export function describeRules(rules: readonly Rule[]): string {
+  return rules.map(({ label }) => ` A line shows the ${label}.`).join("");
+}
+
+/** That the tables have more: " The tables also have 2 and 4 workers."; empty where these are all. */
+export function otherWorkers(shown: number, all: readonly number[]): string {
+  const others = ascending(all).filter((one) => one !== shown);
+  return others.length === 0 ? "" : ` The tables also have ${listed(others.map(String))} workers.`;
 }

@@ -29,6 +29,8 @@ export interface SampleSeries {
   id: string;
   /** The cell in words, without what is the same in all of the document: "H2D pinned 64 MiB, 4 workers". */
   name: string;
+  /** Which of `curveStyles` it has: its memory kind's. Where a chart shows several series, each takes the one after. */
+  style: number;
   direction: DirectionMoved;
   /** Which of several processes measured, from 0; null for a single one. */
   process: number | null;

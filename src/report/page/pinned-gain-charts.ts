@@ -7,8 +7,8 @@ import { measuredStats } from "../cell-figure.js";
 import type { ChartPoint, Curve, CurveChart } from "../chart/chart.js";
 import { formatRatio, roundUp } from "../format-number.js";
 import { groupBy } from "../report-parts.js";
-import { directionTitle } from "../wording.js";
-import { ascending, countedWorkers, describeCurves, formatTick, sizeAxis, wholeOf } from "./cell-points.js";
+import { counted, directionTitle } from "../wording.js";
+import { ascending, describeCurves, formatTick, otherWorkers, sizeAxis, wholeOf } from "./cell-points.js";
 import { chartName, clockSuffix, devicePrefix } from "./chart-identity.js";
 
 /** How many times as fast as pageable memory pinned memory is, by size: a chart a device, a curve a direction. */
@@ -38,9 +38,9 @@ function chartOf(
     {
       kind: "curves",
       name: chartName(document, first, { before: [], shows: "pinned-over-pageable-by-size" }),
-      title: `${devicePrefix(document, first.device)}Pinned over pageable memory: how many times as fast, by size of a copy, ${countedWorkers(workers, all)}${clockSuffix(first)}`,
-      description: `Pinned over pageable, ${describeCurves(curves, "", formatRatio, formatSize)}`,
-      x: sizeAxis(sizes),
+      title: `${devicePrefix(document, first.device)}Pinned over pageable memory: how many times as fast by size, ${counted(workers, "worker")}${clockSuffix(first)}`,
+      description: `Pinned over pageable, ${describeCurves(curves, "", formatRatio, formatSize)}${otherWorkers(workers, all)}`,
+      x: sizeAxis(sizes, "size of a copy (shade: in other processes too)"),
       y: {
         label: "times the rate of pageable memory",
         scale: "linear",

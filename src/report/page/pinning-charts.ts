@@ -35,7 +35,7 @@ function costChart(document: ResultDocument, costs: ColdStart): CurveChart[] {
     {
       kind: "curves",
       name: nameOf(document, costs, "cost-of-pinning-by-size"),
-      title: `${devicePrefix(document, costs.device)}What memory costs once, in ms: obtaining it and giving it back, by size`,
+      title: `${devicePrefix(document, costs.device)}What memory costs once: obtaining it and giving it back, ms by size`,
       description: describeCurves(curves, "ms", (ms) => formatMilliseconds(ms * 1e6), formatSize),
       x: sizeAxis([...sizes], "size of the memory"),
       y: { label: "ms", scale: "log", format: formatTick },
@@ -74,10 +74,10 @@ function payOffChart(document: ResultDocument, costs: ColdStart, direction: "h2d
     {
       kind: "curves",
       name: nameOf(document, costs, `${direction}-pinning-pays-off-by-size`),
-      title: `${devicePrefix(document, costs.device)}When pinned memory pays off: copies (${directionName[direction]}) until it has saved what it cost${more}, by size, 1 worker`,
+      title: `${devicePrefix(document, costs.device)}After how many copies (${directionName[direction]}) pinned memory has saved what it cost${more}, by size, 1 worker`,
       description: describeCurves(curves, "", inCopies, formatSize) + unknown,
       x: sizeAxis([...sizes]),
-      y: { label: "copies (0: at once)", scale: "linear", includes: [0], format: formatTick },
+      y: { label: "copies (0: at once)", scale: "linear", includes: [0], isWhole: true, format: formatTick },
       curves,
       rules: [],
     },

@@ -8,6 +8,7 @@ import type { Grid } from "../report-parts.js";
 import { headerAlerts, headerFacts } from "../result-header.js";
 import { besideCharts } from "./beside-charts.js";
 import type { Chapter } from "./chapter.js";
+import { memoryCharts } from "./memory-charts.js";
 import { pinnedGainCharts } from "./pinned-gain-charts.js";
 import { pinningCharts } from "./pinning-charts.js";
 import { sampleCharts } from "./sample-charts.js";
@@ -26,6 +27,7 @@ export function resultChapter(document: ResultDocument): Chapter {
     answer: findings(document),
     charts: withUniqueNames([
       ...sizeCharts(document),
+      ...memoryCharts(document),
       ...pinnedGainCharts(document),
       ...workerCharts(document),
       ...severalDevicesCharts(document),

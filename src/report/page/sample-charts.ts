@@ -28,7 +28,12 @@ function timeChart(series: readonly SampleSeries[]): CurveChart {
     name: "samples-over-time",
     title: `Every sample of one cell, over time: ${nameOfCell(name, series)}`,
     description: describe(series),
-    x: { label: "seconds from the start of the device's session", scale: "linear", format: formatTick },
+    x: {
+      label: "seconds from the start of the device's session",
+      scale: "linear",
+      includes: [0],
+      format: formatTick,
+    },
     y: { label: unit, scale: "linear", includes: [0], format: formatTick },
     curves: curvesOf(series).map(({ name: curve, style, members }) => ({
       name: curve,
@@ -51,14 +56,14 @@ function distributionChart(series: readonly SampleSeries[]): CurveChart {
   const { centres, binWidth } = histogram;
   const x: Axis = { label: unit, scale: "linear", format: formatTick };
   const directions = [...groupBy(series, ({ direction }) => direction).values()];
-  const curves = directions.map((members, style): Curve => {
+  const curves = directions.map((members, index): Curve => {
     const counts = countInBins(
       members.flatMap((one) => one.values),
       histogram,
     );
     return {
       name: members[0]!.name,
-      style,
+      style: members[0]!.style + index,
       isJoined: false,
       columnWidth: binWidth,
       points: counts.map((count, bin) => {
@@ -71,10 +76,16 @@ function distributionChart(series: readonly SampleSeries[]): CurveChart {
   return {
     kind: "curves",
     name: "samples-distribution",
-    title: `How the samples of one cell are distributed: ${nameOfCell(name, series)}`,
+    title: `How often one cell was how fast: ${nameOfCell(name, series)}`,
     description: describe(series),
     x,
-    y: { label: "samples", scale: "linear", includes: [0], format: formatTick },
+    y: {
+      label: "samples",
+      scale: "linear",
+      includes: [0],
+      isWhole: true,
+      format: formatTick,
+    },
     curves,
     rules: [medianRule("x", values, unit)],
   };
@@ -89,12 +100,14 @@ function nameOfCell(name: string, series: readonly SampleSeries[]): string {
 function curvesOf(
   series: readonly SampleSeries[],
 ): { name: string; style: number; members: SampleSeries[] }[] {
+  const areAlike = new Set(series.map(({ name }) => name)).size === 1;
   const isTooMany = series.length > curveStyles.length;
   const curves = groupBy(series, ({ name, process }) => `${name}/${isTooMany ? "" : process}`);
-  return [...curves.values()].map((members, style) => {
-    const [{ name, process }] = members as [SampleSeries];
-    const suffix = isTooMany || process === null ? "" : `, process ${process + 1}`;
-    return { name: name + suffix, style, members };
+  return [...curves.values()].map((members, index) => {
+    const [{ name, process, style }] = members as [SampleSeries];
+    const ofProcess = isTooMany || process === null ? "" : `process ${process + 1}`;
+    const parts = [...(areAlike && ofProcess !== "" ? [] : [name]), ...(ofProcess === "" ? [] : [ofProcess])];
+    return { name: parts.join(", "), style: style + index, members };
   });
 }
 

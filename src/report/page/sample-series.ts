@@ -1,6 +1,7 @@
 import type { CellResult, CellSamples, ResultDocument } from "../../results/schema.js";
 import { leastFigure, mostFigure } from "../../results/schema-parts.js";
 import { isPlain, variantOf } from "../../results/variant.js";
+import { memories } from "../../settings/choices.js";
 import { isMeasured } from "../cell-figure.js";
 import { cellNames } from "../cell-name.js";
 import { directionName } from "../wording.js";
@@ -50,6 +51,7 @@ function seriesOf(cell: CellResult, name: string): SampleSeries[] {
       {
         id: cell.id,
         name: isHalf ? `${name}, ${directionName[samples.direction]}` : name,
+        style: memories.indexOf(cell.memory),
         direction: samples.direction,
         process: samples.process ?? null,
         unit: cell.mode === "latency" ? "µs" : "GB/s",

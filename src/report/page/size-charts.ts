@@ -6,13 +6,14 @@ import type { ChartPoint, Curve, CurveChart, Rule } from "../chart/chart.js";
 import { formatGBps, formatMicroseconds } from "../format-number.js";
 import { groupBy } from "../report-parts.js";
 import { movedIn } from "../several-devices-grids.js";
-import { directionName } from "../wording.js";
+import { counted, directionName } from "../wording.js";
 import {
   ascending,
-  countedWorkers,
   describeCurves,
+  describeRules,
   formatTick,
   latencyPoint,
+  otherWorkers,
   rateAxis,
   ratePoint,
   sizeAxis,
@@ -147,21 +148,23 @@ function chartOf(
 ): CurveChart[] {
   const sizes = ascending(curves.flatMap(({ points }) => points.map(({ x }) => x)));
   if (sizes.length < 2) return [];
-  const workers = countedWorkers(
-    first.workers,
-    cells.map((cell) => cell.workers),
-  );
   const isLatency = first.mode === "latency";
   const what = isLatency
-    ? "time of one copy in µs, median (line) to 99th percentile (shade)"
-    : `bandwidth in GB/s${first.direction === "bidir" ? ", the sum" : ""}`;
+    ? "µs a copy, median (line) to 99th percentile (shade),"
+    : `GB/s${first.direction === "bidir" ? ", the sum," : ""}`;
   const [unit, format] = isLatency ? ["µs", formatMicroseconds] : ["GB/s", formatGBps];
   return [
     {
       kind: "curves",
       name,
-      title: `${subject}: ${what}, by size of a copy, ${workers}${clockSuffix(first)}`,
-      description: describeCurves(curves, unit, format, formatSize),
+      title: `${subject}: ${what} by size, ${counted(first.workers, "worker")}${clockSuffix(first)}`,
+      description:
+        describeCurves(curves, unit, format, formatSize) +
+        describeRules(rules) +
+        otherWorkers(
+          first.workers,
+          cells.map((cell) => cell.workers),
+        ),
       x: sizeAxis(sizes),
       y: isLatency ? { label: "µs a copy", scale: "log", format: formatTick } : rateAxis,
       curves,

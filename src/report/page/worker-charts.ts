@@ -24,7 +24,7 @@ export function workerCharts(document: ResultDocument): CurveChart[] {
       if (largest === undefined) return [];
       const gains = sizes.map((sizeBytes) => ({ sizeBytes, gain: greatestGain(group, sizeBytes) }));
       const telling = gains.reduce((a, b) => (b.gain >= a.gain ? b : a));
-      const isOther = telling.sizeBytes !== largest && telling.gain > leastGain;
+      const isOther = telling.gain > leastMore * greatestGain(group, largest);
       const gain = `more workers gain most (${formatRatio(telling.gain)})`;
       return [
         chartOf(document, group, largest, { shows: "by-workers", why: "" }),
@@ -40,8 +40,8 @@ export function workerCharts(document: ResultDocument): CurveChart[] {
     });
 }
 
-/** A size where workers gain less than this is not worth a chart of its own. */
-const leastGain = 1.1;
+/** So many times the gain at the largest size is worth a chart of its own. */
+const leastMore = 1.2;
 
 const cellsOf = ({ rows }: CellGroup, sizeBytes: number) =>
   rows.filter((row) => row.sizeBytes === sizeBytes).flatMap((row) => row.members);
@@ -103,11 +103,11 @@ function chartOf(
   const curves = curvesAt(group, sizeBytes);
   const [first] = cellsOf(group, sizeBytes) as [CellResult];
   const workers = ascending(curves.flatMap(({ points }) => points.map(({ x }) => x)));
-  const sum = group.direction === "bidir" ? ", the sum" : "";
+  const sum = group.direction === "bidir" ? ", the sum," : "";
   return {
     kind: "curves",
     name: chartName(document, first, { before: [group.direction], shows }),
-    title: `${directionSubject(document, first)}: bandwidth in GB/s${sum}, by number of workers, copies of ${formatSize(sizeBytes)}${why}${clockSuffix(first)}`,
+    title: `${directionSubject(document, first)}: GB/s${sum} by number of workers, copies of ${formatSize(sizeBytes)}${why}${clockSuffix(first)}`,
     description: describeCurves(curves, "GB/s", formatGBps, (count) => counted(count, "worker")),
     x: { label: "workers that copy at the same time", scale: "log", ticks: workers, format: String },
     y: rateAxis,
