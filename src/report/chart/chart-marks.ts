@@ -27,10 +27,11 @@ export function markAt(style: number, area: number, x: number, y: number): strin
     lineTo: (dx: number, dy: number) => steps.push(`L${at(dx, dy)}`),
     rect: (dx: number, dy: number, width: number, height: number) =>
       steps.push(`M${at(dx, dy)}h${tenths(width)}v${tenths(height)}h${tenths(-width)}z`),
+    // The pen is at the right end already.
     arc: (_x: number, _y: number, radius: number) => {
       const half = (side: 1 | -1) =>
         `a${tenths(radius)} ${tenths(radius)} 0 1 1 ${tenths(side * 2 * radius)} 0`;
-      steps.push(`M${at(-radius, 0)}${half(1)}${half(-1)}`);
+      steps.push(half(-1), half(1));
     },
     closePath: () => steps.push("z"),
   };
