@@ -67,6 +67,7 @@ export function gridOf(svg: string): { left: number; right: number; top: number;
 
 /** What is wrong with these documents of XML; nothing where all are well formed. */
 export async function faultsOfXml(documents: readonly string[]): Promise<string[]> {
+  if (documents.length === 0) return [];
   const xml = documents.map((contents, index) => ({ fileName: `${index}.svg`, contents }));
   const { errors } = await validateXML({ xml, normalization: "format" });
   return errors.map(({ rawMessage }) => rawMessage);

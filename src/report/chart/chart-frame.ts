@@ -56,8 +56,8 @@ export function frameOf(
 
 /** From the least value to the greatest. A linear axis ends at a round number, a logarithmic one somewhat outside. */
 export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
-  const all = [...values, ...(axis.includes ?? [])];
-  const [least, most] = [minimum(all), maximum(all)];
+  const all = [...values, ...(axis.includes ?? [])].filter((value) => hasPlace(axis, value));
+  const [least, most] = all.length === 0 ? [1, 1] : [minimum(all), maximum(all)];
   if (axis.scale === "log") {
     const room = least === most ? 2 : (most / least) ** 0.04;
     return scaleLog().domain([least / room, most * room]);
@@ -65,6 +65,11 @@ export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousN
   const room = least === most ? Math.abs(least) / 2 || 1 : 0;
   const scale = scaleLinear().domain([least - room, most + room]);
   return axis.ticks === undefined ? scale.nice() : scale;
+}
+
+/** Whether an axis can show a value: a logarithmic one has no 0, and nothing below. */
+export function hasPlace(axis: Axis, value: number): boolean {
+  return axis.scale === "linear" || value > 0;
 }
 
 // Math.min(...list) takes as many arguments as a stack holds.
@@ -111,7 +116,7 @@ export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[
 }
 
 function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
-  if (axis.ticks !== undefined) return [...axis.ticks];
+  if (axis.ticks !== undefined) return axis.ticks.filter((value) => hasPlace(axis, value));
   const ticks = scale.ticks(about).filter((value) => !axis.isWhole || Number.isInteger(value));
   if (axis.scale === "linear") return ticks;
   const beginningWith = (digits: string) =>

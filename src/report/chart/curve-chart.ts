@@ -1,6 +1,6 @@
 import { area, line } from "d3-shape";
 import type { Axis, ChartPoint, Curve, CurveChart } from "./chart.js";
-import { axes, type Frame, frameOf } from "./chart-frame.js";
+import { axes, type Frame, frameOf, hasPlace } from "./chart-frame.js";
 import { type Drawing, type LegendEntry, legendOf, markAt, markPath, rounded } from "./chart-marks.js";
 import { drawRules, ruleLabelHeight } from "./chart-rules.js";
 import { styleClass } from "./curve-styles.js";
@@ -38,7 +38,6 @@ export function drawCurves(chart: CurveChart): Drawing {
 
 /** The curve from left to right, without what a logarithmic axis has no place for: 0 and less. */
 function drawable(curve: Curve, x: Axis, y: Axis): Curve {
-  const hasPlace = (axis: Axis, value: number) => axis.scale === "linear" || value > 0;
   const points = curve.points
     .filter((point) => hasPlace(x, point.x) && hasPlace(y, point.y))
     .map((point) =>
