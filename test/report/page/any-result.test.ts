@@ -14,7 +14,7 @@ import { besides, memories } from "../../../src/settings/choices.js";
 import { oddText } from "../../helpers/comparison.js";
 import { acceptedBy, runs } from "../../helpers/hostile.js";
 import { mutated, mutation } from "../../helpers/mutations.js";
-import { faultsOfXml } from "../../helpers/picture.js";
+import { cornersOf, faultsOfXml, marksIn, number, ofClass } from "../../helpers/picture.js";
 import {
   buildCell,
   buildColdStart,
@@ -41,7 +41,36 @@ const noFigure = /\b(NaN|undefined|Infinity|null null)\b/;
 function expectNoFault({ charts, files, html }: ReturnType<typeof pageOf>): void {
   for (const file of files) expect(file).not.toMatch(noFigure);
   expect(html.replaceAll(/"process":null/g, "")).not.toMatch(noFigure);
+  for (const file of files) expect(placesOutside(file)).toEqual([]);
   for (const { title, description } of charts) expect([title, description]).not.toContain("");
+}
+
+/** The marks, intervals, bars and columns of a picture that do not lie in it. */
+function placesOutside(svg: string): unknown[] {
+  const [, , width, height] = svg
+    .match(/viewBox="([^"]*)"/)![1]!
+    .split(" ")
+    .map(Number);
+  const places = [
+    ...marksIn(svg),
+    ...ofClass(svg, "band").flatMap(cornersOf),
+    ...["whisker", "error", "rule", "grid"].flatMap((name) =>
+      ofClass(svg, name).flatMap((line) => [
+        { x: number(line, "x1"), y: number(line, "y1") },
+        { x: number(line, "x2"), y: number(line, "y2") },
+      ]),
+    ),
+    ...["bar", "column"].flatMap((name) =>
+      ofClass(svg, name).flatMap((box) => {
+        const [x, y] = [number(box, "x"), number(box, "y")];
+        return [
+          { x, y },
+          { x: x + number(box, "width"), y: y + number(box, "height") },
+        ];
+      }),
+    ),
+  ];
+  return places.filter(({ x, y }) => !(x >= 0 && x <= width! && y >= 0 && y <= height!));
 }
 
 const folder = new URL("../../../results/nvidia-h200/", import.meta.url);
