@@ -30,7 +30,7 @@ export function mainCells(cells: readonly CellResult[]): CellResult[] {
 export function barOf(
   cell: CellResult | undefined,
   moved: CellStats["direction"],
-  { name, isReference, against, of }: BarTerms,
+  { name, isReference, against }: BarTerms,
 ): Bar[] {
   const stats = measuredStats(cell, moved);
   const isLatency = cell?.mode === "latency";
@@ -39,7 +39,8 @@ export function barOf(
   const { median, low, high } = distribution;
   const share = shareOfSpeed(cell, against, moved);
   const figure = (isLatency ? formatMicroseconds : formatGBps)(median);
-  const text = share === null ? figure : `${figure}, ${formatShare(share)} of ${of}`;
+  const base = isLatency ? "alone's speed" : "alone";
+  const text = share === null ? figure : `${figure}, ${formatShare(share)} of ${base}`;
   return [{ name, value: median, low, high, text, ...(isReference && { isReference }) }];
 }
 
@@ -47,9 +48,8 @@ interface BarTerms {
   name: string;
   /** Set for what other bars are held against. */
   isReference?: boolean;
-  /** The cell that this one is held against, and what that is called behind "of". */
+  /** The same cell alone, whose speed this one has a share of. */
   against?: CellResult | undefined;
-  of?: string;
 }
 
 /** What is written at each bar, group by group, as much as a sentence or two can hold. */

@@ -66,9 +66,7 @@ function loadsGroup(
 ): BarGroup[] {
   const [first] = cells;
   const alone = first && aloneOf(first);
-  const loaded = cells.flatMap((cell) =>
-    barOf(cell, moved, { name: barName[cell.beside!], against: alone, of: "alone" }),
-  );
+  const loaded = cells.flatMap((cell) => barOf(cell, moved, { name: barName[cell.beside!], against: alone }));
   if (first === undefined || loaded.length === 0) return [];
   const bars = [...barOf(alone, moved, { name: "alone", isReference: true }), ...loaded];
   return [{ name, style: memories.indexOf(first.memory), bars }];

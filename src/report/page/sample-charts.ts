@@ -8,6 +8,12 @@ import { counted } from "../wording.js";
 import { formatTick } from "./cell-points.js";
 import type { SampleSeries } from "./chapter.js";
 
+/** What the charts of samples are called. Each shows a cell of its own result, so that their axes are their own. */
+export const sampleChartNames = {
+  overTime: "samples-over-time",
+  distribution: "samples-distribution",
+} as const;
+
 /**
  * The samples of a chapter's first cell: over time, and how many lie where. The second is a histogram and no curve of the
  * share at or below: how high a column is says how often that rate was measured, which nobody has to learn to read.
@@ -25,7 +31,7 @@ function timeChart(series: readonly SampleSeries[]): CurveChart {
   const values = series.flatMap((one) => one.values);
   return {
     kind: "curves",
-    name: "samples-over-time",
+    name: sampleChartNames.overTime,
     title: `Every sample of one cell, over time: ${nameOfCell(name, series)}`,
     description: describe(series),
     x: {
@@ -75,7 +81,7 @@ function distributionChart(series: readonly SampleSeries[]): CurveChart {
   });
   return {
     kind: "curves",
-    name: "samples-distribution",
+    name: sampleChartNames.distribution,
     title: `How often one cell was how fast: ${nameOfCell(name, series)}`,
     description: describe(series),
     x,

@@ -53,7 +53,7 @@ function togetherChart(
     {
       kind: "bars",
       name: chartName(document, first, { before: [direction], shows: "at-once", ofAllDevices: true }),
-      title: `Devices ${devices} at once, each against itself alone: ${directionTitle[direction]}, ${barAxis(mode).label}, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")} a device${clockSuffix(first)}`,
+      title: `Devices ${devices} at once against alone: ${directionTitle[direction]}, ${barAxis(mode).label}, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")} a device${clockSuffix(first)}`,
       description: describeBars(groups),
       value: barAxis(mode),
       groups,
@@ -73,7 +73,7 @@ function devicesGroup(
     .sort((a, b) => a.device - b.device)
     .flatMap((cell): Bar[] => [
       ...barOf(aloneOf(cell), moved, { name: `device ${cell.device} alone`, isReference: true }),
-      ...barOf(cell, moved, { name: "at once", against: aloneOf(cell), of: "alone" }),
+      ...barOf(cell, moved, { name: "at once", against: aloneOf(cell) }),
     ]);
   if (first === undefined || bars.length === 0) return [];
   const sumGBps = first.mode === "latency" ? null : sumOf(cells, moved);

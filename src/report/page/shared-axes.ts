@@ -1,14 +1,16 @@
 import type { Axis, Chart } from "../chart/chart.js";
 import { groupBy } from "../report-parts.js";
 import type { Chapter } from "./chapter.js";
+import { sampleChartNames } from "./sample-charts.js";
 
 /**
  * The same chapters, with the axes of charts that have one name reaching as far as the widest of them: the same place in
  * two of them is the same figure, so that they can be compared by eye and laid over each other. Charts whose axes count
- * different things, as µs here and GB/s there, stay as they are.
+ * different things, as µs here and GB/s there, stay as they are, and so do those of samples: the noise of one cell would be too narrow
+ * to be seen on the axis of another.
  */
 export function withSharedAxes(chapters: readonly Chapter[]): Chapter[] {
-  const all = chapters.flatMap(({ charts }) => charts);
+  const all = chapters.flatMap(({ charts }) => charts).filter(({ name }) => !ownAxes.has(name));
   const alike = new Map(
     [...groupBy(all, keyOf).values()].flatMap((charts) => {
       const reach = reachOf(charts);
@@ -20,6 +22,8 @@ export function withSharedAxes(chapters: readonly Chapter[]): Chapter[] {
     charts: chapter.charts.map((chart) => alike.get(chart) ?? chart),
   }));
 }
+
+const ownAxes: ReadonlySet<string> = new Set(Object.values(sampleChartNames));
 
 /** What charts must have in common to have the same axes. */
 function keyOf(chart: Chart): string {

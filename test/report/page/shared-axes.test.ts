@@ -67,8 +67,9 @@ describe("what has nothing to share", () => {
       "an axis that counts something else",
       curves([1000], { y: { label: "µs", scale: "linear", format: String } }),
     ],
+    ["a chart of a cell's samples", curves([1000], { name: "samples-distribution" })],
   ])("is %s", (_, other) => {
-    const one = curves([5]);
+    const one = curves([5], { name: other.name === "d2h-by-size" ? "h2d-by-size" : other.name });
     expect(chartsOf(chapterOf(one), chapterOf(other))).toEqual([one, other]);
   });
 
