@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/gpu/**", "test/package/**"],
-    globalSetup: ["test/helpers/torch-setup.ts"],
+    globalSetup: ["test/helpers/optional-programs.ts"],
     // Two at once at most: the tests start processes that copy memory with several threads of their own.
     maxWorkers: 2,
     testTimeout: 60_000,

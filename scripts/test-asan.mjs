@@ -9,7 +9,7 @@ const folder = "build/asan";
 
 /** What runs no native code, or none that other tests do not run as well: instrumented it finds nothing and takes long. */
 const leftOut = [
-  "test/{gpu,package,setup,settings,stats,plan,results,compare,report,host}/**",
+  "test/{gpu,package,browser,setup,settings,stats,plan,results,compare,report,host}/**",
   "test/{docs,imports}.test.ts",
   // Python is no part of it, and does not start with the sanitizers in the process.
   "test/tune/{torch/**,live/**,*.test.ts}",

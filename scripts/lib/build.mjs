@@ -10,6 +10,9 @@ const stampFile = "build/stamp.json";
 /** What a page of HTML carries stands beside what writes it; tsc leaves it where it is. */
 const pageAssets = ["report/page/page.css"];
 
+/** What runs in a page, not in Node: compiled with the DOM's types, each file for itself. */
+const pageScripts = "report/page/browser";
+
 /** What the user's Python runs goes beside what starts it, with its folder; tsc leaves it where it is. */
 const pythonPrograms = ["tune/torch/probe/main.py", "tune/live/hook/sitecustomize.py"];
 
@@ -28,8 +31,20 @@ async function buildTypeScript({ quiet }) {
     });
   }
   for (const asset of pageAssets) cpSync(inRoot("src", asset), join(fresh, asset));
+  await buildPageScripts(fresh, { quiet });
   rmSync(inRoot("dist"), { recursive: true, force: true });
   renameSync(fresh, inRoot("dist"));
+}
+
+/** tsc also compiles what the scripts take types from; only the scripts are kept. */
+async function buildPageScripts(fresh, { quiet }) {
+  const compiled = inRoot("build/page-scripts");
+  rmSync(compiled, { recursive: true, force: true });
+  await run(inRoot("node_modules/.bin/tsc"), ["-p", `src/${pageScripts}`, "--outDir", compiled], {
+    cwd: root,
+    quiet,
+  });
+  cpSync(join(compiled, pageScripts), join(fresh, pageScripts), { recursive: true });
 }
 
 async function buildNative({ quiet }) {
@@ -42,7 +57,10 @@ const parts = [
   {
     name: "typescript",
     build: buildTypeScript,
-    outputs: ["dist/cli/main.js", ...[...pythonPrograms, ...pageAssets].map((file) => `dist/${file}`)],
+    outputs: [
+      "dist/cli/main.js",
+      ...[...pythonPrograms, ...pageAssets, `${pageScripts}/reading.js`].map((file) => `dist/${file}`),
+    ],
   },
   {
     name: "native",

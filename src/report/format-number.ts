@@ -80,6 +80,12 @@ export function formatChange(change: number, towards: "down" | "up"): string {
   return `${sign}${shown} %`;
 }
 
+/** A change that an axis is marked at, with no more digits than it has: "−5 %", "+0.5 %", "0 %". */
+export function formatChangeTick(change: number): string {
+  const percent = Number((change * 100).toPrecision(6));
+  return `${percent < 0 ? "−" : percent > 0 ? "+" : ""}${Math.abs(percent)} %`;
+}
+
 /** The distance from a figure to an end of its interval, rounded up; in the figure's unit, which is not printed. */
 export function formatMargin(margin: number): string {
   return roundUp(margin, decimalsOf(margin));

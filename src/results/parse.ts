@@ -41,7 +41,8 @@ function checkKind(value: unknown, name: string): void {
   throw unusable(`${name} is ${otherDocuments[kind]}, and no result of a run.`);
 }
 
-function checkVersion(value: unknown, name: string): void {
+/** Throws a usage error where a document has another version than this pinbench reads, or none. */
+export function checkVersion(value: unknown, name: string): void {
   if (typeof value !== "object" || value === null || !("schemaVersion" in value)) {
     throw unusable(`${name} is JSON, but no pinbench result: it has no schemaVersion.`);
   }
@@ -119,7 +120,7 @@ function partsOf({ median, low, high, processMedians }: Distribution): number[] 
 }
 
 /** `["cells", 3, "samples"]` is written `cells[3].samples`. */
-function describePath(path: readonly PropertyKey[]): string {
+export function describePath(path: readonly PropertyKey[]): string {
   if (path.length === 0) return "the top";
   return path
     .map((key, depth) => (typeof key === "number" ? `[${key}]` : `${depth === 0 ? "" : "."}${String(key)}`))

@@ -1,6 +1,6 @@
 import { beforeEach, inject } from "vitest";
 
-/** The Python that tests run, as torch-setup.ts has chosen it. */
+/** The Python that tests run, as optional-programs.ts has chosen it. */
 export const testPython = inject("testPython");
 
 /** Why tests that need torch are skipped; null where they are not. */

@@ -21,6 +21,7 @@ export class FakeCheckout {
       "src/cli/main.ts",
       "src/tune/torch/probe/main.py",
       "src/tune/live/hook/sitecustomize.py",
+      "src/report/page/page.css",
       "cuda/engine/a.cpp",
       "CMakeLists.txt",
       "package-lock.json",
@@ -28,7 +29,7 @@ export class FakeCheckout {
       this.write(file, "first");
     }
     for (const name of ["typescript", "cmake-js", "node-addon-api"]) this.write(`node_modules/${name}/a`, "");
-    this.writeTool("tsc", fakeTool("tsc", "--outDir", ["cli/main.js"]));
+    this.writeTool("tsc", fakeTool("tsc", "--outDir", ["cli/main.js", "report/page/browser/reading.js"]));
     const built = ["Release/pinbench.node", "Release/libpinbench_emulated.so"];
     this.writeTool("cmake-js", fakeTool("cmake-js", "--out", built));
   }

@@ -30,6 +30,7 @@ describe("prepare", () => {
     ["a TypeScript source changes", "src/cli/main.ts", ["tsc"]],
     ["the Python program changes", "src/tune/torch/probe/main.py", ["tsc"]],
     ["the Python hook changes", "src/tune/live/hook/sitecustomize.py", ["tsc"]],
+    ["the style sheet of pages changes", "src/report/page/page.css", ["tsc"]],
     ["the dependencies change", "package-lock.json", ["tsc", "cmake-js"]],
   ])("builds what is out of date when %s", (_, file, calls) => {
     checkout.run("prepare.mjs");
@@ -41,6 +42,8 @@ describe("prepare", () => {
     ["dist", ["tsc"]],
     ["dist/tune/torch/probe/main.py", ["tsc"]],
     ["dist/tune/live/hook/sitecustomize.py", ["tsc"]],
+    ["dist/report/page/page.css", ["tsc"]],
+    ["dist/report/page/browser/reading.js", ["tsc"]],
     ["build/Release/pinbench.node", ["cmake-js"]],
   ])("builds %s again when it is gone", (path, calls) => {
     checkout.run("prepare.mjs");

@@ -1,14 +1,20 @@
 import { type ScaleContinuousNumeric, scaleLinear, scaleLog } from "d3-scale";
-import type { Axis, Rule } from "./chart.js";
+import type { Axis } from "./chart.js";
 import { element, type Markup } from "./markup.js";
 
 /** Pixels of the picture's own grid; a page shows it as large as there is room. */
 export const chartWidth = 560;
 const plotHeight = 250;
-const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
+export const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
 export const lineHeight = 17;
-/** Of a sans-serif letter at 12 px, on average: the drawing program has no fonts to measure with. */
-const letterWidth = 6.6;
+/** About how many marks an upright axis has, and the room of its label beside what stands at these. */
+const upTicks = 5;
+const besideTicks = 26;
+/**
+ * Of a sans-serif letter at 16 px, on average: what draws has no fonts to measure with. On narrow screens page.css shows
+ * texts as large as that, so that a chart that is shrunk can be read; elsewhere they have 12 px and more room.
+ */
+const letterWidth = 8.6;
 
 /** How wide a text is, about. */
 export function textPixels(text: string): number {
@@ -35,21 +41,23 @@ export function frameOf(
   y: Axis,
   ys: readonly number[],
 ): Frame {
-  const [left, right] = [margin.left, chartWidth - margin.right];
   const top = above + margin.top;
   const bottom = top + plotHeight;
+  const up = scaleOf(y, ys).range([bottom, top]);
+  const widest = maximum(ticksOf(y, up, upTicks).map((value) => textPixels(y.format(value))));
+  const [left, right] = [Math.max(margin.left, widest + besideTicks), chartWidth - margin.right];
   return {
     x: scaleOf(x, xs).range([left, right]),
-    y: scaleOf(y, ys).range([bottom, top]),
+    y: up,
     ...{ left, right, top, bottom },
     height: bottom + margin.bottom,
   };
 }
 
 /** From the least value to the greatest. A linear axis ends at a round number, a logarithmic one somewhat outside. */
-function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
-  const all = [...values, ...(axis.includes ?? [])];
-  const [least, most] = [minimum(all), maximum(all)];
+export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
+  const all = [...values, ...(axis.includes ?? [])].filter((value) => hasPlace(axis, value));
+  const [least, most] = all.length === 0 ? [1, 1] : [minimum(all), maximum(all)];
   if (axis.scale === "log") {
     const room = least === most ? 2 : (most / least) ** 0.04;
     return scaleLog().domain([least / room, most * room]);
@@ -57,6 +65,11 @@ function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<
   const room = least === most ? Math.abs(least) / 2 || 1 : 0;
   const scale = scaleLinear().domain([least - room, most + room]);
   return axis.ticks === undefined ? scale.nice() : scale;
+}
+
+/** Whether an axis can show a value: a logarithmic one has no 0, and nothing below. */
+export function hasPlace(axis: Axis, value: number): boolean {
+  return axis.scale === "linear" || value > 0;
 }
 
 // Math.min(...list) takes as many arguments as a stack holds.
@@ -68,10 +81,8 @@ const maximum = (values: readonly number[]) =>
 /** The grid, what its lines stand for, and what the axes count. */
 export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
   const { left, right, top, bottom } = frame;
-  const acrossTicks = fitting(ticksOf(x, frame.x, 8), x, frame.x);
-  const upTicks = ticksOf(y, frame.y, 5);
   return [
-    ...upTicks.flatMap((value) => [
+    ...ticksOf(y, frame.y, upTicks).flatMap((value) => [
       element("line", { class: "grid", x1: left, x2: right, y1: frame.y(value), y2: frame.y(value) }),
       element(
         "text",
@@ -79,15 +90,7 @@ export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
         y.format(value),
       ),
     ]),
-    ...acrossTicks.flatMap((value) => [
-      element("line", { class: "grid", x1: frame.x(value), x2: frame.x(value), y1: top, y2: bottom }),
-      element(
-        "text",
-        { class: "quiet", x: frame.x(value), y: bottom + 16, "text-anchor": "middle" },
-        x.format(value),
-      ),
-    ]),
-    element("text", { x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle" }, x.label),
+    ...axisAcross(frame, x),
     element(
       "text",
       { x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${(top + bottom) / 2}) rotate(-90)` },
@@ -96,43 +99,59 @@ export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {
   ];
 }
 
-function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
-  if (axis.ticks !== undefined) return [...axis.ticks];
-  const ticks = scale.ticks(about);
-  if (axis.scale === "linear" || ticks.length <= 2 * about) return ticks;
-  return ticks.filter((value) => Number.isInteger(Math.log10(value)));
+/** The axis below a chart: its upright lines, what they stand for, and what it counts. */
+export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[] {
+  const { left, right, top, bottom } = frame;
+  return [
+    ...ticksThatFit(x, frame.x).flatMap((value) => [
+      element("line", { class: "grid", x1: frame.x(value), x2: frame.x(value), y1: top, y2: bottom }),
+      element(
+        "text",
+        { class: "quiet", x: frame.x(value), y: bottom + 16, "text-anchor": "middle" },
+        x.format(value),
+      ),
+    ]),
+    element("text", { x: (left + right) / 2, y: bottom + 36, "text-anchor": "middle" }, x.label),
+  ];
 }
 
-/** Of ticks whose names would overlap, every second one, or every third. */
-function fitting(
-  ticks: readonly number[],
-  axis: Axis,
-  scale: ScaleContinuousNumeric<number, number>,
-): number[] {
+function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
+  if (axis.ticks !== undefined) return axis.ticks.filter((value) => hasPlace(axis, value));
+  const ticks = scale.ticks(about).filter((value) => !axis.isWhole || Number.isInteger(value));
+  if (axis.scale === "linear") return ticks;
+  const beginningWith = (digits: string) =>
+    ticks.filter((value) => digits.includes(value.toExponential()[0]!));
+  return [beginningWith("1"), beginningWith("125")].find(({ length }) => length >= fewestLogTicks) ?? ticks;
+}
+
+/** Of a logarithmic axis, so that its course can be seen: powers of ten where there are so many, or their 2 and 5 too. */
+const fewestLogTicks = 3;
+
+/** The marks of an axis below a chart whose names do not overlap: round numbers further apart, or not all that are given. */
+function ticksThatFit(axis: Axis, scale: ScaleContinuousNumeric<number, number>): number[] {
+  if (axis.ticks === undefined && axis.scale === "linear") {
+    for (let about = 8; about > 1; --about) {
+      const ticks = ticksOf(axis, scale, about);
+      if (areApart(ticks, axis, scale)) return ticks;
+    }
+  }
+  const ticks = ticksOf(axis, scale, 8);
   for (let every = 1; every < ticks.length; ++every) {
     const some = ticks.filter((_, index) => index % every === 0);
-    const isRoomy = some.every((value, index) => {
-      const next = some[index + 1];
-      if (next === undefined) return true;
-      const needed = (textPixels(axis.format(value)) + textPixels(axis.format(next))) / 2 + 6;
-      return Math.abs(scale(next) - scale(value)) >= needed;
-    });
-    if (isRoomy) return some;
+    if (areApart(some, axis, scale)) return some;
   }
   return ticks.slice(0, 1);
 }
 
-/** A line across the chart, and what it stands for at its end. */
-export function ruleLine(frame: Frame, { axis, value, label }: Rule): Markup {
-  const { left, right, top, bottom } = frame;
-  const at = frame[axis](value);
-  const isLevel = axis === "y";
-  const ends = isLevel ? { x1: left, x2: right, y1: at, y2: at } : { x1: at, x2: at, y1: top, y2: bottom };
-  const place = isLevel ? { x: right, y: at - 5 } : { x: at - 5, y: top + 12 };
-  return element(
-    "g",
-    {},
-    element("line", { class: "rule", ...ends }),
-    element("text", { class: "quiet", ...place, "text-anchor": "end" }, label),
-  );
+function areApart(
+  ticks: readonly number[],
+  axis: Axis,
+  scale: ScaleContinuousNumeric<number, number>,
+): boolean {
+  return ticks.every((value, index) => {
+    const next = ticks[index + 1];
+    if (next === undefined) return true;
+    const needed = (textPixels(axis.format(value)) + textPixels(axis.format(next))) / 2 + 6;
+    return Math.abs(scale(next) - scale(value)) >= needed;
+  });
 }

@@ -3,7 +3,7 @@
  */
 
 /** One of these, each with a name of its own in a page. */
-export type Chart = CurveChart;
+export type Chart = CurveChart | BarChart | ForestChart;
 
 /** What all charts have. */
 interface ChartText {
@@ -23,6 +23,43 @@ export interface CurveChart extends ChartText {
   rules: readonly Rule[];
 }
 
+/** Relative changes, a row each, in the order in which they are to stand. */
+export interface ForestChart extends ChartText {
+  kind: "forest";
+  x: Axis;
+  /** What rows may be, such as verdicts; `ForestRow.kind` is a place in this list. */
+  kinds: readonly ForestKind[];
+  rows: readonly ForestRow[];
+  /** What the dashed lines are at the `limits` of the rows; null where no row has any. */
+  limitName: string | null;
+}
+
+/** What rows have in common that look alike. */
+export interface ForestKind {
+  name: string;
+  /** Which of `curveStyles` its marks have. */
+  style: number;
+  /** Drawn hollow: not decided. */
+  isOpen?: boolean;
+}
+
+/** One change, in the units of the axis. */
+export interface ForestRow {
+  /** What changed, at the left. */
+  label: string;
+  kind: number;
+  value: number;
+  /** The ends of its interval; null without one. */
+  low: number | null;
+  high: number | null;
+  /** From where on it counts, such as -0.05 and 0.05. */
+  limits: readonly number[];
+  /** The change as it is written at the right: "−9.8 %". */
+  figure: string;
+  /** What is read of it, its kind aside: "H2D pinned 64 MiB: 61.4 GB/s before, 55.3 GB/s now". */
+  text: string;
+}
+
 /** How one direction of a chart is divided. */
 export interface Axis {
   /** What is counted, with its unit: "GB/s". */
@@ -32,6 +69,8 @@ export interface Axis {
   includes?: readonly number[];
   /** Where it is marked; absent for round numbers. */
   ticks?: readonly number[];
+  /** Counts: nothing between two whole numbers is marked. */
+  isWhole?: boolean;
   format: (value: number) => string;
 }
 
@@ -42,6 +81,12 @@ export interface Curve {
   style: number;
   /** False for samples and the like, which no line joins. */
   isJoined: boolean;
+  /** Points of which nobody reads single ones: one path draws them all, and none has its text. */
+  isDense?: boolean;
+  /** Drawn as columns so wide, in the unit of the x axis, each from 0 up to its point: a histogram. */
+  columnWidth?: number;
+  /** A line alone, such as one that was fitted: its points are no figures to read. */
+  hasNoMarks?: boolean;
   points: readonly ChartPoint[];
 }
 
@@ -49,13 +94,44 @@ export interface Curve {
 export interface ChartPoint {
   x: number;
   y: number;
-  /** The ends of its interval; null without one. */
+  /** The ends of its interval, or of what else the chart's title says of the shade; null without one. */
   low: number | null;
   high: number | null;
   /** What is read of it, the name of its curve aside: "64 MiB: 55.4 GB/s ±0.2 %". */
   text: string;
   /** Drawn hollow: asked for and not measured, or not sure. */
   isOpen?: boolean;
+  /** No line joins it to the others of its curve: what lies between does not lie between their figures. */
+  isApart?: boolean;
+}
+
+/** Level bars below each other, from 0 to a figure each: a few cases that have names, such as alone and at once. */
+export interface BarChart extends ChartText {
+  kind: "bars";
+  /** What the lengths count; linear, from 0. */
+  value: Axis;
+  groups: readonly BarGroup[];
+}
+
+/** Bars to be held against each other, below a line with their common name. */
+export interface BarGroup {
+  name: string;
+  /** Which of `curveStyles` gives the colour. */
+  style: number;
+  bars: readonly Bar[];
+}
+
+/** One figure, in the unit of the chart's value. */
+export interface Bar {
+  name: string;
+  value: number;
+  /** The ends of its interval; null without one. */
+  low: number | null;
+  high: number | null;
+  /** What is written behind it: "54.9, 99 % of alone". */
+  text: string;
+  /** What the other bars are held against: drawn as an outline. */
+  isReference?: boolean;
 }
 
 /** A line across the whole chart, such as the link's limit. */

@@ -1,101 +1,134 @@
-import { area, line, symbol } from "d3-shape";
-import type { ChartPoint, Curve, CurveChart } from "./chart.js";
-import { axes, chartWidth, type Frame, frameOf, lineHeight, ruleLine, textPixels } from "./chart-frame.js";
-import { curveStyle, styleClass } from "./curve-styles.js";
+import { area, line } from "d3-shape";
+import type { Axis, ChartPoint, Curve, CurveChart } from "./chart.js";
+import { axes, type Frame, frameOf, hasPlace } from "./chart-frame.js";
+import { type Drawing, type LegendEntry, legendOf, markAt, markPath, rounded } from "./chart-marks.js";
+import { drawRules, ruleLabelHeight } from "./chart-rules.js";
+import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
 
-/** The content of the picture, and how high it is. */
-export interface Drawing {
-  height: number;
-  content: Markup[];
-}
-
-/** Square pixels of a point's mark. */
-const markArea = 42;
-
 /** Curves with their intervals as bands, rules, and a legend above. */
-export function drawCurves({ x, y, curves, rules }: CurveChart): Drawing {
+export function drawCurves(chart: CurveChart): Drawing {
+  const { x, y, rules } = chart;
+  const curves = chart.curves.map((curve) => drawable(curve, x, y));
   const points = curves.flatMap((curve) => curve.points);
+  const xs = curves.flatMap(({ points, columnWidth = 0 }) =>
+    points.flatMap((point) => [point.x - columnWidth / 2, point.x + columnWidth / 2]),
+  );
   const ys = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y]);
-  const ruled = (axis: "x" | "y") => rules.filter((rule) => rule.axis === axis).map(({ value }) => value);
-  const legend = legendOf(curves);
-  const frame = frameOf(legend.height, x, [...points.map((point) => point.x), ...ruled("x")], y, [
+  const onAxis = (axis: "x" | "y") => rules.filter((rule) => rule.axis === axis).map(({ value }) => value);
+  // A single cloud or histogram is what the title says it is.
+  const isAlone = curves.length === 1 && (curves[0]!.isDense || curves[0]!.columnWidth !== undefined);
+  const legend = legendOf(isAlone ? [] : curves.map(legendEntry));
+  const frame = frameOf(legend.height + ruleLabelHeight(rules), x, [...xs, ...onAxis("x")], y, [
     ...ys,
-    ...ruled("y"),
+    ...onAxis("y"),
   ]);
+  const ruled = drawRules(frame, rules);
   return {
     height: frame.height,
     content: [
       ...legend.content,
       ...axes(frame, x, y),
-      ...rules.map((rule) => ruleLine(frame, rule)),
+      ...ruled.map(({ line }) => line),
       ...curves.map((curve, index) => curveOf(curve, index, frame)),
+      ...ruled.map(({ label }) => label),
     ],
   };
 }
 
-function curveOf({ name, style, isJoined, points }: Curve, index: number, frame: Frame): Markup {
-  const ordered = [...points].sort((a, b) => a.x - b.x);
-  const banded = ordered.filter(({ low, high }) => low !== null && high !== null);
-  const band = area<ChartPoint>()
-    .x((point) => frame.x(point.x))
-    .y0((point) => frame.y(point.low!))
-    .y1((point) => frame.y(point.high!));
+/** The curve from left to right, without what a logarithmic axis has no place for: 0 and less. */
+function drawable(curve: Curve, x: Axis, y: Axis): Curve {
+  const points = curve.points
+    .filter((point) => hasPlace(x, point.x) && hasPlace(y, point.y))
+    .map((point) =>
+      hasPlace(y, Math.min(point.low ?? point.y, point.high ?? point.y))
+        ? point
+        : { ...point, low: null, high: null },
+    )
+    .sort((a, b) => a.x - b.x);
+  return { ...curve, points };
+}
+
+function legendEntry({ points, ...curve }: Curve): LegendEntry {
+  return { ...curve, isOpen: points.every(({ isOpen }) => isOpen === true) };
+}
+
+function curveOf(curve: Curve, index: number, frame: Frame): Markup {
+  const { style, isJoined, hasNoMarks = false, columnWidth, points } = curve;
   const join = line<ChartPoint>()
+    .defined(({ isApart = false }) => !isApart)
     .x((point) => frame.x(point.x))
     .y((point) => frame.y(point.y));
   return element(
     "g",
     { class: `curve ${styleClass(style)}`, "data-curve": index },
-    isJoined && banded.length > 1 && element("path", { class: "band", d: rounded(band(banded)) }),
-    isJoined && ordered.length > 1 && element("path", { class: "line", d: rounded(join(ordered)) }),
-    ordered.map((point) =>
-      element(
-        "path",
-        {
-          class: point.isOpen ? "mark open" : "mark",
-          transform: `translate(${rounded(`${frame.x(point.x)} ${frame.y(point.y)}`)})`,
-          d: markPath(style),
-        },
-        element("title", {}, `${name}, ${point.text}`),
-      ),
+    intervalsOf(curve, frame),
+    isJoined && points.length > 1 && element("path", { class: "line", d: rounded(join(points)) }),
+    !hasNoMarks && (columnWidth === undefined ? marksOf(curve, frame) : columnsOf(curve, columnWidth, frame)),
+  );
+}
+
+/**
+ * A band where neighbours of a joined curve have intervals, and an upright line for every other interval: a band ends
+ * at a point that has one, and never suggests one where there is none.
+ */
+function intervalsOf({ isJoined, points }: Curve, frame: Frame): Markup[] {
+  const band = area<ChartPoint>()
+    .x((point) => frame.x(point.x))
+    .y0((point) => frame.y(point.low!))
+    .y1((point) => frame.y(point.high!));
+  return runsWithIntervals(points, isJoined).map((run) => {
+    if (run.length > 1) return element("path", { class: "band", d: rounded(band(run)) });
+    const { x, low, high } = run[0]!;
+    const at = frame.x(x);
+    return element("line", { class: "whisker", x1: at, x2: at, y1: frame.y(low!), y2: frame.y(high!) });
+  });
+}
+
+/** The points that have intervals; neighbours are in one list where they are joined. */
+function runsWithIntervals(points: readonly ChartPoint[], isJoined: boolean): ChartPoint[][] {
+  const runs: ChartPoint[][] = [];
+  points.forEach((point, index) => {
+    if (point.low === null || point.high === null) return;
+    const before = points[index - 1];
+    const isBanded = before !== undefined && before.low !== null && before.high !== null;
+    const goesOn = isJoined && isBanded && point.isApart !== true && before.isApart !== true;
+    if (goesOn) runs.at(-1)!.push(point);
+    else runs.push([point]);
+  });
+  return runs;
+}
+
+function marksOf({ name, style, isDense, points }: Curve, frame: Frame): Markup[] {
+  if (isDense) {
+    const size = points.length > manyDots ? smallDot : largeDot;
+    const dots = points.map(({ x, y }) => markAt(style, size, frame.x(x), frame.y(y)));
+    return dots.length === 0 ? [] : [element("path", { class: "dots", d: dots.join("") })];
+  }
+  return points.map((point) =>
+    element(
+      "path",
+      {
+        class: point.isOpen ? "mark open" : "mark",
+        transform: `translate(${rounded(`${frame.x(point.x)} ${frame.y(point.y)}`)})`,
+        d: markPath(style),
+      },
+      element("title", {}, `${name}, ${point.text}`),
     ),
   );
 }
 
-/** The outline of a style's mark around 0. */
-function markPath(style: number): string {
-  return rounded(symbol(curveStyle(style).mark, markArea)());
-}
+/** More than these would hide each other if they were as large as a few may be: square pixels. */
+const manyDots = 200;
+const [smallDot, largeDot] = [14, 42];
 
-/** d3's numbers have up to 17 digits; one decimal of a pixel is enough for an eye. */
-function rounded(path: string | null): string {
-  return (path ?? "").replace(/\d+\.\d+/g, (number) => String(Math.round(Number(number) * 10) / 10));
-}
-
-const sampleWidth = 30;
-
-/** A line of the curve's style with its mark, and its name, side by side in as many rows as they need. */
-function legendOf(curves: readonly Curve[]): Drawing {
-  if (curves.length === 0) return { height: 0, content: [] };
-  let [left, row] = [0, 0];
-  const content = curves.map(({ name, style, isJoined }, index) => {
-    const width = sampleWidth + 8 + textPixels(name) + 16;
-    if (left > 0 && left + width > chartWidth) [left, row] = [0, row + 1];
-    const middle = row * lineHeight + lineHeight / 2;
-    const entry = element(
-      "g",
-      {
-        class: `legend ${styleClass(style)}`,
-        "data-curve": index,
-        transform: `translate(${left} ${middle})`,
-      },
-      isJoined && element("path", { class: "line", d: `M0,0H${sampleWidth}` }),
-      element("path", { class: "mark", transform: `translate(${sampleWidth / 2} 0)`, d: markPath(style) }),
-      element("text", { x: sampleWidth + 8, y: 4 }, name),
+function columnsOf({ name, points }: Curve, width: number, frame: Frame): Markup[] {
+  return points.map(({ x, y, text }) => {
+    const [left, right] = [frame.x(x - width / 2), frame.x(x + width / 2)];
+    return element(
+      "rect",
+      { class: "column", x: left, width: right - left, y: frame.y(y), height: frame.y(0) - frame.y(y) },
+      element("title", {}, `${name}, ${text}`),
     );
-    left += width;
-    return entry;
   });
-  return { height: (row + 1) * lineHeight, content };
 }

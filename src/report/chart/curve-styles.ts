@@ -60,8 +60,16 @@ export function chartStyleSheet(): string {
     ".chart .line{fill:none;stroke-width:1.8}",
     ".chart .band{stroke:none;opacity:.18}",
     ".chart .mark{stroke-width:1.4}",
-    ".chart .grid{stroke-width:1}",
+    ".chart .whisker{fill:none;stroke-width:1.4}",
+    ".chart .dots{stroke:none;fill-opacity:.8}",
+    ".chart .column{stroke-width:1;fill-opacity:.45}",
+    ".chart .bar{stroke-width:1.2;fill-opacity:.75}",
+    ".chart .bar.reference{fill-opacity:.12}",
+    ".chart .error{stroke-width:1.2}",
+    ".chart .heading{font-weight:600}",
+    ".chart .grid,.chart .zero{stroke-width:1}",
     ".chart .rule{fill:none;stroke-width:1.2;stroke-dasharray:5 4}",
+    ".chart .halo{paint-order:stroke;stroke-width:3;stroke-linejoin:round}",
     ".chart .caption{font-weight:600}",
     ...curveStyles.flatMap(({ dashes }, index) =>
       dashes === "" ? [] : [`.chart .${styleClass(index)} .line{stroke-dasharray:${dashes}}`],
@@ -75,16 +83,18 @@ function groundRules(name: keyof typeof grounds): string[] {
   const { ground, text, quiet, grid, line } = grounds[name];
   return [
     `.chart .ground{fill:${ground}}`,
+    `.chart .halo{stroke:${ground}}`,
     `.chart text{fill:${text}}`,
     `.chart .quiet{fill:${quiet}}`,
     `.chart .grid{stroke:${grid}}`,
-    `.chart .rule{stroke:${line}}`,
+    `.chart .rule,.chart .zero{stroke:${line}}`,
+    `.chart .error{stroke:${text}}`,
     ...curveStyles.flatMap(({ onLight, onDark }, index) => {
       const colour = name === "light" ? onLight : onDark;
       const of = `.chart .${styleClass(index)}`;
       return [
-        `${of} .line,${of} .mark{stroke:${colour}}`,
-        `${of} .band,${of} .mark{fill:${colour}}`,
+        `${of} .line,${of} .mark,${of} .whisker,${of} .column,${of} .bar{stroke:${colour}}`,
+        `${of} .band,${of} .mark,${of} .dots,${of} .column,${of} .bar{fill:${colour}}`,
         `${of} .open{fill:${ground}}`,
       ];
     }),

@@ -1,12 +1,15 @@
+import { drawBars } from "./bar-chart.js";
 import type { Chart } from "./chart.js";
 import { chartWidth } from "./chart-frame.js";
-import { type Drawing, drawCurves } from "./curve-chart.js";
+import type { Drawing } from "./chart-marks.js";
+import { drawCurves } from "./curve-chart.js";
 import { chartStyleSheet } from "./curve-styles.js";
+import { drawForest } from "./forest-chart.js";
 import { element, Markup } from "./markup.js";
 
 /** The picture as it stands in a page, which has the style sheet of all charts and shows the title itself. */
 export function chartPicture(chart: Chart): Markup {
-  return picture(chart, { id: chart.name }, []);
+  return picture(chart, {}, []);
 }
 
 /** A file of its own: the picture with its title, ground and style sheet. */
@@ -36,5 +39,12 @@ function picture(chart: Chart, attributes: Record<string, string | number>, befo
 }
 
 function drawing(chart: Chart): Drawing {
-  return drawCurves(chart);
+  switch (chart.kind) {
+    case "curves":
+      return drawCurves(chart);
+    case "bars":
+      return drawBars(chart);
+    case "forest":
+      return drawForest(chart);
+  }
 }

@@ -56,7 +56,12 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
+/** What no document of XML may hold, escaped or not (XML 1.0, 2.2), apart from control characters: halves of characters too. */
+const notInXml = /[\ufffe\uffff\p{Surrogate}]/gu;
+
 /** Text as it must stand between tags and in quoted attributes, what a page would obey made visible first. */
 function escapeMarkup(text: string): string {
-  return printableText(text).replace(/[&<>"']/g, (character) => entities[character]!);
+  return printableText(text)
+    .replace(notInXml, "\ufffd")
+    .replace(/[&<>"']/g, (character) => entities[character]!);
 }

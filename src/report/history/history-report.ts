@@ -39,15 +39,25 @@ const renderers: Readonly<Record<HistoryFormat, (history: HistoryDocument, chalk
   { table: historyTable, json: jsonReport, markdown: historyMarkdown };
 
 function historyTable(history: HistoryDocument, chalk: ChalkInstance): string {
+  const { findings, notes, ...content } = historyContent(history);
   const report = {
     title: `pinbench ${history.tool.version} history`,
+    ...content,
+    notes: [...findings, ...notes],
+  };
+  return terminalReport(report, chalk);
+}
+
+/** What every output for people shows of a history, before it is drawn. */
+export function historyContent(history: HistoryDocument) {
+  return {
     alerts: alertsOf(history),
     facts: factsOf(history),
     grids: gridsOf(history),
+    findings: findingsOf(history.courses),
     notes: notesOf(history),
     conclusions: [note(conclusionOf(history))],
   };
-  return terminalReport(report, chalk);
 }
 
 function historyMarkdown(history: HistoryDocument): string {
@@ -55,7 +65,7 @@ function historyMarkdown(history: HistoryDocument): string {
     [`## pinbench history: ${escapeMarkdown(conclusionOf(history))}`],
     ...alertBlocks(alertsOf(history)),
     ...gridsOf(history).map(markdownGrid),
-    notesOf(history).map(listItem),
+    [...findingsOf(history.courses), ...notesOf(history)].map(listItem),
     factsOf(history).map(factItem),
   ]);
 }
@@ -81,7 +91,7 @@ function factsOf({ path, checks }: HistoryDocument): Fact[] {
 }
 
 /** To the minute, in universal time: "2026-11-21 10:22 UTC". */
-function timeText(startedAt: string): string {
+export function timeText(startedAt: string): string {
   return `${startedAt.slice(0, 10)} ${startedAt.slice(11, 16)} UTC`;
 }
 
@@ -122,30 +132,31 @@ function rowOf(course: Course, checks: number): Figure[] {
 }
 
 /** Rounded towards the slower, which for a time is more. */
-function changeText(change: number, { unit }: Pick<Course, "unit">): string {
+export function changeText(change: number, { unit }: Pick<Course, "unit">): string {
   return formatChange(change, unit === "us" ? "up" : "down");
 }
 
-function withInterval({ change, low, high }: CourseStep | CourseDrift, course: Course): string {
+/** A change with its interval: "−5.2 % (−5.6 to −4.8 %)". */
+export function withInterval({ change, low, high }: CourseStep | CourseDrift, course: Course): string {
   const from = formatChange(low, "down").replace(/ %$/, "");
   return `${changeText(change, course)} (${from} to ${formatChange(high, "up")})`;
 }
 
-function isSlower(change: number, { unit }: Course): boolean {
+/** Whether a change of a course is one for the worse. */
+export function isSlower(change: number, { unit }: Course): boolean {
   return unit === "us" ? change > 0 : change < 0;
 }
 
 /** With fewer, hardly a step can be told from noise: the criterion's price is then several times the usual one. */
 const fewestForSteps = 8;
 
-/** What was found, in the order of the checks; what the columns mean; and what was left out of the file. */
+/** What the columns mean, and what was left out of the file. */
 function notesOf(history: HistoryDocument): Note[] {
   const { courses, notes, checks } = history;
   const legend =
     "change, last, least and most are relative to the median of all checks; noise is the standard deviation between checks beside steps and drifts";
   const isTooShort = checks.length > 0 && checks.length < fewestForSteps;
   return [
-    ...findingsOf(courses),
     ...(courses.length === 0 ? [] : [note(legend, "muted")]),
     ...(isTooShort ? [note(`below ${fewestForSteps} checks hardly a step can be told from noise`)] : []),
     ...notes.map((text) => note(`note: ${text}`)),
@@ -164,7 +175,7 @@ interface Finding {
   isSlower: boolean;
 }
 
-/** One note for all courses that changed at the same place. */
+/** What was found, in the order of the checks: one note for all courses that changed at the same place. */
 function findingsOf(courses: readonly Course[]): Note[] {
   const findings = courses.flatMap((course): Finding[] => [
     ...course.steps.map((step) => ({
@@ -200,7 +211,8 @@ function stepPlace({ before, after, earliest, latest, startedBefore, startedAfte
     : `${place}, perhaps as early as check ${earliest + 1} or as late as ${latest + 1}`;
 }
 
-function stepCause({ differences }: CourseStep): string {
+/** What is recorded that changed at a step. */
+export function stepCause({ differences }: CourseStep): string {
   if (differences.length === 0) return "nothing that is recorded changed there";
   return `changed there: ${listed(differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`))}`;
 }

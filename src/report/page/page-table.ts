@@ -1,7 +1,13 @@
 import { element, type Markup } from "../chart/markup.js";
 import type { Grid } from "../report-parts.js";
 
-/** A grid as a table of HTML, which scrolls by itself where the page is too narrow for it. */
+/** A table of so many rows or fewer is open from the start. */
+const mostOpenRows = 8;
+
+/**
+ * A grid as a table of HTML, which scrolls by itself where the page is too narrow for it. A long one is closed until it
+ * is asked for, or printed.
+ */
 export function pageTable({ caption, columns, rows, footnote }: Grid): Markup {
   const head = columns.map(({ head, align }) =>
     element("th", { scope: "col", class: align }, head.join(" ").trim()),
@@ -20,15 +26,15 @@ export function pageTable({ caption, columns, rows, footnote }: Grid): Markup {
       ),
     ),
   );
+  const name = caption ?? "Table";
   return element(
-    "div",
-    { class: "table", tabindex: 0, role: "region", "aria-label": caption ?? "table" },
+    "details",
+    { open: rows.length <= mostOpenRows },
+    element("summary", {}, name, element("small", {}, rows.length === 1 ? " 1 row" : ` ${rows.length} rows`)),
     element(
-      "table",
-      {},
-      caption !== undefined && element("caption", {}, caption),
-      element("thead", {}, element("tr", {}, head)),
-      element("tbody", {}, body),
+      "div",
+      { class: "table", tabindex: 0, role: "region", "aria-label": name },
+      element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)),
     ),
     footnote !== undefined && element("p", { class: "muted" }, footnote),
   );

@@ -1,64 +1,63 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { Chart } from "../chart/chart.js";
+import { join } from "node:path";
+import { packageRoot } from "../../package-facts.js";
 import { chartStyleSheet } from "../chart/curve-styles.js";
-import { chartPicture } from "../chart/draw-chart.js";
-import { element, fragment, Markup } from "../chart/markup.js";
-import type { Note } from "../report-parts.js";
+import { element, Markup } from "../chart/markup.js";
 import type { Chapter } from "./chapter.js";
-import { pageTable } from "./page-table.js";
+import { chapterSection } from "./chapter-section.js";
+import { withSharedAxes } from "./shared-axes.js";
+
+/** Compiled apart, as they run in a browser: each is a module that knows the others only by what is in the page. */
+const scriptFolder = join(packageRoot, "dist/report/page/browser");
 
 /** One file of HTML that needs nothing else: it asks no network, and obeys no text that stands in it. */
 export function page(chapters: readonly Chapter[], version: string): string {
   const style = `${chartStyleSheet()}${readFileSync(new URL("page.css", import.meta.url), "utf8")}`;
+  const scripts = scriptNames(chapters).map((name) => readFileSync(join(scriptFolder, `${name}.js`), "utf8"));
   const title = chapters.length === 1 ? chapters[0]!.title : `${chapters.length} documents`;
   const head = element(
     "head",
     {},
     element("meta", { charset: "utf-8" }),
-    element("meta", { "http-equiv": "Content-Security-Policy", content: policy({ style }) }),
+    element("meta", { "http-equiv": "Content-Security-Policy", content: policy(style, scripts) }),
     element("meta", { name: "viewport", content: "width=device-width, initial-scale=1" }),
     element("meta", { name: "generator", content: `pinbench ${version}` }),
     element("title", {}, `pinbench: ${title}`),
     element("style", {}, new Markup(style)),
   );
-  const body = element("body", {}, element("main", {}, chapters.map(chapterSection)));
+  const body = element(
+    "body",
+    {},
+    element("header", {}, element("h1", {}, "pinbench report"), contents(chapters)),
+    element(
+      "main",
+      { class: chapters.length > 1 ? "several" : "single" },
+      withSharedAxes(chapters).map((chapter, index) => chapterSection(chapter, index, chapters.length)),
+    ),
+    scripts.map((script) => element("script", { type: "module" }, new Markup(script))),
+  );
   return `<!doctype html>\n${element("html", { lang: "en" }, head, body).text}\n`;
 }
 
-/** Nothing is loaded, sent or obeyed but pinbench's own style sheet, known by its hash. */
-function policy({ style }: { style: string }): string {
+/** Those that find anything to do in the page. */
+function scriptNames(chapters: readonly Chapter[]): string[] {
+  if (chapters.every(({ charts }) => charts.length === 0)) return [];
+  return ["legend", ...(chapters.length > 1 ? ["laying-over"] : []), "reading"];
+}
+
+/** Nothing is loaded, sent or run but pinbench's own style sheet and scripts, which are known by their hashes. */
+function policy(style: string, scripts: readonly string[]): string {
   const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-  return `default-src 'none'; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`;
+  const scriptSources = scripts.length === 0 ? "'none'" : scripts.map(hash).join(" ");
+  return `default-src 'none'; style-src ${hash(style)}; script-src ${scriptSources}; base-uri 'none'; form-action 'none'`;
 }
 
-function chapterSection({ title, alerts, answer, charts, grids, notes, facts }: Chapter): Markup {
-  return element(
-    "section",
-    { class: "chapter" },
-    element("h1", {}, title),
-    paragraphs(alerts, "alert"),
-    paragraphs(answer, "answer"),
-    element("div", { class: "charts" }, charts.map(chartFigure)),
-    grids.map(pageTable),
-    notes.length > 0 &&
-      element(
-        "ul",
-        { class: "notes" },
-        notes.map(({ text, tone }) => element("li", { class: tone }, text)),
-      ),
-    element(
-      "dl",
-      { class: "facts" },
-      facts.map(([label, value]) => fragment(element("dt", {}, label), element("dd", {}, value))),
-    ),
+/** Where several documents stand one after the other, what they are. */
+function contents(chapters: readonly Chapter[]): Markup | false {
+  if (chapters.length < 2) return false;
+  const entries = chapters.map(({ title }, index) =>
+    element("li", {}, element("a", { href: `#document-${index + 1}` }, title)),
   );
-}
-
-function paragraphs(notes: readonly Note[], name: string): Markup[] {
-  return notes.map(({ text, tone }) => element("p", { class: `${name} ${tone}` }, text));
-}
-
-function chartFigure(chart: Chart): Markup {
-  return element("figure", {}, element("figcaption", {}, chart.title), chartPicture(chart));
+  return element("nav", { "aria-label": "Contents" }, element("ol", {}, entries));
 }

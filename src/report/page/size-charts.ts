@@ -1,61 +1,174 @@
-import type { CellResult, CellStats, ResultDocument } from "../../results/schema.js";
+import type { CellResult, ResultDocument } from "../../results/schema.js";
 import { memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { measuredStats } from "../cell-figure.js";
 import { type CellGroup, groupCells } from "../cell-group.js";
-import type { ChartPoint, Curve, CurveChart } from "../chart/chart.js";
-import { formatGBps, formatHalfWidth } from "../format-number.js";
+import type { ChartPoint, Curve, CurveChart, Rule } from "../chart/chart.js";
+import { formatGBps, formatMicroseconds } from "../format-number.js";
+import { groupBy } from "../report-parts.js";
+import { movedIn } from "../several-devices-grids.js";
 import { counted, directionName } from "../wording.js";
+import {
+  ascending,
+  describeCurves,
+  describeRules,
+  formatTick,
+  latencyPoint,
+  otherWorkers,
+  rateAxis,
+  ratePoint,
+  sizeAxis,
+  wholeOf,
+} from "./cell-points.js";
+import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";
 
-/** Bandwidth against size: a chart for each table of rates and number of workers, a curve for each memory kind. */
+/** Bandwidth or latency against size: a chart for each table of plain cells, and one for each way between devices. */
 export function sizeCharts(document: ResultDocument): CurveChart[] {
-  return groupCells(document)
-    .filter(({ variant, mode }) => variant === "plain" && mode === "throughput")
-    .flatMap((group) => workersOf(group).flatMap((workers) => chartOf(group, workers)));
-}
-
-/** The number of workers with which most is measured. */
-function workersOf({ rows }: CellGroup): number[] {
-  return [...new Set(rows.map(({ workers }) => workers))].slice(0, 1);
-}
-
-function chartOf(group: CellGroup, workers: number): CurveChart[] {
-  const { direction, device } = group;
-  const moved = direction === "bidir" ? "sum" : direction;
-  const rows = group.rows.filter((row) => row.workers === workers);
-  const curves = group.memories.flatMap((memory) => {
-    const points = rows.flatMap((row) => pointOf(row.cells.get(memory), moved));
-    return points.length === 0 ? [] : [curveOf(memory, points)];
-  });
-  const sizes = [...new Set(rows.map(({ sizeBytes }) => sizeBytes))];
-  if (curves.length === 0 || sizes.length < 2) return [];
-  const limitGBps = device.linkLimitGBps;
+  const groups = groupCells(document);
   return [
-    {
-      kind: "curves",
-      name: `${direction}-by-size`,
-      title: `${group.title}, by size of a copy, ${counted(workers, "worker")}`,
-      description: `${directionName[direction]} bandwidth of ${counted(curves.length, "memory kind")} from ${formatSize(sizes[0]!)} to ${formatSize(sizes.at(-1)!)}.`,
-      x: { label: "size of a copy", scale: "log", ticks: sizes, format: formatSize },
-      y: { label: "GB/s", scale: "linear", includes: [0], format: String },
-      curves,
-      rules:
-        limitGBps === null
-          ? []
-          : [{ axis: "y", value: limitGBps, label: `link's limit, ${formatGBps(limitGBps)} GB/s` }],
-    },
+    ...groups.filter(({ variant }) => variant === "plain").flatMap((group) => plainCharts(document, group)),
+    ...peerCharts(
+      document,
+      groups.filter(({ variant }) => variant === "p2p"),
+    ),
   ];
 }
 
-function curveOf(memory: CellResult["memory"], points: ChartPoint[]): Curve {
-  return { name: memory, style: memories.indexOf(memory), isJoined: true, points };
+/** A curve a memory kind. Rates of both directions at once are their sum; their latencies are two charts. */
+function plainCharts(document: ResultDocument, group: CellGroup): CurveChart[] {
+  const { direction, mode, device } = group;
+  const all = group.rows.flatMap((row) => row.members).filter(({ workerKind }) => workerKind === "thread");
+  const cells = ofFewestWorkers(all);
+  const [first] = cells;
+  if (first === undefined) return [];
+  const isLatency = mode === "latency";
+  const moved = isLatency ? movedIn(direction, mode) : [wholeOf(direction)];
+  return moved.flatMap((one) => {
+    const curves = memories.flatMap((memory): Curve[] => {
+      const points = cells
+        .filter((cell) => cell.memory === memory)
+        .flatMap((cell) => sizePoint(cell, one, isLatency));
+      return curveOf(memory, memories.indexOf(memory), points);
+    });
+    const isHalf = isLatency && direction === "bidir";
+    return chartOf(curves, {
+      name: chartName(document, first, {
+        before: isHalf ? [direction, one] : [direction],
+        shows: "by-size",
+      }),
+      subject: directionSubject(document, first) + (isHalf ? `, ${directionName[one]}` : ""),
+      cells: all,
+      first,
+      rules: isLatency ? [] : limitRules(direction, device.linkLimitGBps),
+    });
+  });
 }
 
-function pointOf(cell: CellResult | undefined, direction: CellStats["direction"]): ChartPoint[] {
-  const stats = measuredStats(cell, direction);
-  if (cell === undefined || stats === null) return [];
-  const { median, low, high } = stats.bandwidthGBps;
-  const halfWidth = stats.relativeHalfWidth === null ? "" : ` ${formatHalfWidth(stats.relativeHalfWidth)}`;
-  const text = `${formatSize(cell.sizeBytes)}: ${formatGBps(median)} GB/s${halfWidth}`;
-  return [{ x: cell.sizeBytes, y: median, low, high, text }];
+/** A PCIe link carries its limit each way at the same time. Copies between devices may take another link. */
+function limitRules(direction: CellResult["direction"], limitGBps: number | null): Rule[] {
+  if (limitGBps === null || direction === "d2d" || direction === "p2p") return [];
+  const [value, what] =
+    direction === "bidir" ? [2 * limitGBps, "twice the link's limit"] : [limitGBps, "link's limit"];
+  return [{ axis: "y", value, label: `${what}, ${formatGBps(value)} GB/s` }];
+}
+
+/** Of the pairs of devices, so many are told apart by their curves. */
+const mostPairs = 8;
+
+/** A chart a way to copy, a curve a pair of devices; of many pairs those that copy from the first device. */
+function peerCharts(document: ResultDocument, groups: readonly CellGroup[]): CurveChart[] {
+  const cells = groups.flatMap(({ rows }) => rows.flatMap((row) => row.members));
+  const ways = groupBy(cells, ({ path, mode, timer, cache }) => [path, mode, timer, cache].join("/"));
+  return [...ways.values()].flatMap((all) => {
+    const shown = ofFewestWorkers(all);
+    const [first] = shown;
+    if (first === undefined) return [];
+    const pairs = [...groupBy(shown, ({ device, peer }) => `${device} → ${peer}`)];
+    const some = pairs.length <= mostPairs ? pairs : pairs.slice(0, mostPairs);
+    const curves = some.flatMap(([pair, ofPair], index) =>
+      curveOf(
+        pair,
+        index,
+        ofPair.flatMap((cell) => sizePoint(cell, "p2p", cell.mode === "latency")),
+      ),
+    );
+    const most = some.length < pairs.length ? `, ${some.length} of ${pairs.length} pairs` : "";
+    return chartOf(curves, {
+      name: chartName(document, first, {
+        before: ["p2p", first.path ?? "write"],
+        shows: "by-size",
+        ofAllDevices: true,
+      }),
+      subject: `Between devices (P2P), ${first.path}${most}`,
+      cells: all,
+      first,
+      rules: [],
+    });
+  });
+}
+
+/** The cells of the fewest workers that were measured at two sizes or more; of these, one worker shows the copy itself. */
+function ofFewestWorkers(cells: readonly CellResult[]): CellResult[] {
+  for (const workers of ascending(cells.map((cell) => cell.workers))) {
+    const some = cells.filter((cell) => cell.workers === workers);
+    if (new Set(some.map(({ sizeBytes }) => sizeBytes)).size > 1) return some;
+  }
+  return [];
+}
+
+function sizePoint(
+  cell: CellResult,
+  moved: Parameters<typeof ratePoint>[1],
+  isLatency: boolean,
+): ChartPoint[] {
+  const pointOf = isLatency ? latencyPoint : ratePoint;
+  return pointOf(cell, moved, cell.sizeBytes, formatSize(cell.sizeBytes));
+}
+
+function curveOf(name: string, style: number, points: readonly ChartPoint[]): Curve[] {
+  const ordered = [...points].sort((a, b) => a.x - b.x);
+  return ordered.length === 0 ? [] : [{ name, style, isJoined: true, points: ordered }];
+}
+
+function chartOf(
+  curves: readonly Curve[],
+  {
+    name,
+    subject,
+    cells,
+    first,
+    rules,
+  }: {
+    name: string;
+    subject: string;
+    /** All of the table, of which some are shown. */
+    cells: readonly CellResult[];
+    first: CellResult;
+    rules: readonly Rule[];
+  },
+): CurveChart[] {
+  const sizes = ascending(curves.flatMap(({ points }) => points.map(({ x }) => x)));
+  if (sizes.length < 2) return [];
+  const isLatency = first.mode === "latency";
+  const what = isLatency
+    ? "µs a copy, median (line) to 99th percentile (shade),"
+    : `GB/s${first.direction === "bidir" ? ", the sum," : ""}`;
+  const [unit, format] = isLatency ? ["µs", formatMicroseconds] : ["GB/s", formatGBps];
+  return [
+    {
+      kind: "curves",
+      name,
+      title: `${subject}: ${what} by size, ${counted(first.workers, "worker")}${clockSuffix(first)}`,
+      description:
+        describeCurves(curves, unit, format, formatSize) +
+        describeRules(rules) +
+        otherWorkers(
+          first.workers,
+          cells.map((cell) => cell.workers),
+        ),
+      x: sizeAxis(sizes),
+      y: isLatency ? { label: "µs a copy", scale: "log", format: formatTick } : rateAxis,
+      curves,
+      rules,
+    },
+  ];
 }

@@ -14,19 +14,19 @@ export function tuningGain(tuning: Tuning, recommendation: Recommendation): stri
   const isDefault = setting.numWorkers === 0 && !setting.pinMemory;
   const waiting = waitingWords(tuning, setting);
   if (own === null ? isDefault : settingKey(own) === settingKey(setting)) {
-    const whose = capital(owner(tuning));
+    const whose = capital(startingOwner(tuning));
     return `${whose} (${describeSetting(setting)}) give ${rate} batches/s, and nothing else that was tried is worth a change${waiting}.`;
   }
   const given = `${describeSetting(setting)}: ${rate} batches/s`;
   const start = own ?? { ...setting, numWorkers: 0, pinMemory: false, prefetchFactor: null };
-  const owned = `${owner(tuning)} (${describeSetting(start)})`;
+  const owned = `${startingOwner(tuning)} (${describeSetting(start)})`;
   if (startingScore === null) return `${given}; there is no rate of ${owned} to compare with${waiting}.`;
   const against = `${rateWithInterval(startingScore)} with ${owned}`;
   return `${given}, against ${against}: ${claim(tuning, recommendation, start)}${waiting}.`;
 }
 
-/** Whose the settings are that the result is compared with. */
-function owner({ probe }: Tuning): string {
+/** Whose settings the result is compared with. */
+export function startingOwner({ probe }: Tuning): string {
   if (probe.kind === "live") return "the script's own settings";
   return probe.startingPoint === null ? "DataLoader's defaults" : "your DataLoader's own settings";
 }

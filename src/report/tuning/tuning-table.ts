@@ -24,15 +24,18 @@ import { tuningReasons } from "./tuning-reasons.js";
 
 /** What was tried and what is recommended, for people at a terminal. */
 export function tuningTable(tuning: Tuning, chalk: ChalkInstance): string {
-  const report = {
-    title: `pinbench ${tuning.tool.version} tune`,
+  return terminalReport({ title: `pinbench ${tuning.tool.version} tune`, ...tuningContent(tuning) }, chalk);
+}
+
+/** What every output for people shows of a tuning, before it is drawn. */
+export function tuningContent(tuning: Tuning) {
+  return {
     alerts: alerts(tuning),
     facts: facts(tuning),
     grids: tuning.tried.length === 0 ? [] : [grid(tuning)],
     notes: tuningNotes(tuning),
     conclusions: outcome(tuning),
   };
-  return terminalReport(report, chalk);
 }
 
 function alerts({ run, method }: Tuning): Note[] {

@@ -1,0 +1,97 @@
+import { scaleLinear } from "d3-scale";
+import type { Bar, BarChart } from "./chart.js";
+import { chartWidth, textPixels } from "./chart-frame.js";
+import type { Drawing } from "./chart-marks.js";
+import { styleClass } from "./curve-styles.js";
+import { element, type Markup } from "./markup.js";
+
+/** Pixels of a row, of the bar in it, and of what follows a group and the last row. */
+const rowHeight = 19;
+const barHeight = 12;
+const afterGroup = 7;
+const axisHeight = 40;
+/** Between the names, the bars and what is written behind them. */
+const gap = 8;
+/** However long names and texts are, the bars have room to differ. */
+const [mostNamePixels, mostTextPixels] = [240, 180];
+
+/** A group below the other: its name, and its bars with their names before and their figures behind them. */
+export function drawBars({ value, groups }: BarChart): Drawing {
+  const bars = groups.flatMap((group) => group.bars);
+  const widest = (texts: readonly string[]) =>
+    texts.reduce((most, text) => Math.max(most, textPixels(text)), 0);
+  const left = Math.min(widest(bars.map(({ name }) => name)), mostNamePixels) + gap;
+  const right = chartWidth - Math.min(widest(bars.map(({ text }) => text)), mostTextPixels);
+  const most = [...bars.flatMap((bar) => [bar.value, bar.high ?? 0]), ...(value.includes ?? [])].reduce(
+    (a, b) => Math.max(a, b),
+    0,
+  );
+  const across = scaleLinear()
+    .domain([0, most || 1])
+    .range([left, right - 2 * gap])
+    .nice(4);
+  const content: Markup[] = [];
+  let top = 0;
+  for (const { name, style, bars } of groups) {
+    content.push(element("text", { class: "heading", x: 0, y: top + 14 }, name));
+    top += rowHeight;
+    for (const bar of bars) {
+      content.push(barRow(bar, style, top, left, across));
+      top += rowHeight;
+    }
+    top += afterGroup;
+  }
+  const ticks = across
+    .ticks(4)
+    .flatMap((tick) => [
+      element("line", { class: "grid", x1: across(tick), x2: across(tick), y1: 0, y2: top }),
+      element(
+        "text",
+        { class: "quiet", x: across(tick), y: top + 14, "text-anchor": "middle" },
+        value.format(tick),
+      ),
+    ]);
+  const middle = (left + across.range()[1]!) / 2;
+  return {
+    height: top + axisHeight,
+    content: [
+      ...ticks,
+      ...content,
+      element("text", { x: middle, y: top + 33, "text-anchor": "middle" }, value.label),
+    ],
+  };
+}
+
+function barRow(
+  bar: Bar,
+  style: number,
+  top: number,
+  left: number,
+  across: (value: number) => number,
+): Markup {
+  const { name, text, low, high, isReference = false } = bar;
+  const middle = top + rowHeight / 2;
+  const start = across(0);
+  const end = Math.max(across(bar.value), start);
+  const [from, to] = [Math.max(across(low ?? bar.value), start), Math.max(across(high ?? bar.value), start)];
+  return element(
+    "g",
+    { class: styleClass(style) },
+    element("text", { x: left - gap, y: middle + 4, "text-anchor": "end" }, name),
+    element(
+      "rect",
+      {
+        class: isReference ? "bar reference" : "bar",
+        x: start,
+        y: middle - barHeight / 2,
+        width: end - start,
+        height: barHeight,
+      },
+      element("title", {}, `${name}: ${text}`),
+    ),
+    low !== null &&
+      high !== null &&
+      element("line", { class: "error", x1: from, x2: to, y1: middle, y2: middle }),
+    element("text", { x: Math.max(end, to) + gap, y: middle + 4 }, text),
+  );
+}

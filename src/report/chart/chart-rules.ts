@@ -1,0 +1,54 @@
+import type { Rule } from "./chart.js";
+import { chartWidth, type Frame, lineHeight, textPixels } from "./chart-frame.js";
+import { element, type Markup } from "./markup.js";
+
+/** So many labels of upright rules stand below each other before the next one stands at the top again. */
+const mostLabelRows = 6;
+
+/** The room that the labels of upright rules take above the frame. */
+export function ruleLabelHeight(rules: readonly Rule[]): number {
+  return lineHeight * Math.min(mostLabelRows, rules.filter(({ axis }) => axis === "x").length);
+}
+
+/** A rule as a line, and what it stands for: of a level one at its end, of an upright one above the frame. */
+interface DrawnRule {
+  line: Markup;
+  /** To be drawn over the curves, of which it keeps its ground clear. */
+  label: Markup;
+}
+
+/** Lines across the chart with their labels. */
+export function drawRules(frame: Frame, rules: readonly Rule[]): DrawnRule[] {
+  const upright = rules.filter(({ axis }) => axis === "x").sort((a, b) => a.value - b.value);
+  const firstRow = frame.top - ruleLabelHeight(rules) + lineHeight / 2;
+  return rules.map((rule) => {
+    if (rule.axis === "y") return levelRule(frame, rule);
+    return uprightRule(frame, rule, firstRow + (upright.indexOf(rule) % mostLabelRows) * lineHeight);
+  });
+}
+
+function levelRule(frame: Frame, { value, label }: Rule): DrawnRule {
+  const { left, right } = frame;
+  const y = frame.y(value);
+  return {
+    line: element("line", { class: "rule", x1: left, x2: right, y1: y, y2: y }),
+    label: element("text", { class: "quiet halo", x: right, y: y - 5, "text-anchor": "end" }, label),
+  };
+}
+
+/** The label stands where there is more room, and is cut off where that is not enough: hovering shows all of it. */
+function uprightRule(frame: Frame, { value, label }: Rule, y: number): DrawnRule {
+  const x = frame.x(value);
+  const isLeft = x > chartWidth - x;
+  const most = Math.floor((Math.max(x, chartWidth - x) - 8) / textPixels("x"));
+  const shown = label.length <= most ? label : `${label.slice(0, most - 1)}…`;
+  return {
+    line: element("line", { class: "rule", x1: x, x2: x, y1: y - lineHeight / 2, y2: frame.bottom }),
+    label: element(
+      "text",
+      { class: "quiet halo", x: isLeft ? x - 5 : x + 5, y: y + 2, "text-anchor": isLeft ? "end" : "start" },
+      shown,
+      element("title", {}, label),
+    ),
+  };
+}

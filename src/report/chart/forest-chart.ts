@@ -1,0 +1,120 @@
+import type { ForestChart, ForestKind, ForestRow } from "./chart.js";
+import { axisAcross, chartWidth, type Frame, margin, scaleOf, textPixels } from "./chart-frame.js";
+import { type Drawing, legendOf, markPath } from "./chart-marks.js";
+import { styleClass } from "./curve-styles.js";
+import { type Content, element, type Markup } from "./markup.js";
+
+const rowHeight = 18;
+const gap = 10;
+/** Labels and figures leave at least the rest of the width to the marks. */
+const mostLabelShare = 0.42;
+
+/**
+ * An interval may reach so many times as far from 0 as the outermost mark or limit. What lies beyond is cut off with an
+ * arrow: one row of which nothing is known must not press all others into a point.
+ */
+const mostReach = 2.5;
+
+/** Changes as marks with their intervals as lines, a row each, beside a line at 0 and those of the limits. */
+export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing {
+  const legend = legendOf(kinds);
+  const labels = rows.map(({ label }) => cutOff(label));
+  const left = widest(labels) + gap;
+  const right = chartWidth - widest(rows.map(({ figure }) => figure)) - gap;
+  const top = legend.height + (limitName === null ? 0 : rowHeight) + 8;
+  const bottom = top + rows.length * rowHeight + 4;
+  const frame = { x: scaleOf(x, extent(rows)).range([left, right]), left, right, top, bottom };
+  const middleOf = (index: number) => top + (index + 0.5) * rowHeight + 2;
+  const zero = frame.x(0);
+  return {
+    height: bottom + margin.bottom,
+    content: [
+      ...legend.content,
+      ...axisAcross(frame, x),
+      element("line", { class: "zero", x1: zero, x2: zero, y1: top, y2: bottom }),
+      ...(limitName === null ? [] : limitLines(rows, limitName, frame)),
+      ...rows.flatMap(({ figure }, index) => [
+        element("text", { x: left - gap, y: middleOf(index) + 4, "text-anchor": "end" }, labels[index]),
+        element("text", { x: chartWidth, y: middleOf(index) + 4, "text-anchor": "end" }, figure),
+      ]),
+      // As the curves of other charts are: what a legend's entry stands for is one group.
+      ...kinds.map((kind, index) =>
+        element(
+          "g",
+          { class: `curve ${styleClass(kind.style)}`, "data-curve": index },
+          rows.map((row, place) => row.kind === index && rowMark(row, kind, middleOf(place), frame)),
+        ),
+      ),
+    ],
+  };
+}
+
+function widest(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map(textPixels));
+}
+
+/** What is cut off is still in the row's own text. */
+function cutOff(label: string): string {
+  const most = Math.floor((chartWidth * mostLabelShare) / textPixels("x"));
+  return label.length <= most ? label : `${label.slice(0, most - 1)}…`;
+}
+
+/** The values that the axis has to show. */
+function extent(rows: readonly ForestRow[]): number[] {
+  const certain = [0, ...rows.flatMap(({ value, limits }) => [value, ...limits])];
+  const reach = mostReach * Math.max(...certain.map(Math.abs));
+  const ends = rows.flatMap(({ low, high }) => [low ?? 0, high ?? 0]);
+  return [...certain, ...ends.map((end) => Math.max(-reach, Math.min(reach, end)))];
+}
+
+/** A dashed line down through all rows that have the same limit, and what it is beside the first. */
+function limitLines(rows: readonly ForestRow[], name: string, { x, top, left, right }: Area): Markup[] {
+  const most = Math.max(...rows.map(({ limits }) => limits.length));
+  const lines = Array.from({ length: most }, (_, which) => {
+    const path = rows.map(({ limits }, index) => {
+      const limit = limits[which];
+      if (limit === undefined) return "";
+      const goesOn = index > 0 && rows[index - 1]!.limits[which] === limit;
+      const start = `M${x(limit).toFixed(1)},${top + index * rowHeight + 2}`;
+      return `${goesOn ? "" : start}V${top + (index + 1) * rowHeight + 2}`;
+    });
+    return element("path", { class: "rule", d: path.join("") });
+  });
+  const first = rows.find(({ limits }) => limits.length > 0)!.limits[0]!;
+  const half = textPixels(name) / 2;
+  const middle = Math.max(left + half, Math.min(right - half, x(first)));
+  return [
+    ...lines,
+    element("text", { class: "quiet", x: middle, y: top - 6, "text-anchor": "middle" }, name),
+  ];
+}
+
+type Area = Pick<Frame, "x" | "top" | "left" | "right">;
+
+function rowMark(row: ForestRow, { name, style, isOpen }: ForestKind, y: number, area: Area): Content[] {
+  const { value, low, high, text } = row;
+  return [
+    low !== null && high !== null && element("path", { class: "whisker", d: whisker(low, high, y, area) }),
+    element(
+      "path",
+      {
+        class: isOpen === true ? "mark open" : "mark",
+        transform: `translate(${area.x(value).toFixed(1)} ${y})`,
+        d: markPath(style),
+      },
+      element("title", {}, `${text} (${name})`),
+    ),
+  ];
+}
+
+/** From end to end, with an upright stroke at each, or an arrow where it goes on outside of the picture. */
+function whisker(low: number, high: number, y: number, { x, left, right }: Area): string {
+  const [from, to] = [Math.max(left, x(low)), Math.min(right, x(high))].map((at) => at.toFixed(1));
+  const start = x(low) < left ? `M${left + 5},${y - 4}L${from},${y}L${left + 5},${y + 4}` : stroke(from!, y);
+  const end = x(high) > right ? `M${right - 5},${y - 4}L${to},${y}L${right - 5},${y + 4}` : stroke(to!, y);
+  return `M${from},${y}H${to}${start}${end}`;
+}
+
+function stroke(at: string, y: number): string {
+  return `M${at},${y - 3}v6`;
+}

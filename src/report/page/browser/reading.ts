@@ -1,0 +1,235 @@
+/*
+ * Reads the points of charts: the nearest one under a pointer or a finger, and one after the other by keyboard. Whatever
+ * stands in a chart with a <title> is a point; those of one curve stand in one element with the attribute data-curve.
+ */
+
+/** What can be read in a chart, and what is read of it. */
+interface Point {
+  mark: SVGGraphicsElement;
+  curve: Element;
+  text: string;
+}
+
+/** Where something lies, in pixels from the upper left corner of its chart as it is shown. */
+interface Box {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+}
+
+/** Between a point and what is told of it, in pixels. */
+const tipDistance = 10;
+const svgNamespace = "http://www.w3.org/2000/svg";
+
+const charts = [...document.querySelectorAll<SVGSVGElement>("figure svg.chart")];
+const announced = document.createElement("p");
+announced.className = "unseen";
+announced.setAttribute("aria-live", "polite");
+
+if (charts.length > 0) {
+  document.querySelector("main")?.append(announced);
+  showHelp();
+  for (const chart of charts) makeReadable(chart);
+}
+
+function showHelp(): void {
+  const help = document.createElement("p");
+  help.className = "help muted";
+  help.textContent =
+    "Point at a chart to read it; a click on a name hides its curve, a double click shows it alone. By keyboard: Tab, then the arrow keys; Enter on a name, or Shift+Enter.";
+  const contents = document.querySelector("nav");
+  if (contents === null) charts[0]!.closest(".charts")!.before(help);
+  else contents.after(help);
+}
+
+function makeReadable(chart: SVGSVGElement): void {
+  const figure = chart.closest("figure")!;
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  tip.setAttribute("aria-hidden", "true");
+  figure.append(tip);
+
+  // A picture as a whole would hide from screen readers what can be pressed in it.
+  chart.setAttribute("role", "group");
+  for (const child of chart.children) {
+    if (!child.matches(".legend")) child.setAttribute("aria-hidden", "true");
+  }
+  const area = plotArea(chart);
+  const reader = drawn("rect", {
+    class: "reader",
+    x: area.left,
+    y: area.top,
+    width: area.right - area.left,
+    height: area.bottom - area.top,
+    tabindex: 0,
+    role: "application",
+    "aria-roledescription": "chart",
+    "aria-label": `${figure.querySelector("figcaption")?.textContent ?? ""}: read it with the arrow keys`,
+  });
+  const hair = drawn("line", { class: "hair", y1: area.top, y2: area.bottom, "aria-hidden": "true" });
+  chart.append(hair, reader);
+
+  let points: Point[] = [];
+  let boxes = new Map<Point, Box>();
+  let current: Point | null = null;
+
+  const collect = () => {
+    points = pointsOf(chart);
+    boxes = new Map(points.map((point) => [point, boxOf(point.mark, chart)]));
+    current = points.find(({ mark }) => mark === current?.mark) ?? null;
+  };
+  const shown = () => points.filter(({ curve }) => !curve.matches(".off"));
+  const hide = () => {
+    current?.mark.classList.remove("read");
+    chart.classList.remove("reading");
+    tip.hidden = true;
+  };
+  const show = (point: Point) => {
+    hide();
+    current = point;
+    point.mark.classList.add("read");
+    chart.classList.add("reading");
+    fillTip(tip, point, chart);
+    tip.hidden = false;
+    const box = boxOf(point.mark, chart);
+    const x = ((box.left + box.right) / 2) * (chart.viewBox.baseVal.width / chart.clientWidth);
+    hair.setAttribute("x1", String(x));
+    hair.setAttribute("x2", String(x));
+    placeTip(tip, box, chart, figure);
+  };
+  const tell = (point: Point | undefined) => {
+    if (point === undefined) return;
+    show(point);
+    announced.textContent = point.text;
+  };
+  const readAt = (event: PointerEvent) => {
+    if ((event.target as Element).closest(".legend") !== null) return hide();
+    const { left, top } = chart.getBoundingClientRect();
+    const point = nearest(shown(), boxes, event.clientX - left, event.clientY - top);
+    if (point !== undefined && (point !== current || tip.hidden)) show(point);
+  };
+
+  chart.addEventListener("pointerenter", collect);
+  chart.addEventListener("pointermove", readAt);
+  chart.addEventListener("pointerdown", (event) => {
+    collect();
+    readAt(event);
+  });
+  // From the point that was pressed the keyboard goes on.
+  chart.addEventListener("click", (event) => {
+    if ((event.target as Element).closest(".legend") === null) reader.focus({ preventScroll: true });
+  });
+  chart.addEventListener("pointerleave", (event) => {
+    // A finger leaves as soon as it is lifted; what it pointed at is to be read then.
+    if (event.pointerType === "mouse") hide();
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!chart.contains(event.target as Node)) hide();
+  });
+  reader.addEventListener("focus", () => {
+    collect();
+    const readable = shown();
+    tell(current !== null && readable.includes(current) ? current : readable[0]);
+  });
+  reader.addEventListener("blur", hide);
+  reader.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "Escape") return hide();
+    const readable = shown();
+    const isReadable = current !== null && readable.includes(current);
+    const next = isReadable ? neighbour(event.key, current!, readable, boxes) : readable[0];
+    if (next === undefined || !/^(Arrow|Home|End)/.test(event.key)) return;
+    event.preventDefault();
+    tell(next);
+  });
+}
+
+/** What can be read. Its titles become data, as the browser would show them besides. */
+function pointsOf(chart: SVGSVGElement): Point[] {
+  for (const title of chart.querySelectorAll("title")) {
+    const mark = title.parentElement as unknown as SVGElement;
+    mark.dataset.text = title.textContent ?? "";
+    title.remove();
+  }
+  return [...chart.querySelectorAll<SVGGraphicsElement>("[data-text]")].map((mark) => ({
+    mark,
+    curve: mark.closest("[data-curve]") ?? chart,
+    text: mark.dataset.text ?? "",
+  }));
+}
+
+function boxOf(mark: Element, chart: Element): Box {
+  const { left, top } = chart.getBoundingClientRect();
+  const box = mark.getBoundingClientRect();
+  return { left: box.left - left, right: box.right - left, top: box.top - top, bottom: box.bottom - top };
+}
+
+function nearest(points: Point[], boxes: Map<Point, Box>, x: number, y: number): Point | undefined {
+  let best: Point | undefined;
+  let least = Number.POSITIVE_INFINITY;
+  for (const point of points) {
+    const { left, right, top, bottom } = boxes.get(point)!;
+    // In a bar every place is as near as another; a mark is so small that its middle decides.
+    const inside = Math.hypot(Math.max(left - x, 0, x - right), Math.max(top - y, 0, y - bottom));
+    const distance = inside + Math.hypot((left + right) / 2 - x, (top + bottom) / 2 - y) / 1000;
+    if (distance < least) [best, least] = [point, distance];
+  }
+  return best;
+}
+
+/** Where a key leads: left and right along a curve, up and down to the same place of another one where there is one. */
+function neighbour(key: string, from: Point, points: Point[], boxes: Map<Point, Box>): Point | undefined {
+  const along = points.filter(({ curve }) => curve === from.curve);
+  const step = key === "ArrowRight" || key === "ArrowDown" ? 1 : -1;
+  if (key === "Home") return along[0];
+  if (key === "End") return along.at(-1);
+  const curves = [...new Set(points.map(({ curve }) => curve))];
+  if (key === "ArrowLeft" || key === "ArrowRight" || curves.length === 1) {
+    return along[along.indexOf(from) + step] ?? from;
+  }
+  const curve = curves[(curves.indexOf(from.curve) + step + curves.length) % curves.length];
+  const middle = (point: Point) => boxes.get(point)!.left + boxes.get(point)!.right;
+  const away = (point: Point) => Math.abs(middle(point) - middle(from));
+  return points.filter((point) => point.curve === curve).reduce((a, b) => (away(b) < away(a) ? b : a));
+}
+
+/** The name of the curve, which its texts begin with, stands out. */
+function fillTip(tip: HTMLElement, { text, curve }: Point, chart: Element): void {
+  const index = curve.getAttribute("data-curve") ?? "";
+  const name = chart.querySelector(`.legend[data-curve="${index}"] text`)?.textContent ?? "";
+  tip.replaceChildren();
+  if (name !== "" && text.startsWith(`${name}, `)) {
+    const strong = document.createElement("strong");
+    strong.textContent = name;
+    tip.append(strong, ` ${text.slice(name.length + 2)}`);
+  } else tip.append(text);
+}
+
+/** Above the point, or below it where there is no room, and within the figure. */
+function placeTip(tip: HTMLElement, point: Box, chart: Element, figure: Element): void {
+  const frame = figure.getBoundingClientRect();
+  const { left, top } = chart.getBoundingClientRect();
+  const x = left - frame.left + (point.left + point.right) / 2 - tip.offsetWidth / 2;
+  const above = top - frame.top + point.top - tipDistance - tip.offsetHeight;
+  const below = top - frame.top + point.bottom + tipDistance;
+  tip.style.left = `${Math.max(0, Math.min(x, frame.width - tip.offsetWidth))}px`;
+  tip.style.top = `${above >= 0 ? above : below}px`;
+}
+
+/** Where the values lie, in the units of the picture: what the lines of the grid span, or all of it without a grid. */
+function plotArea(chart: SVGSVGElement): Box {
+  const lines = [...chart.querySelectorAll<SVGLineElement>("line.grid")];
+  const { width, height } = chart.viewBox.baseVal;
+  if (lines.length === 0) return { left: 0, right: width, top: 0, bottom: height };
+  const xs = lines.flatMap(({ x1, x2 }) => [x1.baseVal.value, x2.baseVal.value]);
+  const ys = lines.flatMap(({ y1, y2 }) => [y1.baseVal.value, y2.baseVal.value]);
+  return { left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys) };
+}
+
+function drawn(name: string, attributes: Record<string, string | number>): SVGElement {
+  const made = document.createElementNS(svgNamespace, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  return made as SVGElement;
+}

@@ -1,0 +1,208 @@
+import type { CellComparison, Comparison, ResultSetSummary, Verdict } from "../../compare/comparison.js";
+import { formatSize } from "../../settings/units.js";
+import { median } from "../../stats/order-statistics.js";
+import type { ForestChart, ForestKind, ForestRow } from "../chart/chart.js";
+import { changeEstimate, changeText, describeFigures, unitName } from "../comparison/cell-text.js";
+import {
+  comparisonAlerts,
+  comparisonFacts,
+  comparisonGrids,
+  notesBelow,
+} from "../comparison/comparison-content.js";
+import { describeOutcome, outcomeTone, verdictMeaning } from "../comparison/outcome.js";
+import { formatChange, formatChangeTick } from "../format-number.js";
+import { figure, type Grid, groupBy, note, wordColumn } from "../report-parts.js";
+import { besideName, capital, counted, directionName, listed } from "../wording.js";
+import type { Chapter } from "./chapter.js";
+
+/** What a page shows of a comparison, or of a check. */
+export function comparisonChapter(comparison: Comparison): Chapter {
+  const { baseline, candidate, command } = comparison;
+  const devices = listed([...new Set(candidate.deviceNames)]) || "no device";
+  const what = command === "check" ? "Check" : "Comparison";
+  const outcome = capital(describeOutcome(comparison));
+  return {
+    title: `${what}: ${devices}, ${dayOf(baseline)} and ${dayOf(candidate)}`,
+    alerts: comparisonAlerts(comparison),
+    answer: [note(`${outcome}.`, outcomeTone[comparison.outcome])],
+    charts: (["GB/s", "us"] as const).flatMap((unit) => chartsOf(comparison.cells, unit)),
+    samples: [],
+    grids: [...comparisonGrids(comparison.cells), machineGrid(comparison)],
+    notes: notesBelow(comparison),
+    facts: comparisonFacts(comparison),
+  };
+}
+
+function dayOf({ startedAt }: ResultSetSummary): string {
+  return `${startedAt.slice(0, 16).replace("T", " ")} UTC`;
+}
+
+/** Both sides' machines, a row a fact, those that differ first. */
+function machineGrid({ baseline, candidate }: Comparison): Grid {
+  const facts = [...new Set([baseline, candidate].flatMap(({ fingerprint }) => Object.keys(fingerprint)))];
+  const rows = facts.map((fact) => {
+    const [before, now] = [baseline, candidate].map(({ fingerprint }) => fingerprint[fact] ?? "not known");
+    return { isSame: before === now, texts: [fact, before!, now!] };
+  });
+  return {
+    caption: "The machines, before and after",
+    columns: [wordColumn(""), wordColumn("baseline"), wordColumn("candidate")],
+    rows: [false, true].flatMap((same) =>
+      rows
+        .filter(({ isSame }) => isSame === same)
+        .map(({ texts }) => texts.map((text) => figure(text, "", same ? "plain" : "warning"))),
+    ),
+  };
+}
+
+/** With more rows a chart is not looked through any more. */
+const mostRows = 60;
+
+const chartNames = { "GB/s": "throughput-changes", us: "latency-changes" } as const;
+
+/** Of the cells of a unit: their changes; and of more than `mostRows`, what each kind of them did as well. */
+function chartsOf(all: readonly CellComparison[], unit: CellComparison["unit"]): ForestChart[] {
+  const cells = all.filter((cell) => cell.unit === unit && isDrawn(cell));
+  if (cells.length === 0) return [];
+  const isWhole = cells.length <= mostRows;
+  const drawn = isWhole ? cells : [...cells].sort(byRemarkable).slice(0, mostRows);
+  const ofWhat = unit === "us" ? "Time of a copy" : "Throughput";
+  const faster = unit === "us" ? "less is faster" : "more is faster";
+  const name = chartNames[unit];
+  const without = all.filter((cell) => cell.unit === unit && !isDrawn(cell)).length;
+  const rest =
+    without === 0
+      ? ""
+      : ` ${counted(without, "cell")} without a change ${without === 1 ? "is" : "are"} in the table alone.`;
+  const changes: ForestChart = {
+    ...forestOf(drawn, unit),
+    name,
+    title: isWhole
+      ? `${ofWhat}: change of each cell (${faster})`
+      : `${ofWhat}: change of the ${mostRows} most remarkable of ${cells.length} cells (${faster})`,
+    description: `${describeChanges(cells)}${rest}`,
+  };
+  if (isWhole) return [changes];
+  return [
+    changes,
+    {
+      ...kindsForest(cells, unit),
+      name: `${name}-by-kind`,
+      title: `${ofWhat}: change of all ${cells.length} cells, by direction and memory (${faster})`,
+      description:
+        "The mark is the middle cell's change, the line reaches from the least to the largest change.",
+    },
+  ];
+}
+
+function isDrawn(cell: CellComparison): boolean {
+  return changeEstimate(cell) !== null;
+}
+
+/** How far from plain a verdict is: what is not "same" comes first, and of each the larger change. */
+function byRemarkable(a: CellComparison, b: CellComparison): number {
+  const weight = (cell: CellComparison) => (cell.verdict === "same" ? 0 : 1);
+  return weight(b) - weight(a) || Math.abs(changeOf(b)) - Math.abs(changeOf(a));
+}
+
+function changeOf(cell: CellComparison): number {
+  return changeEstimate(cell)?.figure ?? 0;
+}
+
+function describeChanges(cells: readonly CellComparison[]): string {
+  const ordered = [...cells].sort((a, b) => changeOf(a) - changeOf(b));
+  const verdicts = [...groupBy(cells, ({ verdict }) => verdict)];
+  const tally = verdicts.map(([verdict, members]) => `${members.length} ${verdict}`);
+  const [least, most] = [ordered[0]!, ordered.at(-1)!];
+  return `${listed(tally)}; from ${changeText(least)} (${cellLabel(least)}) to ${changeText(most)} (${cellLabel(most)}).`;
+}
+
+/** How each verdict is drawn, in the order of the legend. */
+const verdictKinds: readonly (ForestKind & { name: Verdict })[] = [
+  { name: "slower", style: 1 },
+  { name: "unsteady", style: 4 },
+  { name: "inconclusive", style: 3, isOpen: true },
+  { name: "not comparable", style: 6, isOpen: true },
+  { name: "same", style: 0 },
+  { name: "faster", style: 2 },
+];
+
+function forestOf(
+  cells: readonly CellComparison[],
+  unit: CellComparison["unit"],
+): Omit<ForestChart, "name" | "title" | "description"> {
+  const kinds = verdictKinds.filter(({ name }) => cells.some(({ verdict }) => verdict === name));
+  const rows = [...cells].sort((a, b) => changeOf(a) - changeOf(b) || a.id.localeCompare(b.id));
+  return {
+    kind: "forest",
+    x: changeAxis(unit),
+    kinds: kinds.map((kind) => ({ ...kind, name: `${kind.name}: ${verdictMeaning[kind.name]}` })),
+    rows: rows.map((cell): ForestRow => {
+      const { figure, interval } = changeEstimate(cell)!;
+      return {
+        label: cellLabel(cell),
+        kind: kinds.findIndex(({ name }) => name === cell.verdict),
+        value: figure,
+        low: interval?.low ?? null,
+        high: interval?.high ?? null,
+        limits: [-cell.threshold, cell.threshold],
+        figure: changeText(cell)!,
+        text: `${cellLabel(cell)}: ${describeFigures(cell)}`,
+      };
+    }),
+    limitName: "threshold",
+  };
+}
+
+/** A row for all cells of a direction and a kind of memory. */
+function kindsForest(
+  cells: readonly CellComparison[],
+  unit: CellComparison["unit"],
+): Omit<ForestChart, "name" | "title" | "description"> {
+  const groups = groupBy(cells, ({ moved, memory }) => `${directionName[moved]} ${memory}`);
+  const towards = unit === "us" ? "up" : "down";
+  const rows = [...groups].map(([label, members]): ForestRow => {
+    const changes = members.map(changeOf);
+    const [value, low, high] = [median(changes), Math.min(...changes), Math.max(...changes)];
+    const middle = formatChange(value, towards);
+    const range = `from ${formatChange(low, "down")} to ${formatChange(high, "up")}`;
+    return {
+      label: `${label}, ${counted(members.length, "cell")}`,
+      kind: 0,
+      ...{ value, low, high },
+      limits: [],
+      figure: middle,
+      text: `${label}, ${counted(members.length, "cell")}: ${middle} in the middle, ${range}`,
+    };
+  });
+  return {
+    kind: "forest",
+    x: changeAxis(unit),
+    kinds: [{ name: "middle cell, from the least to the largest change", style: 0 }],
+    rows: rows.sort((a, b) => a.value - b.value),
+    limitName: null,
+  };
+}
+
+function changeAxis(unit: CellComparison["unit"]): ForestChart["x"] {
+  const what = unit === "us" ? "µs a copy" : unitName[unit];
+  return { label: `change of ${what}`, scale: "linear", format: formatChangeTick };
+}
+
+/** The cell in words: "H2D pinned 64 MiB ×4". */
+function cellLabel(cell: CellComparison): string {
+  const { device, direction, moved, memory, sizeBytes, workers, timer, cache } = cell;
+  const { workerKind, together, peer, path, beside, chunks } = cell;
+  const way = direction === "bidir" ? `both directions, ${directionName[moved]}` : directionName[direction];
+  const count = workers === 1 && workerKind !== "process" ? "" : ` ×${workers}`;
+  return [
+    `${device === 0 ? "" : `GPU ${device} `}${way} ${memory} ${formatSize(sizeBytes)}${count}`,
+    ...(workerKind === "process" ? ["processes"] : []),
+    ...(timer === "event" ? ["event timer"] : []),
+    ...(cache === "warm" ? ["warm"] : []),
+    ...(together === undefined ? [] : [`GPUs ${together.join(", ")} together`]),
+    ...(peer === undefined ? [] : [`to GPU ${peer}, ${path}`]),
+    ...(beside === undefined ? [] : [`beside ${besideName[beside]}`]),
+    ...(chunks === undefined ? [] : [`${chunks} chunks`]),
+  ].join(", ");
+}

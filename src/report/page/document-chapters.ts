@@ -1,0 +1,48 @@
+import type { AnyDocument } from "../../compare/read-document.js";
+import { mergeProcesses } from "../../measure/merge-processes.js";
+import type { ResultDocument } from "../../results/schema.js";
+import { printableDocument } from "../printable-text.js";
+import type { Chapter } from "./chapter.js";
+import { comparisonChapter } from "./comparison-chapter.js";
+import { historyChapter } from "./history-chapter.js";
+import { resultChapter } from "./result-chapter.js";
+import { tuningChapter } from "./tuning-chapter.js";
+
+/** What a page shows of a document of any kind: one chapter, but for a folder of runs that are not alike one a run. */
+export function chaptersOf(any: AnyDocument): Chapter[] {
+  const chapters = bareChapters(printableDocument(any));
+  const { path } = any;
+  return path === null
+    ? chapters
+    : chapters.map((chapter) => ({ ...chapter, facts: [["File", path], ...chapter.facts] }));
+}
+
+function bareChapters(any: AnyDocument): Chapter[] {
+  switch (any.kind) {
+    case "result":
+      return [resultChapter(any.document)];
+    case "runs":
+      return joined(any.documents).map(resultChapter);
+    case "comparison":
+      return [comparisonChapter(any.document)];
+    case "tuning":
+      return [tuningChapter(any.document)];
+    case "history":
+      return [historyChapter(any.document)];
+  }
+}
+
+/**
+ * The runs of a baseline are fresh processes that measured the same cells, as those of `run --processes` are, and are
+ * shown as these: the median of their medians, and the interval between them. Others are shown one by one.
+ */
+function joined(runs: readonly ResultDocument[]): readonly ResultDocument[] {
+  const [first, ...others] = runs;
+  const isAlone = (run: ResultDocument) => (run.run.processes ?? []).length === 0;
+  const isComplete = (run: ResultDocument) => run.run.status === "complete" && run.devices.length > 0;
+  const key = ({ backend, cells, fingerprint }: ResultDocument) =>
+    JSON.stringify([backend, Object.entries(fingerprint).sort(), cells.map(({ id }) => id).sort()]);
+  const areAlike = first !== undefined && others.length > 0 && others.every((run) => key(run) === key(first));
+  if (!areAlike || !runs.every((run) => isAlone(run) && isComplete(run))) return runs;
+  return [mergeProcesses(first, runs)];
+}

@@ -1,0 +1,171 @@
+import type { Course, CourseStep, HistoryDocument } from "../../compare/history-document.js";
+import { median } from "../../stats/order-statistics.js";
+import type { ChartPoint, Curve, CurveChart, Rule } from "../chart/chart.js";
+import { formatChangeTick, formatGBps, formatMicroseconds } from "../format-number.js";
+import { changeText, historyContent, stepCause, timeText, withInterval } from "../history/history-report.js";
+import { groupBy } from "../report-parts.js";
+import { counted, listed } from "../wording.js";
+import type { Chapter } from "./chapter.js";
+
+/** What a page shows of the course of past checks: a chart for each, and what was found in them. */
+export function historyChapter(history: HistoryDocument): Chapter {
+  const { alerts, facts, grids, findings, notes, conclusions } = historyContent(history);
+  const { checks, courses, path } = history;
+  const last = checks.at(-1);
+  const until = last === undefined ? "" : ` until ${timeText(last.startedAt)}`;
+  const names = uniqueNames(courses.map(({ name }) => name));
+  return {
+    title: `History: ${counted(checks.length, "check")} in ${path}${until}`,
+    alerts,
+    answer: [...conclusions, ...findings],
+    charts: courses.flatMap((course, index) => chartOf(course, names[index]!, history)),
+    samples: [],
+    grids,
+    notes,
+    facts,
+  };
+}
+
+/** "H2D pinned" is "history-h2d-pinned"; where two come to the same name, the later one gets a number. */
+function uniqueNames(texts: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  return texts.map((text) => {
+    const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? ["course"];
+    const name = `history-${words.join("-")}`;
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return count === 1 ? name : `${name}-${count}`;
+  });
+}
+
+/** How checks of an outcome are drawn; of one that a later pinbench may know, as the last. */
+const styleOfOutcome: ReadonlyMap<string, number> = new Map([
+  ["pass", 0],
+  ["regression", 1],
+  ["failed", 4],
+  ["inconclusive", 3],
+]);
+const otherStyle = 7;
+const levelStyle = 5;
+
+function chartOf(course: Course, name: string, { checks }: HistoryDocument): CurveChart[] {
+  const points = course.points.flatMap(({ check, change }) => {
+    const made = checks[check];
+    return made === undefined ? [] : [{ check, change, ...made }];
+  });
+  if (points.length < 2) return [];
+  const outcomes = groupBy(points, ({ outcome }) => outcome);
+  const curves = [...outcomes].map(
+    ([outcome, members]): Curve => ({
+      name: `check: ${outcome}`,
+      style: styleOfOutcome.get(outcome) ?? otherStyle,
+      isJoined: false,
+      points: members.map(({ check, change, startedAt }) => ({
+        x: check + 1,
+        y: change,
+        low: null,
+        high: null,
+        text: `check ${check + 1} (${timeText(startedAt)}): ${changeText(change, course)}${absolute(change, course)}`,
+      })),
+    }),
+  );
+  return [
+    {
+      kind: "curves",
+      name,
+      title: `${course.name}, from check to check`,
+      description: describe(course, points.length),
+      x: { label: "check", scale: "linear", ...ticksOf(checks.length), format: String },
+      y: { label: "change from the median", scale: "linear", format: formatChangeTick },
+      curves: [levels(course), ...curves],
+      rules: course.steps.map((step) => stepRule(step, course)),
+    },
+  ];
+}
+
+/** With few checks each is marked, and none between two of them. */
+function ticksOf(checks: number): { ticks?: number[] } {
+  return checks > 12 ? {} : { ticks: Array.from({ length: checks }, (_, check) => check + 1) };
+}
+
+/** ", 52.6 GB/s"; empty for a group, whose cells have different figures. */
+function absolute(change: number, { median, unit }: Course): string {
+  if (median === null) return "";
+  const figure = median * (1 + change);
+  return unit === "us" ? `, ${formatMicroseconds(figure)} µs` : `, ${formatGBps(figure)} GB/s`;
+}
+
+function describe(course: Course, checks: number): string {
+  const { steps, drifts, noise } = course;
+  const found = [
+    ...steps.map(
+      (step) => `a step of ${withInterval(step, course)} at check ${step.after + 1}; ${stepCause(step)}`,
+    ),
+    ...drifts.map(
+      (drift) =>
+        `a drift of ${withInterval(drift, course)} from check ${drift.first + 1} to ${drift.last + 1}`,
+    ),
+  ];
+  const spread =
+    noise === null ? "" : ` Beside that, checks differ by ${formatChangeTick(noise).replace("+", "")}.`;
+  return `${counted(checks, "check")}: ${listed(found) || "no step and no drift"}.${spread}`;
+}
+
+/** A line between the last check before a step and the first one after it. */
+function stepRule(step: CourseStep, course: Course): Rule {
+  const causes = step.differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`);
+  const cause = causes.length === 0 ? "" : `: ${listed(causes)}`;
+  return {
+    axis: "x",
+    value: (step.before + step.after) / 2 + 1,
+    label: `${changeText(step.change, course)}${cause}`,
+  };
+}
+
+/** The level between steps, and the slope of drifts, as one line: medians, and least squares where it drifts. */
+function levels(course: Course): Curve {
+  const { steps, drifts, points } = course;
+  const knots: ChartPoint[] = [];
+  const add = (check: number, y: number) =>
+    knots.push({
+      x: check + 1,
+      y,
+      low: null,
+      high: null,
+      text: `level at check ${check + 1}: ${formatChangeTick(y)}`,
+    });
+  const ends = [...steps.map(({ after }) => after), Number.POSITIVE_INFINITY].sort((a, b) => a - b);
+  let start = Number.NEGATIVE_INFINITY;
+  for (const end of ends) {
+    const members = points.filter(({ check }) => check >= start && check < end);
+    start = end;
+    const drift = drifts.find(({ first, last }) =>
+      members.some(({ check }) => check >= first && check <= last),
+    );
+    const [from, to] = [members[0], members.at(-1)];
+    if (from === undefined || to === undefined) continue;
+    const drifting = members.filter(
+      ({ check }) => drift !== undefined && check >= drift.first && check <= drift.last,
+    );
+    if (drift === undefined || drifting.length < 2) {
+      const level = median(members.map(({ change }) => change));
+      add(from.check, level);
+      add(to.check, level);
+      continue;
+    }
+    const line = leastSquares(drifting);
+    const [first, last] = [drifting[0]!.check, drifting.at(-1)!.check];
+    for (const check of [from.check, first, last, to.check])
+      add(check, line(Math.max(first, Math.min(last, check))));
+  }
+  return { name: "level", style: levelStyle, isJoined: true, hasNoMarks: true, points: knots };
+}
+
+/** The straight line through two points or more of different checks. */
+function leastSquares(points: readonly Course["points"][number][]): (check: number) => number {
+  const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [x, y] = [meanOf(points.map(({ check }) => check)), meanOf(points.map(({ change }) => change))];
+  const squares = points.reduce((sum, { check }) => sum + (check - x) ** 2, 0);
+  const products = points.reduce((sum, { check, change }) => sum + (check - x) * (change - y), 0);
+  return (check) => y + (squares === 0 ? 0 : (products / squares) * (check - x));
+}

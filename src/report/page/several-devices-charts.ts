@@ -1,0 +1,142 @@
+import type { CellResult, CellStats, ResultDocument } from "../../results/schema.js";
+import { idOfAlone } from "../../results/variant.js";
+import { memories, type PeerPath, peerPaths } from "../../settings/choices.js";
+import { formatSize } from "../../settings/units.js";
+import { measuredStats } from "../cell-figure.js";
+import { type CellGroup, groupCells } from "../cell-group.js";
+import type { Bar, BarChart, BarGroup } from "../chart/chart.js";
+import { formatGBps, formatWholeShare } from "../format-number.js";
+import { groupBy } from "../report-parts.js";
+import { movedIn } from "../several-devices-grids.js";
+import { counted, directionName, directionTitle, listed } from "../wording.js";
+import { barAxis, barOf, describeBars, mainCells } from "./bar-parts.js";
+import { wholeOf } from "./cell-points.js";
+import { chartName, clockSuffix } from "./chart-identity.js";
+
+/** What devices reach at once, each against what it reaches alone, and what each pair of devices reaches. */
+export function severalDevicesCharts(document: ResultDocument): BarChart[] {
+  const groups = groupCells(document);
+  const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
+  const aloneOf = (cell: CellResult) => byId.get(idOfAlone(cell));
+  return [
+    ...groups
+      .filter(({ variant }) => variant === "together")
+      .flatMap((group) => togetherChart(document, group, aloneOf)),
+    ...peerCharts(
+      document,
+      groups.filter(({ variant }) => variant === "p2p"),
+    ),
+  ];
+}
+
+/** A group of bars a memory kind, in it a pair of bars a device, of the largest size and the fewest workers. */
+function togetherChart(
+  document: ResultDocument,
+  { rows, direction, mode }: CellGroup,
+  aloneOf: (cell: CellResult) => CellResult | undefined,
+): BarChart[] {
+  const cells = mainCells(rows.flatMap((row) => row.members));
+  const [first] = cells;
+  if (first?.together === undefined) return [];
+  const { together, workers, sizeBytes } = first;
+  const moved = mode === "latency" ? movedIn(direction, mode) : [wholeOf(direction)];
+  const groups = memories.flatMap((memory) =>
+    moved.flatMap((one) => {
+      const ofMemory = cells.filter((cell) => cell.memory === memory);
+      const name = direction === "bidir" ? `${memory}, ${directionName[one]}` : memory;
+      return devicesGroup(name, ofMemory, one, aloneOf);
+    }),
+  );
+  if (groups.length === 0) return [];
+  const devices = listed(together.map(String));
+  return [
+    {
+      kind: "bars",
+      name: chartName(document, first, { before: [direction], shows: "at-once", ofAllDevices: true }),
+      title: `Devices ${devices} at once against alone: ${directionTitle[direction]}, ${barAxis(mode).label}, copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")} a device${clockSuffix(first)}`,
+      description: describeBars(groups),
+      value: barAxis(mode),
+      groups,
+    },
+  ];
+}
+
+/** With the sum over the devices beside the name, where all of them have rates. */
+function devicesGroup(
+  name: string,
+  cells: readonly CellResult[],
+  moved: CellStats["direction"],
+  aloneOf: (cell: CellResult) => CellResult | undefined,
+): BarGroup[] {
+  const [first] = cells;
+  const bars = [...cells]
+    .sort((a, b) => a.device - b.device)
+    .flatMap((cell): Bar[] => [
+      ...barOf(aloneOf(cell), moved, { name: `device ${cell.device} alone`, isReference: true }),
+      ...barOf(cell, moved, { name: "at once", against: aloneOf(cell) }),
+    ]);
+  if (first === undefined || bars.length === 0) return [];
+  const sumGBps = first.mode === "latency" ? null : sumOf(cells, moved);
+  const aloneGBps = sumOf(
+    cells.map((cell) => aloneOf(cell)),
+    moved,
+  );
+  const share =
+    sumGBps === null || aloneGBps === null || aloneGBps === 0
+      ? ""
+      : `, ${formatWholeShare(sumGBps / aloneGBps)} of alone`;
+  const sum = sumGBps === null ? "" : `: all devices at once ${formatGBps(sumGBps)} GB/s${share}`;
+  return [{ name: name + sum, style: memories.indexOf(first.memory), bars }];
+}
+
+/** Of the cells' medians, in GB/s; null where one is missing. */
+function sumOf(cells: readonly (CellResult | undefined)[], moved: CellStats["direction"]): number | null {
+  const rates = cells.flatMap((cell) => measuredStats(cell, moved)?.bandwidthGBps.median ?? []);
+  return rates.length < cells.length ? null : rates.reduce((sum, rate) => sum + rate, 0);
+}
+
+/** More bars than this are divided into a chart a path. */
+const mostBars = 40;
+
+const pathTitle: Readonly<Record<PeerPath, string>> = {
+  write: "write: the source's copy engine",
+  read: "read: the destination's copy engine",
+  "through-host": "through-host: without peer access",
+  "kernel-write": "kernel-write: a kernel on the source",
+  "kernel-read": "kernel-read: a kernel on the destination",
+};
+
+/** A group of bars a path, in it a bar a pair, of the largest size and the fewest workers of each mode and clock. */
+function peerCharts(document: ResultDocument, groups: readonly CellGroup[]): BarChart[] {
+  const cells = groups.flatMap(({ rows }) => rows.flatMap((row) => row.members));
+  const kinds = groupBy(cells, ({ mode, timer, cache }) => [mode, timer, cache].join("/"));
+  return [...kinds.values()].flatMap((all) => {
+    const shown = mainCells(all);
+    const byPath = peerPaths.flatMap((path, style): (BarGroup & { path: PeerPath })[] => {
+      const bars = shown
+        .filter((cell) => cell.path === path)
+        .sort((a, b) => a.device - b.device || a.peer! - b.peer!)
+        .flatMap((cell) => barOf(cell, "p2p", { name: `${cell.device} → ${cell.peer}` }));
+      return bars.length === 0 ? [] : [{ path, name: pathTitle[path], style, bars }];
+    });
+    const count = byPath.reduce((sum, { bars }) => sum + bars.length, 0);
+    const [first] = shown;
+    if (first === undefined || count === 0) return [];
+    const charts = count <= mostBars ? [byPath] : byPath.map((group) => [group]);
+    return charts.map((some): BarChart => {
+      const only = charts.length > 1 ? [some[0]!.path] : [];
+      return {
+        kind: "bars",
+        name: chartName(document, first, {
+          before: ["p2p", ...only],
+          shows: "pairs",
+          ofAllDevices: true,
+        }),
+        title: `${directionTitle.p2p}, from → to: ${barAxis(first.mode).label}${only.map((path) => `, ${path}`).join("")}, copies of ${formatSize(first.sizeBytes)}, ${counted(first.workers, "worker")}${clockSuffix(first)}`,
+        description: describeBars(some),
+        value: barAxis(first.mode),
+        groups: some.map(({ name, style, bars }) => ({ name, style, bars })),
+      };
+    });
+  });
+}

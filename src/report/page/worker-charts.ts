@@ -1,0 +1,117 @@
+import type { CellResult, ResultDocument } from "../../results/schema.js";
+import { memories, workerKinds } from "../../settings/choices.js";
+import { formatSize } from "../../settings/units.js";
+import { measuredStats } from "../cell-figure.js";
+import { type CellGroup, groupCells } from "../cell-group.js";
+import type { Curve, CurveChart } from "../chart/chart.js";
+import { curveStyles } from "../chart/curve-styles.js";
+import { formatGBps, formatRatio } from "../format-number.js";
+import { groupBy } from "../report-parts.js";
+import { counted } from "../wording.js";
+import { ascending, describeCurves, rateAxis, ratePoint, wholeOf } from "./cell-points.js";
+import { chartName, clockSuffix, directionSubject } from "./chart-identity.js";
+
+/**
+ * Bandwidth against workers, threads and processes each with curves of their own: for each table of rates a chart of the
+ * largest size, and one of the size where more workers gain most, if that is another one.
+ */
+export function workerCharts(document: ResultDocument): CurveChart[] {
+  return groupCells(document)
+    .filter(({ variant, mode }) => variant === "plain" && mode === "throughput")
+    .flatMap((group) => {
+      const sizes = sizesWithSeveral(group);
+      const largest = sizes.at(-1);
+      if (largest === undefined) return [];
+      const gains = sizes.map((sizeBytes) => ({ sizeBytes, gain: greatestGain(group, sizeBytes) }));
+      const telling = gains.reduce((a, b) => (b.gain >= a.gain ? b : a));
+      const isOther = telling.gain > leastMore * greatestGain(group, largest);
+      const gain = `more workers gain most (${formatRatio(telling.gain)})`;
+      return [
+        chartOf(document, group, largest, { shows: "by-workers", why: "" }),
+        ...(isOther
+          ? [
+              chartOf(document, group, telling.sizeBytes, {
+                shows: "by-workers-most-gain",
+                why: `, where ${gain}`,
+              }),
+            ]
+          : []),
+      ];
+    });
+}
+
+/** So many times the gain at the largest size is worth a chart of its own. */
+const leastMore = 1.2;
+
+const cellsOf = ({ rows }: CellGroup, sizeBytes: number) =>
+  rows.filter((row) => row.sizeBytes === sizeBytes).flatMap((row) => row.members);
+
+/** The sizes at which a memory kind has figures with two numbers of workers, ascending. */
+function sizesWithSeveral(group: CellGroup): number[] {
+  const sizes = ascending(group.rows.map(({ sizeBytes }) => sizeBytes));
+  return sizes.filter((sizeBytes) => curvesAt(group, sizeBytes).some(({ points }) => points.length > 1));
+}
+
+/** The most that any memory kind gains by more workers than the fewest that it was measured with; 1 for nothing. */
+function greatestGain(group: CellGroup, sizeBytes: number): number {
+  const gains = curvesAt(group, sizeBytes).map(({ points }) => {
+    const fewest = points[0]!.y;
+    return fewest > 0 ? Math.max(...points.map(({ y }) => y)) / fewest : 1;
+  });
+  return Math.max(1, ...gains);
+}
+
+/** A curve a memory kind and kind of workers; those of processes take the styles that no memory kind here has. */
+function curvesAt(group: CellGroup, sizeBytes: number): Curve[] {
+  const moved = wholeOf(group.direction);
+  const measured = cellsOf(group, sizeBytes).filter((cell) => measuredStats(cell, moved) !== null);
+  const taken = new Set(measured.map(({ memory }) => memories.indexOf(memory)));
+  const free = curveStyles.map((_, style) => style).filter((style) => !taken.has(style));
+  const variesKind = new Set(measured.map(({ workerKind }) => workerKind)).size > 1;
+  const curves = groupBy(measured, ({ memory, workerKind }) => `${memory}/${workerKind}`);
+  return [...curves.values()]
+    .sort((a, b) => place(a[0]!) - place(b[0]!))
+    .map((cells): Curve => {
+      const { memory, workerKind } = cells[0]!;
+      const isProcess = workerKind === "process";
+      const points = cells
+        .flatMap((cell) => ratePoint(cell, moved, cell.workers, workersOf(cell)))
+        .sort((a, b) => a.x - b.x);
+      return {
+        name: variesKind || isProcess ? `${memory}, ${isProcess ? "processes" : "threads"}` : memory,
+        style:
+          isProcess && variesKind ? (free.shift() ?? memories.indexOf(memory)) : memories.indexOf(memory),
+        isJoined: true,
+        points,
+      };
+    });
+}
+
+const place = ({ memory, workerKind }: CellResult) =>
+  memories.indexOf(memory) * workerKinds.length + workerKinds.indexOf(workerKind);
+
+function workersOf({ workers, workerKind }: CellResult): string {
+  return workerKind === "process" ? counted(workers, "process", "processes") : counted(workers, "thread");
+}
+
+function chartOf(
+  document: ResultDocument,
+  group: CellGroup,
+  sizeBytes: number,
+  { shows, why }: { shows: string; why: string },
+): CurveChart {
+  const curves = curvesAt(group, sizeBytes);
+  const [first] = cellsOf(group, sizeBytes) as [CellResult];
+  const workers = ascending(curves.flatMap(({ points }) => points.map(({ x }) => x)));
+  const sum = group.direction === "bidir" ? ", the sum," : "";
+  return {
+    kind: "curves",
+    name: chartName(document, first, { before: [group.direction], shows }),
+    title: `${directionSubject(document, first)}: GB/s${sum} by number of workers, copies of ${formatSize(sizeBytes)}${why}${clockSuffix(first)}`,
+    description: describeCurves(curves, "GB/s", formatGBps, (count) => counted(count, "worker")),
+    x: { label: "workers that copy at the same time", scale: "log", ticks: workers, format: String },
+    y: rateAxis,
+    curves,
+    rules: [],
+  };
+}

@@ -1,0 +1,72 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import type { TestProject } from "vitest/node";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    testPython: string;
+    /** Why tests that need torch are skipped; null where there is a torch. */
+    torchMissing: string | null;
+    chromium: string;
+    /** Why tests that need a browser are skipped; null where there is one. */
+    chromiumMissing: string | null;
+  }
+}
+
+/** The system's Python, for which Debian has a torch of the CPU in the package python3-torch. */
+const testPython = process.env.PINBENCH_TEST_PYTHON ?? "/usr/bin/python3";
+/** The browser that shows pages, as Debian's package chromium installs it. */
+const chromium = process.env.PINBENCH_CHROMIUM ?? "/usr/bin/chromium";
+
+/**
+ * Looks once, for all tests, for what they need and not every machine has. Without it its tests are skipped, and the
+ * last lines of the run say how many; where a variable demands it with the value 1, that is an error.
+ */
+export default function setup(project: TestProject): () => void {
+  const torchMissing = hasTorch() ? null : `${testPython} has no torch`;
+  const chromiumMissing = existsSync(chromium) ? null : `there is no browser ${chromium}`;
+  project.provide("testPython", testPython);
+  project.provide("torchMissing", torchMissing);
+  project.provide("chromium", chromium);
+  project.provide("chromiumMissing", chromiumMissing);
+  const reports = [
+    sought(
+      project,
+      torchMissing,
+      "PINBENCH_REQUIRE_TORCH",
+      "On Debian `apt-get install python3-torch` brings one; PINBENCH_TEST_PYTHON names another Python that has it.",
+    ),
+    sought(
+      project,
+      chromiumMissing,
+      "PINBENCH_REQUIRE_CHROMIUM",
+      "On Debian `apt-get install chromium` brings one; PINBENCH_CHROMIUM names another one.",
+    ),
+  ];
+  return () => {
+    for (const report of reports) report();
+  };
+}
+
+/** An error if something is missing that is demanded; else what says at the end how many tests were skipped for it. */
+function sought(project: TestProject, missing: string | null, demand: string, advice: string): () => void {
+  if (missing !== null && process.env[demand] === "1") {
+    throw new Error(`${missing}, and ${demand}=1 demands it. ${advice}`);
+  }
+  return () => {
+    if (missing === null) return;
+    const tests = project.vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()]);
+    const skipped = tests.filter((test) => {
+      const result = test.result();
+      return result.state === "skipped" && result.note === missing;
+    });
+    if (skipped.length > 0) console.log(`\n${skipped.length} tests were skipped: ${missing}. ${advice}`);
+  };
+}
+
+function hasTorch(): boolean {
+  // Looked up, as importing it takes a second; and without a sanitizer that test-asan.mjs has put into this process.
+  const { LD_PRELOAD: _, ...env } = process.env;
+  const program = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)";
+  return spawnSync(testPython, ["-c", program], { env, stdio: "ignore" }).status === 0;
+}

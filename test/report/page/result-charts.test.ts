@@ -1,0 +1,363 @@
+import { describe, expect, it } from "vitest";
+import type { BarChart, Chart, CurveChart } from "../../../src/report/chart/chart.js";
+import { resultChapter } from "../../../src/report/page/result-chapter.js";
+import type { CellResult } from "../../../src/results/schema.js";
+import {
+  buildCell,
+  buildColdStart,
+  buildDevice,
+  buildDocument,
+  buildEmulatedDocument,
+  type CellPart,
+  type DocumentPart,
+  defaultSweepCells,
+  KiB,
+  MiB,
+  ofFiveProcesses,
+} from "../../helpers/result-document.js";
+
+const chartsOf = (part: DocumentPart) => resultChapter(buildDocument(part)).charts;
+
+function named<Kind extends Chart = CurveChart>(charts: readonly Chart[], name: string): Kind {
+  const chart = charts.find((one) => one.name === name);
+  expect(chart, `${name} among ${charts.map((one) => one.name).join(", ")}`).toBeDefined();
+  return chart as Kind;
+}
+
+/** What the points of each curve are: "64 KiB: 17.7 GB/s ±0.5 %". */
+const textsOf = ({ curves }: CurveChart) =>
+  Object.fromEntries(curves.map(({ name, points }) => [name, points.map(({ text }) => text)]));
+
+/** What is written before and behind each bar of a group. */
+const barsOf = ({ groups }: BarChart) =>
+  Object.fromEntries(groups.map(({ name, bars }) => [name, bars.map((bar) => `${bar.name}: ${bar.text}`)]));
+
+/** The same cell at several sizes, each with a rate of its own. */
+const bySize = (part: CellPart, rates: readonly number[]) =>
+  rates.map((GBps, index) => buildCell({ ...part, sizeBytes: 64 * KiB * 16 ** index, GBps }));
+
+describe("the charts of a default sweep", () => {
+  const charts = chartsOf({ cells: defaultSweepCells(), coldStart: [buildColdStart()] });
+
+  it("have names that tell them apart and that do not change from run to run", () => {
+    expect(charts.map(({ name }) => name)).toEqual([
+      "h2d-by-size",
+      "d2h-by-size",
+      "pinned-over-pageable-by-size",
+      "h2d-by-workers",
+      "d2h-by-workers",
+      "cost-of-pinning-by-size",
+      "h2d-pinning-pays-off-by-size",
+      "d2h-pinning-pays-off-by-size",
+      "samples-over-time",
+      "samples-distribution",
+    ]);
+  });
+
+  it("say what they show, in which unit and with how many workers", () => {
+    expect(named(charts, "h2d-by-size").title).toBe("Host to device (H2D): GB/s by size, 1 worker");
+    expect(named(charts, "d2h-by-workers").title).toBe(
+      "Device to host (D2H): GB/s by number of workers, copies of 256 MiB",
+    );
+    for (const chart of charts) expect(chart.description).toMatch(/^\S.*\.$/);
+  });
+
+  it("tell in words what is seen", () => {
+    expect(named(charts, "h2d-by-size").description).toBe(
+      "pinned 17.7 GB/s at 64 KiB, 55.4 at 256 MiB; pageable 9.65 GB/s at 64 KiB, 10.6 at 256 MiB; staged 6.74 GB/s at " +
+        "64 KiB, 9.88 at 256 MiB. A line shows the link's limit, 63.0 GB/s. The tables also have 2 and 4 workers.",
+    );
+  });
+});
+
+describe("bandwidth by size", () => {
+  it("has a curve a memory kind, with the interval of each point and the link's limit as a line", () => {
+    const cells = [
+      ...bySize({}, [18, 48]),
+      ...bySize({ memory: "pageable", relativeHalfWidth: null }, [9, 21]),
+    ];
+    const chart = named(chartsOf({ cells }), "h2d-by-size");
+    expect(textsOf(chart)).toEqual({
+      pageable: [
+        "64 KiB: 9.00 GB/s, too few samples for an interval",
+        "1 MiB: 21.0 GB/s, too few samples for an interval",
+      ],
+      pinned: ["64 KiB: 18.0 GB/s ±0.4 %", "1 MiB: 48.0 GB/s ±0.4 %"],
+    });
+    const [point] = chart.curves[1]!.points;
+    expect([point!.low, point!.y, point!.high]).toEqual([expect.closeTo(17.928), 18, expect.closeTo(18.072)]);
+    expect(chart.rules).toEqual([
+      { axis: "y", value: expect.closeTo(63.015, 2), label: "link's limit, 63.0 GB/s" },
+    ]);
+  });
+
+  it("is of one worker, or of the fewest that were measured at two sizes", () => {
+    const cells = [buildCell({ workers: 1, GBps: 50 }), ...bySize({ workers: 2 }, [20, 40])];
+    expect(named(chartsOf({ cells }), "h2d-by-size").title).toContain("2 workers");
+  });
+
+  it("is the sum of both directions at once, against twice the link's limit", () => {
+    const cells = [64 * KiB, MiB].map((sizeBytes) =>
+      buildCell({ direction: "bidir", sizeBytes, GBps: { h2d: 40, d2h: 41, sum: 80 } }),
+    );
+    const chart = named(chartsOf({ cells }), "bidir-by-size");
+    expect(chart.curves[0]!.points.map(({ y }) => y)).toEqual([80, 80]);
+    expect(chart.rules[0]!.label).toBe("twice the link's limit, 126.0 GB/s");
+  });
+
+  it("has no limit within a device, where the link is not known and on the emulated device", () => {
+    const d2d = bySize({ direction: "d2d", memory: "device" }, [1000, 2000]);
+    expect(named(chartsOf({ cells: d2d }), "d2d-by-size").rules).toEqual([]);
+    const emulated = resultChapter(buildEmulatedDocument({ cells: bySize({}, [5, 9]) }));
+    expect(named(emulated.charts, "h2d-by-size").rules).toEqual([]);
+  });
+
+  it("has a chart a way between devices, a curve a pair", () => {
+    const pairs = [
+      [0, 1],
+      [1, 0],
+    ] as const;
+    const cells = pairs.flatMap(([device, peer]) =>
+      bySize({ direction: "p2p", memory: "device", device, peer, path: "write" }, [100, 390]),
+    );
+    const devices = [0, 1].map((ordinal) => buildDevice({ ordinal }));
+    const chart = named(chartsOf({ cells, devices }), "p2p-write-by-size");
+    expect(Object.keys(textsOf(chart))).toEqual(["0 → 1", "1 → 0"]);
+  });
+
+  it("draws hollow what the run did not come to the end of", () => {
+    const [done, unfinished] = bySize({}, [18, 48]);
+    const cells = [done!, { ...unfinished!, outcome: null }];
+    const [curve] = named(chartsOf({ cells, run: { status: "aborted" } }), "h2d-by-size").curves;
+    expect(curve!.points.map(({ isOpen }) => isOpen === true)).toEqual([false, true]);
+    expect(curve!.points[1]!.text).toContain("(not finished)");
+  });
+
+  it("is told apart by device, timer and cache state", () => {
+    const devices = [0, 1].map((ordinal) => buildDevice({ ordinal }));
+    const cells = [
+      ...bySize({ device: 1 }, [18, 48]),
+      ...bySize({ device: 1, timer: "event" }, [18, 48]),
+      ...bySize({ device: 1, cache: "warm" }, [18, 48]),
+    ];
+    const names = chartsOf({ cells, devices }).map(({ name }) => name);
+    expect(names.filter((name) => name.endsWith("by-size"))).toEqual([
+      "gpu1-h2d-by-size",
+      "gpu1-h2d-warm-by-size",
+      "gpu1-h2d-event-by-size",
+    ]);
+    expect(named(chartsOf({ cells, devices }), "gpu1-h2d-event-by-size").title).toBe(
+      "Device 1: Host to device (H2D): GB/s by size, 1 worker, event timer",
+    );
+  });
+});
+
+describe("rates of a single size", () => {
+  it("are bars, a group a memory kind", () => {
+    const cells = (["h2d", "d2h"] as const).flatMap((direction) => [
+      buildCell({ direction, GBps: 55.4 }),
+      buildCell({ direction, memory: "pageable", GBps: 10.6 }),
+    ]);
+    const charts = chartsOf({ cells });
+    expect(barsOf(named<BarChart>(charts, "by-memory"))).toEqual({
+      pageable: ["Host to device (H2D): 10.6", "Device to host (D2H): 10.6"],
+      pinned: ["Host to device (H2D): 55.4", "Device to host (D2H): 55.4"],
+    });
+    expect(charts.map(({ name }) => name)).not.toContain("h2d-by-size");
+  });
+});
+
+describe("latency by size", () => {
+  const cells = [4 * KiB, 64 * KiB].map((sizeBytes, index) =>
+    buildCell({
+      sizeBytes,
+      mode: "latency",
+      GBps: 1,
+      latencyUs: { median: 10 * (index + 1), p99: 40 * (index + 1) },
+    }),
+  );
+  const chart = named(chartsOf({ cells }), "h2d-latency-by-size");
+
+  it("reaches from the median to the 99th percentile, both axes logarithmic", () => {
+    expect(chart.curves[0]!.points.map(({ low, y, high }) => [low, y, high])).toEqual([
+      [10, 10, 40],
+      [20, 20, 80],
+    ]);
+    expect([chart.x.scale, chart.y.scale]).toEqual(["log", "log"]);
+    expect(chart.title).toContain("99th percentile");
+    expect(chart.rules).toEqual([]);
+  });
+});
+
+describe("bandwidth by workers", () => {
+  const byWorkers = (part: CellPart, rates: readonly number[]) =>
+    rates.map((GBps, index) => buildCell({ ...part, workers: 2 ** index, GBps }));
+
+  it("has curves of their own for threads and processes, that look different", () => {
+    const cells = [
+      ...byWorkers({ memory: "pageable" }, [10, 11, 12]),
+      ...byWorkers({ memory: "pageable", workerKind: "process" }, [10, 20, 40]),
+    ];
+    const { curves } = named(chartsOf({ cells }), "h2d-by-workers");
+    expect(curves.map(({ name }) => name)).toEqual(["pageable, threads", "pageable, processes"]);
+    expect(curves[0]!.style).not.toBe(curves[1]!.style);
+    expect(curves[1]!.points.map(({ x, text }) => `${x}: ${text.slice(0, 11)}`)).toEqual([
+      "1: 1 process: ",
+      "2: 2 processes",
+      "4: 4 processes",
+    ]);
+  });
+
+  it("is of the largest size, and of the one where more workers gain most if they gain more there", () => {
+    const cells = [
+      ...byWorkers({ sizeBytes: 64 * KiB }, [10, 20, 40]),
+      ...byWorkers({ sizeBytes: 64 * MiB }, [50, 55, 55]),
+    ];
+    const charts = chartsOf({ cells });
+    expect(named(charts, "h2d-by-workers").title).toContain("copies of 64 MiB");
+    expect(named(charts, "h2d-by-workers-most-gain").title).toContain(
+      "copies of 64 KiB, where more workers gain most (4.0×)",
+    );
+    const alike = [
+      ...byWorkers({ sizeBytes: 64 * KiB }, [10, 20]),
+      ...byWorkers({ sizeBytes: MiB }, [10, 20]),
+    ];
+    expect(chartsOf({ cells: alike }).map(({ name }) => name)).not.toContain("h2d-by-workers-most-gain");
+  });
+});
+
+describe("pinned over pageable", () => {
+  const cells = [...bySize({}, [40, 50]), ...bySize({ memory: "pageable" }, [20, 10])];
+
+  it("is the ratio of the medians, with a line where nothing is gained", () => {
+    const { curves, rules } = named(chartsOf({ cells }), "pinned-over-pageable-by-size");
+    expect(curves[0]!.points.map(({ y }) => y)).toEqual([2, 5]);
+    expect(rules).toEqual([{ axis: "y", value: 1, label: "as fast as pageable" }]);
+  });
+
+  it("has an interval that is at least as wide as that of either figure", () => {
+    const five = named(chartsOf({ cells: cells.map(ofFiveProcesses) }), "pinned-over-pageable-by-size");
+    const single = named(chartsOf({ cells }), "pinned-over-pageable-by-size");
+    const widths = [five, single]
+      .map(({ curves }) => curves[0]!.points[0]!)
+      .map(({ low, high }) => high! - low!);
+    expect(widths[0]! / 2).toBeGreaterThanOrEqual(2 * 0.004);
+    // A single process does not know how others differ from it.
+    expect(widths[1]).toBeGreaterThan(widths[0]!);
+  });
+
+  it("has none where one of them has none", () => {
+    const noInterval = bySize({ relativeHalfWidth: null }, [40, 50]);
+    const { curves } = named(
+      chartsOf({ cells: [...noInterval, ...cells.slice(2)] }),
+      "pinned-over-pageable-by-size",
+    );
+    expect(curves[0]!.points.map(({ low }) => low)).toEqual([null, null]);
+  });
+});
+
+describe("the cost of pinning", () => {
+  it("is what obtaining and giving back take together", () => {
+    const { curves, y } = named(chartsOf({ coldStart: [buildColdStart()] }), "cost-of-pinning-by-size");
+    const pinned = curves.find(({ name }) => name === "pinned")!;
+    expect(pinned.points[0]!.y).toBeCloseTo(5.1 * 1.25);
+    expect(pinned.points[0]!.text).toBe("16 MiB: 5.1 ms obtained, 1.27 ms given back");
+    expect(y).toMatchObject({ label: "ms", scale: "log" });
+  });
+
+  it("pays off after so many copies, or at once, and says where that is not known", () => {
+    const costs = buildColdStart();
+    const [, second] = costs.pinning;
+    const unknown = { ...second!, sizeBytes: 1024 * MiB, payOff: null };
+    const coldStart = [{ ...costs, pinning: [...costs.pinning, unknown] }];
+    const chart = named(chartsOf({ coldStart }), "h2d-pinning-pays-off-by-size");
+    expect(textsOf(chart)).toEqual({
+      pinned: ["16 MiB: pays off after 3 copies", "256 MiB: pays off after 1 copy"],
+      registered: ["16 MiB: pays off at once", "256 MiB: pays off at once"],
+    });
+    expect(chart.description).toContain("1 size left out");
+  });
+});
+
+describe("devices at once", () => {
+  const devices = [0, 1].map((ordinal) => buildDevice({ ordinal }));
+  const cells: CellResult[] = [0, 1].flatMap((device) => [
+    buildCell({ device, GBps: 50 }),
+    buildCell({ device, together: [0, 1], GBps: 40 }),
+  ]);
+
+  it("stand each against itself alone, the sum beside the name", () => {
+    const chart = named<BarChart>(chartsOf({ cells, devices }), "h2d-at-once");
+    expect(barsOf(chart)).toEqual({
+      "pinned: all devices at once 80.0 GB/s, 80 % of alone": [
+        "device 0 alone: 50.0",
+        "at once: 40.0, 80.0 % of alone",
+        "device 1 alone: 50.0",
+        "at once: 40.0, 80.0 % of alone",
+      ],
+    });
+    expect(chart.groups[0]!.bars.map(({ isReference }) => isReference === true)).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  it("say nothing of alone where that was not measured", () => {
+    const together = cells.filter((cell) => cell.together !== undefined);
+    const chart = named<BarChart>(chartsOf({ cells: together, devices }), "h2d-at-once");
+    expect(chart.groups[0]!.bars.map(({ text }) => text)).toEqual(["40.0", "40.0"]);
+  });
+
+  it("have a bar a pair, and a chart a path where these are many", () => {
+    const pairs = (count: number, paths: readonly ("write" | "read")[]) =>
+      paths.flatMap((path) =>
+        Array.from({ length: count }, (_, device) => device).flatMap((device) =>
+          Array.from({ length: count }, (_, peer) => peer)
+            .filter((peer) => peer !== device)
+            .map((peer) => buildCell({ direction: "p2p", memory: "device", device, peer, path, GBps: 390 })),
+        ),
+      );
+    const eight = Array.from({ length: 8 }, (_, ordinal) => buildDevice({ ordinal }));
+    const few = chartsOf({ cells: pairs(2, ["write", "read"]), devices });
+    expect(barsOf(named<BarChart>(few, "p2p-pairs"))).toMatchObject({
+      "write: the source's copy engine": ["0 → 1: 390.0", "1 → 0: 390.0"],
+    });
+    const many = chartsOf({ cells: pairs(8, ["write", "read"]), devices: eight }).map(({ name }) => name);
+    expect(many).toEqual(expect.arrayContaining(["p2p-write-pairs", "p2p-read-pairs"]));
+  });
+});
+
+describe("copies beside loads and in chunks", () => {
+  it("stand against the copy alone", () => {
+    const cells = [
+      buildCell({ GBps: 50 }),
+      buildCell({ beside: "host", GBps: 25 }),
+      buildCell({ beside: "compute", GBps: 49 }),
+    ];
+    expect(barsOf(named<BarChart>(chartsOf({ cells }), "h2d-beside"))).toEqual({
+      pinned: [
+        "alone: 50.0",
+        "beside arithmetic: 49.0, 98.0 % of alone",
+        "beside host memory: 25.0, 50.0 % of alone",
+      ],
+    });
+  });
+
+  it("are times of a batch with what chunks gain over one", () => {
+    const sizeBytes = 100e6;
+    const cells = [
+      buildCell({ sizeBytes, GBps: 50 }),
+      buildCell({ sizeBytes, chunks: 1, GBps: 25, result: { computeNs: 2e6 } }),
+      buildCell({ sizeBytes, chunks: 4, GBps: 40, result: { computeNs: 2e6 } }),
+    ];
+    const chart = named<BarChart>(chartsOf({ cells }), "h2d-pipeline");
+    expect(barsOf(chart)).toEqual({
+      pinned: ["copy alone: 2.00", "kernels alone: 2.00", "1 chunk: 4.00", "4 chunks: 2.50, gain 1.60×"],
+    });
+    const [, , , four] = chart.groups[0]!.bars;
+    expect(four!.low!).toBeLessThan(four!.value);
+    expect(four!.high!).toBeGreaterThan(four!.value);
+  });
+});
