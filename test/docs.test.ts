@@ -87,6 +87,7 @@ const quickly: Readonly<Record<string, string>> = {
   check: "--runs 2 --budget 100ms --threshold '*=90%' --quiet",
   compare: "--threshold '*=90%' --quiet",
   history: "",
+  report: "",
   import: "--quiet",
   devices: "--backend emulated",
   tune: `--python ${testPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
@@ -255,6 +256,7 @@ describe("the documents", () => {
     ["check", 20],
     ["compare", 10],
     ["history", 4],
+    ["report", 4],
     ["import nvbandwidth", 2],
   ])("name every flag of the help of %s", async (command, least) => {
     const { stdout } = await callCli([...command.split(" "), "--help"]);
