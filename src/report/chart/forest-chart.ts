@@ -7,7 +7,7 @@ import { type Content, element, type Markup } from "./markup.js";
 const rowHeight = 18;
 const gap = 10;
 /** Names of cells have more capitals and digits than other texts, which are wide. */
-const roomForCapitals = 1.06;
+const roomForCapitals = 1.1;
 /** Labels and figures leave at least the rest of the width to the marks. */
 const mostLabelShare = 0.42;
 

@@ -60,6 +60,11 @@ describe("a tuning's chart", () => {
     ]);
   });
 
+  it("stands below the arguments to take", () => {
+    const { answer } = tuningChapter(buildTuning());
+    expect(answer[0]!.text).toMatch(/^Recommended: num_workers=8 pin_memory=False /);
+  });
+
   it("draws no interval that is wider than its rate", () => {
     const wide = buildTried(usualSetting(4, false), 50);
     wide.score = { ...wide.score!, low: 1, high: 4000 };
