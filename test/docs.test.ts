@@ -87,6 +87,7 @@ const quickly: Readonly<Record<string, string>> = {
   check: "--runs 2 --budget 100ms --threshold '*=90%' --quiet",
   compare: "--threshold '*=90%' --quiet",
   history: "",
+  report: "",
   import: "--quiet",
   devices: "--backend emulated",
   tune: `--python ${testPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
@@ -129,6 +130,7 @@ describe("every command that the documents show works", () => {
     const [first, second] = readdirSync(inMaterial("baseline")).filter((name) => name.startsWith("run-"));
     cpSync(join(material, "baseline", first!), inMaterial("before.json"));
     cpSync(join(material, "baseline", second!), inMaterial("after.json"));
+    cpSync(join(root, "results/nvidia-h200/default.json"), inMaterial("result.json"));
     cpSync(join(root, "test/fixtures/nvbandwidth-0.8.json"), inMaterial("nvbandwidth.json"));
     const imported = await runCli(["import", "nvbandwidth", "nvbandwidth.json", "--output", "old.json"], {
       cwd: material,
@@ -228,6 +230,15 @@ describe("the workflows", () => {
 });
 
 describe("the documents", () => {
+  it("show the picture that `npm run pictures` draws", async () => {
+    const result = join(root, "results/nvidia-h200/default.json");
+    const args = ["report", result, "--output", "drawn.svg", "--chart", "h2d-by-size"];
+    const cwd = temporaryFolder();
+    expect(await callCli(args, { cwd })).toMatchObject({ exitCode: 0 });
+    expect(textOf("docs/bandwidth.svg")).toBe(readFileSync(join(cwd, "drawn.svg"), "utf8"));
+    expect(textOf("README.md")).toContain("](docs/bandwidth.svg)");
+  });
+
   it.each(documents)("%s leads to files that there are", (document) => {
     const links = [...textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => path!);
     for (const path of links) {
@@ -255,6 +266,7 @@ describe("the documents", () => {
     ["check", 20],
     ["compare", 10],
     ["history", 4],
+    ["report", 4],
     ["import nvbandwidth", 2],
   ])("name every flag of the help of %s", async (command, least) => {
     const { stdout } = await callCli([...command.split(" "), "--help"]);

@@ -34,6 +34,18 @@ const importsOf = new Map(
     }),
 );
 
+/** Of these files, what is loaded with each of them at once: no types, and nothing that is loaded on demand. */
+function loadedWith(...files: string[]): string[] {
+  const loaded = new Set(files);
+  for (const file of loaded) {
+    const text = readFileSync(join(source, file), "utf8");
+    for (const [, path] of text.matchAll(/^(?:import|export)\b(?! type\b)[^;]*?\bfrom "(\.[^"]+)\.js"/gms)) {
+      loaded.add(resolve(source, dirname(file), `${path}.ts`).slice(source.length + 1));
+    }
+  }
+  return [...loaded];
+}
+
 /** Files that import each other, one after the other, the last one the first; null where there are none. */
 function findCircle(imports: ReadonlyMap<string, readonly string[]>): string[] | null {
   const done = new Set<string>();
@@ -88,6 +100,29 @@ describe("circles of imports", () => {
 
   it("there are none, those of types included", () => {
     expect(findCircle(importsOf)).toBeNull();
+  });
+});
+
+describe("what draws pages", () => {
+  const isDrawing = (file: string) => /^report\/(chart|page)\//.test(file);
+
+  it("is loaded by what draws them alone: no command waits for it", () => {
+    const commands = [...importsOf.keys()].filter((file) => file.startsWith("cli"));
+    expect(loadedWith(...commands).filter(isDrawing)).toEqual([]);
+    expect(loadedWith(join("cli", "run-command.ts"))).toContain(join("cli", "picture-output.ts"));
+  });
+
+  it("is loaded with a page", () => {
+    const loaded = loadedWith(join("report", "page", "document-chapters.ts"));
+    expect(loaded.filter(isDrawing).length).toBeGreaterThan(10);
+  });
+
+  it("is all that loads d3", () => {
+    const withD3 = [...importsOf.keys()].filter((file) =>
+      /from "d3-/.test(readFileSync(join(source, file), "utf8")),
+    );
+    expect(withD3.filter((file) => !isDrawing(file))).toEqual([]);
+    expect(withD3).not.toEqual([]);
   });
 });
 

@@ -100,6 +100,22 @@ Examples:
   pinbench history history --cells "*/pinned/*"          of single cells`,
     load: async () => (await import("./history-command.js")).historyCommand,
   },
+  report: {
+    summary: "draw results, comparisons, tunings and histories as one page of charts and tables",
+    operands: [
+      new Argument(
+        "<file...>",
+        "what other commands wrote or print with --json; folders of runs and histories too",
+      ),
+    ],
+    help: `
+Examples:
+  pinbench report result.json                            report.html, which needs no network
+  pinbench report before.json after.json --open          two results side by side, in a browser
+  pinbench report baseline/ history/ --output all.html   all runs of a baseline, and a history
+  pinbench report result.json --output h2d.svg --chart h2d-by-size`,
+    load: async () => (await import("./report-command.js")).reportCommand,
+  },
   tune: {
     summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",
     operands: [

@@ -6,7 +6,7 @@ import { ExitCode } from "../errors.js";
 import { comparisonFormatOfPath, renderComparison } from "../report/comparison/render-comparison.js";
 import { cannotWrite } from "../results/output-stream.js";
 import { checkWritable } from "../results/store.js";
-import type { ComparisonFormat } from "../settings/choices.js";
+import type { ComparisonFormat, PictureFormat } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import type { Configuration } from "../settings/configuration.js";
 import { defaultSignificance } from "../settings/table.js";
@@ -14,6 +14,7 @@ import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import { chosenFormat } from "./asked-settings.js";
 import { type Destinations, deliver, plainChalk } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";
+import { outputFiles, withPictures } from "./picture-output.js";
 import { noter } from "./terminal.js";
 
 /** What `compare` and `check` have in common: how to judge, and where to. */
@@ -60,9 +61,9 @@ export function checkThresholdPatterns(
 export async function comparisonOutputs(
   flags: JudgingFlags,
   inputs: readonly string[],
-): Promise<Destinations<ComparisonFormat>> {
+): Promise<Destinations<ComparisonFormat | PictureFormat>> {
   const format = chosenFormat(flags);
-  const files = flags.output.map((path) => ({ path, format: comparisonFormatOfPath(path) }));
+  const files = outputFiles(flags, comparisonFormatOfPath);
   await keepInputs(flags.output, inputs);
   for (const { path } of files) await checkWritable(path);
   return { format, files };
@@ -71,12 +72,16 @@ export async function comparisonOutputs(
 /** Prints and writes a comparison, and returns the exit code that follows from it. */
 export async function deliverComparison(
   comparison: Comparison,
-  { format, files }: Destinations<ComparisonFormat>,
+  { format, files }: Destinations<ComparisonFormat | PictureFormat>,
   flags: JudgingFlags,
 ): Promise<ExitCode> {
   const besides = format === "github" ? [() => writeStepSummary(comparison)] : [];
   await deliver(
-    (format, chalk) => renderComparison(comparison, format, chalk),
+    withPictures(
+      { kind: "comparison", path: null, document: comparison },
+      flags,
+      (format: ComparisonFormat, chalk) => renderComparison(comparison, format, chalk),
+    ),
     { format, files, besides },
     flags,
   );

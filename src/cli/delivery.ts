@@ -38,15 +38,16 @@ export interface Destinations<Format> {
  * had again. Then throws the first error, having reported the rest.
  */
 export async function deliver<Format>(
-  render: (format: Format, chalk: ChalkInstance) => string,
+  render: (format: Format, chalk: ChalkInstance) => string | Promise<string>,
   { format, files, besides = [] }: Destinations<Format>,
   flags: { color: boolean; debug: boolean },
 ): Promise<void> {
   const errors: unknown[] = [];
   const attempt = (work: () => Promise<void>) => work().catch((error: unknown) => errors.push(error));
 
-  if (format !== null) await attempt(async () => writeStdout(render(format, stdoutChalk(flags))));
-  for (const file of files) await attempt(async () => finalize(file.path, render(file.format, plainChalk())));
+  if (format !== null) await attempt(async () => writeStdout(await render(format, stdoutChalk(flags))));
+  for (const file of files)
+    await attempt(async () => finalize(file.path, await render(file.format, plainChalk())));
   for (const write of besides) await attempt(write);
   for (const error of errors.slice(1)) reportError(error, flags);
   if (errors.length > 0) throw errors[0];

@@ -4,10 +4,12 @@ import { packageVersion } from "../package-facts.js";
 import { historyFormatOfPath, renderHistory } from "../report/history/history-report.js";
 import { historyPath, readHistory } from "../results/history-file.js";
 import { checkWritable } from "../results/store.js";
+import type { HistoryFormat } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";
+import { outputFiles, withPictures } from "./picture-output.js";
 
 /** `pinbench history`: returns the exit code; throws PinbenchError. */
 export async function historyCommand(
@@ -15,11 +17,16 @@ export async function historyCommand(
   { operands: [folder = ""] }: Invocation,
 ): Promise<ExitCode> {
   const format = chosenFormat(flags);
-  const files = flags.output.map((path) => ({ path, format: historyFormatOfPath(path) }));
+  const files = outputFiles(flags, historyFormatOfPath);
   const history = await readHistory(folder);
   await keepInputs(flags.output, [historyPath(folder)]);
   for (const { path } of files) await checkWritable(path);
   const document = describeHistory({ version: packageVersion(), path: folder, history, cells: flags.cells });
-  await deliver((asked, chalk) => renderHistory(document, asked, chalk), { format, files }, flags);
+  const render = withPictures(
+    { kind: "history", path: null, document },
+    flags,
+    (asked: HistoryFormat, chalk) => renderHistory(document, asked, chalk),
+  );
+  await deliver(render, { format, files }, flags);
   return ExitCode.ok;
 }

@@ -20,6 +20,7 @@ import { chosenFormat } from "./asked-settings.js";
 import { deliver, plainChalk } from "./delivery.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
 import { noter, reportError } from "./terminal.js";
+import { tuningFiles, tuningRenderer } from "./tuning-delivery.js";
 import { hasScore, tuningExitCode } from "./tuning-outcome.js";
 
 type Flags = CommandSettings<"tune">;
@@ -38,7 +39,7 @@ export async function tuneLive(flags: Flags, command: readonly string[], call: C
       hint: "With --go the command runs to its own end.",
     });
   }
-  if (flags.save !== null) await checkWritable(flags.save);
+  for (const { path } of tuningFiles(flags)) await checkWritable(path);
   return flags.go ? tuneAndGo(flags, command, call) : tuneAndEnd(flags, command, call);
 }
 
@@ -64,12 +65,12 @@ async function tuneAndEnd(flags: Flags, command: readonly string[], call: Call):
     if ("error" in found) {
       await ending;
       if (interruption.exitCode === null) throw found.error;
-      sayNothingMeasured(flags.save === null ? [] : [flags.save]);
+      sayNothingMeasured(tuningFiles(flags).map(({ path }) => path));
       return interruption.exitCode;
     }
     if (interruption.exitCode !== null && !hasScore(found)) {
       await ending;
-      sayNothingMeasured(flags.save === null ? [] : [flags.save]);
+      sayNothingMeasured(tuningFiles(flags).map(({ path }) => path));
       return interruption.exitCode;
     }
     await deliverTuning(found, flags);
@@ -161,11 +162,9 @@ function describeTrial(trial: Trial): string {
 }
 
 async function deliverTuning(tuning: Tuning, flags: Flags): Promise<void> {
-  const files = flags.save === null ? [] : [{ path: flags.save, format: "json" as const }];
   const text = renderTuning(tuning, chosenFormat(flags), stderrChalk(flags));
   await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
-  const render = (format: "json", chalk: ChalkInstance) => renderTuning(tuning, format, chalk);
-  await deliver(render, { format: null, files }, flags);
+  await deliver(tuningRenderer(tuning, flags), { format: null, files: tuningFiles(flags) }, flags);
 }
 
 /** As stdoutChalk() chooses for the other stream. */

@@ -1,5 +1,4 @@
 import { text as textOf } from "node:stream/consumers";
-import type { ChalkInstance } from "chalk";
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { shortageHint } from "../machine-shortage.js";
@@ -22,12 +21,13 @@ import { deliver, stdoutChalk } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { type ShowOptions, showProcesses, showRun } from "./live-run.js";
+import { isNoPicture, outputFiles, withPictures } from "./picture-output.js";
 import { noter, writeStdout } from "./terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
 export async function runCommand(flags: CommandSettings<"run">, invocation: Invocation): Promise<ExitCode> {
   const format = chosenFormat(flags);
-  const outputs = flags.output.map((path) => ({ path, format: formatOfPath(path) }));
+  const outputs = outputFiles(flags, formatOfPath);
   const note = noter(flags);
 
   if (flags.dryRun) refuseForDryRun(format, outputs);
@@ -59,9 +59,14 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       sayNothingMeasured(flags.output);
       return interruption.exitCode ?? ExitCode.interrupted;
     }
-    const shown = { outputs, quiet: flags.quiet, processes: flags.processes };
+    // Pages and pictures are drawn at the end alone: nobody looks at them meanwhile.
+    const shown = { outputs: outputs.filter(isNoPicture), quiet: flags.quiet, processes: flags.processes };
     return await carryOut({ ...prepared, sharing }, invocation.call, interruption, shown, (document) => {
-      const render = (format: ReportFormat, chalk: ChalkInstance) => renderReport(document, format, chalk);
+      const render = withPictures(
+        { kind: "result", path: null, document },
+        flags,
+        (format: ReportFormat, chalk) => renderReport(document, format, chalk),
+      );
       if (document.run.status !== "aborted" || hasFindings(document)) {
         return deliver(render, { format, files: outputs }, flags);
       }

@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ChalkInstance } from "chalk";
 import { type ExitCode, PinbenchError } from "../errors.js";
-import { renderTuning } from "../report/tuning/tuning-formats.js";
 import { describeSetting } from "../results/loader-setting.js";
 import { checkWritable } from "../results/store.js";
 import type { Tuning } from "../results/tuning.js";
-import type { TuningFormat } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { usualBudgetNs } from "../settings/table.js";
 import type { Probe } from "../tune/loader-probe.js";
@@ -17,6 +14,7 @@ import { deliver } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { ProgressLine } from "./terminal.js";
+import { tuningFiles, tuningRenderer } from "./tuning-delivery.js";
 import { hasScore, tuningExitCode } from "./tuning-outcome.js";
 
 /** How long an interrupted search waits for its probe to close. */
@@ -39,7 +37,8 @@ export async function tuneCommand(
   }
   if (flags.torch !== null) refuseWaiting(flags, "with --torch");
   const format = chosenFormat(flags);
-  const saved = flags.save === null ? [] : [flags.save];
+  const files = tuningFiles(flags);
+  const saved = files.map(({ path }) => path);
   for (const path of saved) await checkWritable(path);
   const interruption = new Interruption();
   const line = new ProgressLine(flags);
@@ -72,13 +71,12 @@ export async function tuneCommand(
     await (interruption.exitCode === null ? closing : Promise.race([closing, sleep(patienceMs)]));
     interruption.dispose();
   }
-  const render = (format: TuningFormat, chalk: ChalkInstance) => renderTuning(tuning, format, chalk);
+  const render = tuningRenderer(tuning, flags);
   if (interruption.exitCode !== null && !hasScore(tuning)) {
     sayNothingMeasured(saved);
     await deliver(render, { format: format === "json" ? format : null, files: [] }, flags);
     return interruption.exitCode;
   }
-  const files = saved.map((path) => ({ path, format: "json" as const }));
   await deliver(render, { format, files }, flags);
   if (interruption.exitCode !== null) return interruption.exitCode;
   return tuningExitCode(tuning);

@@ -1,20 +1,23 @@
 import { extname } from "node:path";
 import { PinbenchError } from "../errors.js";
+import { type PictureFormat, pictureFormats } from "../settings/choices.js";
 
 /**
  * The format that an `--output` path asks for by its extension, in any case; `formats` has the extensions in lower
- * case, with their dot. Throws a usage error for others.
+ * case, with their dot, of all but pages and pictures, which every document can become. Throws a usage error for others.
  */
 export function formatByExtension<Format>(
   path: string,
   formats: Readonly<Record<string, Format>>,
-): Format | "json" {
+): Format | PictureFormat | "json" {
   const extension = extname(path).toLowerCase();
+  const picture = pictureFormats.find((format) => extension === `.${format}`);
+  if (picture !== undefined) return picture;
   if (Object.hasOwn(formats, extension)) return formats[extension] as Format;
   // /dev/stdout and what a shell's >(…) gives have no extension to tell by.
   if (extension === "" && /^\/(?:dev|proc)\//.test(path)) return "json";
   const found = extension === "" ? "has no extension" : `has the extension ${extension}`;
   throw new PinbenchError("usage", `${path || '""'} ${found}, which names no format.`, {
-    hint: `Use one of ${Object.keys(formats).join(", ")}.`,
+    hint: `Use one of ${[...Object.keys(formats), ...pictureFormats.map((format) => `.${format}`)].join(", ")}.`,
   });
 }

@@ -1,6 +1,6 @@
 import type { ChalkInstance } from "chalk";
 import type { ResultDocument } from "../results/schema.js";
-import type { ReportFormat } from "../settings/choices.js";
+import type { PictureFormat, ReportFormat } from "../settings/choices.js";
 import { cellGrids } from "./cell-grids.js";
 import { cellNotes } from "./cell-notes.js";
 import { coldStartReports } from "./cold-start-report.js";
@@ -18,7 +18,7 @@ import { joinBlocks, textWidth, wrapAfter } from "./terminal-text.js";
 const formatOfExtension = { ".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table" } as const;
 
 /** The format that an `--output` path of a result asks for by its extension. Throws a usage error for others. */
-export function formatOfPath(path: string): ReportFormat {
+export function formatOfPath(path: string): ReportFormat | PictureFormat {
   return formatByExtension(path, formatOfExtension);
 }
 

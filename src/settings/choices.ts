@@ -105,6 +105,10 @@ export type ComparisonFormat = (typeof comparisonFormats)[number];
 export const historyFormats = ["table", "json", "markdown"] as const;
 export type HistoryFormat = (typeof historyFormats)[number];
 
+/** What a file can have that is looked at: all charts and tables as a page, or one chart. */
+export const pictureFormats = ["html", "svg"] as const;
+export type PictureFormat = (typeof pictureFormats)[number];
+
 /** Whether a training loop waits for each step's end, as one does that reads the loss, or enqueues the next meanwhile. */
 export const stepModes = ["blocking", "queued"] as const;
 

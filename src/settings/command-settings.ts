@@ -48,6 +48,11 @@ const output = (extensions: string) =>
     showsDefault: true,
   });
 
+/** Of all commands that write files. */
+const pictures = ".html .svg";
+
+const chart = setting("--chart <name>", "the chart that an .svg file shows, such as h2d-by-size", kind.text);
+
 const format = <const Format extends string>(formats: readonly Format[]) =>
   setting("--format <name>", "what to print", kind.choice(formats));
 
@@ -67,7 +72,8 @@ export const commandSettings = {
     dryRun: onDemand("--dry-run", "show the plan, its memory and its estimated time, and stop"),
     format: format(reportFormats),
     json,
-    output: output(".json .csv .md .txt"),
+    output: output(`.json .csv .md .txt ${pictures}`),
+    chart,
     quiet,
     color,
     debug,
@@ -83,7 +89,8 @@ export const commandSettings = {
     ...judgingSettings,
     format: format(comparisonFormats),
     json,
-    output: output(".json .md .txt .xml (JUnit)"),
+    output: output(`.json .md .txt .xml (JUnit) ${pictures}`),
+    chart,
     ...turn,
     deadlineNs,
     config,
@@ -95,7 +102,8 @@ export const commandSettings = {
     ...judgingSettings,
     format: format(comparisonFormats),
     json,
-    output: output(".json .md .txt .xml (JUnit)"),
+    output: output(`.json .md .txt .xml (JUnit) ${pictures}`),
+    chart,
     config,
     quiet,
     color,
@@ -109,7 +117,8 @@ export const commandSettings = {
     ),
     format: format(historyFormats),
     json,
-    output: output(".json .md .txt"),
+    output: output(`.json .md .txt ${pictures}`),
+    chart,
     color,
     debug,
   },
@@ -119,10 +128,24 @@ export const commandSettings = {
     deadlineNs,
     json,
     save: setting("--save <file>", "also write all of it to a JSON file", kind.text),
+    output: output(`.json .txt .py .env ${pictures}`),
+    chart,
     quiet,
     color,
     debug,
     format: format(tuningFormats),
+  },
+  report: {
+    output: repeatable(
+      "--output <file>",
+      "where to write, in place of report.html; .html .svg (repeatable)",
+      kind.text,
+      { showsDefault: true },
+    ),
+    chart,
+    open: onDemand("--open", "show the page in a browser"),
+    quiet: { ...quiet, help: "no notes on stderr" },
+    debug,
   },
   devices: {
     backend: cellSettings.backend,

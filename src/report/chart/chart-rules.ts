@@ -36,19 +36,14 @@ function levelRule(frame: Frame, { value, label }: Rule): DrawnRule {
   };
 }
 
-/** The label stands where there is more room, and is cut off where that is not enough: hovering shows all of it. */
+/** The label begins at the line, or so far before it that it ends in the picture; hovering shows what is cut off. */
 function uprightRule(frame: Frame, { value, label }: Rule, y: number): DrawnRule {
   const x = frame.x(value);
-  const isLeft = x > chartWidth - x;
-  const most = Math.floor((Math.max(x, chartWidth - x) - 8) / textPixels("x"));
+  const most = Math.floor(chartWidth / textPixels("x"));
   const shown = label.length <= most ? label : `${label.slice(0, most - 1)}…`;
+  const start = Math.max(0, Math.min(x + 5, chartWidth - textPixels(shown)));
   return {
     line: element("line", { class: "rule", x1: x, x2: x, y1: y - lineHeight / 2, y2: frame.bottom }),
-    label: element(
-      "text",
-      { class: "quiet halo", x: isLeft ? x - 5 : x + 5, y: y + 2, "text-anchor": isLeft ? "end" : "start" },
-      shown,
-      element("title", {}, label),
-    ),
+    label: element("text", { class: "quiet halo", x: start, y: y + 2 }, shown, element("title", {}, label)),
   };
 }

@@ -70,7 +70,7 @@ export function chartStyleSheet(): string {
     ".chart .grid,.chart .zero{stroke-width:1}",
     ".chart .rule{fill:none;stroke-width:1.2;stroke-dasharray:5 4}",
     ".chart .halo{paint-order:stroke;stroke-width:3;stroke-linejoin:round}",
-    ".chart .caption{font-weight:600}",
+    ".chart .caption{font-size:14px;font-weight:600}",
     ...curveStyles.flatMap(({ dashes }, index) =>
       dashes === "" ? [] : [`.chart .${styleClass(index)} .line{stroke-dasharray:${dashes}}`],
     ),

@@ -1,6 +1,7 @@
+import { wrap } from "../terminal-text.js";
 import { drawBars } from "./bar-chart.js";
 import type { Chart } from "./chart.js";
-import { chartWidth } from "./chart-frame.js";
+import { chartWidth, textPixels } from "./chart-frame.js";
 import type { Drawing } from "./chart-marks.js";
 import { drawCurves } from "./curve-chart.js";
 import { chartStyleSheet } from "./curve-styles.js";
@@ -9,33 +10,48 @@ import { element, Markup } from "./markup.js";
 
 /** The picture as it stands in a page, which has the style sheet of all charts and shows the title itself. */
 export function chartPicture(chart: Chart): Markup {
-  return picture(chart, {}, []);
+  const { height, content } = drawing(chart);
+  return element("svg", { ...what(chart), viewBox: `0 0 ${chartWidth} ${Math.ceil(height)}` }, content);
 }
+
+/** Pixels around the picture in a file of its own. */
+const border = 14;
+const captionLineHeight = 20;
 
 /** A file of its own: the picture with its title, ground and style sheet. */
 export function chartFile(chart: Chart): string {
-  const own = [
-    element("style", {}, new Markup(chartStyleSheet())),
-    element("rect", { class: "ground", width: "100%", height: "100%" }),
-  ];
-  return `${picture(chart, { xmlns: "http://www.w3.org/2000/svg", width: chartWidth }, own).text}\n`;
-}
-
-function picture(chart: Chart, attributes: Record<string, string | number>, before: Markup[]): Markup {
   const { height, content } = drawing(chart);
-  const label = `${chart.title}. ${chart.description}`;
-  return element(
+  const lines = wrap(chart.title, Math.floor(chartWidth / textPixels("x")));
+  const above = border + lines.length * captionLineHeight;
+  const area = {
+    x: -border,
+    y: -above,
+    width: chartWidth + 2 * border,
+    height: Math.ceil(above + height + border),
+  };
+  const caption = lines.map((line, index) =>
+    element("text", { class: "caption", x: 0, y: (index + 0.5) * captionLineHeight - above + border }, line),
+  );
+  const file = element(
     "svg",
     {
-      ...attributes,
-      class: "chart",
-      viewBox: `0 0 ${chartWidth} ${Math.ceil(height)}`,
-      role: "img",
-      "aria-label": label,
+      xmlns: "http://www.w3.org/2000/svg",
+      ...what(chart),
+      width: area.width,
+      height: area.height,
+      viewBox: Object.values(area).join(" "),
     },
-    before,
+    element("style", {}, new Markup(chartStyleSheet())),
+    element("rect", { class: "ground", ...area }),
+    caption,
     content,
   );
+  return `${file.text}\n`;
+}
+
+/** What the picture is to programs, and to people who cannot see it. */
+function what({ title, description }: Chart): Record<string, string> {
+  return { class: "chart", role: "img", "aria-label": `${title}. ${description}` };
 }
 
 function drawing(chart: Chart): Drawing {

@@ -6,6 +6,8 @@ import { type Content, element, type Markup } from "./markup.js";
 
 const rowHeight = 18;
 const gap = 10;
+/** Names of cells have more capitals and digits than other texts, which are wide. */
+const roomForCapitals = 1.1;
 /** Labels and figures leave at least the rest of the width to the marks. */
 const mostLabelShare = 0.42;
 
@@ -19,7 +21,7 @@ const mostReach = 2.5;
 export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing {
   const legend = legendOf(kinds);
   const labels = rows.map(({ label }) => cutOff(label));
-  const left = widest(labels) + gap;
+  const left = roomForCapitals * widest(labels) + gap;
   const right = chartWidth - widest(rows.map(({ figure }) => figure)) - gap;
   const top = legend.height + (limitName === null ? 0 : rowHeight) + 8;
   const bottom = top + rows.length * rowHeight + 4;

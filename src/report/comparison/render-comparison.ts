@@ -1,6 +1,6 @@
 import type { ChalkInstance } from "chalk";
 import type { Comparison } from "../../compare/comparison.js";
-import type { ComparisonFormat } from "../../settings/choices.js";
+import type { ComparisonFormat, PictureFormat } from "../../settings/choices.js";
 import { formatByExtension } from "../format-by-extension.js";
 import { jsonReport } from "../json.js";
 import { printableDocument } from "../printable-text.js";
@@ -15,7 +15,7 @@ import { benchmarkActionReport, bmfReport } from "./trackers.js";
 const formatOfExtension = { ".json": "json", ".md": "markdown", ".txt": "table", ".xml": "junit" } as const;
 
 /** The format that an `--output` path asks for by its extension. Throws a usage error where it names none. */
-export function comparisonFormatOfPath(path: string): ComparisonFormat {
+export function comparisonFormatOfPath(path: string): ComparisonFormat | PictureFormat {
   return formatByExtension(path, formatOfExtension);
 }
 

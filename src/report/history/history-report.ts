@@ -1,6 +1,6 @@
 import type { ChalkInstance } from "chalk";
 import type { Course, CourseDrift, CourseStep, HistoryDocument } from "../../compare/history-document.js";
-import type { HistoryFormat } from "../../settings/choices.js";
+import type { HistoryFormat, PictureFormat } from "../../settings/choices.js";
 import { absentFigure } from "../cell-figure.js";
 import { formatByExtension } from "../format-by-extension.js";
 import { formatChange, formatGBps, formatMicroseconds, roundUp } from "../format-number.js";
@@ -26,7 +26,7 @@ import { sparkline } from "./sparkline.js";
 const formatOfExtension = { ".json": "json", ".md": "markdown", ".txt": "table" } as const;
 
 /** The format that an `--output` path asks for by its extension. Throws a usage error where it names none. */
-export function historyFormatOfPath(path: string): HistoryFormat {
+export function historyFormatOfPath(path: string): HistoryFormat | PictureFormat {
   return formatByExtension(path, formatOfExtension);
 }
 

@@ -1,15 +1,42 @@
 import type { AnyDocument } from "../../compare/read-document.js";
+import { PinbenchError } from "../../errors.js";
 import { mergeProcesses } from "../../measure/merge-processes.js";
+import { packageVersion } from "../../package-facts.js";
 import type { ResultDocument } from "../../results/schema.js";
+import { chartFile } from "../chart/draw-chart.js";
 import { printableDocument } from "../printable-text.js";
 import type { Chapter } from "./chapter.js";
 import { comparisonChapter } from "./comparison-chapter.js";
 import { historyChapter } from "./history-chapter.js";
+import { page } from "./page.js";
 import { resultChapter } from "./result-chapter.js";
 import { tuningChapter } from "./tuning-chapter.js";
 
+/** All of what documents of any kind show, as one file of HTML. */
+export function pageOfDocuments(documents: readonly AnyDocument[]): string {
+  return page(documents.flatMap(chaptersOf), packageVersion());
+}
+
+/** One of the documents' charts as a file of SVG. Throws a usage error that lists the charts there are. */
+export function chartOfDocuments(documents: readonly AnyDocument[], name: string): string {
+  const charts = documents.flatMap(chaptersOf).flatMap((chapter) => chapter.charts);
+  const [chart, other] = charts.filter((one) => one.name === name);
+  if (chart === undefined) {
+    const names = [...new Set(charts.map((one) => one.name))];
+    throw new PinbenchError("usage", `there is no chart "${name}" in what was to be drawn.`, {
+      hint: names.length === 0 ? "It has no chart at all." : `Choose from ${names.join(", ")}.`,
+    });
+  }
+  if (other !== undefined) {
+    throw new PinbenchError("usage", `several of the documents have a chart "${name}".`, {
+      hint: "Give one of them, or write a page (.html).",
+    });
+  }
+  return chartFile(chart);
+}
+
 /** What a page shows of a document of any kind: one chapter, but for a folder of runs that are not alike one a run. */
-export function chaptersOf(any: AnyDocument): Chapter[] {
+function chaptersOf(any: AnyDocument): Chapter[] {
   const chapters = bareChapters(printableDocument(any));
   const { path } = any;
   return path === null

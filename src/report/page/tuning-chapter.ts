@@ -14,11 +14,13 @@ import type { Chapter } from "./chapter.js";
 /** What a page shows of the search for a loader's settings. */
 export function tuningChapter(tuning: Tuning): Chapter {
   const { alerts, facts, grids, notes, conclusions } = tuningContent(tuning);
-  const { probe, run } = tuning;
+  const { probe, run, recommendation } = tuning;
   return {
     title: `Tuning of ${probe.source}, ${run.startedAt.slice(0, 16).replace("T", " ")} UTC`,
     alerts,
-    answer: conclusions,
+    answer: conclusions.map((one, index) =>
+      index === 0 && recommendation !== null ? { ...one, text: `Recommended: ${one.text}` } : one,
+    ),
     charts: rateCharts(tuning),
     samples: [],
     grids,

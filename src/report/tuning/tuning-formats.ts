@@ -1,10 +1,18 @@
 import type { ChalkInstance } from "chalk";
 import type { Tuning } from "../../results/tuning.js";
-import type { TuningFormat } from "../../settings/choices.js";
+import type { PictureFormat, TuningFormat } from "../../settings/choices.js";
+import { formatByExtension } from "../format-by-extension.js";
 import { jsonReport } from "../json.js";
 import { printableDocument } from "../printable-text.js";
 import { tuningReasons } from "./tuning-reasons.js";
 import { copyKeywords, loaderKeywords, pythonArguments, tuningTable } from "./tuning-table.js";
+
+const formatOfExtension = { ".json": "json", ".txt": "table", ".py": "python", ".env": "env" } as const;
+
+/** The format that an `--output` path of a tuning asks for by its extension. Throws a usage error for others. */
+export function tuningFormatOfPath(path: string): TuningFormat | PictureFormat {
+  return formatByExtension(path, formatOfExtension);
+}
 
 /**
  * The document in a format, as the whole text that is printed. Only the table has colours: those of the chalk

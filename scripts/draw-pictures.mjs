@@ -1,0 +1,17 @@
+// `npm run pictures`: draws the pictures that README.md shows, from a run that was recorded on a GPU. Run `npm run build`
+// before.
+import { writeFileSync } from "node:fs";
+import { readAnyDocument } from "../dist/compare/read-document.js";
+import { chartOfDocuments } from "../dist/report/page/document-chapters.js";
+import { main } from "./lib/process.mjs";
+import { inRoot } from "./lib/project.mjs";
+
+const pictures = [
+  { file: "docs/bandwidth.svg", result: "results/nvidia-h200/default.json", chart: "h2d-by-size" },
+];
+
+main(async () => {
+  for (const { file, result, chart } of pictures) {
+    writeFileSync(inRoot(file), chartOfDocuments([await readAnyDocument(inRoot(result))], chart));
+  }
+});

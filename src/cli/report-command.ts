@@ -1,0 +1,61 @@
+import { type AnyDocument, readAnyDocument } from "../compare/read-document.js";
+import { ExitCode, PinbenchError } from "../errors.js";
+import { formatByExtension } from "../report/format-by-extension.js";
+import { checkWritable } from "../results/store.js";
+import type { PictureFormat } from "../settings/choices.js";
+import type { CommandSettings } from "../settings/command-settings.js";
+import { inheritedDescriptor, readTextFile } from "../text-file.js";
+import type { Invocation } from "./asked-settings.js";
+import { deliver, type Output } from "./delivery.js";
+import { keepInputs } from "./output-paths.js";
+import { drawDocuments, outputFiles } from "./picture-output.js";
+import { showInBrowser } from "./show-in-browser.js";
+import { noter, writeStdout } from "./terminal.js";
+
+const usualPath = "report.html";
+
+/** `pinbench report`: returns the exit code; throws PinbenchError. */
+export async function reportCommand(
+  flags: CommandSettings<"report">,
+  { operands }: Invocation,
+): Promise<ExitCode> {
+  const asked = outputFiles(flags, pictureOfPath);
+  const files: Output<PictureFormat>[] = asked.length > 0 ? asked : [{ path: usualPath, format: "html" }];
+  const shown = flags.open ? files.find(({ path }) => inheritedDescriptor(path) === null) : undefined;
+  await keepInputs(
+    files.map(({ path }) => path),
+    operands,
+  );
+  if (asked.length === 0) await keepForeignPage();
+  for (const { path } of files) await checkWritable(path);
+  const documents: AnyDocument[] = [];
+  for (const path of operands) documents.push(await readAnyDocument(path));
+
+  const draw = (format: PictureFormat) => drawDocuments(documents, format, flags.chart);
+  await deliver(draw, { format: null, files }, { color: false, debug: flags.debug });
+  const paths = files.map(({ path }) => path).filter((path) => inheritedDescriptor(path) === null);
+  // What goes to stdout itself must not have a line of ours behind it.
+  if (paths.length === files.length) await writeStdout(paths.map((path) => `${path}\n`).join(""));
+  if (shown !== undefined) {
+    const obstacle = await showInBrowser(shown.path);
+    if (obstacle !== null)
+      noter(flags)(`${shown.path} could not be opened: ${obstacle}. Open it in a browser.`);
+  }
+  return ExitCode.ok;
+}
+
+/** Throws a usage error for what is no page and no picture. */
+function pictureOfPath(path: string): PictureFormat {
+  const format = formatByExtension<never>(path, {});
+  // What has no extension to tell by, such as /dev/stdout.
+  return format === "json" ? "html" : format;
+}
+
+/** Whoever names no file must not lose one that happens to have the usual name. */
+async function keepForeignPage(): Promise<void> {
+  const text = await readTextFile(usualPath).catch(() => null);
+  if (text === null || text === "" || text.includes('<meta name="generator" content="pinbench ')) return;
+  throw new PinbenchError("output", `${usualPath} is there already, and pinbench did not write it.`, {
+    hint: `Give --output FILE.html; --output ${usualPath} replaces it.`,
+  });
+}

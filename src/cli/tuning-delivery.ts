@@ -1,0 +1,25 @@
+import type { ChalkInstance } from "chalk";
+import { renderTuning, tuningFormatOfPath } from "../report/tuning/tuning-formats.js";
+import type { Tuning } from "../results/tuning.js";
+import type { PictureFormat, TuningFormat } from "../settings/choices.js";
+import type { CommandSettings } from "../settings/command-settings.js";
+import type { Output } from "./delivery.js";
+import { outputFiles, withPictures } from "./picture-output.js";
+
+/** The files that a tuning is to be written to; throws a usage error for one that names no format. */
+export function tuningFiles(flags: CommandSettings<"tune">): Output<TuningFormat | PictureFormat>[] {
+  const files = outputFiles(flags, tuningFormatOfPath);
+  return flags.save === null ? files : [{ path: flags.save, format: "json" }, ...files];
+}
+
+/** Writes a tuning in whatever format. */
+export function tuningRenderer(
+  tuning: Tuning,
+  flags: CommandSettings<"tune">,
+): (format: TuningFormat | PictureFormat, chalk: ChalkInstance) => string | Promise<string> {
+  return withPictures(
+    { kind: "tuning", path: null, document: tuning },
+    flags,
+    (format: TuningFormat, chalk: ChalkInstance) => renderTuning(tuning, format, chalk),
+  );
+}

@@ -1,0 +1,218 @@
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { expectSentence } from "../helpers/baseline-folder.js";
+import { buildComparison } from "../helpers/comparison.js";
+import { buildCourse, buildEntry, buildFigure, historyFolder } from "../helpers/history.js";
+import { callCli } from "../helpers/in-process.js";
+import { runCli, small, temporaryFolder } from "../helpers/run-cli.js";
+import { buildTuning } from "../helpers/tuning.js";
+
+const recorded = fileURLToPath(new URL("../../results/nvidia-h200/default.json", import.meta.url));
+const quick = fileURLToPath(new URL("../../results/nvidia-h200/quick.json", import.meta.url));
+const imported = fileURLToPath(new URL("../fixtures/nvbandwidth-0.8.json", import.meta.url));
+
+function jsonFile(document: unknown, name = "document.json"): string {
+  const path = join(temporaryFolder(), name);
+  writeFileSync(path, JSON.stringify(document));
+  return path;
+}
+
+const history = () =>
+  historyFolder(
+    buildCourse({ checks: 12 }).map((factor, day) =>
+      buildEntry(day, { series: [buildFigure({ figure: 55.4 * factor })] }),
+    ),
+  );
+
+/** `pinbench report` in an empty folder. */
+async function report(...args: string[]) {
+  const cwd = temporaryFolder();
+  const finished = await callCli(["report", ...args], { cwd });
+  return { ...finished, cwd, read: (name: string) => readFileSync(join(cwd, name), "utf8") };
+}
+
+const chaptersIn = (html: string) => html.match(/<section[^>]* class="chapter/g)?.length ?? 0;
+
+describe("pinbench report", () => {
+  it("writes report.html, a page by itself, and names it on stdout", async () => {
+    const { exitCode, stdout, stderr, read } = await report(recorded);
+    expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 0, stdout: "report.html\n", stderr: "" });
+    const html = read("report.html");
+    expect(html).toMatch(/^<!doctype html>/);
+    expect(html).toContain("NVIDIA H200");
+    expect(html).toContain("<svg");
+    for (const [picture] of html.matchAll(/<svg.*?<\/svg>/gs)) {
+      expect(picture).not.toMatch(/NaN|undefined|Infinity/);
+    }
+  });
+
+  it("takes documents of all kinds at once, and folders of runs and of histories", async () => {
+    const runs = join(temporaryFolder(), "runs");
+    mkdirSync(runs);
+    copyFileSync(quick, join(runs, "a.json"));
+    const tuning = jsonFile(buildTuning());
+    const comparison = jsonFile(buildComparison());
+    const { exitCode, stderr, read } = await report(recorded, runs, comparison, tuning, history());
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(chaptersIn(read("report.html"))).toBe(5);
+  });
+
+  it("shows the runs of a folder that measured the same as those of several processes", async () => {
+    const runs = join(temporaryFolder(), "runs");
+    mkdirSync(runs);
+    const document = JSON.parse(readFileSync(quick, "utf8"));
+    for (const id of ["a", "b", "c"]) {
+      writeFileSync(join(runs, `${id}.json`), JSON.stringify({ ...document, run: { ...document.run, id } }));
+    }
+    const { read } = await report(runs);
+    expect(chaptersIn(read("report.html"))).toBe(1);
+    expect(read("report.html")).toContain("3 processes");
+    const other = { ...document, run: { ...document.run, id: "d" }, cells: document.cells.slice(1) };
+    writeFileSync(join(runs, "d.json"), JSON.stringify(other));
+    expect(chaptersIn((await report(runs)).read("report.html"))).toBe(4);
+  });
+
+  it("reads what history prints with --json, and the file of a history", async () => {
+    const folder = history();
+    const { stdout } = await callCli(["history", folder, "--json"]);
+    const path = join(temporaryFolder(), "history.json");
+    writeFileSync(path, stdout);
+    for (const given of [path, join(folder, "history.jsonl"), folder]) {
+      const { exitCode, read } = await report(given);
+      expect(exitCode).toBe(0);
+      expect(read("report.html")).toContain("12 checks");
+    }
+  });
+
+  it("writes the page to stdout where that is asked for, and nothing else", async () => {
+    const { exitCode, stdout } = await runCli(["report", quick, "--output", "/dev/stdout"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^<!doctype html>.*<\/html>\n$/s);
+  });
+
+  it("writes one chart as a file of SVG", async () => {
+    const { exitCode, stdout, read } = await report(recorded, "--output", "a.svg", "--chart", "h2d-by-size");
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "a.svg\n" });
+    expect(read("a.svg")).toMatch(/^<svg xmlns=.*<\/svg>\n$/s);
+  });
+
+  it("says which charts there are where a name is none of them", async () => {
+    const finished = await report(recorded, "--output", "a.svg", "--chart", "nosuch");
+    expectSentence(finished, 2, /there is no chart "nosuch".* Choose from h2d-by-size, d2h-by-size, /);
+    expect(existsSync(join(finished.cwd, "a.svg"))).toBe(false);
+  });
+
+  it("takes one chart of one document", async () => {
+    const finished = await report(recorded, recorded, "--output", "a.svg", "--chart", "h2d-by-size");
+    expectSentence(finished, 2, /several of the documents have a chart "h2d-by-size"/);
+  });
+
+  it("refuses what it cannot draw, and says what it is", async () => {
+    const newer = jsonFile({ ...JSON.parse(readFileSync(quick, "utf8")), schemaVersion: 2 });
+    expectSentence(await report(newer), 2, /has schemaVersion 2, and this pinbench reads version 1/);
+    expectSentence(await report(jsonFile({ ...buildTuning(), schemaVersion: 2 })), 2, /has schemaVersion 2/);
+    expectSentence(await report(jsonFile([1, 2])), 2, /is JSON, but no document of pinbench's/);
+    expectSentence(await report(imported), 2, /is nvbandwidth's.*pinbench import nvbandwidth/);
+    expectSentence(
+      await report(jsonFile({ ...buildTuning(), tried: 7 })),
+      2,
+      /is not a valid tuning of pinbench's at tried: /,
+    );
+    expectSentence(await report("nosuch.json"), 2, /there is no such file/);
+    const list = jsonFile({ schemaVersion: 1, kind: "baseline", runs: ["a.json"] });
+    expectSentence(await report(list), 2, /is the list of a folder of runs.*Give the folder/);
+  });
+
+  it("spoils nothing that it reads, nor a report.html of somebody else's", async () => {
+    const own = join(temporaryFolder(), "own.html");
+    copyFileSync(quick, own);
+    expectSentence(await report(own, "--output", own), 2, /is what is read/);
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, "report.html"), "<h1>coverage</h1>");
+    const refused = await callCli(["report", quick], { cwd });
+    expectSentence(refused, 2, /report\.html is there already, and pinbench did not write it/);
+    expect(readFileSync(join(cwd, "report.html"), "utf8")).toBe("<h1>coverage</h1>");
+    const asked = await callCli(["report", quick, "--output", "report.html"], { cwd });
+    expect(asked.exitCode).toBe(0);
+    const again = await callCli(["report", quick], { cwd });
+    expect(again.exitCode).toBe(0);
+  });
+});
+
+describe("--open", () => {
+  it("has the desktop open the page, and does not wait for it", async () => {
+    const cwd = temporaryFolder();
+    const opened = join(cwd, "opened");
+    const opener = join(cwd, "xdg-open");
+    writeFileSync(opener, `#!/bin/sh\nprintf '%s' "$1" > "${opened}.new"; mv "${opened}.new" "${opened}"\n`);
+    chmodSync(opener, 0o755);
+    const env = { PATH: `${cwd}:${process.env.PATH}` };
+    const { exitCode, stdout, stderr } = await runCli(["report", quick, "--open"], { cwd, env });
+    expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 0, stdout: "report.html\n", stderr: "" });
+    await expect.poll(() => existsSync(opened), { timeout: 20_000 }).toBe(true);
+    expect(readFileSync(opened, "utf8")).toBe(join(cwd, "report.html"));
+  });
+
+  it("says where the page is if nothing can open it", async () => {
+    const cwd = temporaryFolder();
+    const { exitCode, stderr } = await runCli(["report", quick, "--open"], { cwd, env: { PATH: cwd } });
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/report\.html could not be opened: there is no xdg-open here/);
+  });
+});
+
+describe("--output with .html and .svg", () => {
+  it("writes a page of a run, beside other files", async () => {
+    const cwd = temporaryFolder();
+    const args = ["--output", "page.html", "--output", "result.json", "--output", "a.svg"];
+    const finished = await callCli([...small(...args), "--chart", "samples-over-time", "--quiet"], { cwd });
+    expect(finished).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(readFileSync(join(cwd, "page.html"), "utf8")).toContain("emulated");
+    expect(readFileSync(join(cwd, "a.svg"), "utf8")).toMatch(/^<svg/);
+    expect(existsSync(join(cwd, "result.json"))).toBe(true);
+  });
+
+  it("writes pages of comparisons and histories", async () => {
+    const cwd = temporaryFolder();
+    const compared = await callCli(["compare", recorded, recorded, "--output", "c.html", "--quiet"], { cwd });
+    expect(compared).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(readFileSync(join(cwd, "c.html"), "utf8")).toContain("Comparison: NVIDIA H200");
+    const shown = await callCli(["history", history(), "--output", "h.html"], { cwd });
+    expect(shown).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(readFileSync(join(cwd, "h.html"), "utf8")).toContain("12 checks");
+  });
+
+  it("writes a page of a tuning, beside its other forms", async () => {
+    const cwd = temporaryFolder();
+    const model = ["--sample-bytes", "64KiB", "--batch-size", "8", "--backend", "emulated"];
+    const files = ["t.html", "t.json", "t.env", "t.py", "t.svg"].flatMap((name) => ["--output", name]);
+    const bounds = ["--max-workers", "1", "--budget", "2s", "--quiet"];
+    const tuned = await callCli(["tune", ...model, ...bounds, ...files, "--chart", "rate-by-workers"], {
+      cwd,
+    });
+    expect(tuned).toMatchObject({ exitCode: 0, stderr: "" });
+    const read = (name: string) => readFileSync(join(cwd, name), "utf8");
+    expect(read("t.html")).toContain("Tuning of ");
+    expect(read("t.svg")).toMatch(/^<svg/);
+    expect(JSON.parse(read("t.json"))).toMatchObject({ kind: "tuning" });
+    expect(read("t.env")).toMatch(/^PINBENCH_NUM_WORKERS=\d/);
+    expect(read("t.py")).toContain("num_workers=");
+  });
+
+  it("needs --chart for a picture, and a picture for --chart, before anything is measured", async () => {
+    const run = (...args: string[]) => callCli(small(...args));
+    expectSentence(
+      await run("--output", "a.svg"),
+      2,
+      /a\.svg is to show one chart, and --chart does not say which/,
+    );
+    expectSentence(await run("--chart", "h2d-by-size"), 2, /--chart says which chart an \.svg file shows/);
+    expectSentence(
+      await run("--output", "a.html", "--chart", "h2d-by-size"),
+      2,
+      /--chart says which chart an \.svg file shows, and --output names none/,
+    );
+  });
+});
