@@ -1,4 +1,13 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { inputHashes } from "./inputs.mjs";
 import { buildAddon } from "./native-build.mjs";
@@ -44,7 +53,12 @@ async function buildPageScripts(fresh, { quiet }) {
     cwd: root,
     quiet,
   });
-  cpSync(join(compiled, pageScripts), join(fresh, pageScripts), { recursive: true });
+  mkdirSync(join(fresh, pageScripts), { recursive: true });
+  for (const file of readdirSync(join(compiled, pageScripts))) {
+    // Each page carries them: indentation is a fifth of them, and no text in them goes over several lines.
+    const text = readFileSync(join(compiled, pageScripts, file), "utf8").replace(/^ +/gm, "");
+    writeFileSync(join(fresh, pageScripts, file), text);
+  }
 }
 
 async function buildNative({ quiet }) {

@@ -6,6 +6,7 @@ import { chartStyleSheet } from "../chart/curve-styles.js";
 import { element, Markup } from "../chart/markup.js";
 import type { Chapter } from "./chapter.js";
 import { chapterSection } from "./chapter-section.js";
+import { sampleData } from "./sample-data.js";
 import { withSharedAxes } from "./shared-axes.js";
 
 /** Compiled apart, as they run in a browser: each is a module that knows the others only by what is in the page. */
@@ -35,6 +36,8 @@ export function page(chapters: readonly Chapter[], version: string): string {
       { class: chapters.length > 1 ? "several" : "single" },
       withSharedAxes(chapters).map((chapter, index) => chapterSection(chapter, index, chapters.length)),
     ),
+    chapters.some(hasSamples) &&
+      element("script", { type: "application/json", id: "samples" }, new Markup(sampleData(chapters))),
     scripts.map((script) => element("script", { type: "module" }, new Markup(script))),
   );
   return `<!doctype html>\n${element("html", { lang: "en" }, head, body).text}\n`;
@@ -43,7 +46,16 @@ export function page(chapters: readonly Chapter[], version: string): string {
 /** Those that find anything to do in the page. */
 function scriptNames(chapters: readonly Chapter[]): string[] {
   if (chapters.every(({ charts }) => charts.length === 0)) return [];
-  return ["legend", ...(chapters.length > 1 ? ["laying-over"] : []), "reading"];
+  return [
+    "legend",
+    ...(chapters.length > 1 ? ["laying-over"] : []),
+    "reading",
+    ...(chapters.some(hasSamples) ? ["cell-samples"] : []),
+  ];
+}
+
+function hasSamples({ samples }: Chapter): boolean {
+  return samples.length > 0;
 }
 
 /** Nothing is loaded, sent or run but pinbench's own style sheet and scripts, which are known by their hashes. */

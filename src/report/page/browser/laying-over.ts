@@ -10,7 +10,7 @@ for (const figure of document.querySelectorAll<HTMLElement>("figure[data-chart]"
   const same = [
     ...document.querySelectorAll<HTMLElement>(`figure[data-chart="${figure.dataset.chart ?? ""}"]`),
   ].filter((other) => other !== figure && axesOf(chartOf(other)) === axesOf(chart));
-  if (same.length > 0 && chart.querySelector(".curve") !== null) addControl(figure, chart, same);
+  if (same.length > 0 && chart.querySelector(".curve .line") !== null) addControl(figure, chart, same);
 }
 
 function chartOf(figure: HTMLElement): SVGSVGElement {
@@ -20,7 +20,7 @@ function chartOf(figure: HTMLElement): SVGSVGElement {
 /** What its axes count and where, so that two charts can be compared. */
 function axesOf(chart: SVGSVGElement): string {
   const { left, top } = corner(chart);
-  const texts = [...chart.querySelectorAll<SVGTextElement>(":scope > text")].map(
+  const texts = [...chart.querySelectorAll<SVGTextElement>(":scope > text.quiet")].map(
     (text) =>
       `${text.textContent}@${Math.round(number(text, "x") - left)},${Math.round(number(text, "y") - top)}`,
   );
@@ -51,7 +51,7 @@ function addControl(figure: HTMLElement, chart: SVGSVGElement, others: HTMLEleme
   );
   const label = document.createElement("label");
   label.className = "control";
-  label.append("Lay over it, hollow and dotted: ", choice);
+  label.append("Lay over, hollow and dotted: ", choice);
   figure.append(label);
   choice.addEventListener("change", () => {
     for (const old of chart.querySelectorAll(`.curve.${laidOver}`)) old.remove();

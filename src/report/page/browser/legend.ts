@@ -4,6 +4,11 @@
  */
 
 for (const chart of document.querySelectorAll<SVGSVGElement>("figure svg.chart")) {
+  prepare(chart);
+  chart.addEventListener("redrawn", () => prepare(chart));
+}
+
+function prepare(chart: SVGSVGElement): void {
   const names = [...chart.querySelectorAll<SVGGElement>(".legend[data-curve]")];
   for (const name of names) {
     makeButton(name);

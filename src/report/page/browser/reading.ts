@@ -20,7 +20,6 @@ interface Box {
 
 /** Between a point and what is told of it, in pixels. */
 const tipDistance = 10;
-const svgNamespace = "http://www.w3.org/2000/svg";
 
 const charts = [...document.querySelectorAll<SVGSVGElement>("figure svg.chart")];
 const announced = document.createElement("p");
@@ -51,25 +50,27 @@ function makeReadable(chart: SVGSVGElement): void {
   tip.setAttribute("aria-hidden", "true");
   figure.append(tip);
 
-  // A picture as a whole would hide from screen readers what can be pressed in it.
-  chart.setAttribute("role", "group");
-  for (const child of chart.children) {
-    if (!child.matches(".legend")) child.setAttribute("aria-hidden", "true");
-  }
-  const area = plotArea(chart);
+  const hair = drawn("line", { class: "hair" });
   const reader = drawn("rect", {
     class: "reader",
-    x: area.left,
-    y: area.top,
-    width: area.right - area.left,
-    height: area.bottom - area.top,
     tabindex: 0,
     role: "application",
     "aria-roledescription": "chart",
-    "aria-label": `${figure.querySelector("figcaption")?.textContent ?? ""}: read it with the arrow keys`,
   });
-  const hair = drawn("line", { class: "hair", y1: area.top, y2: area.bottom, "aria-hidden": "true" });
   chart.append(hair, reader);
+  const prepare = () => {
+    // A picture as a whole would hide from screen readers what can be pressed in it.
+    chart.setAttribute("role", "group");
+    for (const child of chart.children) {
+      if (!child.matches(".legend, .reader")) child.setAttribute("aria-hidden", "true");
+    }
+    const title = figure.querySelector("figcaption")?.textContent ?? "";
+    const { left, right, top, bottom } = plotArea(chart);
+    setAll(hair, { y1: top, y2: bottom });
+    setAll(reader, { x: left, y: top, width: right - left, height: bottom - top });
+    setAll(reader, { "aria-label": `${title}: read it with the arrow keys` });
+  };
+  prepare();
 
   let points: Point[] = [];
   let boxes = new Map<Point, Box>();
@@ -95,8 +96,7 @@ function makeReadable(chart: SVGSVGElement): void {
     tip.hidden = false;
     const box = boxOf(point.mark, chart);
     const x = ((box.left + box.right) / 2) * (chart.viewBox.baseVal.width / chart.clientWidth);
-    hair.setAttribute("x1", String(x));
-    hair.setAttribute("x2", String(x));
+    setAll(hair, { x1: x, x2: x });
     placeTip(tip, box, chart, figure);
   };
   const tell = (point: Point | undefined) => {
@@ -111,6 +111,11 @@ function makeReadable(chart: SVGSVGElement): void {
     if (point !== undefined && (point !== current || tip.hidden)) show(point);
   };
 
+  chart.addEventListener("redrawn", () => {
+    prepare();
+    collect();
+    hide();
+  });
   chart.addEventListener("pointerenter", collect);
   chart.addEventListener("pointermove", readAt);
   chart.addEventListener("pointerdown", (event) => {
@@ -181,18 +186,29 @@ function nearest(points: Point[], boxes: Map<Point, Box>, x: number, y: number):
 
 /** Where a key leads: left and right along a curve, up and down to the same place of another one where there is one. */
 function neighbour(key: string, from: Point, points: Point[], boxes: Map<Point, Box>): Point | undefined {
-  const along = points.filter(({ curve }) => curve === from.curve);
+  const rows = inRows(points, boxes);
+  const along = rows ?? points.filter(({ curve }) => curve === from.curve);
   const step = key === "ArrowRight" || key === "ArrowDown" ? 1 : -1;
   if (key === "Home") return along[0];
   if (key === "End") return along.at(-1);
   const curves = [...new Set(points.map(({ curve }) => curve))];
-  if (key === "ArrowLeft" || key === "ArrowRight" || curves.length === 1) {
+  if (key === "ArrowLeft" || key === "ArrowRight" || curves.length === 1 || rows !== null) {
     return along[along.indexOf(from) + step] ?? from;
   }
   const curve = curves[(curves.indexOf(from.curve) + step + curves.length) % curves.length];
   const middle = (point: Point) => boxes.get(point)!.left + boxes.get(point)!.right;
   const away = (point: Point) => Math.abs(middle(point) - middle(from));
   return points.filter((point) => point.curve === curve).reduce((a, b) => (away(b) < away(a) ? b : a));
+}
+
+/** The points from above to below where each has a row of its own, as bars have; null where they have not. */
+function inRows(points: Point[], boxes: Map<Point, Box>): Point[] | null {
+  if (points.some(({ curve }) => curve.querySelector(".line") !== null)) return null;
+  const ordered = [...points].sort((a, b) => boxes.get(a)!.top - boxes.get(b)!.top);
+  const areApart = ordered.every(
+    (point, index) => index === 0 || boxes.get(ordered[index - 1]!)!.bottom <= boxes.get(point)!.top,
+  );
+  return areApart ? ordered : null;
 }
 
 /** The name of the curve, which its texts begin with, stands out. */
@@ -229,7 +245,11 @@ function plotArea(chart: SVGSVGElement): Box {
 }
 
 function drawn(name: string, attributes: Record<string, string | number>): SVGElement {
-  const made = document.createElementNS(svgNamespace, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  return made as SVGElement;
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name) as SVGElement;
+  setAll(made, attributes);
+  return made;
+}
+
+function setAll(element: Element, attributes: Record<string, string | number>): void {
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
 }
