@@ -44,19 +44,17 @@ export function showResults(documents: readonly ResultDocument[], look?: Browser
   );
 }
 
-/** Shows the page of these chapters in a window of its own, which is closed when the test is over. */
-export async function showPage(
-  chapters: readonly Chapter[],
-  look: BrowserContextOptions = {},
-): Promise<ShownPage> {
+/** Shows the page of these chapters. */
+export function showPage(chapters: readonly Chapter[], look?: BrowserContextOptions): Promise<ShownPage> {
+  return showHtml(pageOf(chapters, "0.1.0"), look);
+}
+
+/** Shows a file of HTML in a window of its own, which is closed when the test is over. */
+export async function showHtml(html: string, look: BrowserContextOptions = {}): Promise<ShownPage> {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "report.html");
-  writeFileSync(file, pageOf(chapters, "0.1.0"));
-  return showFile(file, look);
-}
-
-async function showFile(file: string, look: BrowserContextOptions): Promise<ShownPage> {
+  writeFileSync(file, html);
   const context = await browser!.newContext({ viewport: { width: 1200, height: 900 }, ...look });
   onTestFinished(() => context.close());
   const complaints: string[] = [];

@@ -1,3 +1,4 @@
+import { printableText } from "../printable-text.js";
 import type { Chapter, SampleSeries } from "./chapter.js";
 
 /**
@@ -25,13 +26,15 @@ export function sampleData(chapters: readonly Chapter[]): string {
   return JSON.stringify(data).replace(/[<>&\u2028\u2029]/g, escapedCharacter);
 }
 
-function encoded({ startMs, values, ...rest }: SampleSeries): EncodedSeries {
+function encoded({ id, name, startMs, values, ...rest }: SampleSeries): EncodedSeries {
   const most = values.reduce((a, b) => Math.max(a, b), 0);
   // A power of ten is written down in few characters; as a negative power it is exact to divide by.
   const decimals = most === 0 ? 0 : valueDigits - 1 - Math.floor(Math.log10(most));
   const starts = startMs.map((start) => Math.round(start * startsPerMs));
   return {
     ...rest,
+    id: printableText(id),
+    name: printableText(name),
     valueStep: Number(`1e${-decimals}`),
     values: values.map((value) => Math.round(value * 10 ** decimals)),
     startSteps: starts.map((start, index) => start - (starts[index - 1] ?? 0)),

@@ -112,14 +112,24 @@ function drawOverTime(chart: SVGSVGElement, series: readonly EncodedSeries[]): v
   drawAxes(chart, frame, x, y);
   const at = y.place(median(values));
   drawMedian(chart, values, unit, { x1: frame.left, x2: frame.right, y1: at, y2: at }, frame.right, at - 5);
-  drawParties(chart, parties, (party) =>
-    party.values.map((value, index) => {
-      const second = party.seconds[index]!;
-      const title = `${party.name}, ${short(second)} s: ${short(value)} ${unit}, sample ${index + 1} of ${party.values.length}`;
-      const place = { class: "dots", cx: x.place(second), cy: y.place(value), r: dotRadius };
-      return drawn("circle", place, values.length > mostMarks ? "" : title);
-    }),
-  );
+  drawParties(chart, parties, (party) => {
+    const places = party.values.map(
+      (value, index) => [x.place(party.seconds[index]!), y.place(value)] as const,
+    );
+    if (values.length > mostMarks) return [cloud(places)];
+    return places.map(([cx, cy], index) => {
+      const figures = `${short(party.seconds[index]!)} s: ${short(party.values[index]!)} ${unit}`;
+      const title = `${party.name}, ${figures}, sample ${index + 1} of ${places.length}`;
+      return drawn("circle", { class: "dots", cx, cy, r: dotRadius }, title);
+    });
+  });
+}
+
+/** All dots as one path, of which none can be read: two arcs a dot. */
+function cloud(places: readonly (readonly [x: number, y: number])[]): SVGElement {
+  const arc = (side: 1 | -1) => `a${dotRadius} ${dotRadius} 0 1 1 ${side * 2 * dotRadius} 0`;
+  const dots = places.map(([x, y]) => `M${(x - dotRadius).toFixed(1)} ${y.toFixed(1)}${arc(1)}${arc(-1)}`);
+  return drawn("path", { class: "dots", d: dots.join("") });
 }
 
 function drawDistribution(chart: SVGSVGElement, series: readonly EncodedSeries[]): void {

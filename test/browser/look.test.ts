@@ -1,0 +1,176 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { showResults, twoSweeps, useBrowser } from "./shown-page.js";
+
+/** How a page looks: to anybody, on any screen, on paper, and without JavaScript. */
+
+useBrowser();
+
+/** Text of the program that finds what keeps people from using a page. */
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Violation {
+  id: string;
+  impact: string | null;
+  nodes: { html: string; failureSummary?: string }[];
+}
+
+/** What axe-core finds to be serious or critical, each with the first element that it is about. */
+async function seriousFindings(page: Page): Promise<string[]> {
+  // Evaluated by the browser's own hand, which the page's policy does not bind.
+  const violations = (await page.evaluate(
+    `${axe};axe.run().then(({ violations }) => violations)`,
+  )) as Violation[];
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+}
+
+/** How many pixels of the page lie to the right of the window. */
+const overhang = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+const screens = [
+  { name: "a screen", width: 1200 },
+  { name: "a phone", width: 400 },
+].flatMap(({ name, width }) =>
+  (["light", "dark"] as const).map((colorScheme) => ({
+    name: `${name}, ${colorScheme}`,
+    look: { viewport: { width, height: 900 }, colorScheme },
+  })),
+);
+
+it("what would keep people from using a page is found where it is", async () => {
+  const { page } = await showResults([twoSweeps()[0]]);
+  await page.evaluate(() => {
+    document.documentElement.removeAttribute("lang");
+    document.querySelector("h2")!.style.color = "#eee";
+  });
+  expect((await seriousFindings(page)).map((finding) => finding.split(":")[0]).sort()).toEqual([
+    "color-contrast",
+    "html-has-lang",
+  ]);
+});
+
+describe.each(screens)("on $name", ({ look }) => {
+  it("nothing serious keeps people from using it, tables open and something read included", async () => {
+    const { page, complaints, requests } = await showResults(twoSweeps(), look);
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    await page.locator("figure").first().getByRole("button").first().click();
+    await page.locator("figure").first().getByRole("application").focus();
+    expect(await seriousFindings(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    expect(requests).toEqual([]);
+  });
+
+  it("nothing lies outside of the window", async () => {
+    const { page } = await showResults(twoSweeps(), look);
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    expect(await overhang(page)).toBe(0);
+  });
+});
+
+it("its headings are in order", async () => {
+  const { page } = await showResults(twoSweeps());
+  const levels = await page
+    .locator("h1, h2, h3, h4, h5, h6")
+    .evaluateAll((headings) => headings.map(({ tagName }) => tagName).join(" "));
+  expect(levels).toBe("H1 H2 H3 H3 H3 H2 H3 H3 H3");
+});
+
+it("documents stand beside each other where there is room, their charts at the same height", async () => {
+  const { page } = await showResults(twoSweeps(), { viewport: { width: 1400, height: 900 } });
+  const places = await page
+    .locator("figure[data-chart=d2h-by-size] svg")
+    .evaluateAll((charts) => charts.map((chart) => chart.getBoundingClientRect().toJSON() as DOMRect));
+  expect(places).toHaveLength(2);
+  expect(places[1]!.left).toBeGreaterThan(places[0]!.right);
+  expect(places[1]!.top).toBeCloseTo(places[0]!.top, 0);
+});
+
+it("the contents lead to each document", async () => {
+  const { page } = await showResults(twoSweeps(), { viewport: { width: 400, height: 800 } });
+  await page.getByRole("navigation").getByRole("link", { name: /2027/ }).click();
+  expect(await page.locator("#document-2 h2").boundingBox()).toMatchObject({ y: expect.closeTo(0, -2) });
+});
+
+it("marks can be told from each other where the reader has chosen the colours", async () => {
+  const { page } = await showResults([twoSweeps()[0]], { forcedColors: "active" });
+  const strokes = await page
+    .locator("#document-1-h2d-by-size .curve .line")
+    .evaluateAll((lines) =>
+      lines.map((line) => getComputedStyle(line)).map((style) => [style.stroke, style.strokeDasharray]),
+    );
+  expect(new Set(strokes.map(([stroke]) => stroke)).size).toBe(1);
+  expect(new Set(strokes.map(([, dashes]) => dashes)).size).toBe(3);
+});
+
+describe("without JavaScript", () => {
+  const look = { javaScriptEnabled: false };
+
+  it("all charts are there, with what is read of each point", async () => {
+    const [withScripts, without] = [await showResults(twoSweeps()), await showResults(twoSweeps(), look)];
+    const charts = without.page.locator("figure svg.chart");
+    expect(await charts.count()).toBe(await withScripts.page.locator("figure svg.chart").count());
+    for (const chart of await charts.all()) {
+      expect((await chart.boundingBox())!.height).toBeGreaterThan(50);
+      expect(await chart.getAttribute("aria-label")).toMatch(/\w{3}/);
+    }
+    expect(await without.page.locator("#document-1-h2d-by-size .mark title").count()).toBe(15);
+  });
+
+  it("nothing is offered that would do nothing", async () => {
+    const { page } = await showResults(twoSweeps(), look);
+    expect(await page.locator("button, select, [role=button], [role=application], .help").count()).toBe(0);
+  });
+
+  it("each table opens", async () => {
+    const { page } = await showResults([twoSweeps()[0]], look);
+    const tables = page.locator("details");
+    expect(await tables.count()).toBeGreaterThan(1);
+    for (const table of await tables.all()) {
+      if ((await table.getAttribute("open")) === null) await table.locator("summary").click();
+      expect(await table.locator("table").isVisible()).toBe(true);
+    }
+  });
+});
+
+describe("on paper", () => {
+  it.each([true, false])(
+    "all tables are open, whether JavaScript runs (%s) or not",
+    async (javaScriptEnabled) => {
+      const { page } = await showResults([twoSweeps()[0]], { javaScriptEnabled });
+      await page.emulateMedia({ media: "print" });
+      for (const row of await page.locator("tbody tr:last-child").all()) {
+        expect((await row.boundingBox())!.height).toBeGreaterThan(5);
+      }
+    },
+  );
+
+  it("nothing stands that only a screen can use", async () => {
+    const { page } = await showResults(twoSweeps());
+    await page.locator("figure").first().getByRole("application").focus();
+    await page.emulateMedia({ media: "print" });
+    for (const element of await page.locator("nav, select, .tip, .help").all()) {
+      expect(await element.isVisible()).toBe(false);
+    }
+  });
+
+  it("is white, though the screen is dark, and breaks no chart over two pages", async () => {
+    const { page } = await showResults([twoSweeps()[0]], { colorScheme: "dark" });
+    await page.emulateMedia({ media: "print" });
+    const colour = (selector: string, name: "backgroundColor" | "fill") =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element, name) => getComputedStyle(element)[name], name);
+    expect(await colour("body", "backgroundColor")).toBe("rgb(255, 255, 255)");
+    expect(await colour(".chart .quiet", "fill")).toBe("rgb(87, 96, 106)");
+    const breaks = await page
+      .locator("figure")
+      .evaluateAll((figures) => figures.map((figure) => getComputedStyle(figure).breakInside));
+    expect(new Set(breaks)).toEqual(new Set(["avoid"]));
+  });
+});

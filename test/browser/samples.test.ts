@@ -1,0 +1,161 @@
+import type { Locator, Page } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { buildCell, buildDocument, MiB } from "../helpers/result-document.js";
+import { showResults, useBrowser } from "./shown-page.js";
+
+/** Choosing a cell whose samples are shown. */
+
+useBrowser();
+
+const overTimeOf = (page: Page, document = 1) => page.locator(`#document-${document}-samples-over-time`);
+const distributionOf = (page: Page) => page.locator("#document-1-samples-distribution");
+const choiceOf = (figure: Locator) => figure.getByLabel(/^Samples of/);
+const titles = (figure: Locator, selector: string) =>
+  figure.evaluate(
+    (element, selector) =>
+      [...element.querySelectorAll<SVGElement>(selector)].map(
+        (mark) => mark.dataset.text ?? mark.querySelector("title")?.textContent,
+      ),
+    selector,
+  );
+
+/** A pinned cell, which is shown at first, and others, with samples at 1 ms, 2 ms, ... that take so many ns each. */
+function sampled(durationsNs: Readonly<Record<string, readonly number[]>>): ResultDocument {
+  const cells = Object.entries(durationsNs).map(([key, durationNs]) => {
+    const [memory, direction] = key.split(" ") as ["pinned" | "pageable", "h2d" | "bidir"];
+    const GBps = direction === "bidir" ? { h2d: 40, d2h: 30, sum: 70 } : 55;
+    const cell = buildCell({ memory, direction, GBps });
+    const startNs = durationNs.map((_, index) => (index + 1) * 1e6);
+    return {
+      ...cell,
+      samples: cell.samples.map((samples) => ({
+        ...samples,
+        bytesPerSample: 16 * MiB,
+        startNs,
+        durationNs: [...durationNs],
+        round: durationNs.map(() => 0),
+      })),
+    };
+  });
+  return buildDocument({ cells });
+}
+
+/** 16 MiB in so long is 50, 25 and 12.5 GB/s. */
+const [fast, half, slow] = [335_544.32, 671_088.64, 1_342_177.28];
+
+describe("the samples of the first cell", () => {
+  it("are read one by one, in the order in which they were measured", async () => {
+    const { page } = await showResults([sampled({ "pinned h2d": [fast, half, slow] })]);
+    await overTimeOf(page).getByRole("application").focus();
+    const announced = page.locator("[aria-live=polite]");
+    await expect.poll(() => overTimeOf(page).locator("circle.dots").count()).toBe(3);
+    await page.keyboard.press("Home");
+    expect(await announced.textContent()).toMatch(/0\.00100 s: 50\.0 GB\/s, sample 1 of 3$/);
+    await page.keyboard.press("End");
+    expect(await announced.textContent()).toMatch(/0\.00300 s: 12\.5 GB\/s, sample 3 of 3$/);
+  });
+
+  it("are drawn by the script where they were drawn before it", async () => {
+    const document = sampled({ "pinned h2d": [fast, half, slow, half] });
+    const ticksOf = (figure: Locator) =>
+      figure
+        .locator("text.quiet")
+        .evaluateAll((texts) =>
+          texts
+            .map((text) => `${text.textContent} ${text.getAttribute("x")} ${text.getAttribute("y")}`)
+            .sort(),
+        );
+    const columnsOf = (figure: Locator) =>
+      figure
+        .locator(".column")
+        .evaluateAll((columns) =>
+          columns.map((column) =>
+            ["x", "y", "width", "height"].map((name) => Math.round(Number(column.getAttribute(name)))),
+          ),
+        );
+    const still = await showResults([document], { javaScriptEnabled: false });
+    const moving = await showResults([document]);
+    await expect.poll(() => overTimeOf(moving.page).locator("circle.dots").count()).toBe(4);
+    expect(await columnsOf(distributionOf(moving.page))).toEqual(await columnsOf(distributionOf(still.page)));
+    const rounded = (ticks: string[]) =>
+      ticks.map((tick) => tick.replace(/\d+\.\d+(?= |$)/g, (number) => Number(number).toFixed(0)));
+    for (const figure of [overTimeOf, distributionOf]) {
+      expect(rounded(await ticksOf(figure(moving.page)))).toEqual(rounded(await ticksOf(figure(still.page))));
+    }
+  });
+});
+
+describe("a cell that is chosen", () => {
+  it("takes the place of the first one in both charts, in their titles and in what is told of them", async () => {
+    const { page, complaints, requests } = await showResults([
+      sampled({ "pinned h2d": [fast, fast, fast], "pageable h2d": [half, slow] }),
+    ]);
+    await choiceOf(overTimeOf(page)).selectOption("1");
+    for (const figure of [overTimeOf(page), distributionOf(page)]) {
+      expect(await figure.locator("figcaption").textContent()).toMatch(/pageable/);
+      expect(await figure.locator("figcaption").textContent()).not.toMatch(/pinned/);
+      expect(await figure.locator("svg").getAttribute("aria-label")).toMatch(
+        /pageable.*2 samples from 12\.5 to 25\.0 GB\/s, median 18\.8 GB\/s/,
+      );
+    }
+    expect(await titles(overTimeOf(page), "circle.dots")).toEqual([
+      expect.stringMatching(/ 25\.0 GB\/s, sample 1 of 2$/),
+      expect.stringMatching(/ 12\.5 GB\/s, sample 2 of 2$/),
+    ]);
+    const columns = await titles(distributionOf(page), ".column");
+    expect(columns[0]).toMatch(/12 to 14 GB\/s: 1 sample$/);
+    expect(columns.at(-1)).toMatch(/24 to 26 GB\/s: 1 sample$/);
+    expect(complaints).toEqual([]);
+    expect(requests).toEqual([]);
+  });
+
+  it("of both directions at once has a curve for each, and buttons that hide them", async () => {
+    const { page } = await showResults([
+      sampled({ "pinned h2d": [fast, fast], "pinned bidir": [half, half, slow] }),
+    ]);
+    const figure = overTimeOf(page);
+    await choiceOf(figure).selectOption("1");
+    const buttons = figure.getByRole("button");
+    expect(await buttons.count()).toBe(2);
+    expect(await figure.locator(".curve circle.dots").count()).toBe(6);
+    await buttons.first().click();
+    expect(await figure.locator(".curve:not(.off) circle.dots").count()).toBe(3);
+  });
+
+  it("shows all samples where they are too many for marks of their own", async () => {
+    const { page } = await showResults([
+      sampled({ "pinned h2d": [fast, fast], "pageable h2d": Array(3000).fill(half) }),
+    ]);
+    await choiceOf(overTimeOf(page)).selectOption("1");
+    const cloud = await overTimeOf(page).locator(".curve path.dots").getAttribute("d");
+    expect(cloud!.split("M")).toHaveLength(1 + 3000);
+    expect(await overTimeOf(page).locator("circle.dots").count()).toBe(0);
+    expect(await titles(distributionOf(page), ".column")).toContainEqual(
+      expect.stringMatching(/: 3000 samples$/),
+    );
+  });
+
+  it("keeps the keyboard where it is", async () => {
+    const { page } = await showResults([
+      sampled({ "pinned h2d": [fast, fast], "pageable h2d": [half, slow] }),
+    ]);
+    await choiceOf(overTimeOf(page)).focus();
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => overTimeOf(page).locator("figcaption").textContent()).toMatch(/pageable/);
+    expect(await choiceOf(overTimeOf(page)).evaluate((element) => element === document.activeElement)).toBe(
+      true,
+    );
+  });
+});
+
+it("each document has its own cells to choose from", async () => {
+  const { page } = await showResults([
+    sampled({ "pinned h2d": [fast, fast] }),
+    sampled({ "pageable h2d": [half, half], "pinned bidir": [slow, slow] }),
+  ]);
+  const names = (document: number) =>
+    choiceOf(overTimeOf(page, document)).locator("option").allTextContents();
+  expect(await names(1)).toHaveLength(1);
+  expect(await names(2)).toHaveLength(2);
+});
