@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../package-facts.js";
-import { chartStyleSheet } from "../chart/curve-styles.js";
+import { markPath } from "../chart/chart-marks.js";
+import { chartStyleSheet, curveStyles } from "../chart/curve-styles.js";
 import { element, Markup } from "../chart/markup.js";
 import type { Chapter } from "./chapter.js";
 import { chapterSection } from "./chapter-section.js";
@@ -36,11 +37,18 @@ export function page(chapters: readonly Chapter[], version: string): string {
       { class: chapters.length > 1 ? "several" : "single" },
       withSharedAxes(chapters).map((chapter, index) => chapterSection(chapter, index, chapters.length)),
     ),
-    chapters.some(hasSamples) &&
-      element("script", { type: "application/json", id: "samples" }, new Markup(sampleData(chapters))),
+    chapters.some(hasSamples) && [
+      dataScript("samples", sampleData(chapters)),
+      dataScript("marks", JSON.stringify(curveStyles.map((_, style) => markPath(style)))),
+    ],
     scripts.map((script) => element("script", { type: "module" }, new Markup(script))),
   );
   return `<!doctype html>\n${element("html", { lang: "en" }, head, body).text}\n`;
+}
+
+/** What scripts read, and nothing runs. */
+function dataScript(id: string, json: string): Markup {
+  return element("script", { type: "application/json", id }, new Markup(json));
 }
 
 /** Those that find anything to do in the page. */

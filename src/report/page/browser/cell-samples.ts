@@ -14,6 +14,8 @@ interface Cell {
 /** What has one colour in a chart: samples in the order in which they were measured, in units that people read. */
 interface Party {
   name: string;
+  /** Which of the marks and colours it has. */
+  style: number;
   seconds: readonly number[];
   values: readonly number[];
 }
@@ -30,26 +32,32 @@ interface Frame {
 
 /** An axis that begins and ends at round numbers. */
 interface Scale {
-  ticks: readonly number[];
-  step: number;
+  /** About so many of them. */
+  ticks: (about: number) => readonly number[];
   place: (value: number) => number;
 }
 
 type Attributes = Readonly<Record<string, string | number>>;
 
-/** With more samples than these, a mark for each would make the page slow. */
-const mostMarks = 2000;
-/** The colours there are for curves, which begin again after the last. */
-const styleCount = 8;
+/** With more samples than these none is read by itself: nobody finds one among so many. */
+const mostRead = 2000;
+/** More than so many dots would hide each other if they were as large as marks: parts of a mark's size. */
+const [manyDots, smallDot, largeDot] = [200, Math.sqrt(14 / 42), 1];
 /** Pixels of a picture, as src/report/chart has them. */
-const [legendRow, letterWidth, dotRadius] = [17, 8.6, 2.2];
+const [textRow, aboveGrid, letterWidth] = [17, 10, 8.6];
 
-const data = JSON.parse(document.getElementById("samples")?.textContent ?? "[]") as SampleData;
-data.forEach((series, index) => {
+/** The outlines of the marks of all styles, which begin again after the last. */
+const marks = dataOf("marks") as readonly string[];
+
+(dataOf("samples") as SampleData).forEach((series, index) => {
   const overTime = document.getElementById(`document-${index + 1}-samples-over-time`);
   const distribution = document.getElementById(`document-${index + 1}-samples-distribution`);
   if (overTime !== null && distribution !== null) offerCells(cellsOf(series), overTime, distribution);
 });
+
+function dataOf(id: string): unknown {
+  return JSON.parse(document.getElementById(id)?.textContent ?? "[]");
+}
 
 function cellsOf(series: readonly EncodedSeries[]): Cell[] {
   const byId = new Map<string, EncodedSeries[]>();
@@ -100,71 +108,62 @@ function captionOf(figure: HTMLElement): string {
 }
 
 function drawOverTime(chart: SVGSVGElement, series: readonly EncodedSeries[]): void {
-  // More than there are colours are not told apart by process.
-  const parties = partiesOf(series, series.length <= styleCount);
+  // More than there are styles are not told apart by process.
+  const parties = partiesOf(series, series.length <= marks.length);
   const values = parties.flatMap((party) => party.values);
-  const seconds = parties.flatMap((party) => party.seconds);
   const { unit } = series[0]!;
-  const frame = clear(chart, parties);
-  const x = scaleOf(least(seconds), most(seconds), 8, frame.left, frame.right);
-  const y = scaleOf(0, most(values), 5, frame.bottom, frame.top);
+  const frame = clear(chart, parties, 0);
+  const seconds = parties.flatMap((party) => party.seconds);
+  const x = scaleOf(0, most(seconds), frame.left, frame.right);
+  const y = scaleOf(0, most(values), frame.bottom, frame.top);
   frame.upLabel.textContent = unit;
   drawAxes(chart, frame, x, y);
   const at = y.place(median(values));
-  drawMedian(chart, values, unit, { x1: frame.left, x2: frame.right, y1: at, y2: at }, frame.right, at - 5);
-  drawParties(chart, parties, (party) => {
-    const places = party.values.map(
-      (value, index) => [x.place(party.seconds[index]!), y.place(value)] as const,
-    );
-    if (values.length > mostMarks) return [cloud(places)];
-    return places.map(([cx, cy], index) => {
-      const figures = `${short(party.seconds[index]!)} s: ${short(party.values[index]!)} ${unit}`;
-      const title = `${party.name}, ${figures}, sample ${index + 1} of ${places.length}`;
-      return drawn("circle", { class: "dots", cx, cy, r: dotRadius }, title);
+  drawMedian(chart, values, unit, [frame.left, frame.right, at, at], [frame.right, at - 5]);
+  drawParties(chart, parties, ({ name, style, seconds, values: own }) => {
+    const size = own.length > manyDots ? smallDot : largeDot;
+    return own.map((value, index) => {
+      const figures = `${short(seconds[index]!)} s: ${short(value)} ${unit}`;
+      const title = `${name}, ${figures}, sample ${index + 1} of ${own.length}`;
+      const place = `translate(${x.place(seconds[index]!)} ${y.place(value)}) scale(${size})`;
+      const dot = { class: "dots", d: markOf(style), transform: place };
+      return drawn("path", dot, values.length > mostRead ? "" : title);
     });
   });
-}
-
-/** All dots as one path, of which none can be read: two arcs a dot. */
-function cloud(places: readonly (readonly [x: number, y: number])[]): SVGElement {
-  const arc = (side: 1 | -1) => `a${dotRadius} ${dotRadius} 0 1 1 ${side * 2 * dotRadius} 0`;
-  const dots = places.map(([x, y]) => `M${(x - dotRadius).toFixed(1)} ${y.toFixed(1)}${arc(1)}${arc(-1)}`);
-  return drawn("path", { class: "dots", d: dots.join("") });
 }
 
 function drawDistribution(chart: SVGSVGElement, series: readonly EncodedSeries[]): void {
   const parties = partiesOf(series, false);
   const values = parties.flatMap((party) => party.values);
   const { unit } = series[0]!;
-  const frame = clear(chart, parties);
-  // About as many columns as the square root of the samples' number, as in src/report/chart/histogram.ts.
-  const about = Math.min(Math.max(Math.ceil(Math.sqrt(values.length)), 6), 30);
-  const bins = scaleOf(least(values), most(values), about, frame.left, frame.right);
-  const starts = bins.ticks.slice(0, -1);
+  const frame = clear(chart, parties, textRow);
+  const { start, width, count } = binsOf(values);
   const countsOf = (party: Party) => {
-    const counts = starts.map(() => 0);
+    const counts = Array<number>(count).fill(0);
     for (const value of party.values) {
-      const bin = Math.floor((value - starts[0]!) / bins.step);
-      counts[Math.min(Math.max(bin, 0), counts.length - 1)]! += 1;
+      const bin = Math.floor((value - start) / width);
+      counts[Math.min(Math.max(bin, 0), count - 1)]! += 1;
     }
     return counts;
   };
-  const x = scaleOf(starts[0]!, bins.ticks.at(-1)!, 8, frame.left, frame.right);
-  const y = scaleOf(0, most(parties.flatMap(countsOf)), 5, frame.bottom, frame.top);
+  const x = scaleOf(start, start + count * width, frame.left, frame.right);
+  const y = scaleOf(0, most(parties.flatMap(countsOf)), frame.bottom, frame.top);
   frame.acrossLabel.textContent = unit;
-  drawAxes(chart, frame, x, y);
+  drawAxes(chart, frame, x, { ...y, ticks: (about) => y.ticks(about).filter(Number.isInteger) });
   const at = x.place(median(values));
+  const labelRow = frame.top - textRow;
+  const isLeft = at > chart.viewBox.baseVal.width / 2;
   drawMedian(
     chart,
     values,
     unit,
-    { x1: at, x2: at, y1: frame.top, y2: frame.bottom },
-    at - 5,
-    frame.top + 12,
+    [at, at, labelRow, frame.bottom],
+    [isLeft ? at - 5 : at + 5, labelRow + textRow / 2 + 2],
+    isLeft ? "end" : "start",
   );
   drawParties(chart, parties, (party) =>
     countsOf(party).map((count, bin) => {
-      const [from, to] = [starts[bin]!, starts[bin]! + bins.step];
+      const [from, to] = [start + bin * width, start + (bin + 1) * width];
       const title = `${party.name}, ${tick(from)} to ${tick(to)} ${unit}: ${count} ${count === 1 ? "sample" : "samples"}`;
       const [left, top] = [x.place(from), y.place(count)];
       const place = { x: left, width: x.place(to) - left, y: top, height: frame.bottom - top };
@@ -173,19 +172,35 @@ function drawDistribution(chart: SVGSVGElement, series: readonly EncodedSeries[]
   );
 }
 
-/** A party a name, or a name and process, with all of its samples. */
+/** As src/report/chart/histogram.ts has them: about as many as the square root of the samples' number. */
+function binsOf(values: readonly number[]): { start: number; width: number; count: number } {
+  const [low, high] = [least(values), most(values)];
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  if (high - low <= 1e-9 * size) {
+    const width = size === 0 ? 1 : size / 100;
+    return { start: low - width / 2, width, count: 1 };
+  }
+  const about = Math.min(Math.max(Math.ceil(Math.sqrt(values.length)), 6), 30);
+  const edges = ticksOf(...nice(low, high, about), about);
+  const count = edges.length - 1;
+  return { start: edges[0]!, width: (edges.at(-1)! - edges[0]!) / count, count };
+}
+
+/** A party a name, or a name and process, with all of its samples. Each has the style after that of the one before. */
 function partiesOf(series: readonly EncodedSeries[], byProcess: boolean): Party[] {
-  const parties = new Map<string, { name: string; seconds: number[]; values: number[] }>();
-  for (const { name, process, valueStep, values, startSteps } of series) {
-    const full = byProcess && process !== null ? `${name}, process ${process + 1}` : name;
-    const party = parties.get(full) ?? { name: full, seconds: [], values: [] };
-    parties.set(full, party);
+  const areAlike = series.every(({ name }) => name === series[0]!.name);
+  const parties = new Map<string, { name: string; style: number; seconds: number[]; values: number[] }>();
+  for (const { name: cell, process, style, valueStep, values, startSteps } of series) {
+    const ofProcess = byProcess && process !== null ? `process ${process + 1}` : "";
+    const name = areAlike && ofProcess !== "" ? ofProcess : [cell, ofProcess].filter(Boolean).join(", ");
+    const party = parties.get(name) ?? { name, style: style + parties.size, seconds: [], values: [] };
+    parties.set(name, party);
     let tenthsOfMs = 0;
     for (const step of startSteps) {
       tenthsOfMs += step;
       party.seconds.push(tenthsOfMs / 1e4);
     }
-    party.values.push(...values.map((value) => value * valueStep));
+    for (const value of values) party.values.push(value * valueStep);
   }
   return [...parties.values()];
 }
@@ -196,8 +211,8 @@ function describe(series: readonly EncodedSeries[]): string {
   return `${values.length} samples from ${short(least(values))} to ${short(most(values))} ${unit}, median ${short(median(values))} ${unit}.`;
 }
 
-/** Takes what was drawn out of a picture, but for what names its axes, and draws a legend of these parties. */
-function clear(chart: SVGSVGElement, parties: readonly Party[]): Frame {
+/** Takes what was drawn out of a picture, but for the axes' names; draws a legend, with so much room below it. */
+function clear(chart: SVGSVGElement, parties: readonly Party[], belowLegend: number): Frame {
   const lines = [...chart.querySelectorAll<SVGLineElement>("line.grid")];
   const xs = lines.flatMap(({ x1, x2 }) => [x1.baseVal.value, x2.baseVal.value]);
   const ys = lines.flatMap(({ y1, y2 }) => [y1.baseVal.value, y2.baseVal.value]);
@@ -209,35 +224,41 @@ function clear(chart: SVGSVGElement, parties: readonly Party[]): Frame {
     // The names of the axes stay, and what another script reads charts with, which may have the focus.
     if (child !== acrossLabel && child !== upLabel && !child.matches(".hair, .reader")) child.remove();
   }
-  drawLegend(chart, parties, least(ys));
+  drawLegend(chart, parties, least(ys) - aboveGrid - belowLegend);
   return { left, right, top: least(ys), bottom, acrossLabel, upLabel };
 }
 
-/** Rows of names above the grid; where there are more than there is room for, the picture grows upwards. */
-function drawLegend(chart: SVGSVGElement, parties: readonly Party[], gridTop: number): void {
+/** Rows of names down to a height; where there are more than there is room for, the picture grows upwards. */
+function drawLegend(chart: SVGSVGElement, parties: readonly Party[], bottom: number): void {
   const { y, width, height } = chart.viewBox.baseVal;
   let [left, row] = [0, 0];
   const places = parties.map(({ name }) => {
-    const needed = 54 + name.length * letterWidth;
+    const needed = 36 + name.length * letterWidth;
     if (left > 0 && left + needed > width) [left, row] = [0, row + 1];
     const place = { left, row };
     left += needed;
     return place;
   });
-  const top = Math.min(0, gridTop - 10 - (row + 1) * legendRow);
+  const top = Math.min(0, bottom - (row + 1) * textRow);
   chart.setAttribute("viewBox", `0 ${top} ${width} ${y + height - top}`);
-  parties.forEach(({ name }, index) => {
+  parties.forEach(({ name, style }, index) => {
     const { left, row } = places[index]!;
-    const entry = drawn("g", {
-      class: `legend s${index % styleCount}`,
-      "data-curve": index,
-      transform: `translate(${left} ${top + (row + 0.5) * legendRow})`,
-    });
-    const text = drawn("text", { x: 38, y: 4 });
+    const middle = top + (row + 0.5) * textRow;
+    const place = { "data-curve": index, transform: `translate(${left} ${middle})` };
+    const entry = drawn("g", { class: `legend ${styleOf(style)}`, ...place });
+    const text = drawn("text", { x: 20, y: 4 });
     text.textContent = name;
-    entry.append(drawn("circle", { class: "mark", cx: 15, cy: 0, r: 4 }), text);
+    entry.append(drawn("path", { class: "mark", d: markOf(style), transform: "translate(6 0)" }), text);
     add(chart, entry);
   });
+}
+
+function markOf(style: number): string {
+  return marks[style % marks.length]!;
+}
+
+function styleOf(style: number): string {
+  return `s${style % marks.length}`;
 }
 
 function drawAxes(chart: SVGSVGElement, { left, right, top, bottom }: Frame, x: Scale, y: Scale): void {
@@ -248,29 +269,40 @@ function drawAxes(chart: SVGSVGElement, { left, right, top, bottom }: Frame, x: 
     made.textContent = tick(value);
     return made;
   };
-  for (const value of y.ticks) {
+  for (const value of y.ticks(5)) {
     const at = y.place(value);
     chart.append(line(left, right, at, at), text(value, { x: left - 7, y: at + 4, "text-anchor": "end" }));
   }
-  for (const value of x.ticks) {
+  for (const value of fitting(x)) {
     const at = x.place(value);
     chart.append(line(at, at, top, bottom), text(value, { x: at, y: bottom + 16, "text-anchor": "middle" }));
   }
+}
+
+/** Round numbers so far apart that their texts do not overlap. */
+function fitting({ ticks, place }: Scale): readonly number[] {
+  for (let about = 8; about > 2; --about) {
+    const some = ticks(about);
+    const isRoomy = some.slice(1).every((next, index) => {
+      const letters = (tick(some[index]!).length + tick(next).length) / 2;
+      return place(next) - place(some[index]!) >= letters * letterWidth + 6;
+    });
+    if (isRoomy) return some;
+  }
+  return ticks(2);
 }
 
 function drawMedian(
   chart: SVGSVGElement,
   values: readonly number[],
   unit: string,
-  ends: Attributes,
-  x: number,
-  y: number,
+  [x1, x2, y1, y2]: readonly [number, number, number, number],
+  [x, y]: readonly [number, number],
+  anchor = "end",
 ): void {
-  const group = drawn("g", {});
-  const text = drawn("text", { class: "quiet", x, y, "text-anchor": "end" });
+  const text = drawn("text", { class: "quiet halo", x, y, "text-anchor": anchor });
   text.textContent = `median ${short(median(values))} ${unit}`;
-  group.append(drawn("line", { class: "rule", ...ends }), text);
-  add(chart, group);
+  add(chart, drawn("line", { class: "rule", x1, x2, y1, y2 }), text);
 }
 
 function drawParties(
@@ -279,35 +311,50 @@ function drawParties(
   marksOf: (party: Party) => SVGElement[],
 ): void {
   parties.forEach((party, index) => {
-    const curve = drawn("g", { class: `curve s${index % styleCount}`, "data-curve": index });
+    const curve = drawn("g", { class: `curve ${styleOf(party.style)}`, "data-curve": index });
     curve.append(...marksOf(party));
     add(chart, curve);
   });
 }
 
-/** Steps of 1, 2 or 5 times a power of ten, about so many, as d3-scale chooses them. */
-function scaleOf(low: number, high: number, about: number, from: number, to: number): Scale {
-  const span = high - low || Math.abs(high) / 100 || 1;
+/** An axis that begins and ends at round numbers, as d3-scale makes them. */
+function scaleOf(low: number, high: number, from: number, to: number): Scale {
+  const room = low === high ? Math.abs(low) / 2 || 1 : 0;
+  const [start, stop] = nice(low - room, high + room, 10);
+  return {
+    ticks: (about) => ticksOf(start, stop, about),
+    place: (value) => from + ((value - start) / (stop - start)) * (to - from),
+  };
+}
+
+/** The next round numbers outside of these. */
+function nice(low: number, high: number, about: number): [low: number, high: number] {
+  let ends: [number, number] = [low, high];
+  for (let step = 0, before = -1; step !== before; ) {
+    before = step;
+    step = stepOf(ends[1] - ends[0], about);
+    ends = [Math.floor(ends[0] / step) * step, Math.ceil(ends[1] / step) * step];
+  }
+  return ends;
+}
+
+function ticksOf(low: number, high: number, about: number): number[] {
+  const step = stepOf(high - low, about);
+  // What binary fractions add must not lose the last one.
+  const [first, last] = [Math.ceil(low / step - 1e-6), Math.floor(high / step + 1e-6)];
+  return Array.from({ length: last - first + 1 }, (_, index) =>
+    Number(((first + index) * step).toPrecision(12)),
+  );
+}
+
+/** 1, 2 or 5 times a power of ten. */
+function stepOf(span: number, about: number): number {
   const rough = span / about;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const factor =
-    rough >= power * Math.sqrt(50)
-      ? 10
-      : rough >= power * Math.sqrt(10)
-        ? 5
-        : rough >= power * Math.SQRT2
-          ? 2
-          : 1;
-  const step = power * factor;
-  const [first, last] = [
-    Math.floor(low / step),
-    Math.max(Math.ceil(high / step), Math.floor(low / step) + 1),
-  ];
-  return {
-    step,
-    ticks: Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step),
-    place: (value) => from + ((value / step - first) / (last - first)) * (to - from),
-  };
+  const share = rough / power;
+  if (share >= Math.sqrt(50)) return power * 10;
+  if (share >= Math.sqrt(10)) return power * 5;
+  return share >= Math.SQRT2 ? power * 2 : power;
 }
 
 /** Below what stays in a picture. */

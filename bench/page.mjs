@@ -1,0 +1,123 @@
+// `npm run bench:page`: how large pages are and how fast a browser opens them, against what they may be: that of a
+// recorded default sweep, and that of a sweep of 1,000 cells with 100 samples each.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+import { page } from "../dist/report/page/page.js";
+import { resultChapter } from "../dist/report/page/result-chapter.js";
+import { printableDocument } from "../dist/report/printable-text.js";
+import { parseResult } from "../dist/results/parse.js";
+import { seededRandom } from "./lib/random.mjs";
+import { printTable, verdict } from "./lib/table.mjs";
+
+const recorded = "results/nvidia-h200/default.json";
+const rounds = 7;
+/** Of a page without the samples in it, and of one of 1,000 cells in all. */
+const [mostKB, mostLargeKB, mostOpenMs] = [300, 1500, 500];
+
+const kB = (text) => Buffer.byteLength(text) / 1000;
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+
+/** As many cells with so many samples, whose rates and starts differ as measured ones do. */
+function largeDocument(document, cells, samples) {
+  const random = seededRandom(1);
+  const measured = document.cells.filter((cell) => cell.samples.length > 0);
+  const many = Array.from({ length: cells }, (_, index) => {
+    const cell = measured[index % measured.length];
+    const sizeBytes = cell.sizeBytes + 4096 * Math.floor(index / measured.length);
+    const [one] = cell.samples;
+    const shortest = Math.min(...one.durationNs);
+    return {
+      ...cell,
+      sizeBytes,
+      id: cell.id.replace(`/${cell.sizeBytes}/`, `/${sizeBytes}/`),
+      samples: [
+        {
+          ...one,
+          startNs: Array.from({ length: samples }, (_, i) => Math.round(1e9 * (i + random()) + 1e5 * index)),
+          durationNs: Array.from({ length: samples }, () => Math.round(shortest * (1 + random() / 5))),
+          round: Array.from({ length: samples }, (_, i) => i),
+        },
+      ],
+    };
+  });
+  return { ...document, cells: many };
+}
+
+/** The parts of a page in kB: what is the same in all pages, and what is the document's. */
+function partsOf(html) {
+  const contents = (pattern) =>
+    [...html.matchAll(pattern)].reduce((sum, [, content]) => sum + kB(content), 0);
+  return {
+    all: kB(html),
+    style: contents(/<style>(.*?)<\/style>/gs),
+    script: contents(/<script type="module">(.*?)<\/script>/gs),
+    samples: contents(/<script type="application\/json"[^>]*>(.*?)<\/script>/gs),
+    charts: contents(/(<svg class="chart".*?<\/svg>)/gs),
+    tables: contents(/(<table>.*?<\/table>)/gs),
+  };
+}
+
+/** Milliseconds from the start of loading a file until it is drawn; a new window each time. */
+async function opening(browser, file) {
+  const times = [];
+  for (let round = 0; round < rounds; ++round) {
+    const window = await browser.newPage();
+    await window.goto(pathToFileURL(file).href);
+    times.push(
+      await window.evaluate(
+        () =>
+          new Promise((resolve) => {
+            // A second frame begins only when the first one is drawn.
+            requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now())));
+          }),
+      ),
+    );
+    await window.close();
+  }
+  return median(times);
+}
+
+const document = parseResult(readFileSync(recorded, "utf8"), recorded);
+const folder = mkdtempSync(join(tmpdir(), "pinbench-page-"));
+const browser = await chromium.launch({
+  executablePath: process.env.PINBENCH_CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+try {
+  const rows = [];
+  let isWithin = true;
+  for (const [name, result, bound] of [
+    ["default sweep", document, mostKB],
+    ["1,000 cells x 100 samples", largeDocument(document, 1000, 100), mostLargeKB],
+  ]) {
+    const start = performance.now();
+    const html = page([resultChapter(printableDocument(result))], "0.1.0");
+    const drawnMs = performance.now() - start;
+    const file = join(folder, "report.html");
+    writeFileSync(file, html);
+    const { all, style, script, samples, charts, tables } = partsOf(html);
+    const openMs = await opening(browser, file);
+    // A default sweep's bound is that of the page alone; that of 1,000 cells holds for all of it.
+    const counted = bound === mostKB ? all - samples : all;
+    const isReached = counted <= bound && openMs <= mostOpenMs;
+    isWithin &&= isReached;
+    const sizes = [all, style, script, charts, tables, samples].map((size) => size.toFixed(1));
+    rows.push([
+      name,
+      ...sizes,
+      `${counted.toFixed(0)} / ${bound}`,
+      drawnMs.toFixed(0),
+      `${openMs.toFixed(0)} / ${mostOpenMs}`,
+      verdict(isReached),
+    ]);
+  }
+  const head = ["", "all", "style", "script", "charts", "tables", "samples", "bound", "made", "opened", ""];
+  printTable("pages: kB of what they are made of, and ms to make and to open them", head, rows);
+  process.exitCode = isWithin ? 0 : 1;
+} finally {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+}
