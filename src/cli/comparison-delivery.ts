@@ -11,8 +11,9 @@ import type { Configuration } from "../settings/configuration.js";
 import { defaultSignificance } from "../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import { chosenFormat } from "./asked-settings.js";
-import { type Destinations, deliver, plainChalk } from "./delivery.js";
+import { type Destinations, deliver } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";
+import { type DisplayFlags, outputScreen } from "./screens.js";
 
 /** What `compare` and `check` have in common: how to judge, and where to. */
 type JudgingFlags = CommandSettings<"compare">;
@@ -51,9 +52,9 @@ export async function deliverComparison(
   { format, files }: Destinations<ComparisonFormat>,
   flags: JudgingFlags,
 ): Promise<ExitCode> {
-  const besides = format === "github" ? [() => writeStepSummary(comparison)] : [];
+  const besides = format === "github" ? [() => writeStepSummary(comparison, flags)] : [];
   await deliver(
-    (format, chalk) => renderComparison(comparison, format, chalk),
+    (format, screen) => renderComparison(comparison, format, screen),
     { format, files, besides },
     flags,
   );
@@ -69,10 +70,12 @@ const exitCodes = {
 } as const satisfies Record<Comparison["outcome"], ExitCode>;
 
 /** A step of GitHub Actions may append Markdown to this file; it is shown on the run's page. */
-async function writeStepSummary(comparison: Comparison): Promise<void> {
+async function writeStepSummary(comparison: Comparison, flags: DisplayFlags): Promise<void> {
   const path = process.env.GITHUB_STEP_SUMMARY;
   if (!path) return;
-  await appendFile(path, renderComparison(comparison, "markdown", plainChalk())).catch((error: unknown) => {
-    throw cannotWrite(path, error);
-  });
+  await appendFile(path, renderComparison(comparison, "markdown", outputScreen(flags))).catch(
+    (error: unknown) => {
+      throw cannotWrite(path, error);
+    },
+  );
 }

@@ -20,6 +20,6 @@ export async function historyCommand(
   await keepInputs(flags.output, [historyPath(folder)]);
   for (const { path } of files) await checkWritable(path);
   const document = describeHistory({ version: packageVersion(), path: folder, history, cells: flags.cells });
-  await deliver((asked, chalk) => renderHistory(document, asked, chalk), { format, files }, flags);
+  await deliver((asked, screen) => renderHistory(document, asked, screen), { format, files }, flags);
   return ExitCode.ok;
 }

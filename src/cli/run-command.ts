@@ -1,5 +1,4 @@
 import { text as textOf } from "node:stream/consumers";
-import type { ChalkInstance } from "chalk";
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { shortageHint } from "../machine-shortage.js";
@@ -10,6 +9,7 @@ import { describeFailed } from "../native/load-failure.js";
 import { jsonReport } from "../report/json.js";
 import { planDocument, planReport } from "../report/plan-report.js";
 import { formatOfPath, renderReport } from "../report/result-formats.js";
+import { fileScreen, type Screen } from "../report/screen.js";
 import type { ResultDocument } from "../results/schema.js";
 import { checkWritable } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
@@ -18,10 +18,11 @@ import { configurationNote } from "../settings/configuration.js";
 import type { Call, RunSettings } from "../settings/settings.js";
 import { parseJson } from "../text-file.js";
 import { askedSettings, chosenFormat, type Invocation } from "./asked-settings.js";
-import { deliver, stdoutChalk } from "./delivery.js";
+import { deliver } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { type ShowOptions, showProcesses, showRun } from "./live-run.js";
+import { outputScreen, stdoutScreen } from "./screens.js";
 import { noter, writeStdout } from "./terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
@@ -50,7 +51,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       await writeStdout(
         format === "json"
           ? jsonReport(planDocument(plan, processes))
-          : planReport(plan, devices, processes, stdoutChalk(flags)),
+          : planReport(plan, devices, processes, stdoutScreen(flags)),
       );
       return ExitCode.ok;
     }
@@ -59,9 +60,10 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       sayNothingMeasured(flags.output);
       return interruption.exitCode ?? ExitCode.interrupted;
     }
-    const shown = { outputs, quiet: flags.quiet, processes: flags.processes };
+    const { quiet, progress, processes } = flags;
+    const shown = { outputs, screen: outputScreen(flags), quiet, progress, processes };
     return await carryOut({ ...prepared, sharing }, invocation.call, interruption, shown, (document) => {
-      const render = (format: ReportFormat, chalk: ChalkInstance) => renderReport(document, format, chalk);
+      const render = (format: ReportFormat, screen: Screen) => renderReport(document, format, screen);
       if (document.run.status !== "aborted" || hasFindings(document)) {
         return deliver(render, { format, files: outputs }, flags);
       }
@@ -83,7 +85,7 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
   const settings = parseJson(await textOf(process.stdin), "stdin") as RunSettings;
   const prepared = await prepareRun(settings);
   const interruption = new Interruption();
-  const shown = { outputs: [], quiet: true, processes: 1 };
+  const shown = { outputs: [], screen: fileScreen(), quiet: true, progress: false, processes: 1 };
   // Whoever started this process has announced itself for it.
   const sharing = shareDevices(prepared, { command: "measure", ownerPid: process.ppid });
   try {

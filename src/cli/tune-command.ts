@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ChalkInstance } from "chalk";
 import { type ExitCode, PinbenchError } from "../errors.js";
+import type { Screen } from "../report/screen.js";
 import { renderTuning } from "../report/tuning/tuning-formats.js";
 import { describeSetting } from "../results/loader-setting.js";
 import { checkWritable } from "../results/store.js";
@@ -72,7 +72,7 @@ export async function tuneCommand(
     await (interruption.exitCode === null ? closing : Promise.race([closing, sleep(patienceMs)]));
     interruption.dispose();
   }
-  const render = (format: TuningFormat, chalk: ChalkInstance) => renderTuning(tuning, format, chalk);
+  const render = (format: TuningFormat, screen: Screen) => renderTuning(tuning, format, screen);
   if (interruption.exitCode !== null && !hasScore(tuning)) {
     sayNothingMeasured(saved);
     await deliver(render, { format: format === "json" ? format : null, files: [] }, flags);

@@ -1,12 +1,12 @@
-import type { ChalkInstance } from "chalk";
 import { fewestOccasions } from "../compare/occasions.js";
 import type { Sensitivity } from "../compare/sensitivity.js";
 import { formatDuration } from "../settings/units.js";
 import { roundUp } from "./format-number.js";
 import { printableDocument } from "./printable-text.js";
 import { type Column, figure, numberColumn, wordColumn } from "./report-parts.js";
+import { type Screen, textColumns } from "./screen.js";
 import { terminalGrid } from "./terminal-grid.js";
-import { joinBlocks, textWidth, wrap } from "./terminal-text.js";
+import { joinBlocks, wrap } from "./terminal-text.js";
 import { counted } from "./wording.js";
 
 /** What `pinbench baseline` wrote, and what can be found by checks against it. */
@@ -37,7 +37,8 @@ const columns: readonly Column[] = [
 ];
 
 /** The size of a new baseline, and by kind of memory its spread and the drops that checks against it find. */
-export function baselineReport(made: BaselineReport, chalk: ChalkInstance): string {
+export function baselineReport(made: BaselineReport, screen: Screen): string {
+  const { chalk } = screen;
   const report = printableDocument(made);
   const { path, runs, cells, occasions, notice, checkRuns, sensitivity } = report;
   const measuredOn = occasions > 1 ? `, measured on ${occasions} occasions` : "";
@@ -60,9 +61,13 @@ export function baselineReport(made: BaselineReport, chalk: ChalkInstance): stri
     percent(kind.typicalDrop),
     percent(kind.largestDrop),
   ]);
-  if (occasions < fewestOccasions) header.push(...wrap(describeShortMemory(report), textWidth));
+  if (occasions < fewestOccasions) header.push(...wrap(describeShortMemory(report), textColumns(screen)));
   const explanation = `Spread is the standard deviation between runs. A drop of the size given is found 19 times out of 20, at the thresholds in force, by a check of ${counted(checkRuns, "run")} with as many to confirm.`;
-  return joinBlocks([header, terminalGrid({ columns, rows }, chalk, "  "), wrap(explanation, textWidth)]);
+  return joinBlocks([
+    header,
+    terminalGrid({ columns, rows }, screen, "  "),
+    wrap(explanation, textColumns(screen)),
+  ]);
 }
 
 /** What a baseline cannot tell that was measured on too few occasions. */

@@ -1,4 +1,3 @@
-import type { ChalkInstance } from "chalk";
 import type { BuildInfo, DeviceFacts } from "../native/contract.js";
 import type { HostRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
@@ -13,9 +12,10 @@ import {
   numberColumn,
   wordColumn,
 } from "./report-parts.js";
+import { type Screen, textColumns } from "./screen.js";
 import { describeSharing } from "./shared-topology.js";
 import { terminalGrid } from "./terminal-grid.js";
-import { factLines, joinBlocks, paint, textWidth, wrapAfter } from "./terminal-text.js";
+import { factLines, joinBlocks, paint, wrapAfter } from "./terminal-text.js";
 import { counted, countedCpus, guestOf, pcieLink } from "./wording.js";
 
 /** What `pinbench devices` found; its `--json` prints this object as it is. */
@@ -49,13 +49,13 @@ export interface Feature {
 }
 
 /** The table of devices, the facts of the machine and the features, for people at a terminal. */
-export function devicesReport(found: DevicesReport, chalk: ChalkInstance): string {
+export function devicesReport(found: DevicesReport, screen: Screen): string {
   const report = printableDocument(found);
   return joinBlocks([
-    report.notice === null ? [] : [chalk.bold(paint(`! ${report.notice}`, "warning", chalk))],
-    terminalGrid(deviceGrid(report.devices), chalk),
-    factLines(reportFacts(report), "", chalk),
-    featureLines(report.features, chalk),
+    report.notice === null ? [] : [screen.chalk.bold(paint(`! ${report.notice}`, "warning", screen))],
+    terminalGrid(deviceGrid(report.devices), screen),
+    factLines(reportFacts(report), "", screen),
+    featureLines(report.features, screen),
   ]);
 }
 
@@ -142,12 +142,14 @@ function systemOf(host: HostRecord): string {
   );
 }
 
-function featureLines(features: readonly Feature[], chalk: ChalkInstance): string[] {
+function featureLines(features: readonly Feature[], screen: Screen): string[] {
+  const { chalk } = screen;
   const nameWidth = Math.max(0, ...features.map(({ name }) => name.length));
   return features.flatMap(({ name, on, reason }) => {
     const state = on ? "on " : "off";
     const prefix = `${state}  ${name.padEnd(nameWidth)}`;
-    const lines = reason === null ? [prefix.trimEnd()] : wrapAfter(`${prefix}  `, reason, textWidth);
+    const lines =
+      reason === null ? [prefix.trimEnd()] : wrapAfter(`${prefix}  `, reason, textColumns(screen));
     return lines.map((line, index) =>
       index > 0 ? line : (on ? chalk.green : chalk.yellow)(state) + line.slice(state.length),
     );

@@ -1,4 +1,3 @@
-import type { ChalkInstance } from "chalk";
 import type { ResultDocument } from "../results/schema.js";
 import type { ReportFormat } from "../settings/choices.js";
 import { cellGrids } from "./cell-grids.js";
@@ -11,9 +10,10 @@ import { jsonReport } from "./json.js";
 import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "./markdown-text.js";
 import { printableDocument } from "./printable-text.js";
 import { headerAlerts, headerFacts } from "./result-header.js";
+import { type Screen, textColumns } from "./screen.js";
 import { terminalGrid } from "./terminal-grid.js";
 import { indent, terminalReport } from "./terminal-report.js";
-import { joinBlocks, textWidth, wrapAfter } from "./terminal-text.js";
+import { joinBlocks, wrapAfter } from "./terminal-text.js";
 
 const formatOfExtension = { ".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table" } as const;
 
@@ -22,12 +22,12 @@ export function formatOfPath(path: string): ReportFormat {
   return formatByExtension(path, formatOfExtension);
 }
 
-/** The whole text of a result. Only the table has colours: those of the chalk instance. */
-export function renderReport(document: ResultDocument, format: ReportFormat, chalk: ChalkInstance): string {
-  return renderers[format](format === "json" ? document : printableDocument(document), chalk);
+/** The whole text of a result. The table is drawn for the screen; of the others Markdown alone asks it how to call cells. */
+export function renderReport(document: ResultDocument, format: ReportFormat, screen: Screen): string {
+  return renderers[format](format === "json" ? document : printableDocument(document), screen);
 }
 
-type Renderer = (document: ResultDocument, chalk: ChalkInstance) => string;
+type Renderer = (document: ResultDocument, screen: Screen) => string;
 
 const renderers: Readonly<Record<ReportFormat, Renderer>> = {
   table: tableReport,
@@ -36,16 +36,17 @@ const renderers: Readonly<Record<ReportFormat, Renderer>> = {
   markdown: markdownReport,
 };
 
-/** The result for people at a terminal. Colours are the chalk instance's: level 0 gives plain text. */
-export function tableReport(document: ResultDocument, chalk: ChalkInstance): string {
+/** The result for people at a terminal. */
+export function tableReport(document: ResultDocument, screen: Screen): string {
+  const { chalk } = screen;
   const coldStarts = coldStartReports(document).map(({ title, opening, pinning }) => [
     chalk.bold(title),
     indent + opening,
     ...(pinning === null
       ? []
       : [
-          ...terminalGrid(pinning.grid, chalk, indent),
-          ...wrapAfter(indent, pinning.explanation, textWidth).map((line) => chalk.dim(line)),
+          ...terminalGrid(pinning.grid, screen, indent),
+          ...wrapAfter(indent, pinning.explanation, textColumns(screen)).map((line) => chalk.dim(line)),
         ]),
   ]);
   const report = {
@@ -57,7 +58,7 @@ export function tableReport(document: ResultDocument, chalk: ChalkInstance): str
     appendix: coldStarts,
     conclusions: findings(document),
   };
-  return terminalReport(report, chalk);
+  return terminalReport(report, screen);
 }
 
 /** The content of the terminal's tables in GitHub's Markdown, for a pull request or a job summary. */

@@ -1,6 +1,6 @@
-import type { ChalkInstance } from "chalk";
 import Table from "cli-table3";
 import type { Figure, Grid } from "./report-parts.js";
+import type { Screen } from "./screen.js";
 import { paint } from "./terminal-text.js";
 
 const rule = "─";
@@ -29,11 +29,11 @@ const plainFrame = {
 };
 
 /** Draws a grid without its caption: lines behind `indent`, none of which ends in blanks. */
-export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance, indent = ""): string[] {
+export function terminalGrid({ columns, rows }: Grid, screen: Screen, indent = ""): string[] {
   const headHeight = Math.max(...columns.map(({ head }) => head.length));
   const table = new Table({
     ...plainFrame,
-    head: columns.map(({ head }) => headCell(head, headHeight, chalk)),
+    head: columns.map(({ head }) => headCell(head, headHeight, screen)),
     colAligns: columns.map(({ align }) => align),
   });
   const padded = columns.map((_, column) => padFigures(rows.flatMap((row) => row[column] ?? [])));
@@ -42,7 +42,7 @@ export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance, inde
       row.map((shown, column) => {
         const { text, note } = padded[column]![index]!;
         const aligned = columns[column]?.align === "left" ? text.trimStart() : text;
-        return paint(aligned, shown.tone, chalk) + (note.trim() === "" ? note : chalk.dim(note));
+        return paint(aligned, shown.tone, screen) + (note.trim() === "" ? note : screen.chalk.dim(note));
       }),
     );
   });
@@ -55,7 +55,7 @@ export function terminalGrid({ columns, rows }: Grid, chalk: ChalkInstance, inde
 }
 
 /** A short head stands at the bottom of its cell, next to the rule. */
-function headCell(lines: readonly string[], height: number, chalk: ChalkInstance): string {
+function headCell(lines: readonly string[], height: number, { chalk }: Screen): string {
   return [...Array<string>(height - lines.length).fill(""), ...lines]
     .map((line) => (line === "" ? line : chalk.bold(line)))
     .join("\n");

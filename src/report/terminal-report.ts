@@ -1,7 +1,7 @@
-import type { ChalkInstance } from "chalk";
 import type { Fact, Grid, Note } from "./report-parts.js";
+import { type Screen, textColumns } from "./screen.js";
 import { terminalGrid } from "./terminal-grid.js";
-import { factLines, joinBlocks, paint, textWidth, wrapAfter } from "./terminal-text.js";
+import { factLines, joinBlocks, paint, wrapAfter } from "./terminal-text.js";
 
 /** What every document shows at a terminal, in this order. */
 export interface TerminalReport {
@@ -21,25 +21,26 @@ export interface TerminalReport {
 /** How far everything but titles and conclusions is indented. */
 export const indent = "  ";
 
-/** A document for people at a terminal. Colours are the chalk instance's: level 0 gives plain text. */
-export function terminalReport(report: TerminalReport, chalk: ChalkInstance): string {
+/** A document for people at a terminal. */
+export function terminalReport(report: TerminalReport, screen: Screen): string {
+  const { chalk } = screen;
   const { title, alerts, facts, grids, notes, appendix = [], conclusions } = report;
   const noteLines = (shown: readonly Note[], prefix: string) =>
     shown.flatMap(({ text, tone }) =>
-      wrapAfter(prefix, text, textWidth).map((line) => paint(line, tone, chalk)),
+      wrapAfter(prefix, text, textColumns(screen)).map((line) => paint(line, tone, screen)),
     );
   return joinBlocks([
     [
       chalk.bold(title),
-      ...alerts.map(({ text, tone }) => chalk.bold(paint(`! ${text}`, tone, chalk))),
-      ...factLines(facts, indent, chalk),
+      ...alerts.map(({ text, tone }) => chalk.bold(paint(`! ${text}`, tone, screen))),
+      ...factLines(facts, indent, screen),
     ],
     ...grids.map((grid) => [
       ...(grid.caption === undefined ? [] : [chalk.bold(grid.caption)]),
-      ...terminalGrid(grid, chalk, indent),
+      ...terminalGrid(grid, screen, indent),
       ...(grid.footnote === undefined
         ? []
-        : wrapAfter(indent, grid.footnote, textWidth).map((line) => chalk.dim(line))),
+        : wrapAfter(indent, grid.footnote, textColumns(screen)).map((line) => chalk.dim(line))),
     ]),
     noteLines(notes, indent),
     ...appendix,

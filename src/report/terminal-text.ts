@@ -1,8 +1,5 @@
-import type { ChalkInstance } from "chalk";
 import type { Fact, Tone } from "./report-parts.js";
-
-/** Running text is broken after so many columns; tables are as wide as they are. */
-export const textWidth = 100;
+import { type Screen, textColumns } from "./screen.js";
 
 /** A blank at which a line may end: a number and its unit stay together. */
 const breakable = / (?!%|GB\/s|µs|[KMGT]?i?B\b)/;
@@ -35,7 +32,7 @@ export function wrapAfter(prefix: string, text: string, width: number): string[]
 }
 
 /** The text in the colour of its tone. */
-export function paint(text: string, tone: Tone, chalk: ChalkInstance): string {
+export function paint(text: string, tone: Tone, { chalk }: Screen): string {
   const styles = {
     plain: String,
     muted: chalk.dim,
@@ -46,13 +43,13 @@ export function paint(text: string, tone: Tone, chalk: ChalkInstance): string {
   return styles[tone](text);
 }
 
-/** Lines of "label  value", the values below each other and broken at `textWidth`. */
-export function factLines(facts: readonly Fact[], indent: string, chalk: ChalkInstance): string[] {
+/** Lines of "label  value", the values below each other and broken where running text is. */
+export function factLines(facts: readonly Fact[], indent: string, screen: Screen): string[] {
   const labelWidth = Math.max(...facts.map(([label]) => label.length));
   return facts.flatMap(([label, value]) => {
     const prefix = `${indent}${label.padEnd(labelWidth)}  `;
-    const [first = "", ...rest] = wrapAfter(prefix, value, textWidth);
-    return [chalk.dim(prefix) + first.slice(prefix.length), ...rest];
+    const [first = "", ...rest] = wrapAfter(prefix, value, textColumns(screen));
+    return [screen.chalk.dim(prefix) + first.slice(prefix.length), ...rest];
   });
 }
 

@@ -15,7 +15,13 @@ import {
 
 const json = onDemand("--json", "short for --format json");
 const quiet = onDemand("--quiet", "no progress and no notes on stderr");
+const progress = setting("--no-progress", "no progress on stderr, but its notes", kind.trueOrFalse, {
+  default: true,
+});
 const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
+const ascii = onDemand("--ascii", "nothing but ASCII (default: where the locale has no UTF-8)");
+const plain = onDemand("--plain", "tables for awk and screen readers: no rules, all labels in every row");
+const ids = onDemand("--ids", "call cells by their ids, as --cells takes them");
 const debug = onDemand("--debug", "show where an error came from");
 
 /** Null searches for the nearest, false reads none. */
@@ -69,6 +75,10 @@ export const commandSettings = {
     json,
     output: output(".json .csv .md .txt"),
     quiet,
+    progress,
+    ids,
+    plain,
+    ascii,
     color,
     debug,
   },
@@ -76,7 +86,19 @@ export const commandSettings = {
   measure: {},
   /** It is asked over its IPC channel. */
   worker: {},
-  baseline: { ...baselineSettings, ...runSettings, ...turn, deadlineNs, config, quiet, color, debug },
+  baseline: {
+    ...baselineSettings,
+    ...runSettings,
+    ...turn,
+    deadlineNs,
+    config,
+    quiet,
+    progress,
+    plain,
+    ascii,
+    color,
+    debug,
+  },
   check: {
     ...checkSettings,
     ...measuringSettings,
@@ -88,6 +110,10 @@ export const commandSettings = {
     deadlineNs,
     config,
     quiet,
+    progress,
+    ids,
+    plain,
+    ascii,
     color,
     debug,
   },
@@ -98,6 +124,9 @@ export const commandSettings = {
     output: output(".json .md .txt .xml (JUnit)"),
     config,
     quiet,
+    ids,
+    plain,
+    ascii,
     color,
     debug,
   },
@@ -110,6 +139,9 @@ export const commandSettings = {
     format: format(historyFormats),
     json,
     output: output(".json .md .txt"),
+    ids,
+    plain,
+    ascii,
     color,
     debug,
   },
@@ -120,6 +152,9 @@ export const commandSettings = {
     json,
     save: setting("--save <file>", "also write all of it to a JSON file", kind.text),
     quiet,
+    progress,
+    plain,
+    ascii,
     color,
     debug,
     format: format(tuningFormats),
@@ -127,6 +162,8 @@ export const commandSettings = {
   devices: {
     backend: cellSettings.backend,
     json: { ...json, help: "print JSON" },
+    plain,
+    ascii,
     color,
     debug,
   },
@@ -138,10 +175,12 @@ export const commandSettings = {
       kind.size,
     ),
     quiet: { ...quiet, help: "no notes on stderr" },
+    ascii,
     debug,
   },
   build: {
     verbose: onDemand("--verbose", "show what CMake and the compiler say"),
+    ascii,
     debug,
   },
   completion: {},

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { tableReport } from "../../src/report/result-formats.js";
+import { fileScreen } from "../../src/report/screen.js";
 import {
   buildCell,
   buildColdStart,
@@ -16,8 +17,8 @@ import {
   MiB,
 } from "../helpers/result-document.js";
 
-const plain = new Chalk({ level: 0 });
-const coloured = new Chalk({ level: 1 });
+const plain = fileScreen();
+const coloured = fileScreen({ chalk: new Chalk({ level: 1 }) });
 const escapeCode = "\u001b";
 
 const render = (part: Parameters<typeof buildDocument>[0]) => tableReport(buildDocument(part), plain);

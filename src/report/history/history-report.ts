@@ -1,4 +1,3 @@
-import type { ChalkInstance } from "chalk";
 import type { Course, CourseDrift, CourseStep, HistoryDocument } from "../../compare/history-document.js";
 import type { HistoryFormat } from "../../settings/choices.js";
 import { absentFigure } from "../cell-figure.js";
@@ -18,6 +17,7 @@ import {
   numberColumn,
   wordColumn,
 } from "../report-parts.js";
+import type { Screen } from "../screen.js";
 import { terminalReport } from "../terminal-report.js";
 import { joinBlocks } from "../terminal-text.js";
 import { counted, listed } from "../wording.js";
@@ -30,15 +30,18 @@ export function historyFormatOfPath(path: string): HistoryFormat {
   return formatByExtension(path, formatOfExtension);
 }
 
-/** The whole text of a history in one format. Only the table has colours: those of the chalk instance. */
-export function renderHistory(history: HistoryDocument, format: HistoryFormat, chalk: ChalkInstance): string {
-  return renderers[format](format === "json" ? history : printableDocument(history), chalk);
+/** The whole text of a history in one format. The table is drawn for the screen. */
+export function renderHistory(history: HistoryDocument, format: HistoryFormat, screen: Screen): string {
+  return renderers[format](format === "json" ? history : printableDocument(history), screen);
 }
 
-const renderers: Readonly<Record<HistoryFormat, (history: HistoryDocument, chalk: ChalkInstance) => string>> =
-  { table: historyTable, json: jsonReport, markdown: historyMarkdown };
+const renderers: Readonly<Record<HistoryFormat, (history: HistoryDocument, screen: Screen) => string>> = {
+  table: historyTable,
+  json: jsonReport,
+  markdown: historyMarkdown,
+};
 
-function historyTable(history: HistoryDocument, chalk: ChalkInstance): string {
+function historyTable(history: HistoryDocument, screen: Screen): string {
   const report = {
     title: `pinbench ${history.tool.version} history`,
     alerts: alertsOf(history),
@@ -47,7 +50,7 @@ function historyTable(history: HistoryDocument, chalk: ChalkInstance): string {
     notes: notesOf(history),
     conclusions: [note(conclusionOf(history))],
   };
-  return terminalReport(report, chalk);
+  return terminalReport(report, screen);
 }
 
 function historyMarkdown(history: HistoryDocument): string {

@@ -1,4 +1,3 @@
-import type { ChalkInstance } from "chalk";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
@@ -17,13 +16,14 @@ import {
   numberColumn,
   wordColumn,
 } from "../report-parts.js";
+import type { Screen } from "../screen.js";
 import { terminalReport } from "../terminal-report.js";
 import { capital, counted, countedCpus, listed } from "../wording.js";
 import { formatRate } from "./tuning-gain.js";
 import { tuningReasons } from "./tuning-reasons.js";
 
 /** What was tried and what is recommended, for people at a terminal. */
-export function tuningTable(tuning: Tuning, chalk: ChalkInstance): string {
+export function tuningTable(tuning: Tuning, screen: Screen): string {
   const report = {
     title: `pinbench ${tuning.tool.version} tune`,
     alerts: alerts(tuning),
@@ -32,7 +32,7 @@ export function tuningTable(tuning: Tuning, chalk: ChalkInstance): string {
     notes: tuningNotes(tuning),
     conclusions: outcome(tuning),
   };
-  return terminalReport(report, chalk);
+  return terminalReport(report, screen);
 }
 
 function alerts({ run, method }: Tuning): Note[] {

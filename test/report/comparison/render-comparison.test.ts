@@ -7,6 +7,7 @@ import {
   comparisonTable,
   renderComparison,
 } from "../../../src/report/comparison/render-comparison.js";
+import { fileScreen } from "../../../src/report/screen.js";
 import { emulatedNotice } from "../../../src/results/device-facts.js";
 import { comparisonFormats } from "../../../src/settings/choices.js";
 import {
@@ -20,7 +21,7 @@ import {
   oddText,
 } from "../../helpers/comparison.js";
 
-const chalk = new Chalk({ level: 0 });
+const screen = fileScreen();
 
 describe("formats of a comparison", () => {
   it.each([
@@ -47,8 +48,8 @@ describe("formats of a comparison", () => {
     "renders %s, the same each time, and says of the emulated device what it is",
     (format) => {
       const comparison = buildComparison({ backend: "emulated", cells: buildMixedCells() });
-      const text = renderComparison(comparison, format, chalk);
-      expect(text).toBe(renderComparison(comparison, format, chalk));
+      const text = renderComparison(comparison, format, screen);
+      expect(text).toBe(renderComparison(comparison, format, screen));
       expect(text).toContain("emulated device");
       expect(text).toMatch(/[^\n]\n$/);
     },
@@ -62,20 +63,20 @@ describe("formats of a comparison", () => {
       buildCellComparison({ id: oddText }),
     ];
     for (const part of [{ cells }, { cells: [] }]) {
-      const text = renderComparison(buildComparison(part), format, chalk);
+      const text = renderComparison(buildComparison(part), format, screen);
       expect(text).not.toMatch(/NaN|Infinity|undefined|\[object/);
     }
   });
 
   it("has the comparison itself as JSON", () => {
     const comparison = buildComparison({ cells: buildMixedCells() });
-    const text = renderComparison(comparison, "json", chalk);
+    const text = renderComparison(comparison, "json", screen);
     expect(comparisonSchema.parse(JSON.parse(text))).toEqual(comparison);
   });
 });
 
 const render = (part: ComparisonPart, level: 0 | 1 = 0) =>
-  comparisonTable(buildComparison(part), new Chalk({ level }));
+  comparisonTable(buildComparison(part), fileScreen({ chalk: new Chalk({ level }) }));
 
 const columnsOf = (text: string, ...parts: string[]) =>
   text
@@ -185,11 +186,11 @@ describe("a regression on another machine", () => {
     ["github", "pinbench check::on another machine (host a → b, another GPU): 1 of 1"],
     ["junit", "on another machine (host a → b, another GPU): 1 of 1"],
   ] as const)("is said first in %s", (format, text) => {
-    expect(renderComparison(comparison, format, chalk)).toContain(text);
+    expect(renderComparison(comparison, format, screen)).toContain(text);
   });
 
   it("is listed under what differs", () => {
-    const text = comparisonTable(comparison, chalk);
+    const text = comparisonTable(comparison, screen);
     expect(text).toContain("  Differs    host name: a before, b now\n");
     expect(text).toContain("  Differs    GPU UUID: a before, b now\n");
   });
