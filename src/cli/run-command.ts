@@ -6,6 +6,7 @@ import { type PreparedRun, prepareRun, shareDevices } from "../measure/prepare.j
 import { ProcessSeries } from "../measure/process-series.js";
 import { Run } from "../measure/run.js";
 import { describeFailed } from "../native/load-failure.js";
+import { cellNames } from "../report/cell-name.js";
 import { jsonReport } from "../report/json.js";
 import { planDocument, planReport } from "../report/plan-report.js";
 import { formatOfPath, renderReport } from "../report/result-formats.js";
@@ -118,7 +119,7 @@ async function carryOut(
   const document = run.document();
   // Others need not wait for whoever reads the result.
   await prepared.sharing?.release();
-  await handOver(document).finally(() => reportFailures(document));
+  await handOver(document).finally(() => reportFailures(document, shown.screen));
   return interruption.exitCode ?? exitCodeOf(document);
 }
 
@@ -155,13 +156,17 @@ function hasFindings({ cells }: ResultDocument): boolean {
 }
 
 /** What went wrong is said on stderr too: stdout may have gone to a file or a program. */
-function reportFailures({ run, cells }: ResultDocument): void {
+function reportFailures({ run, cells }: ResultDocument, screen: Screen): void {
+  const nameOf = cellNames(
+    cells.map(({ id }) => id),
+    screen,
+  );
   const say = noter({ quiet: false });
   const wrong = cells.filter(({ outcome }) => outcome === "mismatch");
   const failed = cells.filter(({ outcome }) => outcome === "failed");
   if (wrong.length > 0) {
     say(
-      `DATA CAME BACK WRONG in ${wrong.map(({ id }) => id).join(", ")}: do not trust this machine's copies. Check the kernel log for PCIe, ECC and IOMMU errors.`,
+      `DATA CAME BACK WRONG in ${wrong.map(({ id }) => nameOf(id)).join(", ")}: do not trust this machine's copies. Check the kernel log for PCIe, ECC and IOMMU errors.`,
     );
   }
   if (run.error !== null) {

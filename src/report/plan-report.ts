@@ -7,7 +7,8 @@ import { formatPrecision } from "./format-number.js";
 import { printableDocument } from "./printable-text.js";
 import type { Fact } from "./report-parts.js";
 import type { Screen } from "./screen.js";
-import { factLines, joinBlocks } from "./terminal-text.js";
+import { indent } from "./terminal-grid.js";
+import { factLines, joinBlocks, paragraph } from "./terminal-text.js";
 import { besideName, counted, listed } from "./wording.js";
 
 /** What `--dry-run --json` prints: the plan with all that it was made from, and how many processes carry it out. */
@@ -38,8 +39,8 @@ export function planReport(
   screen: Screen,
 ): string {
   return joinBlocks([
-    [screen.chalk.bold("The plan (nothing was measured)")],
-    factLines(printableDocument(planFacts(plan, devices, processes)), "  ", screen),
+    paragraph("The plan (nothing was measured)", screen, { style: screen.chalk.bold }),
+    factLines(printableDocument(planFacts(plan, devices, processes)), indent, screen),
   ]);
 }
 

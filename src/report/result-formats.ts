@@ -9,11 +9,11 @@ import { formatByExtension } from "./format-by-extension.js";
 import { jsonReport } from "./json.js";
 import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "./markdown-text.js";
 import { printableDocument } from "./printable-text.js";
+import type { Grid } from "./report-parts.js";
 import { headerAlerts, headerFacts } from "./result-header.js";
-import { type Screen, textColumns } from "./screen.js";
-import { terminalGrid } from "./terminal-grid.js";
-import { indent, terminalReport } from "./terminal-report.js";
-import { joinBlocks, wrapAfter } from "./terminal-text.js";
+import type { Screen } from "./screen.js";
+import { terminalReport } from "./terminal-report.js";
+import { joinBlocks } from "./terminal-text.js";
 
 const formatOfExtension = { ".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table" } as const;
 
@@ -38,47 +38,42 @@ const renderers: Readonly<Record<ReportFormat, Renderer>> = {
 
 /** The result for people at a terminal. */
 export function tableReport(document: ResultDocument, screen: Screen): string {
-  const { chalk } = screen;
-  const coldStarts = coldStartReports(document).map(({ title, opening, pinning }) => [
-    chalk.bold(title),
-    indent + opening,
-    ...(pinning === null
-      ? []
-      : [
-          ...terminalGrid(pinning.grid, screen, indent),
-          ...wrapAfter(indent, pinning.explanation, textColumns(screen)).map((line) => chalk.dim(line)),
-        ]),
-  ]);
   const report = {
     title: `pinbench ${document.tool.version}`,
     alerts: headerAlerts(document),
     facts: headerFacts(document),
     grids: cellGrids(document),
-    notes: cellNotes(document),
-    appendix: coldStarts,
+    notes: cellNotes(document, screen),
+    appendix: coldStartReports(document),
     conclusions: findings(document),
   };
   return terminalReport(report, screen);
 }
 
 /** The content of the terminal's tables in GitHub's Markdown, for a pull request or a job summary. */
-export function markdownReport(document: ResultDocument): string {
+export function markdownReport(
+  document: ResultDocument,
+  screen: Pick<Screen, "showsIds"> = { showsIds: false },
+): string {
   return joinBlocks([
     [`# pinbench ${document.tool.version}`],
     ...alertBlocks(headerAlerts(document)),
     headerFacts(document).map(factItem),
     ...cellGrids(document).flatMap((cells) => [
       [`## ${escapeMarkdown(cells.caption)}`],
-      markdownGrid(cells),
-      ...(cells.footnote === undefined ? [] : [[escapeMarkdown(cells.footnote)]]),
+      ...gridBlocks(cells),
     ]),
-    cellNotes(document).map(listItem),
-    ...coldStartReports(document).flatMap(({ title, opening, pinning }) => [
+    cellNotes(document, screen).map(listItem),
+    ...coldStartReports(document).flatMap(({ title, opening, grid }) => [
       [`## ${escapeMarkdown(title)}`],
       [escapeMarkdown(opening)],
-      ...(pinning === null ? [] : [markdownGrid(pinning.grid), [escapeMarkdown(pinning.explanation)]]),
+      ...(grid === null ? [] : gridBlocks(grid)),
     ]),
     ["## Findings"],
     findings(document).map(listItem),
   ]);
+}
+
+function gridBlocks(grid: Grid): string[][] {
+  return [markdownGrid(grid), ...(grid.footnote === undefined ? [] : [[escapeMarkdown(grid.footnote)]])];
 }

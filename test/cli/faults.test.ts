@@ -65,7 +65,7 @@ describe("data that came back wrong", () => {
       /^pinbench: DATA CAME BACK WRONG in d0\/h2d\/pageable\/.*: do not trust this machine's copies/,
     );
     expect(stdout).toMatch(/256 KiB +1 +MISMATCH +MISMATCH\n/);
-    expect(stdout).toContain("MISMATCH: data came back wrong in d0/h2d/pinned/262144/w1/latency/wall/cold");
+    expect(stdout).toContain("MISMATCH: data came back wrong in H2D pinned 256 KiB x1 latency");
     expect(stdout).toMatch(/=> DATA CAME BACK WRONG in 2 of 4 cells/);
   });
 

@@ -295,9 +295,7 @@ describe("what went wrong", () => {
 
   it("shows no figure of a cell whose data came back wrong, and names it in a line of its own and at the end", () => {
     expect(lineWith(text, "16 MiB", "MISMATCH")).not.toMatch(/54\.9|%/);
-    expect(text).toContain(
-      "MISMATCH: data came back wrong in d0/h2d/pinned/16777216/w1/throughput/wall/cold: 1 place",
-    );
+    expect(text).toContain("MISMATCH: data came back wrong in H2D pinned 16 MiB x1: 1 place");
     expect(text).toContain("=> DATA CAME BACK WRONG in 1 of 7 cells");
   });
 

@@ -5,6 +5,7 @@ import { jsonReport } from "../json.js";
 import { printableDocument } from "../printable-text.js";
 import type { Screen } from "../screen.js";
 import { terminalReport } from "../terminal-report.js";
+import { comparedNames } from "./cell-text.js";
 import { comparisonAlerts, comparisonFacts, comparisonGrids, notesBelow } from "./comparison-content.js";
 import { comparisonMarkdown, githubReport } from "./github.js";
 import { junitReport } from "./junit.js";
@@ -40,13 +41,14 @@ const renderers: Readonly<Record<ComparisonFormat, Renderer>> = {
 
 /** The comparison for people at a terminal. */
 export function comparisonTable(comparison: Comparison, screen: Screen): string {
+  const nameOf = comparedNames(comparison, screen);
   const report = {
     title: `pinbench ${comparison.tool.version} ${comparison.command}`,
     alerts: comparisonAlerts(comparison),
     facts: comparisonFacts(comparison),
-    grids: comparisonGrids(comparison.cells),
-    notes: notesBelow(comparison),
-    conclusions: [{ text: describeOutcome(comparison), tone: outcomeTone[comparison.outcome] }],
+    grids: comparisonGrids(comparison.cells, nameOf),
+    notes: notesBelow(comparison, nameOf),
+    conclusions: [{ text: describeOutcome(comparison, nameOf), tone: outcomeTone[comparison.outcome] }],
   };
   return terminalReport(report, screen);
 }

@@ -14,6 +14,7 @@ import {
   type Note,
   note,
   numberColumn,
+  spared,
   wordColumn,
 } from "../report-parts.js";
 import type { Screen } from "../screen.js";
@@ -83,10 +84,10 @@ const columns: readonly Column[] = [
   wordColumn("pinned"),
   numberColumn("prefetch"),
   numberColumn("batches/s"),
-  numberColumn("GB/s"),
-  numberColumn("first", "batch, s"),
-  numberColumn("/dev/shm"),
-  numberColumn("pinned", "memory"),
+  spared(numberColumn("GB/s"), 4),
+  spared(numberColumn("first", "batch, s"), 3),
+  spared(numberColumn("/dev/shm"), 1),
+  spared(numberColumn("pinned", "memory"), 2),
   wordColumn(""),
 ];
 
@@ -113,7 +114,7 @@ function grid({ tried, probe, recommendation }: Tuning): Grid {
       figure(isChosen ? "<=" : ""),
     ];
   });
-  return { columns, rows };
+  return { columns, rows, labels: 3, keepsRepeats: true };
 }
 
 /**

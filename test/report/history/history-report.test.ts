@@ -7,7 +7,7 @@ import { fileScreen } from "../../../src/report/screen.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "../../helpers/history.js";
 
-const plain = fileScreen();
+const plain = fileScreen({ columns: 120 });
 const describeEntries = (entries: HistoryEntry[], notes: string[] = []) =>
   describeHistory({ version: "0.1.0", path: "history", history: { entries, notes }, cells: null });
 const d2h = pinnedId.replace("h2d", "d2h");
