@@ -45,9 +45,9 @@ const steps: readonly Step[] = [{ ...narrow, gap: 3 }, narrow, { ...narrow, wrap
 const lastStep: Step = { ...narrow, wraps: true, notesBelow: true };
 
 /**
- * The first of these that is no wider than `width`: narrower gaps; words on two lines; the same without the columns that
- * can be spared, one after the other; notes below their figures; parts of the columns below each other, each with the
- * first `labels` columns. Null where not even these fit.
+ * The first of these that is no wider than `width`: narrower gaps; words on two lines in few rows; the same without the
+ * columns that can be spared, one after the other; words on two lines in any row; notes below their figures; parts of the
+ * columns below each other, each with the first `labels` columns. Null where not even these fit.
  */
 export function fitGrid(strips: readonly Strip[], labels: number, width: number): Layout | null {
   const indices = strips.map((_, index) => index);
@@ -57,10 +57,11 @@ export function fitGrid(strips: readonly Strip[], labels: number, width: number)
   for (let count = 0; count <= spared.length; ++count) {
     const leftOut = spared.slice(0, count);
     const kept = indices.filter((index) => !leftOut.includes(index));
-    const tried = count === spared.length ? [...steps, lastStep] : steps;
-    for (const step of tried) {
+    const isLast = count === spared.length;
+    for (const step of isLast ? [...steps, lastStep] : steps) {
       const placed = place(strips, kept, step, width);
-      if (placed !== null) return { ...step, parts: [placed], leftOut };
+      if (placed === null || !(isLast || hasFewLongRows(strips, placed, step))) continue;
+      return { ...step, parts: [placed], leftOut };
     }
   }
   const kept = indices.filter((index) => !spared.includes(index));
@@ -69,6 +70,19 @@ export function fitGrid(strips: readonly Strip[], labels: number, width: number)
     if (parts !== null) return { ...step, parts, leftOut: spared };
   }
   return null;
+}
+
+/** Of the rows of a table so many may take two lines rather than that a column is left out. */
+const mostLongRows = 0.25;
+
+function hasFewLongRows(strips: readonly Strip[], placed: readonly PlacedStrip[], step: Step): boolean {
+  const rows = strips[0]?.entries ?? [];
+  const isLong = (row: number) =>
+    placed.some(({ index, width }) => {
+      const { column, entries } = strips[index]!;
+      return entryLines(entries[row]!, column, width, step).length > 1;
+    });
+  return rows.filter((_, row) => isLong(row)).length <= mostLongRows * rows.length;
 }
 
 /** How wide a table is, with all of its columns and a narrow gap behind each. */
@@ -108,10 +122,13 @@ function inParts(
   step: Step,
   width: number,
 ): PlacedStrip[][] | null {
-  const names = kept.slice(0, labels);
+  const names = kept.filter((index) => index < labels);
   const parts: PlacedStrip[][] = [];
   let columns: number[] = [];
-  for (const group of grouped(strips, kept.slice(labels))) {
+  for (const group of grouped(
+    strips,
+    kept.filter((index) => index >= labels),
+  )) {
     const longer = place(strips, [...names, ...columns, ...group], step, width);
     if (longer !== null) {
       columns = [...columns, ...group];
@@ -123,7 +140,7 @@ function inParts(
     columns = group;
     parts.push(next);
   }
-  return parts;
+  return parts.length === 0 ? null : parts;
 }
 
 /** Columns that share the first line of their heads stay together. */
@@ -150,9 +167,20 @@ function widthOf({ column, entries }: Strip, { notesBelow }: Step): number {
 function leastWidth({ column, entries }: Strip, width: number): number {
   if (column.align !== "left" || entries.some(({ note }) => note !== "")) return width;
   const texts = [...new Set([...column.head, ...entries.map(({ text }) => text)])];
-  let least = Math.max(...texts.flatMap(splitWords).map(visibleWidth));
-  while (least < width && texts.some((text) => wrap(text, least).length > 2)) ++least;
+  let least = hangingIndent.length + Math.max(...texts.flatMap(splitWords).map(visibleWidth));
+  while (least < width && texts.some((text) => hangingLines(text, least).length > 2)) ++least;
   return Math.min(width, least);
+}
+
+/** Before the second line of an entry, which is no entry of its own. */
+const hangingIndent = "  ";
+
+/** The text in lines of at most `width` columns, all but the first one indented. */
+function hangingLines(text: string, width: number): string[] {
+  const [first = "", ...rest] = wrap(text, width);
+  if (rest.length === 0) return [first];
+  const lines = wrap(text.slice(first.length + 1), width - hangingIndent.length);
+  return [first, ...lines.map((line) => hangingIndent + line)];
 }
 
 /** The lines of an entry in a column of that width. */
@@ -162,6 +190,6 @@ export function entryLines(
   width: number,
   { notesBelow }: Pick<Layout, "notesBelow">,
 ): string[] {
-  if (note === "") return align === "left" ? wrap(text, width) : [text];
+  if (note === "") return align === "left" ? hangingLines(text, width) : [text];
   return notesBelow ? [text, note] : [`${text} ${note}`];
 }

@@ -10,7 +10,7 @@ import {
 } from "./grid-layout.js";
 import { type Column, type Figure, type Grid, headTexts, rowsWithoutRepeats } from "./report-parts.js";
 import type { Screen } from "./screen.js";
-import { factLines, paint, paragraph, shownText, visibleWidth } from "./terminal-text.js";
+import { factLines, paint, paragraph, shownText, visibleWidth, wrap } from "./terminal-text.js";
 import { listed } from "./wording.js";
 
 /** How far tables, facts and notes are indented. */
@@ -98,9 +98,7 @@ function drawPart(
   screen: Screen,
 ): string[] {
   const heads = part.map(({ index, width }) =>
-    strips[index]!.column.head.flatMap((line) =>
-      entryLines({ text: line, note: "" }, strips[index]!.column, width, layout),
-    ),
+    strips[index]!.column.head.flatMap((line) => wrap(line, width)),
   );
   const headHeight = Math.max(...heads.map(({ length }) => length));
   const table = new Table({
@@ -143,8 +141,9 @@ function bodyCell(
   const lines = entryLines(entry, column, width, layout);
   if (entry.note === "") return lines.map((line) => paint(line, tone, screen)).join("\n");
   const text = paint(entry.text, tone, screen);
-  const note = entry.note.trim() === "" ? entry.note : chalk.dim(entry.note);
-  return `${text}${layout.notesBelow ? "\n" : " "}${note}`;
+  const note = entry.note.trimEnd();
+  const dimmed = note === "" ? "" : chalk.dim(note);
+  return `${text}${layout.notesBelow ? "\n" : " "}${dimmed}${entry.note.slice(note.length)}`;
 }
 
 /** A row each line, whatever its width: with all labels, no empty cell, and single blanks within a cell alone. */

@@ -3,8 +3,11 @@ import { asciiText } from "./printable-text.js";
 import type { Fact, Tone } from "./report-parts.js";
 import { type Screen, textColumns } from "./screen.js";
 
-/** A blank at which a line may end: a number and its unit stay together, a size and its workers too ("64 MiB x4"). */
-const breakable = / (?!(?:%|GB\/s|[µunm]?s|batches\/s|[KMGT]?i?B|x\d+)(?!\w))/;
+/**
+ * A blank at which a line may end: a number and its unit stay together, a size and its workers too ("64 MiB x4"), and no
+ * sign stands at the end of a line.
+ */
+const breakable = /(?<![±=]) (?!(?:%|GB\/s|[µunm]?s|batches\/s|[KMGT]?i?B|x\d+)(?!\w))/;
 
 /** The words of a text, a number with its unit being one. */
 export function splitWords(text: string): string[] {

@@ -131,7 +131,7 @@ function gridsOf({ courses, checks }: HistoryDocument, curveWidth: number): Grid
     numberColumn("last"),
     spared(numberColumn("least"), 2),
     spared(numberColumn("most"), 3),
-    numberColumn("noise"),
+    spared(numberColumn("noise"), 4),
   ];
   return [{ columns, rows: courses.map((course) => rowOf(course, checks.length, curveWidth)) }];
 }

@@ -3,6 +3,7 @@ import type { TuningFormat } from "../../settings/choices.js";
 import { jsonReport } from "../json.js";
 import { printableDocument } from "../printable-text.js";
 import type { Screen } from "../screen.js";
+import { shownText } from "../terminal-text.js";
 import { tuningReasons } from "./tuning-reasons.js";
 import { copyKeywords, loaderKeywords, pythonArguments, tuningTable } from "./tuning-table.js";
 
@@ -14,7 +15,7 @@ export function renderTuning(tuning: Tuning, format: TuningFormat, screen: Scree
 const renderers: Readonly<Record<TuningFormat, (tuning: Tuning, screen: Screen) => string>> = {
   table: tuningTable,
   json: jsonReport,
-  python: pythonReport,
+  python: (tuning, screen) => shownText(pythonReport(tuning), screen),
   env: envReport,
 };
 
