@@ -4,7 +4,7 @@ import { renderComparison } from "../../src/report/comparison/render-comparison.
 import { type DevicesReport, devicesReport } from "../../src/report/devices-report.js";
 import { renderHistory } from "../../src/report/history/history-report.js";
 import { jsonReport } from "../../src/report/json.js";
-import { printableDocument, printableText } from "../../src/report/printable-text.js";
+import { asciiText, printableDocument, printableText } from "../../src/report/printable-text.js";
 import { renderReport } from "../../src/report/result-formats.js";
 import { fileScreen } from "../../src/report/screen.js";
 import { renderTuning } from "../../src/report/tuning/tuning-formats.js";
@@ -47,6 +47,24 @@ describe("printableText", () => {
   it("leaves everything else as it is", () => {
     const text = "größer 日本 עברית 👩‍🔧 a\\b %0A <b>";
     expect(printableText(text)).toBe(text);
+  });
+});
+
+describe("asciiText", () => {
+  it("spells the signs of pinbench's own texts", () => {
+    expect(asciiText("10.6 ±2.1 %, −9.8 % → 3.0×, 5 µs … “a” ─ †")).toBe(
+      '10.6 +-2.1 %, -9.8 % -> 3.0x, 5 us ... "a" - #',
+    );
+  });
+
+  it("keeps the order of a curve's blocks, each another sign", () => {
+    expect(asciiText("▁▂▃▄▅▆▇█")).toBe("_.:-=+*#");
+  });
+
+  it("writes every other character as an escape, and leaves ASCII alone", () => {
+    expect(asciiText("größer 日本 👩")).toBe(String.raw`gr\xf6\xdfer \u65e5\u672c \u{1f469}`);
+    const ascii = "\u001b[1m a\\b\n";
+    expect(asciiText(ascii)).toBe(ascii);
   });
 });
 
