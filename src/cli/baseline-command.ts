@@ -22,11 +22,11 @@ import { defaultCheckRuns, defaultSignificance } from "../settings/table.js";
 import { formatDuration } from "../settings/units.js";
 import { askedSettings, flagsGiven, type Invocation } from "./asked-settings.js";
 import { settingsOfBaseline } from "./baseline-settings.js";
-import { stdoutChalk } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder } from "./output-paths.js";
 import { notesOn } from "./run-command.js";
+import { stdoutScreen } from "./screens.js";
 import { noter, ProgressLine, writeStdout } from "./terminal.js";
 
 type BaselineFlags = CommandSettings<"baseline">;
@@ -68,7 +68,7 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
     line.clear();
     interruption.dispose();
   }
-  await writeStdout(baselineReport(baseline.report(settings, configuration), stdoutChalk(flags)));
+  await writeStdout(baselineReport(baseline.report(settings, configuration), stdoutScreen(flags)));
   return ExitCode.ok;
 }
 

@@ -6,6 +6,7 @@ import { optionName, type Setting, type SettingTable } from "../settings/setting
 import { defaultsOf } from "../settings/settings.js";
 import type { Invocation } from "./asked-settings.js";
 import { endBy, isWatched } from "./deadline.js";
+import { writeHelp } from "./terminal.js";
 
 /** A command: what help says of it, which settings it takes, and where it is carried out. */
 interface CommandEntry<Name extends keyof typeof commandSettings> {
@@ -180,7 +181,7 @@ export function createProgram(setExitCode: (code: ExitCode) => void): Command {
     .helpOption("-h, --help", "show help")
     .exitOverride()
     // Errors are thrown to main(), which prints them in our own words.
-    .configureOutput({ outputError: () => undefined })
+    .configureOutput({ outputError: () => undefined, writeOut: writeHelp })
     .addHelpText(
       "after",
       `

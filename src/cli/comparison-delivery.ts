@@ -12,9 +12,10 @@ import type { Configuration } from "../settings/configuration.js";
 import { defaultSignificance } from "../settings/table.js";
 import { mergeThresholds, type Thresholds } from "../settings/thresholds.js";
 import { chosenFormat } from "./asked-settings.js";
-import { type Destinations, deliver, plainChalk } from "./delivery.js";
+import { type Destinations, deliver } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";
 import { outputFiles, withPictures } from "./picture-output.js";
+import { type DisplayFlags, outputScreen } from "./screens.js";
 import { noter } from "./terminal.js";
 
 /** What `compare` and `check` have in common: how to judge, and where to. */
@@ -75,12 +76,12 @@ export async function deliverComparison(
   { format, files }: Destinations<ComparisonFormat | PictureFormat>,
   flags: JudgingFlags,
 ): Promise<ExitCode> {
-  const besides = format === "github" ? [() => writeStepSummary(comparison)] : [];
+  const besides = format === "github" ? [() => writeStepSummary(comparison, flags)] : [];
   await deliver(
     withPictures(
       { kind: "comparison", path: null, document: comparison },
       flags,
-      (format: ComparisonFormat, chalk) => renderComparison(comparison, format, chalk),
+      (format: ComparisonFormat, screen) => renderComparison(comparison, format, screen),
     ),
     { format, files, besides },
     flags,
@@ -97,10 +98,12 @@ const exitCodes = {
 } as const satisfies Record<Comparison["outcome"], ExitCode>;
 
 /** A step of GitHub Actions may append Markdown to this file; it is shown on the run's page. */
-async function writeStepSummary(comparison: Comparison): Promise<void> {
+async function writeStepSummary(comparison: Comparison, flags: DisplayFlags): Promise<void> {
   const path = process.env.GITHUB_STEP_SUMMARY;
   if (!path) return;
-  await appendFile(path, renderComparison(comparison, "markdown", plainChalk())).catch((error: unknown) => {
-    throw cannotWrite(path, error);
-  });
+  await appendFile(path, renderComparison(comparison, "markdown", outputScreen(flags))).catch(
+    (error: unknown) => {
+      throw cannotWrite(path, error);
+    },
+  );
 }

@@ -1,22 +1,7 @@
-import { Chalk, type ChalkInstance, supportsColor } from "chalk";
+import type { Screen } from "../report/screen.js";
 import { finalize } from "../results/store.js";
+import { type DisplayFlags, outputScreen, stdoutScreen } from "./screens.js";
 import { reportError, writeStdout } from "./terminal.js";
-
-/**
- * Colours for stdout: none with --no-color, NO_COLOR (https://no-color.org) or without a terminal; FORCE_COLOR has
- * the last word, as chalk reads it.
- */
-export function stdoutChalk(options: { color: boolean }): ChalkInstance {
-  const { NO_COLOR, FORCE_COLOR } = process.env;
-  if (!options.color) return plainChalk();
-  if (FORCE_COLOR === undefined && NO_COLOR) return plainChalk();
-  return new Chalk({ level: supportsColor ? supportsColor.level : 0 });
-}
-
-/** No colours at all, for files. */
-export function plainChalk(): ChalkInstance {
-  return new Chalk({ level: 0 });
-}
 
 /** A file to write. */
 export interface Output<Format> {
@@ -38,16 +23,16 @@ export interface Destinations<Format> {
  * had again. Then throws the first error, having reported the rest.
  */
 export async function deliver<Format>(
-  render: (format: Format, chalk: ChalkInstance) => string | Promise<string>,
+  render: (format: Format, screen: Screen) => string | Promise<string>,
   { format, files, besides = [] }: Destinations<Format>,
-  flags: { color: boolean; debug: boolean },
+  flags: DisplayFlags & { debug: boolean },
 ): Promise<void> {
   const errors: unknown[] = [];
   const attempt = (work: () => Promise<void>) => work().catch((error: unknown) => errors.push(error));
 
-  if (format !== null) await attempt(async () => writeStdout(await render(format, stdoutChalk(flags))));
+  if (format !== null) await attempt(async () => writeStdout(await render(format, stdoutScreen(flags))));
   for (const file of files)
-    await attempt(async () => finalize(file.path, await render(file.format, plainChalk())));
+    await attempt(async () => finalize(file.path, await render(file.format, outputScreen(flags))));
   for (const write of besides) await attempt(write);
   for (const error of errors.slice(1)) reportError(error, flags);
   if (errors.length > 0) throw errors[0];

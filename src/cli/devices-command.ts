@@ -11,13 +11,13 @@ import { jsonReport } from "../report/json.js";
 import { cudaVersionName, linkLimitGBps, noticeOf } from "../results/device-facts.js";
 import type { BackendChoice } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";
-import { stdoutChalk } from "./delivery.js";
+import { stdoutScreen } from "./screens.js";
 import { writeStdout } from "./terminal.js";
 
 /** `pinbench devices`: opens the driver but no device, so that it costs the GPU nothing. Throws PinbenchError. */
 export async function devicesCommand(flags: CommandSettings<"devices">): Promise<ExitCode> {
   const report = await describeDevices(flags.backend);
-  await writeStdout(flags.json ? jsonReport(report) : devicesReport(report, stdoutChalk(flags)));
+  await writeStdout(flags.json ? jsonReport(report) : devicesReport(report, stdoutScreen(flags)));
   return ExitCode.ok;
 }
 

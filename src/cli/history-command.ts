@@ -25,7 +25,7 @@ export async function historyCommand(
   const render = withPictures(
     { kind: "history", path: null, document },
     flags,
-    (asked: HistoryFormat, chalk) => renderHistory(document, asked, chalk),
+    (asked: HistoryFormat, screen) => renderHistory(document, asked, screen),
   );
   await deliver(render, { format, files }, flags);
   return ExitCode.ok;

@@ -7,16 +7,20 @@ import { programPath } from "../package-facts.js";
 import type { Plan } from "../plan/plan.js";
 import { type ProgressState, progressLine } from "../report/progress.js";
 import { renderReport } from "../report/result-formats.js";
+import type { Screen } from "../report/screen.js";
 import { counted } from "../report/wording.js";
 import type { ResultDocument } from "../results/schema.js";
 import { writePartial } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
-import { type Output, plainChalk } from "./delivery.js";
+import type { Output } from "./delivery.js";
 import { noter, ProgressLine } from "./terminal.js";
 
-/** Which files a run is to be kept in while it goes on, and what ends it. */
+/** Which files a run is to be kept in while it goes on, what is said of it, and what ends it. */
 export interface ShowOptions {
   outputs: readonly Output<ReportFormat>[];
+  /** What the files show. */
+  screen: Screen;
+  progress: boolean;
   quiet: boolean;
   signal: AbortSignal;
 }
@@ -25,9 +29,13 @@ export interface ShowOptions {
  * Measures a run to its end, and keeps the progress line alive and every FILE.partial up to date meanwhile. Rejects
  * with what the run rejects with.
  */
-export async function showRun(run: Run, plan: Plan, { outputs, quiet, signal }: ShowOptions): Promise<void> {
-  const line = new ProgressLine({ quiet });
-  const partials = new Partials(outputs, (text) => {
+export async function showRun(
+  run: Run,
+  plan: Plan,
+  { outputs, screen, quiet, progress, signal }: ShowOptions,
+): Promise<void> {
+  const line = new ProgressLine({ quiet, progress });
+  const partials = new Partials(outputs, screen, (text) => {
     line.clear();
     noter({ quiet })(text);
   });
@@ -50,10 +58,10 @@ export async function showRun(run: Run, plan: Plan, { outputs, quiet, signal }: 
 export async function showProcesses(
   series: ProcessSeries,
   { cells, processes }: { cells: number; processes: number },
-  { outputs, quiet, signal }: ShowOptions,
+  { outputs, screen, quiet, progress, signal }: ShowOptions,
 ): Promise<void> {
-  const line = new ProgressLine({ quiet });
-  const partials = new Partials(outputs, (text) => {
+  const line = new ProgressLine({ quiet, progress });
+  const partials = new Partials(outputs, screen, (text) => {
     line.clear();
     noter({ quiet })(text);
   });
@@ -108,11 +116,13 @@ const mostTimeShare = 0.05;
  */
 class Partials {
   readonly #outputs: Set<Output<ReportFormat>>;
+  readonly #screen: Screen;
   readonly #note: (text: string) => void;
   #nextMs = performance.now() + partialEveryMs;
 
-  constructor(outputs: readonly Output<ReportFormat>[], note: (text: string) => void) {
+  constructor(outputs: readonly Output<ReportFormat>[], screen: Screen, note: (text: string) => void) {
     this.#outputs = new Set(outputs);
+    this.#screen = screen;
     this.#note = note;
   }
 
@@ -122,7 +132,7 @@ class Partials {
     const document = documentSoFar();
     for (const output of this.#outputs) {
       try {
-        await writePartial(output.path, renderReport(document, output.format, plainChalk()));
+        await writePartial(output.path, renderReport(document, output.format, this.#screen));
       } catch (error) {
         this.#outputs.delete(output);
         this.#note(`${error instanceof Error ? error.message : String(error)} The run goes on without it.`);

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Chalk, type ChalkInstance, supportsColorStderr } from "chalk";
 import { type ExitCode, endingSignals, PinbenchError } from "../errors.js";
 import { renderTuning } from "../report/tuning/tuning-formats.js";
 import { formatRate } from "../report/tuning/tuning-gain.js";
@@ -17,8 +16,9 @@ import { machineLimits } from "../tune/machine-limits.js";
 import { scoreOf } from "../tune/score.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { chosenFormat } from "./asked-settings.js";
-import { deliver, plainChalk } from "./delivery.js";
+import { deliver } from "./delivery.js";
 import { aborted, Interruption, sayNothingMeasured } from "./interruption.js";
+import { stderrScreen } from "./screens.js";
 import { noter, reportError } from "./terminal.js";
 import { tuningFiles, tuningRenderer } from "./tuning-delivery.js";
 import { hasScore, tuningExitCode } from "./tuning-outcome.js";
@@ -162,14 +162,7 @@ function describeTrial(trial: Trial): string {
 }
 
 async function deliverTuning(tuning: Tuning, flags: Flags): Promise<void> {
-  const text = renderTuning(tuning, chosenFormat(flags), stderrChalk(flags));
+  const text = renderTuning(tuning, chosenFormat(flags), stderrScreen(flags));
   await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
   await deliver(tuningRenderer(tuning, flags), { format: null, files: tuningFiles(flags) }, flags);
-}
-
-/** As stdoutChalk() chooses for the other stream. */
-function stderrChalk({ color }: Flags): ChalkInstance {
-  const { NO_COLOR, FORCE_COLOR } = process.env;
-  if (!color || (FORCE_COLOR === undefined && NO_COLOR)) return plainChalk();
-  return new Chalk({ level: supportsColorStderr ? supportsColorStderr.level : 0 });
 }

@@ -1,11 +1,18 @@
 import { ExitCode } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
-import { reportError, surviveClosedTerminal, surviveStreamErrors, writeStdout } from "./terminal.js";
+import {
+  beginTerminal,
+  reportError,
+  surviveClosedTerminal,
+  surviveStreamErrors,
+  writeStdout,
+} from "./terminal.js";
 
 /** Parses the arguments, runs the command, catches once and sets the exit code. */
 export async function main(argv: string[]): Promise<void> {
   surviveStreamErrors();
   surviveClosedTerminal();
+  beginTerminal({ ascii: ownWords(argv).includes("--ascii") });
   try {
     if (argv[0] === "--version" || argv[0] === "-V") {
       // Before anything else is loaded: scripts ask this often.

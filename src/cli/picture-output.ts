@@ -1,6 +1,6 @@
-import type { ChalkInstance } from "chalk";
 import type { AnyDocument } from "../compare/read-document.js";
 import { PinbenchError } from "../errors.js";
+import type { Screen } from "../report/screen.js";
 import { type PictureFormat, pictureFormats } from "../settings/choices.js";
 import type { Output } from "./delivery.js";
 
@@ -57,10 +57,10 @@ function isPicture(format: string): format is PictureFormat {
 export function withPictures<Format extends string>(
   document: AnyDocument,
   { chart }: Pick<OutputFlags, "chart">,
-  render: (format: Format, chalk: ChalkInstance) => string,
-): (format: Format | PictureFormat, chalk: ChalkInstance) => string | Promise<string> {
-  return (format, chalk) =>
-    isPicture(format) ? drawDocuments([document], format, chart) : render(format, chalk);
+  render: (format: Format, screen: Screen) => string,
+): (format: Format | PictureFormat, screen: Screen) => string | Promise<string> {
+  return (format, screen) =>
+    isPicture(format) ? drawDocuments([document], format, chart) : render(format, screen);
 }
 
 /** All charts and tables of documents as a page, or one of their charts. Rejects as chartOfDocuments() throws. */

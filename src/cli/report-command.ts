@@ -32,7 +32,7 @@ export async function reportCommand(
   for (const path of operands) documents.push(await readAnyDocument(path));
 
   const draw = (format: PictureFormat) => drawDocuments(documents, format, flags.chart);
-  await deliver(draw, { format: null, files }, { color: false, debug: flags.debug });
+  await deliver(draw, { format: null, files }, { color: false, ascii: false, debug: flags.debug });
   const paths = files.map(({ path }) => path).filter((path) => inheritedDescriptor(path) === null);
   // What goes to stdout itself must not have a line of ours behind it.
   if (paths.length === files.length) await writeStdout(paths.map((path) => `${path}\n`).join(""));

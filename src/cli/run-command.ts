@@ -6,9 +6,11 @@ import { type PreparedRun, prepareRun, shareDevices } from "../measure/prepare.j
 import { ProcessSeries } from "../measure/process-series.js";
 import { Run } from "../measure/run.js";
 import { describeFailed } from "../native/load-failure.js";
+import { cellNames } from "../report/cell-name.js";
 import { jsonReport } from "../report/json.js";
 import { planDocument, planReport } from "../report/plan-report.js";
 import { formatOfPath, renderReport } from "../report/result-formats.js";
+import { fileScreen, type Screen } from "../report/screen.js";
 import type { ResultDocument } from "../results/schema.js";
 import { checkWritable } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
@@ -17,11 +19,12 @@ import { configurationNote } from "../settings/configuration.js";
 import type { Call, RunSettings } from "../settings/settings.js";
 import { parseJson } from "../text-file.js";
 import { askedSettings, chosenFormat, type Invocation } from "./asked-settings.js";
-import { deliver, stdoutChalk } from "./delivery.js";
+import { deliver } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { type ShowOptions, showProcesses, showRun } from "./live-run.js";
 import { isNoPicture, outputFiles, withPictures } from "./picture-output.js";
+import { outputScreen, stdoutScreen } from "./screens.js";
 import { noter, writeStdout } from "./terminal.js";
 
 /** `pinbench run`: everything from the flags to the files. Returns the exit code; throws PinbenchError. */
@@ -50,7 +53,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       await writeStdout(
         format === "json"
           ? jsonReport(planDocument(plan, processes))
-          : planReport(plan, devices, processes, stdoutChalk(flags)),
+          : planReport(plan, devices, processes, stdoutScreen(flags)),
       );
       return ExitCode.ok;
     }
@@ -59,13 +62,20 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       sayNothingMeasured(flags.output);
       return interruption.exitCode ?? ExitCode.interrupted;
     }
+    const { quiet, progress, processes } = flags;
     // Pages and pictures are drawn at the end alone: nobody looks at them meanwhile.
-    const shown = { outputs: outputs.filter(isNoPicture), quiet: flags.quiet, processes: flags.processes };
+    const shown = {
+      outputs: outputs.filter(isNoPicture),
+      screen: outputScreen(flags),
+      quiet,
+      progress,
+      processes,
+    };
     return await carryOut({ ...prepared, sharing }, invocation.call, interruption, shown, (document) => {
       const render = withPictures(
         { kind: "result", path: null, document },
         flags,
-        (format: ReportFormat, chalk) => renderReport(document, format, chalk),
+        (format: ReportFormat, screen) => renderReport(document, format, screen),
       );
       if (document.run.status !== "aborted" || hasFindings(document)) {
         return deliver(render, { format, files: outputs }, flags);
@@ -88,7 +98,7 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
   const settings = parseJson(await textOf(process.stdin), "stdin") as RunSettings;
   const prepared = await prepareRun(settings);
   const interruption = new Interruption();
-  const shown = { outputs: [], quiet: true, processes: 1 };
+  const shown = { outputs: [], screen: fileScreen(), quiet: true, progress: false, processes: 1 };
   // Whoever started this process has announced itself for it.
   const sharing = shareDevices(prepared, { command: "measure", ownerPid: process.ppid });
   try {
@@ -121,7 +131,7 @@ async function carryOut(
   const document = run.document();
   // Others need not wait for whoever reads the result.
   await prepared.sharing?.release();
-  await handOver(document).finally(() => reportFailures(document));
+  await handOver(document).finally(() => reportFailures(document, shown.screen));
   return interruption.exitCode ?? exitCodeOf(document);
 }
 
@@ -158,13 +168,17 @@ function hasFindings({ cells }: ResultDocument): boolean {
 }
 
 /** What went wrong is said on stderr too: stdout may have gone to a file or a program. */
-function reportFailures({ run, cells }: ResultDocument): void {
+function reportFailures({ run, cells }: ResultDocument, screen: Screen): void {
+  const nameOf = cellNames(
+    cells.map(({ id }) => id),
+    screen,
+  );
   const say = noter({ quiet: false });
   const wrong = cells.filter(({ outcome }) => outcome === "mismatch");
   const failed = cells.filter(({ outcome }) => outcome === "failed");
   if (wrong.length > 0) {
     say(
-      `DATA CAME BACK WRONG in ${wrong.map(({ id }) => id).join(", ")}: do not trust this machine's copies. Check the kernel log for PCIe, ECC and IOMMU errors.`,
+      `DATA CAME BACK WRONG in ${wrong.map(({ id }) => nameOf(id)).join(", ")}: do not trust this machine's copies. Check the kernel log for PCIe, ECC and IOMMU errors.`,
     );
   }
   if (run.error !== null) {

@@ -3,7 +3,7 @@ import type { CommanderError } from "commander";
 
 import { ExitCode, errorCode, PinbenchError } from "../errors.js";
 import { shortageOf } from "../machine-shortage.js";
-import { printableText } from "../report/printable-text.js";
+import { asciiText, printableText } from "../report/printable-text.js";
 
 import { cannotWrite, writeToStream } from "../results/output-stream.js";
 
@@ -58,10 +58,37 @@ export async function writeStdout(text: string): Promise<void> {
   }
 }
 
+/**
+ * Whether a locale of these variables can show more than ASCII. As systemd does, one that nobody has set is taken to be a
+ * container's or a job's, whose readers know UTF-8; "C" and "POSIX" are taken at their word.
+ */
+export function showsUnicode({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
+  const locale = LC_ALL || LC_CTYPE || LANG || "";
+  return locale === "" || /utf-?8/i.test(locale);
+}
+
+/** What help and all that goes to stderr is put through: in ASCII alone where that was asked for, or nothing else can be shown. */
+let shown = (text: string): string => text;
+
+/** Says once, before anything is written, whether --ascii was given. */
+export function beginTerminal({ ascii }: { ascii: boolean }): void {
+  shown = ascii || !showsUnicode(process.env) ? asciiText : (text) => text;
+}
+
+/** Writes to stderr, in ASCII where that is all it can show. */
+function writeStderr(text: string): void {
+  process.stderr.write(shown(text));
+}
+
+/** Writes a command's help to stdout. */
+export function writeHelp(text: string): void {
+  process.stdout.write(shown(text));
+}
+
 /** Writes lines to stderr that are no errors; none at all with --quiet. */
 export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
   return (text) => {
-    if (!quiet) process.stderr.write(`pinbench: ${printableText(text)}\n`);
+    if (!quiet) writeStderr(`pinbench: ${printableText(text)}\n`);
   };
 }
 
@@ -80,8 +107,7 @@ export function reportError(error: unknown, options: { debug: boolean }): number
   }
   const known = error instanceof PinbenchError ? error : shortageOf(error);
   writeError(known ?? ourFault(error));
-  if (options.debug)
-    process.stderr.write(`${describeStack(error).split("\n").map(printableText).join("\n")}\n`);
+  if (options.debug) writeStderr(`${describeStack(error).split("\n").map(printableText).join("\n")}\n`);
   return known?.exitCode ?? ExitCode.measurement;
 }
 
@@ -105,7 +131,7 @@ function writeError({ sentence, details, hint }: PinbenchError): void {
     details.length === 0
       ? [[shown, ...hints.map(printableText)].join(" ")]
       : [shown, ...details.map((detail) => `  ${printableText(detail)}`), ...hints.map(printableText)];
-  process.stderr.write(`pinbench: ${lines.join("\n")}\n`);
+  writeStderr(`pinbench: ${lines.join("\n")}\n`);
 }
 
 function describeStack(error: unknown): string {
@@ -121,13 +147,13 @@ const redrawMs = 100;
 const usualColumns = 80;
 const clearLine = "\r\u001b[2K";
 
-/** The live line on stderr; nothing at all where stderr is no terminal. */
+/** The live line on stderr; nothing at all where stderr is no terminal, or one that obeys no commands (TERM=dumb). */
 export class ProgressLine {
   readonly #isLive: boolean;
   #drawnMs = 0;
 
-  constructor(options: { quiet: boolean }) {
-    this.#isLive = process.stderr.isTTY === true && !options.quiet;
+  constructor({ quiet, progress }: { quiet: boolean; progress: boolean }) {
+    this.#isLive = process.stderr.isTTY === true && process.env.TERM !== "dumb" && progress && !quiet;
   }
 
   /** `text` makes a line of at most so many columns. */
@@ -135,7 +161,9 @@ export class ProgressLine {
     const nowMs = performance.now();
     if (!this.#isLive || nowMs - this.#drawnMs < redrawMs) return;
     this.#drawnMs = nowMs;
-    process.stderr.write(clearLine + text((process.stderr.columns || usualColumns) - 1));
+    const columns = (process.stderr.columns || usualColumns) - 1;
+    // A sign that ASCII spells makes the line longer.
+    process.stderr.write(clearLine + shown(text(columns)).slice(0, columns));
   }
 
   clear(): void {

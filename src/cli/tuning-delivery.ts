@@ -1,4 +1,4 @@
-import type { ChalkInstance } from "chalk";
+import type { Screen } from "../report/screen.js";
 import { renderTuning, tuningFormatOfPath } from "../report/tuning/tuning-formats.js";
 import type { Tuning } from "../results/tuning.js";
 import type { PictureFormat, TuningFormat } from "../settings/choices.js";
@@ -16,10 +16,10 @@ export function tuningFiles(flags: CommandSettings<"tune">): Output<TuningFormat
 export function tuningRenderer(
   tuning: Tuning,
   flags: CommandSettings<"tune">,
-): (format: TuningFormat | PictureFormat, chalk: ChalkInstance) => string | Promise<string> {
+): (format: TuningFormat | PictureFormat, screen: Screen) => string | Promise<string> {
   return withPictures(
     { kind: "tuning", path: null, document: tuning },
     flags,
-    (format: TuningFormat, chalk: ChalkInstance) => renderTuning(tuning, format, chalk),
+    (format: TuningFormat, screen) => renderTuning(tuning, format, screen),
   );
 }

@@ -1,12 +1,13 @@
-import type { ChalkInstance } from "chalk";
 import { fewestOccasions } from "../compare/occasions.js";
 import type { Sensitivity } from "../compare/sensitivity.js";
 import { formatDuration } from "../settings/units.js";
 import { roundUp } from "./format-number.js";
 import { printableDocument } from "./printable-text.js";
-import { type Column, figure, numberColumn, wordColumn } from "./report-parts.js";
+import { type Column, figure, note, numberColumn, wordColumn } from "./report-parts.js";
+import type { Screen } from "./screen.js";
 import { terminalGrid } from "./terminal-grid.js";
-import { joinBlocks, textWidth, wrap } from "./terminal-text.js";
+import { alertLines } from "./terminal-report.js";
+import { joinBlocks, paragraph } from "./terminal-text.js";
 import { counted } from "./wording.js";
 
 /** What `pinbench baseline` wrote, and what can be found by checks against it. */
@@ -37,19 +38,18 @@ const columns: readonly Column[] = [
 ];
 
 /** The size of a new baseline, and by kind of memory its spread and the drops that checks against it find. */
-export function baselineReport(made: BaselineReport, chalk: ChalkInstance): string {
+export function baselineReport(made: BaselineReport, screen: Screen): string {
   const report = printableDocument(made);
   const { path, runs, cells, occasions, notice, checkRuns, sensitivity } = report;
   const measuredOn = occasions > 1 ? `, measured on ${occasions} occasions` : "";
   const header = [
-    ...(notice === null ? [] : [chalk.bold(`! ${notice}`)]),
-    `${path} holds ${counted(runs, "run")} of ${counted(cells, "cell")}${measuredOn}.`,
+    ...alertLines(notice === null ? [] : [note(notice)], screen),
+    ...paragraph(`${path} holds ${counted(runs, "run")} of ${counted(cells, "cell")}${measuredOn}.`, screen),
   ];
   if (sensitivity === null) {
-    header.push(
-      "One run says nothing of the spread between runs: --runs 10 makes a baseline to check against.",
-    );
-    return joinBlocks([header]);
+    const advice =
+      "One run says nothing of the spread between runs: --runs 10 makes a baseline to check against.";
+    return joinBlocks([[...header, ...paragraph(advice, screen)]]);
   }
   const percent = (share: number) => figure(`${roundUp(share * 100, share < 0.1 ? 1 : 0)} %`);
   const rows = sensitivity.kinds.map((kind) => [
@@ -60,9 +60,9 @@ export function baselineReport(made: BaselineReport, chalk: ChalkInstance): stri
     percent(kind.typicalDrop),
     percent(kind.largestDrop),
   ]);
-  if (occasions < fewestOccasions) header.push(...wrap(describeShortMemory(report), textWidth));
+  if (occasions < fewestOccasions) header.push(...paragraph(describeShortMemory(report), screen));
   const explanation = `Spread is the standard deviation between runs. A drop of the size given is found 19 times out of 20, at the thresholds in force, by a check of ${counted(checkRuns, "run")} with as many to confirm.`;
-  return joinBlocks([header, terminalGrid({ columns, rows }, chalk, "  "), wrap(explanation, textWidth)]);
+  return joinBlocks([header, terminalGrid({ columns, rows }, screen), paragraph(explanation, screen)]);
 }
 
 /** What a baseline cannot tell that was measured on too few occasions. */

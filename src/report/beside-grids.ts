@@ -2,15 +2,7 @@ import type { CellResult } from "../results/schema.js";
 import { absentFigure, isMeasured, medianFigure, shareFigure, shareOfSpeed } from "./cell-figure.js";
 import { type CellGroup, type GridContext, labelColumns, rowLabels } from "./cell-group.js";
 import { formatGBps, formatMilliseconds, formatRatio } from "./format-number.js";
-import {
-  blank,
-  type Figure,
-  figure,
-  type Grid,
-  numberColumn,
-  withoutRepeats,
-  wordColumn,
-} from "./report-parts.js";
+import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "./report-parts.js";
 import { movedIn } from "./several-devices-grids.js";
 import { directionName } from "./wording.js";
 
@@ -51,7 +43,7 @@ export function besideGrid(group: CellGroup, { precision, aloneOf }: GridContext
       ]);
     }),
   );
-  return { columns, rows: withoutRepeats(filled, 3), footnote: besideNote };
+  return { columns, rows: filled, labels: moved.length > 1 ? 4 : 3, footnote: besideNote };
 }
 
 const besideNote =
@@ -116,7 +108,7 @@ export function pipelineGrid(group: CellGroup, { precision, aloneOf }: GridConte
       ];
     }),
   );
-  return { columns, rows: withoutRepeats(filled, 2), footnote: pipelineNote };
+  return { columns, rows: filled, labels: 3, footnote: pipelineNote };
 }
 
 const pipelineNote =

@@ -19,7 +19,6 @@ import {
   figure,
   type Grid,
   numberColumn,
-  withoutRepeats,
   wordColumn,
 } from "./report-parts.js";
 import { peerGrid, togetherGrid } from "./several-devices-grids.js";
@@ -80,7 +79,7 @@ function oneWayGrid(group: CellGroup, direction: DirectionMoved, precision: numb
     ...memories.flatMap((memory) => cellFigures(row.cells.get(memory), direction, mode, precision)),
     ...derived.map(({ of }) => of(row)),
   ]);
-  return { columns, rows: withoutRepeats(rows, 1) };
+  return { columns, rows, labels: 2 };
 }
 
 /**
@@ -118,7 +117,7 @@ function bidirGrid({ memories, mode, device, rows }: CellGroup, precision: numbe
   const filled = rows.flatMap((row) =>
     memories.filter((memory) => row.cells.has(memory)).map((memory) => rowOf(row, memory)),
   );
-  return { columns, rows: withoutRepeats(filled, 2) };
+  return { columns, rows: filled, labels: 3 };
 }
 
 /** A column that is computed from the other figures of its row. */

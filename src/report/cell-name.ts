@@ -1,6 +1,5 @@
 import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/schema.js";
-import { copiesHostMemory } from "../settings/choices.js";
 import { formatSize } from "../settings/units.js";
 import { directionName } from "./wording.js";
 
@@ -40,7 +39,7 @@ function nameOf(cell: Cell, varies: Varying): string {
     ...(varies.device && !isBetween ? [`d${device}`] : []),
     direction === "bidir" ? `${directionName.h2d}+${directionName.d2h}` : directionName[direction],
     ...(isBetween ? [`${device}→${peer}`, path] : []),
-    ...(copiesHostMemory(direction) ? [memory] : []),
+    ...(memory === "device" ? [] : [memory]),
     formatSize(sizeBytes),
     `x${workers}`,
     ...(workerKind === "process" ? [workers === 1 ? "process" : "processes"] : []),

@@ -4,6 +4,7 @@ import { variantName } from "../results/variant.js";
 import { caches, memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { sign } from "./cell-figure.js";
+import { cellNames, type NameOfCell } from "./cell-name.js";
 import { formatPrecision, formatWholeShare } from "./format-number.js";
 import { cellsAskedFor } from "./host-control.js";
 import { type Note, note, reasonNotes, type Tone } from "./report-parts.js";
@@ -13,12 +14,19 @@ import { counted, directionName, listed, withoutFullStop } from "./wording.js";
  * The notes below the tables of a result, each reason once: wrong data, failures, what the signs mean, what was
  * skipped, warnings, and how many cells came to which end.
  */
-export function cellNotes(document: ResultDocument): Note[] {
+export function cellNotes(
+  document: ResultDocument,
+  shown: { showsIds: boolean } = { showsIds: false },
+): Note[] {
   const { cells } = document;
+  const nameOf = cellNames(
+    cells.map(({ id }) => id),
+    shown,
+  );
   const byReason = (reasonsOf: (cell: CellResult) => readonly string[], label: string, tone: Tone) =>
-    reasonNotes(cells, reasonsOf, describeCells, label, tone);
+    reasonNotes(cells, reasonsOf, (some) => describeCells(some, nameOf), label, tone);
   return [
-    ...cells.filter(({ outcome }) => outcome === "mismatch").map(mismatchNote),
+    ...cells.filter(({ outcome }) => outcome === "mismatch").map((cell) => mismatchNote(cell, nameOf)),
     ...byReason(
       ({ outcome, error }) => (outcome === "failed" ? [describeError(error)] : []),
       "failed",
@@ -34,13 +42,13 @@ export function cellNotes(document: ResultDocument): Note[] {
     ...loadNotes(document.run),
     ...(document.run.sharing ?? []).flatMap(describeUnseen).map((text) => note(`note: ${text}`)),
     ...(document.plan?.notes ?? []).map((text) => note(`note: ${text}`)),
-    ...provedNotes(document),
+    ...provedNotes(document, nameOf),
     ...claimNotes(document),
     tally(document),
   ];
 }
 
-function mismatchNote({ id, verification }: CellResult): Note {
+function mismatchNote({ id, verification }: CellResult, nameOf: NameOfCell): Note {
   const mismatches = verification?.mismatches ?? [];
   const [first] = mismatches;
   const where =
@@ -48,7 +56,7 @@ function mismatchNote({ id, verification }: CellResult): Note {
       ? ""
       : `: ${counted(mismatches.length, "place")}, the first ${directionName[first.direction]} of worker ` +
         `${first.worker}, ${formatSize(first.mismatchedBytes)} wrong from byte ${first.offsetBytes} of its arena`;
-  return note(`MISMATCH: data came back wrong in ${id}${where}`, "mismatch");
+  return note(`MISMATCH: data came back wrong in ${nameOf(id)}${where}`, "mismatch");
 }
 
 function describeError(error: CellResult["error"]): string {
@@ -83,8 +91,8 @@ function signNotes(document: ResultDocument): Note[] {
 const leastProvenShare = 0.5;
 
 /** How many of the copies are proven, where most are not; and where all are, that this has its price. */
-function provedNotes({ cells, plan }: ResultDocument): Note[] {
-  if (plan?.verify === "every") return everyCopyNotes(cells);
+function provedNotes({ cells, plan }: ResultDocument, nameOf: NameOfCell): Note[] {
+  if (plan?.verify === "every") return everyCopyNotes(cells, nameOf);
   const shareOf = (kind: CellResult["cache"]) => {
     const counts = cells.flatMap(({ cache, verification }) =>
       cache === kind && verification?.copies ? [verification] : [],
@@ -105,13 +113,13 @@ function provedNotes({ cells, plan }: ResultDocument): Note[] {
 }
 
 /** That every copy was compared, which makes other figures; but no copy of the host's that is larger than its slots. */
-function everyCopyNotes(cells: readonly CellResult[]): Note[] {
+function everyCopyNotes(cells: readonly CellResult[], nameOf: NameOfCell): Note[] {
   const compared = cells.filter(({ verification }) => verification?.copies);
   if (compared.length === 0) return [];
   const partly = compared.filter(
     ({ verification }) => (verification?.provenCopies ?? 0) < verification!.copies!,
   );
-  const except = partly.length === 0 ? "" : ` (except in ${describeCells(partly)})`;
+  const except = partly.length === 0 ? "" : ` (except in ${describeCells(partly, nameOf)})`;
   const text = `note: every copy was compared${except}, between samples of few copies: compare with results of --verify every`;
   return [note(`${text} alone`)];
 }
@@ -145,9 +153,9 @@ function describeImprecision(plan: ResultDocument["plan"]): string {
   return `its interval was still wider than ${formatPrecision(plan.precision)} ${spent}`;
 }
 
-/** The id of a single cell, the number of several and their memory kinds. */
-function describeCells(cells: readonly CellResult[]): string {
-  if (cells.length === 1) return cells[0]!.id;
+/** The name of a single cell, the number of several and their memory kinds. */
+function describeCells(cells: readonly CellResult[], nameOf: NameOfCell): string {
+  if (cells.length === 1) return nameOf(cells[0]!.id);
   const memories = memoryOrder.filter((memory) => cells.some((cell) => cell.memory === memory));
   return `${cells.length} cells, ${listed(memories)}`;
 }

@@ -8,22 +8,16 @@ import {
   figure,
   type Grid,
   numberColumn,
-  withoutRepeats,
+  type Section,
   wordColumn,
 } from "./report-parts.js";
 import { counted } from "./wording.js";
 
-/** What a device costs once, before any figure of the tables: opening it, and obtaining memory. */
-export interface ColdStartReport {
-  title: string;
-  /** Driver, context and first copy in one line. */
-  opening: string;
-  /** The costs by size and way, and how to read them; null where no pinning was timed. */
-  pinning: { grid: Grid; explanation: string } | null;
-}
-
-/** The cold starts of a result, one a device. */
-export function coldStartReports({ coldStart, devices }: ResultDocument): ColdStartReport[] {
+/**
+ * The cold starts of a result, one a device: what is paid once, before any figure of the tables. The opening has driver,
+ * context and first copy, the table the costs of obtaining memory by size and way; without one where no pinning was timed.
+ */
+export function coldStartReports({ coldStart, devices }: ResultDocument): Section[] {
   return coldStart.map((costs) => {
     const suffix = devices.length > 1 ? `, device ${costs.device}` : "";
     return {
@@ -31,8 +25,7 @@ export function coldStartReports({ coldStart, devices }: ResultDocument): ColdSt
       opening:
         `driver ${formatDuration(costs.initNs)}, context ${formatDuration(costs.contextNs)}, ` +
         `first copy ${formatDuration(costs.firstCopyNs)}`,
-      pinning:
-        costs.pinning.length === 0 ? null : { grid: pinningGrid(costs), explanation: explanationOf(costs) },
+      grid: costs.pinning.length === 0 ? null : { ...pinningGrid(costs), footnote: explanationOf(costs) },
     };
   });
 }
@@ -78,7 +71,7 @@ function pinningGrid({ pinning }: ColdStart): Grid {
       [size, figure("registered"), ...costFigures(registered), ...payOffFigures(record, "registered")],
     ];
   });
-  return { columns: pinningColumns, rows: withoutRepeats(rows, 1) };
+  return { columns: pinningColumns, rows, labels: 2 };
 }
 
 /** Until the buffer is ready to copy from, and until it is given back. */

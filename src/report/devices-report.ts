@@ -1,4 +1,3 @@
-import type { ChalkInstance } from "chalk";
 import type { BuildInfo, DeviceFacts } from "../native/contract.js";
 import type { HostRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
@@ -10,12 +9,16 @@ import {
   type Figure,
   figure,
   type Grid,
+  note,
   numberColumn,
+  spared,
   wordColumn,
 } from "./report-parts.js";
+import type { Screen } from "./screen.js";
 import { describeSharing } from "./shared-topology.js";
-import { terminalGrid } from "./terminal-grid.js";
-import { factLines, joinBlocks, paint, textWidth, wrapAfter } from "./terminal-text.js";
+import { indent, terminalGrid } from "./terminal-grid.js";
+import { alertLines } from "./terminal-report.js";
+import { factLines, joinBlocks, paragraph } from "./terminal-text.js";
 import { counted, countedCpus, guestOf, pcieLink } from "./wording.js";
 
 /** What `pinbench devices` found; its `--json` prints this object as it is. */
@@ -49,13 +52,13 @@ export interface Feature {
 }
 
 /** The table of devices, the facts of the machine and the features, for people at a terminal. */
-export function devicesReport(found: DevicesReport, chalk: ChalkInstance): string {
+export function devicesReport(found: DevicesReport, screen: Screen): string {
   const report = printableDocument(found);
   return joinBlocks([
-    report.notice === null ? [] : [chalk.bold(paint(`! ${report.notice}`, "warning", chalk))],
-    terminalGrid(deviceGrid(report.devices), chalk),
-    factLines(reportFacts(report), "", chalk),
-    featureLines(report.features, chalk),
+    alertLines(report.notice === null ? [] : [note(report.notice, "warning")], screen),
+    terminalGrid(deviceGrid(report.devices), screen),
+    factLines(reportFacts(report), indent, screen),
+    featureLines(report.features, screen),
   ]);
 }
 
@@ -64,7 +67,7 @@ const deviceColumns: readonly Column[] = [
   wordColumn("name"),
   wordColumn("PCI bus id"),
   numberColumn("memory"),
-  numberColumn("compute"),
+  spared(numberColumn("compute"), 1),
   numberColumn("NUMA"),
   wordColumn("link now"),
   wordColumn("at most"),
@@ -81,7 +84,7 @@ function deviceGrid(devices: readonly DeviceEntry[]): Grid {
     figure(linkNow(device)),
     figure(describeLink(device.link?.maxGeneration ?? null, device.link?.maxWidth ?? null)),
   ]);
-  return { columns: deviceColumns, rows };
+  return { columns: deviceColumns, rows, labels: 2 };
 }
 
 function linkNow({ link, linkLimitGBps }: DeviceEntry): string {
@@ -142,14 +145,16 @@ function systemOf(host: HostRecord): string {
   );
 }
 
-function featureLines(features: readonly Feature[], chalk: ChalkInstance): string[] {
+function featureLines(features: readonly Feature[], screen: Screen): string[] {
+  const { chalk } = screen;
   const nameWidth = Math.max(0, ...features.map(({ name }) => name.length));
   return features.flatMap(({ name, on, reason }) => {
     const state = on ? "on " : "off";
-    const prefix = `${state}  ${name.padEnd(nameWidth)}`;
-    const lines = reason === null ? [prefix.trimEnd()] : wrapAfter(`${prefix}  `, reason, textWidth);
+    const prefix = `${indent}${state}  ${name.padEnd(nameWidth)}`;
+    const lines = reason === null ? [prefix.trimEnd()] : paragraph(reason, screen, { prefix: `${prefix}  ` });
+    const end = indent.length + state.length;
     return lines.map((line, index) =>
-      index > 0 ? line : (on ? chalk.green : chalk.yellow)(state) + line.slice(state.length),
+      index > 0 ? line : indent + (on ? chalk.green : chalk.yellow)(state) + line.slice(end),
     );
   });
 }

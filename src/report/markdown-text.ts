@@ -1,20 +1,20 @@
-import type { Fact, Figure, Grid, Note } from "./report-parts.js";
+import {
+  type Fact,
+  type Figure,
+  type Grid,
+  headTexts,
+  type Note,
+  rowsWithoutRepeats,
+} from "./report-parts.js";
 
 /** Draws a grid without its caption as a table of GitHub's Markdown, a line each row. */
-export function markdownGrid({ columns, rows }: Grid): string[] {
+export function markdownGrid(grid: Grid): string[] {
+  const { columns } = grid;
   return [
-    tableRow(columns.map(({ head }) => escapeInline(headText(head)))),
+    tableRow(headTexts(columns).map(escapeInline)),
     tableRow(columns.map(({ align }) => (align === "right" ? "---:" : ":---"))),
-    ...rows.map((row) => tableRow(row.map(cellText))),
+    ...rowsWithoutRepeats(grid).map((row) => tableRow(row.map(cellText))),
   ];
-}
-
-/** "pinned/" above "link" is one word; other lines are words of their own. */
-function headText(head: readonly string[]): string {
-  return head
-    .filter((line) => line !== "")
-    .join(" ")
-    .replaceAll("/ ", "/");
 }
 
 function cellText({ text, note, tone }: Figure): string {

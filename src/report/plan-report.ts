@@ -1,4 +1,3 @@
-import type { ChalkInstance } from "chalk";
 import type { DeviceFacts } from "../native/contract.js";
 import type { PlannedCell } from "../plan/cells.js";
 import type { Plan } from "../plan/plan.js";
@@ -7,7 +6,9 @@ import { formatDuration, formatSize, formatSizeRounded } from "../settings/units
 import { formatPrecision } from "./format-number.js";
 import { printableDocument } from "./printable-text.js";
 import type { Fact } from "./report-parts.js";
-import { factLines, joinBlocks } from "./terminal-text.js";
+import type { Screen } from "./screen.js";
+import { indent } from "./terminal-grid.js";
+import { factLines, joinBlocks, paragraph } from "./terminal-text.js";
 import { besideName, counted, listed } from "./wording.js";
 
 /** What `--dry-run --json` prints: the plan with all that it was made from, and how many processes carry it out. */
@@ -35,11 +36,11 @@ export function planReport(
   plan: Plan,
   devices: readonly DeviceFacts[],
   processes: number,
-  chalk: ChalkInstance,
+  screen: Screen,
 ): string {
   return joinBlocks([
-    [chalk.bold("The plan (nothing was measured)")],
-    factLines(printableDocument(planFacts(plan, devices, processes)), "  ", chalk),
+    paragraph("The plan (nothing was measured)", screen, { style: screen.chalk.bold }),
+    factLines(printableDocument(planFacts(plan, devices, processes)), indent, screen),
   ]);
 }
 

@@ -10,13 +10,52 @@ const shortEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r
 
 /** The text as one line without anything that a terminal or a page would obey: `\x1b`, `\u202e`, `\n` stand for it. */
 export function printableText(text: string): string {
-  return text.replace(unprintable, (character) => {
-    const code = character.charCodeAt(0).toString(16);
-    return (
-      shortEscapes[character] ??
-      (code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u${code.padStart(4, "0")}`)
-    );
-  });
+  return text.replace(unprintable, (character) => shortEscapes[character] ?? escapeOf(character));
+}
+
+/** As JavaScript writes it: `\xe9`, `\u202e`, `\u{1f600}`. */
+function escapeOf(character: string): string {
+  const code = character.codePointAt(0)!.toString(16);
+  if (code.length <= 2) return `\\x${code.padStart(2, "0")}`;
+  return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\u{${code}}`;
+}
+
+/** How the signs that pinbench's own texts have are spelled in ASCII; blocks of a curve keep their order. */
+const spelled: Readonly<Record<string, string>> = {
+  "±": "+-",
+  µ: "u",
+  μ: "u",
+  "×": "x",
+  "²": "^2",
+  "−": "-",
+  "–": "-",
+  "—": "-",
+  "─": "-",
+  "→": "->",
+  "←": "<-",
+  "≤": "<=",
+  "≥": ">=",
+  "≈": "~",
+  "…": "...",
+  "“": '"',
+  "”": '"',
+  "‘": "'",
+  "’": "'",
+  "·": "|",
+  "†": "#",
+  "▁": "_",
+  "▂": ".",
+  "▃": ":",
+  "▄": "-",
+  "▅": "=",
+  "▆": "+",
+  "▇": "*",
+  "█": "#",
+};
+
+/** The text in ASCII alone: signs as they are spelled, any other character as an escape. */
+export function asciiText(text: string): string {
+  return text.replace(/[^\0-\x7f]/gu, (character) => spelled[character] ?? escapeOf(character));
 }
 
 /**

@@ -17,9 +17,11 @@ export interface Figure {
 
 /** A column of a grid. */
 export interface Column {
-  /** One entry a line of the head. */
+  /** One entry a line of the head; an empty first line is that of the column before. */
   head: readonly string[];
   align: "left" | "right";
+  /** Where there is no room for all columns, those that have this go, the one of the smallest number first. */
+  spared?: number;
 }
 
 /** A table: each row has a figure for each column. */
@@ -28,6 +30,13 @@ export interface Grid {
   caption?: string;
   columns: readonly Column[];
   rows: readonly (readonly Figure[])[];
+  /**
+   * So many columns name a row (1): where the rows of a table are ordered by them, all but the last are left blank where
+   * they say the same as in the row above.
+   */
+  labels?: number;
+  /** The rows are ordered in another way: nothing is left blank. */
+  keepsRepeats?: true;
   /** A sentence that stands right below. */
   footnote?: string;
 }
@@ -36,6 +45,13 @@ export interface Grid {
 export interface Note {
   text: string;
   tone: Tone;
+}
+
+/** A sentence under a title of its own, and a table where there is one. */
+export interface Section {
+  title: string;
+  opening: string;
+  grid: Grid | null;
 }
 
 /** A labelled line, such as "Driver  580.159.04, CUDA 13.0". */
@@ -90,17 +106,35 @@ export function reasonNotes<Cell>(
   );
 }
 
+/** A column that can be spared where there is no room for all, those of smaller numbers before it. */
+export function spared(column: Column, order: number): Column {
+  return { ...column, spared: order };
+}
+
+/** The head of each column in one line: "pinned/" above "link" is one word, other lines are words of their own. */
+export function headTexts(columns: readonly Column[]): string[] {
+  let above = "";
+  return columns.map(({ head }) => {
+    if (head.length > 1 && head[0] !== "") above = head[0]!;
+    const lines = head.length > 1 && head[0] === "" ? [above, ...head] : head;
+    return lines
+      .filter((line) => line !== "")
+      .join(" ")
+      .replaceAll("/ ", "/");
+  });
+}
+
 /**
- * The same rows with repeated labels left out: of the first `labelColumns` columns, those that are the same as in
- * the row above, up to the first that differs.
+ * The rows with repeated labels left out: of those before the last label, all that are the same as in the row above, up to
+ * the first that differs.
  */
-export function withoutRepeats(rows: readonly (readonly Figure[])[], labelColumns: number): Figure[][] {
+export function rowsWithoutRepeats({ rows, labels = 1, keepsRepeats }: Grid): Figure[][] {
   return rows.map((row, index) => {
     const above = rows[index - 1];
-    let repeats = above !== undefined;
+    let repeats = above !== undefined && keepsRepeats !== true;
     return row.map((cell, column) => {
       const label = above?.[column];
-      repeats &&= column < labelColumns && label?.text === cell.text && label.note === cell.note;
+      repeats &&= column < labels - 1 && label?.text === cell.text && label.note === cell.note;
       return repeats ? blank : cell;
     });
   });

@@ -1,4 +1,3 @@
-import type { ChalkInstance } from "chalk";
 import type { ResultDocument } from "../results/schema.js";
 import type { PictureFormat, ReportFormat } from "../settings/choices.js";
 import { cellGrids } from "./cell-grids.js";
@@ -10,10 +9,11 @@ import { formatByExtension } from "./format-by-extension.js";
 import { jsonReport } from "./json.js";
 import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "./markdown-text.js";
 import { printableDocument } from "./printable-text.js";
+import type { Grid } from "./report-parts.js";
 import { headerAlerts, headerFacts } from "./result-header.js";
-import { terminalGrid } from "./terminal-grid.js";
-import { indent, terminalReport } from "./terminal-report.js";
-import { joinBlocks, textWidth, wrapAfter } from "./terminal-text.js";
+import type { Screen } from "./screen.js";
+import { terminalReport } from "./terminal-report.js";
+import { joinBlocks } from "./terminal-text.js";
 
 const formatOfExtension = { ".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table" } as const;
 
@@ -22,12 +22,12 @@ export function formatOfPath(path: string): ReportFormat | PictureFormat {
   return formatByExtension(path, formatOfExtension);
 }
 
-/** The whole text of a result. Only the table has colours: those of the chalk instance. */
-export function renderReport(document: ResultDocument, format: ReportFormat, chalk: ChalkInstance): string {
-  return renderers[format](format === "json" ? document : printableDocument(document), chalk);
+/** The whole text of a result. The table is drawn for the screen; of the others Markdown alone asks it how to call cells. */
+export function renderReport(document: ResultDocument, format: ReportFormat, screen: Screen): string {
+  return renderers[format](format === "json" ? document : printableDocument(document), screen);
 }
 
-type Renderer = (document: ResultDocument, chalk: ChalkInstance) => string;
+type Renderer = (document: ResultDocument, screen: Screen) => string;
 
 const renderers: Readonly<Record<ReportFormat, Renderer>> = {
   table: tableReport,
@@ -36,48 +36,44 @@ const renderers: Readonly<Record<ReportFormat, Renderer>> = {
   markdown: markdownReport,
 };
 
-/** The result for people at a terminal. Colours are the chalk instance's: level 0 gives plain text. */
-export function tableReport(document: ResultDocument, chalk: ChalkInstance): string {
-  const coldStarts = coldStartReports(document).map(({ title, opening, pinning }) => [
-    chalk.bold(title),
-    indent + opening,
-    ...(pinning === null
-      ? []
-      : [
-          ...terminalGrid(pinning.grid, chalk, indent),
-          ...wrapAfter(indent, pinning.explanation, textWidth).map((line) => chalk.dim(line)),
-        ]),
-  ]);
+/** The result for people at a terminal. */
+export function tableReport(document: ResultDocument, screen: Screen): string {
   const report = {
     title: `pinbench ${document.tool.version}`,
     alerts: headerAlerts(document),
     facts: headerFacts(document),
     grids: cellGrids(document),
-    notes: cellNotes(document),
-    appendix: coldStarts,
+    notes: cellNotes(document, screen),
+    appendix: coldStartReports(document),
     conclusions: findings(document),
   };
-  return terminalReport(report, chalk);
+  return terminalReport(report, screen);
 }
 
 /** The content of the terminal's tables in GitHub's Markdown, for a pull request or a job summary. */
-export function markdownReport(document: ResultDocument): string {
+export function markdownReport(
+  document: ResultDocument,
+  screen: Pick<Screen, "showsIds"> = { showsIds: false },
+): string {
   return joinBlocks([
     [`# pinbench ${document.tool.version}`],
     ...alertBlocks(headerAlerts(document)),
     headerFacts(document).map(factItem),
     ...cellGrids(document).flatMap((cells) => [
       [`## ${escapeMarkdown(cells.caption)}`],
-      markdownGrid(cells),
-      ...(cells.footnote === undefined ? [] : [[escapeMarkdown(cells.footnote)]]),
+      ...gridBlocks(cells),
     ]),
-    cellNotes(document).map(listItem),
-    ...coldStartReports(document).flatMap(({ title, opening, pinning }) => [
+    cellNotes(document, screen).map(listItem),
+    ...coldStartReports(document).flatMap(({ title, opening, grid }) => [
       [`## ${escapeMarkdown(title)}`],
       [escapeMarkdown(opening)],
-      ...(pinning === null ? [] : [markdownGrid(pinning.grid), [escapeMarkdown(pinning.explanation)]]),
+      ...(grid === null ? [] : gridBlocks(grid)),
     ]),
     ["## Findings"],
     findings(document).map(listItem),
   ]);
+}
+
+function gridBlocks(grid: Grid): string[][] {
+  return [markdownGrid(grid), ...(grid.footnote === undefined ? [] : [[escapeMarkdown(grid.footnote)]])];
 }

@@ -3,15 +3,7 @@ import { peerPaths } from "../settings/choices.js";
 import { absentFigure, measuredStats, medianFigure, shareFigure, shareOfSpeed } from "./cell-figure.js";
 import { type CellGroup, type GridContext, type GroupRow, labelColumns, rowLabels } from "./cell-group.js";
 import { formatGBps } from "./format-number.js";
-import {
-  blank,
-  type Figure,
-  figure,
-  type Grid,
-  numberColumn,
-  withoutRepeats,
-  wordColumn,
-} from "./report-parts.js";
+import { blank, type Figure, figure, type Grid, numberColumn, wordColumn } from "./report-parts.js";
 import { directionName } from "./wording.js";
 
 const ofAloneNote = "of alone: of what the same cell reaches by itself, measured in the same rounds";
@@ -70,7 +62,7 @@ export function togetherGrid(group: CellGroup, { precision, aloneOf }: GridConte
     memories.filter((memory) => row.cells.has(memory)).flatMap((memory) => rowsOfMemory(row, memory)),
   );
   const footnote = direction === "bidir" && isThroughput ? bothWaysNote : ofAloneNote;
-  return { columns, rows: withoutRepeats(filled, 3), footnote };
+  return { columns, rows: filled, labels: 4, footnote };
 }
 
 /** What a cell of this direction has figures of. */
@@ -115,5 +107,5 @@ export function peerGrid({ rows }: CellGroup, { precision }: GridContext): Grid 
       }),
     ]);
   });
-  return { columns, rows: withoutRepeats(filled, 1), footnote: pathsNote };
+  return { columns, rows: filled, labels: 2, footnote: pathsNote };
 }

@@ -1,7 +1,7 @@
-import type { ChalkInstance } from "chalk";
-import type { Fact, Grid, Note } from "./report-parts.js";
-import { terminalGrid } from "./terminal-grid.js";
-import { factLines, joinBlocks, paint, textWidth, wrapAfter } from "./terminal-text.js";
+import type { Fact, Grid, Note, Section } from "./report-parts.js";
+import type { Screen } from "./screen.js";
+import { indent, terminalGrid } from "./terminal-grid.js";
+import { factLines, joinBlocks, paint, paragraph } from "./terminal-text.js";
 
 /** What every document shows at a terminal, in this order. */
 export interface TerminalReport {
@@ -12,37 +12,51 @@ export interface TerminalReport {
   grids: readonly Grid[];
   /** What must be known to read the tables. */
   notes: readonly Note[];
-  /** Blocks of lines that are ready to be shown. */
-  appendix?: readonly (readonly string[])[];
+  /** What is told apart from the rest. */
+  appendix?: readonly Section[];
   /** What follows from the figures. */
   conclusions: readonly Note[];
 }
 
-/** How far everything but titles and conclusions is indented. */
-export const indent = "  ";
-
-/** A document for people at a terminal. Colours are the chalk instance's: level 0 gives plain text. */
-export function terminalReport(report: TerminalReport, chalk: ChalkInstance): string {
+/** A document for people at a terminal. */
+export function terminalReport(report: TerminalReport, screen: Screen): string {
   const { title, alerts, facts, grids, notes, appendix = [], conclusions } = report;
+  const { chalk } = screen;
   const noteLines = (shown: readonly Note[], prefix: string) =>
     shown.flatMap(({ text, tone }) =>
-      wrapAfter(prefix, text, textWidth).map((line) => paint(line, tone, chalk)),
+      paragraph(text, screen, { prefix, style: (line) => paint(line, tone, screen) }),
     );
   return joinBlocks([
     [
-      chalk.bold(title),
-      ...alerts.map(({ text, tone }) => chalk.bold(paint(`! ${text}`, tone, chalk))),
-      ...factLines(facts, indent, chalk),
+      ...paragraph(title, screen, { style: chalk.bold }),
+      ...alertLines(alerts, screen),
+      ...factLines(facts, indent, screen),
     ],
-    ...grids.map((grid) => [
-      ...(grid.caption === undefined ? [] : [chalk.bold(grid.caption)]),
-      ...terminalGrid(grid, chalk, indent),
-      ...(grid.footnote === undefined
-        ? []
-        : wrapAfter(indent, grid.footnote, textWidth).map((line) => chalk.dim(line))),
-    ]),
+    ...grids.map((grid) => gridLines(grid, screen)),
     noteLines(notes, indent),
-    ...appendix,
+    ...appendix.map(({ title, opening, grid }) => [
+      ...paragraph(title, screen, { style: chalk.bold }),
+      ...paragraph(opening, screen, { prefix: indent }),
+      ...(grid === null ? [] : gridLines(grid, screen)),
+    ]),
     noteLines(conclusions, "=> "),
   ]);
+}
+
+/** What must be read before any figure. */
+export function alertLines(alerts: readonly Note[], screen: Screen): string[] {
+  return alerts.flatMap(({ text, tone }) =>
+    paragraph(text, screen, { prefix: "! ", style: (line) => screen.chalk.bold(paint(line, tone, screen)) }),
+  );
+}
+
+/** A table between its caption and its footnote. */
+export function gridLines(grid: Grid, screen: Screen): string[] {
+  const { caption, footnote } = grid;
+  const { chalk } = screen;
+  return [
+    ...(caption === undefined ? [] : paragraph(caption, screen, { style: chalk.bold })),
+    ...terminalGrid(grid, screen),
+    ...(footnote === undefined ? [] : paragraph(footnote, screen, { prefix: indent, style: chalk.dim })),
+  ];
 }

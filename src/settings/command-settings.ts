@@ -15,7 +15,13 @@ import {
 
 const json = onDemand("--json", "short for --format json");
 const quiet = onDemand("--quiet", "no progress and no notes on stderr");
+const progress = setting("--no-progress", "no progress on stderr, but its notes", kind.trueOrFalse, {
+  default: true,
+});
 const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
+const ascii = onDemand("--ascii", "nothing but ASCII (default: where the locale has no UTF-8)");
+const plain = onDemand("--plain", "tables for awk and screen readers: no rules, all labels in every row");
+const ids = onDemand("--ids", "call cells by their ids, as --cells takes them");
 const debug = onDemand("--debug", "show where an error came from");
 
 /** Null searches for the nearest, false reads none. */
@@ -75,6 +81,10 @@ export const commandSettings = {
     output: output(`.json .csv .md .txt ${pictures}`),
     chart,
     quiet,
+    progress,
+    ids,
+    plain,
+    ascii,
     color,
     debug,
   },
@@ -82,7 +92,19 @@ export const commandSettings = {
   measure: {},
   /** It is asked over its IPC channel. */
   worker: {},
-  baseline: { ...baselineSettings, ...runSettings, ...turn, deadlineNs, config, quiet, color, debug },
+  baseline: {
+    ...baselineSettings,
+    ...runSettings,
+    ...turn,
+    deadlineNs,
+    config,
+    quiet,
+    progress,
+    plain,
+    ascii,
+    color,
+    debug,
+  },
   check: {
     ...checkSettings,
     ...measuringSettings,
@@ -95,6 +117,10 @@ export const commandSettings = {
     deadlineNs,
     config,
     quiet,
+    progress,
+    ids,
+    plain,
+    ascii,
     color,
     debug,
   },
@@ -106,6 +132,9 @@ export const commandSettings = {
     chart,
     config,
     quiet,
+    ids,
+    plain,
+    ascii,
     color,
     debug,
   },
@@ -119,6 +148,9 @@ export const commandSettings = {
     json,
     output: output(`.json .md .txt ${pictures}`),
     chart,
+    ids,
+    plain,
+    ascii,
     color,
     debug,
   },
@@ -131,6 +163,9 @@ export const commandSettings = {
     output: output(`.json .txt .py .env ${pictures}`),
     chart,
     quiet,
+    progress,
+    plain,
+    ascii,
     color,
     debug,
     format: format(tuningFormats),
@@ -150,6 +185,8 @@ export const commandSettings = {
   devices: {
     backend: cellSettings.backend,
     json: { ...json, help: "print JSON" },
+    plain,
+    ascii,
     color,
     debug,
   },
@@ -161,10 +198,12 @@ export const commandSettings = {
       kind.size,
     ),
     quiet: { ...quiet, help: "no notes on stderr" },
+    ascii,
     debug,
   },
   build: {
     verbose: onDemand("--verbose", "show what CMake and the compiler say"),
+    ascii,
     debug,
   },
   completion: {},

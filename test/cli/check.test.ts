@@ -88,7 +88,7 @@ describe("a machine that got slower", () => {
     const args = ["check", "--baseline", baseline, "--runs", "3", "--format", "github"];
     const { exitCode, stdout, stderr } = await runCli(args, { env: { GITHUB_STEP_SUMMARY: summary } });
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
-    expect(stdout).toMatch(/^::error title=pinbench%3A slower::d0\/h2d\/.*confirmed by 3 fresh processes/m);
+    expect(stdout).toMatch(/^::error title=pinbench%3A slower::H2D .*confirmed by 3 fresh processes/m);
     expect(readFileSync(summary, "utf8")).toMatch(/^before\n## pinbench check: 2 of 2 cells are slower/);
   });
 });

@@ -81,10 +81,10 @@ describe("what pinbench compare prints", () => {
     expect(stdout).toMatch(/Baseline +before, 5 runs, from 2026-/);
     expect(stdout).toMatch(/Differs +driver: 580\.159\.04 before, 590\.1 now\n/);
     expect(stdout).toMatch(
-      /pinned\S+ +(50\.\d|49\.\d) +(45|44\.9|45\.1) .*−(9\.\d|10(\.\d)?) % +\(.* to .* %\) +slower\n/,
+      /pinned 16 MiB x1 +(50\.\d|49\.\d) +(45|44\.9|45\.1) .*−(9\.\d|10(\.\d)?) % +\(.* to .* %\) +slower\n/,
     );
-    expect(stdout).toMatch(/registered\S+ +(9\.9\d|10\.0|10) +- +- +missing\n/);
-    expect(stdout).toMatch(/=> 1 of 2 cells is slower: d0\/h2d\/pinned\//);
+    expect(stdout).toMatch(/registered 16 MiB x1 +(9\.9\d|10\.0|10) +- +- +missing\n/);
+    expect(stdout).toMatch(/=> 1 of 2 cells is slower: H2D pinned 16 MiB x1 /);
   });
 
   it("is a document of its own schema with --json", async () => {

@@ -17,11 +17,11 @@ describe("pinbench devices", () => {
       /device +name +PCI bus id +memory +compute +NUMA +link now +at most\n/,
       /\n +0 +pinbench emulated device 0 +eeee:00:00\.0 +2 GiB/,
       /\n +1 +pinbench emulated device 1 +eeee:01:00\.0 +2 GiB/,
-      /\nDriver +.*CUDA \d+\.\d/,
-      /\nMemlock +/,
-      /\nHuge pages +transparent: /,
-      /\non +copies from every host memory\n/,
-      /\noff +link and clocks \(NVML\) +the emulated device has no link\n/,
+      /\n {2}Driver +.*CUDA \d+\.\d/,
+      /\n {2}Memlock +/,
+      /\n {2}Huge pages +transparent: /,
+      /\n {2}on +copies from every host memory\n/,
+      /\n {2}off +link and clocks \(NVML\) +the emulated device has no link\n/,
     ];
     for (const part of parts) expect(stdout).toMatch(part);
   });

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { showRun } from "../../src/cli/live-run.js";
 import type { Run } from "../../src/measure/run.js";
 import type { Plan } from "../../src/plan/plan.js";
+import { fileScreen } from "../../src/report/screen.js";
 import { parseResult } from "../../src/results/parse.js";
 import { buildDocument } from "../helpers/result-document.js";
 import { pinbench, runSmall, small, start, temporaryFolder } from "../helpers/run-cli.js";
@@ -80,7 +81,13 @@ describe("a FILE.partial that cannot be written", () => {
       document: () => buildDocument({ host: { hostname } }),
     };
     const { signal } = new AbortController();
-    await showRun(run as unknown as Run, { stopping: {} } as Plan, { outputs, signal, ...options });
+    await showRun(run as unknown as Run, { stopping: {} } as Plan, {
+      outputs,
+      screen: fileScreen(),
+      progress: true,
+      signal,
+      ...options,
+    });
     const partial = readFileSync(`${good}.partial`, "utf8");
     expect(readdirSync(folder).sort()).toEqual(["a.json.partial", "b.json.partial"]);
     return { blocked, partial, said: said.mock.calls.map(([text]) => text) };

@@ -1,4 +1,3 @@
-import { Chalk } from "chalk";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { checkRecord } from "../../src/compare/check-record.js";
@@ -11,6 +10,7 @@ import { renderComparison } from "../../src/report/comparison/render-comparison.
 import { renderHistory } from "../../src/report/history/history-report.js";
 import { jsonReport } from "../../src/report/json.js";
 import { renderReport } from "../../src/report/result-formats.js";
+import { fileScreen } from "../../src/report/screen.js";
 import { historyEntrySchema } from "../../src/results/history-entry.js";
 import { parseHistory } from "../../src/results/history-file.js";
 import { parseResult } from "../../src/results/parse.js";
@@ -32,7 +32,7 @@ import { measureSmall } from "../helpers/run-cli.js";
 import { buildRuns, usualRule } from "../helpers/runs.js";
 import { countTrials, trials } from "../helpers/trials.js";
 
-const plain = new Chalk({ level: 0 });
+const plain = fileScreen();
 
 /** No figure is one of these; and a terminal or a page obeys the others. */
 const unreadable = /\b(?:NaN|undefined|Infinity)\b|\[object |(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;

@@ -114,11 +114,11 @@ export function copyFaults(
 }
 
 /**
- * Nothing of the caller's own settings, nor that it is a CI system (chalk draws no colours in one that it does not
- * know); PINBENCH_ADDON stays, which says what build is to be tested.
+ * Nothing of the caller's own settings, its locale and width among them, nor that it is a CI system (chalk draws no
+ * colours in one that it does not know); PINBENCH_ADDON stays, which says what build is to be tested.
  */
 export function cleanEnvironment(): NodeJS.ProcessEnv {
   const foreign =
-    /^(NO_COLOR|FORCE_COLOR|CLICOLOR.*|COLORTERM|CI|CI_.*|GITHUB_.*|GITLAB_.*|TEAMCITY_VERSION|TF_BUILD|TRAVIS|CIRCLECI|APPVEYOR|BUILDKITE|DRONE|PINBENCH_(?!ADDON$).*)$/;
+    /^(NO_COLOR|FORCE_COLOR|CLICOLOR.*|COLORTERM|LC_ALL|LC_CTYPE|LANG|COLUMNS|CI|CI_.*|GITHUB_.*|GITLAB_.*|TEAMCITY_VERSION|TF_BUILD|TRAVIS|CIRCLECI|APPVEYOR|BUILDKITE|DRONE|PINBENCH_(?!ADDON$).*)$/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
 }

@@ -47,7 +47,7 @@ it("but not of cells in which it is not so, as where a host copy is larger than 
     result: { verification: { checkedBytes: 64, mismatches: [], copies: 6, provenCopies: 0 } },
   });
   expect(notesOf([cellOf("cold", { copies: 6, provenCopies: 6 }), host], "every")).toEqual([
-    `note: every copy was compared (except in ${host.id}), between samples of few copies: compare with results of --verify every alone`,
+    `note: every copy was compared (except in H2D host 16 MiB x1), between samples of few copies: compare with results of --verify every alone`,
   ]);
 });
 

@@ -1,6 +1,7 @@
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { type DeviceEntry, type DevicesReport, devicesReport } from "../../src/report/devices-report.js";
+import { fileScreen } from "../../src/report/screen.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import type { DeviceRecord } from "../../src/results/schema.js";
 import { buildDevice, buildHost, GiB } from "../helpers/result-document.js";
@@ -32,7 +33,7 @@ const report: DevicesReport = {
   build: { version: "0.1.0", compiler: "gcc 12.2.0", kernels: false, sanitizer: null },
 };
 
-const text = devicesReport(report, new Chalk({ level: 0 }));
+const text = devicesReport(report, fileScreen());
 const linesWith = (part: string) => text.split("\n").filter((line) => line.includes(part));
 
 describe("devicesReport", () => {
@@ -56,8 +57,9 @@ describe("devicesReport", () => {
   it("says what the devices share where sysfs tells", () => {
     const sharedOf = (devices: DeviceEntry[], virtualization: string | null = null) => {
       const host = buildHost({ virtualization });
-      const lines = devicesReport({ ...report, host, devices }, new Chalk({ level: 0 })).split("\n");
-      return lines.find((line) => line.startsWith("Shared"))?.replace(/^Shared +/, "");
+      const screen = fileScreen({ columns: 200 });
+      const lines = devicesReport({ ...report, host, devices }, screen).split("\n");
+      return lines.find((line) => line.startsWith("  Shared"))?.replace(/^ +Shared +/, "");
     };
     const [first, second] = report.devices as [DeviceEntry, DeviceEntry];
     const upstream = ["pci0000:00", "0000:00:01.0", "0000:01:00.0"];
@@ -83,16 +85,13 @@ describe("devicesReport", () => {
   });
 
   it("announces the emulated device first", () => {
-    const emulated = devicesReport(
-      { ...report, backend: "emulated", notice: emulatedNotice },
-      new Chalk({ level: 0 }),
-    );
+    const emulated = devicesReport({ ...report, backend: "emulated", notice: emulatedNotice }, fileScreen());
     expect(emulated.split("\n")[0]).toBe(`! ${emulatedNotice}`);
   });
 
-  it("is coloured by chalk alone and at most 110 columns wide", () => {
+  it("is coloured by chalk alone and no wider than the screen", () => {
     expect(text).not.toContain("\u001b");
-    expect(devicesReport(report, new Chalk({ level: 1 }))).toContain("\u001b");
-    expect(Math.max(...text.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(110);
+    expect(devicesReport(report, fileScreen({ chalk: new Chalk({ level: 1 }) }))).toContain("\u001b");
+    expect(Math.max(...text.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(100);
   });
 });

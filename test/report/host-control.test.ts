@@ -1,7 +1,7 @@
-import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { findings } from "../../src/report/findings.js";
 import { markdownReport, tableReport } from "../../src/report/result-formats.js";
+import { fileScreen } from "../../src/report/screen.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import type { Given } from "../../src/settings/setting.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
@@ -24,7 +24,7 @@ const asking = (given: Given<typeof runSettings>) => ({
 });
 
 function table(part: Parameters<typeof buildDocument>[0]): string {
-  return tableReport(buildDocument(part), new Chalk({ level: 0 })).replaceAll(/\s+/g, " ");
+  return tableReport(buildDocument(part), fileScreen()).replaceAll(/\s+/g, " ");
 }
 
 describe("the controls of host memory", () => {

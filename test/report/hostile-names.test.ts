@@ -1,4 +1,3 @@
-import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../src/compare/courses.js";
 import { renderComparison } from "../../src/report/comparison/render-comparison.js";
@@ -6,13 +5,14 @@ import { csvReport } from "../../src/report/csv.js";
 import { renderHistory } from "../../src/report/history/history-report.js";
 import { escapeMarkdown } from "../../src/report/markdown-text.js";
 import { markdownReport } from "../../src/report/result-formats.js";
+import { fileScreen } from "../../src/report/screen.js";
 import { buildCellComparison, buildComparison, buildSlower } from "../helpers/comparison.js";
 import { buildEntry } from "../helpers/history.js";
 import { buildCell, buildDevice, buildDocument, buildFailed, buildHost } from "../helpers/result-document.js";
 
 /** Results, comparisons and histories may be anybody's: what their texts say is shown, and does nothing. */
 
-const plain = new Chalk({ level: 0 });
+const plain = fileScreen();
 
 describe("escapeMarkdown", () => {
   it.each([

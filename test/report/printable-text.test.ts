@@ -1,12 +1,12 @@
-import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../src/compare/courses.js";
 import { renderComparison } from "../../src/report/comparison/render-comparison.js";
 import { type DevicesReport, devicesReport } from "../../src/report/devices-report.js";
 import { renderHistory } from "../../src/report/history/history-report.js";
 import { jsonReport } from "../../src/report/json.js";
-import { printableDocument, printableText } from "../../src/report/printable-text.js";
+import { asciiText, printableDocument, printableText } from "../../src/report/printable-text.js";
 import { renderReport } from "../../src/report/result-formats.js";
+import { fileScreen } from "../../src/report/screen.js";
 import { renderTuning } from "../../src/report/tuning/tuning-formats.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import {
@@ -23,7 +23,7 @@ import { buildTuning } from "../helpers/tuning.js";
 /** Clears the screen, hides a line, turns text around, sets a window's title, ends a line. */
 const odd = "N\u001b[2J\u202e\u2067\u061c\u200f\u009b31m\u001b]0;x\u0007\r\n=> all is well";
 const shown = String.raw`N\x1b[2J\u202e\u2067\u061c\u200f\x9b31m\x1b]0;x\x07\r\n=> all is well`;
-const plain = new Chalk({ level: 0 });
+const plain = fileScreen();
 
 /** Only what pinbench itself writes is left: line breaks. */
 function expectPrintable(text: string): void {
@@ -47,6 +47,24 @@ describe("printableText", () => {
   it("leaves everything else as it is", () => {
     const text = "größer 日本 עברית 👩‍🔧 a\\b %0A <b>";
     expect(printableText(text)).toBe(text);
+  });
+});
+
+describe("asciiText", () => {
+  it("spells the signs of pinbench's own texts", () => {
+    expect(asciiText("10.6 ±2.1 %, −9.8 % → 3.0×, 5 µs … “a” ─ †")).toBe(
+      '10.6 +-2.1 %, -9.8 % -> 3.0x, 5 us ... "a" - #',
+    );
+  });
+
+  it("keeps the order of a curve's blocks, each another sign", () => {
+    expect(asciiText("▁▂▃▄▅▆▇█")).toBe("_.:-=+*#");
+  });
+
+  it("writes every other character as an escape, and leaves ASCII alone", () => {
+    expect(asciiText("größer 日本 👩")).toBe(String.raw`gr\xf6\xdfer \u65e5\u672c \u{1f469}`);
+    const ascii = "\u001b[1m a\\b\n";
+    expect(asciiText(ascii)).toBe(ascii);
   });
 });
 

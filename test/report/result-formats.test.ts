@@ -1,8 +1,8 @@
-import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { csvReport } from "../../src/report/csv.js";
 import { jsonReport } from "../../src/report/json.js";
 import { formatOfPath, markdownReport, renderReport } from "../../src/report/result-formats.js";
+import { fileScreen } from "../../src/report/screen.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
 import { reportFormats } from "../../src/settings/choices.js";
@@ -212,11 +212,11 @@ describe("formats", () => {
   });
 
   it("renders each, the same each time, and says of the emulated device what it is", () => {
-    const chalk = new Chalk({ level: 0 });
+    const screen = fileScreen();
     const document = buildEmulatedDocument();
     for (const format of reportFormats) {
-      const text = renderReport(document, format, chalk);
-      expect(text).toBe(renderReport(document, format, chalk));
+      const text = renderReport(document, format, screen);
+      expect(text).toBe(renderReport(document, format, screen));
       expect(text).toContain(emulatedNotice);
     }
   });

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { tableReport } from "../../src/report/result-formats.js";
+import { fileScreen } from "../../src/report/screen.js";
 import {
   buildCell,
   buildColdStart,
@@ -16,8 +17,8 @@ import {
   MiB,
 } from "../helpers/result-document.js";
 
-const plain = new Chalk({ level: 0 });
-const coloured = new Chalk({ level: 1 });
+const plain = fileScreen();
+const coloured = fileScreen({ chalk: new Chalk({ level: 1 }) });
 const escapeCode = "\u001b";
 
 const render = (part: Parameters<typeof buildDocument>[0]) => tableReport(buildDocument(part), plain);
@@ -294,9 +295,7 @@ describe("what went wrong", () => {
 
   it("shows no figure of a cell whose data came back wrong, and names it in a line of its own and at the end", () => {
     expect(lineWith(text, "16 MiB", "MISMATCH")).not.toMatch(/54\.9|%/);
-    expect(text).toContain(
-      "MISMATCH: data came back wrong in d0/h2d/pinned/16777216/w1/throughput/wall/cold: 1 place",
-    );
+    expect(text).toContain("MISMATCH: data came back wrong in H2D pinned 16 MiB x1: 1 place");
     expect(text).toContain("=> DATA CAME BACK WRONG in 1 of 7 cells");
   });
 

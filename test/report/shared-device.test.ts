@@ -1,6 +1,6 @@
-import { Chalk } from "chalk";
 import { expect, it } from "vitest";
 import { renderReport } from "../../src/report/result-formats.js";
+import { fileScreen } from "../../src/report/screen.js";
 import type { SharingRecord } from "../../src/results/sharing-schema.js";
 import { buildDocument } from "../helpers/result-document.js";
 
@@ -21,7 +21,7 @@ const record: SharingRecord = {
 };
 
 const report = (sharing: SharingRecord[] | null, format: "table" | "markdown" = "table") =>
-  renderReport(buildDocument({ run: { sharing } }), format, new Chalk({ level: 0 })).replaceAll(/\s+/g, " ");
+  renderReport(buildDocument({ run: { sharing } }), format, fileScreen()).replaceAll(/\s+/g, " ");
 
 it.each(["table", "markdown"] as const)("who else used a device stands at the head of a %s", (format) => {
   const text = report([record], format);

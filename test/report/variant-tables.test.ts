@@ -1,6 +1,6 @@
-import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { markdownReport, tableReport } from "../../src/report/result-formats.js";
+import { fileScreen } from "../../src/report/screen.js";
 import {
   buildCell,
   buildDevice,
@@ -15,8 +15,7 @@ import {
 const size = { sizeBytes: 256 * MiB };
 const devices = [0, 1, 2].map((ordinal) => buildDevice({ ordinal }));
 
-const render = (part: Parameters<typeof buildDocument>[0]) =>
-  tableReport(buildDocument(part), new Chalk({ level: 0 }));
+const render = (part: Parameters<typeof buildDocument>[0]) => tableReport(buildDocument(part), fileScreen());
 
 /** Each line of the table below this caption, its columns joined by " | ", down to the blank line. */
 function tableOf(text: string, caption: string): string[] {

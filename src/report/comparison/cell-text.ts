@@ -1,5 +1,6 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { isFailing } from "../../compare/verdict.js";
+import { cellNames } from "../cell-name.js";
 import { formatChange, formatGBps, formatMicroseconds } from "../format-number.js";
 import { counted, directionName, listed, noticeIn } from "../wording.js";
 
@@ -8,14 +9,33 @@ import { counted, directionName, listed, noticeIn } from "../wording.js";
 /** How a cell's unit is printed. */
 export const unitName = { "GB/s": "GB/s", us: "µs" } as const;
 
-/** The cell's id; where a direction of a bidir cell is compared by itself, with that direction: "… (H2D)". */
-export function cellName({ id, direction, moved }: CellComparison): string {
-  return direction === "bidir" && moved !== "sum" ? `${id} (${directionName[moved]})` : id;
+/** What a text for people calls a cell of a comparison. */
+export type NameOfCompared = (cell: CellComparison) => string;
+
+/**
+ * The names of a comparison's cells, or their ids; where a direction of a bidir cell is compared by itself, with that
+ * direction: "… (H2D)".
+ */
+export function comparedNames(
+  { cells }: Pick<Comparison, "cells">,
+  shown: { showsIds: boolean } = { showsIds: false },
+): NameOfCompared {
+  const names = cellNames(
+    cells.map(({ id }) => id),
+    shown,
+  );
+  return ({ id, direction, moved }) =>
+    direction === "bidir" && moved !== "sum" ? `${names(id)} (${directionName[moved]})` : names(id);
 }
 
-/** The name under which a tracker follows a cell over time: an emulated device's figures are kept apart. */
+/** The name under which a program follows a cell over time: its id, and its direction where that is compared by itself. */
+export function lastingName(cell: CellComparison): string {
+  return comparedNames({ cells: [cell] }, { showsIds: true })(cell);
+}
+
+/** The same for trackers, where an emulated device's figures are kept apart. */
 export function trackedName(cell: CellComparison, comparison: Comparison): string {
-  return noticeIn(comparison) === null ? cellName(cell) : `${cellName(cell)} (emulated device)`;
+  return noticeIn(comparison) === null ? lastingName(cell) : `${lastingName(cell)} (emulated device)`;
 }
 
 /** A figure in the cell's unit, without the unit. */

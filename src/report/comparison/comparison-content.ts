@@ -17,17 +17,18 @@ import {
   note,
   numberColumn,
   reasonNotes,
+  spared,
   type Tone,
   wordColumn,
 } from "../report-parts.js";
 import { counted, listed, noticeIn } from "../wording.js";
 import {
-  cellName,
   changeEstimate,
   changeText,
   explainedText,
   freshProcesses,
   intervalText,
+  type NameOfCompared,
   sideText,
   unitName,
 } from "./cell-text.js";
@@ -110,26 +111,31 @@ const captions = {
 
 const columns: readonly Column[] = [
   wordColumn("cell"),
-  numberColumn("baseline"),
-  numberColumn("candidate"),
+  spared(numberColumn("before"), 1),
+  numberColumn("now"),
   numberColumn("change"),
   wordColumn("verdict"),
 ];
 
 /** A table for each unit, with a row for each of its cells, in their order. */
-export function comparisonGrids(cells: readonly CellComparison[]): (Grid & { caption: string })[] {
+export function comparisonGrids(
+  cells: readonly CellComparison[],
+  nameOf: NameOfCompared,
+): (Grid & { caption: string })[] {
   return (["GB/s", "us"] as const).flatMap((unit) => {
     const members = cells.filter((cell) => cell.unit === unit);
-    return members.length === 0 ? [] : [{ caption: captions[unit], columns, rows: members.map(rowOf) }];
+    return members.length === 0
+      ? []
+      : [{ caption: captions[unit], columns, rows: members.map((cell) => rowOf(cell, nameOf)) }];
   });
 }
 
 /** What is the same stays in the background, so that the few rows of a hundred that are not stand out. */
-function rowOf(cell: CellComparison): Figure[] {
+function rowOf(cell: CellComparison, nameOf: NameOfCompared): Figure[] {
   const tone = verdictTone[cell.verdict];
   const background: Tone = tone === "muted" ? "muted" : "plain";
   return [
-    figure(cellName(cell), "", background),
+    figure(nameOf(cell), "", background),
     sideFigure(cell.baseline, cell.unit, background),
     sideFigure(cell.candidate, cell.unit, background),
     changeFigure(cell, tone),
@@ -150,12 +156,14 @@ function changeFigure(cell: CellComparison, tone: Tone): Figure {
 }
 
 /** What stands below the tables: the reasons of the verdicts that matter, what the others mean, and the notes. */
-export function notesBelow(comparison: Comparison): Note[] {
+export function notesBelow(comparison: Comparison, nameOf: NameOfCompared): Note[] {
   const { cells, notes } = comparison;
   const verdicts = presentVerdicts(comparison);
   const meanings = verdicts.filter(needsNoReason).map(describeVerdict);
   return [
-    ...verdicts.filter((verdict) => !needsNoReason(verdict)).flatMap((verdict) => reasonsOf(verdict, cells)),
+    ...verdicts
+      .filter((verdict) => !needsNoReason(verdict))
+      .flatMap((verdict) => reasonsOf(verdict, cells, nameOf)),
     ...(meanings.length === 0 ? [] : [note(meanings.join("; "), "muted")]),
     ...(cells.some(hasNoInterval)
       ? [note(`${sign.noInterval} no interval: the noise between processes is not known`, "muted")]
@@ -181,11 +189,11 @@ function explainedNotes(cells: readonly CellComparison[]): Note[] {
 }
 
 /** Each reason for a verdict once, with the cell or the number of cells that it holds for. */
-function reasonsOf(verdict: Verdict, cells: readonly CellComparison[]): Note[] {
+function reasonsOf(verdict: Verdict, cells: readonly CellComparison[], nameOf: NameOfCompared): Note[] {
   return reasonNotes(
     cells.filter((cell) => cell.verdict === verdict),
     ({ reason }) => [reason],
-    (members) => (members.length === 1 ? cellName(members[0]!) : counted(members.length, "cell")),
+    (members) => (members.length === 1 ? nameOf(members[0]!) : counted(members.length, "cell")),
     verdict,
     verdictTone[verdict],
   );

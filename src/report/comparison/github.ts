@@ -1,9 +1,10 @@
 import type { Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
 import { isFailing } from "../../compare/verdict.js";
 import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
+import type { Screen } from "../screen.js";
 import { joinBlocks } from "../terminal-text.js";
 import { counted, noticeIn } from "../wording.js";
-import { cellName, describeFigures, failingCells } from "./cell-text.js";
+import { comparedNames, describeFigures, failingCells, type NameOfCompared } from "./cell-text.js";
 import { comparisonAlerts, comparisonFacts, comparisonGrids, notesBelow } from "./comparison-content.js";
 import { describeOutcome, isHostSlower, verdictMeaning } from "./outcome.js";
 
@@ -13,21 +14,25 @@ import { describeOutcome, isHostSlower, verdictMeaning } from "./outcome.js";
  * The comparison in GitHub's Markdown, for a pull request or a job summary: the outcome as its title, the cells that
  * are not the same, and all cells folded away.
  */
-export function comparisonMarkdown(comparison: Comparison): string {
+export function comparisonMarkdown(
+  comparison: Comparison,
+  screen: Pick<Screen, "showsIds"> = { showsIds: false },
+): string {
+  const nameOf = comparedNames(comparison, screen);
   const { cells, command } = comparison;
   const notable = cells.filter(({ verdict }) => verdict !== "same");
   return joinBlocks([
-    [`## pinbench ${command}: ${escapeMarkdown(describeOutcome(comparison))}`],
+    [`## pinbench ${command}: ${escapeMarkdown(describeOutcome(comparison, nameOf))}`],
     ...alertBlocks(comparisonAlerts(comparison)),
-    ...gridBlocks(notable),
-    notesBelow(comparison).map(listItem),
+    ...gridBlocks(notable, nameOf),
+    notesBelow(comparison, nameOf).map(listItem),
     comparisonFacts(comparison).map(factItem),
-    ...(cells.length === 0 ? [] : folded(`All cells (${cells.length})`, gridBlocks(cells))),
+    ...(cells.length === 0 ? [] : folded(`All cells (${cells.length})`, gridBlocks(cells, nameOf))),
   ]);
 }
 
-function gridBlocks(cells: Comparison["cells"]): string[][] {
-  return comparisonGrids(cells).flatMap((grid) => [
+function gridBlocks(cells: Comparison["cells"], nameOf: NameOfCompared): string[][] {
+  return comparisonGrids(cells, nameOf).flatMap((grid) => [
     [`**${escapeMarkdown(grid.caption)}**`],
     markdownGrid(grid),
   ]);
@@ -56,12 +61,16 @@ const mostNamed = 5;
  * Workflow commands of GitHub Actions, a line each: an error for each cell that fails, a warning for each verdict that
  * leaves cells undecided, and the outcome. GitHub shows ten of a level in a step, so the worst come first.
  */
-export function githubReport(comparison: Comparison): string {
+export function githubReport(
+  comparison: Comparison,
+  screen: Pick<Screen, "showsIds"> = { showsIds: false },
+): string {
+  const nameOf = comparedNames(comparison, screen);
   const notice = noticeIn(comparison);
   // The outcome names the host's memory, in one sentence for all of its cells.
   const failing = failingCells(comparison).filter((cell) => !isHostSlower(cell));
   const isOfHostAlone = comparison.outcome === "regression" && failing.length === 0;
-  const outcome = [describeOutcome(comparison), ...comparison.notes].join("\n");
+  const outcome = [describeOutcome(comparison, nameOf), ...comparison.notes].join("\n");
   return [
     ...(notice === null ? [] : [command("notice", "pinbench", notice)]),
     command(
@@ -73,18 +82,18 @@ export function githubReport(comparison: Comparison): string {
       command(
         "error",
         `pinbench: ${cell.verdict}`,
-        `${cellName(cell)}, ${describeFigures(cell)}\n${cell.reason}`,
+        `${nameOf(cell)}, ${describeFigures(cell)}\n${cell.reason}`,
       ),
     ),
     ...(["unsteady", "missing", "not comparable", "inconclusive"] as const).flatMap((verdict) =>
-      verdictWarning(comparison, verdict),
+      verdictWarning(comparison, verdict, nameOf),
     ),
   ].join("");
 }
 
 /** One warning for all cells of a verdict; none where there are none. */
-function verdictWarning({ cells, rule }: Comparison, verdict: Verdict): string[] {
-  const names = cells.filter((cell) => cell.verdict === verdict && !isFailing(cell, rule)).map(cellName);
+function verdictWarning({ cells, rule }: Comparison, verdict: Verdict, nameOf: NameOfCompared): string[] {
+  const names = cells.filter((cell) => cell.verdict === verdict && !isFailing(cell, rule)).map(nameOf);
   if (names.length === 0) return [];
   const more = names.length > mostNamed ? [`and ${names.length - mostNamed} more`] : [];
   const share = `${names.length} of ${counted(cells.length, "cell")}: ${verdictMeaning[verdict]}`;

@@ -1,7 +1,7 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { isFailing } from "../../compare/verdict.js";
 import { noticeIn } from "../wording.js";
-import { cellName, describeFigures } from "./cell-text.js";
+import { describeFigures, lastingName } from "./cell-text.js";
 import { describeOutcome } from "./outcome.js";
 
 /** Why a test did not pass; null where it did. */
@@ -52,7 +52,7 @@ function wholeTest(comparison: Comparison): Test {
 function cellTest(cell: CellComparison, comparison: Comparison): Test {
   return {
     className: ["pinbench", `d${cell.device}`, cell.direction, cell.memory].join("."),
-    name: cellName(cell),
+    name: lastingName(cell),
     result: cellResult(cell, comparison),
     output: `${cell.verdict}: ${describeFigures(cell)}\n${cell.reason}`,
   };

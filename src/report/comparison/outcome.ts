@@ -3,7 +3,7 @@ import { machineFacts } from "../../compare/differences.js";
 import { formatChange } from "../format-number.js";
 import type { Tone } from "../report-parts.js";
 import { counted, listed } from "../wording.js";
-import { cellName, describeChange, failingCells } from "./cell-text.js";
+import { comparedNames, describeChange, failingCells, type NameOfCompared } from "./cell-text.js";
 
 /** The terms in which every output speaks of verdicts and of the outcome. */
 
@@ -53,16 +53,16 @@ export function presentVerdicts({ cells }: Comparison): Verdict[] {
 }
 
 /** The outcome in one sentence with its numbers, without a full stop. */
-export function describeOutcome(comparison: Comparison): string {
+export function describeOutcome(comparison: Comparison, nameOf = comparedNames(comparison)): string {
   switch (comparison.outcome) {
     case "pass":
-      return describeCells(comparison);
+      return describeCells(comparison, nameOf);
     case "regression":
-      return `${describeOtherMachine(comparison)}${describeCells(comparison)}`;
+      return `${describeOtherMachine(comparison)}${describeCells(comparison, nameOf)}`;
     case "failed":
-      return `a measurement failed; ${describeCells(comparison)}`;
+      return `a measurement failed; ${describeCells(comparison, nameOf)}`;
     case "inconclusive":
-      return `not decided, as --strict demands; ${describeCells(comparison)}`;
+      return `not decided, as --strict demands; ${describeCells(comparison, nameOf)}`;
     case "not comparable":
       return `not comparable: ${describeObstacle(comparison)}`;
   }
@@ -78,7 +78,7 @@ function describeOtherMachine({ differences }: Comparison): string {
   return `on another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? ", another GPU" : ""}): `;
 }
 
-function describeCells(comparison: Comparison): string {
+function describeCells(comparison: Comparison, nameOf: NameOfCompared): string {
   const { cells } = comparison;
   if (cells.length === 0) return "no cell was compared";
   const failing = failingCells(comparison);
@@ -87,7 +87,7 @@ function describeCells(comparison: Comparison): string {
   ) as [CellComparison[], CellComparison[]];
   const sentences = [
     ...(host.length === 0 ? [] : [describeHostMemory(host, comparison)]),
-    ...describeFailing(others, comparison),
+    ...describeFailing(others, comparison, nameOf),
   ];
   return sentences.length === 0 ? `no cell is slower: ${tally(comparison)}` : sentences.join("; ");
 }
@@ -116,14 +116,18 @@ function describeHostMemory(host: readonly CellComparison[], { cells }: Comparis
 }
 
 /** What fails beside the host's memory, the worst cell by name. */
-function describeFailing(failing: readonly CellComparison[], { cells }: Comparison): string[] {
+function describeFailing(
+  failing: readonly CellComparison[],
+  { cells }: Comparison,
+  nameOf: NameOfCompared,
+): string[] {
   return (["slower", "unsteady"] as const).flatMap((verdict) => {
     const members = failing.filter((cell) => cell.verdict === verdict);
     const [worst] = members;
     if (worst === undefined) return [];
     const share = `${members.length} of ${counted(cells.length, "cell")}`;
     const verb = members.length === 1 ? `is ${verdict}:` : `are ${verdict}, most of all`;
-    return [`${share} ${verb} ${cellName(worst)} ${describeChange(worst)}`];
+    return [`${share} ${verb} ${nameOf(worst)} ${describeChange(worst)}`];
   });
 }
 

@@ -1,10 +1,11 @@
-import type { ChalkInstance } from "chalk";
 import type { Comparison } from "../../compare/comparison.js";
 import type { ComparisonFormat, PictureFormat } from "../../settings/choices.js";
 import { formatByExtension } from "../format-by-extension.js";
 import { jsonReport } from "../json.js";
 import { printableDocument } from "../printable-text.js";
+import type { Screen } from "../screen.js";
 import { terminalReport } from "../terminal-report.js";
+import { comparedNames } from "./cell-text.js";
 import { comparisonAlerts, comparisonFacts, comparisonGrids, notesBelow } from "./comparison-content.js";
 import { comparisonMarkdown, githubReport } from "./github.js";
 import { junitReport } from "./junit.js";
@@ -19,18 +20,14 @@ export function comparisonFormatOfPath(path: string): ComparisonFormat | Picture
   return formatByExtension(path, formatOfExtension);
 }
 
-/** The whole text of a comparison in one format. Only the table has colours: those of the chalk instance. */
-export function renderComparison(
-  comparison: Comparison,
-  format: ComparisonFormat,
-  chalk: ChalkInstance,
-): string {
-  return renderers[format](isJson.has(format) ? comparison : printableDocument(comparison), chalk);
+/** The whole text of a comparison in one format. The table is drawn for the screen. */
+export function renderComparison(comparison: Comparison, format: ComparisonFormat, screen: Screen): string {
+  return renderers[format](isJson.has(format) ? comparison : printableDocument(comparison), screen);
 }
 
 const isJson: ReadonlySet<ComparisonFormat> = new Set(["json", "bmf", "benchmark-action"]);
 
-type Renderer = (comparison: Comparison, chalk: ChalkInstance) => string;
+type Renderer = (comparison: Comparison, screen: Screen) => string;
 
 const renderers: Readonly<Record<ComparisonFormat, Renderer>> = {
   table: comparisonTable,
@@ -42,15 +39,16 @@ const renderers: Readonly<Record<ComparisonFormat, Renderer>> = {
   "benchmark-action": benchmarkActionReport,
 };
 
-/** The comparison for people at a terminal. Colours are the chalk instance's: level 0 gives plain text. */
-export function comparisonTable(comparison: Comparison, chalk: ChalkInstance): string {
+/** The comparison for people at a terminal. */
+export function comparisonTable(comparison: Comparison, screen: Screen): string {
+  const nameOf = comparedNames(comparison, screen);
   const report = {
     title: `pinbench ${comparison.tool.version} ${comparison.command}`,
     alerts: comparisonAlerts(comparison),
     facts: comparisonFacts(comparison),
-    grids: comparisonGrids(comparison.cells),
-    notes: notesBelow(comparison),
-    conclusions: [{ text: describeOutcome(comparison), tone: outcomeTone[comparison.outcome] }],
+    grids: comparisonGrids(comparison.cells, nameOf),
+    notes: notesBelow(comparison, nameOf),
+    conclusions: [{ text: describeOutcome(comparison, nameOf), tone: outcomeTone[comparison.outcome] }],
   };
-  return terminalReport(report, chalk);
+  return terminalReport(report, screen);
 }

@@ -1,7 +1,7 @@
-import type { ChalkInstance } from "chalk";
 import type { Course, CourseDrift, CourseStep, HistoryDocument } from "../../compare/history-document.js";
 import type { HistoryFormat, PictureFormat } from "../../settings/choices.js";
 import { absentFigure } from "../cell-figure.js";
+import { cellNames } from "../cell-name.js";
 import { formatByExtension } from "../format-by-extension.js";
 import { formatChange, formatGBps, formatMicroseconds, roundUp } from "../format-number.js";
 import { jsonReport } from "../json.js";
@@ -16,8 +16,11 @@ import {
   type Note,
   note,
   numberColumn,
+  spared,
   wordColumn,
 } from "../report-parts.js";
+import type { Screen } from "../screen.js";
+import { roomBeside } from "../terminal-grid.js";
 import { terminalReport } from "../terminal-report.js";
 import { joinBlocks } from "../terminal-text.js";
 import { counted, listed } from "../wording.js";
@@ -30,44 +33,65 @@ export function historyFormatOfPath(path: string): HistoryFormat | PictureFormat
   return formatByExtension(path, formatOfExtension);
 }
 
-/** The whole text of a history in one format. Only the table has colours: those of the chalk instance. */
-export function renderHistory(history: HistoryDocument, format: HistoryFormat, chalk: ChalkInstance): string {
-  return renderers[format](format === "json" ? history : printableDocument(history), chalk);
+/** The whole text of a history in one format. The table is drawn for the screen. */
+export function renderHistory(history: HistoryDocument, format: HistoryFormat, screen: Screen): string {
+  return renderers[format](format === "json" ? history : printableDocument(history), screen);
 }
 
-const renderers: Readonly<Record<HistoryFormat, (history: HistoryDocument, chalk: ChalkInstance) => string>> =
-  { table: historyTable, json: jsonReport, markdown: historyMarkdown };
+const renderers: Readonly<Record<HistoryFormat, (history: HistoryDocument, screen: Screen) => string>> = {
+  table: historyTable,
+  json: jsonReport,
+  markdown: historyMarkdown,
+};
 
-function historyTable(history: HistoryDocument, chalk: ChalkInstance): string {
-  const { findings, notes, ...content } = historyContent(history);
+function historyTable(document: HistoryDocument, screen: Screen): string {
+  const history = withNames(document, screen);
+  const { findings, notes, ...content } = historyContent(history, roomForCurve(history, screen));
   const report = {
     title: `pinbench ${history.tool.version} history`,
     ...content,
     notes: [...findings, ...notes],
   };
-  return terminalReport(report, chalk);
+  return terminalReport(report, screen);
 }
 
 /** What every output for people shows of a history, before it is drawn. */
-export function historyContent(history: HistoryDocument) {
+export function historyContent(history: HistoryDocument, curveWidth = usualCurve) {
   return {
     alerts: alertsOf(history),
     facts: factsOf(history),
-    grids: gridsOf(history),
+    grids: gridsOf(history, curveWidth),
     findings: findingsOf(history.courses),
     notes: notesOf(history),
     conclusions: [note(conclusionOf(history))],
   };
 }
 
-function historyMarkdown(history: HistoryDocument): string {
+function historyMarkdown(document: HistoryDocument, screen: Screen): string {
+  const history = withNames(document, screen);
   return joinBlocks([
     [`## pinbench history: ${escapeMarkdown(conclusionOf(history))}`],
     ...alertBlocks(alertsOf(history)),
-    ...gridsOf(history).map(markdownGrid),
+    ...gridsOf(history, usualCurve).map(markdownGrid),
     [...findingsOf(history.courses), ...notesOf(history)].map(listItem),
     factsOf(history).map(factItem),
   ]);
+}
+
+/** The same with cells called by their names, which the document has by their ids. */
+function withNames(history: HistoryDocument, screen: Screen): HistoryDocument {
+  const isCell = ({ kind, ids }: Course) => kind === "cell" && ids.length === 1;
+  const nameOf = cellNames(
+    history.courses.filter(isCell).flatMap(({ ids }) => ids),
+    screen,
+  );
+  const courses = history.courses.map((course) => {
+    const [id = ""] = course.ids;
+    return isCell(course) && course.name.startsWith(id)
+      ? { ...course, name: nameOf(id) + course.name.slice(id.length) }
+      : course;
+  });
+  return { ...history, courses };
 }
 
 function alertsOf({ notice }: HistoryDocument): Note[] {
@@ -95,25 +119,34 @@ export function timeText(startedAt: string): string {
   return `${startedAt.slice(0, 10)} ${startedAt.slice(11, 16)} UTC`;
 }
 
-/** So many columns of blocks stand beside the figures on a usual terminal. */
-const sparklineWidth = 40;
+/** So many columns of blocks stand beside the figures where nothing says how wide the page is; with fewer, no course is seen. */
+const usualCurve = 40;
+const narrowestCurve = 12;
 
-function gridsOf({ courses, checks }: HistoryDocument): Grid[] {
+/** How many columns of blocks the screen has room for; 0 where blocks would say nothing. */
+function roomForCurve(history: HistoryDocument, screen: Screen): number {
+  if (screen.isPlain) return 0;
+  const rooms = gridsOf(history, 0).map((grid) => roomBeside(grid, screen));
+  return Math.max(narrowestCurve, ...rooms);
+}
+
+/** `curveWidth` is the room for a course's curve; 0 for none. */
+function gridsOf({ courses, checks }: HistoryDocument, curveWidth: number): Grid[] {
   if (courses.length === 0) return [];
   const columns = [
     wordColumn("course"),
-    numberColumn("cells"),
+    spared(numberColumn("cells"), 1),
     numberColumn("median"),
-    wordColumn("change"),
+    ...(curveWidth === 0 ? [] : [wordColumn("change")]),
     numberColumn("last"),
-    numberColumn("least"),
-    numberColumn("most"),
-    numberColumn("noise"),
+    spared(numberColumn("least"), 2),
+    spared(numberColumn("most"), 3),
+    spared(numberColumn("noise"), 4),
   ];
-  return [{ columns, rows: courses.map((course) => rowOf(course, checks.length)) }];
+  return [{ columns, rows: courses.map((course) => rowOf(course, checks.length, curveWidth)) }];
 }
 
-function rowOf(course: Course, checks: number): Figure[] {
+function rowOf(course: Course, checks: number, curveWidth: number): Figure[] {
   const { name, ids, median, unit, points, noise } = course;
   const changes = points.map(({ change }) => change);
   const changeFigure = (change: number) => figure(changeText(change, course));
@@ -123,7 +156,7 @@ function rowOf(course: Course, checks: number): Figure[] {
     figure(name),
     figure(String(ids.length)),
     median === null ? absentFigure : figure(medianText()),
-    figure(sparkline(course, checks, sparklineWidth)),
+    ...(curveWidth === 0 ? [] : [figure(sparkline(course, checks, curveWidth))]),
     changeFigure(changes.at(-1)!),
     changeFigure(Math.min(...changes)),
     changeFigure(Math.max(...changes)),

@@ -2,7 +2,13 @@ import type { CellComparison, Comparison, ResultSetSummary, Verdict } from "../.
 import { formatSize } from "../../settings/units.js";
 import { median } from "../../stats/order-statistics.js";
 import type { ForestChart, ForestKind, ForestRow } from "../chart/chart.js";
-import { changeEstimate, changeText, describeFigures, unitName } from "../comparison/cell-text.js";
+import {
+  changeEstimate,
+  changeText,
+  comparedNames,
+  describeFigures,
+  unitName,
+} from "../comparison/cell-text.js";
 import {
   comparisonAlerts,
   comparisonFacts,
@@ -20,15 +26,16 @@ export function comparisonChapter(comparison: Comparison): Chapter {
   const { baseline, candidate, command } = comparison;
   const devices = listed([...new Set(candidate.deviceNames)]) || "no device";
   const what = command === "check" ? "Check" : "Comparison";
-  const outcome = capital(describeOutcome(comparison));
+  const nameOf = comparedNames(comparison);
+  const outcome = capital(describeOutcome(comparison, nameOf));
   return {
     title: `${what}: ${devices}, ${dayOf(baseline)} and ${dayOf(candidate)}`,
     alerts: comparisonAlerts(comparison),
     answer: [note(`${outcome}.`, outcomeTone[comparison.outcome])],
     charts: (["GB/s", "us"] as const).flatMap((unit) => chartsOf(comparison.cells, unit)),
     samples: [],
-    grids: [...comparisonGrids(comparison.cells), machineGrid(comparison)],
-    notes: notesBelow(comparison),
+    grids: [...comparisonGrids(comparison.cells, nameOf), machineGrid(comparison)],
+    notes: notesBelow(comparison, nameOf),
     facts: comparisonFacts(comparison),
   };
 }

@@ -54,9 +54,7 @@ function withUniqueNames(charts: readonly Chart[]): Chart[] {
 
 /** What opening each device took stands below the table of what memory costs there. */
 function coldStartGrids(document: ResultDocument): Grid[] {
-  return coldStartReports(document).flatMap(({ title, opening, pinning }) =>
-    pinning === null
-      ? []
-      : [{ ...pinning.grid, caption: title, footnote: `${opening}; ${pinning.explanation}` }],
+  return coldStartReports(document).flatMap(({ title, opening, grid }) =>
+    grid === null ? [] : [{ ...grid, caption: title, footnote: `${opening}; ${grid.footnote}` }],
   );
 }

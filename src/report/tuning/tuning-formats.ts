@@ -1,9 +1,10 @@
-import type { ChalkInstance } from "chalk";
 import type { Tuning } from "../../results/tuning.js";
 import type { PictureFormat, TuningFormat } from "../../settings/choices.js";
 import { formatByExtension } from "../format-by-extension.js";
 import { jsonReport } from "../json.js";
 import { printableDocument } from "../printable-text.js";
+import type { Screen } from "../screen.js";
+import { shownText } from "../terminal-text.js";
 import { tuningReasons } from "./tuning-reasons.js";
 import { copyKeywords, loaderKeywords, pythonArguments, tuningTable } from "./tuning-table.js";
 
@@ -14,18 +15,15 @@ export function tuningFormatOfPath(path: string): TuningFormat | PictureFormat {
   return formatByExtension(path, formatOfExtension);
 }
 
-/**
- * The document in a format, as the whole text that is printed. Only the table has colours: those of the chalk
- * instance.
- */
-export function renderTuning(tuning: Tuning, format: TuningFormat, chalk: ChalkInstance): string {
-  return renderers[format](format === "json" ? tuning : printableDocument(tuning), chalk);
+/** The document in a format, as the whole text that is printed. The table is drawn for the screen. */
+export function renderTuning(tuning: Tuning, format: TuningFormat, screen: Screen): string {
+  return renderers[format](format === "json" ? tuning : printableDocument(tuning), screen);
 }
 
-const renderers: Readonly<Record<TuningFormat, (tuning: Tuning, chalk: ChalkInstance) => string>> = {
+const renderers: Readonly<Record<TuningFormat, (tuning: Tuning, screen: Screen) => string>> = {
   table: tuningTable,
   json: jsonReport,
-  python: pythonReport,
+  python: (tuning, screen) => shownText(pythonReport(tuning), screen),
   env: envReport,
 };
 

@@ -1,4 +1,3 @@
-import type { ChalkInstance } from "chalk";
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
@@ -15,16 +14,18 @@ import {
   type Note,
   note,
   numberColumn,
+  spared,
   wordColumn,
 } from "../report-parts.js";
+import type { Screen } from "../screen.js";
 import { terminalReport } from "../terminal-report.js";
 import { capital, counted, countedCpus, listed } from "../wording.js";
 import { formatRate } from "./tuning-gain.js";
 import { tuningReasons } from "./tuning-reasons.js";
 
 /** What was tried and what is recommended, for people at a terminal. */
-export function tuningTable(tuning: Tuning, chalk: ChalkInstance): string {
-  return terminalReport({ title: `pinbench ${tuning.tool.version} tune`, ...tuningContent(tuning) }, chalk);
+export function tuningTable(tuning: Tuning, screen: Screen): string {
+  return terminalReport({ title: `pinbench ${tuning.tool.version} tune`, ...tuningContent(tuning) }, screen);
 }
 
 /** What every output for people shows of a tuning, before it is drawn. */
@@ -86,10 +87,10 @@ const columns: readonly Column[] = [
   wordColumn("pinned"),
   numberColumn("prefetch"),
   numberColumn("batches/s"),
-  numberColumn("GB/s"),
-  numberColumn("first", "batch, s"),
-  numberColumn("/dev/shm"),
-  numberColumn("pinned", "memory"),
+  spared(numberColumn("GB/s"), 4),
+  spared(numberColumn("first", "batch, s"), 3),
+  spared(numberColumn("/dev/shm"), 1),
+  spared(numberColumn("pinned", "memory"), 2),
   wordColumn(""),
 ];
 
@@ -116,7 +117,7 @@ function grid({ tried, probe, recommendation }: Tuning): Grid {
       figure(isChosen ? "<=" : ""),
     ];
   });
-  return { columns, rows };
+  return { columns, rows, labels: 3, keepsRepeats: true };
 }
 
 /**

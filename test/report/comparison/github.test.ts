@@ -27,13 +27,14 @@ describe("Markdown", () => {
   const [open = "", folded = ""] = text.split("<details>");
 
   it("has the outcome as its title", () => {
-    expect(text).toMatch(/^## pinbench check: 1 of 4 cells is slower: d0\/d2h\/pinned\/.*−9\.9 %/);
+    expect(text).toMatch(/^## pinbench check: 1 of 4 cells is slower: D2H pinned .*−9\.9 %/);
   });
 
   it("shows what is not the same, and all cells folded away", () => {
-    const rows = (part: string) => part.split("\n").filter((line) => line.startsWith("| d0/"));
+    const rows = (part: string) =>
+      part.split("\n").filter((line) => line.startsWith("| H2D") || line.startsWith("| D2H"));
     expect(rows(open)).toEqual([
-      "| d0/d2h/pinned/16777216/w1/throughput/wall/cold | 61.3 | 55.3 | **−9.9 % (−10.2 to −9.5 %)** | **slower** |",
+      "| D2H pinned 16 MiB x1 | 61.3 | 55.3 | **−9.9 % (−10.2 to −9.5 %)** | **slower** |",
     ]);
     expect(rows(folded)).toHaveLength(4);
     expect(folded).toMatch(/^\n<summary>All cells \(4\)<\/summary>\n\n\*\*Thr.*\n\n<\/details>\n$/s);
@@ -75,9 +76,9 @@ describe("workflow commands", () => {
     const cells = [buildSlower(), ...buildCellComparisons(2), buildSlower({ workers: 4, change: -0.2 })];
     const errors = commandsOf({ outcome: "regression", cells }).filter((line) => line.startsWith("::error"));
     expect(errors).toHaveLength(2);
-    expect(errors[0]).toContain("::error title=pinbench%3A slower::d0/d2h/pinned/16777216/w4/");
+    expect(errors[0]).toContain("::error title=pinbench%3A slower::D2H pinned 16 MiB x4, ");
     expect(errors[1]).toContain(
-      "::d0/d2h/pinned/16777216/w1/throughput/wall/cold, 61.3 GB/s before, 55.3 GB/s now: " +
+      "::D2H pinned 16 MiB x1, 61.3 GB/s before, 55.3 GB/s now: " +
         "−9.9 %25 (−10.2 to −9.5 %25); confirmed by 5 fresh processes%0AThe drop exceeds",
     );
   });
@@ -88,9 +89,7 @@ describe("workflow commands", () => {
       line.startsWith("::warning"),
     );
     expect(warnings).toHaveLength(2);
-    expect(warnings[0]).toMatch(
-      /^::warning title=pinbench%3A missing::1 of 8 cells: .*%0Ad0\/h2d\/registered/,
-    );
+    expect(warnings[0]).toMatch(/^::warning title=pinbench%3A missing::1 of 8 cells: .*%0AH2D registered/);
     expect(warnings[1]).toMatch(/^::warning title=pinbench%3A inconclusive::7 of 8 cells: .*%0Aand 2 more$/);
   });
 

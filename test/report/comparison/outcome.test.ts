@@ -30,7 +30,7 @@ describe("the outcome in one sentence", () => {
 
   it("names the slower cell, its change, and who confirmed it", () => {
     expect(outcomeOf({ outcome: "regression", cells: [...same(59), buildSlower()] })).toBe(
-      "1 of 60 cells is slower: d0/d2h/pinned/16777216/w1/throughput/wall/cold −9.9 % (−10.2 to −9.5 %); " +
+      "1 of 60 cells is slower: D2H pinned 16 MiB x1 −9.9 % (−10.2 to −9.5 %); " +
         "confirmed by 5 fresh processes",
     );
     expect(outcomeOf({ outcome: "regression", cells: [buildSlower({ confirmedBy: 1 })] })).toMatch(
@@ -42,7 +42,7 @@ describe("the outcome in one sentence", () => {
     const slowLatency = buildSlower({ mode: "latency", sizeBytes: 4096, baseline: 3.5, change: 0.3 });
     const cells = [buildSlower(), slowLatency, buildSlower({ workers: 4, change: -0.2 })];
     expect(outcomeOf({ outcome: "regression", cells })).toContain(
-      "3 of 3 cells are slower, most of all d0/d2h/pinned/4096/w1/latency/wall/cold +30.0 % (+29.7 to +30.3 %)",
+      "3 of 3 cells are slower, most of all D2H pinned 4 KiB x1 latency +30.0 % (+29.7 to +30.3 %)",
     );
   });
 
@@ -61,7 +61,7 @@ describe("the outcome in one sentence", () => {
     );
     const strict = { outcome: "regression", rule: { strict: true } } as const;
     expect(outcomeOf({ ...strict, cells: [{ ...host[0]!, verdict: "unsteady" }] })).toMatch(
-      /^1 of 1 cell is unsteady: d0\/d2h\/host\//,
+      /^1 of 1 cell is unsteady: D2H host /,
     );
   });
 

@@ -7,6 +7,7 @@ import {
   comparisonTable,
   renderComparison,
 } from "../../../src/report/comparison/render-comparison.js";
+import { fileScreen } from "../../../src/report/screen.js";
 import { emulatedNotice } from "../../../src/results/device-facts.js";
 import { comparisonFormats } from "../../../src/settings/choices.js";
 import {
@@ -20,7 +21,7 @@ import {
   oddText,
 } from "../../helpers/comparison.js";
 
-const chalk = new Chalk({ level: 0 });
+const screen = fileScreen();
 
 describe("formats of a comparison", () => {
   it.each([
@@ -47,8 +48,8 @@ describe("formats of a comparison", () => {
     "renders %s, the same each time, and says of the emulated device what it is",
     (format) => {
       const comparison = buildComparison({ backend: "emulated", cells: buildMixedCells() });
-      const text = renderComparison(comparison, format, chalk);
-      expect(text).toBe(renderComparison(comparison, format, chalk));
+      const text = renderComparison(comparison, format, screen);
+      expect(text).toBe(renderComparison(comparison, format, screen));
       expect(text).toContain("emulated device");
       expect(text).toMatch(/[^\n]\n$/);
     },
@@ -62,20 +63,20 @@ describe("formats of a comparison", () => {
       buildCellComparison({ id: oddText }),
     ];
     for (const part of [{ cells }, { cells: [] }]) {
-      const text = renderComparison(buildComparison(part), format, chalk);
+      const text = renderComparison(buildComparison(part), format, screen);
       expect(text).not.toMatch(/NaN|Infinity|undefined|\[object/);
     }
   });
 
   it("has the comparison itself as JSON", () => {
     const comparison = buildComparison({ cells: buildMixedCells() });
-    const text = renderComparison(comparison, "json", chalk);
+    const text = renderComparison(comparison, "json", screen);
     expect(comparisonSchema.parse(JSON.parse(text))).toEqual(comparison);
   });
 });
 
 const render = (part: ComparisonPart, level: 0 | 1 = 0) =>
-  comparisonTable(buildComparison(part), new Chalk({ level }));
+  comparisonTable(buildComparison(part), fileScreen({ chalk: new Chalk({ level }) }));
 
 const columnsOf = (text: string, ...parts: string[]) =>
   text
@@ -128,9 +129,9 @@ describe("the cells in the table", () => {
   const text = render({ outcome: "regression", cells: buildMixedCells() });
 
   it("have a row each with both figures, the change with its interval, and the verdict", () => {
-    expect(columnsOf(text, "cell ")).toEqual(["cell", "baseline", "candidate", "change", "verdict"]);
-    expect(columnsOf(text, "d0/d2h/", "61.3")).toEqual([
-      "d0/d2h/pinned/16777216/w1/throughput/wall/cold",
+    expect(columnsOf(text, "cell ")).toEqual(["cell", "before", "now", "change", "verdict"]);
+    expect(columnsOf(text, "D2H ", "61.3")).toEqual([
+      "D2H pinned 16 MiB x1",
       "61.3",
       "55.3",
       "−9.9 % (−10.2 to −9.5 %)",
@@ -142,10 +143,10 @@ describe("the cells in the table", () => {
 
   it("keep their order", () => {
     const cells = buildCellComparisons(40).toReversed();
-    const ids = render({ cells })
+    const names = render({ cells })
       .split("\n")
-      .flatMap((line) => line.match(/d0\/\S+/) ?? []);
-    expect(ids).toEqual(cells.map(({ id }) => id));
+      .flatMap((line) => line.match(/^ {2}(H2D pinned 16 MiB x\d+) /)?.[1] ?? []);
+    expect(names).toEqual(cells.map(({ workers }) => `H2D pinned 16 MiB x${workers}`));
   });
 
   it("are apart by unit, and less is faster for latency", () => {
@@ -153,19 +154,19 @@ describe("the cells in the table", () => {
     const both = render({ cells: [latency, buildCellComparison()] });
     expect(both).toContain("Throughput in GB/s, more is faster\n");
     expect(both).toContain("Latency in µs, less is faster\n");
-    expect(columnsOf(both, "/latency/")?.slice(1, 4)).toEqual(["3.51", "3.76", "+7.2 % (+6.8 to +7.5 %)"]);
+    expect(columnsOf(both, " latency ")?.slice(1, 4)).toEqual(["3.51", "3.76", "+7.2 % (+6.8 to +7.5 %)"]);
   });
 
   it("of both directions at once are told apart in latency mode", () => {
     const moved = (direction: "h2d" | "d2h") =>
       buildCellComparison({ direction: "bidir", mode: "latency", moved: direction });
     const twice = render({ cells: [moved("h2d"), moved("d2h")] });
-    expect(twice).toMatch(/latency\/wall\/cold \(H2D\) .*\n.*latency\/wall\/cold \(D2H\) /);
+    expect(twice).toMatch(/latency \(H2D\) .*\n.*latency \(D2H\) /);
   });
 
   it("never show NaN, and say where no interval is known", () => {
     const unknown = render({ cells: [buildCellComparison({ margin: null })] });
-    expect(columnsOf(unknown, "d0/h2d")?.[3]).toBe("0.0 % ±?");
+    expect(columnsOf(unknown, "H2D")?.[3]).toBe("0.0 % ±?");
     expect(unknown).toContain("±? no interval");
     const invalid = buildCellComparison({ baseline: Number.NaN, change: Number.NaN, margin: Number.NaN });
     expect(render({ cells: [invalid] })).not.toContain("NaN");
@@ -185,11 +186,11 @@ describe("a regression on another machine", () => {
     ["github", "pinbench check::on another machine (host a → b, another GPU): 1 of 1"],
     ["junit", "on another machine (host a → b, another GPU): 1 of 1"],
   ] as const)("is said first in %s", (format, text) => {
-    expect(renderComparison(comparison, format, chalk)).toContain(text);
+    expect(renderComparison(comparison, format, screen)).toContain(text);
   });
 
   it("is listed under what differs", () => {
-    const text = comparisonTable(comparison, chalk);
+    const text = comparisonTable(comparison, screen);
     expect(text).toContain("  Differs    host name: a before, b now\n");
     expect(text).toContain("  Differs    GPU UUID: a before, b now\n");
   });
@@ -201,7 +202,7 @@ describe("below the cells in the table", () => {
     const text = render({ cells: [...buildCellComparisons(2), ...inconclusive, buildSlower()] });
     expect(text).toContain("inconclusive: The interval reaches over the threshold (3 cells)\n");
     expect(text.replaceAll(/\n +/g, " ")).toContain(
-      "slower: The drop exceeds the threshold of 3 % and the noise between processes (d0/d2h/pinned/",
+      "slower: The drop exceeds the threshold of 3 % and the noise between processes (D2H pinned ",
     );
     expect(text).not.toContain("within the threshold");
   });

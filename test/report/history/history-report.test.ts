@@ -3,10 +3,11 @@ import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../../src/compare/courses.js";
 import { historyFormatOfPath, renderHistory } from "../../../src/report/history/history-report.js";
 import { sparkline } from "../../../src/report/history/sparkline.js";
+import { fileScreen } from "../../../src/report/screen.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "../../helpers/history.js";
 
-const plain = new Chalk({ level: 0 });
+const plain = fileScreen({ columns: 120 });
 const describeEntries = (entries: HistoryEntry[], notes: string[] = []) =>
   describeHistory({ version: "0.1.0", path: "history", history: { entries, notes }, cells: null });
 const d2h = pinnedId.replace("h2d", "d2h");
@@ -87,11 +88,11 @@ describe("a latency", () => {
         buildEntry(day, { series: [buildFigure({ id, unit: "us", figure: 5 / factor })] }),
       ),
     );
-    const colours = new Chalk({ level: 1 });
+    const colours = fileScreen({ chalk: new Chalk({ level: 1 }) });
     const [warning] = renderHistory(slower, "table", colours)
       .split("\n")
       .filter((line) => line.includes("step between"));
-    expect(warning).toContain(colours.yellow("  step between").slice(0, 12));
+    expect(warning).toContain(colours.chalk.yellow("  step between").slice(0, 12));
     expect(oneLine(renderHistory(slower, "table", plain))).toContain("h2d pinned latency +5.");
   });
 });

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/report/screen.js";
 import { renderTuning } from "../../../src/report/tuning/tuning-formats.js";
 import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
@@ -9,7 +10,7 @@ import { testPython } from "../../helpers/test-python.js";
 import { buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
 const render = (format: (typeof tuningFormats)[number], part: TuningPart = {}, level: 0 | 1 = 0) =>
-  renderTuning(buildTuning(part), format, new Chalk({ level }));
+  renderTuning(buildTuning(part), format, fileScreen({ chalk: new Chalk({ level }) }));
 const of = (setting: LoaderSetting): TuningPart => ({ recommendation: { setting } });
 
 describe("python", () => {

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
+import { fileScreen } from "../../../src/report/screen.js";
 import { tuningTable } from "../../../src/report/tuning/tuning-table.js";
 import { describeSetting, usualSetting } from "../../../src/results/loader-setting.js";
 import { evenly } from "../../helpers/tune.js";
@@ -14,7 +15,7 @@ import {
 } from "../../helpers/tuning.js";
 
 const render = (part: TuningPart = {}, level: 0 | 1 = 0) =>
-  tuningTable(buildTuning(part), new Chalk({ level }));
+  tuningTable(buildTuning(part), fileScreen({ chalk: new Chalk({ level }) }));
 
 /** What stands in the line that has all of `parts`. */
 const columnsOf = (text: string, ...parts: string[]) =>

@@ -1,0 +1,121 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { callCli } from "../helpers/in-process.js";
+import { pinbench, runCli, runSmall, small, start, temporaryFolder } from "../helpers/run-cli.js";
+
+const sweep = fileURLToPath(new URL("../../results/nvidia-h200/default.json", import.meta.url));
+const compare = ["compare", sweep, sweep, "--no-config"];
+const devices = ["devices", "--backend", "emulated"];
+const widest = (text: string) => Math.max(...text.split("\n").map(({ length }) => length));
+const isAscii = (text: string) => !/[^\t\n\r -~]/.test(text);
+
+describe("the width of a text", () => {
+  it("is that of COLUMNS where stdout is no terminal, and else 100 columns", async () => {
+    const facts = (columns: Record<string, string>) => callCli(compare, { env: columns });
+    for (const columns of [60, 80, 100]) {
+      const { stdout } = await facts({ COLUMNS: String(columns) });
+      expect(widest(stdout)).toBeLessThanOrEqual(columns);
+      expect(widest(stdout)).toBeGreaterThan(columns - 12);
+    }
+    const hundred = await facts({ COLUMNS: "100" });
+    expect((await facts({})).stdout).toBe(hundred.stdout);
+  });
+
+  it.each(["", "0", "wide", "-5", "1e9"])('is 100 columns where COLUMNS is "%s"', async (columns) => {
+    const given = await callCli(devices, { env: { COLUMNS: columns } });
+    expect(given.stdout).toBe((await callCli(devices)).stdout);
+  });
+
+  it("is 100 columns in a file, whatever COLUMNS says", async () => {
+    const cwd = temporaryFolder();
+    const [wide, narrow] = ["wide.txt", "narrow.txt"];
+    await callCli([...compare, "--output", wide], { cwd, env: { COLUMNS: "200" } });
+    await callCli([...compare, "--output", narrow], { cwd, env: { COLUMNS: "60" } });
+    expect(readFileSync(join(cwd, wide), "utf8")).toBe(readFileSync(join(cwd, narrow), "utf8"));
+  });
+});
+
+describe("ASCII", () => {
+  it.each([
+    [{ LC_ALL: "C" }, true],
+    [{ LC_ALL: "POSIX", LANG: "en_US.UTF-8" }, true],
+    [{ LC_CTYPE: "C", LANG: "en_US.UTF-8" }, true],
+    [{ LANG: "de_DE.ISO-8859-1" }, true],
+    [{ LC_ALL: "", LANG: "C.utf8" }, false],
+    [{ LC_ALL: "en_US.UTF-8", LANG: "C" }, false],
+    [{}, false],
+  ] as [Record<string, string>, boolean][])("is all there is with %j: %s", async (env, expected) => {
+    const { stdout } = await callCli(compare, { env });
+    expect(isAscii(stdout)).toBe(expected);
+  });
+
+  it("is asked for by --ascii, of errors and help too", async () => {
+    expect(isAscii((await callCli([...compare, "--ascii"])).stdout)).toBe(true);
+    const { stderr } = await callCli(["compare", "straße.json", "x.json", "--ascii"]);
+    expect(stderr).toContain("stra\\xdfe.json");
+    expect((await callCli(["compare", "straße.json", "x.json"])).stderr).toContain("straße.json");
+    expect(isAscii((await runCli(["--help"], { env: { LC_ALL: "C" } })).stdout)).toBe(true);
+  });
+
+  it("changes no JSON", async () => {
+    const json = async (...flags: string[]) => {
+      const { stdout } = await callCli([...compare, "--json", ...flags], { env: { LC_ALL: "C" } });
+      return JSON.parse(stdout).rule;
+    };
+    expect(await json("--ascii")).toEqual(await json());
+  });
+});
+
+describe("the cells of a table", () => {
+  it("have names, and ids with --ids, as JSON has them", async () => {
+    const id = "d0/h2d/pinned/67108864/w4/throughput/wall/cold";
+    const named = (await callCli(compare)).stdout;
+    expect(named).toMatch(/^ {2}H2D pinned 64 MiB x4 /m);
+    expect(named).not.toContain(id);
+    expect((await callCli([...compare, "--ids"], { env: { COLUMNS: "200" } })).stdout).toContain(`  ${id} `);
+    expect((await callCli([...compare, "--json"])).stdout).toContain(id);
+  });
+
+  it("stand on a line each with --plain, with all of their labels", async () => {
+    const { stdout } = await runSmall(["--plain", "--memory", "pinned", "--workers", "1,2"]);
+    expect(stdout).not.toContain("─");
+    expect(stdout.match(/^ +64 KiB +[12] {2,}/gm)).toHaveLength(4);
+  });
+});
+
+/** util-linux' script(1) runs a command in a terminal of its own. */
+describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
+  async function atTerminal(columns: number, args: readonly string[], env: Record<string, string>) {
+    const words = [process.execPath, pinbench, ...args].map((word) => `'${word}'`).join(" ");
+    const command = `stty cols ${columns}; ${words}`;
+    const { stdout } = await start("script", ["-qec", command, "/dev/null"], { env }).finished;
+    return stdout.replaceAll("\r\n", "\n");
+  }
+
+  it("texts are as wide as it is, whatever COLUMNS says", async () => {
+    const text = await atTerminal(72, [...compare, "--no-color"], { TERM: "xterm", COLUMNS: "200" });
+    expect(widest(text)).toBeLessThanOrEqual(72);
+    expect(widest(text)).toBeGreaterThan(64);
+  });
+
+  it("that obeys no commands gets none: neither colours nor a line that is drawn again", async () => {
+    const dumb = await atTerminal(80, compare, { TERM: "dumb" });
+    await expect(dumb.replaceAll(sweep, "sweep.json")).toMatchFileSnapshot("snapshots/compare-dumb.txt");
+    const run = await atTerminal(80, small("--memory", "pinned", "--budget", "400ms"), { TERM: "dumb" });
+    expect(run).toContain("Host to device");
+    expect(["\u001b", "\r"].filter((one) => run.includes(one))).toEqual([]);
+  });
+
+  it("--no-progress leaves out the progress line, and keeps the notes that --quiet leaves out", async () => {
+    const config = join(temporaryFolder(), "pinbench.config.json");
+    writeFileSync(config, "{}");
+    const args = ["--memory", "pinned", "--budget", "400ms", "--config", config];
+    const told = await atTerminal(80, small(...args, "--no-progress"), { TERM: "xterm" });
+    expect(told).toContain("pinbench: ");
+    expect(told).not.toContain("\u001b[2K");
+    const quiet = await atTerminal(80, small(...args, "--quiet"), { TERM: "xterm" });
+    expect(quiet).not.toContain("pinbench: ");
+  });
+});

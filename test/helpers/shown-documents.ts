@@ -1,0 +1,108 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describeHistory } from "../../src/compare/courses.js";
+import { renderComparison } from "../../src/report/comparison/render-comparison.js";
+import { type DeviceEntry, devicesReport } from "../../src/report/devices-report.js";
+import { renderHistory } from "../../src/report/history/history-report.js";
+import { planReport } from "../../src/report/plan-report.js";
+import { renderReport } from "../../src/report/result-formats.js";
+import type { Screen } from "../../src/report/screen.js";
+import { renderTuning } from "../../src/report/tuning/tuning-formats.js";
+import { usualSetting } from "../../src/results/loader-setting.js";
+import { parseResult } from "../../src/results/parse.js";
+import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
+import { h200, planOf } from "../plan/support.js";
+import { buildCourse, buildEntry, buildFigure, pinnedId } from "./history.js";
+import { buildDevice, buildHost } from "./result-document.js";
+import { compareRuns } from "./runs.js";
+import { buildTried, buildTuning } from "./tuning.js";
+
+/** One document of each kind as people see it; sweeps are recorded ones of a GPU. */
+
+function recorded(name: string): ResultDocument {
+  return parseResult(
+    readFileSync(fileURLToPath(new URL(`../../results/nvidia-h200/${name}.json`, import.meta.url)), "utf8"),
+  );
+}
+
+const sweep = recorded("default");
+
+/** The same sweep, in which some copies from the device take so much longer. */
+function slowed(document: ResultDocument): ResultDocument {
+  return {
+    ...document,
+    cells: document.cells.map((cell) =>
+      cell.direction !== "d2h" || cell.memory !== "pinned" || cell.sizeBytes < 2 ** 24
+        ? cell
+        : {
+            ...cell,
+            stats: cell.stats.map((stats) => ({
+              ...stats,
+              bandwidthGBps: { ...stats.bandwidthGBps, median: stats.bandwidthGBps.median * 0.9 },
+            })),
+          },
+    ),
+  };
+}
+
+const comparison = compareRuns([sweep], [slowed(sweep)]);
+
+const course = buildCourse({ checks: 90, steps: { 60: -0.05 } });
+const history = describeHistory({
+  version: "0.1.0",
+  path: "history",
+  history: {
+    entries: course.map((factor, day) =>
+      buildEntry(day, {
+        fingerprint: { driver: day < 60 ? "570.1" : "580.2" },
+        series: [
+          buildFigure({ figure: 55 * factor }),
+          buildFigure({ id: pinnedId.replace("h2d", "d2h"), moved: "d2h", figure: 50 * factor }),
+          buildFigure({ id: pinnedId.replace("pinned", "write-combined"), figure: 50 * factor }),
+        ],
+      }),
+    ),
+    notes: [],
+  },
+  cells: ["*"],
+});
+
+const tuning = buildTuning({
+  tried: [
+    buildTried(usualSetting(0, false), 8.05),
+    buildTried(usualSetting(8, false), 61.2),
+    buildTried(usualSetting(16, false), 96.9),
+    buildTried(usualSetting(16, true), 96.1),
+  ],
+});
+
+const { numaNode, linkLimitGBps, ...facts } = buildDevice() as DeviceRecord & DeviceEntry;
+const devices = {
+  backend: "cuda",
+  notice: null,
+  driver: { library: "libcuda.so.1", version: "580.159.04", cudaVersion: "13.0", nvmlError: null },
+  devices: [
+    { ...facts, integrated: false, canMapHostMemory: true, numaNode, upstreamPath: null, linkLimitGBps },
+  ],
+  host: buildHost(),
+  features: [
+    { name: "event timer", on: true, reason: null },
+    { name: "kernels", on: false, reason: "this build was made without nvcc: mapped memory is skipped" },
+  ],
+  build: { version: "0.1.0", compiler: "gcc 12.2.0", kernels: false, sanitizer: null },
+} as const;
+
+const plan = planOf();
+
+/** The texts of people by what they are of. */
+export const shownDocuments: Readonly<Record<string, (screen: Screen) => string>> = {
+  run: (screen) => renderReport(sweep, "table", screen),
+  beside: (screen) => renderReport(recorded("at-once-beside"), "table", screen),
+  together: (screen) => renderReport(recorded("at-once-together"), "table", screen),
+  compare: (screen) => renderComparison(comparison, "table", screen),
+  history: (screen) => renderHistory(history, "table", screen),
+  tune: (screen) => renderTuning(tuning, "table", screen),
+  devices: (screen) =>
+    devicesReport({ ...devices, devices: [...devices.devices], features: [...devices.features] }, screen),
+  plan: (screen) => planReport(plan, [{ ...facts, ...h200 } as never], 1, screen),
+};

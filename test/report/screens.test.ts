@@ -1,0 +1,155 @@
+import { Chalk } from "chalk";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { figure, type Grid, numberColumn, wordColumn } from "../../src/report/report-parts.js";
+import { fileScreen, type Screen } from "../../src/report/screen.js";
+import { terminalGrid } from "../../src/report/terminal-grid.js";
+import { visibleWidth } from "../../src/report/terminal-text.js";
+import { shownDocuments } from "../helpers/shown-documents.js";
+import { trialSeed } from "../helpers/trials.js";
+
+/*
+ * What people see, at several widths. The files in snapshots/ are to be read; `vitest -u` writes them anew after a text has
+ * changed on purpose.
+ */
+
+const widths = [60, 80, 120, 200];
+const names = Object.keys(shownDocuments);
+const snapshot = (name: string) => `snapshots/${name}.txt`;
+const shown = (name: string, part: Partial<Screen>) => shownDocuments[name]!(fileScreen(part));
+
+/** Tables of these take many pages, and are looked at in the wider documents. */
+const lookedAt = names.filter((name) => name !== "beside" && name !== "together");
+
+describe.each(lookedAt)("a text of %s", (name) => {
+  it.each(widths)("is as it was looked at in %i columns", async (columns) => {
+    await expect(shown(name, { columns })).toMatchFileSnapshot(snapshot(`${name}-${columns}`));
+  });
+
+  it("is as it was looked at in ASCII", async () => {
+    await expect(shown(name, { columns: 80, isAscii: true })).toMatchFileSnapshot(snapshot(`${name}-ascii`));
+  });
+
+  it("is as it was looked at without rules and with all labels", async () => {
+    await expect(shown(name, { columns: 80, isPlain: true })).toMatchFileSnapshot(snapshot(`${name}-plain`));
+  });
+
+  it("is as it was looked at in colour", async () => {
+    const chalk = new Chalk({ level: 1 });
+    const visible = shown(name, { columns: 80, chalk }).replaceAll("\u001b", "\\e");
+    await expect(visible).toMatchFileSnapshot(snapshot(`${name}-colour`));
+  });
+});
+
+/** Rules and curves are as wide as there is room for. */
+const isDrawn = (word: string) => /^[─▁▂▃▄▅▆▇█-]+$/.test(word);
+const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== "" && !isDrawn(word));
+
+describe.each(names)("no text of %s", (name) => {
+  it.each(widths)("is wider than %i columns, or breaks a word there", (columns) => {
+    const text = shown(name, { columns });
+    expect(text.split("\n").filter((line) => visibleWidth(line) > columns)).toEqual([]);
+    const whole = new Set([
+      ...wordsOf(shown(name, { columns: 1000 })),
+      ..."left out for want of width:".split(" "),
+    ]);
+    expect(wordsOf(text).filter((word) => !whole.has(word) && !whole.has(word.replace(/,$/, "")))).toEqual(
+      [],
+    );
+  });
+
+  it.each(widths)("loses a word in %i columns, unless it says which columns", (columns) => {
+    const text = shown(name, { columns });
+    if (text.includes("left out for want of width")) return;
+    const here = new Set(wordsOf(text));
+    expect(wordsOf(shown(name, { columns: 1000 })).filter((word) => !here.has(word))).toEqual([]);
+  });
+
+  it("holds anything but ASCII where a screen has nothing else", () => {
+    const text = shown(name, { columns: 80, isAscii: true });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what ASCII is.
+    expect(text.match(/[^\x00-\x7f]/g) ?? []).toEqual([]);
+    expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  });
+});
+
+describe("the table for awk and screen readers", () => {
+  const rows = shown("run", { isPlain: true }).split("\n");
+  const table = rows.slice(
+    rows.indexOf("Host to device (H2D), GB/s") + 1,
+    rows.indexOf("Device to host (D2H), GB/s") - 1,
+  );
+
+  it("has the same number of columns in each row, with two blanks or more between them", () => {
+    expect(table.length).toBeGreaterThan(10);
+    expect(new Set(table.map((line) => line.trim().split(/ {2,}/).length))).toHaveProperty("size", 1);
+  });
+
+  it("repeats the size in every row, and draws no rule", () => {
+    expect(table.filter((line) => /^ +64 KiB /.test(line))).toHaveLength(3);
+    expect(table.join("")).not.toContain("─");
+  });
+
+  it("has a sign where nothing is to be shown", () => {
+    const cold = rows.filter((line) => line.includes("registered"));
+    expect(cold.every((line) => line.trim().split(/ {2,}/).length === 6)).toBe(true);
+    const bidir = shown("together", { isPlain: true }).split("\n");
+    expect(bidir.filter((line) => /^ +256 MiB +1 +pageable +.* -( |$)/.test(line)).length).toBeGreaterThan(0);
+  });
+});
+
+describe("a grid of any content", () => {
+  const word = fc.stringMatching(/^[a-z]{1,9}$/);
+  const wide = fc.constantFrom("日本語", "測定", "한국", "e\u0301t\u00e9");
+  const entry = fc.oneof(
+    fc.array(fc.oneof(word, wide), { minLength: 0, maxLength: 4 }).map((words) => figure(words.join(" "))),
+    fc
+      .tuple(fc.double({ min: 0, max: 9999, noNaN: true }), fc.constantFrom("", "±2.1 %", "±12 % *"))
+      .map(([value, note]) => figure(value.toFixed(2), note)),
+  );
+  const column = fc
+    .tuple(fc.boolean(), fc.array(word, { minLength: 1, maxLength: 2 }), fc.boolean())
+    .map(([isWord, head, isSpared]) => ({
+      ...(isWord ? wordColumn(...head) : numberColumn(...head)),
+      ...(isSpared ? { spared: 1 } : {}),
+    }));
+  const grids: fc.Arbitrary<Grid> = fc.array(column, { minLength: 1, maxLength: 9 }).chain((columns) =>
+    fc.record({
+      columns: fc.constant(columns),
+      rows: fc.array(fc.array(entry, { minLength: columns.length, maxLength: columns.length }), {
+        maxLength: 5,
+      }),
+      labels: fc.integer({ min: 1, max: Math.min(3, columns.length) }),
+    }),
+  );
+
+  it("is never wider than its screen, whatever characters it has", () => {
+    fc.assert(
+      fc.property(grids, fc.integer({ min: 40, max: 140 }), (grid, columns) => {
+        const words = grid.rows.flat().flatMap(({ text, note }) => [...text.split(" "), note]);
+        const longest = Math.max(0, ...words.map(visibleWidth));
+        const tooWide = terminalGrid(grid, fileScreen({ columns })).filter(
+          (line) => visibleWidth(line) > columns,
+        );
+        expect(longest).toBeLessThan(40);
+        expect(tooWide).toEqual([]);
+      }),
+      { seed: trialSeed },
+    );
+  });
+
+  it("shows each word of its columns, unless they are spared", () => {
+    fc.assert(
+      fc.property(grids, fc.integer({ min: 40, max: 140 }), (grid, columns) => {
+        const text = terminalGrid({ ...grid, keepsRepeats: true }, fileScreen({ columns })).join(" ");
+        const needed = grid.rows.flatMap((row) =>
+          row
+            .filter((_, index) => grid.columns[index]!.spared === undefined)
+            .flatMap(({ text }) => text.split(" ")),
+        );
+        expect(needed.filter((one) => !text.includes(one))).toEqual([]);
+      }),
+      { seed: trialSeed },
+    );
+  });
+});
