@@ -320,6 +320,17 @@ describe("what went wrong", () => {
   });
 });
 
+it("says of an interval wider than twice its figure that the figure cannot be told", () => {
+  const wide = buildCell({ GBps: 30, relativeHalfWidth: 21.69, result: { outcome: "budget" } });
+  const text = render({ cells: [wide] });
+  expect(lineWith(text, "16 MiB", "30.0")).toContain("30.0 ±? *");
+  expect(text).toContain("±? an interval wider than ±100 %: what the figure is cannot be told");
+  const none = buildCell({ GBps: 30, sizeBytes: MiB, relativeHalfWidth: null });
+  expect(render({ cells: [wide, none] })).toContain(
+    "±? too few samples for an interval, or an interval wider than ±100 %: what the figure is cannot",
+  );
+});
+
 it("shows a run without any cell", () => {
   const text = render({ cells: [] });
   expect(text).toContain("0 cells in 8.4 s");

@@ -1,7 +1,7 @@
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
-import { median } from "../../stats/order-statistics.js";
+import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
 import { readsStorage } from "../../tune/storage-reads.js";
 import { formatGBps, formatHalfWidth, roundUp } from "../format-number.js";
 import {
@@ -134,7 +134,7 @@ function firstBatchNs(
 function rateFigure(score: TuningScore | null, fault: string | null): Figure {
   if (score === null) return figure(fault ?? "-", "", fault === null ? "muted" : "failure");
   const { batchesPerSecond, low, high, isSettled } = score;
-  const half = low === null || high === null ? "±?" : formatHalfWidth((high - low) / 2 / batchesPerSecond);
+  const half = formatHalfWidth(relativeHalfWidth({ low, high }, batchesPerSecond));
   const signs = `${isSettled ? "" : " *"}${fault === null ? "" : " !"}`;
   return figure(formatRate(batchesPerSecond), half + signs);
 }
