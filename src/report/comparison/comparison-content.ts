@@ -50,7 +50,7 @@ export function comparisonFacts(comparison: Comparison): Fact[] {
   ];
 }
 
-/** What must be read before any figure: that they are an emulated device's, or of machines that are not alike. */
+/** What must be read before any figure: that they are an emulated device's, of machines that are not alike, or not all of a run's. */
 export function comparisonAlerts(comparison: Comparison): Note[] {
   const notice = noticeIn(comparison);
   const alerts = notice === null ? [] : [notice];
@@ -59,7 +59,7 @@ export function comparisonAlerts(comparison: Comparison): Note[] {
     const facts = listed(overruled.map(({ fact }) => fact));
     alerts.push(`not alike in ${facts}, compared all the same (--allow-mismatch)`);
   }
-  return alerts.map((text) => note(text, "warning"));
+  return [...alerts, ...(comparison.unfinished ?? [])].map((text) => note(text, "warning"));
 }
 
 function describeSet({ path, runs, occasions, startedAt }: ResultSetSummary): string {
