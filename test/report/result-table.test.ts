@@ -27,6 +27,11 @@ function lineWith(text: string, ...parts: string[]): string {
   return text.split("\n").find((line) => parts.every((part) => line.includes(part))) ?? "";
 }
 
+/** Of what stands below the head, whose sentences have sizes too. */
+function rowWith(text: string, ...parts: string[]): string {
+  return lineWith(text.slice(text.indexOf("\n  Units")), ...parts);
+}
+
 describe("the table of the default sweep", () => {
   const text = render({ cells: defaultSweepCells(), coldStart: [buildColdStart()] });
   const lines = text.split("\n");
@@ -96,7 +101,7 @@ describe("the table of the default sweep", () => {
     expect(text).toContain("Cold start: paid once, part of no figure above");
     expect(text).toContain("driver 62 ms, context 328 ms, first copy 41");
     const rowOf = (...words: string[]) =>
-      lineWith(text, ...words)
+      rowWith(text, ...words)
         .trim()
         .split(/\s{2,}/);
     expect(rowOf("256 MiB", "70.4 ms")).toEqual(["256 MiB", "pageable", "70.4 ms", "7.04 ms"]);
@@ -137,7 +142,7 @@ describe("the interval beside a figure", () => {
       ];
       const lines = render({ cells, plan: { precision } })
         .split("\n")
-        .filter((line) => line.includes("16 MiB"))
+        .filter((line) => /^ +16 MiB /.test(line))
         .map((line) => line.trim().split(/\s+/).join(" "));
       expect(lines).toEqual([`16 MiB 1 50.0${shown} 79.3 %`, `16 MiB 1 400.0${shown} 500.0`]);
     },
@@ -224,7 +229,7 @@ describe("latency", () => {
     const text = render({ cells });
     expect(text).toContain("Host to device (H2D), latency in µs");
     expect(
-      lineWith(text, "4 KiB")
+      rowWith(text, "4 KiB")
         .trim()
         .split(/\s{2,}/),
     ).toEqual(["4 KiB", "1", "3.50", "5.00", "2.50", "5.00"]);
@@ -253,14 +258,14 @@ describe("several timers, caches and devices", () => {
 describe("the share of the link", () => {
   it("is that of pinned where it was measured", () => {
     const cells = [buildCell({ GBps: 50 }), buildCell({ memory: "registered", GBps: 60 })];
-    expect(lineWith(render({ cells }), "16 MiB", "%")).toContain("79.3 %");
+    expect(rowWith(render({ cells }), "16 MiB", "%")).toContain("79.3 %");
   });
 
   it("is the best of the row without pinned, and says so", () => {
     const cells = [buildCell({ memory: "staged", GBps: 50 }), buildCell({ memory: "registered", GBps: 60 })];
     const text = render({ cells });
     expect(text).toContain("best/");
-    expect(lineWith(text, "16 MiB", "%")).toContain("95.2 %");
+    expect(rowWith(text, "16 MiB", "%")).toContain("95.2 %");
   });
 
   it("is of the link as it is; the header says when the device can do more", () => {
@@ -334,5 +339,5 @@ it("says of an interval wider than twice its figure that the figure cannot be to
 it("shows a run without any cell", () => {
   const text = render({ cells: [] });
   expect(text).toContain("0 cells in 8.4 s");
-  expect(text).toContain("=> no comparison was measured");
+  expect(text).toContain("=> Nothing was measured.");
 });

@@ -49,10 +49,10 @@ function historyTable(document: HistoryDocument, screen: Screen): string {
   const report = {
     title: `pinbench ${history.tool.version} history`,
     alerts: alertsOf(history),
+    answer: [note(conclusionOf(history))],
     facts: factsOf(history),
     grids: gridsOf(history, roomForCurve(history, screen)),
     notes: notesOf(history),
-    conclusions: [note(conclusionOf(history))],
   };
   return terminalReport(report, screen);
 }

@@ -25,13 +25,15 @@ import { tuningReasons } from "./tuning-reasons.js";
 
 /** What was tried and what is recommended, for people at a terminal. */
 export function tuningTable(tuning: Tuning, screen: Screen): string {
+  const [gain, ...reasons] = tuningReasons(tuning);
   const report = {
     title: `pinbench ${tuning.tool.version} tune`,
     alerts: alerts(tuning),
+    answer: recommendationOf(tuning, gain),
     facts: facts(tuning),
     grids: tuning.tried.length === 0 ? [] : [grid(tuning)],
     notes: tuningNotes(tuning),
-    conclusions: outcome(tuning),
+    conclusions: reasons.map((text) => note(text)),
   };
   return terminalReport(report, screen);
 }
@@ -139,15 +141,15 @@ function rateFigure(score: TuningScore | null, fault: string | null): Figure {
   return figure(formatRate(batchesPerSecond), half + signs);
 }
 
-function outcome(tuning: Tuning): Note[] {
-  const { recommendation, probe } = tuning;
+/** The setting to take, and what it brings. */
+function recommendationOf({ recommendation, probe }: Tuning, gain: string | undefined): Note[] {
   if (recommendation === null) return [note("no setting could be measured", "failure")];
   const { setting } = recommendation;
   const flags = pythonArguments({
     ...loaderKeywords(setting),
     ...(probe.device === null ? {} : copyKeywords(probe, setting)),
   });
-  return [flags.join(" "), ...tuningReasons(tuning)].map((text) => note(text));
+  return [flags.join(" "), ...(gain === undefined ? [] : [gain])].map((text) => note(text));
 }
 
 /** A setting by the names that a DataLoader's arguments have; prefetch_factor is none of one without workers. */

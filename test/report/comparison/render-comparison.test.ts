@@ -216,10 +216,11 @@ describe("below the cells in the table", () => {
     expect(text).not.toContain("missing: in the baseline");
   });
 
-  it("the notes come next, and the outcome is the last", () => {
+  it("the notes are the last, and the outcome is the first line below the title", () => {
     const text = render({ notes: ["the spread is that of these runs."] });
-    expect(text).toMatch(/ {2}note: the spread is that of these runs\.\n\n=> no cell is slower: 1 same\n$/);
-    expect(render({ cells: [] })).toMatch(/\n\n=> no cell was compared\n$/);
+    expect(text).toMatch(/^pinbench 0\.1\.0 check\n\n=> no cell is slower: 1 same\n\n {2}Baseline /);
+    expect(text).toMatch(/ {2}note: the spread is that of these runs\.\n$/);
+    expect(render({ cells: [] })).toContain("\n\n=> no cell was compared\n\n");
   });
 });
 
