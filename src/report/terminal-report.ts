@@ -20,6 +20,9 @@ export interface TerminalReport {
   conclusions?: readonly Note[];
 }
 
+/** Where the words of the tables are explained. */
+const termsFact: Fact = ["Words", "pinbench help terms says what each of them means"];
+
 /** A document for people at a terminal. */
 export function terminalReport(report: TerminalReport, screen: Screen): string {
   const { title, alerts, answer, facts, grids, notes, appendix = [], conclusions = [] } = report;
@@ -31,7 +34,7 @@ export function terminalReport(report: TerminalReport, screen: Screen): string {
   return joinBlocks([
     [...paragraph(title, screen, { style: chalk.bold }), ...alertLines(alerts, screen)],
     noteLines(answer, "=> ").map((line) => chalk.bold(line)),
-    factLines(facts, indent, screen),
+    factLines([...facts, termsFact], indent, screen),
     ...grids.map((grid) => gridLines(grid, screen)),
     noteLines(notes, indent),
     ...appendix.map(({ title, opening, grid }) => [

@@ -179,7 +179,7 @@ describe("a sweep without two kinds to compare", () => {
       "Pinned memory copies 54.7 to 55.3 GB/s to the device, and 49.8 to 50.2 GB/s back (copies of 16 MiB, 1 worker).",
     ]);
     expect(textsOfProcesses([cells[1]!], {})).toEqual([
-      "Pinned memory copies 49.7 to 50.3 GB/s from the device, 78 % to 80 % of what the link can carry (copies of 16 MiB, 1 worker).",
+      "Pinned memory copies 49.8 to 50.2 GB/s from the device, 79 % to 80 % of what the link can carry (copies of 16 MiB, 1 worker).",
     ]);
   });
 
