@@ -181,8 +181,11 @@ export const termGroups: readonly TermGroup[] = [
   {
     title: "check, compare and baseline",
     terms: [
-      term("baseline", "the machine as it should be: results that were kept to compare with"),
-      term("candidate", "the results that are compared with the baseline"),
+      term(
+        ["baseline, before", "baseline", "before"],
+        "the machine as it should be: results that were kept to compare with",
+      ),
+      term(["candidate, now", "candidate", "now"], "the results that are compared with the baseline"),
       term("change", "of the candidate against the baseline, with its interval"),
       term("verdict", "what follows for a cell: one of the words below"),
       term("same", "not slower by the threshold"),

@@ -169,7 +169,7 @@ describe("the cells in the table", () => {
     expect(columnsOf(unknown, "H2D")?.[3]).toBe("0.0 % ±?");
     expect(unknown).toContain("±? no interval");
     const wide = render({ cells: [buildCellComparison({ change: 0.2, margin: 21.69 })] });
-    expect(columnsOf(wide, "d0/h2d")?.[3]).toBe("+20.0 % ±?");
+    expect(columnsOf(wide, "H2D")?.[3]).toBe("+20.0 % ±?");
     expect(wide).toContain("±? no interval: the noise between processes is larger than the figure itself");
     const invalid = buildCellComparison({ baseline: Number.NaN, change: Number.NaN, margin: Number.NaN });
     expect(render({ cells: [invalid] })).not.toContain("NaN");
