@@ -1,10 +1,10 @@
 import { describeUnseen } from "../results/other-programs.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
-import { variantName } from "../results/variant.js";
 import { caches, memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import { halfWidthOf, sign } from "./cell-figure.js";
 import { cellNames, type NameOfCell } from "./cell-name.js";
+import { isEvidence } from "./finding-evidence.js";
 import {
   formatHalfWidth,
   formatPrecision,
@@ -140,24 +140,21 @@ function everyCopyNotes(cells: readonly CellResult[], nameOf: NameOfCell): Note[
   return [note(`${text} alone`)];
 }
 
-/** What the closing lines rest on, where there are any: a process says nothing of how others differ from it. */
+/** What the lines after "=>" rest on, where there are figures for any: a process says nothing of how others differ from it. */
 function claimNotes({ cells, run: { processes } }: ResultDocument): Note[] {
-  const withInterval = cells.filter(({ stats }) =>
-    stats.some(({ bandwidthGBps }) => bandwidthGBps.low !== null),
+  const withInterval = cells.filter(
+    (cell) => isEvidence(cell) && cell.stats.some(({ bandwidthGBps }) => bandwidthGBps.low !== null),
   );
   const recorded =
-    "the closing lines allow for the spread between processes that was recorded on an NVIDIA H200";
+    "the lines after => allow for the spread between processes that was recorded on an NVIDIA H200";
   if (processes != null) {
     const basis =
       withInterval.length > 0
-        ? "the closing lines rest on the intervals between the processes"
+        ? "the lines after => rest on the intervals between the processes"
         : `${recorded}; 3 processes measure it`;
     return [note(`note: ${basis}`)];
   }
-  const compared = new Set(
-    withInterval.map((cell) => `${cell.memory}/${cell.workers}/${variantName(cell)}/${cell.peer}`),
-  );
-  return compared.size > 1 ? [note(`note: ${recorded}; --processes 5 measures it`)] : [];
+  return withInterval.length > 0 ? [note(`note: ${recorded}; --processes 5 measures it`)] : [];
 }
 
 function describeImprecision(plan: ResultDocument["plan"]): string {

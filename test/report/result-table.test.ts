@@ -87,14 +87,14 @@ describe("the table of the default sweep", () => {
     expect(text).toContain("90 cells in 8.4 s: 60 converged to ±1 %, 30 not converged");
   });
 
-  it("says which spread the closing lines allow for, where there is something to compare", () => {
+  it("says which spread the lines after => allow for, where there is one with an interval", () => {
     expect(text.replaceAll(/\s+/g, " ")).toContain(
-      "note: the closing lines allow for the spread between processes that was recorded on an NVIDIA H200; --processes 5 measures it",
+      "note: the lines after => allow for the spread between processes that was recorded on an NVIDIA H200; --processes 5 measures it",
     );
-    const alone = tableReport(buildDocument({ cells: [buildCell({ GBps: 55 })] }), plain);
-    expect(alone).not.toContain("the closing lines");
-    const loaded = [buildCell({ GBps: 55 }), buildCell({ GBps: 54, beside: "memory" })];
-    expect(tableReport(buildDocument({ cells: loaded }), plain)).toContain("the closing lines");
+    expect(render({ cells: [buildCell({ GBps: 55 })] })).toContain("the lines after => allow");
+    expect(render({ cells: [buildCell({ GBps: 55, relativeHalfWidth: null })] })).not.toContain(
+      "the lines after",
+    );
   });
 
   it("has the cold start apart from the figures", () => {
