@@ -35,7 +35,9 @@ describe("what is measured at once", () => {
     const report = await reportOf([...flags, "--beside", "none,memory", "--pipeline", "1,4"]);
     expect(report).toContain("Host to device (H2D) beside a load on the device's memory, GB/s");
     expect(report).toContain("Host to device (H2D), in chunks with a kernel behind each, ms a batch");
-    expect(report).toMatch(/=> (?:On the emulated device, b|B)eside a load on the device's memory \(64 KiB, 1 worker\), /);
+    expect(report).toMatch(
+      /=> (?:On the emulated device, b|B)eside a load on the device's memory \(64 KiB, 1 worker\), /,
+    );
     expect(report).toMatch(/=> .*[Cc]opies of 64 KiB that overlap with kernels/);
   });
 });
