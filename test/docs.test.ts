@@ -90,6 +90,7 @@ const quickly: Readonly<Record<string, string>> = {
   report: "",
   import: "--quiet",
   devices: "--backend emulated",
+  help: "",
   tune: `--python ${testPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
   // `pinbench --version`
   "": "",

@@ -171,6 +171,16 @@ Examples:
   pinbench completion fish > ~/.config/fish/completions/pinbench.fish    once`,
     load: async () => (await import("./completion-command.js")).completionCommand,
   },
+  help: {
+    summary: "show the help of a command, or what the words of the tables mean: pinbench help terms",
+    operands: [new Argument("[topic...]", "a command, or terms and the words that are asked for")],
+    help: `
+Examples:
+  pinbench help run                   the flags of a command
+  pinbench help terms                 every word of the tables
+  pinbench help terms staged cold     two of them`,
+    load: async () => (await import("./help-command.js")).helpCommand,
+  },
 };
 
 /** The command line, with `setExitCode` told what each command came to. */
@@ -188,6 +198,7 @@ export function createProgram(setExitCode: (code: ExitCode) => void): Command {
 Examples:
   pinbench run                        the default sweep, as a table
   pinbench run --help                 its flags, and more examples
+  pinbench help terms                 what the words of the tables mean
   pinbench --version --json           what this is, for a report of a fault
 
 Exit codes:

@@ -2,7 +2,7 @@ import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
 import { compareCell } from "./compare-cell.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
-import { notesOn } from "./comparison-notes.js";
+import { describeUnfinished, notesOn } from "./comparison-notes.js";
 import type { ComparisonRequest } from "./comparison-request.js";
 import { findDifferences } from "./differences.js";
 import { type EvidenceContext, gatherEvidence } from "./evidence.js";
@@ -27,6 +27,7 @@ export function compareResults(request: ComparisonRequest): Comparison {
   const terms = { rule, needsConfirmation: command === "check", isBlocked };
   const cells = series.map((one, i) => compareCell(one, evidence[i]!, terms)).filter((cell) => cell !== null);
   const { backend } = baseline.runs[0]!;
+  const unfinished = describeUnfinished([...baseline.runs, ...candidate.runs, ...fresh]);
   return {
     schemaVersion: 1,
     kind: "comparison",
@@ -52,6 +53,7 @@ export function compareResults(request: ComparisonRequest): Comparison {
         : { runs: fresh.length, atMost: request.mostFresh ?? fresh.length, suspects: [...request.suspects] },
     cells,
     counts: countVerdicts(cells),
+    ...(unfinished.length === 0 ? {} : { unfinished }),
     notes: notesOn(request, failures, cells),
     outcome: outcomeOf(cells, failures, isBlocked, rule),
   };
@@ -102,7 +104,16 @@ function contextOf({ baseline, candidate, history = [] }: ComparisonRequest): Ev
 }
 
 function checkCommon(series: readonly Series[], baseline: ResultSet, candidate: ResultSet): void {
-  if (series.some((one) => one.baseline.length > 0 && (one.first.length > 0 || one.absence !== null))) return;
+  if (series.some((one) => one.baseline.length > 0 && one.first.length > 0)) return;
+  const runs = [...baseline.runs, ...candidate.runs];
+  if (runs.some(({ status }) => status === "aborted" || status === "running")) {
+    throw new PinbenchError(
+      "notComparable",
+      `${nameOf(baseline)} and ${nameOf(candidate)} have no finished cell in common: ${describeUnfinished(runs).join("; ")}.`,
+      { hint: "Measure that again, and let it come to its end; with a smaller --budget it does so earlier." },
+    );
+  }
+  if (series.some((one) => one.baseline.length > 0 && one.absence !== null)) return;
   const example = ({ runs }: ResultSet) => runs[0]!.cells[0]?.cell.id ?? "none";
   throw new PinbenchError(
     "notComparable",

@@ -16,9 +16,7 @@ export function notesOn(
   cells: readonly CellComparison[],
 ): string[] {
   const { baseline, candidate, fresh, command, suspects } = request;
-  const runs = [...baseline.runs, ...candidate.runs, ...fresh];
   return [
-    ...unfinished(runs),
     ...imported(baseline, candidate),
     ...shared("baseline", baseline.runs),
     ...shared("candidate", [...candidate.runs, ...fresh]),
@@ -121,10 +119,24 @@ function withActivityAlone(record: SharingRecord): SharingRecord {
   return { ...record, others: [] };
 }
 
-function unfinished(runs: readonly RunFigures[]): string[] {
-  return runs
-    .filter(({ status }) => status !== "complete")
-    .map(({ path, status }) => `${path ?? "a run"} is ${status}: only its finished cells are compared`);
+/** What became of a run that did not come to its end. */
+const endOf = {
+  aborted: "was interrupted",
+  running: "has not come to its end",
+  failed: "failed",
+} as const;
+
+/** Of each run that did not come to its end, what of it is compared: "a.json was interrupted: …". */
+export function describeUnfinished(runs: readonly RunFigures[]): string[] {
+  return runs.flatMap(({ path, status, cells }) => {
+    if (status === "complete") return [];
+    const finished = cells.filter(({ figures }) => figures.length > 0).length;
+    const compared =
+      finished === 0
+        ? `none of its ${cells.length} cells was finished`
+        : `${finished} of its ${cells.length} cells ${finished === 1 ? "was" : "were"} finished, and no other is compared`;
+    return [`${path ?? "a run"} ${endOf[status]}: ${compared}`];
+  });
 }
 
 function imported(...sets: readonly ResultSet[]): string[] {

@@ -159,6 +159,11 @@ export const comparisonSchema = z.object({
   cells: z.array(cellComparisonSchema),
   /** How many cells have each verdict. */
   counts: z.record(z.enum(verdicts), count),
+  /**
+   * Of each run that did not come to its end, a sentence on what of it is compared; absent where all did, and in older
+   * documents.
+   */
+  unfinished: z.array(z.string()).optional(),
   /** What a reader must know besides, a sentence each: where the spread was taken from, what failed. */
   notes: z.array(z.string()),
   /** "inconclusive" under --strict alone. */

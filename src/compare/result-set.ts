@@ -170,7 +170,10 @@ function absenceOf(
       if (run.status === "failed") {
         return { isFailure: true, reason: `its run failed: ${run.error?.message ?? "no reason is known"}` };
       }
-      return { isFailure: false, reason: "its run ended before it was measured" };
+      return {
+        isFailure: false,
+        reason: `its run ${run.status === "aborted" ? "was interrupted" : "ended"} before it was finished`,
+      };
   }
 }
 

@@ -16,7 +16,7 @@ const leastRounds = 6;
 /** Rounds after those take so many samples at once. */
 const samplesPerExtraRound = 4;
 
-/** How long a throughput sample lasts at least: a synchronisation of 10 us is then 0.2 % of it. */
+/** How long a throughput sample lasts at least: a synchronisation of 10 µs is then 0.2 % of it. */
 const sampleNs = 5e6;
 
 /** A held stream takes no more copies (kMaxHeldCopies in cuda/engine/measurement.hpp). */

@@ -1,10 +1,16 @@
 import type { CellResult, CellStats } from "../results/schema.js";
 import { relativeHalfWidth } from "../stats/order-statistics.js";
-import { formatGBps, formatHalfWidth, formatMicroseconds, formatShare } from "./format-number.js";
+import {
+  formatGBps,
+  formatHalfWidth,
+  formatMicroseconds,
+  formatShare,
+  unknownInterval,
+} from "./format-number.js";
 import { blank, type Figure, figure } from "./report-parts.js";
 
 /** The signs that stand beside or in place of a figure; what they mean is said below the tables, by cell-notes.ts. */
-export const sign = { notConverged: "*", unfinished: "†", noInterval: "±?", absent: "-" } as const;
+export const sign = { notConverged: "*", unfinished: "†", noInterval: unknownInterval, absent: "-" } as const;
 
 /** In place of a figure that was not measured or cannot be computed. */
 export const absentFigure: Figure = figure(sign.absent, "", "muted");
@@ -50,13 +56,19 @@ export function medianFigure(
   const stats = cell.outcome === "skipped" ? null : statsOf(cell, direction);
   if (stats === null) return absentFigure;
   const { bandwidthGBps, latencyUs } = stats;
-  if (cell.mode === "throughput") {
-    const text = (show ?? formatGBps)(bandwidthGBps.median);
-    return figure(text, noteOf(cell, stats.relativeHalfWidth, precision));
-  }
-  if (latencyUs === null) return absentFigure;
-  const halfWidth = relativeHalfWidth(latencyUs, latencyUs.median);
-  return figure((show ?? formatMicroseconds)(latencyUs.median), noteOf(cell, halfWidth, precision));
+  const note = noteOf(cell, halfWidthOf(cell, stats), precision);
+  if (cell.mode === "throughput") return figure((show ?? formatGBps)(bandwidthGBps.median), note);
+  return latencyUs === null ? absentFigure : figure((show ?? formatMicroseconds)(latencyUs.median), note);
+}
+
+/** The relative half-width of what tables show of a cell, its rate or its latency; null without an interval. */
+export function halfWidthOf(
+  { mode }: CellResult,
+  { latencyUs, relativeHalfWidth: ofRate }: CellStats,
+): number | null {
+  return mode === "throughput" || latencyUs === null
+    ? ofRate
+    : relativeHalfWidth(latencyUs, latencyUs.median);
 }
 
 /**
@@ -101,9 +113,7 @@ export function shareFigure(share: number | null): Figure {
 
 function noteOf(cell: CellResult, relativeHalfWidth: number | null, precision: number): string {
   const parts: string[] = [];
-  if (relativeHalfWidth === null) {
-    parts.push(sign.noInterval);
-  } else if (relativeHalfWidth > Math.min(shownHalfWidth, precision)) {
+  if (relativeHalfWidth === null || relativeHalfWidth > Math.min(shownHalfWidth, precision)) {
     parts.push(formatHalfWidth(relativeHalfWidth));
   }
   if (cell.outcome === "budget") {

@@ -1,11 +1,17 @@
 import { describeUnseen } from "../results/other-programs.js";
 import type { CellResult, ResultDocument } from "../results/schema.js";
-import { variantName } from "../results/variant.js";
 import { caches, memories as memoryOrder } from "../settings/choices.js";
 import { formatDuration, formatSize } from "../settings/units.js";
-import { sign } from "./cell-figure.js";
+import { halfWidthOf, sign } from "./cell-figure.js";
 import { cellNames, type NameOfCell } from "./cell-name.js";
-import { formatPrecision, formatWholeShare } from "./format-number.js";
+import { isEvidence } from "./finding-evidence.js";
+import {
+  formatHalfWidth,
+  formatPrecision,
+  formatWholeShare,
+  saysAnything,
+  widestHalfWidth,
+} from "./format-number.js";
 import { cellsAskedFor } from "./host-control.js";
 import { type Note, note, reasonNotes, type Tone } from "./report-parts.js";
 import { counted, directionName, listed, withoutFullStop } from "./wording.js";
@@ -77,14 +83,24 @@ function signNotes(document: ResultDocument): Note[] {
   if (measured.some(({ outcome }) => outcome === null)) {
     notes.push(note(`${sign.unfinished} not finished: what was measured until the run ended`, "warning"));
   }
-  if (measured.some(({ stats }) => stats.some(({ relativeHalfWidth }) => relativeHalfWidth === null))) {
-    const few = run.processes == null ? "samples" : "processes";
-    notes.push(note(`${sign.noInterval} too few ${few} for an interval`, "warning"));
-  }
+  notes.push(...intervalNotes(measured, run));
   if (cells.some(({ outcome, stats }) => outcome === null && stats.length === 0)) {
     notes.push(note(`${sign.absent} not measured before the run ended`));
   }
   return notes;
+}
+
+/** Why a figure has no interval that says anything of it. */
+function intervalNotes(measured: readonly CellResult[], run: ResultDocument["run"]): Note[] {
+  const unknown = measured
+    .flatMap((cell) => cell.stats.map((stats) => halfWidthOf(cell, stats)))
+    .filter((halfWidth) => !saysAnything(halfWidth));
+  if (unknown.length === 0) return [];
+  const few = `too few ${run.processes == null ? "samples" : "processes"} for an interval`;
+  const wide = `an interval wider than ${formatHalfWidth(widestHalfWidth)}: what the figure is cannot be told`;
+  const isWide = unknown.some((halfWidth) => halfWidth !== null);
+  const reason = !isWide ? few : unknown.includes(null) ? `${few}, or ${wide}` : wide;
+  return [note(`${sign.noInterval} ${reason}`, "warning")];
 }
 
 /** What is below this is told: most of the copies could be wrong once without being seen. */
@@ -124,24 +140,21 @@ function everyCopyNotes(cells: readonly CellResult[], nameOf: NameOfCell): Note[
   return [note(`${text} alone`)];
 }
 
-/** What the closing lines rest on, where there are any: a process says nothing of how others differ from it. */
+/** What the lines after "=>" rest on, where there are figures for any: a process says nothing of how others differ from it. */
 function claimNotes({ cells, run: { processes } }: ResultDocument): Note[] {
-  const withInterval = cells.filter(({ stats }) =>
-    stats.some(({ bandwidthGBps }) => bandwidthGBps.low !== null),
+  const withInterval = cells.filter(
+    (cell) => isEvidence(cell) && cell.stats.some(({ bandwidthGBps }) => bandwidthGBps.low !== null),
   );
   const recorded =
-    "the closing lines allow for the spread between processes that was recorded on an NVIDIA H200";
+    "the lines after => allow for the spread between processes that was recorded on an NVIDIA H200";
   if (processes != null) {
     const basis =
       withInterval.length > 0
-        ? "the closing lines rest on the intervals between the processes"
+        ? "the lines after => rest on the intervals between the processes"
         : `${recorded}; 3 processes measure it`;
     return [note(`note: ${basis}`)];
   }
-  const compared = new Set(
-    withInterval.map((cell) => `${cell.memory}/${cell.workers}/${variantName(cell)}/${cell.peer}`),
-  );
-  return compared.size > 1 ? [note(`note: ${recorded}; --processes 5 measures it`)] : [];
+  return withInterval.length > 0 ? [note(`note: ${recorded}; --processes 5 measures it`)] : [];
 }
 
 function describeImprecision(plan: ResultDocument["plan"]): string {

@@ -81,12 +81,21 @@ function costFigures(cost: PinningCost | null): Figure[] {
   );
 }
 
-/** Older results have them for one way alone. */
-function payOffFigures(
-  { payOff, reuses }: ColdStart["pinning"][number],
+type PinningRecord = ColdStart["pinning"][number];
+
+/**
+ * After how many copies of its size a buffer pinned in this way has paid off, by direction, each null where that cannot be
+ * told. Older results have them for one way alone; null for the other.
+ */
+export function payOffCopies(
+  { payOff, reuses }: PinningRecord,
   way: "pinned" | "registered",
-): Figure[] {
-  const copies = payOff?.[way] ?? (reuses?.cheapest === way ? reuses : null);
+): Readonly<Record<"h2d" | "d2h", number | null>> | null {
+  return payOff?.[way] ?? (reuses?.cheapest === way ? reuses : null);
+}
+
+function payOffFigures(record: PinningRecord, way: "pinned" | "registered"): Figure[] {
+  const copies = payOffCopies(record, way);
   return [copies?.h2d, copies?.d2h].map((count) => {
     if (count == null) return absentFigure;
     return figure(count === 0 ? "at once" : counted(count, "copy", "copies"));

@@ -28,14 +28,21 @@ export function formatMicroseconds(timeUs: number): string {
   return roundUp(timeUs, decimalsOf(timeUs));
 }
 
+/** From the least that a rate or a time may be to the most, rounded outwards, without the unit: "54.2 to 56.5", "3.51". */
+export function formatRange({ low, high }: { readonly low: number; readonly high: number }): string {
+  const [least, most] = [roundDown(low, decimalsOf(low)), roundUp(high, decimalsOf(high))];
+  return least === most ? least : `${least} to ${most}`;
+}
+
 /** A time in nanoseconds as milliseconds, without the unit, rounded up: "8.12", "38.7". */
 export function formatMilliseconds(timeNs: number): string {
   return roundUp(timeNs / 1e6, decimalsOf(timeNs / 1e6));
 }
 
-/** A share in per cent to one decimal, rounded down: 0.9996 is "99.9 %". */
+/** A share in per cent to one decimal, rounded down: 0.9996 is "99.9 %"; with more digits where that would be nothing. */
 export function formatShare(share: number): string {
-  return `${roundDown(share * 100, 1)} %`;
+  const percent = share * 100;
+  return `${roundDown(percent, percent > 0 && percent < 0.1 ? decimalsOf(percent) : 1)} %`;
 }
 
 /**
@@ -43,7 +50,8 @@ export function formatShare(share: number): string {
  * end of a range.
  */
 export function formatWholeShare(share: number, round = roundDown): string {
-  return `${round(share * 100, share < 0.1 ? 1 : 0)} %`;
+  const percent = share * 100;
+  return `${round(percent, percent > 0 && percent < 0.1 ? decimalsOf(percent) : percent < 10 ? 1 : 0)} %`;
 }
 
 /**
@@ -51,12 +59,31 @@ export function formatWholeShare(share: number, round = roundDown): string {
  * upper end of a range.
  */
 export function formatRatio(ratio: number, round = roundDown): string {
-  const decimals = Math.abs(ratio - 1) < 0.01 ? 3 : ratio < 2 ? 2 : ratio < 10 ? 1 : 0;
+  const decimals =
+    Math.abs(ratio - 1) < 0.01 ? 3 : ratio < 0.1 ? decimalsOf(ratio) : ratio < 2 ? 2 : ratio < 10 ? 1 : 0;
   return `${round(ratio, decimals)}×`;
 }
 
-/** A relative half-width (half the interval's width over the median), rounded up: 0.0204 is "±2.1 %". */
-export function formatHalfWidth(relativeHalfWidth: number): string {
+/**
+ * Half the width of the widest interval that is shown, over its figure. Beyond it the interval is wider than twice the
+ * figure, which says no more than its order of magnitude.
+ */
+export const widestHalfWidth = 1;
+
+/** In place of an interval that there is none of, or that is too wide to say anything. */
+export const unknownInterval = "±?";
+
+/** Whether an interval says anything of its figure; its relative half-width, null without an interval. */
+export function saysAnything(relativeHalfWidth: number | null): relativeHalfWidth is number {
+  return relativeHalfWidth !== null && relativeHalfWidth <= widestHalfWidth;
+}
+
+/**
+ * A relative half-width (half the interval's width over the median), rounded up: 0.0204 is "±2.1 %"; "±?" where there is
+ * none, or where it is too wide.
+ */
+export function formatHalfWidth(relativeHalfWidth: number | null): string {
+  if (!saysAnything(relativeHalfWidth)) return unknownInterval;
   const percent = relativeHalfWidth * 100;
   return `±${roundUp(percent, percent < 10 ? 1 : 0)} %`;
 }

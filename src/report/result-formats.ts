@@ -1,10 +1,10 @@
 import type { ResultDocument } from "../results/schema.js";
 import type { PictureFormat, ReportFormat } from "../settings/choices.js";
+import { answer, closingLines } from "./answer.js";
 import { cellGrids } from "./cell-grids.js";
 import { cellNotes } from "./cell-notes.js";
 import { coldStartReports } from "./cold-start-report.js";
 import { csvReport } from "./csv.js";
-import { findings } from "./findings.js";
 import { formatByExtension } from "./format-by-extension.js";
 import { jsonReport } from "./json.js";
 import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "./markdown-text.js";
@@ -41,11 +41,12 @@ export function tableReport(document: ResultDocument, screen: Screen): string {
   const report = {
     title: `pinbench ${document.tool.version}`,
     alerts: headerAlerts(document),
+    answer: answer(document),
     facts: headerFacts(document),
     grids: cellGrids(document),
     notes: cellNotes(document, screen),
     appendix: coldStartReports(document),
-    conclusions: findings(document),
+    conclusions: closingLines(document),
   };
   return terminalReport(report, screen);
 }
@@ -55,9 +56,11 @@ export function markdownReport(
   document: ResultDocument,
   screen: Pick<Screen, "showsIds"> = { showsIds: false },
 ): string {
+  const closing = closingLines(document);
   return joinBlocks([
     [`# pinbench ${document.tool.version}`],
     ...alertBlocks(headerAlerts(document)),
+    answer(document).map(listItem),
     headerFacts(document).map(factItem),
     ...cellGrids(document).flatMap((cells) => [
       [`## ${escapeMarkdown(cells.caption)}`],
@@ -69,8 +72,7 @@ export function markdownReport(
       [escapeMarkdown(opening)],
       ...(grid === null ? [] : gridBlocks(grid)),
     ]),
-    ["## Findings"],
-    findings(document).map(listItem),
+    ...(closing.length === 0 ? [] : [["## Findings"], closing.map(listItem)]),
   ]);
 }
 

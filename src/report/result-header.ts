@@ -122,7 +122,10 @@ function describeColdPool(cells: readonly CellResult[]): string {
   const most = formatSizeRounded(Math.max(...sizesBytes));
   const span = least === most ? least : `${least} to ${most}`;
   const cache = `${formatSizeRounded(pool.lastLevelCacheBytes)}, from ${pool.lastLevelCacheSource}`;
-  return `cold: buffers rotated through ${span} (last-level cache ${cache})`;
+  // A device that tells no cache has none of 0 B.
+  const than =
+    pool.lastLevelCacheBytes > 0 ? `last-level cache ${cache}` : "how large the cache is is not known";
+  return `cold: buffers rotated through ${span} (${than})`;
 }
 
 const timingMethod: Readonly<Record<Timer, string>> = {

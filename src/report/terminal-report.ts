@@ -8,30 +8,33 @@ export interface TerminalReport {
   title: string;
   /** What must be read before any figure. */
   alerts: readonly Note[];
+  /** What it comes to, in a few sentences. */
+  answer: readonly Note[];
   facts: readonly Fact[];
   grids: readonly Grid[];
   /** What must be known to read the tables. */
   notes: readonly Note[];
   /** What is told apart from the rest. */
   appendix?: readonly Section[];
-  /** What follows from the figures. */
-  conclusions: readonly Note[];
+  /** What follows from the figures besides; none where the answer says all. */
+  conclusions?: readonly Note[];
 }
+
+/** Where the words of the tables are explained. */
+const termsFact: Fact = ["Words", "pinbench help terms says what each of them means"];
 
 /** A document for people at a terminal. */
 export function terminalReport(report: TerminalReport, screen: Screen): string {
-  const { title, alerts, facts, grids, notes, appendix = [], conclusions } = report;
+  const { title, alerts, answer, facts, grids, notes, appendix = [], conclusions = [] } = report;
   const { chalk } = screen;
   const noteLines = (shown: readonly Note[], prefix: string) =>
     shown.flatMap(({ text, tone }) =>
       paragraph(text, screen, { prefix, style: (line) => paint(line, tone, screen) }),
     );
   return joinBlocks([
-    [
-      ...paragraph(title, screen, { style: chalk.bold }),
-      ...alertLines(alerts, screen),
-      ...factLines(facts, indent, screen),
-    ],
+    [...paragraph(title, screen, { style: chalk.bold }), ...alertLines(alerts, screen)],
+    noteLines(answer, "=> ").map((line) => chalk.bold(line)),
+    factLines([...facts, termsFact], indent, screen),
     ...grids.map((grid) => gridLines(grid, screen)),
     noteLines(notes, indent),
     ...appendix.map(({ title, opening, grid }) => [

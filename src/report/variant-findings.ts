@@ -13,7 +13,7 @@ import {
   ofOneClock,
 } from "./finding-evidence.js";
 import { ratioRange, shareRange } from "./finding-topics.js";
-import { formatGBps, formatMicroseconds } from "./format-number.js";
+import { formatGBps, formatRange } from "./format-number.js";
 import { joinDirections } from "./join-directions.js";
 import { groupBy } from "./report-parts.js";
 import { namedDevices, sharingSentence } from "./shared-topology.js";
@@ -23,30 +23,49 @@ import { besideName, counted, listed } from "./wording.js";
  * The closing lines on cells that are not plain. As those on plain cells they claim what other processes find too.
  */
 
-/** A closing line. */
+/** A line on cells that are not plain. */
 export interface VariantFinding {
   text: string;
   /** The cells whose devices it speaks of; none where its text names them, null where it has no figures of any. */
   cells: readonly CellResult[] | null;
 }
 
+/** The lines on one question that was asked, and the one of them that matters most. */
+interface Question {
+  lines: readonly VariantFinding[];
+  main: VariantFinding | undefined;
+}
+
+/** Of each question on cells that are not plain, the one line that matters most. */
+export function mainVariantFindings(document: ResultDocument, equalWidth: number): VariantFinding[] {
+  return questionsOf(document, equalWidth).flatMap(({ main }) => main ?? []);
+}
+
 /** What the cells show that were asked for beyond plain ones, a line or more for each question. */
 export function variantFindings(document: ResultDocument, equalWidth: number): VariantFinding[] {
+  return questionsOf(document, equalWidth).flatMap(({ lines }) => lines);
+}
+
+function questionsOf(document: ResultDocument, equalWidth: number): Question[] {
   const measured = document.cells.filter(isEvidence);
   const evidence = measured.filter(({ mode }) => mode === "throughput");
   const byId = new Map(evidence.map((cell) => [cell.id, cell]));
   const of = (variant: ReturnType<typeof variantOf>) =>
     ofOneClock(evidence.filter((cell) => variantOf(cell) === variant));
   const terms: Terms = { document, equalWidth, aloneOf: (cell) => byId.get(idOfAlone(cell)) };
+  const betweenThem = measured.filter(({ direction, mode }) => direction === "p2p" && mode === "latency");
+  const besideLoads = copiesBesideLoads(ofFirstDevice(of("beside")), terms);
+  const [worst] = besideLoads.toSorted((a, b) => a.leastKept - b.leastKept);
   return [
-    ...devicesAtOnce(of("together"), terms),
-    ...copiesBesideLoads(ofFirstDevice(of("beside")), terms),
-    ...overlap(ofFirstDevice(of("pipeline")), terms),
-    ...betweenDevices(of("p2p"), terms),
-    ...latencyBetweenDevices(
-      ofOneClock(measured.filter(({ direction, mode }) => direction === "p2p" && mode === "latency")),
-    ),
+    firstOf(devicesAtOnce(of("together"), terms)),
+    { lines: besideLoads, main: worst },
+    firstOf(overlap(ofFirstDevice(of("pipeline")), terms)),
+    firstOf([...betweenDevices(of("p2p"), terms), ...latencyBetweenDevices(ofOneClock(betweenThem))]),
   ];
+}
+
+function firstOf(lines: readonly VariantFinding[]): Question {
+  return { lines, main: lines[0] };
 }
 
 interface Terms {
@@ -186,8 +205,13 @@ function clauseOfParty(kept: readonly Kept[], worst: readonly Kept[]): string {
   return `${namedDevices(ordinalsOf(worst))} ${keep} ${spanOf(worst)}${rest} of the rate alone ${where}`;
 }
 
+/** A line on a load, and the least that a copy kept of its rate beside it. */
+interface LoadFinding extends VariantFinding {
+  leastKept: number;
+}
+
 /** What each kind of memory loses beside each load, and what the load loses. */
-function copiesBesideLoads(cells: readonly CellResult[], terms: Terms): VariantFinding[] {
+function copiesBesideLoads(cells: readonly CellResult[], terms: Terms): LoadFinding[] {
   return besides.flatMap((beside) => {
     if (beside === "none") return [];
     const ofLoad = cells.filter((cell) => cell.beside === beside);
@@ -196,11 +220,17 @@ function copiesBesideLoads(cells: readonly CellResult[], terms: Terms): VariantF
     const workers = Math.min(...ofSize.map((cell) => cell.workers));
     const compared = ofSize.filter((cell) => cell.workers === workers);
     const where = `${formatSize(sizeBytes)}, ${counted(workers, "worker")}`;
+    const losses: number[] = [];
     return byDirection((direction) => {
       const ofDirection = compared.filter((cell) => cell.direction === direction);
       const kept = ofDirection.flatMap((cell) => keptOf(cell, wholeOf(cell), terms) ?? []);
+      losses.push(...kept.filter(({ order }) => order === "below").map(({ share }) => share.median));
       return kept.length === 0 ? null : `${whatCopiesKeep(kept)}${whatLoadsKeep(ofDirection, terms)}`;
-    }).map((line) => ({ text: `beside ${besideName[beside]} (${where}), ${line}`, cells: ofLoad }));
+    }).map((line) => ({
+      text: `beside ${besideName[beside]} (${where}), ${line}`,
+      cells: ofLoad,
+      leastKept: Math.min(1, ...losses),
+    }));
   });
 }
 
@@ -343,9 +373,10 @@ function latencyBetweenDevices(cells: readonly CellResult[]): VariantFinding[] {
     return (latencyUs && claimOf(cell, latencyUs)) ?? [];
   });
   if (latencies.length === 0) return [];
-  const least = formatMicroseconds(Math.min(...latencies.map(({ low }) => low)));
-  const most = formatMicroseconds(Math.max(...latencies.map(({ high }) => high)));
-  const range = least === most ? least : `${least} to ${most}`;
+  const range = formatRange({
+    low: Math.min(...latencies.map(({ low }) => low)),
+    high: Math.max(...latencies.map(({ high }) => high)),
+  });
   const where = `${path}, ${counted(workers, "worker")}`;
   return [
     { text: `a copy of ${formatSize(sizeBytes)} between devices takes ${range} µs (${where})`, cells: [] },

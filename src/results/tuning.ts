@@ -151,7 +151,7 @@ const recommendationSchema = z.object({
 const probeSchema = z.object({
   /** What measures: the user's Dataset in their own Python, the engine's model of a loader, or their running job. */
   kind: z.enum(["torch", "native", "live"]),
-  /** "train_data.py:make_dataset" or "samples of 602112 B, 500 us each". */
+  /** "train_data.py:make_dataset" or "samples of 602112 B, 500 µs each". */
   source: z.string(),
   /** Name of the device that batches are copied to; null where they stay in host memory. */
   device: z.string().nullable(),

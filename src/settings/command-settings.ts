@@ -207,6 +207,11 @@ export const commandSettings = {
     debug,
   },
   completion: {},
+  help: {
+    ascii,
+    color,
+    debug,
+  },
 } as const satisfies Record<string, SettingTable>;
 
 /** The settings of a command, as they were given or are by default. */

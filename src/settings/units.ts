@@ -111,7 +111,9 @@ export function formatSizeRounded(bytes: number, round: (value: number) => numbe
 const nanosecondsPerUnit: ReadonlyMap<string, number> = new Map([
   ["ns", 1],
   ["us", 1e3],
-  ["µs", 1e3],
+  // The micro sign of keyboards (U+00B5), and the Greek letter (U+03BC) that Unicode prefers.
+  ["\u00b5s", 1e3],
+  ["\u03bcs", 1e3],
   ["ms", 1e6],
   ["s", 1e9],
   ["m", 60e9],
@@ -124,7 +126,7 @@ const longestNs = 100 * 365.25 * 24 * 3600e9;
 
 /** Nanoseconds of a duration such as "8s", "500ms", "250us" or "1.5min". Throws a usage error, also without a unit. */
 export function parseDuration(text: string): number {
-  const match = /^(\d+(?:\.\d+)?)\s*([a-zµ]+)$/i.exec(text.trim());
+  const match = /^(\d+(?:\.\d+)?)\s*([a-z\u00b5\u03bc]+)$/i.exec(text.trim());
   const unitNs = nanosecondsPerUnit.get(match?.[2]?.toLowerCase() ?? "");
   if (match === null || unitNs === undefined) {
     throw new PinbenchError("usage", `"${text}" is not a duration.`, {
@@ -150,16 +152,16 @@ function hintOfDuration(text: string): string {
   const [, number = "8", unit = ""] = /^(\d{1,15}(?:\.\d{1,15})?)\s*([a-zµ]{0,20})$/i.exec(text.trim()) ?? [];
   const meant = unitsMeant.find(([begins]) => begins.test(unit.toLowerCase()))?.[1];
   if (meant !== undefined) return `Did you mean ${number}${meant}?`;
-  return `Write a number and a unit: ns, us, ms, s, min or h, as in ${number}s or ${number}min.`;
+  return `Write a number and a unit: ns, us (or µs), ms, s, min or h, as in ${number}s or ${number}min.`;
 }
 
-/** A duration to about three digits: "8 s", "350 ms", "12.3 us", "2.5 min". */
+/** A duration to about three digits: "8 s", "350 ms", "12.3 µs", "2.5 min". */
 export function formatDuration(durationNs: number): string {
   const units = [
     { name: "min", ns: 60e9, from: 120e9 },
     { name: "s", ns: 1e9, from: 1e9 },
     { name: "ms", ns: 1e6, from: 1e6 },
-    { name: "us", ns: 1e3, from: 1e3 },
+    { name: "µs", ns: 1e3, from: 1e3 },
   ];
   const unit = units.find(({ from }) => durationNs >= from) ?? { name: "ns", ns: 1 };
   const value = durationNs / unit.ns;

@@ -49,7 +49,7 @@ describe("the exit code of pinbench compare", () => {
     const { exitCode, stdout } = await compare(cwd);
     expect(exitCode).toBe(4);
     expect(stdout).toContain(`note: ${failed.id}: it failed: out of memory`);
-    expect(stdout).toContain("=> a measurement failed; no cell is slower");
+    expect(stdout).toContain("=> a measurement failed; no cell is slower: 2 same");
   });
 
   it("is 4 also where the data of a cell came back wrong that the baseline lacks", async () => {

@@ -16,18 +16,18 @@ describe("what is measured at once", () => {
     expect(report).toMatch(
       /Devices 0 and 1 at once: Host to device \(H2D\), GB\/s .* pinned at once [\d.]+ .* of alone [\d.]+ % [\d.]+ % [\d.]+ % of alone: /,
     );
-    expect(report).toMatch(/=> in this machine's memory, .* when devices 0 and 1 copy at once \(pinned, /);
+    expect(report).toMatch(/=> .* when devices 0 and 1 copy at once \(pinned, /);
   });
 
   it("has matrices of copies between devices, and a closing line", async () => {
     const report = await reportOf(["--direction", "p2p"], twoDevices);
     expect(report).toMatch(/Between devices \(P2P\), 64 KiB, GB\/s .* write 0 [\d.]+ .* 1 [\d.]+ .* read 0 /);
-    expect(report).toMatch(/=> in this machine's memory, devices reach each other's memory directly/);
+    expect(report).toMatch(/=> On the emulated device, devices reach each other's memory directly/);
     const without = await reportOf(["--direction", "p2p"], {
       ...twoDevices,
       PINBENCH_EMULATED_PEERS: "none",
     });
-    expect(without).toMatch(/=> in this machine's memory, devices do not reach each other's memory: /);
+    expect(without).toMatch(/=> On the emulated device, devices do not reach each other's memory: /);
   });
 
   it("has a table beside each load, and one of chunks, with a closing line each", async () => {
@@ -36,8 +36,8 @@ describe("what is measured at once", () => {
     expect(report).toContain("Host to device (H2D) beside a load on the device's memory, GB/s");
     expect(report).toContain("Host to device (H2D), in chunks with a kernel behind each, ms a batch");
     expect(report).toMatch(
-      /=> in this machine's memory, beside a load on the device's memory \(64 KiB, 1 worker\), /,
+      /=> (?:On the emulated device, b|B)eside a load on the device's memory \(64 KiB, 1 worker\), /,
     );
-    expect(report).toMatch(/=> in this machine's memory, .*copies of 64 KiB that overlap with kernels/);
+    expect(report).toMatch(/=> .*[Cc]opies of 64 KiB that overlap with kernels/);
   });
 });

@@ -144,14 +144,47 @@ describe("what is not decided", () => {
 it("runs that are not whole, and those of another tool, are named", () => {
   const run = { status: "running" } as const;
   const importedFrom = { tool: "nvbandwidth", version: "0.8", file: "a.json" };
-  const { notes } = compareRuns(
+  const { notes, unfinished } = compareRuns(
     baseline,
     buildRuns({ cells, seed: 2, document: { run, importedFrom } }).slice(0, 1),
   );
-  expect(notes.slice(0, 2)).toEqual([
-    "after/0.json is running: only its finished cells are compared",
-    "a side was imported from nvbandwidth: what it does not record of its machine is not compared",
+  expect(unfinished).toEqual([
+    "after/0.json has not come to its end: 2 of its 2 cells were finished, and no other is compared",
   ]);
+  expect(notes[0]).toBe(
+    "a side was imported from nvbandwidth: what it does not record of its machine is not compared",
+  );
+});
+
+describe("an interrupted run", () => {
+  const run = { status: "aborted" } as const;
+  const unfinished = { outcome: null };
+  const [interrupted] = buildRuns({ cells: [cells[0]!], seed: 2, document: { run } });
+  const open = buildRuns({ cells: [cells[1]!], seed: 3, document: { run } })[0]!.cells;
+  const half = {
+    ...interrupted!,
+    cells: [...interrupted!.cells, ...open.map((cell) => ({ ...cell, ...unfinished }))],
+  };
+
+  it("is compared in its finished cells, and the others say why they are missing", () => {
+    const comparison = compareRuns(baseline, [half]);
+    expect(comparison.unfinished).toEqual([
+      "after/0.json was interrupted: 1 of its 2 cells was finished, and no other is compared",
+    ]);
+    expect(comparison.cells.map(({ verdict, reason }) => [verdict, reason])).toEqual([
+      ["same", expect.anything()],
+      ["missing", expect.stringContaining("its run was interrupted before it was finished")],
+    ]);
+  });
+
+  it.each(["baseline", "candidate"])("is an error as the %s where no cell of it was finished", (side) => {
+    const none = { ...half, cells: half.cells.map((cell) => ({ ...cell, ...unfinished })) };
+    const compare = () =>
+      side === "baseline" ? compareRuns([none], baseline) : compareRuns(baseline, [none]);
+    expect(compare).toThrow(
+      /^before and after have no finished cell in common: (before|after)\/0\.json was interrupted: none of its 2 cells was finished\.$/,
+    );
+  });
 });
 
 describe("a check in which most cells of a kind look slower together", () => {

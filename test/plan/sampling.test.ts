@@ -30,7 +30,7 @@ describe("copiesPerSample", () => {
 describe("warmup", () => {
   it.each([
     [
-      "the cell's own copies for 300 us",
+      "the cell's own copies for 300 µs",
       64 * KiB,
       "cold",
       10_000,

@@ -37,14 +37,18 @@ describe("numbers for people", () => {
   });
 
   it("never rounds a share into a better one", () => {
-    expect([0.9996, 0.99999, 1, 0.879, 0.0004].map(formatShare)).toEqual([
-      "99.9 %",
-      "99.9 %",
-      "100.0 %",
-      "87.9 %",
-      "0.0 %",
-    ]);
+    expect([0.9996, 0.99999, 1, 0.879].map(formatShare)).toEqual(["99.9 %", "99.9 %", "100.0 %", "87.9 %"]);
     expect([0.9199, 0.0156].map((share) => formatWholeShare(share))).toEqual(["91 %", "1.5 %"]);
+  });
+
+  it("shows no figure as nothing that is something", () => {
+    expect([0.0004, 0].map(formatShare)).toEqual(["0.0400 %", "0.0 %"]);
+    expect([0.0004, 0].map((share) => formatWholeShare(share))).toEqual(["0.0400 %", "0.0 %"]);
+    expect([0.0421, 0.0042].map((ratio) => formatRatio(ratio))).toEqual(["0.0421×", "0.00420×"]);
+  });
+
+  it("shows no interval that is wider than twice its figure", () => {
+    expect([1, 1.01, 21.69, null].map(formatHalfWidth)).toEqual(["±100 %", "±?", "±?", "±?"]);
   });
 
   it("gives ratios the digits that they need", () => {

@@ -85,7 +85,7 @@ describe("the controls of host memory", () => {
     const told = findings(
       buildDocument({ cells: [control({ GBps: 12.3 }), control({ workers: 4, GBps: 31 })] }),
     );
-    expect(told.map(({ text }) => text)).toEqual([expect.stringMatching(/^no comparison was measured/)]);
+    expect(told).toEqual([]);
   });
 
   it("do not explain a sign that stands in no table", () => {

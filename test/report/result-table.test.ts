@@ -27,6 +27,11 @@ function lineWith(text: string, ...parts: string[]): string {
   return text.split("\n").find((line) => parts.every((part) => line.includes(part))) ?? "";
 }
 
+/** Of what stands below the head, whose sentences have sizes too. */
+function rowWith(text: string, ...parts: string[]): string {
+  return lineWith(text.slice(text.indexOf("\n  Units")), ...parts);
+}
+
 describe("the table of the default sweep", () => {
   const text = render({ cells: defaultSweepCells(), coldStart: [buildColdStart()] });
   const lines = text.split("\n");
@@ -82,21 +87,21 @@ describe("the table of the default sweep", () => {
     expect(text).toContain("90 cells in 8.4 s: 60 converged to ±1 %, 30 not converged");
   });
 
-  it("says which spread the closing lines allow for, where there is something to compare", () => {
+  it("says which spread the lines after => allow for, where there is one with an interval", () => {
     expect(text.replaceAll(/\s+/g, " ")).toContain(
-      "note: the closing lines allow for the spread between processes that was recorded on an NVIDIA H200; --processes 5 measures it",
+      "note: the lines after => allow for the spread between processes that was recorded on an NVIDIA H200; --processes 5 measures it",
     );
-    const alone = tableReport(buildDocument({ cells: [buildCell({ GBps: 55 })] }), plain);
-    expect(alone).not.toContain("the closing lines");
-    const loaded = [buildCell({ GBps: 55 }), buildCell({ GBps: 54, beside: "memory" })];
-    expect(tableReport(buildDocument({ cells: loaded }), plain)).toContain("the closing lines");
+    expect(render({ cells: [buildCell({ GBps: 55 })] })).toContain("the lines after => allow");
+    expect(render({ cells: [buildCell({ GBps: 55, relativeHalfWidth: null })] })).not.toContain(
+      "the lines after",
+    );
   });
 
   it("has the cold start apart from the figures", () => {
     expect(text).toContain("Cold start: paid once, part of no figure above");
     expect(text).toContain("driver 62 ms, context 328 ms, first copy 41");
     const rowOf = (...words: string[]) =>
-      lineWith(text, ...words)
+      rowWith(text, ...words)
         .trim()
         .split(/\s{2,}/);
     expect(rowOf("256 MiB", "70.4 ms")).toEqual(["256 MiB", "pageable", "70.4 ms", "7.04 ms"]);
@@ -137,7 +142,7 @@ describe("the interval beside a figure", () => {
       ];
       const lines = render({ cells, plan: { precision } })
         .split("\n")
-        .filter((line) => line.includes("16 MiB"))
+        .filter((line) => /^ +16 MiB /.test(line))
         .map((line) => line.trim().split(/\s+/).join(" "));
       expect(lines).toEqual([`16 MiB 1 50.0${shown} 79.3 %`, `16 MiB 1 400.0${shown} 500.0`]);
     },
@@ -224,7 +229,7 @@ describe("latency", () => {
     const text = render({ cells });
     expect(text).toContain("Host to device (H2D), latency in µs");
     expect(
-      lineWith(text, "4 KiB")
+      rowWith(text, "4 KiB")
         .trim()
         .split(/\s{2,}/),
     ).toEqual(["4 KiB", "1", "3.50", "5.00", "2.50", "5.00"]);
@@ -253,14 +258,14 @@ describe("several timers, caches and devices", () => {
 describe("the share of the link", () => {
   it("is that of pinned where it was measured", () => {
     const cells = [buildCell({ GBps: 50 }), buildCell({ memory: "registered", GBps: 60 })];
-    expect(lineWith(render({ cells }), "16 MiB", "%")).toContain("79.3 %");
+    expect(rowWith(render({ cells }), "16 MiB", "%")).toContain("79.3 %");
   });
 
   it("is the best of the row without pinned, and says so", () => {
     const cells = [buildCell({ memory: "staged", GBps: 50 }), buildCell({ memory: "registered", GBps: 60 })];
     const text = render({ cells });
     expect(text).toContain("best/");
-    expect(lineWith(text, "16 MiB", "%")).toContain("95.2 %");
+    expect(rowWith(text, "16 MiB", "%")).toContain("95.2 %");
   });
 
   it("is of the link as it is; the header says when the device can do more", () => {
@@ -320,8 +325,19 @@ describe("what went wrong", () => {
   });
 });
 
+it("says of an interval wider than twice its figure that the figure cannot be told", () => {
+  const wide = buildCell({ GBps: 30, relativeHalfWidth: 21.69, result: { outcome: "budget" } });
+  const text = render({ cells: [wide] });
+  expect(lineWith(text, "16 MiB", "30.0")).toContain("30.0 ±? *");
+  expect(text).toContain("±? an interval wider than ±100 %: what the figure is cannot be told");
+  const none = buildCell({ GBps: 30, sizeBytes: MiB, relativeHalfWidth: null });
+  expect(render({ cells: [wide, none] })).toContain(
+    "±? too few samples for an interval, or an interval wider than ±100 %: what the figure is cannot",
+  );
+});
+
 it("shows a run without any cell", () => {
   const text = render({ cells: [] });
   expect(text).toContain("0 cells in 8.4 s");
-  expect(text).toContain("=> no comparison was measured");
+  expect(text).toContain("=> Nothing was measured.");
 });

@@ -138,9 +138,7 @@ describe("devices at once", () => {
     const cells = together([55, 55], [55, 27]).map((cell) =>
       cell.device === 1 && cell.together !== undefined ? { ...cell, outcome: "failed" as const } : cell,
     );
-    expect(linesOfProcesses(cells)).toEqual([
-      "no comparison was measured: it takes two memory kinds or two worker counts, with intervals",
-    ]);
+    expect(linesOfProcesses(cells)).toEqual([]);
   });
 });
 
@@ -259,7 +257,7 @@ describe("the pipeline", () => {
   });
 
   it("says nothing without the one chunk that it is held against", () => {
-    expect(linesOfProcesses(chunked("pinned", { 4: 46, 16: 52 }))[0]).toMatch(/^no comparison was measured/);
+    expect(linesOfProcesses(chunked("pinned", { 4: 46, 16: 52 }))).toEqual([]);
   });
 });
 
@@ -335,9 +333,7 @@ describe("latencies", () => {
     const cells = [0, 1].map((device) =>
       buildCell({ ...part, device, together: [0, 1], latencyUs: { median: 10, p99: 12 } }),
     );
-    expect(linesOfProcesses(cells)).toEqual([
-      "of what is measured at once, the tables alone show latencies: with --mode throughput these lines compare rates",
-    ]);
+    expect(linesOfProcesses(cells)).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { isFailing } from "../../compare/verdict.js";
 import { cellNames } from "../cell-name.js";
-import { formatChange, formatGBps, formatMicroseconds } from "../format-number.js";
+import { formatChange, formatGBps, formatMicroseconds, saysAnything } from "../format-number.js";
 import { counted, directionName, listed, noticeIn } from "../wording.js";
 
 /** What every output says of one cell of a comparison. */
@@ -57,21 +57,32 @@ export function changeText(cell: CellComparison): string | null {
   return change === null ? null : formatChange(change.figure, cell.unit === "us" ? "up" : "down");
 }
 
-/** The interval of the change, such as "−10.1 to −9.5 %", rounded outwards; null where no spread is known. */
+/**
+ * The interval of the change, such as "−10.1 to −9.5 %", rounded outwards; null where no spread is known, or where the
+ * interval says nothing of the candidate's figure.
+ */
 export function intervalText(cell: CellComparison): string | null {
-  const interval = changeEstimate(cell)?.interval ?? null;
-  if (interval === null) return null;
+  const change = changeEstimate(cell);
+  const interval = change?.interval ?? null;
+  if (change === null || interval === null || isTooWide(change)) return null;
   const low = formatChange(interval.low, "down");
   return `${low.replace(/ %$/, "")} to ${formatChange(interval.high, "up")}`;
+}
+
+/** Whether the change has an interval, but one as wide as no figure of a table may have. */
+export function isTooWide({ figure, interval }: Estimate): boolean {
+  return interval !== null && !saysAnything((interval.high - interval.low) / 2 / (1 + figure));
 }
 
 /** The change in a phrase: "−9.8 % (−10.1 to −9.5 %); confirmed by 5 fresh processes". */
 export function describeChange(cell: CellComparison): string {
   const change = changeText(cell);
   if (change === null) return "change not known";
+  const estimate = changeEstimate(cell);
+  const noInterval = estimate !== null && isTooWide(estimate) ? "which cannot be told" : "no interval known";
   const isShown = cell.verdict === "slower" || cell.verdict === "unsteady";
   const parts = [
-    `${change} (${intervalText(cell) ?? "no interval known"})`,
+    `${change} (${intervalText(cell) ?? noInterval})`,
     ...(explainedText(cell) === null ? [] : [`of which host memory explains ${explainedText(cell)}`]),
     ...(cell.slowRuns === null ? [] : [describeSlowRuns(cell)]),
     ...(isShown && cell.confirmation !== null

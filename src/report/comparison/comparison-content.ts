@@ -28,6 +28,7 @@ import {
   explainedText,
   freshProcesses,
   intervalText,
+  isTooWide,
   type NameOfCompared,
   sideText,
   unitName,
@@ -49,7 +50,7 @@ export function comparisonFacts(comparison: Comparison): Fact[] {
   ];
 }
 
-/** What must be read before any figure: that they are an emulated device's, or of machines that are not alike. */
+/** What must be read before any figure: that they are an emulated device's, of machines that are not alike, or not all of a run's. */
 export function comparisonAlerts(comparison: Comparison): Note[] {
   const notice = noticeIn(comparison);
   const alerts = notice === null ? [] : [notice];
@@ -58,7 +59,7 @@ export function comparisonAlerts(comparison: Comparison): Note[] {
     const facts = listed(overruled.map(({ fact }) => fact));
     alerts.push(`not alike in ${facts}, compared all the same (--allow-mismatch)`);
   }
-  return alerts.map((text) => note(text, "warning"));
+  return [...alerts, ...(comparison.unfinished ?? [])].map((text) => note(text, "warning"));
 }
 
 function describeSet({ path, runs, occasions, startedAt }: ResultSetSummary): string {
@@ -165,9 +166,7 @@ export function notesBelow(comparison: Comparison, nameOf: NameOfCompared): Note
       .filter((verdict) => !needsNoReason(verdict))
       .flatMap((verdict) => reasonsOf(verdict, cells, nameOf)),
     ...(meanings.length === 0 ? [] : [note(meanings.join("; "), "muted")]),
-    ...(cells.some(hasNoInterval)
-      ? [note(`${sign.noInterval} no interval: the noise between processes is not known`, "muted")]
-      : []),
+    ...intervalNotes(cells),
     ...explainedNotes(cells),
     ...notes.map((text) => note(`note: ${text}`)),
   ];
@@ -204,7 +203,16 @@ function needsNoReason(verdict: Verdict): boolean {
   return verdict === "same" || verdict === "faster" || verdict === "new";
 }
 
-function hasNoInterval(cell: CellComparison): boolean {
-  const change = changeEstimate(cell);
-  return change !== null && change.interval === null;
+/** Why a change has no interval that says anything of it. */
+function intervalNotes(cells: readonly CellComparison[]): Note[] {
+  const changes = cells.map(changeEstimate).filter((change) => change !== null);
+  const reasons = [
+    ...(changes.some(({ interval }) => interval === null)
+      ? ["the noise between processes is not known"]
+      : []),
+    ...(changes.some(isTooWide) ? ["the noise between processes is larger than the figure itself"] : []),
+  ];
+  return reasons.length === 0
+    ? []
+    : [note(`${sign.noInterval} no interval: ${reasons.join(", or ")}`, "muted")];
 }

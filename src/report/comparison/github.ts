@@ -70,7 +70,11 @@ export function githubReport(
   // The outcome names the host's memory, in one sentence for all of its cells.
   const failing = failingCells(comparison).filter((cell) => !isHostSlower(cell));
   const isOfHostAlone = comparison.outcome === "regression" && failing.length === 0;
-  const outcome = [describeOutcome(comparison, nameOf), ...comparison.notes].join("\n");
+  const outcome = [
+    describeOutcome(comparison, nameOf),
+    ...(comparison.unfinished ?? []),
+    ...comparison.notes,
+  ].join("\n");
   return [
     ...(notice === null ? [] : [command("notice", "pinbench", notice)]),
     command(

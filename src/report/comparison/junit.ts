@@ -34,7 +34,7 @@ export function junitReport(comparison: Comparison): string {
 
 /** Fails where no single cell is to blame. It stands in every report, so that its history has no gaps. */
 function wholeTest(comparison: Comparison): Test {
-  const { outcome, notes } = comparison;
+  const { outcome, notes, unfinished = [] } = comparison;
   const message = describeOutcome(comparison);
   return {
     className: "pinbench",
@@ -45,7 +45,9 @@ function wholeTest(comparison: Comparison): Test {
         : outcome === "failed"
           ? { kind: "error", type: outcome, message }
           : null,
-    output: [message, noticeIn(comparison), ...notes].filter((line) => line !== null).join("\n"),
+    output: [message, noticeIn(comparison), ...unfinished, ...notes]
+      .filter((line) => line !== null)
+      .join("\n"),
   };
 }
 

@@ -89,7 +89,15 @@ function describeCells(comparison: Comparison, nameOf: NameOfCompared): string {
     ...(host.length === 0 ? [] : [describeHostMemory(host, comparison)]),
     ...describeFailing(others, comparison, nameOf),
   ];
-  return sentences.length === 0 ? `no cell is slower: ${tally(comparison)}` : sentences.join("; ");
+  return sentences.length === 0 ? `${describeWell(cells)}: ${tally(comparison)}` : sentences.join("; ");
+}
+
+/** What may be said where no cell fails: nothing of those that were not decided. */
+function describeWell(cells: readonly CellComparison[]): string {
+  const isDecided = ({ verdict }: CellComparison) => wellVerdicts.includes(verdict);
+  const asked = cells.filter(({ verdict }) => verdict !== "new");
+  if (asked.every(isDecided)) return "no cell is slower";
+  return asked.some(isDecided) ? "no cell was shown to be slower" : "whether a cell is slower cannot be told";
 }
 
 /** Whether a cell says that the host's memory as a whole is slower, which one sentence tells for all of them. */

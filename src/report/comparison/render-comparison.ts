@@ -45,10 +45,10 @@ export function comparisonTable(comparison: Comparison, screen: Screen): string 
   const report = {
     title: `pinbench ${comparison.tool.version} ${comparison.command}`,
     alerts: comparisonAlerts(comparison),
+    answer: [{ text: describeOutcome(comparison, nameOf), tone: outcomeTone[comparison.outcome] }],
     facts: comparisonFacts(comparison),
     grids: comparisonGrids(comparison.cells, nameOf),
     notes: notesBelow(comparison, nameOf),
-    conclusions: [{ text: describeOutcome(comparison, nameOf), tone: outcomeTone[comparison.outcome] }],
   };
   return terminalReport(report, screen);
 }

@@ -59,11 +59,11 @@ function historyTable(document: HistoryDocument, screen: Screen): string {
 export function historyContent(history: HistoryDocument, curveWidth = usualCurve) {
   return {
     alerts: alertsOf(history),
+    answer: [note(conclusionOf(history))],
     facts: factsOf(history),
     grids: gridsOf(history, curveWidth),
     findings: findingsOf(history.courses),
     notes: notesOf(history),
-    conclusions: [note(conclusionOf(history))],
   };
 }
 
@@ -79,7 +79,7 @@ function historyMarkdown(document: HistoryDocument, screen: Screen): string {
 }
 
 /** The same with cells called by their names, which the document has by their ids. */
-function withNames(history: HistoryDocument, screen: Screen): HistoryDocument {
+export function withNames(history: HistoryDocument, screen: Pick<Screen, "showsIds">): HistoryDocument {
   const isCell = ({ kind, ids }: Course) => kind === "cell" && ids.length === 1;
   const nameOf = cellNames(
     history.courses.filter(isCell).flatMap(({ ids }) => ids),

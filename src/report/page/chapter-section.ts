@@ -10,13 +10,19 @@ import { pageTable } from "./page-table.js";
  * empty ones too, so that those of documents beside each other stand at the same height.
  */
 export function chapterSection(chapter: Chapter, index: number, count: number): Markup {
-  const { title, alerts, answer, charts, grids, notes, facts } = chapter;
+  const { title, alerts, answer, conclusions, charts, grids, notes, facts } = chapter;
   const id = `document-${index + 1}`;
   return element(
     "section",
     { class: "chapter", id, "aria-labelledby": `${id}-title` },
     element("h2", { id: `${id}-title` }, count > 1 ? `${index + 1}. ${title}` : title),
-    element("div", { class: "first" }, paragraphs(alerts, "alert"), paragraphs(answer, "answer")),
+    element(
+      "div",
+      { class: "first" },
+      paragraphs(alerts, "alert"),
+      paragraphs(answer, "answer"),
+      noteList(conclusions),
+    ),
     part(
       "Charts",
       charts.map((chart) => chartFigure(chart, id)),

@@ -10,6 +10,8 @@ export interface Chapter {
   alerts: readonly Note[];
   /** What it comes to, in plain sentences. */
   answer: readonly Note[];
+  /** What else follows from the figures. */
+  conclusions: readonly Note[];
   charts: readonly Chart[];
   /**
    * The samples of its cells, those of a cell one after the other. The first cell is the one that the charts

@@ -32,6 +32,7 @@ export function comparisonChapter(comparison: Comparison): Chapter {
     title: `${what}: ${devices}, ${dayOf(baseline)} and ${dayOf(candidate)}`,
     alerts: comparisonAlerts(comparison),
     answer: [note(`${outcome}.`, outcomeTone[comparison.outcome])],
+    conclusions: [],
     charts: (["GB/s", "us"] as const).flatMap((unit) => chartsOf(comparison.cells, unit)),
     samples: [],
     grids: [...comparisonGrids(comparison.cells, nameOf), machineGrid(comparison)],

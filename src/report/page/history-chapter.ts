@@ -2,14 +2,22 @@ import type { Course, CourseStep, HistoryDocument } from "../../compare/history-
 import { median } from "../../stats/order-statistics.js";
 import type { ChartPoint, Curve, CurveChart, Rule } from "../chart/chart.js";
 import { formatChangeTick, formatGBps, formatMicroseconds } from "../format-number.js";
-import { changeText, historyContent, stepCause, timeText, withInterval } from "../history/history-report.js";
+import {
+  changeText,
+  historyContent,
+  stepCause,
+  timeText,
+  withInterval,
+  withNames,
+} from "../history/history-report.js";
 import { groupBy } from "../report-parts.js";
 import { counted, listed } from "../wording.js";
 import type { Chapter } from "./chapter.js";
 
 /** What a page shows of the course of past checks: a chart for each, and what was found in them. */
-export function historyChapter(history: HistoryDocument): Chapter {
-  const { alerts, facts, grids, findings, notes, conclusions } = historyContent(history);
+export function historyChapter(document: HistoryDocument): Chapter {
+  const history = withNames(document, { showsIds: false });
+  const { alerts, facts, grids, findings, notes, answer } = historyContent(history);
   const { checks, courses, path } = history;
   const last = checks.at(-1);
   const until = last === undefined ? "" : ` until ${timeText(last.startedAt)}`;
@@ -17,7 +25,8 @@ export function historyChapter(history: HistoryDocument): Chapter {
   return {
     title: `History: ${counted(checks.length, "check")} in ${path}${until}`,
     alerts,
-    answer: [...conclusions, ...findings],
+    answer,
+    conclusions: findings,
     charts: courses.flatMap((course, index) => chartOf(course, names[index]!, history)),
     samples: [],
     grids,

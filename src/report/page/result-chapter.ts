@@ -1,9 +1,9 @@
 import type { ResultDocument } from "../../results/schema.js";
+import { answer, closingLines } from "../answer.js";
 import { cellGrids } from "../cell-grids.js";
 import { cellNotes } from "../cell-notes.js";
 import type { Chart } from "../chart/chart.js";
 import { coldStartReports } from "../cold-start-report.js";
-import { findings } from "../findings.js";
 import type { Grid } from "../report-parts.js";
 import { headerAlerts, headerFacts } from "../result-header.js";
 import { besideCharts } from "./beside-charts.js";
@@ -24,7 +24,8 @@ export function resultChapter(document: ResultDocument): Chapter {
   return {
     title: `${names}, ${document.run.startedAt.slice(0, 16).replace("T", " ")} UTC`,
     alerts: headerAlerts(document),
-    answer: findings(document),
+    answer: answer(document),
+    conclusions: closingLines(document),
     charts: withUniqueNames([
       ...sizeCharts(document),
       ...memoryCharts(document),

@@ -13,19 +13,12 @@ import type { Chapter } from "./chapter.js";
 
 /** What a page shows of the search for a loader's settings. */
 export function tuningChapter(tuning: Tuning): Chapter {
-  const { alerts, facts, grids, notes, conclusions } = tuningContent(tuning);
-  const { probe, run, recommendation } = tuning;
+  const { probe, run } = tuning;
   return {
     title: `Tuning of ${probe.source}, ${run.startedAt.slice(0, 16).replace("T", " ")} UTC`,
-    alerts,
-    answer: conclusions.map((one, index) =>
-      index === 0 && recommendation !== null ? { ...one, text: `Recommended: ${one.text}` } : one,
-    ),
     charts: rateCharts(tuning),
     samples: [],
-    grids,
-    notes,
-    facts,
+    ...tuningContent(tuning),
   };
 }
 

@@ -2,7 +2,14 @@ import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, Recommendation, Tuning, TuningScore } from "../../results/tuning.js";
 import { overlapWorthWithoutStep } from "../../tune/choice.js";
 import { waitingShare } from "../../tune/trials.js";
-import { formatHalfWidth, formatRatio, formatSetting, roundDown, roundUp } from "../format-number.js";
+import {
+  formatHalfWidth,
+  formatRatio,
+  formatSetting,
+  roundDown,
+  roundUp,
+  saysAnything,
+} from "../format-number.js";
 import { capital, counted } from "../wording.js";
 
 /** What the recommended setting brings, against what the user has now, as a sentence with the intervals of both. */
@@ -47,7 +54,10 @@ function claim(
   if (Math.abs(ratio - 1) <= tolerance && half <= tolerance) {
     return `as fast within ${formatSetting(tolerance)}${fewer}`;
   }
-  if (low <= 1 && high >= 1) return `they cannot be told apart at ${formatHalfWidth(half)}${fewer}`;
+  if (low <= 1 && high >= 1) {
+    const width = saysAnything(half) ? ` at ${formatHalfWidth(half)}` : "";
+    return `they cannot be told apart${width}${fewer}`;
+  }
   const range = [formatRatio(low), formatRatio(high, roundUp)];
   return `${range[0] === range[1] ? range[0] : range.join(" to ")}${fewer}`;
 }

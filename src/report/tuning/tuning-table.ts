@@ -1,7 +1,7 @@
 import { describeSetting, settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting, TrialRecord, Tuning, TuningScore } from "../../results/tuning.js";
 import { formatSizeRounded } from "../../settings/units.js";
-import { median } from "../../stats/order-statistics.js";
+import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
 import { readsStorage } from "../../tune/storage-reads.js";
 import { formatGBps, formatHalfWidth, roundUp } from "../format-number.js";
 import {
@@ -30,12 +30,14 @@ export function tuningTable(tuning: Tuning, screen: Screen): string {
 
 /** What every output for people shows of a tuning, before it is drawn. */
 export function tuningContent(tuning: Tuning) {
+  const [gain, ...reasons] = tuningReasons(tuning);
   return {
     alerts: alerts(tuning),
+    answer: recommendationOf(tuning, gain),
     facts: facts(tuning),
     grids: tuning.tried.length === 0 ? [] : [grid(tuning)],
     notes: tuningNotes(tuning),
-    conclusions: outcome(tuning),
+    conclusions: reasons.map((text) => note(text)),
   };
 }
 
@@ -137,20 +139,20 @@ function firstBatchNs(
 function rateFigure(score: TuningScore | null, fault: string | null): Figure {
   if (score === null) return figure(fault ?? "-", "", fault === null ? "muted" : "failure");
   const { batchesPerSecond, low, high, isSettled } = score;
-  const half = low === null || high === null ? "±?" : formatHalfWidth((high - low) / 2 / batchesPerSecond);
+  const half = formatHalfWidth(relativeHalfWidth({ low, high }, batchesPerSecond));
   const signs = `${isSettled ? "" : " *"}${fault === null ? "" : " !"}`;
   return figure(formatRate(batchesPerSecond), half + signs);
 }
 
-function outcome(tuning: Tuning): Note[] {
-  const { recommendation, probe } = tuning;
+/** The setting to take, and what it brings. */
+function recommendationOf({ recommendation, probe }: Tuning, gain: string | undefined): Note[] {
   if (recommendation === null) return [note("no setting could be measured", "failure")];
   const { setting } = recommendation;
   const flags = pythonArguments({
     ...loaderKeywords(setting),
     ...(probe.device === null ? {} : copyKeywords(probe, setting)),
   });
-  return [flags.join(" "), ...tuningReasons(tuning)].map((text) => note(text));
+  return [flags.join(" "), ...(gain === undefined ? [] : [gain])].map((text) => note(text));
 }
 
 /** A setting by the names that a DataLoader's arguments have; prefetch_factor is none of one without workers. */

@@ -282,7 +282,7 @@ function describeProbe(
   };
 }
 
-/** "generated samples of 602112 B, 500 us each", "2000 files of DIR, each read whole". */
+/** "generated samples of 602112 B, 500 µs each", "2000 files of DIR, each read whole". */
 function describeSource({ data, sampleBytes, sampleCostNs }: ModelProbeOptions): string {
   const cost = sampleCostNs === 0 ? null : formatDuration(sampleCostNs);
   if (data === null) return `generated samples of ${sampleBytes} B${cost === null ? "" : `, ${cost} each`}`;

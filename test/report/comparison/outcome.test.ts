@@ -24,7 +24,7 @@ it("is tested with comparisons that the schema takes", () => {
 describe("the outcome in one sentence", () => {
   it("counts what the cells are where none is slower", () => {
     expect(outcomeOf({ cells: [...same(57), buildInconclusive(), buildMissing()] })).toBe(
-      "no cell is slower: 1 missing, 1 inconclusive, 57 same",
+      "no cell was shown to be slower: 1 missing, 1 inconclusive, 57 same",
     );
   });
 
@@ -109,10 +109,10 @@ describe("the outcome in one sentence", () => {
 
   it("says what failed or stayed open before it says what the cells are", () => {
     expect(outcomeOf({ outcome: "failed", cells: [...same(2), buildMissing()] })).toBe(
-      "a measurement failed; no cell is slower: 1 missing, 2 same",
+      "a measurement failed; no cell was shown to be slower: 1 missing, 2 same",
     );
     expect(outcomeOf({ outcome: "inconclusive", cells: [buildInconclusive()] })).toBe(
-      "not decided, as --strict demands; no cell is slower: 1 inconclusive",
+      "not decided, as --strict demands; whether a cell is slower cannot be told: 1 inconclusive",
     );
   });
 

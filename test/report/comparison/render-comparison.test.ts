@@ -168,6 +168,9 @@ describe("the cells in the table", () => {
     const unknown = render({ cells: [buildCellComparison({ margin: null })] });
     expect(columnsOf(unknown, "H2D")?.[3]).toBe("0.0 % ±?");
     expect(unknown).toContain("±? no interval");
+    const wide = render({ cells: [buildCellComparison({ change: 0.2, margin: 21.69 })] });
+    expect(columnsOf(wide, "H2D")?.[3]).toBe("+20.0 % ±?");
+    expect(wide).toContain("±? no interval: the noise between processes is larger than the figure itself");
     const invalid = buildCellComparison({ baseline: Number.NaN, change: Number.NaN, margin: Number.NaN });
     expect(render({ cells: [invalid] })).not.toContain("NaN");
   });
@@ -213,10 +216,11 @@ describe("below the cells in the table", () => {
     expect(text).not.toContain("missing: in the baseline");
   });
 
-  it("the notes come next, and the outcome is the last", () => {
+  it("the notes are the last, and the outcome is the first line below the title", () => {
     const text = render({ notes: ["the spread is that of these runs."] });
-    expect(text).toMatch(/ {2}note: the spread is that of these runs\.\n\n=> no cell is slower: 1 same\n$/);
-    expect(render({ cells: [] })).toMatch(/\n\n=> no cell was compared\n$/);
+    expect(text).toMatch(/^pinbench 0\.1\.0 check\n\n=> no cell is slower: 1 same\n\n {2}Baseline /);
+    expect(text).toMatch(/ {2}note: the spread is that of these runs\.\n$/);
+    expect(render({ cells: [] })).toContain("\n\n=> no cell was compared\n\n");
   });
 });
 

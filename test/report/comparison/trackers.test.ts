@@ -86,7 +86,7 @@ describe("github-action-benchmark", () => {
         range: "± 22223",
         extra:
           "same: latency +25.0 % (+12.5 to +37.5 %)\n3 runs\n" +
-          "rate of a latency of 5.00 us a copy, as bigger has to be better",
+          "rate of a latency of 5.00 µs a copy, as bigger has to be better",
       },
     ]);
   });

@@ -43,7 +43,7 @@ describe("a history as a table", () => {
     expect(oneLine(text)).toMatch(
       /step between check 20 \(2026-01-20 05:00 UTC\) and 21 \(2026-01-21 05:00 UTC\): h2d pinned −5\.\d % \(−5\.\d to −4\.\d %\), d2h pinned −5\.\d % \(.*\); changed there: driver 570\.1 → 580\.2/,
     );
-    expect(text).toMatch(/=> 2 steps in 2 courses of 40 checks\n$/);
+    expect(text).toMatch(/^pinbench 0\.1\.0 history\n\n=> 2 steps in 2 courses of 40 checks\n\n/);
   });
 
   it("says what was left out of the file", () => {

@@ -5,7 +5,17 @@ import { withSharedAxes } from "../../../src/report/page/shared-axes.js";
 import { gridOf, marksIn, ofClass, pictureOf } from "../../helpers/picture.js";
 
 function chapterOf(...charts: Chart[]): Chapter {
-  return { title: "", alerts: [], answer: [], charts, samples: [], grids: [], notes: [], facts: [] };
+  return {
+    title: "",
+    alerts: [],
+    answer: [],
+    conclusions: [],
+    charts,
+    samples: [],
+    grids: [],
+    notes: [],
+    facts: [],
+  };
 }
 
 /** A curve through these rates at 1, 2, 3 and so on. */

@@ -20,7 +20,7 @@ describe("what a native probe says of itself", () => {
     );
     expect(probe.facts).toMatchObject({
       kind: "native",
-      source: "generated samples of 1000 B, 500 us each",
+      source: "generated samples of 1000 B, 500 µs each",
       device: "a device",
       runtime: null,
       batch: { samples: 4, bytes: 4000, description: "uint8 [4, 1000]" },

@@ -1,0 +1,313 @@
+import { PinbenchError } from "../errors.js";
+import type { Screen } from "./screen.js";
+import { factLines, joinBlocks } from "./terminal-text.js";
+
+/** A word of the tables, and what it means in one sentence for somebody who has never met it. */
+export interface Term {
+  /** What it is listed by, and all that the tables call it. */
+  names: readonly string[];
+  meaning: string;
+}
+
+/** Terms that belong together, in the order in which a reader meets them. */
+export interface TermGroup {
+  title: string;
+  terms: readonly Term[];
+}
+
+const term = (names: string | readonly string[], meaning: string): Term => ({
+  names: typeof names === "string" ? [names] : names,
+  meaning,
+});
+
+/** Every term of the tables, once. */
+export const termGroups: readonly TermGroup[] = [
+  {
+    title: "What is copied",
+    terms: [
+      term(["H2D", "h2d"], "host to device: from the machine's memory to the GPU's"),
+      term(["D2H", "d2h"], "device to host: from the GPU's memory to the machine's"),
+      term(["both", "bidir", "bidirectional"], "H2D and D2H at the same time"),
+      term(
+        ["D2D", "d2d"],
+        "device to device: within one GPU's memory; bytes read and bytes written both count",
+      ),
+      term(["P2P", "p2p", "peer"], "from one GPU to another"),
+      term("size", "the bytes of one copy; KiB, MiB and GiB count in 1024s"),
+      term(["worker", "workers"], "a thread that copies its own buffers; several copy at the same time"),
+      term(
+        ["process", "processes"],
+        "workers that are programs of their own, each with its own use of the GPU",
+      ),
+      term("cell", "one thing that is measured: a direction, kind of memory, size and number of workers"),
+      term("device", "a GPU, by its number"),
+    ],
+  },
+  {
+    title: "Kinds of memory",
+    terms: [
+      term(
+        "pageable",
+        "ordinary memory, as malloc gives it; the driver copies it by way of a pinned buffer of its own",
+      ),
+      term(
+        ["pinned", "page-locked"],
+        "memory that stays where it is, so that the GPU copies it by itself; from cuMemHostAlloc",
+      ),
+      term(
+        "staged",
+        "ordinary memory that pinbench's own threads copy by way of small pinned buffers, piece by piece",
+      ),
+      term("registered", "ordinary memory that was pinned afterwards, by cuMemHostRegister"),
+      term(
+        "write-combined",
+        "pinned memory that the CPU's caches leave alone: quick to write, very slow to read",
+      ),
+      term(
+        "mapped",
+        "pinned memory that a program on the GPU reads and writes itself, without a copy command",
+      ),
+      term(
+        ["host", "host memory", "host control"],
+        "what the CPU copies by itself, without a GPU: it tells whether the machine's memory became slower or the way to the GPU",
+      ),
+      term("memory", "the kind of memory that is copied from or to"),
+    ],
+  },
+  {
+    title: "Figures",
+    terms: [
+      term(
+        ["GB/s", "throughput", "bandwidth"],
+        "how many times 1 000 000 000 bytes are copied in a second, with many copies in a row",
+      ),
+      term(
+        ["latency", "µs"],
+        "how long one copy takes, from asking for it until it is done, in millionths of a second",
+      ),
+      term("median", "the middle one of all samples: half are less, half are more"),
+      term("p99", "99 of 100 samples are no more than this"),
+      term("sample", "one timed stretch of copies"),
+      term("±", "half the width of the interval, in per cent of the figure: 50 ±2 % is between 49 and 51"),
+      term(
+        ["interval", "stopping interval", "95 % interval"],
+        "where the true median lies, 95 times out of 100; a cell is measured until its interval is narrow enough",
+      ),
+      term(["±?"], "no interval that says anything: too few samples, or samples that vary too much"),
+      term(
+        ["*", "not converged", "converged"],
+        "* is not converged: time was up before the interval was as narrow as --precision asks",
+      ),
+      term(["†", "not finished"], "the run ended before this cell was done"),
+      term(["-", "skipped"], "not measured, or not known; a line below the tables says why"),
+      term("failed", "a call of the driver failed in this cell"),
+      term(["MISMATCH", "wrong data"], "the bytes that arrived are not those that were sent"),
+      term("proven", "compared after the copy and found right, byte by byte"),
+      term(
+        ["pinned/pageable", "sum/pageable"],
+        "how many times as fast as pageable memory: 2.0× is twice as fast",
+      ),
+      term(
+        ["link", "pinned/link", "best/link", "sum/2× link", "link limit"],
+        "the connection to the GPU, such as PCIe; and the share of its limit that is reached. Packets take some of the limit, so no copy reaches 100 %",
+      ),
+      term(
+        ["payload", "link's payload"],
+        "the bytes of yours that a link carries, without what packets add to them",
+      ),
+      term("sum", "what all directions, or all devices, copy together"),
+      term("cold", "buffers that are in none of the CPU's caches, as fresh data are"),
+      term("warm", "the same buffer copied again and again, which the CPU's caches may hold"),
+      term(
+        ["wall clock", "wall"],
+        "timed by the CPU's clock, from the start until the last copy is done: what a program waits",
+      ),
+      term(["event timer", "event"], "timed by the GPU's own copy engine, without what the CPU adds"),
+      term("budget", "how much time all cells may take together (--budget)"),
+    ],
+  },
+  {
+    title: "Cold start: what is paid once",
+    terms: [
+      term("driver", "the time until NVIDIA's driver is ready"),
+      term("context", "the time until the GPU has made room for a program"),
+      term("first copy", "how long the very first copy takes"),
+      term("obtained", "the time until a buffer can be used, touching its memory and pinning it included"),
+      term("given back", "the time to give it back"),
+      term(
+        ["pays off after", "H2D pays off after", "D2H pays off after", "at once"],
+        "so many copies of a pinned buffer have saved what pinning cost; at once: it costs no more than ordinary memory",
+      ),
+    ],
+  },
+  {
+    title: "Everything at once",
+    terms: [
+      term("at once", "all devices copy at the same time (--together)"),
+      term("of alone", "the share that is kept of what the same cell reaches by itself"),
+      term(["path"], "the way from one GPU to another"),
+      term("write", "the GPU that has the data sends them"),
+      term("read", "the GPU that wants the data fetches them"),
+      term("through-host", "by way of the machine's memory, where GPUs do not reach each other's"),
+      term(
+        ["kernel-write", "kernel-read"],
+        "a program on one of the two GPUs copies, in place of a copy engine",
+      ),
+      term(["from, to", "from", "to"], "the GPU that the bytes come from, and the one that they go to"),
+      term(
+        ["beside", "load"],
+        "what keeps the machine busy meanwhile: arithmetic, the GPU's memory or the host's (--beside)",
+      ),
+      term(
+        ["copy alone, beside, keeps", "copy alone", "copy beside", "copy keeps"],
+        "a copy without and with the load, and the share of its speed that it keeps",
+      ),
+      term(
+        ["load alone, beside, keeps", "load alone", "load beside", "load keeps", "GFLOP/s"],
+        "the load without and with copies: GB/s, or thousands of millions of arithmetic operations a second (GFLOP/s)",
+      ),
+      term(
+        ["chunk", "chunks"],
+        "a part of a batch that is copied by itself while a kernel works on the one before (--pipeline)",
+      ),
+      term(
+        ["kernel", "kernels alone"],
+        "a program that runs on the GPU, and how long it takes without copies",
+      ),
+      term(["gain"], "how many times as fast as in one piece"),
+      term("ms", "thousandths of a second that a whole batch takes"),
+    ],
+  },
+  {
+    title: "check, compare and baseline",
+    terms: [
+      term(
+        ["baseline, before", "baseline", "before"],
+        "the machine as it should be: results that were kept to compare with",
+      ),
+      term(["candidate, now", "candidate", "now"], "the results that are compared with the baseline"),
+      term("change", "of the candidate against the baseline, with its interval"),
+      term("verdict", "what follows for a cell: one of the words below"),
+      term("same", "not slower by the threshold"),
+      term("slower", "shown to be slower by the threshold or more"),
+      term("faster", "shown to be faster by the threshold or more"),
+      term("unsteady", "single runs are far slower, more often than in the baseline"),
+      term("inconclusive", "slower or not: the figures vary too much to tell"),
+      term("missing", "the baseline has the cell, the candidate has no figure of it"),
+      term("new", "the candidate has the cell, the baseline does not"),
+      term("not comparable", "measured on another GPU or link, or in another way"),
+      term("threshold", "how much slower a cell must be before it counts (--threshold)"),
+      term("floor", "a difference that is too small to count, whatever its share"),
+      term(
+        "significance",
+        "how likely a false alarm is in a whole check, where nothing changed (--significance)",
+      ),
+      term(
+        ["suspect", "confirmed"],
+        "a cell that looks slower is a suspect; it is confirmed by measuring it again",
+      ),
+      term(["occasion", "occasions"], "a stretch of time in which runs were measured one after the other"),
+      term(
+        ["spread", "spread typical", "largest"],
+        "how much runs differ though nothing changed (standard deviation)",
+      ),
+      term(["drop found", "drop found typical"], "how large a drop has to be for a check to find it"),
+      term("cells", "how many cells are meant"),
+    ],
+  },
+  {
+    title: "history",
+    terms: [
+      term("course", "how the figures of one cell or kind went, check by check"),
+      term("step", "a change from one check to the next that stays"),
+      term("drift", "a slow change over many checks"),
+      term(
+        ["last, least, most", "last", "least", "most"],
+        "the newest, the lowest and the highest figure, against the median of all checks",
+      ),
+      term("noise", "how much checks differ though nothing changed"),
+    ],
+  },
+  {
+    title: "tune",
+    terms: [
+      term(
+        ["num_workers"],
+        "how many processes of a DataLoader make batches; 0 is the training process itself",
+      ),
+      term(["pin_memory"], "whether batches are put into pinned memory before they are copied"),
+      term(["prefetch", "prefetch_factor"], "how many batches each worker makes in advance"),
+      term(["non_blocking"], "whether the training goes on while a batch is copied"),
+      term(["persistent_workers"], "whether the workers stay for the next epoch"),
+      term("batches/s", "how many batches arrive in a second"),
+      term(["first batch, s"], "seconds until the first batch arrives"),
+      term("/dev/shm", "the shared memory that batches pass through, at its fullest"),
+      term("pinned memory", "how much memory is pinned for batches, at most"),
+      term(["rank", "ranks"], "one of several training processes that work together"),
+    ],
+  },
+  {
+    title: "devices",
+    terms: [
+      term("name", "what NVIDIA calls the GPU"),
+      term("PCI bus id", "where the GPU is plugged in"),
+      term("compute", "the compute capability: which generation of instructions the GPU has"),
+      term("NUMA", "the part of the machine that is nearest to the GPU, where it has several"),
+      term(
+        ["link now, at most", "link now", "at most"],
+        "how the GPU is connected now (at rest it may be slower), and how it could be",
+      ),
+    ],
+  },
+];
+
+/**
+ * Words that stand for the same term: the case of letters and a number at an end ("device 0") make no difference, nor
+ * which kind of memory it is whose share of the link is shown.
+ */
+function keyOf(word: string): string {
+  return word
+    .trim()
+    .toLowerCase()
+    .replaceAll(/\s+/g, " ")
+    .replace(/^\d+ /, "")
+    .replace(/ \d+$/, "")
+    .replace(/^[a-z-]+\/link$/, "link");
+}
+
+/** The terms that a word stands for, which may be several; none where it is no term. */
+export function termsNamed(word: string): Term[] {
+  const key = keyOf(word);
+  return allTerms.filter(({ names }) => names.some((name) => keyOf(name) === key));
+}
+
+/** The terms of a word; where there is none, those that have it among the words of their names. */
+function termsLike(word: string): Term[] {
+  const exact = termsNamed(word);
+  const hasWord = (name: string) =>
+    keyOf(name)
+      .split(/[ ,/]+/)
+      .includes(keyOf(word));
+  return exact.length > 0 ? exact : allTerms.filter(({ names }) => names.some(hasWord));
+}
+
+const allTerms = termGroups.flatMap(({ terms }) => terms);
+
+/** The text of all terms, or of those that the words stand for. Throws a usage error for a word that is no term. */
+export function termsText(words: readonly string[], screen: Screen): string {
+  const unknown = words.find((word) => termsLike(word).length === 0);
+  if (unknown !== undefined) {
+    throw new PinbenchError("usage", `no term of the tables is called "${unknown}".`, {
+      hint: "`pinbench help terms` lists them all.",
+    });
+  }
+  const wanted = new Set(words.length === 0 ? allTerms : words.flatMap(termsLike));
+  return joinBlocks(
+    termGroups.map(({ title, terms }) => {
+      const facts = terms
+        .filter((one) => wanted.has(one))
+        .map(({ names, meaning }) => [names[0]!, meaning] as const);
+      return facts.length === 0 ? [] : [screen.chalk.bold(title), ...factLines(facts, "  ", screen)];
+    }),
+  );
+}

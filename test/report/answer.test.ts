@@ -1,0 +1,332 @@
+import { describe, expect, it } from "vitest";
+import { answer, closingLines } from "../../src/report/answer.js";
+import type { CellResult, ColdStart } from "../../src/results/schema.js";
+import {
+  buildCell,
+  buildColdStart,
+  buildDevice,
+  buildDocument,
+  buildEmulatedDocument,
+  buildFailed,
+  buildMismatch,
+  buildSkipped,
+  type CellPart,
+  type DocumentPart,
+  defaultSweepCells,
+  KiB,
+  MiB,
+  ofFiveProcesses,
+} from "../helpers/result-document.js";
+
+const textsOf = (part: DocumentPart) => answer(buildDocument(part)).map(({ text }) => text);
+
+/** Without a link, of which a sentence of its own would tell. */
+const noLink = { devices: [buildDevice({ link: null, linkLimitGBps: null })] };
+
+/** Of five processes, whose intervals hold as they are. */
+const textsOfProcesses = (cells: CellResult[], part: DocumentPart = noLink) =>
+  textsOf({ cells: cells.map(ofFiveProcesses), ...part });
+
+function pair(pageable: number, pinned: number, part: CellPart = {}): CellResult[] {
+  return [
+    buildCell({ ...part, memory: "pageable", GBps: pageable }),
+    buildCell({ ...part, memory: "pinned", GBps: pinned }),
+  ];
+}
+
+describe("what pinned memory gains", () => {
+  it("is said for both directions at the largest size, in ordinary words", () => {
+    const cells = [
+      ...pair(10, 30),
+      ...pair(10, 20, { direction: "d2h" }),
+      ...pair(10, 25, { sizeBytes: MiB }),
+    ];
+    expect(textsOfProcesses(cells)).toEqual([
+      "Pinned memory copies 2.9 to 3.1 times as fast as ordinary (pageable) memory to the device, and 1.98 to 2.1 " +
+        "times as fast back (copies of 16 MiB).",
+    ]);
+  });
+
+  it.each([
+    [
+      "no faster",
+      10.01,
+      "Pinned memory copies no faster than ordinary (pageable) memory to the device (copies of 16 MiB).",
+    ],
+    [
+      "slower",
+      5,
+      "Pinned memory copies only at 49 % to 51 % of the speed of ordinary (pageable) memory to the device (copies of 16 MiB).",
+    ],
+  ])("may be that it is %s", (_, pinned, text) => {
+    expect(textsOfProcesses(pair(10, pinned))).toEqual([text]);
+  });
+
+  it("is given by its lower end alone where the interval is wide", () => {
+    expect(textsOfProcesses(pair(10, 60, { relativeHalfWidth: 0.5 }))[0]).toMatch(
+      /^Pinned memory copies at least 2\.\d times as fast as /,
+    );
+  });
+
+  it("is not claimed where the intervals do not allow it", () => {
+    expect(textsOfProcesses(pair(10, 11, { relativeHalfWidth: 0.2 }))).toEqual([
+      "Whether pinned memory copies faster than ordinary (pageable) memory in copies of 16 MiB cannot be told here: " +
+        "the figures vary too much for it; a larger --budget, or --processes 5, tells more.",
+    ]);
+  });
+
+  it("is not claimed of the direction and the sizes that do not allow it", () => {
+    const cells = [
+      ...pair(10, 30),
+      ...pair(10, 10.01, { sizeBytes: 64 * KiB }),
+      ...pair(10, 11, { sizeBytes: MiB, relativeHalfWidth: 0.2 }),
+      ...pair(10, 11, { direction: "d2h", relativeHalfWidth: 0.2 }),
+    ];
+    expect(textsOfProcesses(cells)).toEqual([
+      "Pinned memory copies 2.9 to 3.1 times as fast as ordinary (pageable) memory to the device (copies of 16 MiB); " +
+        "whether it is faster from the device cannot be told; this is not so at 64 KiB; at 1 MiB it cannot be told.",
+    ]);
+  });
+
+  it("names the workers where they are several, and takes processes where there are no threads", () => {
+    expect(textsOfProcesses(pair(10, 30, { workers: 4, workerKind: "process" }))[0]).toContain(
+      "to the device (copies of 16 MiB by 4 workers each).",
+    );
+  });
+
+  it("is not said twice: a closing line that says no more is left out", () => {
+    const closing = (cells: CellResult[]) => closingLines(buildDocument({ cells })).map(({ text }) => text);
+    expect(closing(pair(10, 30))).toEqual([]);
+    expect(closing([...pair(10, 30), ...pair(10, 25, { sizeBytes: MiB })])).toEqual([
+      "pinned is 2.2× to 3.4× pageable at every size (H2D)",
+    ]);
+  });
+});
+
+describe("when pinning has paid off", () => {
+  const sentence = (pinning: ColdStart["pinning"]) =>
+    textsOfProcesses(pair(10, 30), { ...noLink, coldStart: [buildColdStart({ pinning })] })[0]?.split(
+      ". ",
+    )[1];
+  const [record] = buildColdStart().pinning;
+  const paidOff = (sizeBytes: number, pinned: number | null, registered: number | null = null) => ({
+    ...record!,
+    sizeBytes,
+    payOff: { pinned: { h2d: pinned, d2h: 99 }, registered: { h2d: registered, d2h: 99 } },
+  });
+
+  it.each([
+    [
+      "from the first copy on",
+      [paidOff(MiB, 1), paidOff(16 * MiB, 0)],
+      "Pinning a buffer pays off from its first copy on.",
+    ],
+    [
+      "from the first copy of a size on",
+      [paidOff(64 * KiB, 9), paidOff(MiB, 1), paidOff(16 * MiB, 1)],
+      "Pinning pays off from the first copy of 1 MiB on, and after at most 9 of less.",
+    ],
+    [
+      "after some copies",
+      [paidOff(MiB, 2), paidOff(16 * MiB, 7)],
+      "Pinning a buffer has paid off after 2 to 7 copies, by its size.",
+    ],
+    ["by the cheaper way", [paidOff(MiB, 5, 3)], "Pinning a buffer has paid off after 3 copies."],
+    [
+      "only as far as it is known",
+      [paidOff(MiB, 2), paidOff(16 * MiB, null)],
+      "Pinning a buffer has paid off after 2 copies, as far as that can be told.",
+    ],
+    [
+      "never, for all that is known",
+      [paidOff(MiB, null)],
+      "After how many copies pinning a buffer has paid off cannot be told.",
+    ],
+  ])("is told: %s", (_, pinning, text) => {
+    expect(sentence(pinning)).toBe(text);
+  });
+
+  it("is not told where pinned memory is not faster, or where its cost was not measured", () => {
+    const coldStart = [buildColdStart()];
+    expect(textsOfProcesses(pair(10, 10.01), { ...noLink, coldStart })[0]).not.toContain("paid");
+    expect(textsOfProcesses(pair(10, 30))[0]).not.toContain("paid");
+  });
+});
+
+describe("the share of the link", () => {
+  it("is said of pinned memory, once for both directions where it is the same", () => {
+    const both = [...pair(10, 55), ...pair(10, 55, { direction: "d2h" })];
+    expect(textsOfProcesses(both, {})[1]).toBe(
+      "Pinned memory reaches 86 % to 88 % of what the link can carry to the device and back.",
+    );
+    const apart = [...pair(10, 55), ...pair(10, 30, { direction: "d2h" })];
+    expect(textsOfProcesses(apart, {})[1]).toBe(
+      "Pinned memory reaches 86 % to 88 % of what the link can carry to the device, and 47 % to 48 % of that back.",
+    );
+  });
+
+  it("is never more than all of it", () => {
+    expect(textsOfProcesses(pair(10, 62.9, { relativeHalfWidth: 0.01 }), {})[1]).toContain(
+      "98 % to 100 % of",
+    );
+  });
+});
+
+describe("a sweep without two kinds to compare", () => {
+  it("is told by the rates of its fastest cells", () => {
+    const cells = [buildCell({ GBps: 55 }), buildCell({ GBps: 50, direction: "d2h" })];
+    expect(textsOfProcesses(cells)).toEqual([
+      "Pinned memory copies 54.7 to 55.3 GB/s to the device, and 49.8 to 50.2 GB/s back (copies of 16 MiB, 1 worker).",
+    ]);
+    expect(textsOfProcesses([cells[1]!], {})).toEqual([
+      "Pinned memory copies 49.8 to 50.2 GB/s from the device, 79 % to 80 % of what the link can carry (copies of 16 MiB, 1 worker).",
+    ]);
+  });
+
+  it("is told of both ways at once, or of the device's own memory, where nothing else was measured", () => {
+    const bidir = buildCell({ direction: "bidir", GBps: { h2d: 40, d2h: 40, sum: 80 } });
+    expect(textsOfProcesses([bidir])[0]).toMatch(
+      /^Pinned memory copies 79\.\d to 80\.\d GB\/s both ways at once /,
+    );
+    const own = buildCell({ direction: "d2d", memory: "device", GBps: 4000 });
+    expect(textsOfProcesses([own])[0]).toMatch(
+      /^Device memory copies 39\d\d to 40\d\d GB\/s within the device /,
+    );
+  });
+
+  it("is told by the latencies of its smallest copies, where it has no rates", () => {
+    const latency = (memory: "pageable" | "pinned", median: number, part: CellPart = {}) =>
+      buildCell({
+        memory,
+        mode: "latency",
+        GBps: 1,
+        latencyUs: { median, p99: 2 * median },
+        sizeBytes: 4 * KiB,
+        ...part,
+      });
+    expect(textsOfProcesses([latency("pageable", 8), latency("pinned", 4)])).toEqual([
+      "A copy of 4 KiB to the device takes 3.98 to 4.02 µs with pinned memory and 7.96 to 8.04 µs with ordinary (pageable) memory.",
+    ]);
+    expect(textsOfProcesses([latency("pinned", 4)])).toEqual([
+      "A copy of 4 KiB to the device takes 3.98 to 4.02 µs with pinned memory.",
+    ]);
+    const wide = { relativeHalfWidth: 0.5 };
+    const open = (["h2d", "d2h"] as const).flatMap((direction) => [
+      latency("pageable", 5, { ...wide, direction }),
+      latency("pinned", 4, { ...wide, direction }),
+    ]);
+    expect(textsOfProcesses(open)).toEqual([
+      "Whether a copy of 4 KiB takes longer with ordinary (pageable) memory than with pinned memory, in either direction, " +
+        "cannot be told here: the times vary too much.",
+    ]);
+  });
+});
+
+describe("where a sentence holds", () => {
+  it("is the emulated device, one device of several, or one that others used as well", () => {
+    const first = (part: DocumentPart, build = buildDocument) => answer(build({ ...part }))[0]?.text;
+    const cells = pair(10, 30);
+    expect(first({ cells }, buildEmulatedDocument)).toMatch(/^On the emulated device, pinned memory copies /);
+    const devices = [buildDevice({ ordinal: 2 }), buildDevice({ ordinal: 3 })];
+    const ofBoth = [2, 3].flatMap((device) => pair(10, 30, { device }));
+    expect(first({ cells: ofBoth, devices })).toMatch(/^On device 2, pinned memory copies /);
+    const busy = { computeShare: 0.4, toDeviceGBps: null, fromDeviceGBps: null };
+    const sharing = [{ device: 0, others: [], activityBefore: busy, unseen: [] }];
+    expect(first({ cells, run: { sharing } })).toMatch(/^With others on the device, pinned memory copies /);
+  });
+
+  it("is said once for all the sentences that follow", () => {
+    const texts = answer(buildEmulatedDocument({ cells: defaultSweepCells(), devices: [buildDevice()] }));
+    expect(texts.map(({ text }) => text.startsWith("On the emulated device"))).toEqual([true, false]);
+  });
+});
+
+describe("what was measured beside plain copies", () => {
+  const chunked = (memory: "pinned", rates: Record<number, number>) =>
+    Object.entries(rates).map(([chunks, GBps]) => buildCell({ memory, chunks: Number(chunks), GBps }));
+
+  it("is told by the line that matters most, which then is no closing line", () => {
+    const document = buildDocument({
+      cells: chunked("pinned", { 1: 26, 4: 46 }).map(ofFiveProcesses),
+      ...noLink,
+    });
+    expect(answer(document).map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^Copies of 16 MiB that overlap with kernels \(non_blocking\) gain 1\.7.*\.$/),
+    ]);
+    expect(closingLines(document)).toEqual([]);
+  });
+
+  it("is told of the load beside which most is lost", () => {
+    const cells = [
+      buildCell({ GBps: 50 }),
+      ...(["compute", "host"] as const).map((beside) =>
+        buildCell({ beside, GBps: beside === "host" ? 20 : 49 }),
+      ),
+    ].map(ofFiveProcesses);
+    const document = buildDocument({ cells, ...noLink });
+    expect(answer(document)[1]?.text).toMatch(
+      /^Beside a load on the host's memory \(16 MiB, 1 worker\), pinned keeps /,
+    );
+    expect(closingLines(document).map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^beside arithmetic on the device /),
+    ]);
+  });
+});
+
+describe("a result of which nothing can be told", () => {
+  const unfinished = { result: { outcome: null } } as const;
+
+  it.each<[string, DocumentPart, string]>([
+    ["no cells", { cells: [] }, "Nothing was measured."],
+    [
+      "cells that failed or were skipped",
+      { cells: [buildFailed({}, "CUDA", "lost"), buildSkipped({ sizeBytes: MiB }, "no memory")] },
+      "Nothing was measured: 1 cell failed and 1 cell had to be skipped; the notes below the tables say why.",
+    ],
+    [
+      "too few samples",
+      { cells: pair(10, 30, { relativeHalfWidth: null }) },
+      "Nothing can be told for certain: there are too few samples for intervals; without --samples there are enough.",
+    ],
+    [
+      "intervals that say nothing",
+      { cells: [buildCell({ GBps: 50, relativeHalfWidth: 0.99 })] },
+      "Nothing can be told for certain: the figures vary too much; a larger --budget, or --processes 5, tells more.",
+    ],
+    [
+      "an early interruption",
+      { cells: pair(10, 30, unfinished), run: { status: "aborted" } },
+      "Nothing can be told: the run was interrupted before a cell was finished.",
+    ],
+    [
+      "an early failure",
+      { cells: pair(10, 30, unfinished), run: { status: "failed" } },
+      "Nothing can be told: the run failed before a cell was finished.",
+    ],
+    [
+      "imported figures",
+      {
+        cells: pair(10, 30, { relativeHalfWidth: null }),
+        importedFrom: { tool: "nvbandwidth", version: null, file: "a" },
+      },
+      "Nothing is claimed of imported figures, which have no intervals.",
+    ],
+    [
+      "the host's own copies",
+      { cells: [buildCell({ memory: "host", GBps: 12 })] },
+      "Nothing was copied to or from a device: the table shows what the CPU copies by itself.",
+    ],
+  ])("says why: %s", (_, part, text) => {
+    expect(textsOf(part)).toEqual([text]);
+  });
+});
+
+it("wrong data come first, as loudly as can be", () => {
+  const cells = [...pair(10, 30), buildMismatch({ GBps: 50, sizeBytes: MiB })];
+  const [first, second] = answer(buildDocument({ cells }));
+  expect(first).toEqual({
+    text: "DATA CAME BACK WRONG in 1 of 3 cells: do not trust this machine",
+    tone: "mismatch",
+  });
+  expect(second?.text).toMatch(/^Pinned memory copies /);
+});

@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { verdicts } from "../../src/compare/comparison.js";
+import { sign } from "../../src/report/cell-figure.js";
+import { cellGrids } from "../../src/report/cell-grids.js";
+import { fileScreen } from "../../src/report/screen.js";
+import { termGroups, termsNamed, termsText } from "../../src/report/terms.js";
+import { directionName } from "../../src/report/wording.js";
+import { caches, memories, modes, peerPaths, workerKinds } from "../../src/settings/choices.js";
+import { buildDevice, buildDocument, defaultSweepCells } from "../helpers/result-document.js";
+
+const root = join(import.meta.dirname, "../../src/report");
+const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => readFileSync(join(root, path), "utf8"));
+
+/** What a head of several lines reads as: "pinned/" above "pageable" is one word. */
+const headOf = (lines: readonly string[]) =>
+  lines
+    .filter((line) => line !== "")
+    .join(" ")
+    .replaceAll("/ ", "/");
+
+/** The heads that stand in the sources, as far as these are written out: a column of a device or of a kind is not. */
+const writtenHeads = sources.flatMap((source) =>
+  [...source.matchAll(/\b(?:number|word)Column\(((?:"[^"]*"(?:, )?)+)/g)].map(([, heads = ""]) =>
+    headOf([...heads.matchAll(/"([^"]*)"/g)].map(([, head]) => head!)),
+  ),
+);
+
+/** The words in the cells of tables that stand in the sources; "yes" and "no" are no terms. */
+const writtenLabels = sources
+  .flatMap((source) => [...source.matchAll(/\bfigure\("([a-zA-Z ]+)"/g)].map(([, label]) => label!))
+  .filter((label) => label !== "yes" && label !== "no");
+
+const unexplained = (words: readonly string[]) =>
+  [...new Set(words)].filter((word) => termsNamed(word).length === 0);
+
+describe("every word of the tables is explained:", () => {
+  it("the heads of all columns", () => {
+    expect(writtenHeads.length).toBeGreaterThan(40);
+    expect(unexplained(writtenHeads.filter((head) => head !== ""))).toEqual([]);
+  });
+
+  it("the heads that depend on what was measured", () => {
+    const cells = defaultSweepCells().filter(({ memory }) => memory !== "pageable");
+    const unpinned = cells
+      .filter(({ memory }) => memory !== "pinned")
+      .map((cell) => ({ ...cell, device: 1 }));
+    const devices = [buildDevice(), buildDevice({ ordinal: 1 })];
+    const grids = [
+      buildDocument({ cells: defaultSweepCells() }),
+      buildDocument({ cells: [...cells, ...unpinned], devices }),
+    ];
+    const heads = grids.flatMap((document) =>
+      cellGrids(document).flatMap(({ columns }) => columns.map(({ head }) => headOf(head))),
+    );
+    expect(heads).toContain("pinned/pageable");
+    expect(unexplained(heads)).toEqual([]);
+  });
+
+  it("the words in their cells", () => {
+    expect(writtenLabels).toContain("of alone");
+    expect(unexplained(writtenLabels)).toEqual([]);
+  });
+
+  it("the signs beside figures", () => {
+    expect(unexplained([...Object.values(sign), "±"])).toEqual([]);
+  });
+
+  it.each(
+    Object.entries({
+      memories,
+      directions: Object.values(directionName),
+      modes,
+      caches,
+      peerPaths,
+      workerKinds: workerKinds.filter((kind) => kind !== "thread"),
+      verdicts,
+    }),
+  )("all %s", (_, words) => {
+    expect(unexplained([...words])).toEqual([]);
+  });
+
+  it.each(["link's payload", "stopping interval", "host control", "occasion", "pageable", "bidirectional"])(
+    "%s",
+    (word) => {
+      expect(termsNamed(word)).toHaveLength(1);
+    },
+  );
+});
+
+describe("pinbench help terms", () => {
+  const text = (words: string[], columns = 80) => termsText(words, fileScreen({ columns }));
+
+  it("lists every term once, in groups", () => {
+    const names = termGroups.flatMap(({ terms }) => terms.map((one) => one.names[0]));
+    expect(new Set(names).size).toBe(names.length);
+    for (const { title } of termGroups) expect(text([]).split("\n")).toContain(title);
+  });
+
+  it.each([60, 80])("fits %i columns", (columns) => {
+    const widest = Math.max(
+      ...text([], columns)
+        .split("\n")
+        .map((line) => line.length),
+    );
+    expect(widest).toBeLessThanOrEqual(columns);
+  });
+
+  it("shows those that are asked for, by any of their names and in any case", () => {
+    expect(text(["STAGED", "d2h"])).toBe(
+      "What is copied\n  D2H  device to host: from the GPU's memory to the machine's\n\n" +
+        "Kinds of memory\n  staged  ordinary memory that pinbench's own threads copy by way of small\n" +
+        "          pinned buffers, piece by piece\n",
+    );
+    expect(text(["keeps"])).toMatch(/copy alone, beside, keeps .*load alone, beside, keeps /s);
+  });
+
+  it("says which word is no term", () => {
+    expect(() => text(["staged", "nosuch"])).toThrow('no term of the tables is called "nosuch".');
+  });
+});
