@@ -1,5 +1,4 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { showResults, twoSweeps, useBrowser } from "./shown-page.js";
@@ -7,9 +6,6 @@ import { showResults, twoSweeps, useBrowser } from "./shown-page.js";
 /** How a page looks: to anybody, on any screen, on paper, and without JavaScript. */
 
 useBrowser();
-
-/** Text of the program that finds what keeps people from using a page. */
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 interface Violation {
   id: string;
@@ -21,7 +17,7 @@ interface Violation {
 async function seriousFindings(page: Page): Promise<string[]> {
   // Evaluated by the browser's own hand, which the page's policy does not bind.
   const violations = (await page.evaluate(
-    `${axe};axe.run().then(({ violations }) => violations)`,
+    `${axe.source};axe.run().then(({ violations }) => violations)`,
   )) as Violation[];
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")

@@ -41,8 +41,12 @@ function sampled(durationsNs: Readonly<Record<string, readonly number[]>>): Resu
   return buildDocument({ cells });
 }
 
-/** 16 MiB in so long is 50, 25 and 12.5 GB/s. */
-const [fast, half, slow] = [335_544.32, 671_088.64, 1_342_177.28];
+/** How many ns 16 MiB take at a rate. */
+const durationOf = (GBps: number) => (16 * MiB) / GBps;
+const [fast, half, slow] = [50, 25, 12.5].map(durationOf) as [number, number, number];
+/** Durations at so many rates, in any order, of which a page carries all digits and none is the end of a column. */
+const durationsFrom = (least: number, step: number, different: number, count: number) =>
+  Array.from({ length: count }, (_, index) => durationOf(least + step * ((index * 37) % different)));
 
 describe("the samples of the first cell", () => {
   it("are read one by one, in the order in which they were measured", async () => {
@@ -59,8 +63,8 @@ describe("the samples of the first cell", () => {
   it.each([
     ["of very different speed", [fast, half, slow, half]],
     ["that are all the same", [fast, fast, fast]],
-    ["that hardly differ", Array.from({ length: 50 }, (_, index) => fast + 700 * ((index * 37) % 50))],
-    ["of which there are many", Array.from({ length: 900 }, (_, index) => fast + 900 * ((index * 37) % 97))],
+    ["that hardly differ", durationsFrom(50.01, 0.02, 50, 50)],
+    ["of which there are many", durationsFrom(40.31, 0.1, 97, 900)],
   ])("are drawn by the script where they were drawn before it, those %s", async (_, durationsNs) => {
     const document = sampled({ "pinned h2d": durationsNs });
     const textsOf = (figure: Locator) =>

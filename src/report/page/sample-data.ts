@@ -3,14 +3,17 @@ import type { Chapter, SampleSeries } from "./chapter.js";
 
 /**
  * The samples of a page as its script reads them: an entry a chapter, and in it one a series. Whole numbers, as most of
- * a page's bytes may be samples: a value is `values[i] * valueStep` in `unit`, and a start so many tenths of a
+ * a page's bytes may be samples: a value is `(leastValue + values[i]) * valueStep` in `unit`, and a start so many tenths of a
  * millisecond after the one before it, the first one after the start of the device's session.
  */
 export type SampleData = readonly (readonly EncodedSeries[])[];
 
 /** A series in whole numbers; all else is as in the chapter's. */
-export interface EncodedSeries extends Omit<SampleSeries, "startMs" | "values"> {
+export interface EncodedSeries extends Pick<SampleSeries, "name" | "style" | "process" | "unit"> {
+  /** Which cell of the chapter it is of, from 0. */
+  cell: number;
   valueStep: number;
+  leastValue: number;
   values: readonly number[];
   startSteps: readonly number[];
 }
@@ -22,21 +25,29 @@ const valueDigits = 4;
 
 /** The content of a script element of the type application/json: no text in it can end that element. */
 export function sampleData(chapters: readonly Chapter[]): string {
-  const data: SampleData = chapters.map(({ samples }) => samples.map(encoded));
+  const data: SampleData = chapters.map(({ samples }) => {
+    const cells = new Map([...new Set(samples.map(({ id }) => id))].map((id, cell) => [id, cell]));
+    return samples.map((series) => encoded(series, cells.get(series.id)!));
+  });
   return JSON.stringify(data).replace(/[<>&\u2028\u2029]/g, escapedCharacter);
 }
 
-function encoded({ id, name, startMs, values, ...rest }: SampleSeries): EncodedSeries {
+function encoded({ name, style, process, unit, startMs, values }: SampleSeries, cell: number): EncodedSeries {
   const most = values.reduce((a, b) => Math.max(a, b), 0);
   // A power of ten is written down in few characters; as a negative power it is exact to divide by.
   const decimals = most === 0 ? 0 : valueDigits - 1 - Math.floor(Math.log10(most));
   const starts = startMs.map((start) => Math.round(start * startsPerMs));
+  const steps = values.map((value) => Math.round(value * 10 ** decimals));
+  const leastValue = steps.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
   return {
-    ...rest,
-    id: printableText(id),
+    cell,
     name: printableText(name),
+    style,
+    process,
+    unit,
+    leastValue,
     valueStep: Number(`1e${-decimals}`),
-    values: values.map((value) => Math.round(value * 10 ** decimals)),
+    values: steps.map((step) => step - leastValue),
     startSteps: starts.map((start, index) => start - (starts[index - 1] ?? 0)),
   };
 }

@@ -60,13 +60,12 @@ function dataOf(id: string): unknown {
 }
 
 function cellsOf(series: readonly EncodedSeries[]): Cell[] {
-  const byId = new Map<string, EncodedSeries[]>();
+  const byCell: EncodedSeries[][] = [];
   for (const one of series) {
-    const others = byId.get(one.id);
-    if (others === undefined) byId.set(one.id, [one]);
-    else others.push(one);
+    byCell[one.cell] ??= [];
+    byCell[one.cell]!.push(one);
   }
-  return [...byId.values()].map((members) => {
+  return byCell.map((members) => {
     const [{ name }] = members as [EncodedSeries];
     const isOne = members.every((one) => one.name === name);
     // The names of a cell's two directions differ in what stands behind the last comma.
@@ -190,7 +189,7 @@ function binsOf(values: readonly number[]): { start: number; width: number; coun
 function partiesOf(series: readonly EncodedSeries[], byProcess: boolean): Party[] {
   const areAlike = series.every(({ name }) => name === series[0]!.name);
   const parties = new Map<string, { name: string; style: number; seconds: number[]; values: number[] }>();
-  for (const { name: cell, process, style, valueStep, values, startSteps } of series) {
+  for (const { name: cell, process, style, valueStep, leastValue, values, startSteps } of series) {
     const ofProcess = byProcess && process !== null ? `process ${process + 1}` : "";
     const name = areAlike && ofProcess !== "" ? ofProcess : [cell, ofProcess].filter(Boolean).join(", ");
     const party = parties.get(name) ?? { name, style: style + parties.size, seconds: [], values: [] };
@@ -200,7 +199,7 @@ function partiesOf(series: readonly EncodedSeries[], byProcess: boolean): Party[
       tenthsOfMs += step;
       party.seconds.push(tenthsOfMs / 1e4);
     }
-    for (const value of values) party.values.push(value * valueStep);
+    for (const value of values) party.values.push((leastValue + value) * valueStep);
   }
   return [...parties.values()];
 }

@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { page } from "../../../src/report/page/page.js";
+import { resultChapter } from "../../../src/report/page/result-chapter.js";
+import { buildDocument, defaultSweepCells } from "../../helpers/result-document.js";
+
+/** `npm run bench:page` weighs pages with as many samples as are measured, and opens them. */
+it("a page of a default sweep takes at most 300 kB, what runs in it at most 25 kB", () => {
+  const html = page([resultChapter(buildDocument({ cells: defaultSweepCells() }))], "0.1.0");
+  expect(Buffer.byteLength(html)).toBeLessThan(300_000);
+  const scripts = [...html.matchAll(/<script type="module">(.*?)<\/script>/gs)].map(([, script]) => script!);
+  expect(scripts).toHaveLength(3);
+  expect(Buffer.byteLength(scripts.join(""))).toBeLessThan(25_000);
+});
