@@ -90,7 +90,7 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
     cells,
     arenas,
     processArenas,
-    estimate: { ...need, ...estimateDuration(work, facts.emulated) },
+    estimate: { ...need, ...estimateDuration(work, facts) },
     hostLoad: hostLoad(measurable, facts),
     maxPinnedBytes,
     pinningSizesBytes,
