@@ -117,7 +117,7 @@ async function carryOut(
   const identity = { ...call, ...prepared };
   const run = processes === 1 ? new Run(identity) : new ProcessSeries(identity, processes);
   if (run instanceof Run) await showRun(run, plan, { ...shown, signal });
-  else await showProcesses(run, { cells: plan.cells.length, processes }, { ...shown, signal });
+  else await showProcesses(run, { plan, processes }, { ...shown, signal });
   const document = run.document();
   // Others need not wait for whoever reads the result.
   await prepared.sharing?.release();

@@ -1,7 +1,7 @@
-import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
 import { budgetNote, planDocument, planReport } from "../../src/report/plan-report.js";
+import { fileScreen } from "../../src/report/screen.js";
 import { MiB, planOf } from "../plan/support.js";
 
 const seconds = 1e9;
@@ -13,7 +13,7 @@ function planTaking(estimate: Partial<Plan["estimate"]>, given: Parameters<typeo
 }
 
 const factOf = (name: string, plan: Plan, processes = 1) =>
-  planReport(plan, [], processes, new Chalk({ level: 0 }))
+  planReport(plan, [], processes, fileScreen({ columns: 500 }))
     .split("\n")
     .find((line) => line.startsWith(`  ${name} `))
     ?.replace(/^ +\w+ +/, "");
