@@ -107,6 +107,6 @@ function progress(setting: LoaderSetting, best: Measured | null, endNs: number |
     best:
       best === null
         ? null
-        : `${best.score.batchesPerSecond.toPrecision(3)} batches/s with ${describeSetting(best.setting)}`,
+        : `${Number(best.score.batchesPerSecond.toPrecision(3))} batches/s with ${describeSetting(best.setting)}`,
   };
 }
