@@ -6,9 +6,11 @@ import { sensitivityOf } from "../compare/sensitivity.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { prepareRun, shareDevicesOfCells } from "../measure/prepare.js";
+import { SeriesTime } from "../measure/series-time.js";
 import { programPath } from "../package-facts.js";
 import { baselineReport } from "../report/baseline-report.js";
 import { jsonReport } from "../report/json.js";
+import { progressLine } from "../report/progress.js";
 import { counted, listed } from "../report/wording.js";
 import { noticeOf } from "../results/device-facts.js";
 import { describeSharing, joinSharing } from "../results/other-programs.js";
@@ -20,14 +22,16 @@ import { type Configuration, configurationNote, loadConfiguration } from "../set
 import type { RunSettings } from "../settings/settings.js";
 import { defaultCheckRuns, defaultSignificance } from "../settings/table.js";
 import { formatDuration } from "../settings/units.js";
+import { median } from "../stats/order-statistics.js";
 import { askedSettings, flagsGiven, type Invocation } from "./asked-settings.js";
 import { settingsOfBaseline } from "./baseline-settings.js";
 import { beginOnDevices } from "./device-turn.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder } from "./output-paths.js";
+import { nowNs, ProgressLine } from "./progress-line.js";
 import { notesOn } from "./run-command.js";
 import { stdoutScreen } from "./screens.js";
-import { noter, ProgressLine, writeStdout } from "./terminal.js";
+import { noter, writeStdout } from "./terminal.js";
 
 type BaselineFlags = CommandSettings<"baseline">;
 type Note = (text: string) => void;
@@ -41,7 +45,7 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
   const note = noter(flags);
   refuseIdleEvery(flags, invocation);
   const prepare = flags.append ? prepareAppending : prepareNew;
-  const { settings, configuration, earlier } = await prepare(folder, flags, invocation, note);
+  const { settings, configuration, earlier, expectedNs } = await prepare(folder, flags, invocation, note);
   const baseline = new GrowingBaseline(folder, earlier);
   const interruption = new Interruption();
   const line = new ProgressLine(flags);
@@ -50,7 +54,14 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
       const nextMs = performance.now() + flags.everyNs / 1e6;
       const of = flags.sessions === 1 ? "" : `session ${session} of ${flags.sessions}`;
       const watched = { interruption, line, note };
-      const isWhole = await measureSession(baseline, { settings, session, of, flags, ...watched });
+      const isWhole = await measureSession(baseline, {
+        settings,
+        expectedNs,
+        session,
+        of,
+        flags,
+        ...watched,
+      });
       if (!isWhole) return interruption.exitCode ?? ExitCode.interrupted;
       if (session === flags.sessions) break;
       const next = `session ${session + 1} of ${flags.sessions}`;
@@ -84,6 +95,8 @@ interface Prepared {
   settings: RunSettings & { cells: readonly string[] };
   configuration: Configuration;
   earlier: readonly RunFigures[];
+  /** What a run presumably takes; null where that is told by the earlier ones. */
+  expectedNs: number | null;
 }
 
 async function prepareNew(
@@ -105,6 +118,7 @@ async function prepareNew(
     settings: { ...plan.settings, backend: backend.name, cells, budgetNs },
     configuration,
     earlier: [],
+    expectedNs: plan.estimate.durationNs,
   };
 }
 
@@ -120,7 +134,7 @@ async function prepareAppending(
   await checkChangeable(folder);
   const settings = await settingsOfBaseline(baseline, flagsGiven(flags, invocation));
   if (configuration.path !== null) note(configurationNote(configuration.path));
-  return { settings, configuration, earlier: baseline.runs };
+  return { settings, configuration, earlier: baseline.runs, expectedNs: null };
 }
 
 /** A folder of runs that has more of them after each session. */
@@ -138,6 +152,12 @@ class GrowingBaseline {
 
   get size(): number {
     return this.#runs.length;
+  }
+
+  /** How long a run takes, by those there are; null where none tells. */
+  get usualRunNs(): number | null {
+    const tookNs = this.#runs.flatMap(({ wallNs }) => wallNs ?? []);
+    return tookNs.length === 0 ? null : median(tookNs);
   }
 
   async keep(documents: readonly ResultDocument[]): Promise<void> {
@@ -223,6 +243,7 @@ interface Watched {
 
 interface Session extends Watched {
   settings: Prepared["settings"];
+  expectedNs: Prepared["expectedNs"];
   /** From 1. */
   session: number;
   /** "session 2 of 4"; empty where there is only one. */
@@ -248,7 +269,7 @@ async function measureSession(baseline: GrowingBaseline, session: Session): Prom
 /** `told` is what was said already of who else uses the devices. */
 async function measureRuns(
   baseline: GrowingBaseline,
-  { settings, session, of, flags, interruption, line, note }: Session,
+  { settings, expectedNs, session, of, flags, interruption, line, note }: Session,
   told: readonly SharingRecord[],
 ): Promise<boolean> {
   const { runs, sessions } = flags;
@@ -257,11 +278,17 @@ async function measureRuns(
   const prefix = of === "" ? "" : `${of}, `;
   const documents: ResultDocument[] = [];
   const { signal } = interruption;
+  const time = new SeriesTime(runs, baseline.usualRunNs ?? expectedNs);
   for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
     if (event.kind === "start") {
-      line.update((columns) => `${prefix}run ${event.run + 1} of ${runs}, ${cells}`.slice(0, columns));
+      time.next(nowNs());
+      const done = `${prefix}run ${event.run + 1} of ${runs}, ${cells}`;
+      line.update((columns) =>
+        progressLine({ leftNs: time.leftNs(nowNs()), done, now: null, best: null }, columns),
+      );
       continue;
     }
+    time.finish(nowNs());
     baseline.checkFits(event.document);
     const changes = documents.length === 0 ? baseline.changesIn(event.document) : [];
     if (changes.length > 0) {
@@ -331,7 +358,10 @@ async function waitUntil(
   if (waitMs <= 0) return note(`${held}; ${next} begins now${soon}.`);
   const due = `${new Date(Date.now() + waitMs).toISOString().slice(11, 19)} UTC`;
   note(`${held}; ${next} begins at ${due}${soon}.`);
-  line.update((columns) => `waiting until ${due} for ${next}`.slice(0, columns));
+  line.update((columns) => {
+    const leftNs = (dueMs - performance.now()) * 1e6;
+    return progressLine({ leftNs, done: `waiting until ${due} for ${next}`, now: null, best: null }, columns);
+  });
   // An abort ends the waiting, and then measures nothing.
   await sleep(waitMs, undefined, { signal: interruption.signal }).catch(() => undefined);
 }

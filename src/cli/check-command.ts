@@ -4,6 +4,7 @@ import { ExitCode, PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { shareDevicesOfCells } from "../measure/prepare.js";
 import { packageVersion } from "../package-facts.js";
+import { progressLine } from "../report/progress.js";
 import { counted } from "../report/wording.js";
 import type { HistoryEntry } from "../results/history-entry.js";
 import {
@@ -28,7 +29,8 @@ import {
 import { beginOnDevices } from "./device-turn.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder, keepInputs } from "./output-paths.js";
-import { noter, ProgressLine, reportError } from "./terminal.js";
+import { ProgressLine } from "./progress-line.js";
+import { noter, reportError } from "./terminal.js";
 
 type CheckFlags = CommandSettings<"check">;
 
@@ -62,7 +64,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
     runs: flags.runs ?? configuration.runs ?? defaultCheckRuns,
     confirmAfterNs: flags.confirmAfterNs,
     signal: interruption.signal,
-    onProgress: (text) => line.update((columns) => text.slice(0, columns)),
+    onProgress: (state) => line.update((columns) => progressLine(state(), columns)),
   });
   let sharing: DeviceSharing | null = null;
   try {

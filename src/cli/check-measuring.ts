@@ -6,14 +6,19 @@ import type { ComparisonRequest } from "../compare/comparison-request.js";
 import { findDifferences } from "../compare/differences.js";
 import { type ResultSet, type RunFigures, runFigures } from "../compare/result-set.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
+import { SeriesTime } from "../measure/series-time.js";
 import { programPath } from "../package-facts.js";
 import { jsonReport } from "../report/json.js";
+import type { ProgressState } from "../report/progress.js";
 import { counted } from "../report/wording.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { HistoryEntry } from "../results/history-entry.js";
 import { controlledMemories } from "../settings/choices.js";
 import { presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
+import { formatDuration } from "../settings/units.js";
+import { median } from "../stats/order-statistics.js";
+import { nowNs } from "./progress-line.js";
 
 /** What to measure, how often, and whom to tell. */
 export interface CheckMeasuringOptions {
@@ -25,7 +30,8 @@ export interface CheckMeasuringOptions {
   /** How long to wait before these, for what disturbs the machine to pass. */
   confirmAfterNs: number;
   signal: AbortSignal;
-  onProgress: (text: string) => void;
+  /** Told when something begins: makes what is to be said of it at any moment until the next one. */
+  onProgress: (state: () => ProgressState) => void;
 }
 
 type CheckRequest = Omit<ComparisonRequest, "baseline" | "candidate" | "fresh" | "suspects">;
@@ -89,7 +95,13 @@ export class CheckMeasuring {
     const fresh: RunFigures[] = [];
     if (suspects.length === 0) return fresh;
     const what = counted(suspects.length, "suspect");
-    onProgress(`waiting to measure ${what} again`);
+    const untilNs = nowNs() + confirmAfterNs;
+    onProgress(() => ({
+      leftNs: null,
+      done: counted(runs, "run"),
+      now: `waiting ${formatDuration(Math.max(0, untilNs - nowNs()))} to measure ${what} again`,
+      best: null,
+    }));
     // An abort ends the waiting, and then measures nothing.
     await sleep(confirmAfterNs / 1e6, undefined, { signal }).catch(() => undefined);
     const cells = withHostControls(suspects, settings.cells);
@@ -106,15 +118,29 @@ export class CheckMeasuring {
   }
 
   async *#measure(
-    settings: RunSettings,
+    settings: RunSettings & { cells: readonly string[] },
     describe: (run: number, runs: number) => string,
     runs = this.#options.runs,
   ) {
     const { signal, onProgress } = this.#options;
+    const time = new SeriesTime(runs, this.#expectedNs(settings));
     for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
-      if (event.kind === "start") onProgress(describe(event.run + 1, runs));
-      else yield event.document;
+      if (event.kind === "result") {
+        time.finish(nowNs());
+        yield event.document;
+        continue;
+      }
+      time.next(nowNs());
+      const done = describe(event.run + 1, runs);
+      onProgress(() => ({ leftNs: time.leftNs(nowNs()), done, now: null, best: null }));
     }
+  }
+
+  /** As long as the baseline's runs of all cells took, by the share of these cells; null where it does not tell. */
+  #expectedNs({ cells }: { cells: readonly string[] }): number | null {
+    const { baseline, settings } = this.#options;
+    const tookNs = baseline.runs.flatMap(({ wallNs }) => wallNs ?? []);
+    return tookNs.length === 0 ? null : (median(tookNs) * cells.length) / settings.cells.length;
   }
 }
 

@@ -1,5 +1,8 @@
 import type { DeviceSharing } from "../host/device-sharing.js";
+import { progressLine } from "../report/progress.js";
 import { describeOther, describeSharing } from "../results/other-programs.js";
+import { formatDuration } from "../settings/units.js";
+import { nowNs, ProgressLine } from "./progress-line.js";
 import { noter } from "./terminal.js";
 
 /** What the flags say of devices that others use. */
@@ -7,6 +10,7 @@ export interface TurnFlags {
   wait: boolean;
   waitAtMostNs: number | null;
   quiet: boolean;
+  progress: boolean;
 }
 
 /**
@@ -15,13 +19,18 @@ export interface TurnFlags {
  */
 export async function beginOnDevices(
   sharing: DeviceSharing | null,
-  { wait, waitAtMostNs, quiet }: TurnFlags,
+  { wait, waitAtMostNs, quiet, progress }: TurnFlags,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (sharing === null) return !signal.aborted;
   const note = noter({ quiet });
   if (wait || waitAtMostNs !== null) {
-    return sharing.beginInTurn({ signal, mostNs: waitAtMostNs, onWait: note });
+    return waitForTurn(sharing, {
+      signal,
+      mostNs: waitAtMostNs,
+      note,
+      line: new ProgressLine({ quiet, progress }),
+    });
   }
   await sharing.begin();
   for (const { device, others, ...record } of sharing.records) {
@@ -34,4 +43,32 @@ export async function beginOnDevices(
     for (const text of describeSharing({ device, others: [], ...record })) note(`${text}.`);
   }
   return !signal.aborted;
+}
+
+/** What the notes say, the line has at a glance: how long it has been waiting. */
+async function waitForTurn(
+  sharing: DeviceSharing,
+  {
+    signal,
+    mostNs,
+    note,
+    line,
+  }: { signal: AbortSignal; mostNs: number | null; note: (text: string) => void; line: ProgressLine },
+): Promise<boolean> {
+  const startedNs = nowNs();
+  const onWait = (text: string) => {
+    line.clear();
+    note(text);
+    line.update((columns) => {
+      const waitedNs = Math.floor((nowNs() - startedNs) / 1e9) * 1e9;
+      const leftNs = mostNs === null ? null : mostNs - waitedNs;
+      const done = `waiting for the device, ${formatDuration(waitedNs)} so far`;
+      return progressLine({ leftNs, isMost: true, done, now: null, best: null }, columns);
+    });
+  };
+  try {
+    return await sharing.beginInTurn({ signal, mostNs, onWait });
+  } finally {
+    line.clear();
+  }
 }

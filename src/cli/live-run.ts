@@ -1,11 +1,16 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ProcessSeries } from "../measure/process-series.js";
+import { RemainingTime } from "../measure/remaining-time.js";
 import type { RunEvent } from "../measure/rounds.js";
 import type { Run } from "../measure/run.js";
+import { SeriesTime } from "../measure/series-time.js";
 import { programPath } from "../package-facts.js";
 import type { Plan } from "../plan/plan.js";
-import { type ProgressState, progressLine } from "../report/progress.js";
+import { leastRounds } from "../plan/sampling.js";
+import { cellNames, type NameOfCell } from "../report/cell-name.js";
+import { formatGBps } from "../report/format-number.js";
+import { bestOf, type ProgressState, progressLine } from "../report/progress.js";
 import { renderReport } from "../report/result-formats.js";
 import type { Screen } from "../report/screen.js";
 import { counted } from "../report/wording.js";
@@ -13,7 +18,8 @@ import type { ResultDocument } from "../results/schema.js";
 import { writePartial } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
 import type { Output } from "./delivery.js";
-import { noter, ProgressLine } from "./terminal.js";
+import { nowNs, ProgressLine } from "./progress-line.js";
+import { noter } from "./terminal.js";
 
 /** Which files a run is to be kept in while it goes on, what is said of it, and what ends it. */
 export interface ShowOptions {
@@ -39,11 +45,12 @@ export async function showRun(
     line.clear();
     noter({ quiet })(text);
   });
-  const startedMs = performance.now();
+  const shown = line.isShown ? new RunProgress(run, plan) : null;
   const measuring = (async () => {
     for await (const event of run.measure(signal)) {
+      shown?.note(event);
       if (event.kind === "round") await partials.write(() => run.document());
-      else line.update((columns) => progressLine(progressOf(event, run, plan, startedMs), columns));
+      else if (shown !== null) line.update((columns) => progressLine(shown.state(), columns));
     }
   })();
   try {
@@ -57,7 +64,7 @@ export async function showRun(
 /** As showRun(), of a plan that several processes carry out one after the other. */
 export async function showProcesses(
   series: ProcessSeries,
-  { cells, processes }: { cells: number; processes: number },
+  { plan, processes }: { plan: Plan; processes: number },
   { outputs, screen, quiet, progress, signal }: ShowOptions,
 ): Promise<void> {
   const line = new ProgressLine({ quiet, progress });
@@ -65,11 +72,21 @@ export async function showProcesses(
     line.clear();
     noter({ quiet })(text);
   });
+  const { cells, estimate } = plan;
+  const time = new SeriesTime(processes, estimate.durationNs);
+  const nameOf = cellNames(
+    cells.map(({ id }) => id),
+    { showsIds: false },
+  );
   try {
     for await (const _ of series.measure(programPath, signal)) {
+      time.next(nowNs());
       if (series.done > 0) await partials.write(() => series.document());
-      const text = `process ${Math.min(series.done + 1, processes)} of ${processes}, ${counted(cells, "cell")}`;
-      line.update((columns) => text.slice(0, columns));
+      const done = `process ${Math.min(series.done + 1, processes)} of ${processes}, ${counted(cells.length, "cell")}`;
+      const best = line.isShown && series.done > 0 ? bestOf(series.document().cells, nameOf) : null;
+      line.update((columns) =>
+        progressLine({ leftNs: time.leftNs(nowNs()), done, now: null, best }, columns),
+      );
     }
   } finally {
     line.clear();
@@ -85,23 +102,53 @@ async function afterAbort(signal: AbortSignal, delayMs: number): Promise<false> 
   return sleep(delayMs, false, { ref: false });
 }
 
-function progressOf(
-  event: Exclude<RunEvent, { kind: "round" }>,
-  { cells }: Run,
-  { stopping }: Plan,
-  startedMs: number,
-): ProgressState {
-  const isVisit = event.kind === "visit";
-  return {
-    round: isVisit ? event.round + 1 : 0,
-    convergedCells: isVisit ? cells.filter(({ outcome }) => outcome === "converged").length : 0,
-    totalCells: cells.length,
-    elapsedNs: (performance.now() - startedMs) * 1e6,
-    budgetNs: stopping.samplesPerCell === null ? stopping.budgetNs : null,
-    activity: isVisit ? null : event.activity,
-    cell: isVisit ? event.progress.cell : null,
-    bandwidthGBps: isVisit ? (event.progress.stats.at(-1)?.bandwidthGBps.median ?? null) : null,
-  };
+/** What the progress line tells of a run. */
+class RunProgress {
+  readonly #cells: Run["cells"];
+  readonly #time: RemainingTime;
+  readonly #nameOf: NameOfCell;
+  #event: Exclude<RunEvent, { kind: "round" }> | null = null;
+
+  constructor({ cells }: Run, plan: Plan) {
+    this.#cells = cells;
+    this.#time = new RemainingTime(plan, cells, nowNs());
+    this.#nameOf = cellNames(
+      plan.cells.map(({ id }) => id),
+      { showsIds: false },
+    );
+  }
+
+  note(event: RunEvent): void {
+    this.#time.note(event, nowNs());
+    if (event.kind !== "round") this.#event = event;
+  }
+
+  state(): ProgressState {
+    const converged = this.#cells.filter(({ outcome }) => outcome === "converged").length;
+    const round = this.#event?.kind === "visit" ? `${describeRound(this.#event.round + 1)}, ` : "";
+    return {
+      leftNs: this.#time.leftNs(nowNs()),
+      done: `${round}${converged} of ${counted(this.#cells.length, "cell")} converged`,
+      now: this.#now(),
+      best: bestOf(
+        this.#cells.map(({ cell, stats }) => ({ ...cell, stats })),
+        this.#nameOf,
+      ),
+    };
+  }
+
+  #now(): string | null {
+    if (this.#event?.kind !== "visit") return this.#event?.activity ?? null;
+    const { cell, stats } = this.#event.progress;
+    const [last] = stats.slice(-1);
+    const rate = last === undefined ? "" : `, ${formatGBps(last.bandwidthGBps.median)} GB/s`;
+    return `${this.#nameOf(cell.id)}${rate}`;
+  }
+}
+
+/** All cells take part in the first ones; how many there are after that, their intervals tell. */
+function describeRound(round: number): string {
+  return round > leastRounds ? `round ${round}` : `round ${round} of at least ${leastRounds}`;
 }
 
 /** Rewriting every file after every round would take longer than a short round itself. */

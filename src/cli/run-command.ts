@@ -8,7 +8,7 @@ import { Run } from "../measure/run.js";
 import { describeFailed } from "../native/load-failure.js";
 import { cellNames } from "../report/cell-name.js";
 import { jsonReport } from "../report/json.js";
-import { planDocument, planReport } from "../report/plan-report.js";
+import { budgetNote, planDocument, planReport } from "../report/plan-report.js";
 import { formatOfPath, renderReport } from "../report/result-formats.js";
 import { fileScreen, type Screen } from "../report/screen.js";
 import type { ResultDocument } from "../results/schema.js";
@@ -39,8 +39,10 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   const interruption = new Interruption();
   let sharing: DeviceSharing | null = null;
   try {
+    // Only then is anybody told how long it takes.
+    const isTimed = flags.dryRun || settings.budgetNs !== null;
     // Finds all that is wrong with the settings before anything is said: an error is the only line on stderr.
-    const prepared = await interruption.unlessAborted(prepareRun(settings));
+    const prepared = await interruption.unlessAborted(prepareRun(settings, { isTimed }));
     if (prepared === null) {
       sayNothingMeasured(flags.output);
       return interruption.exitCode ?? ExitCode.interrupted;
@@ -127,7 +129,7 @@ async function carryOut(
   const identity = { ...call, ...prepared };
   const run = processes === 1 ? new Run(identity) : new ProcessSeries(identity, processes);
   if (run instanceof Run) await showRun(run, plan, { ...shown, signal });
-  else await showProcesses(run, { cells: plan.cells.length, processes }, { ...shown, signal });
+  else await showProcesses(run, { plan, processes }, { ...shown, signal });
   const document = run.document();
   // Others need not wait for whoever reads the result.
   await prepared.sharing?.release();
@@ -143,6 +145,7 @@ export function notesOn({ plan, backend, passedOver }: PreparedRun, isDryRun = f
     ...passedOver.map((one) => `not used: ${describeFailed(one)}.`),
     ...(fallbackReason === null ? [] : [`${fallbackReason}: ${doing} the emulated device instead.`]),
     ...plan.notes,
+    ...[budgetNote(plan)].filter((note) => note !== null),
   ];
 }
 

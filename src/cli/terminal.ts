@@ -75,6 +75,11 @@ export function beginTerminal({ ascii }: { ascii: boolean }): void {
   shown = ascii || !showsUnicode(process.env) ? asciiText : (text) => text;
 }
 
+/** The text as stderr can show it: in ASCII alone where that is all it can. */
+export function shownText(text: string): string {
+  return shown(text);
+}
+
 /** Writes to stderr, in ASCII where that is all it can show. */
 function writeStderr(text: string): void {
   process.stderr.write(shown(text));
@@ -139,34 +144,4 @@ function describeStack(error: unknown): string {
   const cause = error.cause === undefined ? "" : `\ncaused by: ${describeStack(error.cause)}`;
   const location = "location" in error ? ` at ${String(error.location)}` : "";
   return `${error.stack ?? error.message}${location}${cause}`;
-}
-
-/** Redrawing more often would only flicker. */
-const redrawMs = 100;
-/** Where the terminal does not tell its width, which it may say is 0. */
-const usualColumns = 80;
-const clearLine = "\r\u001b[2K";
-
-/** The live line on stderr; nothing at all where stderr is no terminal, or one that obeys no commands (TERM=dumb). */
-export class ProgressLine {
-  readonly #isLive: boolean;
-  #drawnMs = 0;
-
-  constructor({ quiet, progress }: { quiet: boolean; progress: boolean }) {
-    this.#isLive = process.stderr.isTTY === true && process.env.TERM !== "dumb" && progress && !quiet;
-  }
-
-  /** `text` makes a line of at most so many columns. */
-  update(text: (columns: number) => string): void {
-    const nowMs = performance.now();
-    if (!this.#isLive || nowMs - this.#drawnMs < redrawMs) return;
-    this.#drawnMs = nowMs;
-    const columns = (process.stderr.columns || usualColumns) - 1;
-    // A sign that ASCII spells makes the line longer.
-    process.stderr.write(clearLine + shown(text(columns)).slice(0, columns));
-  }
-
-  clear(): void {
-    if (this.#isLive && this.#drawnMs > 0) process.stderr.write(clearLine);
-  }
 }

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ExitCode, PinbenchError } from "../errors.js";
+import { type ProgressState, progressLine } from "../report/progress.js";
 import { describeSetting } from "../results/loader-setting.js";
 import { checkWritable } from "../results/store.js";
-import type { Tuning } from "../results/tuning.js";
+import type { LoaderSetting, Tuning } from "../results/tuning.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { usualBudgetNs } from "../settings/table.js";
+import type { Measured } from "../tune/choice.js";
 import type { Probe } from "../tune/loader-probe.js";
 import { machineLimits } from "../tune/machine-limits.js";
 import { openProbe } from "../tune/open-probe.js";
@@ -13,7 +15,7 @@ import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
-import { ProgressLine } from "./terminal.js";
+import { nowNs, ProgressLine } from "./progress-line.js";
 import { tuningFiles, tuningRenderer } from "./tuning-delivery.js";
 import { hasScore, tuningExitCode } from "./tuning-outcome.js";
 
@@ -45,20 +47,23 @@ export async function tuneCommand(
   let probe: Probe | null = null;
   let tuning: Tuning;
   try {
-    line.update(() => "opening the data");
+    line.update((columns) => "opening the data".slice(0, columns));
     probe = await openProbe(flags, interruption.signal, (sharing) =>
       beginOnDevices(sharing, flags, interruption.signal),
     );
+    const budgetNs = flags.budgetNs ?? usualBudgetNs.alone;
+    // A grid takes as long as it takes.
+    const endNs = flags.exhaustive ? null : nowNs() + budgetNs;
     tuning = await tuneLoader(
       probe,
       {
         ...flags,
         ...call,
-        budgetNs: flags.budgetNs ?? usualBudgetNs.alone,
+        budgetNs,
         limits: machineLimits(flags.ranks),
       },
       interruption.signal,
-      (setting, best) => line.update((columns) => progress(setting, best).slice(0, columns)),
+      (setting, best) => line.update((columns) => progressLine(progress(setting, best, endNs), columns)),
     );
   } catch (error) {
     if (interruption.exitCode === null) throw error;
@@ -90,12 +95,16 @@ function refuseWaiting({ wait, waitAtMostNs }: CommandSettings<"tune">, where: s
   });
 }
 
-function progress(
-  setting: Parameters<typeof describeSetting>[0],
-  best: { setting: typeof setting; score: { batchesPerSecond: number } } | null,
-): string {
-  const trying = `trying ${describeSetting(setting)}`;
-  return best === null
-    ? trying
-    : `${trying}; best so far ${best.score.batchesPerSecond.toPrecision(3)} batches/s with ${describeSetting(best.setting)}`;
+/** The search ends before its budget does where it has found what it looks for. */
+function progress(setting: LoaderSetting, best: Measured | null, endNs: number | null): ProgressState {
+  return {
+    leftNs: endNs === null ? null : endNs - nowNs(),
+    isMost: true,
+    done: `trying ${describeSetting(setting)}`,
+    now: null,
+    best:
+      best === null
+        ? null
+        : `${Number(best.score.batchesPerSecond.toPrecision(3))} batches/s with ${describeSetting(best.setting)}`,
+  };
 }

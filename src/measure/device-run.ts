@@ -161,7 +161,7 @@ export class DeviceRun {
   async *#prepare(session: NativeSession, options: DeviceRunOptions): AsyncGenerator<RunEvent, void> {
     const { plan, backend, signal } = options;
     const { durationNs } = await session.measureFirstCopy();
-    yield { kind: "activity", activity: "timing allocations" };
+    yield { kind: "activity", activity: "timing what memory costs" };
     const pinning = await measurePinning(session, plan.pinningSizesBytes, signal);
     this.coldStart = {
       device: this.device.ordinal,
@@ -173,7 +173,7 @@ export class DeviceRun {
     if (signal.aborted) return;
     yield* this.#startWorkers(session, options);
     if (signal.aborted) return;
-    yield { kind: "activity", activity: "allocating memory" };
+    yield { kind: "activity", activity: reservation(plan) };
     const { device, deviceCopies, host, staging } = plan.arenas;
     const isPeer = plan.cells.some(({ peer }) => peer === this.device.ordinal);
     this.deviceMemoryError = await this.#reserve(
@@ -206,13 +206,14 @@ export class DeviceRun {
       isOpen && cell.workerKind === "process" ? [cell.workers] : [],
     );
     if (counts.length === 0) return;
-    yield { kind: "activity", activity: "starting worker processes" };
+    const most = Math.max(...counts);
+    yield { kind: "activity", activity: `starting ${most} worker ${most === 1 ? "process" : "processes"}` };
     const { cpus, numaNode, threads } = this.placement;
     this.#workers = new WorkerPool({
       entry: programPath,
       backend: backend.name,
       session: { device: this.device.ordinal, cpus, threads, numaNode, seed: plan.settings.seed },
-      arenas: plan.processArenas.slice(0, Math.max(...counts)),
+      arenas: plan.processArenas.slice(0, most),
       rendezvous: createRendezvous(),
       openedAtNs: session.opening.openedAtNs,
       freeBytes: () => session.memoryInfo().freeBytes,
@@ -245,6 +246,15 @@ export class DeviceRun {
     const cells = this.cells.map(({ cell, outcome, stats }) => ({ ...cell, outcome, stats }));
     this.coldStart = { ...this.coldStart, pinning: addPayOff(this.coldStart.pinning, cells) };
   }
+}
+
+/** In words: "reserving 4.5 GiB of host memory, 2.3 GiB of it pinned". */
+function reservation({ estimate: { hostBytes, pinnedBytes, devicesAtOnce } }: Plan): string {
+  const [host, pinned] = [hostBytes, pinnedBytes].map((bytes) => formatSizeRounded(bytes / devicesAtOnce));
+  if (hostBytes === 0) return "reserving device memory";
+  if (pinnedBytes === 0) return `reserving ${host} of host memory`;
+  if (pinnedBytes === hostBytes) return `reserving ${pinned} of pinned memory`;
+  return `reserving ${host} of host memory, ${pinned} of it pinned`;
 }
 
 /** Other processes may hold memory of the device, which the plan could not know before it was opened. */

@@ -3,6 +3,7 @@ import { usableCpuCount } from "../host/cpus.js";
 import { DeviceSharing, type SharingOptions } from "../host/device-sharing.js";
 import { exists } from "../host/files.js";
 import { hostRecord } from "../host/host-record.js";
+import type { MemorySpeed } from "../host/memory-speed.js";
 import { choosePlacement } from "../host/placement.js";
 import { hasRoomForProcesses, noRoomForProcesses } from "../host/process-room.js";
 import { shortageOf } from "../machine-shortage.js";
@@ -30,15 +31,27 @@ export interface PreparedRun {
   devices: DeviceFacts[];
 }
 
+/** How a run is prepared. */
+export interface PrepareOptions {
+  /** Whether somebody will read how long it takes, for which an emulated device's host may be measured for 30 ms. */
+  isTimed: boolean;
+}
+
 /** All that comes before measuring: what is wrong with the settings is found here. Throws PinbenchError. */
-export async function prepareRun(settings: RunSettings): Promise<PreparedRun> {
+export async function prepareRun(
+  settings: RunSettings,
+  { isTimed }: PrepareOptions = { isTimed: false },
+): Promise<PreparedRun> {
   // What is no id is wrong on any machine.
   for (const id of settings.cells ?? []) parseCellId(id);
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
   const backend = await openBackend(settings.backend, { addon, emulatedLibraryPath });
   const { build } = addon;
   const host = { ...hostRecord(), ...statedCache(settings) };
-  const planned = plan(settings, planFacts(backend, build, host));
+  const planned = plan(settings, {
+    ...planFacts(backend, build, host),
+    memorySpeed: isTimed ? await memorySpeedOf(backend) : null,
+  });
   refuseWithoutProcesses(planned);
   const wanted = devicesOf(planned.cells);
   const devices = backend.facts.devices.filter(({ ordinal }) => wanted.includes(ordinal));
@@ -94,17 +107,24 @@ function statedCache({ lastLevelCacheBytes, origins }: RunSettings): Partial<Hos
  * What the plan is made from: known without opening a device, so that a dry run touches none. Whether a driver
  * really loads the kernels shows when its context is open; cells that it cannot serve are skipped then.
  */
-function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): PlanFacts {
-  const { devices, emulated } = backend.facts;
+function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): Omit<PlanFacts, "memorySpeed"> {
+  const { devices, emulated, initNs } = backend.facts;
   return {
     devices: devices.map((device) => ({ ...device, freeMemoryBytes: null })),
     cpusUsable: usableCpuCount(),
     lastLevelCacheBytes: host.lastLevelCacheBytes,
     memoryAvailableBytes: host.memoryAvailableBytes,
+    driverInitNs: initNs,
     emulated,
     kernelsOff: kernelsOff(backend, build),
     eventTimerOff: eventTimerOff(backend),
   };
+}
+
+/** Of the host that plays the device; a GPU's run takes most of its time on the GPU. */
+async function memorySpeedOf({ facts }: Backend): Promise<MemorySpeed | null> {
+  if (!facts.emulated) return null;
+  return (await import("../host/memory-speed.js")).measureMemorySpeed();
 }
 
 /** Why this build has no kernels; null where it has, or needs none. */

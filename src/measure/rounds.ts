@@ -31,7 +31,7 @@ type CellParty = readonly CellProgress[];
 
 /** What happens in a run, for whoever wants to show or keep it. */
 export type RunEvent =
-  /** Something other than measuring begins, in words: "allocating memory". */
+  /** Something other than measuring begins, in words: "opening device 0". */
   | { kind: "activity"; activity: string }
   /** A cell is about to be measured, in this round (from 0). */
   | { kind: "visit"; progress: CellProgress; round: number }

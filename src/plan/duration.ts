@@ -1,157 +1,119 @@
 import type { ArenaKind } from "../native/contract.js";
-import type { Memory } from "../settings/choices.js";
 import type { Verifying } from "../settings/kinds.js";
-import { computeNs } from "./cell-variants.js";
+import { cellTime } from "./cell-time.js";
 import type { PlannedCell } from "./cells.js";
-import { arenaBytes, mostCopiesOfSample, type PlannedArenas, threadCount } from "./geometry.js";
-import { pinningNs } from "./pinning.js";
-import {
-  copiesPerSample,
-  leastSamples,
-  loadAloneNs,
-  loadSettlingNs,
-  samplesOfRound,
-  warmup,
-} from "./sampling.js";
+import type { PlanFacts } from "./facts.js";
+import { arenaBytes, type PlannedArenas } from "./geometry.js";
+import { type MachineSpeed, machineSpeed, type SpeedFacts } from "./machine-speed.js";
+import { pinningRepetitions } from "./pinning.js";
+import { loadSettlingNs } from "./sampling.js";
 
-/*
- * The rates below are round figures of a PCIe 5.0 x16 machine, for an estimate and nothing else: no measurement
- * depends on them. Bytes a nanosecond are GB/s.
- */
-
-/** Retaining the primary context. */
-const contextNs = 350e6;
-
-/** Starting Node and loading the addon, in a worker process; several do so at the same time, on a CPU each. */
-const workerStartNs = 300e6;
-
-/** First touch of pageable memory by one worker; a pinning call (4 GiB in 1.25 s); registering huge pages (in 160 ms). */
-const allocationGBps: Readonly<Record<ArenaKind, number>> = {
-  pageable: 2,
-  pinned: 3.4,
-  registered: 27,
-  "write-combined": 3.4,
-};
-
-const copyGBps: Readonly<Record<Memory, number>> = {
-  pageable: 10,
-  staged: 30,
-  host: 12,
-  pinned: 50,
-  registered: 50,
-  "write-combined": 50,
-  mapped: 45,
-  device: 1500,
-};
-
-/** All copies of the emulated device are the host's own. */
-const emulatedGBps = 5;
-
-/** Reading back and comparing, all workers of a cell together. */
-const verifyGBps = 50;
-
-/** The same where every copy is compared: sources filled, destinations poisoned, compared, and both put back. */
-const everyPassGBps = 8;
-
-/** What a copy takes however small it is, and what a visit takes beside its copies. */
-const copyOverheadNs = 2e3;
-const callNs = 500e3;
-
-/** Estimated times of a run, both including set-up. */
+/** Estimated times of a run: of the whole, from the start of its process to the end, and of its parts. */
 export interface DurationEstimate {
+  /** What it presumably takes. */
+  durationNs: number;
   /** Where every cell has converged with its first samples. */
   leastDurationNs: number;
   /** Where the whole budget is spent; the same with a fixed count of samples. */
-  durationNs: number;
-  /** The part of both in which the worker processes of one device start; 0 without any. */
+  mostDurationNs: number;
+  /** The part of each before the first cell: `startNs`, and then the devices, their memory and worker processes. */
+  setUpNs: number;
+  /** Starting the process and the driver. */
+  startNs: number;
+  /** Measuring, presumably. */
+  measuringNs: number;
+  /** The first samples of all cells, which no budget cuts short. */
+  firstSamplesNs: number;
+  /** The part of `setUpNs` in which the worker processes of one device start; 0 without any. */
   workersStartNs: number;
 }
 
-/** How long the plan takes, roughly. */
-export function estimateDuration(
-  plan: {
-    cells: readonly PlannedCell[];
-    arenas: PlannedArenas;
-    processArenas: readonly PlannedArenas[];
-    pinningSizesBytes: readonly number[];
-    stopping: { budgetNs: number; samplesPerCell: number | null };
-    verify: Verifying;
-    deviceCount: number;
-  },
-  emulated: boolean,
-): DurationEstimate {
-  const { stopping, verify } = plan;
-  let measuringNs = 0;
-  for (const cell of plan.cells) {
-    // Devices that copy together share the time.
-    const devices = cell.together?.length ?? 1;
-    measuringNs += cellNs(cell, stopping.samplesPerCell, verify, emulated) / devices;
-  }
-  measuringNs += loadsSettlingNs(plan.cells, stopping.samplesPerCell);
-  const { arenas, processArenas } = plan;
-  const reservingNs = [arenas, ...processArenas].reduce((sum, one) => sum + allocationNs(one), 0);
-  const oneContextNs = emulated ? 0 : contextNs;
-  const workers = processArenas.length;
-  // The driver makes one context after the other.
-  const workersStartNs = workers === 0 ? 0 : workerStartNs + workers * oneContextNs;
-  const deviceNs = oneContextNs + workersStartNs + pinningNs(plan.pinningSizesBytes) + reservingNs;
-  const setUpNs = plan.deviceCount * deviceNs;
+/** What is to be done. */
+interface Work {
+  cells: readonly PlannedCell[];
+  arenas: PlannedArenas;
+  processArenas: readonly PlannedArenas[];
+  pinningSizesBytes: readonly number[];
+  stopping: { precision: number; budgetNs: number; samplesPerCell: number | null };
+  verify: Verifying;
+  deviceCount: number;
+}
+
+type Facts = SpeedFacts & Pick<PlanFacts, "driverInitNs">;
+
+/** Estimates how long the plan takes on such a machine. */
+export function estimateDuration(work: Work, facts: SpeedFacts & { driverInitNs: number }): DurationEstimate {
+  const speed = machineSpeed(facts);
+  const { stopping, deviceCount } = work;
+  const { firstNs, extraNs } = measuringTimes(work, speed);
+  const workersStartNs = startingNs(work, speed, facts);
+  const startNs = speed.processStartNs + facts.driverInitNs;
+  const setUpNs = startNs + deviceCount * (deviceNs(work, speed) + workersStartNs);
+  const releaseNs = deviceCount * releasingNs(work, speed);
   const budgetNs = stopping.samplesPerCell === null ? stopping.budgetNs : 0;
+  const measuringNs = Math.max(firstNs, Math.min(budgetNs, firstNs + extraNs));
+  const whole = (ns: number) => Math.round(setUpNs + ns + releaseNs);
   return {
-    leastDurationNs: Math.round(setUpNs + measuringNs),
-    durationNs: Math.round(setUpNs + Math.max(measuringNs, budgetNs)),
-    workersStartNs,
+    durationNs: whole(measuringNs),
+    leastDurationNs: whole(firstNs),
+    mostDurationNs: whole(Math.max(firstNs, budgetNs)),
+    setUpNs: Math.round(setUpNs),
+    startNs: Math.round(startNs),
+    measuringNs: Math.round(measuringNs),
+    firstSamplesNs: Math.round(firstNs),
+    workersStartNs: Math.round(workersStartNs),
   };
 }
 
-function allocationNs(arenas: PlannedArenas): number {
-  let totalNs = 0;
-  for (const kind of Object.keys(allocationGBps) as ArenaKind[]) {
-    const geometry = arenas.host[kind];
-    if (geometry === undefined) continue;
-    // Each worker touches its own pageable memory, all at once; pinning is one call after the other.
-    const parallel = kind === "pageable" ? geometry.chunksOfWorker.length : 1;
-    totalNs += arenaBytes(geometry) / parallel / allocationGBps[kind];
-  }
-  return totalNs;
-}
-
-/** All visits of the cell's first samples: warm-up, samples, and verifying the buffers that they wrote. */
-function cellNs(
-  cell: PlannedCell,
-  fixedSamples: number | null,
-  verify: Verifying,
-  emulated: boolean,
-): number {
-  const bytesPerTurn = threadCount(cell) * cell.sizeBytes;
-  const copyNs = bytesPerTurn / (emulated ? emulatedGBps : copyGBps[cell.memory]);
-  const turnNs = copyOverheadNs + copyNs + (cell.chunks === undefined ? 0 : computeNs(cell));
-  const { samples, samplesPerVisit, visits } = visitsOf(cell, fixedSamples);
-  const turnsPerSample = Math.min(copiesPerSample(cell, turnNs), mostCopiesOfSample(cell, verify));
-  const { warmupCopies, warmupBytes } = warmup(cell, turnNs);
-  const warmupNs = (warmupCopies * turnNs * warmupBytes) / cell.sizeBytes;
-  const turnsPerVisit = samplesPerVisit * turnsPerSample;
-  const lastBytes = Math.min(cell.buffersPerWorker, turnsPerVisit) * bytesPerTurn;
-  const passNs = verify === "every" ? (turnsPerVisit * bytesPerTurn) / everyPassGBps : lastBytes / verifyGBps;
-  const aloneNs = cell.beside === undefined ? 0 : 2 * loadAloneNs;
-  const visitNs = callNs + warmupNs + aloneNs + (verify === false ? 0 : passNs);
-  return visits * visitNs + samples * turnsPerSample * turnNs;
-}
-
-/** How a cell's first samples are spread over visits, one a round. */
-function visitsOf({ mode }: PlannedCell, fixedSamples: number | null) {
-  const samples = leastSamples(mode, fixedSamples);
-  const samplesPerVisit = samplesOfRound(samples, samples);
-  return { samples, samplesPerVisit, visits: Math.ceil(samples / samplesPerVisit) };
-}
-
-/** In each round every load of a device starts once. */
-function loadsSettlingNs(cells: readonly PlannedCell[], fixedSamples: number | null): number {
+/** Of all cells: their first samples, and what they take beyond these where no budget ends them. */
+function measuringTimes({ cells, stopping, verify }: Work, speed: MachineSpeed) {
+  let [firstNs, extraNs] = [0, 0];
   const startsOfLoad = new Map<string, number>();
   for (const cell of cells) {
+    const time = cellTime(cell, { ...stopping, verify }, speed);
+    // Devices that copy together share the time.
+    const devices = cell.together?.length ?? 1;
+    firstNs += time.firstNs / devices;
+    extraNs += time.extraNs / devices;
     if (cell.beside === undefined) continue;
+    // In each round every load of a device starts once.
     const load = `${cell.device}/${cell.beside}`;
-    startsOfLoad.set(load, Math.max(startsOfLoad.get(load) ?? 0, visitsOf(cell, fixedSamples).visits));
+    startsOfLoad.set(load, Math.max(startsOfLoad.get(load) ?? 0, time.firstVisits));
   }
-  return [...startsOfLoad.values()].reduce((sum, starts) => sum + starts * loadSettlingNs, 0);
+  for (const starts of startsOfLoad.values()) firstNs += starts * (loadSettlingNs + speed.loadStartNs);
+  return { firstNs, extraNs };
+}
+
+/** Opening a device, timing what memory costs there, and reserving that of its threads. */
+function deviceNs({ arenas, pinningSizesBytes }: Work, speed: MachineSpeed): number {
+  const pinnedBytes = pinningSizesBytes.reduce((sum, sizeBytes) => sum + sizeBytes, 0);
+  const pinningNs = pinningRepetitions * speed.pinningNsPerByte * pinnedBytes;
+  return speed.contextNs + pinningNs + reservingNs(arenas, speed);
+}
+
+/** Worker processes start at the same time, on a CPU each; the driver takes them in one after the other. */
+function startingNs({ processArenas }: Work, speed: MachineSpeed, facts: Facts): number {
+  const { cpusUsable, driverInitNs } = facts;
+  const count = processArenas.length;
+  if (count === 0) return 0;
+  const turns = Math.ceil(count / cpusUsable);
+  const reserving = processArenas.reduce((sum, arenas) => sum + reservingNs(arenas, speed), 0);
+  const contextsNs = count * (driverInitNs + speed.contextNs);
+  return turns * speed.workerStartNs + contextsNs + reserving / Math.min(count, cpusUsable);
+}
+
+function reservingNs({ host, device, deviceCopies }: PlannedArenas, { reserveGBps }: MachineSpeed): number {
+  let ns = (deviceCopies * arenaBytes(device)) / reserveGBps.device;
+  for (const kind of Object.keys(host) as ArenaKind[]) ns += arenaBytes(host[kind]!) / reserveGBps[kind];
+  return ns;
+}
+
+/** Worker processes give back theirs at the same time as the threads' session. */
+function releasingNs({ arenas: { host } }: Work, { releaseGBps }: MachineSpeed): number {
+  const bytesOf = (...kinds: ArenaKind[]) =>
+    kinds.reduce((sum, kind) => sum + (host[kind] === undefined ? 0 : arenaBytes(host[kind])), 0);
+  return (
+    bytesOf("pinned", "write-combined") / releaseGBps.pinned +
+    bytesOf("pageable", "registered") / releaseGBps.other
+  );
 }

@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import type { MemorySpeed } from "../host/memory-speed.js";
 import type { DeviceFacts } from "../native/contract.js";
 
 /** What the plan needs to know of a device. */
@@ -19,6 +20,10 @@ export interface PlanFacts {
   lastLevelCacheBytes: number;
   /** Within the cgroup's limit. */
   memoryAvailableBytes: number;
+  /** How fast the host's memory is, for an estimate of the time; null where nobody has measured it. */
+  memorySpeed: MemorySpeed | null;
+  /** What initialising the driver took. */
+  driverInitNs: number;
   /** Device memory is host memory then, and counts as such. */
   emulated: boolean;
   /** Why mapped cells cannot be measured; null where they can. */

@@ -24,11 +24,3 @@ export function pinningSizes(cells: readonly PlannedCell[], maxPinnedBytes: numb
   const step = (sizes.length - 1) / (mostSizes - 1);
   return Array.from({ length: mostSizes }, (_, i) => sizes[Math.round(i * step)]!);
 }
-
-/** Touching pages and giving them back, cuMemHostAlloc and freeing, registering and unregistering: 256 MiB in 320 ms. */
-const nsPerByte = 1.2;
-
-/** What it takes to obtain and to give back memory of these sizes in all ways, as often as it is repeated. */
-export function pinningNs(sizesBytes: readonly number[]): number {
-  return pinningRepetitions * nsPerByte * sizesBytes.reduce((sum, sizeBytes) => sum + sizeBytes, 0);
-}

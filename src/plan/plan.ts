@@ -24,6 +24,7 @@ import {
 } from "./geometry.js";
 import { doesNotFit, type Excess, findExcess, pinnedLimitBytes } from "./limits.js";
 import { type HostLoad, hostLoad, loadNeed } from "./load-need.js";
+import type { SpeedFacts } from "./machine-speed.js";
 import { pinningSizes } from "./pinning.js";
 
 /** When a cell has been measured enough. */
@@ -50,6 +51,8 @@ export interface Plan {
   processArenas: PlannedArenas[];
   /** Memory that the run takes at one time; rough times of the whole run. */
   estimate: MemoryNeed & DurationEstimate;
+  /** What the times are estimated from. */
+  speedFacts: SpeedFacts;
   /** What a load of the host's memory beside the copies takes. */
   hostLoad: HostLoad;
   /** Most bytes that any part of the run may pin. */
@@ -75,6 +78,8 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
   const stopping = { precision, budgetNs, samplesPerCell };
   const maxPinnedBytes = pinnedLimitBytes(facts, settings.maxPinnedBytes);
   const pinningSizesBytes = pinningSizes(measurable, maxPinnedBytes);
+  const { emulated, cpusUsable, memorySpeed } = facts;
+  const speedFacts = { emulated, cpusUsable, memorySpeed };
   const work = {
     cells: measurable,
     arenas,
@@ -90,7 +95,8 @@ export function plan(settings: RunSettings, facts: PlanFacts): Plan {
     cells,
     arenas,
     processArenas,
-    estimate: { ...need, ...estimateDuration(work, facts.emulated) },
+    estimate: { ...need, ...estimateDuration(work, facts) },
+    speedFacts,
     hostLoad: hostLoad(measurable, facts),
     maxPinnedBytes,
     pinningSizesBytes,

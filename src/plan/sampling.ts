@@ -11,7 +11,7 @@ const minSamplesPerCell = 6;
  * took the spread between processes of pageable and staged cells from 11.7 to 7.2 %, for 6 % more time
  * (results/nvidia-h200/places.txt).
  */
-const leastRounds = 6;
+export const leastRounds = 6;
 
 /** Rounds after those take so many samples at once. */
 const samplesPerExtraRound = 4;

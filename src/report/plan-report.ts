@@ -18,17 +18,41 @@ export function planDocument({ settings, ...plan }: Plan, processes: number): Re
   return { ...plan, estimate, processes, staging: { chunkBytes, slots }, verify, seed, settings };
 }
 
-/** Starting Node and loading the addon. */
-const processStartNs = 200e6;
-
-/** Several processes follow one another, each with the whole budget. */
+/** Beside a run in this process: several processes follow one another, each with the whole budget, and this one waits. */
 function wholeDuration(
-  { leastDurationNs, durationNs }: Plan["estimate"],
+  estimate: Plan["estimate"],
   processes: number,
-): Pick<Plan["estimate"], "leastDurationNs" | "durationNs"> {
-  if (processes === 1) return { leastDurationNs, durationNs };
-  const whole = (processNs: number) => processes * (processStartNs + processNs);
-  return { leastDurationNs: whole(leastDurationNs), durationNs: whole(durationNs) };
+): Pick<Plan["estimate"], "leastDurationNs" | "durationNs" | "mostDurationNs"> {
+  const waitingNs = processes === 1 ? 0 : estimate.startNs;
+  const whole = (processNs: number) => waitingNs + processes * processNs;
+  return {
+    leastDurationNs: whole(estimate.leastDurationNs),
+    durationNs: whole(estimate.durationNs),
+    mostDurationNs: whole(estimate.mostDurationNs),
+  };
+}
+
+/**
+ * That what is measured whatever the budget takes longer than a budget that was asked for, or far longer than that of the
+ * preset, as a sentence; null where it does not.
+ */
+export function budgetNote({ settings, stopping, estimate, cells }: Plan): string | null {
+  const isAsked = settings.budgetNs !== null;
+  const { leastDurationNs, firstSamplesNs } = estimate;
+  if (stopping.samplesPerCell !== null || settings.cells !== null) return null;
+  if (firstSamplesNs < (isAsked ? 1.25 : 3) * stopping.budgetNs) return null;
+  if (!isAsked && leastDurationNs < longNs) return null;
+  const measured = cells.filter(({ skipReason }) => skipReason === null).length;
+  return `The first samples of ${counted(measured, "cell")} take longer than the budget of ${formatDuration(stopping.budgetNs)}: the run cannot end before about ${formatRoughly(leastDurationNs)}. Ask for fewer or smaller sizes, or fewer workers, to be done sooner.`;
+}
+
+/** Whoever asked for no budget is content to wait so long. */
+const longNs = 30e9;
+
+/** An estimate has no more than two digits that mean anything. */
+function formatRoughly(durationNs: number): string {
+  const unitNs = durationNs < 120e9 ? 1 : 60e9;
+  return formatDuration(Number((durationNs / unitNs).toPrecision(2)) * unitNs);
 }
 
 /** What `--dry-run` prints: the cells of the plan by axis, the memory that they need and the estimated time of all processes. */
@@ -80,10 +104,26 @@ function variantFacts({ cells }: Plan): Fact[] {
   ];
 }
 
+/** What the budget ends, and what it does not. */
+function budgetText({ stopping, estimate }: Plan): string {
+  const budget = `${formatDuration(stopping.budgetNs)} in all`;
+  if (estimate.firstSamplesNs <= stopping.budgetNs) return budget;
+  return `${budget}, after the first samples of every cell, which take about ${formatRoughly(estimate.firstSamplesNs)}`;
+}
+
+/** The time that it presumably takes, and the bounds of it where these are far off. */
+function timeText({ leastDurationNs, durationNs, mostDurationNs }: ReturnType<typeof wholeDuration>): string {
+  const [least, expected, most] = [leastDurationNs, durationNs, mostDurationNs].map(formatRoughly);
+  const bounds = [
+    ...(least === expected ? [] : [`${least} where samples hardly differ`]),
+    ...(most === expected ? [] : [`${most} where they differ much`]),
+  ];
+  const range = bounds.map((bound) => `; ${bound}`).join("");
+  return `about ${expected} (an estimate${range})`;
+}
+
 function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: number): Fact[] {
   const { cells, stopping, estimate } = plan;
-  const { leastDurationNs, durationNs } = wholeDuration(estimate, processes);
-  const [leastText, mostText] = [leastDurationNs, durationNs].map((ns) => formatDuration(ns));
   const axis = <Value>(pick: (cell: PlannedCell) => Value, format: (value: Value) => string = String) =>
     [...new Set(cells.map(pick))].map(format).join(", ");
   const skipReasons = new Set(cells.flatMap(({ skipReason }) => skipReason ?? []));
@@ -109,13 +149,13 @@ function planFacts(plan: Plan, devices: readonly DeviceFacts[], processes: numbe
     [
       "Stopping",
       stopping.samplesPerCell === null
-        ? `${formatPrecision(stopping.precision)} or ${formatDuration(stopping.budgetNs)} in all`
+        ? `${formatPrecision(stopping.precision)} or ${budgetText(plan)}`
         : `${counted(stopping.samplesPerCell, "sample")} a cell`,
     ],
     ...(processes === 1 ? [] : [["Processes", `${processes}, one after the other`] as const]),
     ["Host memory", `${need(estimate.hostBytes)}, of which ${need(estimate.pinnedBytes)} pinned`],
     ["On device", need(estimate.deviceBytes)],
-    ["Time", `about ${leastText === mostText ? "" : `${leastText} to `}${mostText} (an estimate)`],
+    ["Time", timeText(wholeDuration(estimate, processes))],
     ...[...skipReasons].map((reason): Fact => ["Skipped", reason]),
   ];
 }

@@ -1,43 +1,73 @@
-import type { Cell } from "../results/schema.js";
-import { formatDuration, formatSize } from "../settings/units.js";
-import { formatGBps } from "./format-number.js";
+import type { CellResult } from "../results/schema.js";
+import { formatDuration } from "../settings/units.js";
+import type { NameOfCell } from "./cell-name.js";
+import { formatGBps, formatMicroseconds } from "./format-number.js";
 
-/** How far a run has come. */
+/** How far a command has come. */
 export interface ProgressState {
-  /** From 1; 0 before the first. */
-  round: number;
-  convergedCells: number;
-  totalCells: number;
-  elapsedNs: number;
-  /** Null where a fixed count of samples decides when the run ends. */
-  budgetNs: number | null;
-  /** What is done besides measuring, such as "opening device 0"; it stands in the cell's place. */
-  activity: string | null;
-  cell: Cell | null;
-  /** The last rate of `cell`, in GB/s; null before its first sample. */
-  bandwidthGBps: number | null;
+  /** How long it presumably still takes; null where nothing tells. */
+  leftNs: number | null;
+  /** Whether that is the longest that it can take, as where it ends when it has found what it looks for. */
+  isMost?: boolean;
+  /** How much of it is done: "round 3, 41 of 90 cells converged", "process 3 of 8". */
+  done: string;
+  /** What it does or waits for at the moment: "opening device 0", "H2D pinned 16 MiB x4, 54.9 GB/s"; null where `done` says it. */
+  now: string | null;
+  /** The best that it has found: "55.1 GB/s, H2D pinned 64 MiB x1"; null before there is any. */
+  best: string | null;
 }
 
+const separator = "; ";
 const ellipsis = "…";
 
-/** One line without colours or a line break, at most `columns` wide: the terminal must not wrap it. */
-export function progressLine(state: ProgressState, columns: number): string {
-  const round = state.round > 0 ? `round ${state.round}, ` : "";
-  const converged = `${state.convergedCells}/${state.totalCells} cells converged`;
-  const now = state.activity ?? (state.cell === null ? null : describeCell(state.cell, state.bandwidthGBps));
-  const line = `${round}${converged}, ${elapsed(state)}${now === null ? "" : `: ${now}`}`;
+/**
+ * One line without colours or a line break, at most `columns` wide: the terminal must not wrap it. Where there is no room
+ * for all, the best is left out first, then what is done; what is left is the last to go.
+ */
+export function progressLine(
+  { leftNs, isMost = false, done, now, best }: ProgressState,
+  columns: number,
+): string {
+  const left = leftNs === null ? null : timeLeft(leftNs, isMost);
+  const whole = best === null ? null : `best ${best}`;
+  const choices = [
+    [left, done, now, whole],
+    [left, done, now],
+    [left, now ?? done],
+    [left ?? now ?? done],
+  ].map((parts) => parts.filter((part) => part !== null).join(separator));
+  const line = choices.find(({ length }) => length <= columns) ?? choices.at(-1)!;
   return line.length <= columns
     ? line
     : line.slice(0, Math.max(0, columns - ellipsis.length)) + ellipsis.slice(0, columns);
 }
 
-/** One digit after the point, always: a line that keeps its width does not jitter. */
-function elapsed({ elapsedNs, budgetNs }: ProgressState): string {
-  const seconds = `${(elapsedNs / 1e9).toFixed(1)} s`;
-  return budgetNs === null ? seconds : `${seconds} of ${formatDuration(budgetNs)}`;
+/** Whole seconds, and tenths of minutes from two of them: "about 41 s left", "at most 3.5 min left". */
+function timeLeft(leftNs: number, isMost: boolean): string {
+  if (leftNs < 1e9) return "less than 1 s left";
+  const unitNs = leftNs < 120e9 ? 1e9 : 6e9;
+  return `${isMost ? "at most" : "about"} ${formatDuration(Math.ceil(leftNs / unitNs) * unitNs)} left`;
 }
 
-function describeCell(cell: Cell, bandwidthGBps: number | null): string {
-  const what = `d${cell.device} ${cell.direction} ${cell.memory} ${formatSize(cell.sizeBytes)} w${cell.workers}`;
-  return bandwidthGBps === null ? what : `${what} ${formatGBps(bandwidthGBps)} GB/s`;
+/** What is to be known of a cell to name the best one. */
+export type MeasuredCell = Pick<CellResult, "id" | "memory" | "mode" | "stats">;
+
+/**
+ * The highest rate between host and device or between devices that any of the cells has, with the cell's name; where all
+ * are measured for their latency, the shortest. Null where none has a figure.
+ */
+export function bestOf(cells: Iterable<MeasuredCell>, nameOf: NameOfCell): string | null {
+  let fastest = { id: "", value: 0 };
+  let quickest = { id: "", value: Number.POSITIVE_INFINITY };
+  for (const { id, memory, mode, stats } of cells) {
+    // Copies of the host alone are a control.
+    if (memory === "host") continue;
+    for (const { bandwidthGBps, latencyUs } of stats) {
+      const [rate, time] = [bandwidthGBps.median, latencyUs?.median ?? Number.POSITIVE_INFINITY];
+      if (mode === "throughput" && rate > fastest.value) fastest = { id, value: rate };
+      if (time < quickest.value) quickest = { id, value: time };
+    }
+  }
+  if (fastest.value > 0) return `${formatGBps(fastest.value)} GB/s, ${nameOf(fastest.id)}`;
+  return quickest.id === "" ? null : `${formatMicroseconds(quickest.value)} µs, ${nameOf(quickest.id)}`;
 }

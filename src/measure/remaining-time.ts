@@ -1,0 +1,136 @@
+import { cellTime } from "../plan/cell-time.js";
+import { machineSpeed } from "../plan/machine-speed.js";
+import type { Plan } from "../plan/plan.js";
+import { leastSamples } from "../plan/sampling.js";
+import type { CellProgress } from "./cell-progress.js";
+import type { RunEvent } from "./rounds.js";
+import { SteadyEnd } from "./steady-end.js";
+
+/** What is known of the time of one cell. */
+interface CellPace {
+  progress: CellProgress;
+  /** Samples that it gets whatever the budget. */
+  least: number;
+  /** What the plan expects of a sample, set-up and checks of its visits included. */
+  plannedNsPerSample: number;
+  plannedExtraNs: number;
+  /** What one has taken in its visits, the last one counting as much as all before; null before the first. */
+  seenNsPerSample: number | null;
+  /** Devices that are measured with it, this one included. */
+  devices: number;
+}
+
+/** The plan's word counts as much as so much measuring: until then the first cells seen do not settle the matter. */
+const priorNs = 1e9;
+
+/**
+ * How long a run still takes: at first as its plan estimates it, then from the time that the visits of its cells have
+ * really taken. Times are those of one steady clock, in nanoseconds.
+ */
+export class RemainingTime {
+  readonly #plan: Plan;
+  readonly #paces: ReadonlyMap<CellProgress, CellPace>;
+  readonly #end = new SteadyEnd();
+  /** When the devices that are being opened, or closed, began to be. */
+  #sinceNs: number;
+  #isSettingUp = true;
+  readonly #measuredDevices = new Set<number>();
+  #measuringNs = 0;
+  /** What the plan expected of all visits so far. */
+  #plannedNs = 0;
+  #visit: { pace: CellPace; taken: number; startedNs: number } | null = null;
+
+  /** `nowNs` is when the run begins. */
+  constructor(plan: Plan, cells: readonly CellProgress[], nowNs: number) {
+    this.#plan = plan;
+    this.#sinceNs = nowNs;
+    const speed = machineSpeed(plan.speedFacts);
+    const timing = { ...plan.stopping, verify: plan.settings.verify };
+    this.#paces = new Map(
+      cells.map((progress) => {
+        const { cell } = progress;
+        const { firstNs, extraNs } = cellTime(cell, timing, speed);
+        const least = leastSamples(cell.mode, timing.samplesPerCell);
+        const planned = { plannedNsPerSample: firstNs / least, plannedExtraNs: extraNs };
+        const devices = cell.together?.length ?? 1;
+        return [progress, { progress, least, ...planned, seenNsPerSample: null, devices }];
+      }),
+    );
+  }
+
+  /** Takes note of what begins now, and so of what has ended. */
+  note(event: RunEvent, nowNs: number): void {
+    this.#endVisit(nowNs);
+    if (event.kind === "visit") {
+      const pace = this.#paces.get(event.progress)!;
+      this.#isSettingUp = false;
+      for (const device of pace.progress.cell.together ?? [pace.progress.cell.device]) {
+        this.#measuredDevices.add(device);
+      }
+      this.#visit = { pace, taken: pace.progress.taken, startedNs: nowNs };
+    } else if (event.kind === "activity" && !this.#isSettingUp) {
+      this.#isSettingUp = true;
+      this.#sinceNs = nowNs;
+    }
+  }
+
+  /** How long the run presumably still takes. Two answers shortly after each other differ little. */
+  leftNs(nowNs: number): number {
+    return this.#end.leftNs(this.#setUpLeftNs(nowNs) + this.#measuringLeftNs(nowNs), nowNs);
+  }
+
+  #endVisit(nowNs: number): void {
+    if (this.#visit === null) return;
+    const { pace, taken, startedNs } = this.#visit;
+    this.#visit = null;
+    const samples = pace.progress.taken - taken;
+    this.#measuringNs += nowNs - startedNs;
+    if (samples <= 0) return;
+    const nsPerSample = (nowNs - startedNs) / samples;
+    pace.seenNsPerSample = (nsPerSample + (pace.seenNsPerSample ?? nsPerSample)) / 2;
+    this.#plannedNs += samples * pace.plannedNsPerSample;
+    for (const other of this.#companionsOf(pace)) other.seenNsPerSample = pace.seenNsPerSample;
+  }
+
+  /** Those of other devices that are measured in the same visits. */
+  #companionsOf({ progress, devices }: CellPace): CellPace[] {
+    if (devices === 1) return [];
+    const withoutDevice = ({ id, device }: CellProgress["cell"]) => id.slice(`d${device}`.length);
+    const shared = withoutDevice(progress.cell);
+    return [...this.#paces.values()].filter((pace) => withoutDevice(pace.progress.cell) === shared);
+  }
+
+  /** Opening what is still to be opened, and giving all of it back. */
+  #setUpLeftNs(nowNs: number): number {
+    const { setUpNs, startNs, durationNs, measuringNs, devicesAtOnce } = this.#plan.estimate;
+    const closingNs = durationNs - measuringNs - setUpNs;
+    const ordinals = new Set([...this.#paces.keys()].map(({ cell }) => cell.device));
+    const isOpen = devicesAtOnce > 1 && this.#measuredDevices.size > 0;
+    const unopened = isOpen ? 0 : ordinals.size - this.#measuredDevices.size;
+    const openingNs = ((setUpNs - startNs) * unopened) / ordinals.size;
+    const passedNs = this.#isSettingUp ? nowNs - this.#sinceNs : 0;
+    return Math.max(0, openingNs + closingNs - passedNs);
+  }
+
+  #measuringLeftNs(nowNs: number): number {
+    const { precision, budgetNs, samplesPerCell } = this.#plan.stopping;
+    // How much longer visits take than planned.
+    const factor = (this.#measuringNs + priorNs) / (this.#plannedNs + priorNs);
+    let [firstNs, extraNs] = [0, 0];
+    for (const pace of this.#paces.values()) {
+      const { progress, least, devices } = pace;
+      if (!progress.isOpen) continue;
+      const nsPerSample = (pace.seenNsPerSample ?? factor * pace.plannedNsPerSample) / devices;
+      firstNs += Math.max(0, least - progress.taken) * nsPerSample;
+      const { halfWidth, taken } = progress;
+      // An interval narrows with the root of the sample count.
+      extraNs += Number.isFinite(halfWidth)
+        ? Math.max(0, (halfWidth / precision) ** 2 - 1) * taken * nsPerSample
+        : (factor * pace.plannedExtraNs) / devices;
+    }
+    const visitingNs = this.#visit === null ? 0 : nowNs - this.#visit.startedNs;
+    const budgetLeftNs = samplesPerCell === null ? budgetNs - this.#measuringNs : 0;
+    const leftNs = Math.max(firstNs, Math.min(budgetLeftNs, firstNs + extraNs));
+    return Math.max(0, leftNs - visitingNs);
+  }
+}

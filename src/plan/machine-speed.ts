@@ -1,0 +1,158 @@
+import type { ArenaKind } from "../native/contract.js";
+import type { Cell } from "../results/schema.js";
+import { copiesHostMemory, type Memory } from "../settings/choices.js";
+import type { PlanFacts } from "./facts.js";
+
+/**
+ * How fast a machine does the parts of a run, for an estimate of its time and nothing else: no measurement depends on it.
+ * Rates are bytes a nanosecond (GB/s), of all workers together.
+ */
+export interface MachineSpeed {
+  /** Starting Node and loading pinbench, without the driver. */
+  processStartNs: number;
+  /** The same of a worker process, which loads less. */
+  workerStartNs: number;
+  /** Creating a context. */
+  contextNs: number;
+  /** Mapping or pinning memory and filling it for the first time, one kind after the other. */
+  reserveGBps: Readonly<Record<ArenaKind | "device", number>>;
+  /** Giving it back. */
+  releaseGBps: { pinned: number; other: number };
+  /** Obtaining and giving back a byte in all the ways whose cost is timed. */
+  pinningNsPerByte: number;
+  /** Copies of a cell, out of caches that hold none of it. */
+  copyGBps: (cell: Cell) => number;
+  /** How much faster the short copies are by which a cell is calibrated, which caches hold: its samples last longer. */
+  calibrationGain: number;
+  /** What a copy takes however small it is. */
+  copyOverheadNs: Readonly<Record<Memory, number>>;
+  /** What a visit takes beside its copies and their check, and finding out how long a copy takes. */
+  visitNs: number;
+  calibrationNs: number;
+  /** Overwriting destinations before copies and comparing them afterwards, by where they are. */
+  checkGBps: { host: number; device: number };
+  /** The same where every copy is compared: sources filled, destinations overwritten, compared, and both put back. */
+  everyPassGBps: number;
+  /** Starting a load beside copies, beyond the time in which it settles. */
+  loadStartNs: number;
+  /** How far a sample lies from the median of its cell: the standard deviation as a share of it. */
+  sampleSpread: (cell: Cell) => number;
+}
+
+/** What of the machine tells how fast it is. */
+export type SpeedFacts = Pick<PlanFacts, "emulated" | "cpusUsable" | "memorySpeed">;
+
+/** The speed of this machine, as far as that is known before anything is measured. */
+export function machineSpeed(facts: SpeedFacts): MachineSpeed {
+  return facts.emulated ? emulatedSpeed(facts) : gpuSpeed(facts);
+}
+
+/**
+ * Round figures of machines with an H200 and 16 or 32 CPUs, PCIe 5.0 x16. They are read off the times at which the samples of
+ * recorded results begin and end, and off the cold start in them (results/nvidia-h200).
+ */
+function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
+  const checkGBps = Math.min(38, 2.5 * cpusUsable);
+  return {
+    processStartNs: 250e6,
+    workerStartNs: 150e6,
+    contextNs: 120e6,
+    reserveGBps: {
+      pageable: 8,
+      pinned: 3.4,
+      registered: 20,
+      "write-combined": 3.4,
+      device: 100,
+    },
+    releaseGBps: { pinned: 7, other: 20 },
+    pinningNsPerByte: 1.2,
+    copyGBps: gpuCopyGBps,
+    calibrationGain: 1.2,
+    copyOverheadNs: {
+      pageable: 9e3,
+      staged: 10e3,
+      host: 1e3,
+      pinned: 8e3,
+      registered: 8e3,
+      "write-combined": 8e3,
+      mapped: 8e3,
+      device: 8e3,
+    },
+    visitNs: 1e6,
+    calibrationNs: 1.5e6,
+    checkGBps: { host: checkGBps, device: 400 },
+    everyPassGBps: checkGBps / 4,
+    loadStartNs: 50e6,
+    sampleSpread: gpuSampleSpread,
+  };
+}
+
+/** Of the host's own copies each thread adds to the rate, up to what its memory carries. */
+function gpuCopyGBps({ direction, memory, workers, beside }: Cell): number {
+  const rates: Readonly<Record<Memory, number>> = {
+    pageable: direction === "h2d" ? 8 : 14,
+    staged: Math.min(40, 11 * workers),
+    host: Math.min(40, 10 * workers),
+    pinned: 55,
+    registered: 55,
+    "write-combined": 55,
+    mapped: 45,
+    device: copiesHostMemory(direction) || direction === "p2p" ? 100 : 1500,
+  };
+  // The link carries both directions at once.
+  const ways = direction === "bidir" && memory !== "pageable" ? 1.7 : 1;
+  // A load of the host's memory leaves a part of it.
+  const left = beside === "host" ? 0.4 : 1;
+  return rates[memory] * ways * left;
+}
+
+/** Where the host's threads copy, samples are all over; where copy engines do, these alone tell how long one takes. */
+function gpuSampleSpread({ memory, mode, direction, beside, together }: Cell): number {
+  if (mode === "latency") return 0.05;
+  if (memory === "pageable" || memory === "staged" || memory === "host") return 0.1;
+  return direction === "bidir" || beside === "host" || together !== undefined ? 0.03 : 0.003;
+}
+
+/** Where nothing was measured, a virtual machine of 2 CPUs of 2023. */
+const usualMemory = { firstTouchGBps: 1.4, copyGBps: 14 };
+
+/**
+ * All that the emulated device does, the host's CPUs do by copying memory: each rate is a share of what they do in a
+ * measurement of some milliseconds (host/memory-speed.ts). The shares are read off runs on a machine of 2 CPUs.
+ */
+function emulatedSpeed({ memorySpeed }: SpeedFacts): MachineSpeed {
+  const { firstTouchGBps, copyGBps } = memorySpeed ?? usualMemory;
+  const reserveGBps = 0.6 * firstTouchGBps;
+  return {
+    processStartNs: 300e6,
+    workerStartNs: 150e6,
+    contextNs: 1e6,
+    reserveGBps: {
+      pageable: reserveGBps,
+      pinned: reserveGBps,
+      registered: reserveGBps,
+      "write-combined": reserveGBps,
+      device: 1.5 * firstTouchGBps,
+    },
+    releaseGBps: { pinned: 10, other: 10 },
+    pinningNsPerByte: 2 / firstTouchGBps,
+    copyGBps: ({ memory }) => (memory === "host" ? 1.4 : 0.63) * copyGBps,
+    calibrationGain: 2.2,
+    copyOverheadNs: {
+      pageable: 16e3,
+      staged: 10e3,
+      host: 1e3,
+      pinned: 2e3,
+      registered: 2e3,
+      "write-combined": 2e3,
+      mapped: 2e3,
+      device: 2e3,
+    },
+    visitNs: 1e6,
+    calibrationNs: 2.7e6,
+    checkGBps: { host: 0.9 * copyGBps, device: 0.52 * copyGBps },
+    everyPassGBps: 0.36 * copyGBps,
+    loadStartNs: 120e6,
+    sampleSpread: ({ mode }) => (mode === "latency" ? 0.2 : 0.15),
+  };
+}

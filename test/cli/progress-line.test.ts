@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ProgressLine } from "../../src/cli/progress-line.js";
+
+const written: string[] = [];
+const stderr = { isTTY: process.stderr.isTTY, columns: process.stderr.columns };
+
+/** What stderr is: a terminal of so many columns, or a file for null. */
+function stderrIs(columns: number | null, term = "xterm"): void {
+  Object.assign(process.stderr, { isTTY: columns !== null, columns: columns ?? undefined });
+  vi.stubEnv("TERM", term);
+}
+
+beforeEach(() => {
+  written.length = 0;
+  vi.useFakeTimers();
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    written.push(String(text));
+    return true;
+  });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+  Object.assign(process.stderr, stderr);
+});
+
+const shown = { quiet: false, progress: true };
+
+describe("the progress line", () => {
+  it("is drawn in place on a terminal, no wider than it, and anew every second", () => {
+    stderrIs(21);
+    const line = new ProgressLine(shown);
+    let seconds = 0;
+    line.update((columns) => `${seconds} s of ${columns} columns and more`.slice(0, columns));
+    expect(written).toEqual(["\r\u001b[2K0 s of 20 columns an"]);
+    for (seconds = 1; seconds <= 3; ++seconds) vi.advanceTimersByTime(1000);
+    expect(written).toHaveLength(4);
+    expect(written.at(-1)).toContain("3 s of 20");
+    line.clear();
+  });
+
+  it("is not drawn more often than ten times a second", () => {
+    stderrIs(80);
+    const line = new ProgressLine(shown);
+    for (let i = 0; i < 50; ++i) {
+      line.update(() => `${i}`);
+      vi.advanceTimersByTime(10);
+    }
+    expect(written).toHaveLength(5);
+    line.clear();
+  });
+
+  it("is gone once it is cleared, and does not come back by itself", () => {
+    stderrIs(80);
+    const line = new ProgressLine(shown);
+    line.update(() => "x");
+    line.clear();
+    expect(written.at(-1)).toBe("\r\u001b[2K");
+    const { length } = written;
+    vi.advanceTimersByTime(60_000);
+    line.clear();
+    expect(written).toHaveLength(length);
+  });
+
+  it.each([
+    ["a file", null, "xterm"],
+    ["a terminal that obeys no commands", 80, "dumb"],
+  ])("is a whole line every 30 s in %s, and none before", (_, columns, term) => {
+    stderrIs(columns, term);
+    const line = new ProgressLine(shown);
+    let seconds = 0;
+    line.update(() => `${seconds} s have passed`);
+    for (seconds = 1; seconds <= 65; ++seconds) vi.advanceTimersByTime(1000);
+    line.clear();
+    expect(written).toEqual(["pinbench: 30 s have passed\n", "pinbench: 60 s have passed\n"]);
+  });
+
+  it.each([
+    { quiet: true, progress: true },
+    { quiet: false, progress: false },
+  ])("is none with %o", (flags) => {
+    for (const columns of [80, null]) {
+      stderrIs(columns);
+      const line = new ProgressLine(flags);
+      expect(line.isShown).toBe(false);
+      line.update(() => "x");
+      vi.advanceTimersByTime(120_000);
+      line.clear();
+    }
+    expect(written).toEqual([]);
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { CellProgress } from "../../src/measure/cell-progress.js";
+import { RemainingTime } from "../../src/measure/remaining-time.js";
+import { cellTime } from "../../src/plan/cell-time.js";
+import { machineSpeed } from "../../src/plan/machine-speed.js";
+import type { Plan } from "../../src/plan/plan.js";
+import { MiB, planOf } from "../plan/support.js";
+
+const device = { ordinal: 0, integrated: false } as ConstructorParameters<typeof CellProgress>[1];
+const seconds = 1e9;
+
+/** A run of this plan in which each visit takes `slowness` times as long as planned, on a clock of its own. */
+class SimulatedRun {
+  nowNs = 5 * seconds;
+  readonly cells: CellProgress[];
+  readonly time: RemainingTime;
+  /** What was told at which moment, as if somebody had looked ten times a second. */
+  readonly told: { nowNs: number; leftNs: number }[] = [];
+  readonly #plan: Plan;
+  readonly #slowness: number;
+
+  constructor(plan: Plan, slowness: number) {
+    this.#plan = plan;
+    this.#slowness = slowness;
+    this.cells = plan.cells.map((cell) => new CellProgress(cell, device));
+    this.time = new RemainingTime(plan, this.cells, this.nowNs);
+  }
+
+  /** Sets up, measures the first samples of all cells in six rounds, and closes; everything as slow. */
+  carryOut(): void {
+    const { setUpNs, startNs, durationNs, measuringNs } = this.#plan.estimate;
+    this.time.note({ kind: "activity", activity: "opening device 0" }, this.nowNs);
+    this.#pass(this.#slowness * (setUpNs - startNs));
+    for (let round = 0; round < 6; ++round) {
+      for (const progress of this.cells) {
+        this.time.note({ kind: "visit", progress, round }, this.nowNs);
+        this.#pass(this.#slowness * this.#visitNs(progress));
+        takeSample(progress, round);
+      }
+      this.time.note({ kind: "round", round }, this.nowNs);
+    }
+    for (const progress of this.cells) progress.outcome = "budget";
+    this.time.note({ kind: "activity", activity: "closing device 0" }, this.nowNs);
+    this.#pass(this.#slowness * (durationNs - measuringNs - setUpNs));
+  }
+
+  #visitNs({ cell }: CellProgress): number {
+    const { settings, stopping, speedFacts } = this.#plan;
+    const timing = { ...stopping, verify: settings.verify };
+    return cellTime(cell, timing, machineSpeed(speedFacts)).firstNs / 6;
+  }
+
+  #pass(ns: number): void {
+    const endNs = this.nowNs + ns;
+    for (; this.nowNs < endNs; this.nowNs = Math.min(endNs, this.nowNs + seconds / 10)) {
+      this.told.push({ nowNs: this.nowNs, leftNs: this.time.leftNs(this.nowNs) });
+    }
+  }
+}
+
+function takeSample(progress: CellProgress, round: number): void {
+  progress.copiesPerSample = 1;
+  progress.add(
+    {
+      columns: [
+        {
+          direction: "h2d",
+          startNs: new Float64Array([0]),
+          // All over: none of the cells converges.
+          durationNs: new Float64Array([1e6 * (1 + (round % 3))]),
+        },
+      ],
+      verification: { checkedBytes: 0, mismatches: [], copies: 1, provenCopies: 1 },
+      link: null,
+      aborted: false,
+      prepareNs: 0,
+      verifyNs: 0,
+    },
+    round,
+  );
+}
+
+/** Most of a minute of measuring, none of which is cut short by the budget. */
+const plan = planOf({ sizesBytes: [MiB, 128 * MiB, 512 * MiB], workers: [1, 4, 8], budgetNs: 1e6 });
+
+const simulate = (slowness: number) => {
+  const run = new SimulatedRun(plan, slowness);
+  run.carryOut();
+  return run;
+};
+
+describe("what is left of a run", () => {
+  it("is what the plan says, where all goes as planned", () => {
+    const { told, nowNs } = simulate(1);
+    expect(nowNs).toBeGreaterThan(15 * seconds);
+    for (const { leftNs, nowNs: atNs } of told) {
+      expect(Math.abs(leftNs - (nowNs - atNs))).toBeLessThan(0.05 * nowNs);
+    }
+  });
+
+  it.each([0.4, 3])("is learned from the visits where they take %d times as long", (slowness) => {
+    const { told, nowNs } = simulate(slowness);
+    const beginsNs = told[0]!.nowNs;
+    const late = told.filter(({ nowNs: atNs }) => (atNs - beginsNs) / (nowNs - beginsNs) > 0.4);
+    expect(late.length).toBeGreaterThan(20);
+    for (const { leftNs, nowNs: atNs } of late) {
+      expect(Math.abs(leftNs - (nowNs - atNs))).toBeLessThan(0.25 * (nowNs - beginsNs));
+    }
+  });
+
+  it.each([0.4, 1, 3])("changes little from one moment to the next, at %d times the time", (slowness) => {
+    const { told } = simulate(slowness);
+    for (const [i, { leftNs, nowNs }] of told.entries()) {
+      if (i === 0) continue;
+      const before = told[i - 1]!;
+      const expectedNs = Math.max(0, before.leftNs - (nowNs - before.nowNs));
+      expect(Math.abs(leftNs - expectedNs)).toBeLessThan(0.3 * seconds + 0.1 * before.leftNs);
+    }
+  });
+
+  it("is never less than nothing, and is as good as nothing at the end", () => {
+    for (const slowness of [0.4, 1, 3]) {
+      const { told } = simulate(slowness);
+      expect(Math.min(...told.map(({ leftNs }) => leftNs))).toBeGreaterThanOrEqual(0);
+      expect(told.at(-1)!.leftNs).toBeLessThan(3 * seconds);
+    }
+  });
+
+  it("has the rest of the budget while cells are open, and none of it once all have converged", () => {
+    const patient = planOf({
+      sizesBytes: [MiB],
+      workers: [1],
+      memory: ["pageable"],
+      budgetNs: 60 * seconds,
+      precision: 0.001,
+    });
+    const run = new SimulatedRun(patient, 1);
+    run.time.note({ kind: "visit", progress: run.cells[0]!, round: 0 }, run.nowNs);
+    expect(run.time.leftNs(run.nowNs)).toBeGreaterThan(50 * seconds);
+    for (const progress of run.cells) progress.outcome = "converged";
+    // Long after that, so that nothing is left of the earlier answer.
+    expect(run.time.leftNs(run.nowNs + 40 * seconds)).toBeLessThan(seconds);
+  });
+});

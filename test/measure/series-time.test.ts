@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { SeriesTime } from "../../src/measure/series-time.js";
+
+const seconds = 1e9;
+
+describe("what is left of a series", () => {
+  it("is what each presumably takes, less what has passed", () => {
+    const time = new SeriesTime(4, 10 * seconds);
+    expect(time.leftNs(0)).toBe(40 * seconds);
+    time.next(0);
+    expect(time.leftNs(3 * seconds)).toBeCloseTo(37 * seconds, -3);
+  });
+
+  it("follows what they really take, in small steps", () => {
+    const time = new SeriesTime(4, 10 * seconds);
+    time.next(0);
+    let shown = time.leftNs(0)!;
+    for (let second = 1; second <= 60; ++second) {
+      // Each takes 20 s.
+      if (second % 20 === 0) time.next(second * seconds);
+      const next = time.leftNs(second * seconds)!;
+      // Once it is known, 30 s more are left, which are not shown all at once.
+      expect(next - shown).toBeLessThan(15 * seconds);
+      shown = next;
+    }
+    expect(shown).toBeGreaterThan(15 * seconds);
+    expect(shown).toBeLessThan(25 * seconds);
+  });
+
+  it("is not known before the first, where nothing tells", () => {
+    const time = new SeriesTime(3, null);
+    time.next(0);
+    expect(time.leftNs(seconds)).toBeNull();
+    time.next(5 * seconds);
+    expect(time.leftNs(5 * seconds)).toBe(10 * seconds);
+  });
+
+  it("is nothing after the last, and never less", () => {
+    const time = new SeriesTime(1, seconds);
+    time.next(0);
+    expect(time.leftNs(9 * seconds)).toBe(0);
+    time.finish(9 * seconds);
+    expect(time.leftNs(30 * seconds)).toBe(0);
+  });
+});
