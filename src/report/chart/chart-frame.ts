@@ -115,7 +115,8 @@ export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[
   ];
 }
 
-function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
+/** Where an axis is marked: at its own ticks, or at about so many round numbers. */
+export function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
   if (axis.ticks !== undefined) return axis.ticks.filter((value) => hasPlace(axis, value));
   const ticks = scale.ticks(about).filter((value) => !axis.isWhole || Number.isInteger(value));
   if (axis.scale === "linear") return ticks;
