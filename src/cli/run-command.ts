@@ -9,7 +9,7 @@ import { describeFailed } from "../native/load-failure.js";
 import { cellNames } from "../report/cell-name.js";
 import { jsonReport } from "../report/json.js";
 import { budgetNote, planDocument, planReport } from "../report/plan-report.js";
-import { formatOfPath, renderReport } from "../report/result-formats.js";
+import { type DrawPlots, formatOfPath, renderReport } from "../report/result-formats.js";
 import { fileScreen, type Screen } from "../report/screen.js";
 import type { ResultDocument } from "../results/schema.js";
 import { checkWritable } from "../results/store.js";
@@ -34,6 +34,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   const note = noter(flags);
 
   if (flags.dryRun) refuseForDryRun(format, outputs);
+  if (flags.plot) refusePlotsNowhere(flags.dryRun, [format, ...outputs.map((output) => output.format)]);
   for (const { path } of outputs) await checkWritable(path);
   const { settings, configuration } = await askedSettings(flags, invocation);
   const interruption = new Interruption();
@@ -73,11 +74,13 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       progress,
       processes,
     };
-    return await carryOut({ ...prepared, sharing }, invocation.call, interruption, shown, (document) => {
+    const measured = { ...prepared, sharing };
+    return await carryOut(measured, invocation.call, interruption, shown, async (document) => {
+      const drawPlots = flags.plot ? await loadPlots() : undefined;
       const render = withPictures(
         { kind: "result", path: null, document },
         flags,
-        (format: ReportFormat, screen) => renderReport(document, format, screen),
+        (format: ReportFormat, screen) => renderReport(document, format, screen, drawPlots),
       );
       if (document.run.status !== "aborted" || hasFindings(document)) {
         return deliver(render, { format, files: outputs }, flags);
@@ -161,6 +164,28 @@ function refuseForDryRun(format: ReportFormat, outputs: readonly unknown[]): voi
       hint: "Leave --output out; to keep the plan, redirect what --dry-run --json prints.",
     });
   }
+}
+
+/** Plots are part of tables for people. */
+function refusePlotsNowhere(isDryRun: boolean, formats: readonly ReportFormat[]): void {
+  if (isDryRun) {
+    throw new PinbenchError("usage", "--dry-run measures nothing that --plot could draw.", {
+      hint: "Leave one of them out.",
+    });
+  }
+  if (formats.includes("table")) return;
+  throw new PinbenchError("usage", `--plot draws below the tables, and --format ${formats[0]} has none.`, {
+    hint: "Leave --plot out, or keep the tables too, with --output result.txt.",
+  });
+}
+
+/** What draws is loaded only for those who want it: its scales take some 20 ms. */
+async function loadPlots(): Promise<DrawPlots> {
+  const [{ sizeCharts }, { terminalPlots }] = await Promise.all([
+    import("../report/page/size-charts.js"),
+    import("../report/terminal-plot.js"),
+  ]);
+  return (document, screen) => terminalPlots(sizeCharts(document), screen);
 }
 
 /** Whether a document says more than its plan did: a figure, or that a measurement failed. */

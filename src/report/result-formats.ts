@@ -22,12 +22,23 @@ export function formatOfPath(path: string): ReportFormat | PictureFormat {
   return formatByExtension(path, formatOfExtension);
 }
 
-/** The whole text of a result. The table is drawn for the screen; of the others Markdown alone asks it how to call cells. */
-export function renderReport(document: ResultDocument, format: ReportFormat, screen: Screen): string {
-  return renderers[format](format === "json" ? document : printableDocument(document), screen);
+/** Draws curves of a result, a block of lines for each plot. */
+export type DrawPlots = (document: ResultDocument, screen: Screen) => string[][];
+
+/**
+ * The whole text of a result. The table is drawn for the screen, with the plots below it where there are to be any; of the
+ * other formats Markdown alone asks the screen how to call cells.
+ */
+export function renderReport(
+  document: ResultDocument,
+  format: ReportFormat,
+  screen: Screen,
+  drawPlots: DrawPlots = () => [],
+): string {
+  return renderers[format](format === "json" ? document : printableDocument(document), screen, drawPlots);
 }
 
-type Renderer = (document: ResultDocument, screen: Screen) => string;
+type Renderer = (document: ResultDocument, screen: Screen, drawPlots: DrawPlots) => string;
 
 const renderers: Readonly<Record<ReportFormat, Renderer>> = {
   table: tableReport,
@@ -37,7 +48,11 @@ const renderers: Readonly<Record<ReportFormat, Renderer>> = {
 };
 
 /** The result for people at a terminal. */
-export function tableReport(document: ResultDocument, screen: Screen): string {
+export function tableReport(
+  document: ResultDocument,
+  screen: Screen,
+  drawPlots: DrawPlots = () => [],
+): string {
   const report = {
     title: `pinbench ${document.tool.version}`,
     alerts: headerAlerts(document),
@@ -45,6 +60,7 @@ export function tableReport(document: ResultDocument, screen: Screen): string {
     facts: headerFacts(document),
     grids: cellGrids(document),
     notes: cellNotes(document, screen),
+    plots: drawPlots(document, screen),
     appendix: coldStartReports(document),
     conclusions: closingLines(document),
   };

@@ -14,6 +14,8 @@ export interface TerminalReport {
   grids: readonly Grid[];
   /** What must be known to read the tables. */
   notes: readonly Note[];
+  /** Blocks of lines that are ready to be shown. */
+  plots?: readonly (readonly string[])[];
   /** What is told apart from the rest. */
   appendix?: readonly Section[];
   /** What follows from the figures besides; none where the answer says all. */
@@ -25,7 +27,7 @@ const termsFact: Fact = ["Words", "pinbench help terms says what each of them me
 
 /** A document for people at a terminal. */
 export function terminalReport(report: TerminalReport, screen: Screen): string {
-  const { title, alerts, answer, facts, grids, notes, appendix = [], conclusions = [] } = report;
+  const { title, alerts, answer, facts, grids, notes, plots = [], appendix = [], conclusions = [] } = report;
   const { chalk } = screen;
   const noteLines = (shown: readonly Note[], prefix: string) =>
     shown.flatMap(({ text, tone }) =>
@@ -37,6 +39,7 @@ export function terminalReport(report: TerminalReport, screen: Screen): string {
     factLines([...facts, termsFact], indent, screen),
     ...grids.map((grid) => gridLines(grid, screen)),
     noteLines(notes, indent),
+    ...plots,
     ...appendix.map(({ title, opening, grid }) => [
       ...paragraph(title, screen, { style: chalk.bold }),
       ...paragraph(opening, screen, { prefix: indent }),

@@ -80,6 +80,7 @@ export const commandSettings = {
     json,
     output: output(`.json .csv .md .txt ${pictures}`),
     chart,
+    plot: onDemand("--plot", "draw bandwidth against size below the tables", ["plain"]),
     quiet,
     progress,
     ids,

@@ -1,0 +1,122 @@
+/*
+ * Lines and marks in characters. Each character is a cell of several dots: a braille pattern of 2 × 4 of them, or in ASCII
+ * one of the signs that stand at the top, in the middle or at the bottom of a line.
+ */
+
+/** Colours a piece of text, or leaves it as it is. */
+export type Paint = (text: string) => string;
+
+/** A place on the canvas in cells, from its upper left corner: (0.5, 0.5) is the middle of the first one. */
+export interface Place {
+  column: number;
+  row: number;
+}
+
+/** How a cell is divided into dots, and the sign for a set of them: bit `dotRow * across + dotColumn` is a dot. */
+interface DotSigns {
+  across: number;
+  down: number;
+  sign: (dots: number) => string;
+}
+
+/** Which bit of U+2800 each dot is: the patterns were six dots first, and have got their lowest row later. */
+const brailleBits = [0, 3, 1, 4, 2, 5, 6, 7];
+
+const braille: DotSigns = {
+  across: 2,
+  down: 4,
+  sign: (dots) =>
+    String.fromCodePoint(brailleBits.reduce((code, to, from) => code + (((dots >> from) & 1) << to), 0x2800)),
+};
+
+const ascii: DotSigns = { across: 1, down: 3, sign: (dots) => " '-'.:.|"[dots]! };
+
+interface Sign {
+  text: string;
+  paint: Paint;
+}
+
+/** Of what a cell has, the mark is seen, or else the dots, or else the ground. */
+interface Cell {
+  ground: Sign;
+  dots: number;
+  paint: Paint;
+  mark: Sign | null;
+}
+
+const blank: Sign = { text: " ", paint: String };
+
+/** Where a mark is put whose own cell has one: so many cells to the right. */
+const nearby = [0, 1, -1, 2, -2];
+
+/** A rectangle of characters; marks lie on top of lines, and of two of the same kind the later one. */
+export class PlotCanvas {
+  readonly #cells: Cell[][];
+  readonly #signs: DotSigns;
+
+  /** So many characters wide and lines high, in ASCII or with braille patterns. */
+  constructor(columns: number, rows: number, isAscii: boolean) {
+    this.#signs = isAscii ? ascii : braille;
+    this.#cells = Array.from({ length: rows }, () =>
+      Array.from({ length: columns }, () => ({ ground: blank, dots: 0, paint: String, mark: null })),
+    );
+  }
+
+  /** Puts a text below all that is drawn, from the left end of a line on. */
+  ground(row: number, text: string, paint: Paint): void {
+    for (const [column, sign] of [...text].entries()) {
+      const cell = this.#cells[row]?.[column];
+      if (cell !== undefined) cell.ground = { text: sign, paint };
+    }
+  }
+
+  /** A straight line; a dashed one leaves every other cell out. */
+  line(from: Place, to: Place, paint: Paint, isDashed = false): void {
+    const { across, down } = this.#signs;
+    const [x, y] = [from.column * across, from.row * down];
+    const [width, height] = [to.column * across - x, to.row * down - y];
+    const first = Math.floor(from.column) + Math.floor(from.row);
+    const steps = Math.max(1, Math.ceil(Math.max(Math.abs(width), Math.abs(height))));
+    for (let step = 0; step <= steps; ++step) {
+      const dotColumn = Math.floor(x + (width * step) / steps);
+      const dotRow = Math.floor(y + (height * step) / steps);
+      const [column, row] = [Math.floor(dotColumn / across), Math.floor(dotRow / down)];
+      const cell = this.#cells[row]?.[column];
+      if (cell === undefined || (isDashed && (column + row - first) % 2 !== 0)) continue;
+      cell.dots |= 1 << ((dotRow % down) * across + (dotColumn % across));
+      cell.paint = paint;
+    }
+  }
+
+  /** A sign in the cell of that place, or beside it where another mark is. */
+  mark({ column, row }: Place, text: string, paint: Paint): void {
+    const cells = this.#cells[Math.floor(row)] ?? [];
+    const near = nearby.flatMap((right) => cells[Math.floor(column) + right] ?? []);
+    const cell = near.find(({ mark }) => mark === null) ?? near[0];
+    if (cell !== undefined) cell.mark = { text, paint };
+  }
+
+  /** The picture's lines, none of which ends in blanks. */
+  lines(): string[] {
+    return this.#cells.map((cells) => {
+      const signs = cells.map(({ ground, dots, paint, mark }) => {
+        return mark ?? (dots > 0 ? { text: this.#signs.sign(dots), paint } : ground);
+      });
+      const end = signs.findLastIndex(({ text }) => text !== " ") + 1;
+      let line = "";
+      for (let from = 0; from < end; ) {
+        const { paint } = signs[from]!;
+        const next = signs.findIndex((sign, index) => index > from && sign.paint !== paint);
+        const to = next < 0 ? end : Math.min(next, end);
+        line += paint(
+          signs
+            .slice(from, to)
+            .map(({ text }) => text)
+            .join(""),
+        );
+        from = to;
+      }
+      return line;
+    });
+  }
+}

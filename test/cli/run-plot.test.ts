@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ExitCode } from "../../src/errors.js";
+import { callCli } from "../helpers/in-process.js";
+import { small, temporaryFolder } from "../helpers/run-cli.js";
+
+const twoSizes = ["--sizes", "64KiB,256KiB", "--memory", "pageable,pinned"];
+
+describe("pinbench run --plot", () => {
+  it("draws a plot for each direction below the tables, and before what starting cost", async () => {
+    const { exitCode, stdout } = await callCli(small(...twoSizes, "--plot"), { env: { COLUMNS: "80" } });
+    expect(exitCode).toBe(0);
+    const legends = [...stdout.matchAll(/^ +GB\/s +● pageable +◆ pinned$/gm)].map(({ index }) => index);
+    expect(legends).toHaveLength(2);
+    expect(legends[0]).toBeGreaterThan(stdout.lastIndexOf("pinned/"));
+    expect(legends[1]).toBeLessThan(stdout.indexOf("Cold start"));
+    expect(stdout.match(/^ +0 ┼─+┬─+┬─+$/gm)).toHaveLength(2);
+    expect(stdout).not.toContain("link's limit");
+  });
+
+  it("draws nothing without the flag", async () => {
+    const { stdout } = await callCli(small(...twoSizes));
+    expect(stdout).not.toMatch(/[●┼⠁-⣿]/);
+  });
+
+  it("draws in ASCII with --ascii, and where the locale has nothing else", async () => {
+    for (const [flags, env] of [
+      [["--ascii"], {}],
+      [[], { LC_ALL: "C" }],
+    ] as const) {
+      const { stdout } = await callCli(small(...twoSizes, "--plot", ...flags), { env });
+      expect(stdout).toMatch(/^ +GB\/s +o pageable +% pinned$/m);
+      expect(stdout).toMatch(/^[\n -~]*$/);
+    }
+  });
+
+  it("draws in a .txt file too, whatever stdout gets", async () => {
+    const file = join(temporaryFolder(), "result.txt");
+    const { exitCode, stdout } = await callCli(small(...twoSizes, "--plot", "--json", "--output", file));
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toHaveProperty("cells");
+    expect(readFileSync(file, "utf8")).toMatch(/^ +GB\/s +● pageable +◆ pinned$/m);
+  });
+
+  it("says what a curve needs where there is a single size", async () => {
+    const { exitCode, stdout } = await callCli(small("--memory", "pinned", "--plot"));
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("nothing to plot: a curve needs figures at two sizes or more");
+  });
+
+  it.each([
+    [["--json"], "--plot draws below the tables, and --format json has none."],
+    [["--format", "csv"], "--plot draws below the tables, and --format csv has none."],
+    [["--dry-run"], "--dry-run measures nothing that --plot could draw."],
+    [["--plain"], "option '--plot' cannot be used with option '--plain'"],
+  ])("is refused with %j", async (flags, sentence) => {
+    const { exitCode, stdout, stderr } = await callCli(small(...twoSizes, "--plot", ...flags));
+    expect(exitCode).toBe(ExitCode.usage);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(sentence);
+  });
+});
