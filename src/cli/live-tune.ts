@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ExitCode, endingSignals, PinbenchError } from "../errors.js";
-import { renderTuning } from "../report/tuning/tuning-formats.js";
 import { formatRate } from "../report/tuning/tuning-gain.js";
 import { describeSetting } from "../results/loader-setting.js";
 import { checkWritable } from "../results/store.js";
@@ -33,7 +32,8 @@ const patienceMs = 2000;
  * since stdout is the command's. Returns the exit code: with --go the command's own. Throws PinbenchError.
  */
 export async function tuneLive(flags: Flags, command: readonly string[], call: Call): Promise<ExitCode> {
-  chosenFormat(flags);
+  const format = chosenFormat(flags);
+  if (flags.plot) (await import("./plots.js")).refusePlotsNowhere([format], "Leave one of them out.");
   if (flags.go && flags.deadlineNs !== null) {
     throw new PinbenchError("usage", "--go and --deadline contradict each other.", {
       hint: "With --go the command runs to its own end.",
@@ -162,7 +162,8 @@ function describeTrial(trial: Trial): string {
 }
 
 async function deliverTuning(tuning: Tuning, flags: Flags): Promise<void> {
-  const text = renderTuning(tuning, chosenFormat(flags), stderrScreen(flags));
+  const render = await tuningRenderer(tuning, flags);
+  const text = await render(chosenFormat(flags), stderrScreen(flags));
   await new Promise<void>((resolve) => process.stderr.write(text, () => resolve()));
-  await deliver(tuningRenderer(tuning, flags), { format: null, files: tuningFiles(flags) }, flags);
+  await deliver(render, { format: null, files: tuningFiles(flags) }, flags);
 }

@@ -9,7 +9,7 @@ import { describeFailed } from "../native/load-failure.js";
 import { cellNames } from "../report/cell-name.js";
 import { jsonReport } from "../report/json.js";
 import { budgetNote, planDocument, planReport } from "../report/plan-report.js";
-import { type DrawPlots, formatOfPath, renderReport } from "../report/result-formats.js";
+import { formatOfPath, renderReport } from "../report/result-formats.js";
 import { fileScreen, type Screen } from "../report/screen.js";
 import type { ResultDocument } from "../results/schema.js";
 import { checkWritable } from "../results/store.js";
@@ -33,8 +33,12 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   const outputs = outputFiles(flags, formatOfPath);
   const note = noter(flags);
 
-  if (flags.dryRun) refuseForDryRun(format, outputs);
-  if (flags.plot) refusePlotsNowhere(flags.dryRun, [format, ...outputs.map((output) => output.format)]);
+  if (flags.dryRun) refuseForDryRun(flags, format, outputs);
+  if (flags.plot) {
+    const formats = [format, ...outputs.map((output) => output.format)];
+    const { refusePlotsNowhere } = await import("./plots.js");
+    refusePlotsNowhere(formats, "Leave --plot out, or keep the tables too, with --output result.txt.");
+  }
   for (const { path } of outputs) await checkWritable(path);
   const { settings, configuration } = await askedSettings(flags, invocation);
   const interruption = new Interruption();
@@ -76,7 +80,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
     };
     const measured = { ...prepared, sharing };
     return await carryOut(measured, invocation.call, interruption, shown, async (document) => {
-      const drawPlots = flags.plot ? await loadPlots() : undefined;
+      const drawPlots = flags.plot ? await (await import("./plots.js")).resultPlots() : undefined;
       const render = withPictures(
         { kind: "result", path: null, document },
         flags,
@@ -153,7 +157,16 @@ export function notesOn({ plan, backend, passedOver }: PreparedRun, isDryRun = f
 }
 
 /** A plan is no result: it has no rows for a spreadsheet, and a file of it would pass for one. */
-function refuseForDryRun(format: ReportFormat, outputs: readonly unknown[]): void {
+function refuseForDryRun(
+  { plot }: { plot: boolean },
+  format: ReportFormat,
+  outputs: readonly unknown[],
+): void {
+  if (plot) {
+    throw new PinbenchError("usage", "--dry-run measures nothing that --plot could draw.", {
+      hint: "Leave one of them out.",
+    });
+  }
   if (format === "csv" || format === "markdown") {
     throw new PinbenchError("usage", `--dry-run shows the plan as a table or as JSON, not as ${format}.`, {
       hint: `Leave --format ${format} out, or write --json instead.`,
@@ -164,28 +177,6 @@ function refuseForDryRun(format: ReportFormat, outputs: readonly unknown[]): voi
       hint: "Leave --output out; to keep the plan, redirect what --dry-run --json prints.",
     });
   }
-}
-
-/** Plots are part of tables for people. */
-function refusePlotsNowhere(isDryRun: boolean, formats: readonly ReportFormat[]): void {
-  if (isDryRun) {
-    throw new PinbenchError("usage", "--dry-run measures nothing that --plot could draw.", {
-      hint: "Leave one of them out.",
-    });
-  }
-  if (formats.includes("table")) return;
-  throw new PinbenchError("usage", `--plot draws below the tables, and --format ${formats[0]} has none.`, {
-    hint: "Leave --plot out, or keep the tables too, with --output result.txt.",
-  });
-}
-
-/** What draws is loaded only for those who want it: its scales take some 20 ms. */
-async function loadPlots(): Promise<DrawPlots> {
-  const [{ sizeCharts }, { terminalPlots }] = await Promise.all([
-    import("../report/page/size-charts.js"),
-    import("../report/terminal-plot.js"),
-  ]);
-  return (document, screen) => terminalPlots(sizeCharts(document), screen);
 }
 
 /** Whether a document says more than its plan did: a figure, or that a measurement failed. */

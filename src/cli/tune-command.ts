@@ -40,6 +40,10 @@ export async function tuneCommand(
   if (flags.torch !== null) refuseWaiting(flags, "with --torch");
   const format = chosenFormat(flags);
   const files = tuningFiles(flags);
+  if (flags.plot) {
+    const formats = [format, ...files.map((file) => file.format)];
+    (await import("./plots.js")).refusePlotsNowhere(formats, "Leave one of them out.");
+  }
   const saved = files.map(({ path }) => path);
   for (const path of saved) await checkWritable(path);
   const interruption = new Interruption();
@@ -76,7 +80,7 @@ export async function tuneCommand(
     await (interruption.exitCode === null ? closing : Promise.race([closing, sleep(patienceMs)]));
     interruption.dispose();
   }
-  const render = tuningRenderer(tuning, flags);
+  const render = await tuningRenderer(tuning, flags);
   if (interruption.exitCode !== null && !hasScore(tuning)) {
     sayNothingMeasured(saved);
     await deliver(render, { format: format === "json" ? format : null, files: [] }, flags);

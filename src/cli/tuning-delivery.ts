@@ -1,4 +1,3 @@
-import type { Screen } from "../report/screen.js";
 import { renderTuning, tuningFormatOfPath } from "../report/tuning/tuning-formats.js";
 import type { Tuning } from "../results/tuning.js";
 import type { PictureFormat, TuningFormat } from "../settings/choices.js";
@@ -12,14 +11,12 @@ export function tuningFiles(flags: CommandSettings<"tune">): Output<TuningFormat
   return flags.save === null ? files : [{ path: flags.save, format: "json" }, ...files];
 }
 
-/** Writes a tuning in whatever format. */
-export function tuningRenderer(
-  tuning: Tuning,
-  flags: CommandSettings<"tune">,
-): (format: TuningFormat | PictureFormat, screen: Screen) => string | Promise<string> {
+/** Writes a tuning in whatever format, with plots below its table where they are asked for. */
+export async function tuningRenderer(tuning: Tuning, flags: CommandSettings<"tune">) {
+  const drawPlots = flags.plot ? await (await import("./plots.js")).tuningPlots() : undefined;
   return withPictures(
     { kind: "tuning", path: null, document: tuning },
     flags,
-    (format: TuningFormat, screen) => renderTuning(tuning, format, screen),
+    (format: TuningFormat, screen) => renderTuning(tuning, format, screen, drawPlots),
   );
 }

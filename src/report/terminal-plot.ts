@@ -4,7 +4,7 @@ import { type Paint, type Place, PlotCanvas } from "./plot-canvas.js";
 import { asciiText } from "./printable-text.js";
 import type { Screen } from "./screen.js";
 import { indent } from "./terminal-grid.js";
-import { paragraph, visibleWidth } from "./terminal-text.js";
+import { paragraph, visibleWidth, wrap } from "./terminal-text.js";
 
 /**
  * How a terminal tells the curves of `curveStyles` apart: by the same signs as a page, as far as Unicode has them, and by
@@ -33,7 +33,7 @@ export interface TerminalStyle {
 
 const asciiOpen = "?";
 
-const unicodeFrame = { side: "│", tick: "┤", corner: "┼", level: "─", below: "┬", rule: "╌╌" };
+const unicodeFrame = { side: "│", tick: "┤", corner: "┼", level: "─", below: "┬", rule: "╌╌", line: "──" };
 const asciiFrame: typeof unicodeFrame = {
   side: "|",
   tick: "+",
@@ -41,6 +41,7 @@ const asciiFrame: typeof unicodeFrame = {
   level: "-",
   below: "+",
   rule: "- -",
+  line: "--",
 };
 
 /** About how many intervals the y axis has, and how many lines they have together. */
@@ -54,11 +55,10 @@ const sparseMarkColumns = 12;
 /** Blanks between the names of two ticks. */
 const nameGap = 2;
 
-/** All of a document's charts, a block of lines each; a sentence in their place where there are none. */
-export function terminalPlots(charts: readonly CurveChart[], screen: Screen): string[][] {
+/** All of a document's charts, a block of lines each; where there are none, a sentence with what is missing. */
+export function terminalPlots(charts: readonly CurveChart[], screen: Screen, missing: string): string[][] {
   const plots = charts.map((chart) => terminalPlot(chart, screen)).filter(({ length }) => length > 0);
-  const reason = "nothing to plot: a curve needs figures at two sizes or more, of copies that ran alone";
-  return plots.length > 0 ? plots : [paragraph(reason, screen, { prefix: indent })];
+  return plots.length > 0 ? plots : [paragraph(`nothing to plot: ${missing}`, screen, { prefix: indent })];
 }
 
 /**
@@ -203,11 +203,15 @@ function drawLine(canvas: PlotCanvas, layout: Layout, curve: Curve, screen: Scre
   if (!curve.isJoined) return;
   const places = placesOf(curve, layout);
   const paint = paintOf(curve, screen);
-  for (const [index, to] of places.slice(1).entries()) canvas.line(places[index]!, to, paint);
+  for (const [index, to] of places.slice(1).entries()) {
+    const from = places[index]!;
+    if (!from.isApart && !to.isApart) canvas.line(from, to, paint);
+  }
 }
 
 /** `phase` is how far, from 0 to 1, the first of a dense curve's marks is from its left end. */
 function drawMarks(canvas: PlotCanvas, layout: Layout, curve: Curve, phase: number, screen: Screen): void {
+  if (curve.hasNoMarks) return;
   const places = placesOf(curve, layout);
   const [first, last] = [places[0]!.column, places.at(-1)!.column];
   const isDense = curve.isJoined && places.length > 1 && (last - first) / (places.length - 1) < denseColumns;
@@ -220,14 +224,34 @@ function drawMarks(canvas: PlotCanvas, layout: Layout, curve: Curve, phase: numb
   }
 }
 
+/** Where a point is, and how it is drawn. */
+interface PointPlace extends Place {
+  isOpen: boolean;
+  isApart: boolean;
+}
+
 /** From left to right. */
-function placesOf({ points }: Curve, { columnOf, rowOf }: Layout): (Place & { isOpen: boolean })[] {
-  const places = points.map(({ x, y, isOpen = false }) => ({ column: columnOf(x), row: rowOf(y), isOpen }));
-  return places.sort((a, b) => a.column - b.column);
+function placesOf({ points }: Curve, { columnOf, rowOf }: Layout): PointPlace[] {
+  return points
+    .map(({ x, y, isOpen = false, isApart = false }) => ({
+      ...{ column: columnOf(x), row: rowOf(y) },
+      ...{ isOpen, isApart },
+    }))
+    .sort((a, b) => a.column - b.column);
 }
 
 function styleOf({ style }: Curve): TerminalStyle {
   return terminalStyles[style % terminalStyles.length]!;
+}
+
+/** What stands for a curve in the legend: open where all of its points are. */
+function legendSign(curve: Curve, screen: Screen): string {
+  if (curve.hasNoMarks) return screen.isAscii ? asciiFrame.line : unicodeFrame.line;
+  return markOf(
+    curve,
+    screen,
+    curve.points.every(({ isOpen = false }) => isOpen),
+  );
 }
 
 function markOf(curve: Curve, { isAscii }: Screen, isOpen = false): string {
@@ -247,24 +271,28 @@ function legend({ curves, rules }: CurveChart, screen: Screen, prefix: string): 
   const { rule: ruleSign } = isAscii ? asciiFrame : unicodeFrame;
   const entries = [
     ...curves.map((curve) => ({
-      sign: markOf(curve, screen),
+      sign: legendSign(curve, screen),
       name: curve.name,
       paint: paintOf(curve, screen),
     })),
     ...rules.map(({ label }) => ({ sign: ruleSign, name: label, paint: chalk.dim })),
   ];
   const lines: string[] = [];
+  const below = " ".repeat(prefix.length);
   let [line, width] = [chalk.dim(prefix), prefix.length];
   for (const { sign, name, paint } of entries) {
-    const needed = sign.length + 1 + visibleWidth(name);
+    const besideSign = prefix.length + sign.length + 1;
+    // One that is broken has its lines to itself.
+    const parts = wrap(name, columns - besideSign);
+    const needed = parts.length > 1 ? columns : sign.length + 1 + visibleWidth(name);
     if (width > prefix.length && width + needed > columns) {
       lines.push(line);
-      [line, width] = [" ".repeat(prefix.length), prefix.length];
+      [line, width] = [below, prefix.length];
     }
-    line += `${paint(sign)} ${name}   `;
+    line += `${paint(sign)} ${parts.join(`\n${" ".repeat(besideSign)}`)}   `;
     width += needed + 3;
   }
-  return [...lines, line].map((one) => one.trimEnd());
+  return [...lines, line].flatMap((one) => one.split("\n")).map((one) => one.trimEnd());
 }
 
 /** The names of the ticks, and below them that of the axis. */

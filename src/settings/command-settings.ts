@@ -21,6 +21,7 @@ const progress = setting("--no-progress", "no progress on stderr, but its notes"
 const color = setting("--no-color", "no colours", kind.trueOrFalse, { default: true });
 const ascii = onDemand("--ascii", "nothing but ASCII (default: where the locale has no UTF-8)");
 const plain = onDemand("--plain", "tables for awk and screen readers: no rules, all labels in every row");
+const plot = (curves: string) => onDemand("--plot", `draw ${curves} below the tables`, ["plain"]);
 const ids = onDemand("--ids", "call cells by their ids, as --cells takes them");
 const debug = onDemand("--debug", "show where an error came from");
 
@@ -80,7 +81,7 @@ export const commandSettings = {
     json,
     output: output(`.json .csv .md .txt ${pictures}`),
     chart,
-    plot: onDemand("--plot", "draw bandwidth against size below the tables", ["plain"]),
+    plot: plot("bandwidth and latency against size"),
     quiet,
     progress,
     ids,
@@ -163,6 +164,7 @@ export const commandSettings = {
     save: setting("--save <file>", "also write all of it to a JSON file", kind.text),
     output: output(`.json .txt .py .env ${pictures}`),
     chart,
+    plot: plot("rates against workers"),
     quiet,
     progress,
     plain,

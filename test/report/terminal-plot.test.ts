@@ -178,12 +178,28 @@ describe("a plot", () => {
       [9, 12],
     ]).curves;
     const chart = plain([], { curves: [{ ...curve!, points: open(curve!.points) }] });
-    expect(terminalPlot(chart, screenOf(60)).join("\n").match(/○/g)).toHaveLength(2);
-    expect(
-      terminalPlot(chart, screenOf(60, { isAscii: true }))
-        .join("\n")
-        .match(/\?/g),
-    ).toHaveLength(2);
+    for (const [parts, sign] of [
+      [{}, "○"],
+      [{ isAscii: true }, "?"],
+    ] as const) {
+      expect(terminalPlot(chart, screenOf(60, parts)).join("\n").split(sign)).toHaveLength(1 + 1 + 2);
+    }
+  });
+
+  it("joins no point that stands apart, and marks none of a fitted line", () => {
+    const [curve] = plain([
+      [0, 2],
+      [5, 12],
+      [9, 12],
+    ]).curves;
+    const points = curve!.points.map((point, index) => ({ ...point, isApart: index === 1 }));
+    const apart = terminalPlot(plain([], { curves: [{ ...curve!, points }] }), screenOf(60)).join("\n");
+    expect(apart.match(/●/g)).toHaveLength(1 + 3);
+    expect(apart).not.toMatch(/[⠁-⣿]/);
+    const fitted = terminalPlot(plain([], { curves: [{ ...curve!, hasNoMarks: true }] }), screenOf(60));
+    expect(fitted[1]).toContain("── one");
+    expect(fitted.join("\n")).not.toContain("●");
+    expect(lineNamed(fitted, "12")).toMatch(/[⠁-⣿]/);
   });
 
   it("has rules across it, and says what they are", () => {
@@ -195,6 +211,17 @@ describe("a plot", () => {
     expect(terminalPlot(upright, screenOf(60)).filter((line) => /[⡇⢸]$/.test(line)).length).toBeGreaterThan(
       5,
     );
+  });
+
+  it("breaks names that the legend has no room for", () => {
+    const label = "recommended: 12 workers, not pinned, prefetch 4, 443 batches/s";
+    const lines = terminalPlot(plain([[3, 4]], { rules: [{ axis: "y", value: 6, label }] }), screenOf(40));
+    expect(lines.slice(1, 5)).toEqual([
+      "   y   ● one",
+      "       ╌╌ recommended: 12 workers, not",
+      "          pinned, prefetch 4,",
+      "          443 batches/s",
+    ]);
   });
 
   it("spells in ASCII what has no sign there, and stays within the screen", () => {
@@ -253,7 +280,12 @@ describe("any plot", () => {
     fc.double({ min: 1e-9, max: 1e12, noNaN: true }),
   );
   const curve = fc.record({
-    name: fc.constantFrom("pinned", "write-combined", "2 × link"),
+    name: fc.constantFrom(
+      "pinned",
+      "write-combined",
+      "2 × link",
+      "not pinned, prefetch 4: at most (not tried)",
+    ),
     style: fc.nat(20),
     isJoined: fc.boolean(),
     points: fc.array(
@@ -298,16 +330,14 @@ describe("any plot", () => {
 
 describe("the plots of a document", () => {
   it("are a block each", () => {
-    expect(terminalPlots([sweep, shmoo], screenOf(80))).toEqual([
+    expect(terminalPlots([sweep, shmoo], screenOf(80), "")).toEqual([
       terminalPlot(sweep, screenOf(80)),
       terminalPlot(shmoo, screenOf(80)),
     ]);
   });
 
   it("that there are none is said", () => {
-    expect(terminalPlots([], screenOf(200))).toEqual([
-      ["  nothing to plot: a curve needs figures at two sizes or more, of copies that ran alone"],
-    ]);
+    expect(terminalPlots([], screenOf(200), "two sizes")).toEqual([["  nothing to plot: two sizes"]]);
   });
 });
 

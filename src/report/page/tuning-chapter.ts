@@ -24,7 +24,8 @@ export function tuningChapter(tuning: Tuning): Chapter {
 
 type Tried = Tuning["tried"][number];
 
-function rateCharts(tuning: Tuning): CurveChart[] {
+/** Rates against workers; none where no setting has a rate. */
+export function rateCharts(tuning: Tuning): CurveChart[] {
   const { method, tried, probe } = tuning;
   const rated = tried.filter(({ score }) => score !== null);
   if (rated.length === 0) return [];

@@ -15,13 +15,26 @@ export function tuningFormatOfPath(path: string): TuningFormat | PictureFormat {
   return formatByExtension(path, formatOfExtension);
 }
 
-/** The document in a format, as the whole text that is printed. The table is drawn for the screen. */
-export function renderTuning(tuning: Tuning, format: TuningFormat, screen: Screen): string {
-  return renderers[format](format === "json" ? tuning : printableDocument(tuning), screen);
+/** Draws curves of a tuning, a block of lines for each plot. */
+type DrawTuningPlots = (tuning: Tuning, screen: Screen) => string[][];
+
+/**
+ * The document in a format, as the whole text that is printed. The table is drawn for the screen, with the plots below it
+ * where there are to be any.
+ */
+export function renderTuning(
+  tuning: Tuning,
+  format: TuningFormat,
+  screen: Screen,
+  drawPlots: DrawTuningPlots = () => [],
+): string {
+  return renderers[format](format === "json" ? tuning : printableDocument(tuning), screen, drawPlots);
 }
 
-const renderers: Readonly<Record<TuningFormat, (tuning: Tuning, screen: Screen) => string>> = {
-  table: tuningTable,
+const renderers: Readonly<
+  Record<TuningFormat, (tuning: Tuning, screen: Screen, drawPlots: DrawTuningPlots) => string>
+> = {
+  table: (tuning, screen, drawPlots) => tuningTable(tuning, screen, drawPlots(tuning, screen)),
   json: jsonReport,
   python: (tuning, screen) => shownText(pythonReport(tuning), screen),
   env: envReport,

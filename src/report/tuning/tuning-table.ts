@@ -24,8 +24,9 @@ import { formatRate } from "./tuning-gain.js";
 import { tuningReasons } from "./tuning-reasons.js";
 
 /** What was tried and what is recommended, for people at a terminal. */
-export function tuningTable(tuning: Tuning, screen: Screen): string {
-  return terminalReport({ title: `pinbench ${tuning.tool.version} tune`, ...tuningContent(tuning) }, screen);
+export function tuningTable(tuning: Tuning, screen: Screen, plots: string[][] = []): string {
+  const title = `pinbench ${tuning.tool.version} tune`;
+  return terminalReport({ title, ...tuningContent(tuning), plots }, screen);
 }
 
 /** What every output for people shows of a tuning, before it is drawn. */

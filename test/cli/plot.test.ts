@@ -61,3 +61,22 @@ describe("pinbench run --plot", () => {
     expect(stderr).toContain(sentence);
   });
 });
+
+describe("pinbench tune --plot", () => {
+  const tune = "tune --sample-bytes 4KiB --batch-size 4 --backend emulated --budget 1s --max-workers 0".split(
+    " ",
+  );
+
+  it("draws rates against workers below the table", async () => {
+    const { exitCode, stdout } = await callCli([...tune, "--plot"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^ +batches\/s +● not pinned +/m);
+    expect(stdout.indexOf("workers (num_workers)")).toBeLessThan(stdout.indexOf("=> num_workers=0"));
+  });
+
+  it.each(["python", "env", "json"])("is refused with --format %s", async (format) => {
+    const { exitCode, stderr } = await callCli([...tune, "--plot", "--format", format]);
+    expect(exitCode).toBe(ExitCode.usage);
+    expect(stderr).toContain(`--plot draws below the tables, and --format ${format} has none.`);
+  });
+});
