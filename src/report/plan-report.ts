@@ -41,10 +41,14 @@ export function budgetNote({ settings, stopping, estimate, cells }: Plan): strin
   const { leastDurationNs, firstSamplesNs } = estimate;
   if (stopping.samplesPerCell !== null || settings.cells !== null) return null;
   if (firstSamplesNs < (isAsked ? 1.25 : 3) * stopping.budgetNs) return null;
+  if (firstSamplesNs - stopping.budgetNs < noticedNs) return null;
   if (!isAsked && leastDurationNs < longNs) return null;
   const measured = cells.filter(({ skipReason }) => skipReason === null).length;
   return `The first samples of ${counted(measured, "cell")} take longer than the budget of ${formatDuration(stopping.budgetNs)}: the run cannot end before about ${formatRoughly(leastDurationNs)}. Ask for fewer or smaller sizes, or fewer workers, to be done sooner.`;
 }
+
+/** Nobody minds to wait so much longer. */
+const noticedNs = 1e9;
 
 /** Whoever asked for no budget is content to wait so long. */
 const longNs = 30e9;

@@ -25,7 +25,9 @@ describe("colours", () => {
     const plan = ["--dry-run", "--format", "table"];
     const plain = await runSmall(plan);
     const coloured = await runSmall(plan, { env: { FORCE_COLOR: "1" } });
-    expect(stripVTControlCharacters(coloured.stdout)).toBe(plain.stdout);
+    // How fast this machine's memory is, is measured for each estimate.
+    const withoutTime = (text: string) => text.replace(/about \S+ \S+ \(an estimate\)/, "");
+    expect(withoutTime(stripVTControlCharacters(coloured.stdout))).toBe(withoutTime(plain.stdout));
     expect(coloured.stdout).not.toBe(plain.stdout);
   });
 
@@ -53,7 +55,7 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     const output = await atTerminal(
       small("--memory", "pinned", "--budget", "400ms", "--precision", "0.001%"),
     );
-    expect(output).toMatch(/round \d+, \d+\/2 cells converged, \d+\.\d s of 400 ms: d0 /);
+    expect(output).toMatch(/less than 1 s left; (\d of 2 cells converged; )?H2D pinned 64 KiB x1/);
     const clearLine = `\r${escapeSequence}2K`;
     expect(output.slice(output.lastIndexOf(clearLine) + clearLine.length)).toMatch(/^.{0,9}pinbench \d/);
   });

@@ -81,13 +81,17 @@ describe("a FILE.partial that cannot be written", () => {
       document: () => buildDocument({ host: { hostname } }),
     };
     const { signal } = new AbortController();
-    await showRun(run as unknown as Run, { stopping: {} } as Plan, {
-      outputs,
-      screen: fileScreen(),
-      progress: true,
-      signal,
-      ...options,
-    });
+    await showRun(
+      run as unknown as Run,
+      { stopping: {}, settings: {}, cells: [], speedFacts: { emulated: false } } as Plan,
+      {
+        outputs,
+        screen: fileScreen(),
+        progress: true,
+        signal,
+        ...options,
+      },
+    );
     const partial = readFileSync(`${good}.partial`, "utf8");
     expect(readdirSync(folder).sort()).toEqual(["a.json.partial", "b.json.partial"]);
     return { blocked, partial, said: said.mock.calls.map(([text]) => text) };

@@ -15,7 +15,8 @@ describe("pinbench run --plot", () => {
     expect(legends).toHaveLength(2);
     expect(legends[0]).toBeGreaterThan(stdout.lastIndexOf("pinned/"));
     expect(legends[1]).toBeLessThan(stdout.indexOf("Cold start"));
-    expect(stdout.match(/^ +0 ┼─+┬─+┬─+$/gm)).toHaveLength(2);
+    // A machine that is busy may be so slow that a mark lies on the axis.
+    expect(stdout.match(/^ +0 ┼/gm)).toHaveLength(2);
     expect(stdout).not.toContain("link's limit");
   });
 
@@ -71,7 +72,7 @@ describe("pinbench tune --plot", () => {
     const { exitCode, stdout } = await callCli([...tune, "--plot"]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^ +batches\/s +● not pinned +/m);
-    expect(stdout.indexOf("workers (num_workers)")).toBeLessThan(stdout.indexOf("=> num_workers=0"));
+    expect(stdout.indexOf("=> num_workers=0")).toBeLessThan(stdout.indexOf("workers (num_workers)"));
   });
 
   it.each(["python", "env", "json"])("is refused with --format %s", async (format) => {

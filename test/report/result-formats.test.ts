@@ -196,18 +196,23 @@ describe("formats", () => {
     ["table.txt", "table"],
     ["/dev/stdout", "json"],
     ["/dev/fd/63", "json"],
+    ["report.html", "html"],
+    ["chart.svg", "svg"],
   ])("takes %s for %s", (path, format) => {
     expect(formatOfPath(path)).toBe(format);
   });
 
   it.each([
-    ["report.html", "report.html has the extension .html, which names no format."],
     ["report.xml", "report.xml has the extension .xml, which names no format."],
     ["report", "report has no extension, which names no format."],
     [".json", ".json has no extension, which names no format."],
   ])("refuses %s and lists what there is", (path, message) => {
     expect(() => formatOfPath(path)).toThrowError(
-      expect.objectContaining({ kind: "usage", message, hint: "Use one of .json, .csv, .md, .txt." }),
+      expect.objectContaining({
+        kind: "usage",
+        message,
+        hint: "Use one of .json, .csv, .md, .txt, .html, .svg.",
+      }),
     );
   });
 

@@ -13,12 +13,16 @@ import type { Chapter } from "./chapter.js";
 
 /** What a page shows of the search for a loader's settings. */
 export function tuningChapter(tuning: Tuning): Chapter {
-  const { probe, run } = tuning;
+  const { probe, run, recommendation } = tuning;
+  const content = tuningContent(tuning);
   return {
     title: `Tuning of ${probe.source}, ${run.startedAt.slice(0, 16).replace("T", " ")} UTC`,
     charts: rateCharts(tuning),
     samples: [],
-    ...tuningContent(tuning),
+    ...content,
+    answer: content.answer.map((one, index) =>
+      index === 0 && recommendation !== null ? { ...one, text: `Recommended: ${one.text}` } : one,
+    ),
   };
 }
 

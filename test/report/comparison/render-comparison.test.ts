@@ -39,7 +39,7 @@ describe("formats of a comparison", () => {
       expect.objectContaining({
         kind: "usage",
         message: "check.csv has the extension .csv, which names no format.",
-        hint: "Use one of .json, .md, .txt, .xml.",
+        hint: "Use one of .json, .md, .txt, .xml, .html, .svg.",
       }),
     );
   });
