@@ -172,7 +172,7 @@ const mostSizes = 3;
 
 /**
  * After how many copies of a buffer pinning it has paid off, of the cheaper way, in the slower of the directions in which
- * pinned memory is faster. Sizes of which that is not known are left out; a sentence that says so where it is of none.
+ * pinned memory is faster; counted by medians. Sizes of which that is not known are left out; a sentence that says so where it is of none.
  */
 function payOffText(costs: ColdStart | undefined, ways: readonly DirectionPairs[]): string {
   const directions = ways.flatMap(({ direction, main }) => (main?.order === "above" ? [direction] : []));
@@ -200,8 +200,8 @@ function payOffText(costs: ColdStart | undefined, ways: readonly DirectionPairs[
   const from = known[known.findLastIndex(({ copies }) => copies > 1) + 1];
   const range = least === most ? counted(most, "copy", "copies") : `${least} to ${most} copies, by its size`;
   return from === undefined
-    ? `. ${pinning} has paid off after ${range}${limits(known, costs)}`
-    : `. ${pinning} pays off from the first copy of ${formatSize(from.sizeBytes)} on, and after at most ${most} copies of a smaller one${limits(known, costs)}`;
+    ? `. ${pinning} has paid off after about ${range}${limits(known, costs)}`
+    : `. ${pinning} pays off from the first copy of ${formatSize(from.sizeBytes)} on, and after about ${most} copies of a smaller one at most${limits(known, costs)}`;
 }
 
 /** Says that there were two ways to pin, where both were timed, and where there are sizes of which it is not known. */
