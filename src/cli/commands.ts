@@ -6,7 +6,7 @@ import { optionName, type Setting, type SettingTable } from "../settings/setting
 import { defaultsOf } from "../settings/settings.js";
 import type { Invocation } from "./asked-settings.js";
 import { endBy, isWatched } from "./deadline.js";
-import { writeHelp } from "./terminal.js";
+import { columnsOf, writeHelp } from "./terminal.js";
 
 /** A command: what help says of it, which settings it takes, and where it is carried out. */
 interface CommandEntry<Name extends keyof typeof commandSettings> {
@@ -123,8 +123,7 @@ Examples:
       new Argument("[command...]", "after --: what starts the training, to tune its loader as it runs"),
     ],
     help: `
-With a command, it is tuned as it runs, and ended then; --go has it train on. Without one, the data are your own Dataset in your own Python (--torch), or a model of a loader that needs no Python
-(--sample-bytes, --data, or both: files that become samples of so many bytes).
+With a command, it is tuned as it runs, and ended then; --go has it train on. Without one, the data are your own Dataset in your own Python (--torch), or a model of a loader that needs no Python (--sample-bytes, --data, or both: files that become samples of so many bytes).
 
 Examples:
   pinbench tune -- python train.py --epochs 3                     the training itself, as it is
@@ -191,10 +190,13 @@ export function createProgram(setExitCode: (code: ExitCode) => void): Command {
     .helpOption("-h, --help", "show help")
     .exitOverride()
     // Errors are thrown to main(), which prints them in our own words.
-    .configureOutput({ outputError: () => undefined, writeOut: writeHelp })
-    .addHelpText(
-      "after",
-      `
+    .configureOutput({ outputError: () => undefined, writeOut: writeHelp, getOutHelpWidth: helpColumns })
+    // Without "[options]", which all of them have, and which leaves the summaries too little room.
+    .configureHelp({ minWidthToWrap: 10, subcommandTerm: termOf })
+    .addHelpText("after", ({ command }) =>
+      fitted(
+        command,
+        `
 Examples:
   pinbench run                        the default sweep, as a table
   pinbench run --help                 its flags, and more examples
@@ -202,14 +204,61 @@ Examples:
   pinbench --version --json           what this is, for a report of a fault
 
 Exit codes:
-  0 done · 1 something got slower · 2 wrong usage or configuration · 3 no such backend or device · 4 a measurement
-  failed or data came back wrong · 5 not comparable · 6 inconclusive, under --strict · 129 hung up · 130 interrupted ·
-  143 terminated`,
+  0    done
+  1    something got slower
+  2    wrong usage or configuration
+  3    no such backend or device
+  4    a measurement failed or data came back wrong
+  5    not comparable
+  6    inconclusive, under --strict
+  129  hung up
+  130  interrupted
+  143  terminated`,
+      ),
     );
   for (const name of Object.keys(commands) as (keyof typeof commands)[]) {
     addCommand(program, name, setExitCode);
   }
   return program;
+}
+
+/** A command in the list of commands: its name, and what it needs. */
+function termOf(command: Command): string {
+  return [command.name(), ...command.registeredArguments.map(nameOfArgument)].join(" ");
+}
+
+/** As usage has it: "<file...>", "[command...]". */
+function nameOfArgument(argument: Argument): string {
+  const name = argument.name() + (argument.variadic ? "..." : "");
+  return argument.required ? `<${name}>` : `[${name}]`;
+}
+
+/** As wide as the screen; of a pipe nobody says how wide it is. */
+function helpColumns(): number {
+  return columnsOf(process.stdout, usualHelpColumns);
+}
+
+const usualHelpColumns = 80;
+
+/** A line of an example: the command, two blanks or more, and what it does. */
+const exampleLine = /^ {2}(\S.*?) {2,}(\S.*)$/;
+
+/**
+ * What stands below the flags, in lines that fit the screen: in a block that has one too wide, what each example does is
+ * said below it. The examples themselves are not broken, so that they can be copied.
+ */
+function fitted(command: Command, help: string): string {
+  const helper = command.createHelp();
+  const columns = helpColumns();
+  const blocks = help.split("\n\n").map((block) => {
+    const lines = block.split("\n");
+    const isWide = lines.some((line) => exampleLine.test(line) && line.length > columns);
+    return lines.map((line) => {
+      if (!line.startsWith(" ")) return helper.boxWrap(line, columns);
+      return isWide ? line.replace(exampleLine, "  $1\n      $2") : line;
+    });
+  });
+  return blocks.map((lines) => lines.join("\n")).join("\n\n");
 }
 
 /**
@@ -237,7 +286,7 @@ function addCommand<Name extends keyof typeof commandSettings>(
     ofGroup === undefined
       ? program.command(name, { hidden: isHidden })
       : importGroup(program, group).command(ofGroup);
-  command.description(summary).addHelpText("after", help);
+  command.description(summary).addHelpText("after", () => fitted(command, help));
   for (const operand of operands) command.addArgument(operand);
   const table: SettingTable = commandSettings[name];
   for (const setting of Object.values(table)) {
@@ -287,7 +336,7 @@ function importGroup(program: Command, name: string): Command {
   return program
     .command(name)
     .description("turn another tool's result into one of pinbench's, so that a baseline is not lost")
-    .addHelpText("after", nvbandwidthExamples);
+    .addHelpText("after", ({ command }) => fitted(command, nvbandwidthExamples));
 }
 
 /** The flag of a setting, and the flag that turns it off again where there is one. */
@@ -303,7 +352,7 @@ function optionsOf(setting: SettingTable[string], table: SettingTable): Option[]
 
 function parserOf({ read, choices }: Setting<unknown, string, unknown>["kind"], isRepeatable = false) {
   const parse = (text: string, previous: unknown) =>
-    isRepeatable ? [...(previous as unknown[]), read(text)] : read(text);
+    isRepeatable ? [...((previous as unknown[] | undefined) ?? []), read(text)] : read(text);
   // Completion asks for what may stand in a list.
   return Object.assign(parse, { choices });
 }

@@ -1,7 +1,7 @@
 import type { WriteStream } from "node:tty";
 import { Chalk, type ColorSupportLevel, supportsColor, supportsColorStderr } from "chalk";
 import { fileScreen, type Screen, usualColumns } from "../report/screen.js";
-import { showsUnicode } from "./terminal.js";
+import { columnsOf, showsUnicode } from "./terminal.js";
 
 /** The flags that say how texts are shown; a command that has nothing to name or no tables lacks some. */
 export interface DisplayFlags {
@@ -10,9 +10,6 @@ export interface DisplayFlags {
   plain?: boolean;
   ids?: boolean;
 }
-
-/** A narrower terminal is drawn on as if it had so many columns, and breaks lines itself. */
-const fewestColumns = 40;
 
 /** What stdout shows. */
 export function stdoutScreen(flags: DisplayFlags): Screen {
@@ -36,18 +33,10 @@ function streamScreen(
 ): Screen {
   return {
     ...outputScreen(flags),
-    columns: columnsOf(stream),
+    columns: columnsOf(stream, usualColumns),
     chalk: new Chalk({ level: colourLevel(colours, flags) }),
     isAscii: flags.ascii || !showsUnicode(process.env),
   };
-}
-
-/** Those of the terminal; else what COLUMNS says, as it does in a shell; else those of a file. */
-function columnsOf({ isTTY, columns }: Pick<WriteStream, "isTTY" | "columns">): number {
-  const ofTerminal = isTTY ? columns : 0;
-  const said = /^\d{1,5}$/.test(process.env.COLUMNS ?? "") ? Number(process.env.COLUMNS) : 0;
-  // A terminal may say that it has none.
-  return Math.max(fewestColumns, ofTerminal || said || usualColumns);
 }
 
 /**

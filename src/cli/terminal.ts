@@ -1,4 +1,4 @@
-import { isatty } from "node:tty";
+import { isatty, type WriteStream } from "node:tty";
 import type { CommanderError } from "commander";
 
 import { ExitCode, errorCode, PinbenchError } from "../errors.js";
@@ -65,6 +65,17 @@ export async function writeStdout(text: string): Promise<void> {
 export function showsUnicode({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG || "";
   return locale === "" || /utf-?8/i.test(locale);
+}
+
+/** A narrower terminal is drawn on as if it had so many columns, and breaks lines itself. */
+const fewestColumns = 40;
+
+/** How wide a stream is: as its terminal is; else as COLUMNS says, as it does in a shell; else as usual. */
+export function columnsOf({ isTTY, columns }: Pick<WriteStream, "isTTY" | "columns">, usual: number): number {
+  const ofTerminal = isTTY ? columns : 0;
+  const said = /^\d{1,5}$/.test(process.env.COLUMNS ?? "") ? Number(process.env.COLUMNS) : 0;
+  // A terminal may say that it has none.
+  return Math.max(fewestColumns, ofTerminal || said || usual);
 }
 
 /** What help and all that goes to stderr is put through: in ASCII alone where that was asked for, or nothing else can be shown. */

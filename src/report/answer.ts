@@ -12,8 +12,8 @@ import { capital, counted, listed } from "./wording.js";
 
 /**
  * What a result says, in a few sentences of ordinary words: the first lines of its report, wrong data before all. No
- * sentence claims more than the intervals of what was measured allow in other processes too; where they allow nothing
- * it says that, and why. Never empty.
+ * sentence claims more than the intervals of what was measured allow in other processes too, but for copies after which
+ * pinning has paid off, which medians tell; where they allow nothing it says that, and why. Never empty.
  */
 export function answer(document: ResultDocument): Note[] {
   const sentences = [

@@ -40,14 +40,14 @@ function refusalsOf({ pinning }: ColdStart): string[] {
 
 function explanationOf(costs: ColdStart): string {
   const [record] = costs.pinning;
-  const unknown = `${sign.absent} where pinned is not faster for certain or was not measured`;
+  const unknown = "where pinned is not faster for certain or was not measured";
   const saved = "copies of that size by one worker until a pinned buffer has saved more than it cost";
   if (record?.reuses != null) {
-    return `pays off after: ${saved}, with the cheaper of the two ways, pageable memory for nothing; ${unknown}`;
+    return `pays off after: ${saved}, with the cheaper of the two ways, as if pageable memory cost nothing; ${sign.absent} for the other way, and ${unknown}`;
   }
   return (
     `medians of ${record?.repetitions}; pageable: new memory, touched once; pinned: cuMemHostAlloc; pays off after: ` +
-    `${saved} over a pageable one, giving back included; ${unknown}${refusalsOf(costs).join("")}`
+    `${saved} over a pageable one, giving back included; ${sign.absent} ${unknown}${refusalsOf(costs).join("")}`
   );
 }
 

@@ -8,7 +8,6 @@ import {
   comparableCells,
   equalWidth,
   fastest,
-  type IntervalOrder,
   type Observation,
   observe,
   ofMemory,
@@ -104,14 +103,18 @@ function pinningGain({ document, cells, kind, device, width }: Terms): Sentence[
     return [{ text, covers }];
   }
   const open = ways.filter(({ main }) => main === undefined).map(({ direction }) => way[direction]);
-  const clauses = told.map(({ direction, main }, i) => gainClause(direction, main!, i > 0));
+  const copies = told.map(({ main }) => copiesText(main!));
+  const isSame = new Set(copies).size === 1;
+  const clauses = told.map(
+    ({ direction, main }, i) => gainClause(direction, main!, i > 0) + (isSame ? "" : ` (${copies[i]})`),
+  );
   const text =
-    `pinned memory copies ${clauses.join(", and ")} (${sizesText(told)})` +
+    `pinned memory copies ${clauses.join(", and ")}${isSame ? ` (${copies[0]})` : ""}` +
     (open.length === 0 ? "" : `; whether it is faster ${listed(open)} cannot be told`) +
     exceptions(told) +
     payOffText(
       document.coldStart.find((costs) => costs.device === device),
-      told,
+      ways,
     );
   return [{ text, covers }];
 }
@@ -140,41 +143,43 @@ function timesText({ low, high }: IntervalEstimate): string {
   return least === most ? `${least} times` : `${least} to ${most} times`;
 }
 
-function sizesText(told: readonly DirectionPairs[]): string {
-  const sizes = [...new Set(told.map(({ main }) => main!.sizeBytes))];
-  const workers = told[0]!.main!.workers;
-  const by = workers === 1 ? "" : ` by ${counted(workers, "worker")} each`;
-  return `copies of ${listed(sizes.map(formatSize))}${by}`;
+function copiesText({ sizeBytes, workers }: Pair): string {
+  return `copies of ${formatSize(sizeBytes)}${workers === 1 ? "" : ` by ${counted(workers, "worker")} each`}`;
 }
 
 /** The sizes at which something else holds than at the one that the sentence is about, by what holds there. */
 function exceptions(told: readonly DirectionPairs[]): string {
-  const sizesWhere = (isException: (pair: Pair, main: IntervalOrder) => boolean) =>
-    [
-      ...new Set(
-        told.flatMap(({ pairs, main }) => sizesOf(pairs.filter((pair) => isException(pair, main!.order)))),
-      ),
-    ].sort((a, b) => a - b);
-  const other = sizesWhere(({ order }, main) => order !== "open" && order !== main);
-  const open = sizesWhere(({ order }) => order === "open");
-  const at = (sizes: readonly number[]) =>
-    sizes.length > mostSizes ? `at ${sizes.length} other sizes` : `at ${listed(sizes.map(formatSize))}`;
+  const other = sizesWhere(told, ({ order }, main) => order !== "open" && order !== main.order);
+  const open = sizesWhere(told, ({ order }) => order === "open");
   return (
-    (other.length === 0 ? "" : `; this is not so ${at(other)}`) +
-    (open.length === 0 ? "" : `; ${at(open)} it cannot be told`)
+    (other === "" ? "" : `; this is not so ${other}`) + (open === "" ? "" : `; ${open} it cannot be told`)
   );
+}
+
+/** "at 64 KiB and 1 MiB"; "at 64 KiB from the device" where both directions were told of and it is one of them. */
+function sizesWhere(told: readonly DirectionPairs[], isMeant: (pair: Pair, main: Pair) => boolean): string {
+  const meant = told.map(({ direction, pairs, main }) => {
+    const sizes = sizesOf(pairs.filter((pair) => isMeant(pair, main!)));
+    const at = sizes.length > mostSizes ? `${sizes.length} other sizes` : listed(sizes.map(formatSize));
+    return { key: sizes.join(), at: sizes.length === 0 ? "" : `at ${at}`, where: way[direction] };
+  });
+  if (new Set(meant.map(({ key }) => key)).size === 1) return meant[0]!.at;
+  return listed(meant.flatMap(({ at, where }) => (at === "" ? [] : [`${at} ${where}`])));
 }
 
 /** More sizes than this are counted. */
 const mostSizes = 3;
 
 /**
- * After how many copies of a buffer pinning it has paid off, of the cheaper way, in the slower direction. Sizes of which
- * that is not known are left out; nothing where it is known of none.
+ * After how many copies of a buffer pinning it has paid off, of the cheaper way, in the slower of the directions in which
+ * pinned memory is faster; counted by medians. Sizes of which that is not known are left out; a sentence that says so where it is of none.
  */
-function payOffText(costs: ColdStart | undefined, told: readonly DirectionPairs[]): string {
-  const directions = told.flatMap(({ direction, main }) => (main!.order === "above" ? [direction] : []));
+function payOffText(costs: ColdStart | undefined, ways: readonly DirectionPairs[]): string {
+  const directions = ways.flatMap(({ direction, main }) => (main?.order === "above" ? [direction] : []));
   if (costs === undefined || costs.pinning.length === 0 || directions.length === 0) return "";
+  // What goes the other way gains nothing.
+  const goes = directions.length === ways.length ? "" : ` whose bytes go ${way[directions[0]!]}`;
+  const pinning = `Pinning a buffer${goes}`;
   const known = costs.pinning
     .flatMap((record) => {
       const copies = directions.map((direction) => {
@@ -187,21 +192,25 @@ function payOffText(costs: ColdStart | undefined, told: readonly DirectionPairs[
       return isKnown ? [{ sizeBytes: record.sizeBytes, copies: Math.max(...copies) }] : [];
     })
     .sort((a, b) => a.sizeBytes - b.sizeBytes);
-  if (known.length === 0) return ". After how many copies pinning a buffer has paid off cannot be told";
+  if (known.length === 0) return `. After how many copies p${pinning.slice(1)} has paid off cannot be told`;
   const counts = known.map(({ copies }) => copies);
   const [least, most] = [Math.min(...counts), Math.max(...counts)];
-  if (most <= 1) return `. Pinning a buffer pays off from its first copy on${unless(known, costs.pinning)}`;
+  if (most <= 1) return `. ${pinning} pays off from its first copy on${limits(known, costs)}`;
   // From the smallest size from which on the first copy has paid for pinning.
   const from = known[known.findLastIndex(({ copies }) => copies > 1) + 1];
   const range = least === most ? counted(most, "copy", "copies") : `${least} to ${most} copies, by its size`;
   return from === undefined
-    ? `. Pinning a buffer has paid off after ${range}${unless(known, costs.pinning)}`
-    : `. Pinning pays off from the first copy of ${formatSize(from.sizeBytes)} on, and after at most ${most} of less${unless(known, costs.pinning)}`;
+    ? `. ${pinning} has paid off after about ${range}${limits(known, costs)}`
+    : `. ${pinning} pays off from the first copy of ${formatSize(from.sizeBytes)} on, and after about ${most} copies of a smaller one at most${limits(known, costs)}`;
 }
 
-/** Says where there are sizes of which it is not known. */
-function unless(known: readonly unknown[], all: readonly unknown[]): string {
-  return known.length < all.length ? ", as far as that can be told" : "";
+/** Says that there were two ways to pin, where both were timed, and where there are sizes of which it is not known. */
+function limits(known: readonly unknown[], { pinning }: ColdStart): string {
+  const hasBoth = pinning.some(({ pinned, registered }) => pinned !== null && registered !== null);
+  return (
+    (hasBoth ? ", in the cheaper of two ways" : "") +
+    (known.length < pinning.length ? ", as far as that can be told" : "")
+  );
 }
 
 /** How much of the link pinned copies fill, where they are compared with pageable ones. */
@@ -211,7 +220,7 @@ function linkShare({ document, cells, kind, device }: Terms): Sentence[] {
     const rates = observe(cells, direction, "throughput", kind);
     if (ofMemory(rates, "pageable").length === 0) return [];
     const best = fastest(telling(ofMemory(rates, "pinned")));
-    return best === null ? [] : [{ direction, best }];
+    return best === null || !isWithin(best.estimate, limitGBps) ? [] : [{ direction, best }];
   });
   if (limitGBps === null || parts.length === 0) return [];
   const shares = parts.map(({ best }) => shareRange(limited(best.estimate, limitGBps)));
@@ -221,6 +230,11 @@ function linkShare({ document, cells, kind, device }: Terms): Sentence[] {
       ? `${first} of what the link can carry ${parts.length === 1 ? way[parts[0]!.direction] : bothWays}`
       : `${first} of what the link can carry ${way.h2d}, and ${second} of that back`;
   return [{ text: `pinned memory reaches ${clauses}`, covers: [] }];
+}
+
+/** Whether a limit may be true: what is faster for certain shows that the machine misreports its link, as VMs do. */
+function isWithin({ low }: IntervalEstimate, limitGBps: number | null): boolean {
+  return limitGBps === null || low <= limitGBps;
 }
 
 /** No copy is faster than the link: an interval that says so reaches too far. */
@@ -247,7 +261,8 @@ function plainRates({ document, cells, kind, device }: Terms): Sentence[] {
   const ofOneWay = parts.filter(({ direction }) => direction === "h2d" || direction === "d2h");
   const [first, second] = (ofOneWay.length > 0 ? ofOneWay : parts.slice(0, 1)).map(({ direction, best }) => {
     const { memory, sizeBytes, workers, estimate } = best;
-    const hasLimit = limitGBps !== null && (direction === "h2d" || direction === "d2h");
+    const isOneWay = direction === "h2d" || direction === "d2h";
+    const hasLimit = limitGBps !== null && isOneWay && isWithin(estimate, limitGBps);
     const share = hasLimit ? `, ${shareRange(limited(estimate, limitGBps))} of what the link can carry` : "";
     const where = ` (copies of ${formatSize(sizeBytes)}, ${counted(workers, "worker")})`;
     return { memory, direction, rate: `${formatRange(estimate)} GB/s`, share, where };
@@ -272,7 +287,8 @@ function latencies({ cells, kind, width }: Terms): Sentence[] {
   const covers = ways.every(({ pair }) => pair !== undefined) ? [latencyByMemory] : [];
   const [first, second] = ways;
   const isOpen = ({ pair }: (typeof ways)[number]) => pair?.order === "open";
-  if (first !== undefined && second !== undefined && isOpen(first) && isOpen(second)) {
+  const sizes = new Set(ways.flatMap(({ pair }) => pair?.sizeBytes ?? []));
+  if (first !== undefined && second !== undefined && isOpen(first) && isOpen(second) && sizes.size === 1) {
     return [{ text: openLatency(first.pair!, "in either direction"), covers }];
   }
   return ways.flatMap(({ direction, observed, pair }) => {

@@ -71,9 +71,12 @@ export type IntervalOrder = "above" | "below" | "equal" | "open";
 /** However precise the run was asked to be, figures with intervals up to this relative half-width may count as equal. */
 const leastEqualWidth = 0.05;
 
-/** Up to which relative half-width of their intervals figures may count as equal: the result's precision, at least 5 %. */
+/** And however coarse, none with wider ones. */
+const greatestEqualWidth = 0.1;
+
+/** Up to which relative half-width of their intervals figures may count as equal: the result's precision, from 5 % to 10 %. */
 export function equalWidth(document: ResultDocument): number {
-  return Math.max(leastEqualWidth, document.plan?.precision ?? 0);
+  return Math.min(greatestEqualWidth, Math.max(leastEqualWidth, document.plan?.precision ?? 0));
 }
 
 /**

@@ -112,7 +112,7 @@ function variantFacts({ cells }: Plan): Fact[] {
 function budgetText({ stopping, estimate }: Plan): string {
   const budget = `${formatDuration(stopping.budgetNs)} in all`;
   if (estimate.firstSamplesNs <= stopping.budgetNs) return budget;
-  return `${budget}, after the first samples of every cell, which take about ${formatRoughly(estimate.firstSamplesNs)}`;
+  return `${budget}, but for the first samples of every cell, which take about ${formatRoughly(estimate.firstSamplesNs)} in any case`;
 }
 
 /** The time that it presumably takes, and the bounds of it where these are far off. */

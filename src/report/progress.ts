@@ -62,7 +62,9 @@ export function bestOf(cells: Iterable<MeasuredCell>, nameOf: NameOfCell): strin
   for (const { id, memory, mode, stats } of cells) {
     // Copies of the host alone are a control.
     if (memory === "host") continue;
-    for (const { bandwidthGBps, latencyUs } of stats) {
+    for (const { direction, bandwidthGBps, latencyUs } of stats) {
+      // What stays within a device goes over no link.
+      if (direction === "d2d") continue;
       const [rate, time] = [bandwidthGBps.median, latencyUs?.median ?? Number.POSITIVE_INFINITY];
       if (mode === "throughput" && rate > fastest.value) fastest = { id, value: rate };
       if (time < quickest.value) quickest = { id, value: time };

@@ -1,4 +1,5 @@
 import { PinbenchError } from "../errors.js";
+import { asciiText } from "./printable-text.js";
 import type { Screen } from "./screen.js";
 import { factLines, joinBlocks } from "./terminal-text.js";
 
@@ -34,7 +35,10 @@ export const termGroups: readonly TermGroup[] = [
       ),
       term(["P2P", "p2p", "peer"], "from one GPU to another"),
       term("size", "the bytes of one copy; KiB, MiB and GiB count in 1024s"),
-      term(["worker", "workers"], "a thread that copies its own buffers; several copy at the same time"),
+      term(
+        ["worker", "workers", "x4"],
+        'a thread that copies its own buffers; several copy at the same time, as the 4 of "x4" in a cell\'s name',
+      ),
       term(
         ["process", "processes"],
         "workers that are programs of their own, each with its own use of the GPU",
@@ -123,7 +127,10 @@ export const termGroups: readonly TermGroup[] = [
         "timed by the CPU's clock, from the start until the last copy is done: what a program waits",
       ),
       term(["event timer", "event"], "timed by the GPU's own copy engine, without what the CPU adds"),
-      term("budget", "how much time all cells may take together (--budget)"),
+      term(
+        "budget",
+        "how much time all cells may take together (--budget); what they need for their first samples they get in any case",
+      ),
     ],
   },
   {
@@ -186,7 +193,10 @@ export const termGroups: readonly TermGroup[] = [
         "the machine as it should be: results that were kept to compare with",
       ),
       term(["candidate, now", "candidate", "now"], "the results that are compared with the baseline"),
-      term("change", "of the candidate against the baseline, with its interval"),
+      term(
+        "change",
+        "of the candidate against the baseline, with its interval; in a history a curve of all checks",
+      ),
       term("verdict", "what follows for a cell: one of the words below"),
       term("same", "not slower by the threshold"),
       term("slower", "shown to be slower by the threshold or more"),
@@ -243,6 +253,7 @@ export const termGroups: readonly TermGroup[] = [
       term(["first batch, s"], "seconds until the first batch arrives"),
       term("/dev/shm", "the shared memory that batches pass through, at its fullest"),
       term("pinned memory", "how much memory is pinned for batches, at most"),
+      term(["<="], "the setting that is recommended"),
       term(["rank", "ranks"], "one of several training processes that work together"),
     ],
   },
@@ -262,16 +273,18 @@ export const termGroups: readonly TermGroup[] = [
 ];
 
 /**
- * Words that stand for the same term: the case of letters and a number at an end ("device 0") make no difference, nor
- * which kind of memory it is whose share of the link is shown.
+ * Words that stand for the same term: the case of letters, a number at an end ("device 0") and how ASCII spells a sign
+ * make no difference, nor how many workers there are ("x16") and which kind of memory it is whose share of the link is
+ * shown.
  */
 function keyOf(word: string): string {
-  return word
+  return asciiText(word)
     .trim()
     .toLowerCase()
     .replaceAll(/\s+/g, " ")
     .replace(/^\d+ /, "")
     .replace(/ \d+$/, "")
+    .replace(/^x\d+$/, "x4")
     .replace(/^[a-z-]+\/link$/, "link");
 }
 

@@ -51,9 +51,7 @@ const turn = {
 } as const;
 
 const output = (extensions: string) =>
-  repeatable("--output <file>", `also write a file; ${extensions} (repeatable)`, kind.text, {
-    showsDefault: true,
-  });
+  repeatable("--output <file>", `also write a file; ${extensions} (repeatable)`, kind.text);
 
 /** Of all commands that write files. */
 const pictures = ".html .svg";
@@ -178,7 +176,6 @@ export const commandSettings = {
       "--output <file>",
       "where to write, in place of report.html; .html .svg (repeatable)",
       kind.text,
-      { showsDefault: true },
     ),
     chart,
     open: onDemand("--open", "show the page in a browser"),

@@ -163,11 +163,10 @@ export const measuringSettings = {
   ),
   verify: setting(
     "--verify [copies]",
-    "compare what was copied last, or with every: each copy",
+    "compare what was copied last (so without the flag too), or with every: each copy",
     kind.verifying,
     {
       default: true,
-      showsDefault: true,
       helpOfNo: "do not compare what was copied",
     },
   ),
@@ -210,7 +209,6 @@ export const judgingSettings = {
     "--threshold <rule>",
     "drop that counts: 5%, pageable=10%, d2h=6% or d0/h2d/*=8% (repeatable)",
     kind.threshold,
-    { showsDefault: true },
   ),
   significance: setting("--significance <level>", "chance of any false alarm (0.3%)", kind.significance),
   strict: setting(

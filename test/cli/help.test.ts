@@ -24,6 +24,43 @@ describe("pinbench help", () => {
     expect(one).toMatch(/^Figures\n {2}cold {2}buffers [^\n]*\n$/);
   });
 
+  const commandLines = [
+    [],
+    ...["run", "check", "baseline", "compare", "history", "report", "tune", "devices", "import", "build"].map(
+      (name) => [name],
+    ),
+    ["import", "nvbandwidth"],
+    ["completion"],
+    ["help"],
+  ];
+  const helpAt = async (columns: number, command: readonly string[]) =>
+    (await callCli([...command, "--help"], { env: { COLUMNS: String(columns) } })).stdout.split("\n");
+
+  it.each(commandLines)(
+    "fits 80 columns, but for examples that are to be copied: %s %s",
+    async (...command) => {
+      const wide = (await helpAt(80, command)).filter((line) => line.length > 80);
+      const isCommandAlone = (line: string) => /^ {2}\S.*pinbench \S/.test(line) && !/\S {2,}/.test(line);
+      expect(wide.filter((line) => !isCommandAlone(line))).toEqual([]);
+    },
+  );
+
+  it("says what an example does beside it, or below where there is no room beside one of them", async () => {
+    expect(await helpAt(120, ["run"])).toContain(
+      "  pinbench run --preset quick                         pageable against pinned, in a second",
+    );
+    const narrow = await helpAt(80, ["run"]);
+    expect(narrow[narrow.indexOf("  pinbench run --preset quick") + 1]).toBe(
+      "      pageable against pinned, in a second",
+    );
+  });
+
+  it("shows no default that says nothing", async () => {
+    for (const command of commandLines) {
+      expect((await helpAt(200, command)).join("\n")).not.toMatch(/default: (\[\]|true|false|null)/);
+    }
+  });
+
   it("says what it has no help on", async () => {
     expect(await callCli(["help", "nosuch"])).toMatchObject({
       exitCode: 2,

@@ -83,7 +83,7 @@ describe("a FILE.partial that cannot be written", () => {
     const { signal } = new AbortController();
     await showRun(
       run as unknown as Run,
-      { stopping: {}, settings: {}, cells: [], speedFacts: { emulated: false } } as Plan,
+      { stopping: {}, settings: {}, cells: [], speedFacts: { emulated: false } } as unknown as Plan,
       {
         outputs,
         screen: fileScreen(),

@@ -69,10 +69,10 @@ const history = describeHistory({
 
 const tuning = buildTuning({
   tried: [
-    buildTried(usualSetting(0, false), 8.05),
-    buildTried(usualSetting(8, false), 61.2),
-    buildTried(usualSetting(16, false), 96.9),
-    buildTried(usualSetting(16, true), 96.1),
+    buildTried(usualSetting(0, false), 20),
+    buildTried(usualSetting(8, false), 72),
+    buildTried(usualSetting(16, false), 72.9),
+    buildTried(usualSetting(16, true), 71.3),
   ],
 });
 

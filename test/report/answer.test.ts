@@ -88,6 +88,27 @@ describe("what pinned memory gains", () => {
     ]);
   });
 
+  it("is said of each direction at its own size, and what cannot be told of one is said of that one", () => {
+    const large = { sizeBytes: 256 * MiB };
+    const cells = [
+      ...pair(10, 30),
+      ...pair(10, 30, large),
+      ...pair(10, 30, { direction: "d2h" }),
+      ...pair(10, 11, { ...large, direction: "d2h", relativeHalfWidth: 0.3 }),
+    ];
+    expect(textsOfProcesses(cells)).toEqual([
+      "Pinned memory copies 2.9 to 3.1 times as fast as ordinary (pageable) memory to the device (copies of 256 MiB), " +
+        "and 2.9 to 3.1 times as fast back (copies of 16 MiB); at 256 MiB from the device it cannot be told.",
+    ]);
+  });
+
+  it("is not denied where wide intervals were asked for", () => {
+    const cells = pair(10, 14, { relativeHalfWidth: 0.45 });
+    expect(textsOfProcesses(cells, { ...noLink, plan: { precision: 0.5 } })[0]).toMatch(
+      /^Whether pinned memory copies faster than ordinary .* cannot be told here/,
+    );
+  });
+
   it("names the workers where they are several, and takes processes where there are no threads", () => {
     expect(textsOfProcesses(pair(10, 30, { workers: 4, workerKind: "process" }))[0]).toContain(
       "to the device (copies of 16 MiB by 4 workers each).",
@@ -119,23 +140,27 @@ describe("when pinning has paid off", () => {
     [
       "from the first copy on",
       [paidOff(MiB, 1), paidOff(16 * MiB, 0)],
-      "Pinning a buffer pays off from its first copy on.",
+      "Pinning a buffer pays off from its first copy on, in the cheaper of two ways.",
     ],
     [
       "from the first copy of a size on",
       [paidOff(64 * KiB, 9), paidOff(MiB, 1), paidOff(16 * MiB, 1)],
-      "Pinning pays off from the first copy of 1 MiB on, and after at most 9 of less.",
+      "Pinning a buffer pays off from the first copy of 1 MiB on, and after about 9 copies of a smaller one at most, in the cheaper of two ways.",
     ],
     [
       "after some copies",
       [paidOff(MiB, 2), paidOff(16 * MiB, 7)],
-      "Pinning a buffer has paid off after 2 to 7 copies, by its size.",
+      "Pinning a buffer has paid off after about 2 to 7 copies, by its size, in the cheaper of two ways.",
     ],
-    ["by the cheaper way", [paidOff(MiB, 5, 3)], "Pinning a buffer has paid off after 3 copies."],
+    [
+      "by the cheaper way",
+      [paidOff(MiB, 5, 3)],
+      "Pinning a buffer has paid off after about 3 copies, in the cheaper of two ways.",
+    ],
     [
       "only as far as it is known",
       [paidOff(MiB, 2), paidOff(16 * MiB, null)],
-      "Pinning a buffer has paid off after 2 copies, as far as that can be told.",
+      "Pinning a buffer has paid off after about 2 copies, in the cheaper of two ways, as far as that can be told.",
     ],
     [
       "never, for all that is known",
@@ -144,6 +169,13 @@ describe("when pinning has paid off", () => {
     ],
   ])("is told: %s", (_, pinning, text) => {
     expect(sentence(pinning)).toBe(text);
+  });
+
+  it("is told of the direction in which pinned memory is faster alone", () => {
+    const cells = [...pair(10, 30), ...pair(10, 8, { direction: "d2h" })];
+    expect(textsOfProcesses(cells, { ...noLink, coldStart: [buildColdStart()] })[0]).toContain(
+      ". Pinning a buffer whose bytes go to the device pays off from its first copy on",
+    );
   });
 
   it("is not told where pinned memory is not faster, or where its cost was not measured", () => {
@@ -169,6 +201,13 @@ describe("the share of the link", () => {
     expect(textsOfProcesses(pair(10, 62.9, { relativeHalfWidth: 0.01 }), {})[1]).toContain(
       "98 % to 100 % of",
     );
+  });
+
+  it("is not told where copies are faster than the link is said to be", () => {
+    const oneKind = [buildCell({ GBps: 130 })];
+    const texts = [...textsOfProcesses(pair(10, 130), {}), ...textsOfProcesses(oneKind, {})];
+    expect(texts).toHaveLength(2);
+    expect(texts.join()).not.toContain("link");
   });
 });
 

@@ -60,6 +60,8 @@ describe("the best so far", () => {
     const host = buildCell({ memory: "host", GBps: 99 });
     expect(bestOf([slow, host, fast], nameOf)).toBe(`55.0 GB/s, <${fast.id}>`);
     expect(bestOf([host], nameOf)).toBeNull();
+    const within = buildCell({ direction: "d2d", memory: "device", GBps: 4000 });
+    expect(bestOf([slow, within], nameOf)).toContain(`<${slow.id}>`);
   });
 
   it("is the shortest latency where nothing else is measured", () => {

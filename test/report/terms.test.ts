@@ -66,7 +66,7 @@ describe("every word of the tables is explained:", () => {
   });
 
   it("the signs beside figures", () => {
-    expect(unexplained([...Object.values(sign), "±"])).toEqual([]);
+    expect(unexplained([...Object.values(sign), "±", "<="])).toEqual([]);
   });
 
   it.each(
@@ -115,6 +115,9 @@ describe("pinbench help terms", () => {
         "Kinds of memory\n  staged  ordinary memory that pinbench's own threads copy by way of small\n" +
         "          pinned buffers, piece by piece\n",
     );
+    expect(text(["us"])).toBe(text(["µs"]));
+    expect(text(["+-"])).toBe(text(["±"]));
+    expect(text(["x16"])).toMatch(/^What is copied\n {2}worker /);
     expect(text(["keeps"])).toMatch(/copy alone, beside, keeps .*load alone, beside, keeps /s);
   });
 
