@@ -44,7 +44,7 @@ const mostRead = 2000;
 /** More than so many dots would hide each other if they were as large as marks: parts of a mark's size. */
 const [manyDots, smallDot, largeDot] = [200, Math.sqrt(14 / 42), 1];
 /** Pixels of a picture, as src/report/chart has them. */
-const [textRow, aboveGrid, letterWidth] = [17, 10, 8.6];
+const [textRow, aboveGrid, letterWidth, betweenTicks] = [17, 10, 8.6, 12];
 
 /** The outlines of the marks of all styles, which begin again after the last. */
 const marks = dataOf("marks") as readonly string[];
@@ -292,7 +292,7 @@ function fitting({ ticks, place }: Scale): readonly number[] {
     const some = ticks(about);
     const isRoomy = some.slice(1).every((next, index) => {
       const letters = (tick(some[index]!).length + tick(next).length) / 2;
-      return place(next) - place(some[index]!) >= letters * letterWidth + 6;
+      return place(next) - place(some[index]!) >= letters * letterWidth + betweenTicks;
     });
     if (isRoomy) return some;
   }
