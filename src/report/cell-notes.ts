@@ -140,17 +140,17 @@ function everyCopyNotes(cells: readonly CellResult[], nameOf: NameOfCell): Note[
   return [note(`${text} alone`)];
 }
 
-/** What the lines after "=>" rest on, where there are figures for any: a process says nothing of how others differ from it. */
+/** What the answer and the findings rest on, where there are figures for any: a process says nothing of how others differ from it. */
 function claimNotes({ cells, run: { processes } }: ResultDocument): Note[] {
   const withInterval = cells.filter(
     (cell) => isEvidence(cell) && cell.stats.some(({ bandwidthGBps }) => bandwidthGBps.low !== null),
   );
   const recorded =
-    "the lines after => allow for the spread between processes that was recorded on an NVIDIA H200";
+    "the conclusions allow for the spread between processes that was recorded on an NVIDIA H200";
   if (processes != null) {
     const basis =
       withInterval.length > 0
-        ? "the lines after => rest on the intervals between the processes"
+        ? "the conclusions rest on the intervals between the processes"
         : `${recorded}; 3 processes measure it`;
     return [note(`note: ${basis}`)];
   }

@@ -202,6 +202,14 @@ describe("laying over", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("is offered for machines whose links have different limits", async () => {
+    const [one, other] = twoSweeps();
+    const slowLink = other.devices.map((device) => ({ ...device, linkLimitGBps: 31.5 }));
+    const { page } = await showResults([one, { ...other, devices: slowLink }]);
+    await control(chartOf(page)).selectOption("0");
+    expect(await laidOver(chartOf(page))).toBe(3);
+  });
+
   it("lays each point where it lies in its own chart", async () => {
     const { page } = await showResults(twoSweeps());
     const [figure, other] = [chartOf(page), chartOf(page, "h2d-by-size", 2)];

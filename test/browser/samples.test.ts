@@ -97,6 +97,23 @@ describe("the samples of the first cell", () => {
   });
 });
 
+it("samples are drawn over the grid, and without a legend where the title says all", async () => {
+  const document = sampled({ "pinned h2d": [fast, half, slow] });
+  for (const javaScriptEnabled of [false, true]) {
+    const { page } = await showResults([document], { javaScriptEnabled });
+    if (javaScriptEnabled) await expect.poll(() => overTimeOf(page).locator(".dots").count()).toBe(3);
+    for (const figure of [overTimeOf(page), distributionOf(page)]) {
+      const order = await figure
+        .locator("svg > *")
+        .evaluateAll((parts) => parts.map((part) => part.getAttribute("class") ?? ""));
+      const curve = order.findIndex((name) => name.startsWith("curve"));
+      expect(order.lastIndexOf("grid")).toBeLessThan(curve);
+      expect(order.findIndex((name) => name.includes("halo"))).toBeGreaterThan(curve);
+      expect(order.filter((name) => name.startsWith("legend"))).toEqual([]);
+    }
+  }
+});
+
 describe("a cell that is chosen", () => {
   it("takes the place of the first one in both charts, in their titles and in what is told of them", async () => {
     const { page, complaints, requests } = await showResults([

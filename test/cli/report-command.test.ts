@@ -59,6 +59,16 @@ describe("pinbench report", () => {
     expect(chaptersIn(read("report.html"))).toBe(5);
   });
 
+  it("says from which file a document is in titles that would be the same", async () => {
+    const again = join(temporaryFolder(), "again.json");
+    copyFileSync(quick, again);
+    const { read } = await report(quick, again, jsonFile(buildTuning()));
+    const titles = [...read("report.html").matchAll(/<h2[^>]*>(.*?)<\/h2>/g)].map(([, title]) => title!);
+    expect(titles[0]).toMatch(/^1\. NVIDIA H200, .* UTC \(.*quick\.json\)$/);
+    expect(titles[1]).toMatch(/^2\. NVIDIA H200, .* UTC \(.*again\.json\)$/);
+    expect(titles[2]).toMatch(/^3\. Tuning of .* UTC$/);
+  });
+
   it("shows the runs of a folder that measured the same as those of several processes", async () => {
     const runs = join(temporaryFolder(), "runs");
     mkdirSync(runs);

@@ -47,7 +47,7 @@ describe("pinbench run --processes", () => {
     const { stdout } = await runSmall([...twoKinds, "--processes", "3", ...files]);
     const said = stdout.replaceAll(/\s+/g, " ");
     expect(said).toContain("medians of 3 processes, ± half the 95 % interval between them");
-    expect(said).toContain("note: the lines after => rest on the intervals between the processes");
+    expect(said).toContain("note: the conclusions rest on the intervals between the processes");
     expect(readdirSync(cwd).sort()).toEqual(["a.csv", "a.md"]);
     const [head = [], row = []] = readFileSync(join(cwd, "a.csv"), "utf8")
       .split("\n")

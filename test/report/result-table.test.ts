@@ -87,13 +87,13 @@ describe("the table of the default sweep", () => {
     expect(text).toContain("90 cells in 8.4 s: 60 converged to ±1 %, 30 not converged");
   });
 
-  it("says which spread the lines after => allow for, where there is one with an interval", () => {
+  it("says which spread the conclusions allow for, where there is one with an interval", () => {
     expect(text.replaceAll(/\s+/g, " ")).toContain(
-      "note: the lines after => allow for the spread between processes that was recorded on an NVIDIA H200; --processes 5 measures it",
+      "note: the conclusions allow for the spread between processes that was recorded on an NVIDIA H200; --processes 5 measures it",
     );
-    expect(render({ cells: [buildCell({ GBps: 55 })] })).toContain("the lines after => allow");
+    expect(render({ cells: [buildCell({ GBps: 55 })] })).toContain("the conclusions allow");
     expect(render({ cells: [buildCell({ GBps: 55, relativeHalfWidth: null })] })).not.toContain(
-      "the lines after",
+      "the conclusions",
     );
   });
 

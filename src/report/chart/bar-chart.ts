@@ -1,6 +1,6 @@
 import { scaleLinear } from "d3-scale";
 import type { Bar, BarChart } from "./chart.js";
-import { chartWidth, textPixels } from "./chart-frame.js";
+import { chartWidth, textPixels, ticksThatFit } from "./chart-frame.js";
 import type { Drawing } from "./chart-marks.js";
 import { styleClass } from "./curve-styles.js";
 import { element, type Markup } from "./markup.js";
@@ -13,13 +13,15 @@ const axisHeight = 40;
 /** Between the names, the bars and what is written behind them. */
 const gap = 8;
 /** However long names and texts are, the bars have room to differ. */
-const [mostNamePixels, mostTextPixels] = [240, 180];
+const [mostNamePixels, mostTextPixels] = [240, 240];
+/** What is cut off at an edge cannot be read: names and texts have room for letters that are wider than most. */
+const roomForWideLetters = 1.12;
 
 /** A group below the other: its name, and its bars with their names before and their figures behind them. */
 export function drawBars({ value, groups }: BarChart): Drawing {
   const bars = groups.flatMap((group) => group.bars);
   const widest = (texts: readonly string[]) =>
-    texts.reduce((most, text) => Math.max(most, textPixels(text)), 0);
+    roomForWideLetters * texts.reduce((most, text) => Math.max(most, textPixels(text)), 0);
   const left = Math.min(widest(bars.map(({ name }) => name)), mostNamePixels) + gap;
   const right = chartWidth - Math.min(widest(bars.map(({ text }) => text)), mostTextPixels);
   const most = [...bars.flatMap((bar) => [bar.value, bar.high ?? 0]), ...(value.includes ?? [])].reduce(
@@ -41,16 +43,14 @@ export function drawBars({ value, groups }: BarChart): Drawing {
     }
     top += afterGroup;
   }
-  const ticks = across
-    .ticks(4)
-    .flatMap((tick) => [
-      element("line", { class: "grid", x1: across(tick), x2: across(tick), y1: 0, y2: top }),
-      element(
-        "text",
-        { class: "quiet", x: across(tick), y: top + 14, "text-anchor": "middle" },
-        value.format(tick),
-      ),
-    ]);
+  const ticks = ticksThatFit(value, across, 4).flatMap((tick) => [
+    element("line", { class: "grid", x1: across(tick), x2: across(tick), y1: 0, y2: top }),
+    element(
+      "text",
+      { class: "quiet", x: across(tick), y: top + 14, "text-anchor": "middle" },
+      value.format(tick),
+    ),
+  ]);
   const middle = (left + across.range()[1]!) / 2;
   return {
     height: top + axisHeight,

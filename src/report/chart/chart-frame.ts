@@ -10,6 +10,8 @@ export const lineHeight = 17;
 /** About how many marks an upright axis has, and the room of its label beside what stands at these. */
 const upTicks = 5;
 const besideTicks = 26;
+/** Between the names of two marks at least; signs and digits are wider than most letters. */
+const betweenTicks = 12;
 /**
  * Of a sans-serif letter at 16 px, on average: what draws has no fonts to measure with. On narrow screens page.css shows
  * texts as large as that, so that a chart that is shrunk can be read; elsewhere they have 12 px and more room.
@@ -129,14 +131,14 @@ export function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number
 const fewestLogTicks = 3;
 
 /** The marks of an axis below a chart whose names do not overlap: round numbers further apart, or not all that are given. */
-function ticksThatFit(axis: Axis, scale: ScaleContinuousNumeric<number, number>): number[] {
+export function ticksThatFit(axis: Axis, scale: ScaleContinuousNumeric<number, number>, most = 8): number[] {
   if (axis.ticks === undefined && axis.scale === "linear") {
-    for (let about = 8; about > 1; --about) {
+    for (let about = most; about > 1; --about) {
       const ticks = ticksOf(axis, scale, about);
       if (areApart(ticks, axis, scale)) return ticks;
     }
   }
-  const ticks = ticksOf(axis, scale, 8);
+  const ticks = ticksOf(axis, scale, most);
   for (let every = 1; every < ticks.length; ++every) {
     const some = ticks.filter((_, index) => index % every === 0);
     if (areApart(some, axis, scale)) return some;
@@ -152,7 +154,7 @@ function areApart(
   return ticks.every((value, index) => {
     const next = ticks[index + 1];
     if (next === undefined) return true;
-    const needed = (textPixels(axis.format(value)) + textPixels(axis.format(next))) / 2 + 6;
+    const needed = (textPixels(axis.format(value)) + textPixels(axis.format(next))) / 2 + betweenTicks;
     return Math.abs(scale(next) - scale(value)) >= needed;
   });
 }

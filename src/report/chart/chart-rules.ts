@@ -27,23 +27,31 @@ export function drawRules(frame: Frame, rules: readonly Rule[]): DrawnRule[] {
   });
 }
 
+/** Between a line and what stands beside it. */
+const ruleGap = 5;
+
 function levelRule(frame: Frame, { value, label }: Rule): DrawnRule {
   const { left, right } = frame;
   const y = frame.y(value);
   return {
     line: element("line", { class: "rule", x1: left, x2: right, y1: y, y2: y }),
-    label: element("text", { class: "quiet halo", x: right, y: y - 5, "text-anchor": "end" }, label),
+    label: element("text", { class: "quiet halo", x: right, y: y - ruleGap, "text-anchor": "end" }, label),
   };
 }
 
-/** The label begins at the line, or so far before it that it ends in the picture; hovering shows what is cut off. */
+/** The label stands at the right of its line, or at the left where only there is room; hovering shows what is cut off. */
 function uprightRule(frame: Frame, { value, label }: Rule, y: number): DrawnRule {
   const x = frame.x(value);
   const most = Math.floor(chartWidth / textPixels("x"));
   const shown = label.length <= most ? label : `${label.slice(0, most - 1)}…`;
-  const start = Math.max(0, Math.min(x + 5, chartWidth - textPixels(shown)));
+  const width = textPixels(shown);
+  const [right, left] = [x + ruleGap, x - ruleGap];
+  const place =
+    right + width > chartWidth && left - width >= 0
+      ? { x: left, "text-anchor": "end" }
+      : { x: Math.max(0, Math.min(right, chartWidth - width)) };
   return {
     line: element("line", { class: "rule", x1: x, x2: x, y1: y - lineHeight / 2, y2: frame.bottom }),
-    label: element("text", { class: "quiet halo", x: start, y: y + 2 }, shown, element("title", {}, label)),
+    label: element("text", { class: "quiet halo", ...place, y: y + 2 }, shown, element("title", {}, label)),
   };
 }

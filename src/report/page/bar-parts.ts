@@ -39,8 +39,8 @@ export function barOf(
   const { median, low, high } = distribution;
   const share = shareOfSpeed(cell, against, moved);
   const figure = (isLatency ? formatMicroseconds : formatGBps)(median);
-  const base = isLatency ? "alone's speed" : "alone";
-  const text = share === null ? figure : `${figure}, ${formatShare(share)} of ${base}`;
+  const ofWhat = isLatency ? "as fast" : "of alone";
+  const text = share === null ? figure : `${figure}, ${formatShare(share)} ${ofWhat}`;
   return [{ name, value: median, low, high, text, ...(isReference && { isReference }) }];
 }
 

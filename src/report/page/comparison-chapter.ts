@@ -1,5 +1,4 @@
 import type { CellComparison, Comparison, ResultSetSummary, Verdict } from "../../compare/comparison.js";
-import { formatSize } from "../../settings/units.js";
 import { median } from "../../stats/order-statistics.js";
 import type { ForestChart, ForestKind, ForestRow } from "../chart/chart.js";
 import {
@@ -7,6 +6,7 @@ import {
   changeText,
   comparedNames,
   describeFigures,
+  type NameOfCompared,
   unitName,
 } from "../comparison/cell-text.js";
 import {
@@ -18,7 +18,7 @@ import {
 import { describeOutcome, outcomeTone, verdictMeaning } from "../comparison/outcome.js";
 import { formatChange, formatChangeTick } from "../format-number.js";
 import { figure, type Grid, groupBy, note, wordColumn } from "../report-parts.js";
-import { besideName, capital, counted, directionName, listed } from "../wording.js";
+import { capital, counted, directionName, listed } from "../wording.js";
 import type { Chapter } from "./chapter.js";
 
 /** What a page shows of a comparison, or of a check. */
@@ -33,7 +33,7 @@ export function comparisonChapter(comparison: Comparison): Chapter {
     alerts: comparisonAlerts(comparison),
     answer: [note(`${outcome}.`, outcomeTone[comparison.outcome])],
     conclusions: [],
-    charts: (["GB/s", "us"] as const).flatMap((unit) => chartsOf(comparison.cells, unit)),
+    charts: (["GB/s", "us"] as const).flatMap((unit) => chartsOf(comparison.cells, unit, nameOf)),
     samples: [],
     grids: [...comparisonGrids(comparison.cells, nameOf), machineGrid(comparison)],
     notes: notesBelow(comparison, nameOf),
@@ -69,7 +69,11 @@ const mostRows = 60;
 const chartNames = { "GB/s": "throughput-changes", us: "latency-changes" } as const;
 
 /** Of the cells of a unit: their changes; and of more than `mostRows`, what each kind of them did as well. */
-function chartsOf(all: readonly CellComparison[], unit: CellComparison["unit"]): ForestChart[] {
+function chartsOf(
+  all: readonly CellComparison[],
+  unit: CellComparison["unit"],
+  nameOf: NameOfCompared,
+): ForestChart[] {
   const cells = all.filter((cell) => cell.unit === unit && isDrawn(cell));
   if (cells.length === 0) return [];
   const isWhole = cells.length <= mostRows;
@@ -83,12 +87,12 @@ function chartsOf(all: readonly CellComparison[], unit: CellComparison["unit"]):
       ? ""
       : ` ${counted(without, "cell")} without a change ${without === 1 ? "is" : "are"} in the table alone.`;
   const changes: ForestChart = {
-    ...forestOf(drawn, unit),
+    ...forestOf(drawn, unit, nameOf),
     name,
     title: isWhole
       ? `${ofWhat}: change of each cell (${faster})`
       : `${ofWhat}: change of the ${mostRows} most remarkable of ${cells.length} cells (${faster})`,
-    description: `${describeChanges(cells)}${rest}`,
+    description: `${describeChanges(cells, nameOf)}${rest}`,
   };
   if (isWhole) return [changes];
   return [
@@ -117,12 +121,12 @@ function changeOf(cell: CellComparison): number {
   return changeEstimate(cell)?.figure ?? 0;
 }
 
-function describeChanges(cells: readonly CellComparison[]): string {
+function describeChanges(cells: readonly CellComparison[], nameOf: NameOfCompared): string {
   const ordered = [...cells].sort((a, b) => changeOf(a) - changeOf(b));
   const verdicts = [...groupBy(cells, ({ verdict }) => verdict)];
   const tally = verdicts.map(([verdict, members]) => `${members.length} ${verdict}`);
   const [least, most] = [ordered[0]!, ordered.at(-1)!];
-  return `${listed(tally)}; from ${changeText(least)} (${cellLabel(least)}) to ${changeText(most)} (${cellLabel(most)}).`;
+  return `${listed(tally)}; from ${changeText(least)} (${nameOf(least)}) to ${changeText(most)} (${nameOf(most)}).`;
 }
 
 /** How each verdict is drawn, in the order of the legend. */
@@ -138,6 +142,7 @@ const verdictKinds: readonly (ForestKind & { name: Verdict })[] = [
 function forestOf(
   cells: readonly CellComparison[],
   unit: CellComparison["unit"],
+  nameOf: NameOfCompared,
 ): Omit<ForestChart, "name" | "title" | "description"> {
   const kinds = verdictKinds.filter(({ name }) => cells.some(({ verdict }) => verdict === name));
   const rows = [...cells].sort((a, b) => changeOf(a) - changeOf(b) || a.id.localeCompare(b.id));
@@ -148,14 +153,14 @@ function forestOf(
     rows: rows.map((cell): ForestRow => {
       const { figure, interval } = changeEstimate(cell)!;
       return {
-        label: cellLabel(cell),
+        label: nameOf(cell),
         kind: kinds.findIndex(({ name }) => name === cell.verdict),
         value: figure,
         low: interval?.low ?? null,
         high: interval?.high ?? null,
         limits: [-cell.threshold, cell.threshold],
         figure: changeText(cell)!,
-        text: `${cellLabel(cell)}: ${describeFigures(cell)}`,
+        text: `${nameOf(cell)}: ${describeFigures(cell)}`,
       };
     }),
     limitName: "threshold",
@@ -195,22 +200,4 @@ function kindsForest(
 function changeAxis(unit: CellComparison["unit"]): ForestChart["x"] {
   const what = unit === "us" ? "µs a copy" : unitName[unit];
   return { label: `change of ${what}`, scale: "linear", format: formatChangeTick };
-}
-
-/** The cell in words: "H2D pinned 64 MiB ×4". */
-function cellLabel(cell: CellComparison): string {
-  const { device, direction, moved, memory, sizeBytes, workers, timer, cache } = cell;
-  const { workerKind, together, peer, path, beside, chunks } = cell;
-  const way = direction === "bidir" ? `both directions, ${directionName[moved]}` : directionName[direction];
-  const count = workers === 1 && workerKind !== "process" ? "" : ` ×${workers}`;
-  return [
-    `${device === 0 ? "" : `GPU ${device} `}${way} ${memory} ${formatSize(sizeBytes)}${count}`,
-    ...(workerKind === "process" ? ["processes"] : []),
-    ...(timer === "event" ? ["event timer"] : []),
-    ...(cache === "warm" ? ["warm"] : []),
-    ...(together === undefined ? [] : [`GPUs ${together.join(", ")} together`]),
-    ...(peer === undefined ? [] : [`to GPU ${peer}, ${path}`]),
-    ...(beside === undefined ? [] : [`beside ${besideName[beside]}`]),
-    ...(chunks === undefined ? [] : [`${chunks} chunks`]),
-  ].join(", ");
 }

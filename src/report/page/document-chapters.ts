@@ -14,12 +14,12 @@ import { tuningChapter } from "./tuning-chapter.js";
 
 /** All of what documents of any kind show, as one file of HTML. */
 export function pageOfDocuments(documents: readonly AnyDocument[]): string {
-  return page(documents.flatMap(chaptersOf), packageVersion());
+  return page(chaptersOf(documents), packageVersion());
 }
 
 /** One of the documents' charts as a file of SVG. Throws a usage error that lists the charts there are. */
 export function chartOfDocuments(documents: readonly AnyDocument[], name: string): string {
-  const charts = documents.flatMap(chaptersOf).flatMap((chapter) => chapter.charts);
+  const charts = chaptersOf(documents).flatMap(({ charts }) => charts);
   const [chart, other] = charts.filter((one) => one.name === name);
   if (chart === undefined) {
     const names = [...new Set(charts.map((one) => one.name))];
@@ -35,16 +35,25 @@ export function chartOfDocuments(documents: readonly AnyDocument[], name: string
   return chartFile(chart);
 }
 
-/** What a page shows of a document of any kind: one chapter, but for a folder of runs that are not alike one a run. */
-function chaptersOf(any: AnyDocument): Chapter[] {
-  const chapters = bareChapters(printableDocument(any));
-  const { path } = any;
-  return path === null
-    ? chapters
-    : chapters.map((chapter) => ({ ...chapter, facts: [["File", path], ...chapter.facts] }));
+/** What a page shows of documents, with the files that they were found in: also in titles that more than one has. */
+function chaptersOf(documents: readonly AnyDocument[]): Chapter[] {
+  const found = documents.flatMap((any) =>
+    chaptersOfOne(printableDocument(any)).map((chapter) => ({ chapter, path: any.path })),
+  );
+  const isShared = (title: string) => found.filter(({ chapter }) => chapter.title === title).length > 1;
+  return found.map(({ chapter, path }) => {
+    if (path === null) return chapter;
+    const { title, facts } = chapter;
+    return {
+      ...chapter,
+      title: isShared(title) ? `${title} (${path})` : title,
+      facts: [["File", path], ...facts],
+    };
+  });
 }
 
-function bareChapters(any: AnyDocument): Chapter[] {
+/** One chapter, but for a folder of runs that are not alike one a run. */
+function chaptersOfOne(any: AnyDocument): Chapter[] {
   switch (any.kind) {
     case "result":
       return [resultChapter(any.document)];

@@ -10,8 +10,8 @@ import {
   withInterval,
   withNames,
 } from "../history/history-report.js";
-import { groupBy } from "../report-parts.js";
-import { counted, listed } from "../wording.js";
+import { groupBy, note } from "../report-parts.js";
+import { capital, counted, listed } from "../wording.js";
 import type { Chapter } from "./chapter.js";
 
 /** What a page shows of the course of past checks: a chart for each, and what was found in them. */
@@ -25,11 +25,11 @@ export function historyChapter(document: HistoryDocument): Chapter {
   return {
     title: `History: ${counted(checks.length, "check")} in ${path}${until}`,
     alerts,
-    answer,
+    answer: answer.map(({ text, tone }) => note(capital(text), tone)),
     conclusions: findings,
     charts: courses.flatMap((course, index) => chartOf(course, names[index]!, history)),
     samples: [],
-    grids,
+    grids: grids.map((grid) => ({ ...grid, caption: "All courses" })),
     notes,
     facts,
   };

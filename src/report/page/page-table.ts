@@ -10,7 +10,7 @@ const mostOpenRows = 8;
  */
 export function pageTable({ caption, columns, rows, footnote }: Grid): Markup {
   const head = columns.map(({ head, align }) =>
-    element("th", { scope: "col", class: align }, head.join(" ").trim()),
+    element("th", { scope: "col", class: align }, head.join(" ").trim().replaceAll("/ ", "/")),
   );
   const body = rows.map((row) =>
     element(

@@ -42,7 +42,7 @@ function chartOf(
       description: `Pinned over pageable, ${describeCurves(curves, "", formatRatio, formatSize)}${otherWorkers(workers, all)}`,
       x: sizeAxis(sizes, "size of a copy (shade: in other processes too)"),
       y: {
-        label: "times the rate of pageable memory",
+        label: "times as fast as pageable",
         scale: "linear",
         includes: [0, 1],
         format: (ratio) => `${formatTick(ratio)}×`,

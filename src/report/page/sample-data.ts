@@ -20,8 +20,11 @@ export interface EncodedSeries extends Pick<SampleSeries, "name" | "style" | "pr
 
 /** Tenths of a millisecond. */
 const startsPerMs = 10;
-/** What a value is rounded to: so many digits of the largest one of its series. */
-const valueDigits = 4;
+/**
+ * What a value is rounded to: so many digits of the largest one of its series, or of what its values differ by where that
+ * is finer, or columns of a histogram would be narrower than its steps; but at most so many as tell measured ones apart.
+ */
+const [valueDigits, spanDigits, mostDigits] = [4, 3, 9];
 
 /** The content of a script element of the type application/json: no text in it can end that element. */
 export function sampleData(chapters: readonly Chapter[]): string {
@@ -33,9 +36,8 @@ export function sampleData(chapters: readonly Chapter[]): string {
 }
 
 function encoded({ name, style, process, unit, startMs, values }: SampleSeries, cell: number): EncodedSeries {
-  const most = values.reduce((a, b) => Math.max(a, b), 0);
   // A power of ten is written down in few characters; as a negative power it is exact to divide by.
-  const decimals = most === 0 ? 0 : valueDigits - 1 - Math.floor(Math.log10(most));
+  const decimals = decimalsOf(values);
   const starts = startMs.map((start) => Math.round(start * startsPerMs));
   const steps = values.map((value) => Math.round(value * 10 ** decimals));
   const leastValue = steps.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
@@ -50,6 +52,15 @@ function encoded({ name, style, process, unit, startMs, values }: SampleSeries, 
     values: steps.map((step) => step - leastValue),
     startSteps: starts.map((start, index) => start - (starts[index - 1] ?? 0)),
   };
+}
+
+function decimalsOf(values: readonly number[]): number {
+  const most = values.reduce((a, b) => Math.max(a, b), 0);
+  const span = most - values.reduce((a, b) => Math.min(a, b), most);
+  if (most === 0) return 0;
+  const digitsOf = (value: number, digits: number) => digits - 1 - Math.floor(Math.log10(value));
+  const ofSpan = span === 0 ? Number.NEGATIVE_INFINITY : digitsOf(span, spanDigits);
+  return Math.min(Math.max(digitsOf(most, valueDigits), ofSpan), digitsOf(most, mostDigits));
 }
 
 function escapedCharacter(character: string): string {

@@ -5,7 +5,7 @@ import { type Curve as RateCurve, upperBound } from "../../tune/rate-bounds.js";
 import { spread } from "../../tune/settings-grid.js";
 import type { ChartPoint, Curve, CurveChart, Rule } from "../chart/chart.js";
 import { formatHalfWidth } from "../format-number.js";
-import { groupBy } from "../report-parts.js";
+import { groupBy, note } from "../report-parts.js";
 import { formatRate, startingOwner } from "../tuning/tuning-gain.js";
 import { tuningContent } from "../tuning/tuning-table.js";
 import { capital, counted } from "../wording.js";
@@ -14,15 +14,16 @@ import type { Chapter } from "./chapter.js";
 /** What a page shows of the search for a loader's settings. */
 export function tuningChapter(tuning: Tuning): Chapter {
   const { probe, run, recommendation } = tuning;
-  const content = tuningContent(tuning);
+  const { grids, answer, ...content } = tuningContent(tuning);
+  // The first line is to be copied, and no sentence by itself.
+  const first = (text: string) => (recommendation === null ? capital(text) : `Recommended: ${text}`);
   return {
     title: `Tuning of ${probe.source}, ${run.startedAt.slice(0, 16).replace("T", " ")} UTC`,
     charts: rateCharts(tuning),
     samples: [],
     ...content,
-    answer: content.answer.map((one, index) =>
-      index === 0 && recommendation !== null ? { ...one, text: `Recommended: ${one.text}` } : one,
-    ),
+    answer: answer.map(({ text, tone }, index) => note(index === 0 ? first(text) : text, tone)),
+    grids: grids.map((grid) => ({ ...grid, caption: "Settings that were tried" })),
   };
 }
 
@@ -216,5 +217,5 @@ function describe({ recommendation }: Tuning, rated: readonly Tried[]): string {
   const highest = `The highest rate is ${formatRate(best.score!.batchesPerSecond)} batches/s with ${describeSetting(best.setting)}`;
   return recommendation === null
     ? `${highest}.`
-    : `${highest}; recommended: ${describeSetting(recommendation.setting)}, ${formatRate(recommendation.score.batchesPerSecond)} batches/s. ${capital("hollow marks were not tried")}.`;
+    : `${highest}; recommended: ${describeSetting(recommendation.setting)}, ${formatRate(recommendation.score.batchesPerSecond)} batches/s. Hollow marks were not tried, failed, or are rough figures.`;
 }

@@ -64,4 +64,24 @@ describe("bars", () => {
     const figure = shapesIn(svg).find(({ text, name }) => text.startsWith("55.2,") && name === "text")!;
     expect(number(figure, "x") + 21 * 8).toBeLessThanOrEqual(width);
   });
+
+  it("have marks whose names do not overlap, however little room there is", () => {
+    const svg = chart([bar("beside device memory", 199, { text: "164.1, 73.9 % as fast" })]);
+    const marks = ofClass(svg, "quiet").map((mark) => ({ at: number(mark, "x"), text: mark.text }));
+    expect(marks.length).toBeGreaterThan(1);
+    marks.slice(1).forEach(({ at, text }, index) => {
+      const before = marks[index]!;
+      expect(at - before.at).toBeGreaterThan(((text.length + before.text.length) / 2) * 10.5);
+    });
+  });
+
+  it.each(["beside device memory", "alone"])("have room for wide letters in %j and behind it", (name) => {
+    const svg = chart([bar(name, 55, { text: "164.1, 73.9 % as fast", high: 60 })]);
+    const width = Number(svg.match(/viewBox="0 0 (\d+)/)![1]);
+    const textOf = (wanted: string) =>
+      shapesIn(svg).find(({ text, name }) => text === wanted && name === "text")!;
+    // As wide as the letters of DejaVu Sans are at 16 px, on average.
+    expect(number(textOf(name), "x") - name.length * 9.5).toBeGreaterThanOrEqual(0);
+    expect(number(textOf("164.1, 73.9 % as fast"), "x") + 21 * 9.5).toBeLessThanOrEqual(width);
+  });
 });

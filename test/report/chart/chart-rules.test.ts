@@ -27,13 +27,9 @@ function drawn(...rules: Rule[]): string {
 }
 
 const labelsIn = (picture: string) =>
-  [...picture.matchAll(/<text class="quiet halo" x="([\d.]+)" y="([\d.]+)">([^<]*)</g)].map(
-    ([, x, y, text]) => ({
-      x: Number(x),
-      y: Number(y),
-      text: text!,
-    }),
-  );
+  [
+    ...picture.matchAll(/<text class="quiet halo" x="([\d.]+)"( text-anchor="end")? y="([\d.]+)">([^<]*)</g),
+  ].map(([, x, end, y, text]) => ({ x: Number(x), endsThere: end !== undefined, y: Number(y), text: text! }));
 
 describe("upright rules", () => {
   it("have their labels above the frame, a row each, from left to right", () => {
@@ -50,7 +46,15 @@ describe("upright rules", () => {
   it("have labels that end within the picture, however far to the right the rule is", () => {
     const [label] = labelsIn(drawn(upright(60, "−6.0 %: driver 580.159.04 → 590.10")));
     expect(label!.text).toBe("−6.0 %: driver 580.159.04 → 590.10");
+    expect(label!.endsThere).toBe(true);
+    expect(label!.x).toBeLessThan(chartWidth);
     // No letter of this size is wider than its height, and few are wider than half of it.
+    expect(label!.x - label!.text.length * 7).toBeGreaterThan(0);
+  });
+
+  it("have labels that begin in the picture where neither side has room for them", () => {
+    const [label] = labelsIn(drawn(upright(30, "−6.0 %: driver 580.159.04 → 590.10, kernel 6.1 → 6.8")));
+    expect(label!.endsThere).toBe(false);
     expect(label!.x + label!.text.length * 7).toBeLessThan(chartWidth);
   });
 

@@ -15,8 +15,8 @@ describe("a comparison's forest plot", () => {
     );
     expect(chart).toMatchObject({ kind: "forest", name: "throughput-changes", limitName: "threshold" });
     expect(chart!.rows.map(({ label, figure }) => [label, figure])).toEqual([
-      ["H2D pinned 64 MiB", "−9.8 %"],
-      ["H2D pinned 16 MiB", "+1.0 %"],
+      ["H2D pinned 64 MiB x1", "−9.8 %"],
+      ["H2D pinned 16 MiB x1", "+1.0 %"],
     ]);
     const [slower] = chart!.rows;
     expect(slower!.value).toBeCloseTo(-0.098);
@@ -24,7 +24,7 @@ describe("a comparison's forest plot", () => {
     expect(slower!.high).toBeGreaterThan(slower!.value);
     expect(slower!.limits).toEqual([-0.05, 0.05]);
     expect(chart!.kinds[slower!.kind]!.name).toMatch(/^slower: /);
-    expect(slower!.text).toMatch(/^H2D pinned 64 MiB: 55\.4 GB\/s before, .* now: −9\.8 %/);
+    expect(slower!.text).toMatch(/^H2D pinned 64 MiB x1: 55\.4 GB\/s before, .* now: −9\.8 %/);
   });
 
   it("shows times in a chart of their own", () => {
@@ -50,8 +50,8 @@ describe("a comparison's forest plot", () => {
     const [cells, kinds] = chartsOf(...many);
     expect(cells!.rows).toHaveLength(60);
     expect(cells!.title).toContain("60 most remarkable of 90 cells");
-    expect(cells!.rows.map(({ label }) => label)).toContain("H2D pageable 4 MiB");
-    expect(cells!.rows.map(({ label }) => label)).not.toContain("H2D pageable 3 MiB");
+    expect(cells!.rows.map(({ label }) => label)).toContain("H2D pageable 4 MiB x1");
+    expect(cells!.rows.map(({ label }) => label)).not.toContain("H2D pageable 3 MiB x1");
     expect(kinds!.name).toBe("throughput-changes-by-kind");
     expect(kinds!.rows.map(({ label }) => label)).toEqual(["H2D pageable, 30 cells", "H2D pinned, 60 cells"]);
     expect(kinds!.rows[0]).toMatchObject({ low: 0, high: 0.0029 });

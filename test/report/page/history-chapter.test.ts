@@ -21,6 +21,12 @@ function checks(factors: readonly number[], driverFrom = Number.POSITIVE_INFINIT
   });
 }
 
+it("a history's chapter begins with what was found, as a sentence", () => {
+  const { answer, grids } = chapterOf(checks(buildCourse({ checks: 20 })));
+  expect(answer[0]!.text).toMatch(/^[A-Z0-9]/);
+  expect(grids.map(({ caption }) => caption)).toEqual(["All courses"]);
+});
+
 describe("a history's charts", () => {
   it("have a point a check, of which each says when it was and what it measured", () => {
     const [chart] = chartsOf(checks(buildCourse({ checks: 20 })));

@@ -152,6 +152,16 @@ describe("the samples that a page carries", () => {
     expect(starts).toEqual([1.2, 2.3]);
   });
 
+  it("come back finely enough for a histogram where they hardly differ", () => {
+    const values = Array.from({ length: 50 }, (_, index) => 55.41 + index * 1e-5);
+    const close = { ...series[0]!, values, startMs: values.map((_, index) => index) };
+    const [[encoded]] = JSON.parse(sampleData([chapterWith([close])])) as [[SampleData[0][0]]];
+    expect(new Set(encoded.values).size).toBe(50);
+    encoded.values.forEach((value, index) => {
+      expect((encoded.leastValue + value) * encoded.valueStep).toBeCloseTo(values[index]!, 6);
+    });
+  });
+
   it("take at most 9 bytes a sample of a cell with many", () => {
     const count = 1000;
     const startNs = Array.from({ length: count }, (_, index) => 1e9 + index * 4.9e6);

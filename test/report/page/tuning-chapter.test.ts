@@ -63,6 +63,8 @@ describe("a tuning's chart", () => {
   it("stands below the arguments to take", () => {
     const { answer } = tuningChapter(buildTuning());
     expect(answer[0]!.text).toMatch(/^Recommended: num_workers=8 pin_memory=False /);
+    const none = tuningChapter(buildTuning({ tried: [], recommendation: null }));
+    expect(none.answer[0]!.text).toBe("No setting could be measured");
   });
 
   it("draws no interval that is wider than its rate", () => {

@@ -44,7 +44,7 @@ const mostRead = 2000;
 /** More than so many dots would hide each other if they were as large as marks: parts of a mark's size. */
 const [manyDots, smallDot, largeDot] = [200, Math.sqrt(14 / 42), 1];
 /** Pixels of a picture, as src/report/chart has them. */
-const [textRow, aboveGrid, letterWidth] = [17, 10, 8.6];
+const [textRow, aboveGrid, letterWidth, betweenTicks] = [17, 10, 8.6, 12];
 
 /** The outlines of the marks of all styles, which begin again after the last. */
 const marks = dataOf("marks") as readonly string[];
@@ -111,14 +111,14 @@ function drawOverTime(chart: SVGSVGElement, series: readonly EncodedSeries[]): v
   const parties = partiesOf(series, series.length <= marks.length);
   const values = parties.flatMap((party) => party.values);
   const { unit } = series[0]!;
-  const frame = clear(chart, parties, 0);
+  const frame = clear(chart, namedOf(parties), 0);
   const seconds = parties.flatMap((party) => party.seconds);
   const x = scaleOf(0, most(seconds), frame.left, frame.right);
   const y = scaleOf(0, most(values), frame.bottom, frame.top);
   frame.upLabel.textContent = unit;
   drawAxes(chart, frame, x, y);
   const at = y.place(median(values));
-  drawMedian(chart, values, unit, [frame.left, frame.right, at, at], [frame.right, at - 5]);
+  const told = drawMedian(chart, values, unit, [frame.left, frame.right, at, at], [frame.right, at - 5]);
   drawParties(chart, parties, ({ name, style, seconds, values: own }) => {
     const size = own.length > manyDots ? smallDot : largeDot;
     return own.map((value, index) => {
@@ -129,13 +129,14 @@ function drawOverTime(chart: SVGSVGElement, series: readonly EncodedSeries[]): v
       return drawn("path", dot, values.length > mostRead ? "" : title);
     });
   });
+  add(chart, told);
 }
 
 function drawDistribution(chart: SVGSVGElement, series: readonly EncodedSeries[]): void {
   const parties = partiesOf(series, false);
   const values = parties.flatMap((party) => party.values);
   const { unit } = series[0]!;
-  const frame = clear(chart, parties, textRow);
+  const frame = clear(chart, namedOf(parties), textRow);
   const { start, width, count } = binsOf(values);
   const countsOf = (party: Party) => {
     const counts = Array<number>(count).fill(0);
@@ -151,8 +152,9 @@ function drawDistribution(chart: SVGSVGElement, series: readonly EncodedSeries[]
   drawAxes(chart, frame, x, { ...y, ticks: (about) => y.ticks(about).filter(Number.isInteger) });
   const at = x.place(median(values));
   const labelRow = frame.top - textRow;
-  const isLeft = at > chart.viewBox.baseVal.width / 2;
-  drawMedian(
+  // At the right of its line, or at the left where only there is room.
+  const isLeft = at + 5 + medianText(values, unit).length * letterWidth > chart.viewBox.baseVal.width;
+  const told = drawMedian(
     chart,
     values,
     unit,
@@ -169,6 +171,7 @@ function drawDistribution(chart: SVGSVGElement, series: readonly EncodedSeries[]
       return drawn("rect", { class: "column", ...place }, title);
     }),
   );
+  add(chart, told);
 }
 
 /** As src/report/chart/histogram.ts has them: about as many as the square root of the samples' number. */
@@ -227,6 +230,11 @@ function clear(chart: SVGSVGElement, parties: readonly Party[], belowLegend: num
   return { left, right, top: least(ys), bottom, acrossLabel, upLabel };
 }
 
+/** What a legend has to tell apart: of a single party the title tells all. */
+function namedOf(parties: readonly Party[]): readonly Party[] {
+  return parties.length > 1 ? parties : [];
+}
+
 /** Rows of names down to a height; where there are more than there is room for, the picture grows upwards. */
 function drawLegend(chart: SVGSVGElement, parties: readonly Party[], bottom: number): void {
   const { y, width, height } = chart.viewBox.baseVal;
@@ -238,7 +246,7 @@ function drawLegend(chart: SVGSVGElement, parties: readonly Party[], bottom: num
     left += needed;
     return place;
   });
-  const top = Math.min(0, bottom - (row + 1) * textRow);
+  const top = Math.min(0, bottom - (parties.length === 0 ? 0 : row + 1) * textRow);
   chart.setAttribute("viewBox", `0 ${top} ${width} ${y + height - top}`);
   parties.forEach(({ name, style }, index) => {
     const { left, row } = places[index]!;
@@ -270,11 +278,11 @@ function drawAxes(chart: SVGSVGElement, { left, right, top, bottom }: Frame, x: 
   };
   for (const value of y.ticks(5)) {
     const at = y.place(value);
-    chart.append(line(left, right, at, at), text(value, { x: left - 7, y: at + 4, "text-anchor": "end" }));
+    add(chart, line(left, right, at, at), text(value, { x: left - 7, y: at + 4, "text-anchor": "end" }));
   }
   for (const value of fitting(x)) {
     const at = x.place(value);
-    chart.append(line(at, at, top, bottom), text(value, { x: at, y: bottom + 16, "text-anchor": "middle" }));
+    add(chart, line(at, at, top, bottom), text(value, { x: at, y: bottom + 16, "text-anchor": "middle" }));
   }
 }
 
@@ -284,13 +292,18 @@ function fitting({ ticks, place }: Scale): readonly number[] {
     const some = ticks(about);
     const isRoomy = some.slice(1).every((next, index) => {
       const letters = (tick(some[index]!).length + tick(next).length) / 2;
-      return place(next) - place(some[index]!) >= letters * letterWidth + 6;
+      return place(next) - place(some[index]!) >= letters * letterWidth + betweenTicks;
     });
     if (isRoomy) return some;
   }
   return ticks(2);
 }
 
+function medianText(values: readonly number[], unit: string): string {
+  return `median ${short(median(values))} ${unit}`;
+}
+
+/** Draws the line, and returns what stands at it, which is to be drawn over the samples. */
 function drawMedian(
   chart: SVGSVGElement,
   values: readonly number[],
@@ -298,10 +311,11 @@ function drawMedian(
   [x1, x2, y1, y2]: readonly [number, number, number, number],
   [x, y]: readonly [number, number],
   anchor = "end",
-): void {
+): SVGElement {
   const text = drawn("text", { class: "quiet halo", x, y, "text-anchor": anchor });
-  text.textContent = `median ${short(median(values))} ${unit}`;
-  add(chart, drawn("line", { class: "rule", x1, x2, y1, y2 }), text);
+  text.textContent = medianText(values, unit);
+  add(chart, drawn("line", { class: "rule", x1, x2, y1, y2 }));
+  return text;
 }
 
 function drawParties(

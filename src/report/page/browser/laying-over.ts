@@ -17,10 +17,10 @@ function chartOf(figure: HTMLElement): SVGSVGElement {
   return figure.querySelector("svg.chart")!;
 }
 
-/** What its axes count and where, so that two charts can be compared. */
+/** What its axes are marked with and where, so that two charts can be compared; lines across them may differ. */
 function axesOf(chart: SVGSVGElement): string {
   const { left, top } = corner(chart);
-  const texts = [...chart.querySelectorAll<SVGTextElement>(":scope > text.quiet")].map(
+  const texts = [...chart.querySelectorAll<SVGTextElement>(":scope > text.quiet:not(.halo)")].map(
     (text) =>
       `${text.textContent}@${Math.round(number(text, "x") - left)},${Math.round(number(text, "y") - top)}`,
   );
