@@ -53,13 +53,19 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     const output = await atTerminal(
       small("--memory", "pinned", "--budget", "400ms", "--precision", "0.001%"),
     );
-    expect(output).toMatch(/round \d+, \d+\/2 cells converged, \d+\.\d s of 400 ms: d0 /);
+    expect(output).toMatch(/s left; \d of 2 cells converged; [HD]2[HD] pinned 64 KiB x1/);
     const clearLine = `\r${escapeSequence}2K`;
     expect(output.slice(output.lastIndexOf(clearLine) + clearLine.length)).toMatch(/^.{0,9}pinbench \d/);
   });
 
+  it("the progress line counts samples where so many are asked for", async () => {
+    const output = await atTerminal(small("--memory", "pinned", "--samples", "12"));
+    expect(output).toMatch(/s left; \d+ of 24 samples taken; /);
+    expect(output).not.toContain("converged; ");
+  });
+
   it("there is none with --quiet", async () => {
     const output = await atTerminal(small("--memory", "pinned", "--budget", "400ms", "--quiet"));
-    expect(output).not.toContain("cells converged, ");
+    expect(output).not.toContain("cells converged; ");
   });
 });

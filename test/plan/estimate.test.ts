@@ -65,7 +65,7 @@ function planOfRecord({ plan: recorded, cells, devices, host, coldStart }: Resul
 }
 
 describe("the estimate for a run that was recorded on a GPU", () => {
-  // default.json and quick.json are of a state of pinbench that took fewer copies in a sample.
+  // default.json and quick.json are of a state of pinbench that took fewer copies in a sample, and timed allocations once.
   it.each(["pinned.json", "fresh-process.json", "at-once-together.json", "at-once-beside.json"])(
     "is within a quarter of the time of %s",
     async (name) => {
