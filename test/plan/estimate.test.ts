@@ -91,6 +91,22 @@ describe("the estimate on an emulated device", () => {
     expect(slow.setUpNs).toBeGreaterThan(fast.setUpNs);
   });
 
+  it("has worker processes copy at the same time, as far as there are CPUs", () => {
+    const measuringNs = (kind: "thread" | "process", cpusUsable: number) =>
+      planOf(
+        {
+          sizesBytes: [256 * MiB],
+          workers: [2],
+          memory: ["pinned"],
+          samplesPerCell: 20,
+          workerKinds: [kind],
+        },
+        { emulated: true, cpusUsable },
+      ).estimate.measuringNs;
+    expect(measuringNs("thread", 2) / measuringNs("process", 2)).toBeGreaterThan(1.2);
+    expect(measuringNs("process", 1)).toBe(measuringNs("thread", 1));
+  });
+
   it("is that of a usual machine where nobody has measured it", () => {
     const { estimate } = planOf(
       { sizesBytes: [16 * MiB], workers: [1], samplesPerCell: 20 },
