@@ -158,8 +158,8 @@ describe("readCounts", () => {
 
 describe("the hint for what is no duration", () => {
   it.each([
-    ["10", "Write a number and a unit: ns, us, ms, s, min or h, as in 10s or 10min."],
-    ["soon", "Write a number and a unit: ns, us, ms, s, min or h, as in 8s or 8min."],
+    ["10", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 10s or 10min."],
+    ["soon", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 8s or 8min."],
     ["10sec", "Did you mean 10s?"],
     ["2 minutes", "Did you mean 2min?"],
     ["1.5hours", "Did you mean 1.5h?"],
