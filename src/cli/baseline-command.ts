@@ -275,16 +275,16 @@ async function measureRuns(
   const { runs, sessions } = flags;
   const { folder } = baseline;
   const cells = counted(settings.cells.length, "cell");
-  const prefix = of === "" ? "" : `${of}, `;
+  const leftOf = of === "" ? {} : { leftOf: `of ${of}` };
   const documents: ResultDocument[] = [];
   const { signal } = interruption;
   const time = new SeriesTime(runs, baseline.usualRunNs ?? expectedNs);
   for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
     if (event.kind === "start") {
       time.next(nowNs());
-      const done = `${prefix}run ${event.run + 1} of ${runs}, ${cells}`;
+      const done = { text: `run ${event.run + 1} of ${runs}`, more: cells };
       line.update((columns) =>
-        progressLine({ leftNs: time.leftNs(nowNs()), done, now: null, best: null }, columns),
+        progressLine({ leftNs: time.leftNs(nowNs()), ...leftOf, done, now: null, best: null }, columns),
       );
       continue;
     }
@@ -360,7 +360,8 @@ async function waitUntil(
   note(`${held}; ${next} begins at ${due}${soon}.`);
   line.update((columns) => {
     const leftNs = (dueMs - performance.now()) * 1e6;
-    return progressLine({ leftNs, done: `waiting until ${due} for ${next}`, now: null, best: null }, columns);
+    const done = { text: `waiting until ${due}` };
+    return progressLine({ leftNs, leftOf: `until ${next}`, done, now: null, best: null }, columns);
   });
   // An abort ends the waiting, and then measures nothing.
   await sleep(waitMs, undefined, { signal: interruption.signal }).catch(() => undefined);

@@ -9,14 +9,13 @@ import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { SeriesTime } from "../measure/series-time.js";
 import { programPath } from "../package-facts.js";
 import { jsonReport } from "../report/json.js";
-import type { ProgressState } from "../report/progress.js";
+import type { ProgressState, Told } from "../report/progress.js";
 import { counted } from "../report/wording.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { HistoryEntry } from "../results/history-entry.js";
 import { controlledMemories } from "../settings/choices.js";
 import { presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
-import { formatDuration } from "../settings/units.js";
 import { median } from "../stats/order-statistics.js";
 import { nowNs } from "./progress-line.js";
 
@@ -55,7 +54,10 @@ export class CheckMeasuring {
     const isOtherMachine = () =>
       findDifferences(baseline.runs, first, request.rule).some(({ blocks }) => blocks);
     const cells = counted(settings.cells.length, "cell");
-    for await (const document of this.#measure(settings, (run, runs) => `run ${run} of ${runs}, ${cells}`)) {
+    for await (const document of this.#measure(settings, (run, runs) => ({
+      text: `run ${run} of ${runs}`,
+      more: cells,
+    }))) {
       this.texts.push(jsonReport(document));
       first.push(runFigures(document, null));
       if (isOtherMachine()) break;
@@ -97,9 +99,10 @@ export class CheckMeasuring {
     const what = counted(suspects.length, "suspect");
     const untilNs = nowNs() + confirmAfterNs;
     onProgress(() => ({
-      leftNs: null,
-      done: counted(runs, "run"),
-      now: `waiting ${formatDuration(Math.max(0, untilNs - nowNs()))} to measure ${what} again`,
+      leftNs: untilNs - nowNs(),
+      leftOf: `until ${what} ${suspects.length === 1 ? "is" : "are"} measured again`,
+      done: { text: `${counted(runs, "run")} done` },
+      now: null,
       best: null,
     }));
     // An abort ends the waiting, and then measures nothing.
@@ -108,7 +111,10 @@ export class CheckMeasuring {
     const confirming = { ...settings, cells, budgetNs: confirmingBudgetNs(settings, cells) };
     for await (const document of this.#measure(
       confirming,
-      (run, of) => `measuring ${what} again, run ${run} of ${most > runs ? `at most ${of}` : of}`,
+      (run, of) => ({
+        text: `measuring ${what} again`,
+        more: `run ${run} of ${most > runs ? `at most ${of}` : of}`,
+      }),
       most,
     )) {
       fresh.push(runFigures(document, null));
@@ -119,10 +125,12 @@ export class CheckMeasuring {
 
   async *#measure(
     settings: RunSettings & { cells: readonly string[] },
-    describe: (run: number, runs: number) => string,
+    describe: (run: number, runs: number) => Told,
     runs = this.#options.runs,
   ) {
     const { signal, onProgress } = this.#options;
+    // More than at first are measured only until they have shown what was looked for.
+    const isMost = runs > this.#options.runs;
     const time = new SeriesTime(runs, this.#expectedNs(settings));
     for await (const event of measureInFreshProcesses(settings, runs, { entry: programPath, signal })) {
       if (event.kind === "result") {
@@ -132,7 +140,7 @@ export class CheckMeasuring {
       }
       time.next(nowNs());
       const done = describe(event.run + 1, runs);
-      onProgress(() => ({ leftNs: time.leftNs(nowNs()), done, now: null, best: null }));
+      onProgress(() => ({ leftNs: time.leftNs(nowNs()), isMost, done, now: null, best: null }));
     }
   }
 

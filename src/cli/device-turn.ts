@@ -62,7 +62,8 @@ async function waitForTurn(
     line.update((columns) => {
       const waitedNs = Math.floor((nowNs() - startedNs) / 1e9) * 1e9;
       const leftNs = mostNs === null ? null : mostNs - waitedNs;
-      const done = `waiting for the device, ${formatDuration(waitedNs)} so far`;
+      const soFar = waitedNs === 0 ? {} : { more: `${formatDuration(waitedNs)} so far` };
+      const done = { text: "waiting for the device", ...soFar };
       return progressLine({ leftNs, isMost: true, done, now: null, best: null }, columns);
     });
   };

@@ -10,7 +10,7 @@ import type { Plan } from "../plan/plan.js";
 import { leastRounds } from "../plan/sampling.js";
 import { cellNames, type NameOfCell } from "../report/cell-name.js";
 import { formatGBps } from "../report/format-number.js";
-import { bestOf, type ProgressState, progressLine } from "../report/progress.js";
+import { bestOf, type ProgressState, progressLine, type Told } from "../report/progress.js";
 import { renderReport } from "../report/result-formats.js";
 import type { Screen } from "../report/screen.js";
 import { counted } from "../report/wording.js";
@@ -82,7 +82,8 @@ export async function showProcesses(
     for await (const _ of series.measure(programPath, signal)) {
       time.next(nowNs());
       if (series.done > 0) await partials.write(() => series.document());
-      const done = `process ${Math.min(series.done + 1, processes)} of ${processes}, ${counted(cells.length, "cell")}`;
+      const text = `process ${Math.min(series.done + 1, processes)} of ${processes}`;
+      const done = { text, more: counted(cells.length, "cell") };
       const best = line.isShown && series.done > 0 ? bestOf(series.document().cells, nameOf) : null;
       line.update((columns) =>
         progressLine({ leftNs: time.leftNs(nowNs()), done, now: null, best }, columns),
@@ -107,11 +108,13 @@ class RunProgress {
   readonly #cells: Run["cells"];
   readonly #time: RemainingTime;
   readonly #nameOf: NameOfCell;
+  readonly #samplesPerCell: number | null;
   #event: Exclude<RunEvent, { kind: "round" }> | null = null;
 
   constructor({ cells }: Run, plan: Plan) {
     this.#cells = cells;
     this.#time = new RemainingTime(plan, cells, nowNs());
+    this.#samplesPerCell = plan.stopping.samplesPerCell;
     this.#nameOf = cellNames(
       plan.cells.map(({ id }) => id),
       { showsIds: false },
@@ -124,11 +127,9 @@ class RunProgress {
   }
 
   state(): ProgressState {
-    const converged = this.#cells.filter(({ outcome }) => outcome === "converged").length;
-    const round = this.#event?.kind === "visit" ? `${describeRound(this.#event.round + 1)}, ` : "";
     return {
       leftNs: this.#time.leftNs(nowNs()),
-      done: `${round}${converged} of ${counted(this.#cells.length, "cell")} converged`,
+      done: this.#done(),
       now: this.#now(),
       best: bestOf(
         this.#cells.map(({ cell, stats }) => ({ ...cell, stats })),
@@ -137,12 +138,24 @@ class RunProgress {
     };
   }
 
-  #now(): string | null {
-    if (this.#event?.kind !== "visit") return this.#event?.activity ?? null;
+  /** Where so many samples are asked for, cells do not end by converging. */
+  #done(): Told {
+    const cells = this.#cells.filter(({ outcome }) => outcome !== "skipped");
+    const samples = this.#samplesPerCell;
+    const text =
+      samples === null
+        ? `${cells.filter(({ outcome }) => outcome === "converged").length} of ${counted(cells.length, "cell")} converged`
+        : `${cells.reduce((sum, { taken }) => sum + taken, 0)} of ${counted(cells.length * samples, "sample")} taken`;
+    return this.#event?.kind === "visit" ? { text, more: describeRound(this.#event.round + 1) } : { text };
+  }
+
+  #now(): Told | null {
+    if (this.#event === null) return null;
+    if (this.#event.kind === "activity") return { text: this.#event.activity };
     const { cell, stats } = this.#event.progress;
     const [last] = stats.slice(-1);
-    const rate = last === undefined ? "" : `, ${formatGBps(last.bandwidthGBps.median)} GB/s`;
-    return `${this.#nameOf(cell.id)}${rate}`;
+    const text = this.#nameOf(cell.id);
+    return last === undefined ? { text } : { text, more: `${formatGBps(last.bandwidthGBps.median)} GB/s` };
   }
 }
 

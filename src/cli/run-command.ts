@@ -44,7 +44,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   const interruption = new Interruption();
   let sharing: DeviceSharing | null = null;
   try {
-    // Only then is anybody told how long it takes.
+    // Only then is anything said of the whole time: what the progress line shows as left is soon known from the run itself.
     const isTimed = flags.dryRun || settings.budgetNs !== null;
     // Finds all that is wrong with the settings before anything is said: an error is the only line on stderr.
     const prepared = await interruption.unlessAborted(prepareRun(settings, { isTimed }));

@@ -104,11 +104,14 @@ function progress(setting: LoaderSetting, best: Measured | null, endNs: number |
   return {
     leftNs: endNs === null ? null : endNs - nowNs(),
     isMost: true,
-    done: `trying ${describeSetting(setting)}`,
+    done: { text: `trying ${describeSetting(setting)}` },
     now: null,
     best:
       best === null
         ? null
-        : `${Number(best.score.batchesPerSecond.toPrecision(3))} batches/s with ${describeSetting(best.setting)}`,
+        : {
+            text: `${Number(best.score.batchesPerSecond.toPrecision(3))} batches/s`,
+            more: describeSetting(best.setting),
+          },
   };
 }

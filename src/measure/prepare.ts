@@ -33,7 +33,7 @@ export interface PreparedRun {
 
 /** How a run is prepared. */
 export interface PrepareOptions {
-  /** Whether somebody will read how long it takes, for which an emulated device's host may be measured for 30 ms. */
+  /** Whether somebody will read how long it takes, for which an emulated device's host may be measured for 40 ms. */
   isTimed: boolean;
 }
 

@@ -120,8 +120,11 @@ const usualMemory = { firstTouchGBps: 1.4, copyGBps: 14 };
  * All that the emulated device does, the host's CPUs do by copying memory: each rate is a share of what they do in a
  * measurement of some milliseconds (host/memory-speed.ts). The shares are read off runs on a machine of 2 CPUs.
  */
-function emulatedSpeed({ memorySpeed }: SpeedFacts): MachineSpeed {
+function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
   const { firstTouchGBps, copyGBps } = memorySpeed ?? usualMemory;
+  // The threads of one process copy no faster than one of them; processes have an emulated device each.
+  const gainOf = ({ workers, workerKind }: Cell) =>
+    workerKind === "process" ? Math.min(2, 1 + 0.4 * (Math.min(workers, cpusUsable) - 1)) : 1;
   const reserveGBps = 0.6 * firstTouchGBps;
   return {
     processStartNs: 300e6,
@@ -136,7 +139,7 @@ function emulatedSpeed({ memorySpeed }: SpeedFacts): MachineSpeed {
     },
     releaseGBps: { pinned: 10, other: 10 },
     pinningNsPerByte: 2 / firstTouchGBps,
-    copyGBps: ({ memory }) => (memory === "host" ? 1.4 : 0.63) * copyGBps,
+    copyGBps: (cell) => (cell.memory === "host" ? 1.4 : 0.63 * gainOf(cell)) * copyGBps,
     calibrationGain: 2.2,
     copyOverheadNs: {
       pageable: 16e3,

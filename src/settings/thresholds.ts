@@ -87,6 +87,12 @@ export function parseThreshold(text: string): number {
  */
 export function parseThresholdFlag(text: string): Partial<Thresholds> {
   const separator = text.lastIndexOf("=");
+  const several = text.split(",").map((one) => one.trim());
+  if (several.length > 1 && several.every((one) => one.includes("="))) {
+    throw new PinbenchError("usage", `"${text}" is more than one threshold.`, {
+      hint: `Give one for each: ${several.map((one) => `--threshold ${one}`).join(" ")}.`,
+    });
+  }
   const meant = thresholdMeant(text);
   if (meant !== null) {
     throw new PinbenchError("usage", `"${text}" is not a threshold of some cells.`, {

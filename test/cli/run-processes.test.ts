@@ -88,7 +88,7 @@ describe("a process that goes wrong", () => {
     const args = [...twoKinds, "--mode", "latency", "--samples", "300", "--llc", "16MiB", "--processes", "2"];
     const { exitCode, stderr, document } = await measureSmall(args, copyFaults("flip", "h2d"));
     expect(exitCode).toBe(4);
-    expect(stderr).toMatch(/^pinbench: DATA CAME BACK WRONG in d0\/h2d\/pageable\//);
+    expect(stderr).toMatch(/^pinbench: DATA CAME BACK WRONG in H2D pageable 64 KiB x1 /);
     expect(document.cells.map(({ outcome }) => outcome)).toEqual(["mismatch", "mismatch"]);
   });
 

@@ -202,9 +202,10 @@ describe("pinbench tune of a Dataset of torch's", () => {
     // 4 samples of 5 ms a batch: 50 a second without workers, and at most as many times that as there are workers.
     expect(tuning.startingScore?.batchesPerSecond).toBeGreaterThan(25);
     expect(tuning.startingScore?.batchesPerSecond).toBeLessThan(52);
-    const gain = tuning.recommendation!.score.batchesPerSecond / tuning.startingScore!.batchesPerSecond;
-    expect(gain).toBeGreaterThan(1.5);
-    expect(gain).toBeLessThan(1.15 * workers);
+    // A busy machine slows down the loop without workers most: the gain has no bound, but the rate has.
+    const { batchesPerSecond } = tuning.recommendation!.score;
+    expect(batchesPerSecond / tuning.startingScore!.batchesPerSecond).toBeGreaterThan(1.5);
+    expect(batchesPerSecond).toBeLessThan(1.15 * 50 * workers);
   });
 
   it("ends with the sentence of a Dataset that raises", async () => {

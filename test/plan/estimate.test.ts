@@ -65,7 +65,7 @@ function planOfRecord({ plan: recorded, cells, devices, host, coldStart }: Resul
 }
 
 describe("the estimate for a run that was recorded on a GPU", () => {
-  // default.json and quick.json are of a state of pinbench that took fewer copies in a sample.
+  // default.json and quick.json are of a state of pinbench that took fewer copies in a sample, and timed allocations once.
   it.each(["pinned.json", "fresh-process.json", "at-once-together.json", "at-once-beside.json"])(
     "is within a quarter of the time of %s",
     async (name) => {
@@ -89,6 +89,22 @@ describe("the estimate on an emulated device", () => {
     const [slow, fast] = [atSpeed(0.5, 2), atSpeed(5, 20)];
     expect(slow.measuringNs / fast.measuringNs).toBeGreaterThan(2.5);
     expect(slow.setUpNs).toBeGreaterThan(fast.setUpNs);
+  });
+
+  it("has worker processes copy at the same time, as far as there are CPUs", () => {
+    const measuringNs = (kind: "thread" | "process", cpusUsable: number) =>
+      planOf(
+        {
+          sizesBytes: [256 * MiB],
+          workers: [2],
+          memory: ["pinned"],
+          samplesPerCell: 20,
+          workerKinds: [kind],
+        },
+        { emulated: true, cpusUsable },
+      ).estimate.measuringNs;
+    expect(measuringNs("thread", 2) / measuringNs("process", 2)).toBeGreaterThan(1.2);
+    expect(measuringNs("process", 1)).toBe(measuringNs("thread", 1));
   });
 
   it("is that of a usual machine where nobody has measured it", () => {

@@ -4,30 +4,36 @@ import { buildCell } from "../helpers/result-document.js";
 
 const state: ProgressState = {
   leftNs: 41.2e9,
-  done: "round 3 of at least 6, 41 of 90 cells converged",
-  now: "H2D pinned 16 MiB x4, 54.9 GB/s",
-  best: "55.1 GB/s, H2D pinned 64 MiB x1",
+  done: { text: "41 of 90 cells converged", more: "round 3 of at least 6" },
+  now: { text: "H2D pinned 16 MiB x4", more: "54.9 GB/s" },
+  best: { text: "55.1 GB/s", more: "H2D pinned 64 MiB x1" },
 };
 
 describe("progressLine", () => {
   it("says what is left, what is done, what happens now and the best so far", () => {
     expect(progressLine(state, 150)).toBe(
-      "about 42 s left; round 3 of at least 6, 41 of 90 cells converged; H2D pinned 16 MiB x4, 54.9 GB/s; best 55.1 GB/s, H2D pinned 64 MiB x1",
+      "about 42 s left; 41 of 90 cells converged, round 3 of at least 6; H2D pinned 16 MiB x4, 54.9 GB/s; best 55.1 GB/s, H2D pinned 64 MiB x1",
     );
   });
 
   it("leaves out what is not known", () => {
-    expect(progressLine({ leftNs: null, done: "process 1 of 3", now: null, best: null }, 120)).toBe(
-      "process 1 of 3",
+    const done = { text: "process 1 of 3" };
+    expect(progressLine({ leftNs: null, done, now: null, best: null }, 120)).toBe("process 1 of 3");
+  });
+
+  it("says of what the time is left where that is not the whole", () => {
+    const done = { text: "run 1 of 3" };
+    const leftOf = "of session 2 of 4";
+    expect(progressLine({ ...state, leftOf, done, now: null, best: null }, 120)).toBe(
+      "about 42 s left of session 2 of 4; run 1 of 3",
     );
   });
 
   it.each([
-    [
-      100,
-      "about 42 s left; round 3 of at least 6, 41 of 90 cells converged; H2D pinned 16 MiB x4, 54.9 GB/s",
-    ],
-    [60, "about 42 s left; H2D pinned 16 MiB x4, 54.9 GB/s"],
+    [100, "about 42 s left; 41 of 90 cells converged; H2D pinned 16 MiB x4; best 55.1 GB/s"],
+    [79, "about 42 s left; 41 of 90 cells converged; H2D pinned 16 MiB x4; best 55.1 GB/s"],
+    [78, "about 42 s left; 41 of 90 cells converged; H2D pinned 16 MiB x4"],
+    [60, "about 42 s left; H2D pinned 16 MiB x4"],
     [20, "about 42 s left"],
     [10, "about 42 …"],
     [1, "…"],
@@ -44,7 +50,7 @@ describe("progressLine", () => {
     [45e9, true, "at most 45 s left"],
     [-1e9, true, "less than 1 s left"],
   ])("tells %d ns in whole seconds, and in minutes from two of them", (leftNs, isMost, text) => {
-    const line = progressLine({ leftNs, isMost, done: "x", now: null, best: null }, 80);
+    const line = progressLine({ leftNs, isMost, done: { text: "x" }, now: null, best: null }, 80);
     expect(line).toBe(`${text}; x`);
   });
 });
@@ -58,7 +64,7 @@ describe("the best so far", () => {
       buildCell({ memory: "pinned", GBps: 55 }),
     ];
     const host = buildCell({ memory: "host", GBps: 99 });
-    expect(bestOf([slow, host, fast], nameOf)).toBe(`55.0 GB/s, <${fast.id}>`);
+    expect(bestOf([slow, host, fast], nameOf)).toEqual({ text: "55.0 GB/s", more: `<${fast.id}>` });
     expect(bestOf([host], nameOf)).toBeNull();
     const within = buildCell({ direction: "d2d", memory: "device", GBps: 4000 });
     expect(bestOf([slow, within], nameOf)).toContain(`<${slow.id}>`);
@@ -68,7 +74,7 @@ describe("the best so far", () => {
     const cellOf = (median: number, sizeBytes: number) =>
       buildCell({ mode: "latency", sizeBytes, GBps: 1, latencyUs: { median, p99: 2 * median } });
     const [short, long] = [cellOf(7.31, 4096), cellOf(9.2, 65536)];
-    expect(bestOf([long, short], nameOf)).toBe(`7.31 µs, <${short.id}>`);
+    expect(bestOf([long, short], nameOf)).toEqual({ text: "7.31 µs", more: `<${short.id}>` });
   });
 
   it("is nothing before there is a figure", () => {

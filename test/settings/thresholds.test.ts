@@ -137,6 +137,7 @@ describe("--threshold", () => {
     ["pageable", '"pageable" is not a threshold'],
     ["shared=5%", '"shared" is no memory kind, no direction and no pattern of cells.'],
     ["=5%", '"" is no memory kind'],
+    ["staged=10%,d0/*=3%", '"staged=10%,d0/*=3%" is more than one threshold.'],
   ])("refuses '%s'", (text, message) => {
     expect(() => parseThresholdFlag(text)).toThrow(message);
     expect(() => parseThresholdFlag(text)).toThrow(PinbenchError);
@@ -156,6 +157,7 @@ describe("the hint for a --threshold that is not understood", () => {
     ["pinned:8%", "Did you mean pinned=8%?"],
     ["8%=pinned", "Did you mean pinned=8%?"],
     ["0.08=d2h", "Did you mean d2h=0.08?"],
+    ["pinned=8%, d0/*=3%", "Give one for each: --threshold pinned=8% --threshold d0/*=3%."],
     ["pinned,d2h=8%", "Give one for each: --threshold pinned=8% --threshold d2h=8%."],
   ])("%s: %s", (text, hint) => {
     expect(() => parseThresholdFlag(text)).toThrow(expect.objectContaining({ kind: "usage", hint }));

@@ -88,6 +88,11 @@ describe("what to name instead is said of", () => {
           `Name what is in it: '${named}:make_splits["train"]' or '${named}:make_splits["test"]'.`,
         ],
         [
+          "make_quoted",
+          "returned dict, which is neither",
+          `Name what is in it: '${named}:make_quoted["it'\\''s"]'.`,
+        ],
+        [
           "make_pair",
           "returned tuple, which is neither",
           `Name what is in it: '${named}:make_pair[0]' or '${named}:make_pair[1]'.`,
@@ -149,7 +154,7 @@ describe("a name that is not there", () => {
 
   it("is answered with functions, then data sets and what holds some, then the rest", () => {
     expect(foreign().hint).toBe(
-      "It has make_numbers, make_splits, make_pair, make_list, make_nothing, splits, hub, module, model, holder, loader, Numbers and 9 more.",
+      "It has make_numbers, make_splits, make_quoted, make_pair, make_list, make_nothing, splits, hub, module, model, holder, loader and 10 more.",
     );
   });
 

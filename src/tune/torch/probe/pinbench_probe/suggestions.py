@@ -54,7 +54,7 @@ def parts(value, shown):
     if not named:
         return None
     # A shell takes quotes away, and brackets for a pattern.
-    quoted = ["'%s'" % one if "[" in one and "'" not in one else one for one in named]
+    quoted = ["'%s'" % one.replace("'", "'\\''") if "[" in one else one for one in named]
     return "Name what is in it: %s." % _listed(quoted, "or")
 
 
