@@ -10,12 +10,12 @@ export interface MemorySpeed {
 const pieceBytes = 2 * 1024 * 1024;
 const pieces = 8;
 
-/** What else runs meanwhile may hold up most repetitions: the best of 3 was up to a third below the best of 10. */
-const copyRepetitions = 10;
+/** The first are slow, as a CPU that has idled is; then the rate of one differs from that of the next by a fifth. */
+const copyRepetitions = 30;
 
 /**
- * Measures it, in some 40 ms: for an estimate, and no figure of a result depends on it. Of the pages the middle rate of
- * the pieces counts, of the copies the best one.
+ * Measures it, in some 80 ms: for an estimate, and no figure of a result depends on it. The middle rate of the pieces and of
+ * the copies counts: a run that takes seconds meets good moments and bad ones.
  */
 export function measureMemorySpeed(): MemorySpeed {
   const [source, destination] = [allocate(), allocate()];
@@ -25,11 +25,14 @@ export function measureMemorySpeed(): MemorySpeed {
     ),
   );
   const copyNs = Array.from({ length: copyRepetitions }, () => timeNs(() => source.copy(destination)));
-  const middleNs = touchNs.toSorted((a, b) => a - b)[pieces]!;
   return {
-    firstTouchGBps: pieceBytes / middleNs,
-    copyGBps: (pieces * pieceBytes) / Math.min(...copyNs),
+    firstTouchGBps: pieceBytes / middleOf(touchNs),
+    copyGBps: (pieces * pieceBytes) / middleOf(copyNs),
   };
+}
+
+function middleOf(timesNs: readonly number[]): number {
+  return timesNs.toSorted((a, b) => a - b)[Math.floor(timesNs.length / 2)]!;
 }
 
 /** Of its own, and not of a pool that has been used before. */
