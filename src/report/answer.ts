@@ -11,7 +11,7 @@ import { mainVariantFindings, type VariantFinding } from "./variant-findings.js"
 import { capital, counted, listed } from "./wording.js";
 
 /**
- * What a result says, in a few sentences of ordinary words: the first lines of its report, wrong data before all. No
+ * What a result says, in a few sentences of ordinary words: the first lines of its report, wrong data and failures before all. No
  * sentence claims more than the intervals of what was measured allow in other processes too, but for copies after which
  * pinning has paid off, which medians tell; where they allow nothing it says that, and why. Never empty.
  */
@@ -42,10 +42,19 @@ function devicesOf(cells: readonly CellResult[]): number[] {
   return [...new Set(cells.map(({ device }) => device))];
 }
 
+/** What must not be overlooked beside figures that count. */
 function alarm({ cells }: ResultDocument): Note[] {
-  const wrong = cells.filter(({ outcome }) => outcome === "mismatch").length;
-  const share = `${wrong} of ${counted(cells.length, "cell")}`;
-  return wrong === 0 ? [] : [note(`DATA CAME BACK WRONG in ${share}: do not trust this machine`, "mismatch")];
+  const countOf = (asked: CellResult["outcome"]) => cells.filter(({ outcome }) => outcome === asked).length;
+  const [wrong, failed] = [countOf("mismatch"), countOf("failed")];
+  const ofAll = `of ${counted(cells.length, "cell")}`;
+  return [
+    ...(wrong === 0
+      ? []
+      : [note(`DATA CAME BACK WRONG in ${wrong} ${ofAll}: do not trust this machine`, "mismatch")]),
+    ...(failed === 0 || !cells.some(isMeasured)
+      ? []
+      : [note(`${failed} ${ofAll} failed: the notes below the tables say why.`, "failure")]),
+  ];
 }
 
 /** Where a sentence holds: on no GPU, on one device of several, or of one that others used as well. */

@@ -110,7 +110,7 @@ describe("history", () => {
     const { exitCode, stdout, stderr } = await callCli(["history", folder()]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain("step between check 20");
-    expect(stdout).toContain("=> 1 step in 1 course of 40 checks");
+    expect(stdout).toContain("=> 1 of 1 course changed in 40 checks: 1 step, the last at check 21 ");
   });
 
   it("prints JSON and Markdown, and writes files", async () => {
@@ -127,7 +127,7 @@ describe("history", () => {
     expect(document).toMatchObject({ path, courses: [{ name: "h2d pinned", steps: [{ after: 20 }] }] });
     const [markdown, json, table] = files.map((file) => readFileSync(file, "utf8"));
     expect(JSON.parse(json!)).toEqual(document);
-    expect(markdown).toMatch(/^## pinbench history: 1 step/);
+    expect(markdown).toMatch(/^## pinbench history: 1 of 1 course changed in 40 checks: 1 step, /);
     expect(table).toMatch(/^pinbench .* history\n/);
     const printed = await callCli(["history", path, "--format", "markdown"]);
     expect(printed.stdout).toBe(markdown);

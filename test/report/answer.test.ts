@@ -369,3 +369,13 @@ it("wrong data come first, as loudly as can be", () => {
   });
   expect(second?.text).toMatch(/^Pinned memory copies /);
 });
+
+it("cells that failed are told before what the others say", () => {
+  const cells = [...pair(10, 30), buildFailed({ sizeBytes: MiB }, "CUDA", "lost")];
+  const [first, second] = answer(buildDocument({ cells }));
+  expect(first).toEqual({
+    text: "1 of 3 cells failed: the notes below the tables say why.",
+    tone: "failure",
+  });
+  expect(second?.text).toMatch(/^Pinned memory copies /);
+});

@@ -254,18 +254,47 @@ function driftPlace({ first, last, startedFirst, startedLast }: CourseDrift): st
   return `from check ${first + 1} (${timeText(startedFirst)}) to ${last + 1} (${timeText(startedLast)})`;
 }
 
+/** What it comes to: how many courses changed, and when and which way they last did. */
 function conclusionOf({ checks, courses, path }: HistoryDocument): string {
   if (checks.length === 0) return `${path} holds no check yet`;
   if (courses.length === 0) return "no check has a figure";
   if (checks.length === 1)
     return "one check is no course yet: each further one is compared with those before";
-  const steps = courses.reduce((sum, course) => sum + course.steps.length, 0);
-  const drifts = courses.reduce((sum, course) => sum + course.drifts.length, 0);
-  const of = `in ${counted(courses.length, "course")} of ${counted(checks.length, "check")}`;
-  if (steps + drifts === 0) return `no step and no drift ${of}`;
+  const changed = courses.filter(({ steps, drifts }) => steps.length + drifts.length > 0);
+  const inChecks = `in ${counted(checks.length, "check")}`;
+  if (changed.length === 0)
+    return `no step and no drift was found ${inChecks} (${counted(courses.length, "course")})`;
+  const steps = changed.reduce((sum, course) => sum + course.steps.length, 0);
+  const drifts = changed.reduce((sum, course) => sum + course.drifts.length, 0);
   const found = [
     ...(steps === 0 ? [] : [counted(steps, "step")]),
     ...(drifts === 0 ? [] : [counted(drifts, "drift")]),
   ];
-  return `${listed(found)} ${of}`;
+  return `${changed.length} of ${counted(courses.length, "course")} changed ${inChecks}: ${listed(found)}, ${lastChange(changed)}`;
+}
+
+/** "the last at check 61 (2026-03-02 05:00 UTC), to slower figures": of at least one course with a step or a drift. */
+function lastChange(courses: readonly Course[]): string {
+  const changes = courses.flatMap((course) => [
+    ...course.steps.map((step) => ({
+      at: step.after,
+      startedAt: step.startedAfter,
+      by: step,
+      course,
+      how: "at",
+    })),
+    ...course.drifts.map((drift) => ({
+      at: drift.last,
+      startedAt: drift.startedLast,
+      by: drift,
+      course,
+      how: "up to",
+    })),
+  ]);
+  const at = Math.max(...changes.map((change) => change.at));
+  const last = changes.filter((change) => change.at === at);
+  const slower = last.filter(({ by, course }) => isSlower(by.change, course)).length;
+  const way = slower === last.length ? "slower" : slower === 0 ? "faster" : "slower and to faster";
+  const { how, startedAt } = last[0]!;
+  return `the last ${how} check ${at + 1} (${timeText(startedAt)}), to ${way} figures`;
 }

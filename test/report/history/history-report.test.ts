@@ -43,7 +43,9 @@ describe("a history as a table", () => {
     expect(oneLine(text)).toMatch(
       /step between check 20 \(2026-01-20 05:00 UTC\) and 21 \(2026-01-21 05:00 UTC\): h2d pinned −5\.\d % \(−5\.\d to −4\.\d %\), d2h pinned −5\.\d % \(.*\); changed there: driver 570\.1 → 580\.2/,
     );
-    expect(text).toMatch(/^pinbench 0\.1\.0 history\n\n=> 2 steps in 2 courses of 40 checks\n\n/);
+    expect(text).toMatch(
+      /^pinbench 0\.1\.0 history\n\n=> 2 of 2 courses changed in 40 checks: 2 steps, the last at check 21 \(2026-01-21 05:00 UTC\), to slower\n +figures\n\n/,
+    );
   });
 
   it("says what was left out of the file", () => {
@@ -60,7 +62,9 @@ describe("a history as a table", () => {
     const told = oneLine(renderHistory(drifting, "table", plain));
     expect(told).toMatch(/drift from check 1 \(.*\) to 80 \(.*\): h2d pinned −7\.\d % \(/);
     expect(told).toMatch(/step between check 80 .*; nothing that is recorded changed there/);
-    expect(told).toContain("=> 1 step and 1 drift in 1 course of 120 checks");
+    expect(told).toContain(
+      "=> 1 of 1 course changed in 120 checks: 1 step and 1 drift, the last at check 81 (2026-03-22 05:00 UTC), to slower figures",
+    );
   });
 });
 
@@ -69,7 +73,7 @@ describe("a history of few checks", () => {
     [0, "=> history holds no check yet"],
     [1, "=> one check is no course yet: each further one is compared with those before"],
     [3, "below 8 checks hardly a step can be told from noise"],
-    [20, "=> no step and no drift in 2 courses of 20 checks"],
+    [20, "=> no step and no drift was found in 20 checks (2 courses)"],
   ])("of %i says so", (count, sentence) => {
     expect(renderHistory(describeEntries(entries.slice(0, count)), "table", plain)).toContain(sentence);
   });
@@ -104,7 +108,9 @@ describe("the other formats", () => {
 
   it("Markdown has the same table, findings and facts", () => {
     const text = renderHistory(history, "markdown", plain);
-    expect(text).toMatch(/^## pinbench history: 2 steps in 2 courses of 40 checks\n/);
+    expect(text).toMatch(
+      /^## pinbench history: 2 of 2 courses changed in 40 checks: 2 steps, the last at check 21 \(2026-01-21 05:00 UTC\), to slower figures\n/,
+    );
     expect(text).toMatch(/^\| h2d pinned \| 1 \| - \| [▁-█]{40} \|/m);
     expect(text).toContain("- step between check 20");
     expect(text).toContain("- **History:** history, 40 checks");
