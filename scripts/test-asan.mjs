@@ -14,7 +14,8 @@ const leftOut = [
   // Python is no part of it, and does not start with the sanitizers in the process.
   "test/tune/{torch/**,live/**,*.test.ts}",
   "test/index/{compare,tune}.test.ts",
-  "test/cli/{bad-input,baseline,build-packages,check,colours,compare,completion,config,import,interruption}*.test.ts",
+  "test/cli/{bad-input,baseline,build-packages,check,colours,compare,completion,config,help,history}*.test.ts",
+  "test/cli/{import,interruption,plot,progress-line,report-command,screens}*.test.ts",
   // Of what fails, what is no native code's, or is ended by force.
   "test/faults/{device-in-use,file-calls,files,kernel-texts,kills,long-runs,messages,mutated-results}.test.ts",
   "test/faults/{settings,small-machines}.test.ts",

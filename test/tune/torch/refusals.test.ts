@@ -55,9 +55,9 @@ describe("what keeps a probe from opening", () => {
       [
         "faulty.py:hanging_at_once",
         // Torch must have been imported by then, on a busy machine too.
-        { timeoutNs: 20e9 },
+        { timeoutNs: 10e9 },
         "measurement",
-        /^Nothing happened for 20 s while the data set was being made \(at test\/.*faulty\.py:\d+, in hanging_at_once\)\.$/,
+        /^Nothing happened for 10 s while the data set was being made \(at test\/.*faulty\.py:\d+, in hanging_at_once\)\.$/,
       ],
     ])("%s, %o: %s", async (name, changes, kind, message) => {
       const error = await refusalOf(name, changes);
