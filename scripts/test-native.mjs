@@ -25,6 +25,28 @@ function withoutRandomAddresses(command) {
   return setarch === null ? [command] : [setarch, "-R", command];
 }
 
+/** Most tests keep one CPU busy: of so many ranges of them, two run at a time. */
+const ranges = 8;
+const rangesAtOnce = 2;
+
+/** Runs all tests that the arguments choose; shows what is printed of a range where one fails. */
+async function runTests(command, args, env) {
+  const counted = await run(command, [...args, "--count"], { env, capture: true });
+  const count = Number(/filters: (\d+)/.exec(counted)?.[1]);
+  if (!(count > 0)) throw new ScriptError("There is no such test.");
+  const bounds = Array.from({ length: ranges + 1 }, (_, i) => Math.round((i * count) / ranges));
+  const left = bounds.slice(1).map((last, i) => [bounds[i] + 1, last]);
+  const runSome = async () => {
+    for (let range = left.shift(); range !== undefined; range = left.shift()) {
+      const [first, last] = range;
+      if (first <= last)
+        await run(command, [...args, `--first=${first}`, `--last=${last}`], { env, quiet: true });
+    }
+  };
+  await Promise.all(Array.from({ length: rangesAtOnce }, runSome));
+  console.log(`${count} native tests passed`);
+}
+
 async function test(name, titles) {
   const { folder, options, env } = variants[name];
   console.log(`native tests: ${name}`);
@@ -35,8 +57,9 @@ async function test(name, titles) {
   );
   const executable = inRoot(folder, "native_tests");
   const [command, ...args] = name === "tsan" ? withoutRandomAddresses(executable) : [executable];
-  await run(command, titles === undefined ? args : [...args, `--test-case=${titles}`], {
-    env: { ...process.env, ...env },
+  await runTests(command, titles === undefined ? args : [...args, `--test-case=${titles}`], {
+    ...process.env,
+    ...env,
   });
 }
 

@@ -102,6 +102,8 @@ const quickFlags = (line: string) =>
     line.includes(" --append") ? "--runs 2 --budget 100ms --quiet" : quickly[subcommandOf(line)],
     ...(line.includes(" --sample-cost ") ? ["--sample-cost 100us"] : []),
     ...(line.includes(" --sessions ") ? ["--every 10ms"] : []),
+    // Each load runs a while before and after its copies.
+    ...(line.includes(" --beside ") ? ["--direction h2d --memory pinned"] : []),
   ].join(" ");
 
 const subcommandOf = (line: string) => /\bpinbench (\w+)/.exec(line)?.[1] ?? "";

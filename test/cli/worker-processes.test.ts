@@ -208,7 +208,7 @@ describe("a worker process that is killed", () => {
 
   it("at any other moment does as well", { timeout: 240_000 }, async () => {
     const random = seeded(20_261_122).uniform;
-    for (let attempt = 0; attempt < 6; ++attempt) {
+    for (let attempt = 0; attempt < 3; ++attempt) {
       const run = startMarked(["--budget", "3s", "--precision", "0.0001%"]);
       const pids = await run.workers(3);
       await untilMeasured(run);
