@@ -1,5 +1,8 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
 import { type AnyDocument, readAnyDocument } from "../compare/read-document.js";
-import { ExitCode, PinbenchError } from "../errors.js";
+import { ExitCode, errorCode, PinbenchError } from "../errors.js";
 import { formatByExtension } from "../report/format-by-extension.js";
 import { checkWritable } from "../results/store.js";
 import type { PictureFormat } from "../settings/choices.js";
@@ -9,7 +12,6 @@ import type { Invocation } from "./asked-settings.js";
 import { deliver, type Output } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";
 import { drawDocuments, outputFiles } from "./picture-output.js";
-import { showInBrowser } from "./show-in-browser.js";
 import { noter, writeStdout } from "./terminal.js";
 
 const usualPath = "report.html";
@@ -58,4 +60,23 @@ async function keepForeignPage(): Promise<void> {
   throw new PinbenchError("output", `${usualPath} is there already, and pinbench did not write it.`, {
     hint: `Give --output FILE.html; --output ${usualPath} replaces it.`,
   });
+}
+
+/** The desktop's way to open a file with whatever is meant for it (freedesktop.org's xdg-utils). */
+const opener = "xdg-open";
+
+/**
+ * Has the desktop show a file, and does not wait for it. Resolves with why it cannot, as a clause; null where the opener
+ * was started.
+ */
+async function showInBrowser(path: string): Promise<string | null> {
+  // As an absolute path: one that begins with a hyphen would be taken for a flag.
+  const child = spawn(opener, [resolve(path)], { detached: true, stdio: "ignore" });
+  try {
+    await once(child, "spawn");
+  } catch (error) {
+    return errorCode(error) === "ENOENT" ? `there is no ${opener} here` : `${opener} did not start`;
+  }
+  child.unref();
+  return null;
 }

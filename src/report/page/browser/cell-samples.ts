@@ -48,6 +48,8 @@ const [textRow, aboveGrid, letterWidth, betweenTicks] = [17, 10, 8.6, 12];
 
 /** The outlines of the marks of all styles, which begin again after the last. */
 const marks = dataOf("marks") as readonly string[];
+const markOf = (style: number) => marks[style % marks.length]!;
+const styleOf = (style: number) => `s${style % marks.length}`;
 
 (dataOf("samples") as SampleData).forEach((series, index) => {
   const overTime = document.getElementById(`document-${index + 1}-samples-over-time`);
@@ -83,7 +85,10 @@ function offerCells(cells: readonly Cell[], overTime: HTMLElement, distribution:
   const figures = [
     { figure: overTime, draw: drawOverTime },
     { figure: distribution, draw: drawDistribution },
-  ].map((one) => ({ ...one, title: captionOf(one.figure).replace(cells[0]!.name, "") }));
+  ].map((one) => ({
+    ...one,
+    title: one.figure.querySelector("figcaption")!.textContent.replace(cells[0]!.name, ""),
+  }));
   let shown: Cell | undefined;
   const show = () => {
     const cell = cells[Number(choice.value)]!;
@@ -102,16 +107,12 @@ function offerCells(cells: readonly Cell[], overTime: HTMLElement, distribution:
   setTimeout(show);
 }
 
-function captionOf(figure: HTMLElement): string {
-  return figure.querySelector("figcaption")?.textContent ?? "";
-}
-
 function drawOverTime(chart: SVGSVGElement, series: readonly EncodedSeries[]): void {
   // More than there are styles are not told apart by process.
   const parties = partiesOf(series, series.length <= marks.length);
   const values = parties.flatMap((party) => party.values);
   const { unit } = series[0]!;
-  const frame = clear(chart, namedOf(parties), 0);
+  const frame = clear(chart, parties, 0);
   const seconds = parties.flatMap((party) => party.seconds);
   const x = scaleOf(0, most(seconds), frame.left, frame.right);
   const y = scaleOf(0, most(values), frame.bottom, frame.top);
@@ -136,7 +137,7 @@ function drawDistribution(chart: SVGSVGElement, series: readonly EncodedSeries[]
   const parties = partiesOf(series, false);
   const values = parties.flatMap((party) => party.values);
   const { unit } = series[0]!;
-  const frame = clear(chart, namedOf(parties), textRow);
+  const frame = clear(chart, parties, textRow);
   const { start, width, count } = binsOf(values);
   const countsOf = (party: Party) => {
     const counts = Array<number>(count).fill(0);
@@ -226,13 +227,9 @@ function clear(chart: SVGSVGElement, parties: readonly Party[], belowLegend: num
     // The names of the axes stay, and what another script reads charts with, which may have the focus.
     if (child !== acrossLabel && child !== upLabel && !child.matches(".hair, .reader")) child.remove();
   }
-  drawLegend(chart, parties, least(ys) - aboveGrid - belowLegend);
+  // Of a single party the title tells all.
+  drawLegend(chart, parties.length > 1 ? parties : [], least(ys) - aboveGrid - belowLegend);
   return { left, right, top: least(ys), bottom, acrossLabel, upLabel };
-}
-
-/** What a legend has to tell apart: of a single party the title tells all. */
-function namedOf(parties: readonly Party[]): readonly Party[] {
-  return parties.length > 1 ? parties : [];
 }
 
 /** Rows of names down to a height; where there are more than there is room for, the picture grows upwards. */
@@ -258,14 +255,6 @@ function drawLegend(chart: SVGSVGElement, parties: readonly Party[], bottom: num
     entry.append(drawn("path", { class: "mark", d: markOf(style), transform: "translate(6 0)" }), text);
     add(chart, entry);
   });
-}
-
-function markOf(style: number): string {
-  return marks[style % marks.length]!;
-}
-
-function styleOf(style: number): string {
-  return `s${style % marks.length}`;
 }
 
 function drawAxes(chart: SVGSVGElement, { left, right, top, bottom }: Frame, x: Scale, y: Scale): void {
