@@ -75,3 +75,8 @@ export function listed(items: readonly string[]): string {
 export function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** To the minute, in universal time: "2026-11-21 10:22 UTC". */
+export function timeText(startedAt: string): string {
+  return `${startedAt.slice(0, 10)} ${startedAt.slice(11, 16)} UTC`;
+}

@@ -61,6 +61,9 @@ const chart = setting("--chart <name>", "the chart that an .svg file shows, such
 const format = <const Format extends string>(formats: readonly Format[]) =>
   setting("--format <name>", "what to print", kind.choice(formats));
 
+/* How the texts of commands that name cells are shown. */
+const shown = { ids, plain, ascii, color } as const;
+
 /** The flags of each command in the order of its help. */
 export const commandSettings = {
   run: {
@@ -82,10 +85,7 @@ export const commandSettings = {
     plot: plot("bandwidth and latency against size"),
     quiet,
     progress,
-    ids,
-    plain,
-    ascii,
-    color,
+    ...shown,
     debug,
   },
   /** It takes its settings as JSON. */
@@ -118,10 +118,7 @@ export const commandSettings = {
     config,
     quiet,
     progress,
-    ids,
-    plain,
-    ascii,
-    color,
+    ...shown,
     debug,
   },
   compare: {
@@ -132,10 +129,7 @@ export const commandSettings = {
     chart,
     config,
     quiet,
-    ids,
-    plain,
-    ascii,
-    color,
+    ...shown,
     debug,
   },
   history: {
@@ -148,10 +142,7 @@ export const commandSettings = {
     json,
     output: output(`.json .md .txt ${pictures}`),
     chart,
-    ids,
-    plain,
-    ascii,
-    color,
+    ...shown,
     debug,
   },
   tune: {

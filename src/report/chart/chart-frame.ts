@@ -46,7 +46,7 @@ export function frameOf(
   const top = above + margin.top;
   const bottom = top + plotHeight;
   const up = scaleOf(y, ys).range([bottom, top]);
-  const widest = maximum(ticksOf(y, up, upTicks).map((value) => textPixels(y.format(value))));
+  const [, widest] = extremesOf(ticksOf(y, up, upTicks).map((value) => textPixels(y.format(value))));
   const [left, right] = [Math.max(margin.left, widest + besideTicks), chartWidth - margin.right];
   return {
     x: scaleOf(x, xs).range([left, right]),
@@ -59,7 +59,7 @@ export function frameOf(
 /** From the least value to the greatest. A linear axis ends at a round number, a logarithmic one somewhat outside. */
 export function scaleOf(axis: Axis, values: readonly number[]): ScaleContinuousNumeric<number, number> {
   const all = [...values, ...(axis.includes ?? [])].filter((value) => hasPlace(axis, value));
-  const [least, most] = all.length === 0 ? [1, 1] : [minimum(all), maximum(all)];
+  const [least, most] = all.length === 0 ? [1, 1] : extremesOf(all);
   if (axis.scale === "log") {
     const room = least === most ? 2 : (most / least) ** 0.04;
     return scaleLog().domain([least / room, most * room]);
@@ -74,11 +74,13 @@ export function hasPlace(axis: Axis, value: number): boolean {
   return axis.scale === "linear" || value > 0;
 }
 
-// Math.min(...list) takes as many arguments as a stack holds.
-const minimum = (values: readonly number[]) =>
-  values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-const maximum = (values: readonly number[]) =>
-  values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+/** The least of some values and the greatest, of however many: Math.min(...values) takes what a stack holds. */
+export function extremesOf(values: readonly number[]): [least: number, greatest: number] {
+  return values.reduce<[number, number]>(
+    ([least, greatest], value) => [Math.min(least, value), Math.max(greatest, value)],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  );
+}
 
 /** The grid, what its lines stand for, and what the axes count. */
 export function axes(frame: Frame, x: Axis, y: Axis): Markup[] {

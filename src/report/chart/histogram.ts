@@ -1,4 +1,5 @@
 import { scaleLinear } from "d3-scale";
+import { extremesOf } from "./chart-frame.js";
 
 /** Values counted in bins of equal width, whose edges are round numbers; empty bins between the ends too. */
 export interface Histogram {
@@ -26,10 +27,7 @@ const leastRelativeSpan = 1e-9;
  * shape. One bin where all are the same. Values must be finite, and at least one.
  */
 export function histogramBins(values: readonly number[]): Histogram {
-  const [least, most] = values.reduce(
-    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
-    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
-  );
+  const [least, most] = extremesOf(values);
   const size = Math.max(Math.abs(least), Math.abs(most));
   if (most - least <= leastRelativeSpan * size) {
     const binWidth = size === 0 ? 1 : size / 100;

@@ -23,7 +23,7 @@ import type { Screen } from "../screen.js";
 import { roomBeside } from "../terminal-grid.js";
 import { terminalReport } from "../terminal-report.js";
 import { joinBlocks } from "../terminal-text.js";
-import { counted, listed } from "../wording.js";
+import { counted, listed, timeText } from "../wording.js";
 import { sparkline } from "./sparkline.js";
 
 const formatOfExtension = { ".json": "json", ".md": "markdown", ".txt": "table" } as const;
@@ -112,11 +112,6 @@ function factsOf({ path, checks }: HistoryDocument): Fact[] {
     ["History", `${path}, ${counted(checks.length, "check")} ${period}`],
     ["Outcomes", listed(outcomes)],
   ];
-}
-
-/** To the minute, in universal time: "2026-11-21 10:22 UTC". */
-export function timeText(startedAt: string): string {
-  return `${startedAt.slice(0, 10)} ${startedAt.slice(11, 16)} UTC`;
 }
 
 /** So many columns of blocks stand beside the figures where nothing says how wide the page is; with fewer, no course is seen. */

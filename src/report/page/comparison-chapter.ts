@@ -1,4 +1,4 @@
-import type { CellComparison, Comparison, ResultSetSummary, Verdict } from "../../compare/comparison.js";
+import type { CellComparison, Comparison, Verdict } from "../../compare/comparison.js";
 import { median } from "../../stats/order-statistics.js";
 import type { ForestChart, ForestKind, ForestRow } from "../chart/chart.js";
 import {
@@ -18,7 +18,7 @@ import {
 import { describeOutcome, outcomeTone, verdictMeaning } from "../comparison/outcome.js";
 import { formatChange, formatChangeTick } from "../format-number.js";
 import { figure, type Grid, groupBy, note, wordColumn } from "../report-parts.js";
-import { capital, counted, directionName, listed } from "../wording.js";
+import { capital, counted, directionName, listed, timeText } from "../wording.js";
 import type { Chapter } from "./chapter.js";
 
 /** What a page shows of a comparison, or of a check. */
@@ -29,7 +29,7 @@ export function comparisonChapter(comparison: Comparison): Chapter {
   const nameOf = comparedNames(comparison);
   const outcome = capital(describeOutcome(comparison, nameOf));
   return {
-    title: `${what}: ${devices}, ${dayOf(baseline)} and ${dayOf(candidate)}`,
+    title: `${what}: ${devices}, ${timeText(baseline.startedAt)} and ${timeText(candidate.startedAt)}`,
     alerts: comparisonAlerts(comparison),
     answer: [note(`${outcome}.`, outcomeTone[comparison.outcome])],
     conclusions: [],
@@ -39,10 +39,6 @@ export function comparisonChapter(comparison: Comparison): Chapter {
     notes: notesBelow(comparison, nameOf),
     facts: comparisonFacts(comparison),
   };
-}
-
-function dayOf({ startedAt }: ResultSetSummary): string {
-  return `${startedAt.slice(0, 16).replace("T", " ")} UTC`;
 }
 
 /** Both sides' machines, a row a fact, those that differ first. */

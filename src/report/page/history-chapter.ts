@@ -2,16 +2,9 @@ import type { Course, CourseStep, HistoryDocument } from "../../compare/history-
 import { median } from "../../stats/order-statistics.js";
 import type { ChartPoint, Curve, CurveChart, Rule } from "../chart/chart.js";
 import { formatChangeTick, formatGBps, formatMicroseconds } from "../format-number.js";
-import {
-  changeText,
-  historyContent,
-  stepCause,
-  timeText,
-  withInterval,
-  withNames,
-} from "../history/history-report.js";
+import { changeText, historyContent, stepCause, withInterval, withNames } from "../history/history-report.js";
 import { groupBy, note } from "../report-parts.js";
-import { capital, counted, listed } from "../wording.js";
+import { capital, counted, listed, timeText } from "../wording.js";
 import type { Chapter } from "./chapter.js";
 
 /** What a page shows of the course of past checks: a chart for each, and what was found in them. */

@@ -6,6 +6,7 @@ import type { Chart } from "../chart/chart.js";
 import { coldStartReports } from "../cold-start-report.js";
 import type { Grid } from "../report-parts.js";
 import { headerAlerts, headerFacts } from "../result-header.js";
+import { timeText } from "../wording.js";
 import { besideCharts } from "./beside-charts.js";
 import type { Chapter } from "./chapter.js";
 import { memoryCharts } from "./memory-charts.js";
@@ -22,7 +23,7 @@ export function resultChapter(document: ResultDocument): Chapter {
   const names = [...new Set(document.devices.map(({ name }) => name))].join(", ") || "no device";
   const samples = sampleSeries(document);
   return {
-    title: `${names}, ${document.run.startedAt.slice(0, 16).replace("T", " ")} UTC`,
+    title: `${names}, ${timeText(document.run.startedAt)}`,
     alerts: headerAlerts(document),
     answer: answer(document),
     conclusions: closingLines(document),

@@ -1,5 +1,6 @@
 import { median } from "../../stats/order-statistics.js";
 import type { Axis, Curve, CurveChart, Rule } from "../chart/chart.js";
+import { extremesOf } from "../chart/chart-frame.js";
 import { curveStyles } from "../chart/curve-styles.js";
 import { countInBins, histogramBins } from "../chart/histogram.js";
 import { formatGBps, formatMicroseconds } from "../format-number.js";
@@ -129,10 +130,7 @@ function format(value: number, unit: SampleSeries["unit"]): string {
 function describe(series: readonly SampleSeries[]): string {
   const values = series.flatMap((one) => one.values);
   const { unit } = series[0]!;
-  const [least, most] = values.reduce(
-    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
-    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
-  );
+  const [least, most] = extremesOf(values);
   const seconds = series.flatMap(({ startMs }) => startMs).reduce((a, b) => Math.max(a, b), 0) / 1e3;
   return `${counted(values.length, "sample")} within ${formatTick(Number(seconds.toPrecision(3)))} s: from ${format(least, unit)} to ${format(most, unit)}, median ${format(median(values), unit)}.`;
 }

@@ -8,7 +8,7 @@ import { formatHalfWidth } from "../format-number.js";
 import { groupBy, note } from "../report-parts.js";
 import { formatRate, startingOwner } from "../tuning/tuning-gain.js";
 import { tuningContent } from "../tuning/tuning-table.js";
-import { capital, counted } from "../wording.js";
+import { capital, counted, timeText } from "../wording.js";
 import type { Chapter } from "./chapter.js";
 
 /** What a page shows of the search for a loader's settings. */
@@ -18,7 +18,7 @@ export function tuningChapter(tuning: Tuning): Chapter {
   // The first line is to be copied, and no sentence by itself.
   const first = (text: string) => (recommendation === null ? capital(text) : `Recommended: ${text}`);
   return {
-    title: `Tuning of ${probe.source}, ${run.startedAt.slice(0, 16).replace("T", " ")} UTC`,
+    title: `Tuning of ${probe.source}, ${timeText(run.startedAt)}`,
     charts: rateCharts(tuning),
     samples: [],
     ...content,

@@ -85,10 +85,10 @@ function offerCells(cells: readonly Cell[], overTime: HTMLElement, distribution:
   const figures = [
     { figure: overTime, draw: drawOverTime },
     { figure: distribution, draw: drawDistribution },
-  ].map((one) => ({
-    ...one,
-    title: one.figure.querySelector("figcaption")!.textContent.replace(cells[0]!.name, ""),
-  }));
+  ].map((one) => {
+    const caption = one.figure.querySelector("figcaption")!.textContent;
+    return { ...one, title: caption.replace(cells[0]!.name, "") };
+  });
   let shown: Cell | undefined;
   const show = () => {
     const cell = cells[Number(choice.value)]!;
@@ -210,8 +210,8 @@ function partiesOf(series: readonly EncodedSeries[], byProcess: boolean): Party[
 
 function describe(series: readonly EncodedSeries[]): string {
   const values = partiesOf(series, false).flatMap((party) => party.values);
-  const { unit } = series[0]!;
-  return `${values.length} samples from ${short(least(values))} to ${short(most(values))} ${unit}, median ${short(median(values))} ${unit}.`;
+  const unit = series[0]!.unit;
+  return `${values.length} samples from ${short(least(values))} to ${short(most(values))} ${unit}, ${medianText(values, unit)}.`;
 }
 
 /** Takes what was drawn out of a picture, but for the axes' names; draws a legend, with so much room below it. */
@@ -386,8 +386,7 @@ function most(values: readonly number[]): number {
 
 function median(values: readonly number[]): number {
   const ordered = [...values].sort((a, b) => a - b);
-  const middle = ordered.length >> 1;
-  return ordered.length % 2 === 1 ? ordered[middle]! : (ordered[middle - 1]! + ordered[middle]!) / 2;
+  return (ordered[(ordered.length - 1) >> 1]! + ordered[ordered.length >> 1]!) / 2;
 }
 
 /** Three digits, or all of those before the point. */
