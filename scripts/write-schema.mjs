@@ -2,6 +2,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { comparisonSchema } from "../dist/compare/comparison.js";
 import { historySchema } from "../dist/compare/history-document.js";
+import { diagnosisSchema } from "../dist/doctor/diagnosis.js";
+import { fleetSchema } from "../dist/fleet/fleet-document.js";
 import { historyEntrySchema } from "../dist/results/history-entry.js";
 import { resultSchema } from "../dist/results/schema.js";
 import { tuningSchema } from "../dist/results/tuning.js";
@@ -15,6 +17,8 @@ const schemas = {
   "history-v1.json": historySchema,
   "history-entry-v1.json": historyEntrySchema,
   "tuning-v1.json": tuningSchema,
+  "diagnosis-v1.json": diagnosisSchema,
+  "fleet-v1.json": fleetSchema,
 };
 
 const folder = new URL("../schema/", import.meta.url);

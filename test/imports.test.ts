@@ -9,6 +9,7 @@ const source = fileURLToPath(new URL("../src", import.meta.url));
 const layers = [
   ["index.ts", "cli"],
   ["report"],
+  ["doctor", "fleet"],
   ["measure", "tune", "compare"],
   ["plan"],
   ["native", "host"],

@@ -61,6 +61,34 @@ export interface NativeDriver {
   readProcesses(pciBusId: string): Promise<DeviceProcess[] | null>;
   /** What a device does at the moment, for whomever; null without NVML. Takes some 40 ms. */
   readActivity(pciBusId: string): Promise<DeviceActivity | null>;
+  /** The state that a device is in; null where NVML does not know it. May be called while a session measures. */
+  readHealth(pciBusId: string): Promise<DeviceHealth | null>;
+}
+
+/** One reading of what may hold a device down; each field is null where NVML, or the device, does not tell. */
+export interface DeviceHealth {
+  link: LinkRecord | null;
+  /** What the card can do in the best slot; `link.maxGeneration` is what card and slot can do together. */
+  cardMaxGeneration: number | null;
+  /** Packets that the link had to send again since the driver was loaded. */
+  replays: number | null;
+  /** Why clocks are lower than they could be, in NVML's words in lower case with dashes: "hw-thermal-slowdown", "gpu-idle". */
+  clockReasons: string[] | null;
+  maxSmClockMHz: number | null;
+  temperatureC: number | null;
+  powerWatts: number | null;
+  powerLimitWatts: number | null;
+  /** The window through which the CPU, and other devices, reach the device's memory. */
+  bar1TotalBytes: number | null;
+  /** Uncorrected since the driver was loaded. */
+  eccErrors: number | null;
+  /** Pages or rows that a reset of the device would take out of use. */
+  retirementPending: boolean | null;
+  migEnabled: boolean | null;
+  /** Copies go through encrypted bounce buffers. */
+  confidentialComputing: boolean | null;
+  /** Links to the CPU other than PCIe (NVLink-C2C). */
+  c2cLinks: number | null;
 }
 
 /** In a container the driver may name its processes by other ids, or hide them. */

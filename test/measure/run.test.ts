@@ -36,6 +36,7 @@ async function runOn(
       openSession: async ({ device }) => open(device),
       readProcesses: async () => null,
       readActivity: async () => null,
+      readHealth: async () => null,
     },
     facts: {
       emulated: false,

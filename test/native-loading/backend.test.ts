@@ -54,6 +54,7 @@ function openOn(machine: Machine, choice: BackendChoice, environment: NodeJS.Pro
         openSession: () => Promise.reject(new Error("not needed")),
         readProcesses: async () => null,
         readActivity: async () => null,
+        readHealth: async () => null,
       };
     },
   };

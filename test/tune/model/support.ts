@@ -103,6 +103,7 @@ export class FakeDriver {
       initialize: () => Promise.reject(new Error("not needed")),
       readProcesses: async () => null,
       readActivity: async () => null,
+      readHealth: async () => null,
       openSession: async (options) => {
         this.opened.push(options);
         if (this.refuseNode && options.numaNode !== null) throw nativeError("PLACEMENT_REFUSED");

@@ -1,0 +1,48 @@
+import type { DeviceFacts, DeviceHealth, DeviceProcess } from "../native/contract.js";
+import type { DirectionMoved } from "../settings/choices.js";
+import type { MachineFacts } from "./facts/machine-facts.js";
+import type { PciPath } from "./facts/pci-path.js";
+
+/** All that was read and measured of a machine: what causes are looked for in. Rates are decimal GB/s; null where unknown. */
+export interface Examination {
+  emulated: boolean;
+  /** Why kernels cannot be used; null where they can. */
+  kernelsOff: string | null;
+  machine: MachineFacts;
+  devices: readonly DeviceExamination[];
+}
+
+/** A rate for each direction; null where it was not measured. */
+export type Rates = Readonly<Record<DirectionMoved, number | null>>;
+
+/** What was read and measured of one device. */
+export interface DeviceExamination {
+  facts: DeviceFacts;
+  path: PciPath;
+  /** As NVML tells: before the first copy, in the middle of many, and afterwards. Null where it does not. */
+  health: { before: DeviceHealth | null; underLoad: DeviceHealth | null; after: DeviceHealth | null };
+  /** Errors that the path's ports counted while copies ran; null where sysfs does not count them. */
+  correctableErrors: number | null;
+  /** Other processes with a context on the device; null where they are not told. */
+  others: readonly DeviceProcess[] | null;
+  /** What the link, as it is under load, can carry of payload. */
+  limitGBps: number | null;
+  /** What healthy machines of this GPU and link reach with plain pinned copies. */
+  expected: Rates;
+  measured: DeviceMeasurements;
+}
+
+/** The experiments. Each is null, or has null rates, where it was not made: what it tests could not be, or is not in doubt. */
+export interface DeviceMeasurements {
+  /** Plain pinned copies of 64 MiB by one worker, near the device. */
+  pinned: Rates;
+  pageable: Rates;
+  /** From memory that was registered; `refused` is the driver's reason. */
+  registered: { rates: Rates; refused: string | null };
+  /** While all devices copy at the same time. */
+  together: Rates | null;
+  /** Pinned copies with workers and memory on each NUMA node. */
+  nodes: readonly { node: number; rates: Rates }[];
+  /** Median latency of a pinned copy of 4 KiB, one after the other and each after some milliseconds of rest. */
+  latency: { backToBackUs: number; afterRestUs: number } | null;
+}
