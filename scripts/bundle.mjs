@@ -48,7 +48,7 @@ await main(async () => {
       out: { type: "string" },
       "with-tests": { type: "boolean", default: false },
       "without-kernels": { type: "boolean", default: false },
-      level: { type: "string", default: "9" },
+      level: { type: "string", default: "6" },
     },
   });
   const { version } = JSON.parse(readFileSync(inRoot("package.json"), "utf8"));

@@ -22,7 +22,7 @@ function evenModes(folder) {
 }
 
 /** Packs a folder, which stands in the archive with its name. `level` is one of xz's presets, 0 to 9. */
-export async function packTarball(folder, archive, { level = 9 } = {}) {
+export async function packTarball(folder, archive, { level = 6 } = {}) {
   evenModes(folder);
   const names = ["-C", dirname(folder), basename(folder)];
   const alike = ["--sort=name", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner"];

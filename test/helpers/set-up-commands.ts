@@ -3,7 +3,7 @@ import { expect } from "vitest";
 
 /**
  * The commands of README's set-up, a line each. Those that install what is packed are run by the tests in test/package,
- * which have packed it; all others by test/docs.test.ts.
+ * which have packed it; of the image, whose base would come from a network, they take the Dockerfile's steps one by one.
  */
 export const setUpCommands: readonly string[] = readSetUp();
 
