@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/package/**/*.test.ts"],
-    globalSetup: ["test/package/install.ts"],
+    globalSetup: ["test/package/install.ts", "test/helpers/optional-programs.ts"],
     // Every test measures, and the machine may have two CPUs.
     fileParallelism: false,
     testTimeout: 60_000,

@@ -1,6 +1,6 @@
 // `npm run check:reproducible`: whether what users get compiled can be made again, bit for bit. Builds this checkout's
-// files twice from nothing, in folders, at times, in orders and environments that differ, and compares what is compiled
-// and the packed tarballs. Exit code 0 only if they are the same. Other compilers than those it names make other files.
+// files twice from nothing, in folders, at times, in orders and environments that differ, and compares what is compiled,
+// npm's package, the bundle and the wheel. Exit code 0 only if they are the same. Other compilers than those it names make other files.
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -61,13 +61,24 @@ async function copyCheckout(target, { isReversed, umask }) {
 
 async function buildAt(target, place) {
   const kernels = nvccVersion() === null ? " --without-kernels" : "";
-  const script = `umask ${place.umask} && node scripts/prebuild.mjs${kernels} && npm pack --ignore-scripts --silent`;
+  const steps = [
+    `umask ${place.umask}`,
+    `node scripts/prebuild.mjs${kernels}`,
+    "npm pack --ignore-scripts --silent",
+    `node scripts/bundle.mjs${kernels}`,
+    `node scripts/wheel.mjs${kernels}`,
+  ];
   const env = { ...process.env, ...place.environment };
   delete env.CXXFLAGS;
-  await run("sh", ["-c", script], { cwd: target, env, quiet: true });
+  await run("sh", ["-c", steps.join(" && ")], { cwd: target, env, quiet: true });
   const { version } = JSON.parse(readFileSync(inRoot("package.json"), "utf8"));
   const made = [...prebuiltFiles, hashName].map((file) => join("prebuilds", `linux-${process.arch}`, file));
-  return [...made, `pinbench-${version}.tgz`].map((file) => ({ file, hash: hashOf(join(target, file)) }));
+  const packed = [
+    `pinbench-${version}.tgz`,
+    `pinbench-${version}-linux-${process.arch}.tar.xz`,
+    `pinbench-${version}-py3-none-manylinux_2_28_x86_64.whl`,
+  ];
+  return [...made, ...packed].map((file) => ({ file, hash: hashOf(join(target, file)) }));
 }
 
 const hashOf = (path) => createHash("sha256").update(readFileSync(path)).digest("hex");

@@ -40,3 +40,9 @@ export function parseDynamicSymbols(text) {
 export async function dynamicSymbols(file) {
   return parseDynamicSymbols(await run("objdump", ["-T", file], { capture: true }));
 }
+
+/** The shared libraries that a file names, such as "libstdc++.so.6". */
+export async function neededLibraries(file) {
+  const text = await run("objdump", ["-p", file], { capture: true });
+  return [...text.matchAll(/^ {2}NEEDED +(\S+)$/gm)].map(([, name]) => name);
+}

@@ -1,9 +1,16 @@
 import { basename } from "node:path";
-import { compareVersions, dynamicSymbols } from "./dynamic-symbols.mjs";
+import { compareVersions, dynamicSymbols, neededLibraries } from "./dynamic-symbols.mjs";
 import { ScriptError } from "./process.mjs";
 
 /** Node's own binaries need this version of the C library, so no system that has Node is left out by less. */
 const newestGlibc = "2.28";
+
+/** What a wheel with the tag manylinux_2_28 may ask for, as in auditwheel's policy of that name. */
+const manylinux = {
+  newest: { GLIBC: newestGlibc, GLIBCXX: "3.4.24", CXXABI: "1.3.11", GCC: "7.0.0" },
+  libraries:
+    /^(linux-vdso|ld-linux-x86-64|libc|libm|libdl|libpthread|librt|libutil|libstdc\+\+|libgcc_s)\.so(\.\d+)*$/,
+};
 
 /** What each file is there to export. Anything else could get in the way of the process that loads it. */
 const exported = {
@@ -27,7 +34,31 @@ export function portabilityFaults(file, symbols) {
   return faults;
 }
 
-/** Throws a ScriptError that lists what is wrong with the files. */
+/** What keeps a program from running on every system that takes manylinux_2_28: one text for each symbol and library. */
+export function manylinuxFaults(symbols, libraries) {
+  const strangers = libraries.filter((name) => !manylinux.libraries.test(name));
+  const tooNew = symbols.filter(({ version, isExported }) => {
+    const [, library, number] = /^([A-Z]+)_([\d.]+)$/.exec(version ?? "") ?? [];
+    const newest = manylinux.newest[library];
+    return !isExported && newest !== undefined && compareVersions(number, newest) > 0;
+  });
+  return [
+    ...strangers.map((name) => `needs ${name}, which other machines may lack`),
+    ...tooNew.map(({ name, version }) => `needs ${name} of ${version}`),
+  ];
+}
+
+/** Throws a ScriptError that lists what is wrong with programs that go out as they are, such as Node. */
+export async function checkManylinux(files) {
+  const faults = [];
+  for (const file of files) {
+    const found = manylinuxFaults(await dynamicSymbols(file), await neededLibraries(file));
+    faults.push(...found.map((fault) => `${file} ${fault}`));
+  }
+  refuse(faults);
+}
+
+/** Throws a ScriptError that lists what is wrong with the files that are compiled here. */
 export async function checkPortability(files) {
   const faults = [];
   for (const file of files) {
@@ -35,6 +66,10 @@ export async function checkPortability(files) {
     if (symbols.length === 0) throw new ScriptError(`objdump lists no symbol of ${file}.`);
     faults.push(...portabilityFaults(file, symbols).map((fault) => `${basename(file)} ${fault}`));
   }
+  refuse(faults);
+}
+
+function refuse(faults) {
   if (faults.length > 0) {
     const shown = [...faults.slice(0, 20), ...(faults.length > 20 ? [`and ${faults.length - 20} more`] : [])];
     throw new ScriptError(`Not fit for other systems (at most GLIBC_${newestGlibc}):\n${shown.join("\n")}`);

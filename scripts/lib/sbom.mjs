@@ -20,13 +20,16 @@ export async function makeSbom(lock, needed) {
     // npm calls a project by its folder.
     const folder = join(temporary, lock.name);
     mkdirSync(folder);
-    const { devDependencies: _, ...project } = lock.packages[""];
+    const { devDependencies: __, ...project } = lock.packages[""];
     const packages = Object.fromEntries(needed.map((one) => [one, withoutMarks(lock.packages[one])]));
     const write = (name, value) => writeFileSync(join(folder, name), JSON.stringify(value));
     write("package.json", project);
     write("package-lock.json", { ...lock, packages: { "": project, ...packages } });
     const args = ["sbom", "--package-lock-only", "--sbom-format", "cyclonedx"];
-    return JSON.parse(await run("npm", args, { cwd: folder, capture: true }));
+    const { serialNumber: _, ...sbom } = JSON.parse(await run("npm", args, { cwd: folder, capture: true }));
+    // Two lists of the same packages are the same text.
+    delete sbom.metadata.timestamp;
+    return sbom;
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }

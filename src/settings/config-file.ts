@@ -21,6 +21,7 @@ const packageName = "package.json";
  * or the root; null without one. Files are read as JSON, never run. Throws a usage error.
  */
 export async function findConfigFile(folder: string): Promise<ConfigFile | null> {
+  const home = homeFolder();
   for (let above = resolve(folder); ; above = dirname(above)) {
     const ownFile = join(above, configName);
     if (await hasEntry(ownFile)) return readConfigFile(ownFile, null);
@@ -29,7 +30,16 @@ export async function findConfigFile(folder: string): Promise<ConfigFile | null>
       const value = await readPackage(packageFile);
       if (value !== null) return { path: packageFile, key: "pinbench", value };
     }
-    if (above === homedir() || above === dirname(above)) return null;
+    if (above === home || above === dirname(above)) return null;
+  }
+}
+
+/** Null for a user whom the system does not list and who has no HOME, as in a container with a number for a user. */
+function homeFolder(): string | null {
+  try {
+    return homedir();
+  } catch {
+    return null;
   }
 }
 

@@ -286,7 +286,7 @@ export const usualBudgetNs = { alone: 60e9, live: 50e9 } as const;
 /** What a loader is tuned with: the user's own data and Python, or a model of a loader. */
 export const tuneSettings = {
   torch: setting("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one", kind.text),
-  python: setting("--python <path>", "the Python that trains (python3)", kind.text, { default: "python3" }),
+  python: setting("--python <path>", "the Python that trains (python3, or the wheel's own)", kind.text),
   collate: setting("--collate <file:name>", "collate_fn of the loader", kind.text),
   kwargs: setting("--kwargs <json>", "what the function is called with, a JSON object", kind.keywords),
   shuffle: setting("--no-shuffle", "take samples in order", kind.trueOrFalse, { default: true }),

@@ -13,6 +13,7 @@ import { defaultSampleBytes, listDataFolder } from "./model/data-folder.js";
 import { openModelProbe } from "./model/model-probe.js";
 import { openRankedProbe } from "./ranked-probe.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
+import { usualPython } from "./training-python.js";
 
 /** Announces that this process uses devices, and may wait for them; false where it was interrupted before. */
 export type BeginSharing = (sharing: DeviceSharing) => Promise<boolean>;
@@ -68,6 +69,7 @@ function openTorch(settings: TuneSettings, torch: string, signal: AbortSignal): 
     openTorchProbe({
       ...settings,
       torch,
+      python: settings.python ?? usualPython(process.env),
       coldFolder: settings.data,
       rank: ranks === 1 ? null : { index, count: ranks },
       signal,

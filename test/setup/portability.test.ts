@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 // @ts-expect-error A script without types.
 import { compareVersions, parseDynamicSymbols } from "../../scripts/lib/dynamic-symbols.mjs";
 // @ts-expect-error A script without types.
-import { portabilityFaults } from "../../scripts/lib/portability.mjs";
+import { manylinuxFaults, portabilityFaults } from "../../scripts/lib/portability.mjs";
 
 const objdump = (...lines: string[]) =>
   ["", "pinbench.node:     file format elf64-x86-64", "", "DYNAMIC SYMBOL TABLE:", ...lines, "", ""].join(
@@ -48,4 +48,29 @@ describe("what stands in the way on other systems", () => {
 
 it("versions are compared by their numbers", () => {
   expect(["2.28", "2.3.4", "2.4", "2.3"].sort(compareVersions)).toEqual(["2.3", "2.3.4", "2.4", "2.28"]);
+});
+
+describe("what keeps a program from every system that takes manylinux_2_28", () => {
+  const faults = (libraries: string[], ...lines: string[]) =>
+    manylinuxFaults(parseDynamicSymbols(objdump(...lines)), libraries);
+
+  it("is nothing in what Node's own releases ask for", () => {
+    const libraries = ["libdl.so.2", "libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6"];
+    const symbols = [wanted("fcntl64", "GLIBC_2.28"), wanted("_ZdlPvm", "CXXABI_1.3.9")];
+    expect(faults(libraries, ...symbols, wanted("_ZNSt3_V2", "GLIBCXX_3.4.21"))).toEqual([]);
+  });
+
+  it("is a library that a bare system lacks, as a distribution's own Node may need", () => {
+    expect(faults(["libatomic.so.1", "libnode.so.115"])).toEqual([
+      "needs libatomic.so.1, which other machines may lack",
+      "needs libnode.so.115, which other machines may lack",
+    ]);
+  });
+
+  it("is a newer C library or C++ library", () => {
+    expect(faults([], wanted("dlopen", "GLIBC_2.34"), wanted("_ZSt21x", "GLIBCXX_3.4.29"))).toEqual([
+      "needs dlopen of GLIBC_2.34",
+      "needs _ZSt21x of GLIBCXX_3.4.29",
+    ]);
+  });
 });

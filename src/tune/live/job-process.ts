@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { PinbenchError } from "../../errors.js";
 import { packageRoot } from "../../package-facts.js";
 import { makeTemporaryFolder, temporaryFolderHint, temporaryPath } from "../temporary-folder.js";
+import { trainingPath } from "../training-python.js";
 import { JobProcesses, socketVariable } from "./job-processes.js";
 
 /** The folder for PYTHONPATH, beside this file both in src/ and in dist/. */
@@ -47,6 +48,7 @@ export class JobProcess {
       stdio: "inherit",
       env: {
         ...process.env,
+        PATH: trainingPath(process.env),
         PYTHONPATH: others ? `${hookFolder}${delimiter}${others}` : hookFolder,
         [socketVariable]: socket,
       },

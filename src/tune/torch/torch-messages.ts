@@ -20,9 +20,10 @@ import {
 export interface TorchProbeOptions
   extends Pick<
     TuneSettings,
-    "python" | "batchSize" | "collate" | "kwargs" | "stepTime" | "step" | "shuffle" | "seed" | "timeoutNs"
+    "batchSize" | "collate" | "kwargs" | "stepTime" | "step" | "shuffle" | "seed" | "timeoutNs"
   > {
   torch: string;
+  python: string;
   /** Which of the node's training processes it stands for, counted from 0; null where there is one. */
   rank: { index: number; count: number } | null;
   /** Its files are dropped from the page cache before each trial; null where they are left there. */

@@ -1,0 +1,66 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, realpathSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { findProgram, run, ScriptError } from "./process.mjs";
+
+/** File systems that have next to nothing, and what runs in them: what an archive needs shows where it is not there. */
+
+/** What the bundle's launcher and the image's one step start. */
+const programs = ["sh", "readlink", "dirname", "ln"];
+
+const namespaces = ["--mount", "--pid", "--fork"];
+
+/** Why nothing can be run in another root here; null where it can. */
+export function rootMissing() {
+  if (process.geteuid() !== 0) return "only root may run programs in a file system of their own";
+  const { status } = spawnSync("unshare", [...namespaces, "true"]);
+  return status === 0 ? null : "this system allows no namespaces (unshare)";
+}
+
+/** The shared libraries of programs, as this machine finds them, the loader included. */
+async function librariesOf(paths) {
+  const listed = await run("ldd", paths, { capture: true });
+  return [...new Set([...listed.matchAll(/^\s+(?:\S+ => )?(\/\S+) \(0x/gm)].map(([, path]) => path))];
+}
+
+/** Fills a folder with a shell, the C library and the C++ library of this machine, and devices that cost nothing. */
+export async function makeHostRoot(folder) {
+  const found = programs.map((name) => findProgram(name) ?? `/bin/${name}`);
+  for (const one of ["bin", "lib", "lib64"]) {
+    // Where /bin is a link to /usr/bin, as it is in newer systems, paths to libraries go either way.
+    mkdirSync(join(folder, "usr", one), { recursive: true });
+    symlinkSync(`usr/${one}`, join(folder, one));
+  }
+  for (const one of ["proc", "dev", "opt", "tmp", "usr/local/bin"])
+    mkdirSync(join(folder, one), { recursive: true });
+  for (const [i, path] of found.entries()) cpSync(realpathSync(path), join(folder, "bin", programs[i]));
+  for (const path of await librariesOf([process.execPath, ...found])) {
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    cpSync(realpathSync(path), join(folder, path));
+  }
+  await run("mknod", ["-m", "666", join(folder, "dev/null"), "c", "1", "3"]);
+  await run("mknod", ["-m", "666", join(folder, "dev/urandom"), "c", "1", "9"]);
+}
+
+/** Fills a folder with the smallest system of a Debian release, such as "bullseye", from Debian's packages. */
+export async function makeDebianRoot(folder, suite) {
+  if (findProgram("debootstrap") === null) {
+    throw new ScriptError("debootstrap is not on the PATH (Debian: apt-get install debootstrap).");
+  }
+  if (!existsSync(`/usr/share/debootstrap/scripts/${suite}`)) {
+    throw new ScriptError(`debootstrap knows no release ${suite}.`);
+  }
+  await run("debootstrap", ["--variant=minbase", suite, folder], { quiet: true });
+}
+
+/** Runs a command in such a folder to its end, with no variable but PATH; `user` is the number of one. */
+export function runInRoot(root, command, { user = 0 } = {}) {
+  const identity = user === 0 ? [] : [`--setgid=${user}`, `--setuid=${user}`];
+  const args = [...namespaces, `--root=${root}`, "--mount-proc=/proc", ...identity, "--wd=/", ...command];
+  const { status, stdout, stderr } = spawnSync("unshare", args, {
+    env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  return { status, stdout, stderr };
+}

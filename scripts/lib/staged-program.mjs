@@ -1,0 +1,89 @@
+import { createHash } from "node:crypto";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { ensureBuilt } from "./build.mjs";
+import { neededGlibc } from "./dynamic-symbols.mjs";
+import { moduleClosure, runtimeDependencies } from "./module-closure.mjs";
+import { checkManylinux } from "./portability.mjs";
+import { copyPrebuilt, prebuiltFiles, prebuiltFolder } from "./prebuilt.mjs";
+import { ScriptError } from "./process.mjs";
+import { inRoot } from "./project.mjs";
+import { makeSbom, sbomProblems } from "./sbom.mjs";
+
+/** What a tarball and a wheel have in common: Node itself, pinbench, and what it needs at run time. */
+
+/** The most that either may weigh: they are put on many machines, and into images. */
+const maxMB = 40;
+
+const program = ["package.json", "README.md", "LICENSE", "SECURITY.md", "bin", "dist", "schema"];
+
+/** Leaves out of a package what Node never reads; licences stay. */
+const isNeededAtRunTime = (path) =>
+  !/\.(map|ts|mts|cts|flow)$|(readme|changelog)\.md$|__pycache__$/i.test(path);
+
+/** Copies paths of the repository to the same paths below a folder. */
+export function copyInto(folder, paths, filter = () => true) {
+  for (const path of paths) {
+    if (!existsSync(inRoot(path))) throw new ScriptError(`${inRoot(path)} is needed, and is not there.`);
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    cpSync(inRoot(path), join(folder, path), { recursive: true, filter });
+  }
+}
+
+/** The Node that runs this script, with its licence. */
+function copyNode(folder) {
+  mkdirSync(join(folder, "runtime"));
+  cpSync(process.execPath, join(folder, "runtime/node"));
+  chmodSync(join(folder, "runtime/node"), 0o755);
+  const prefix = resolve(process.execPath, "../..");
+  const license = [join(prefix, "LICENSE"), join(prefix, "share/doc/nodejs/LICENSE")].find(existsSync);
+  if (license === undefined)
+    throw new ScriptError(`Node's LICENSE is not in ${prefix}, and has to go along.`);
+  cpSync(license, join(folder, "runtime/LICENSE"));
+}
+
+/** The software bill of materials of the packages, and of the Node that comes with them. */
+async function writeSbom(folder) {
+  const lock = JSON.parse(readFileSync(inRoot("package-lock.json"), "utf8"));
+  const needed = moduleClosure(runtimeDependencies());
+  const sbom = await makeSbom(lock, needed);
+  const problems = sbomProblems(sbom, lock, needed);
+  if (problems.length > 0) throw new ScriptError(problems.join("\n"));
+  const hash = createHash("sha256").update(readFileSync(process.execPath)).digest("hex");
+  sbom.components.push({
+    "bom-ref": `node@${process.versions.node}`,
+    type: "application",
+    name: "node",
+    version: process.versions.node,
+    purl: `pkg:generic/node@${process.versions.node}`,
+    licenses: [{ license: { name: "MIT and those of its parts: runtime/LICENSE" } }],
+    hashes: [{ alg: "SHA-256", content: hash }],
+  });
+  writeFileSync(join(folder, "sbom.cdx.json"), `${JSON.stringify(sbom, null, 2)}\n`);
+}
+
+/**
+ * Fills an empty folder with a pinbench that runs where it lies, by `runtime/node bin/pinbench.js`, and checks that what
+ * is compiled runs wherever manylinux_2_28 does. `modules` are more packages with all they need, and `isForTests` takes
+ * what was built here instead of what is handed out. Returns the oldest glibc that will do.
+ */
+export async function stageProgram(folder, { kernels = true, modules = [], isForTests = false } = {}) {
+  await checkManylinux([process.execPath]);
+  await ensureBuilt({ quiet: true });
+  if (!isForTests) await copyPrebuilt({ kernels });
+  const compiled = prebuiltFiles.map((file) => join(isForTests ? "build/Release" : prebuiltFolder, file));
+  mkdirSync(folder, { recursive: true });
+  copyNode(folder);
+  copyInto(folder, program, (path) => !/\.(map|d\.ts)$|__pycache__$/.test(path));
+  copyInto(folder, isForTests ? compiled : [prebuiltFolder]);
+  copyInto(folder, moduleClosure([...runtimeDependencies(), ...modules]), isNeededAtRunTime);
+  await writeSbom(folder);
+  return neededGlibc(["runtime/node", ...compiled].map((file) => join(folder, file)));
+}
+
+/** The size of an archive in MB. Throws a ScriptError where that is more than one may have. */
+export function checkedSizeMB(archive) {
+  const sizeMB = statSync(archive).size / 1e6;
+  if (sizeMB <= maxMB) return sizeMB;
+  throw new ScriptError(`${archive} has ${sizeMB.toFixed(1)} MB, more than the ${maxMB} MB it may have.`);
+}

@@ -1,0 +1,81 @@
+// `npm run wheel [-- --out FOLDER] [-- --without-kernels]`: a wheel with what the bundle has, for machines that have
+// Python and no Node. It runs nothing as it is installed. `wheel pack` (Debian: python3-wheel) makes it: what goes in is
+// already there, and build front ends would fetch their back end from a network.
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { packWheel, writeHash } from "./lib/archives.mjs";
+import { main } from "./lib/process.mjs";
+import { inRoot, root } from "./lib/project.mjs";
+import { checkedSizeMB, stageProgram } from "./lib/staged-program.mjs";
+
+/** The oldest Python that tune's programs run in; starting pinbench needs no newer one. */
+const oldestPython = "3.8";
+
+/** Any Python 3 on x86-64 Linux with glibc 2.28, which is what Node needs. */
+const tag = "py3-none-manylinux_2_28_x86_64";
+
+const lines = (...texts) => `${texts.join("\n")}\n`;
+
+/** The folder that makes a wheel of a folder: its metadata (core metadata 2.1) and what it starts. */
+function writeDistInfo(folder, { name, version, description, license }) {
+  mkdirSync(folder);
+  const write = (file, text) => writeFileSync(join(folder, file), text);
+  write("WHEEL", lines("Wheel-Version: 1.0", "Generator: pinbench", "Root-Is-Purelib: false", `Tag: ${tag}`));
+  write("entry_points.txt", lines("[console_scripts]", `${name} = ${name}.__main__:main`));
+  write("top_level.txt", lines(name));
+  cpSync(inRoot("LICENSE"), join(folder, "LICENSE"));
+  write(
+    "METADATA",
+    lines(
+      "Metadata-Version: 2.1",
+      `Name: ${name}`,
+      `Version: ${version}`,
+      `Summary: ${description}`,
+      `License: ${license}`,
+      "License-File: LICENSE",
+      "Keywords: GPU,CUDA,bandwidth,benchmark,PCIe,pinned memory,DataLoader",
+      "Classifier: Environment :: GPU :: NVIDIA CUDA",
+      "Classifier: License :: OSI Approved :: MIT License",
+      "Classifier: Operating System :: POSIX :: Linux",
+      "Classifier: Programming Language :: Python :: 3",
+      "Classifier: Topic :: System :: Benchmark",
+      `Requires-Python: >=${oldestPython}`,
+      "Description-Content-Type: text/markdown",
+      "",
+      readFileSync(inRoot("README.md"), "utf8"),
+    ),
+  );
+}
+
+await main(async () => {
+  const { values } = parseArgs({
+    options: {
+      out: { type: "string", default: root },
+      "without-kernels": { type: "boolean", default: false },
+    },
+  });
+  const facts = JSON.parse(readFileSync(inRoot("package.json"), "utf8"));
+  const stem = `${facts.name}-${facts.version}`;
+  const staging = inRoot("build/wheel");
+  rmSync(staging, { recursive: true, force: true });
+  const content = join(staging, facts.name);
+  const program = join(content, "program");
+  const glibc = await stageProgram(program, { kernels: !values["without-kernels"] });
+  for (const file of ["__init__.py", "__main__.py"])
+    cpSync(inRoot("scripts/wheel", file), join(content, file));
+  const distInfo = join(staging, `${stem}.dist-info`);
+  writeDistInfo(distInfo, facts);
+  // Where tools look for it (PEP 770).
+  mkdirSync(join(distInfo, "sboms"));
+  renameSync(join(program, "sbom.cdx.json"), join(distInfo, "sboms/pinbench.cdx.json"));
+
+  const target = resolve(values.out);
+  mkdirSync(target, { recursive: true });
+  await packWheel(staging, target);
+  rmSync(staging, { recursive: true });
+  const wheel = join(target, `${stem}-${tag}.whl`);
+  const sizeMB = checkedSizeMB(wheel);
+  writeHash(wheel);
+  console.log(`${wheel}: ${sizeMB.toFixed(1)} MB, for glibc ${glibc} and newer, and Python ${oldestPython}`);
+});

@@ -1,0 +1,1 @@
+"""pinbench with the Node that runs it: the programs are `pinbench` and `python -m pinbench`."""

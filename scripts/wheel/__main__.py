@@ -1,0 +1,44 @@
+"""What `pinbench` and `python -m pinbench` start: hands over to the Node beside it, in this very process."""
+
+import os
+import sys
+from importlib.util import find_spec
+
+program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program")
+
+
+def environment():
+    """The environment as it was, and which Python this is where a training can be its."""
+    variables = dict(os.environ)
+    if sys.executable and find_spec("torch") is not None:
+        variables.setdefault("PINBENCH_PYTHON", sys.executable)
+    # In the C locale Python sets this for itself (PEP 538), and pinbench would take it for what the terminal shows.
+    if "LC_CTYPE" in variables and not was_given("LC_CTYPE"):
+        del variables["LC_CTYPE"]
+    return variables
+
+
+def was_given(name):
+    """Whether this process was started with a variable."""
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            return any(entry.startswith(os.fsencode(name) + b"=") for entry in file.read().split(b"\0"))
+    except OSError:
+        return True
+
+
+def main():
+    """Does not return: signals and the exit code are those of pinbench itself."""
+    node = os.path.join(program, "runtime", "node")
+    try:
+        os.execve(node, [node, os.path.join(program, "bin", "pinbench.js"), *sys.argv[1:]], environment())
+    except OSError as error:
+        sys.stderr.write(
+            f"pinbench: {node}, which came with it, cannot be run: {error.strerror}. "
+            "It needs Linux on x86-64, and a file system that may hold programs (not mounted noexec).\n"
+        )
+        sys.exit(3)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+// @ts-expect-error Scripts are JavaScript without types.
+import { makeHostRoot, rootMissing, runInRoot } from "../../scripts/lib/bare-root.mjs";
+// @ts-expect-error Scripts are JavaScript without types.
+import { moduleClosure, runtimeDependencies } from "../../scripts/lib/module-closure.mjs";
+import { setUpCommand } from "../helpers/set-up-commands.js";
+
+const { hasKernels } = inject("installed");
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const name = `pinbench-${version}-linux-${process.arch}`;
+const quick = ["--preset", "quick", "--backend", "emulated", "--llc", "1MiB"];
+
+/** Holds the bundle and its hash, and it unpacked by README's command, which prints `ran`. */
+let folder = "";
+let unpacked = "";
+let ran = "";
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "pinbench bundle & 測定-"));
+  const flags = ["--out", join(folder, `${name}.tar.xz`), "--level", "0"];
+  start(process.execPath, ["scripts/bundle.mjs", ...flags, ...(hasKernels ? [] : ["--without-kernels"])], {
+    cwd: root,
+  });
+  const command = `${setUpCommand("tar")} ${quick.join(" ")}`;
+  ran = start("/bin/sh", ["-c", command], { cwd: folder, env: { PATH: "/bin:/usr/bin" } });
+  unpacked = join(folder, name);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What a command prints that ends well and has nothing to complain about. */
+function start(command: string, args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) {
+  const { status, stdout, stderr } = spawnSync(command, args, { ...options, encoding: "utf8" });
+  expect({ status, stderr }, `${command} ${args.join(" ")}`).toEqual({ status: 0, stderr: "" });
+  return stdout;
+}
+
+describe("the bundle", () => {
+  it("has its hash beside it, as sha256sum reads it", () => {
+    const stdout = start("sha256sum", ["--check", `${name}.tar.xz.sha256`], { cwd: folder });
+    expect(stdout).toBe(`${name}.tar.xz: OK\n`);
+  });
+
+  it("is unpacked and run by README's one command, in a folder whose name is not easy on scripts", () => {
+    expect(ran).toMatch(/^Host to device \(H2D\), GB\/s$/m);
+  });
+
+  it("runs through a link to it, and without an environment", () => {
+    const link = join(folder, "pinbench");
+    symlinkSync(join(unpacked, "pinbench"), link);
+    const { addon, node } = JSON.parse(start("/usr/bin/env", ["-i", link, "--version", "--json"]));
+    expect(node).toBe(process.version);
+    expect(addon).toMatchObject({ source: "prebuilt", sanitizer: null });
+    expect(addon.path).toBe(join(unpacked, "prebuilds/linux-x64/pinbench.node"));
+    if (hasKernels) expect(addon.kernels).toBe(true);
+  });
+
+  it("has a licence of all that it brings, and a list of it with Node", () => {
+    const sbom = JSON.parse(readFileSync(join(unpacked, "sbom.cdx.json"), "utf8"));
+    const listed = sbom.components.map(
+      (one: { name: string; version: string }) => `${one.name}@${one.version}`,
+    );
+    expect(listed).toContain(`node@${process.versions.node}`);
+    expect(sbom).not.toHaveProperty("serialNumber");
+    for (const one of ["", "runtime", ...moduleClosure(runtimeDependencies())]) {
+      expect(readdirSync(join(unpacked, one)).join(" "), one).toMatch(/\blicen[cs]e\b/i);
+    }
+  });
+
+  it("has nothing that is for its development alone", () => {
+    expect(readdirSync(unpacked).sort()).toEqual([
+      "LICENSE",
+      "README.md",
+      "SECURITY.md",
+      "bin",
+      "dist",
+      "node_modules",
+      "package.json",
+      "pinbench",
+      "prebuilds",
+      "runtime",
+      "sbom.cdx.json",
+      "schema",
+    ]);
+  });
+});
+
+describe("in a file system with a shell and the C library alone", () => {
+  const missing = rootMissing();
+  if (missing !== null) console.warn(`The bundle was not tried in a bare file system: ${missing}.`);
+  const inRoot = it.skipIf(missing !== null);
+  const user = 65534;
+  let bare = "";
+
+  beforeAll(async () => {
+    if (missing !== null) return;
+    bare = join(folder, "bare");
+    await makeHostRoot(bare);
+  });
+
+  /** The arguments of an instruction, each of which stands on one line. */
+  function instructions(wanted: string): string[] {
+    const text = readFileSync(join(root, "Dockerfile"), "utf8");
+    return [...text.matchAll(new RegExp(`^${wanted} (.+)$`, "gm"))].map(([, line]) => line!);
+  }
+
+  inRoot("the steps of the Dockerfile make an image, whose user measures", () => {
+    for (const line of instructions("ADD")) {
+      const [source = "", target = ""] = line.split(" ");
+      start("/bin/sh", ["-c", `tar -xf ${source} -C "$0"`, join(bare, target)], { cwd: folder });
+    }
+    for (const line of instructions("RUN")) {
+      expect(runInRoot(bare, ["/bin/sh", "-c", line])).toMatchObject({ status: 0, stderr: "" });
+    }
+    expect(instructions("USER")).toEqual([`${user}:${user}`]);
+    const entry = instructions("ENTRYPOINT").flatMap((line) => JSON.parse(line) as string[]);
+    const { status, stdout, stderr } = runInRoot(bare, [...entry, "run", ...quick], { user });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(/^Host to device \(H2D\), GB\/s$/m);
+  });
+});

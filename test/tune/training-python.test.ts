@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { trainingPath, usualPython } from "../../src/tune/training-python.js";
+
+const PINBENCH_PYTHON = "/home/me/env with spaces/bin/python3";
+
+describe("the Python that loads a data set", () => {
+  it("is the one in the path, where pinbench came without a Python", () => {
+    expect(usualPython({ PATH: "/usr/bin" })).toBe("python3");
+  });
+
+  it("is the one that the wheel lies in", () => {
+    expect(usualPython({ PATH: "/usr/bin", PINBENCH_PYTHON })).toBe(PINBENCH_PYTHON);
+  });
+
+  it.each(["", "python3"])("is none that %j might name: a folder's file could be in its place", (named) => {
+    expect(usualPython({ PINBENCH_PYTHON: named })).toBe("python3");
+    expect(trainingPath({ PATH: "/usr/bin", PINBENCH_PYTHON: named })).toBe("/usr/bin");
+  });
+});
+
+describe("the path of a training job", () => {
+  it("is left alone, where pinbench came without a Python", () => {
+    expect(trainingPath({ PATH: "/opt/bin:/usr/bin" })).toBe("/opt/bin:/usr/bin");
+    expect(trainingPath({})).toBeUndefined();
+  });
+
+  it("begins with the programs of the wheel's environment, as if that were activated", () => {
+    expect(trainingPath({ PATH: "/opt/bin:/usr/bin", PINBENCH_PYTHON })).toBe(
+      "/home/me/env with spaces/bin:/opt/bin:/usr/bin",
+    );
+    expect(trainingPath({ PINBENCH_PYTHON })).toBe(
+      "/home/me/env with spaces/bin:/usr/local/bin:/usr/bin:/bin",
+    );
+  });
+
+  it("keeps the order that the user has given it", () => {
+    expect(trainingPath({ PATH: "/opt/conda/bin:/usr/bin", PINBENCH_PYTHON: "/usr/bin/python3" })).toBe(
+      "/opt/conda/bin:/usr/bin",
+    );
+  });
+});
