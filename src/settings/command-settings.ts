@@ -1,10 +1,11 @@
-import { comparisonFormats, historyFormats, reportFormats, tuningFormats } from "./choices.js";
+import { comparisonFormats, fleetFormats, historyFormats, reportFormats, tuningFormats } from "./choices.js";
 import * as kind from "./kinds.js";
 import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
 import {
   baselineSettings,
   cellSettings,
   checkSettings,
+  fleetSettings,
   judgingSettings,
   measuringSettings,
   runSettings,
@@ -63,6 +64,17 @@ const format = <const Format extends string>(formats: readonly Format[]) =>
 
 /* How the texts of commands that name cells are shown. */
 const shown = { ids, plain, ascii, color } as const;
+
+/** How many nodes are judged, and what is told of them: of all commands that end with a fleet's report. */
+const fleetReport = {
+  ...fleetSettings,
+  format: format(fleetFormats),
+  json,
+  output: output(`.json .csv .md .txt .prom ${pictures}`),
+  chart,
+  ...shown,
+  debug,
+} as const;
 
 /** The flags of each command in the order of its help. */
 export const commandSettings = {
@@ -145,6 +157,7 @@ export const commandSettings = {
     ...shown,
     debug,
   },
+  fleet: fleetReport,
   tune: {
     ...tuneSettings,
     ...turn,
