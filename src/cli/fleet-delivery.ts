@@ -49,8 +49,11 @@ export async function deliverFleet(
   return fleetExitCode(document);
 }
 
-/** 1 where any node or GPU is slow; else 4 where any node has no figures that count; else 0. */
-function fleetExitCode({ outliers, nodes }: FleetDocument): ExitCode {
-  if (outliers.length > 0) return ExitCode.regression;
+/**
+ * 1 where any node or GPU is slow, or a part of a group is and its figures do not tell which; else 4 where any node has no
+ * figures that count; else 0.
+ */
+function fleetExitCode({ outliers, groups, nodes }: FleetDocument): ExitCode {
+  if (outliers.length > 0 || groups.some(({ slowPart }) => slowPart !== null)) return ExitCode.regression;
   return nodes.some(isLacking) ? ExitCode.measurement : ExitCode.ok;
 }
