@@ -34,10 +34,11 @@ export function writeNodes(folder: string, count: number, slowed: Slowed = () =>
 }
 
 function scaled(cell: CellResult, factor: number): CellResult {
+  const times = (figure: number | null) => (figure === null ? null : figure * factor);
   const stats = cell.stats.map((one) => {
     const { median, low, high } = one.bandwidthGBps;
-    const scaledRates = { median: median * factor, low: low * factor, high: high * factor };
-    return { ...one, bandwidthGBps: { ...one.bandwidthGBps, ...scaledRates } };
+    const rates = { median: median * factor, low: times(low), high: times(high) };
+    return { ...one, bandwidthGBps: { ...one.bandwidthGBps, ...rates } };
   });
   return { ...cell, stats };
 }
