@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { fleetSchema } from "../../src/fleet/fleet-document.js";
 import type { CellResult } from "../../src/results/schema.js";
 import { callCli } from "../helpers/in-process.js";
-import { nodeNames, type Slowed, writeNodes } from "../helpers/node-results.js";
+import { nodeNames, type Slowed, writeNodes } from "../helpers/recorded-nodes.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 const isPinnedTo = ({ direction, memory }: CellResult) => direction === "h2d" && memory === "pinned";
