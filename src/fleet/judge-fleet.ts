@@ -88,9 +88,6 @@ function describeGroup(group: NodeGroup, judgement: GroupJudgement, request: Fle
   const { levels } = judgement;
   const cells = levels.map((one) => cellOf(one, group, judgement, request));
   const [widest] = levels.filter(({ parts }) => parts !== null).sort((a, b) => gapOf(b) - gapOf(a));
-  const oddPlaces = levels.flatMap((one) =>
-    [...one.oddPlaces].map(([place, change]) => ({ levels: one, place, change })),
-  );
   return {
     facts: group.facts,
     nodes: nodes.length,
@@ -99,7 +96,7 @@ function describeGroup(group: NodeGroup, judgement: GroupJudgement, request: Fle
     slowPart: widest === undefined ? null : wording.slowPart(widest, nodes),
     slowAsAWhole: slowAsAWhole(cells, group, request.rule, request.referenceOf),
     tooFew: wording.tooFew(nodes, cells),
-    notes: [...group.notes, ...wording.oddPlaces(oddPlaces)],
+    notes: [...group.notes, ...wording.oddPlaces(levels)],
   };
 }
 
