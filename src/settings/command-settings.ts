@@ -1,5 +1,6 @@
 import { comparisonFormats, fleetFormats, historyFormats, reportFormats, tuningFormats } from "./choices.js";
 import * as kind from "./kinds.js";
+import { labels } from "./labels.js";
 import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
 import {
   baselineSettings,
@@ -87,6 +88,7 @@ export const commandSettings = {
       kind.count("number of processes", 1, 99),
       { default: 1 },
     ),
+    labels,
     ...turn,
     deadlineNs,
     config,
@@ -108,6 +110,7 @@ export const commandSettings = {
   baseline: {
     ...baselineSettings,
     ...runSettings,
+    labels,
     ...turn,
     deadlineNs,
     config,
