@@ -1,6 +1,7 @@
 import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
-import { noticeIn } from "./wording.js";
+import { labelsLine, noticeIn } from "./wording.js";
 
+/** What stands in a field; null is an empty one. */
 type Value = string | number | null;
 
 interface Row {
@@ -45,7 +46,7 @@ const columns: readonly Column[] = [
   ["skip_reason", ({ cell }) => cell.skipReason],
   ["error", ({ cell }) => cell.error?.message ?? null],
   ["warnings", ({ cell }) => (cell.warnings.length === 0 ? null : cell.warnings.join("; "))],
-  // All that follow but the kind of workers are empty for plain cells; they stand last, so that what went before keeps its place.
+  // Later columns stand behind those before them, which keep their place. Of plain cells those up to chunks are empty.
   ["worker_kind", ({ cell }) => cell.workerKind],
   ["together", ({ cell }) => cell.together?.join(" ") ?? null],
   ["peer", ({ cell }) => cell.peer ?? null],
@@ -61,18 +62,23 @@ const columns: readonly Column[] = [
   ),
   // What the kernels of one copy take, of a pipeline.
   ["compute_ns", ({ cell }) => cell.computeNs ?? null],
+  ["host", ({ document }) => document.host?.hostname ?? null],
+  ["run_id", ({ document }) => document.run.id],
+  ["started_at", ({ document }) => document.run.startedAt],
+  ["labels", ({ document }) => labelsLine(document)],
 ];
 
-/**
- * One row a cell and direction, a cell without figures one row too; the first row names the columns. Quoted as
- * RFC 4180 says, but lines end in LF as tools on Linux expect. What is absent is empty.
- */
+/** One row a cell and direction, a cell without figures one row too; the first row names the columns. */
 export function csvReport(document: ResultDocument): string {
   const rows = document.cells.flatMap((cell) => {
     const figures = cell.stats.length === 0 ? [null] : cell.stats;
     return figures.map((stats) => ({ document, cell, stats }));
   });
-  const lines = [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))];
+  return csvLines([columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))]);
+}
+
+/** Lines of fields, quoted as RFC 4180 says, but ending in LF as tools on Linux expect. What is absent is empty. */
+export function csvLines(lines: readonly (readonly Value[])[]): string {
   return lines.map((line) => `${line.map(quote).join(",")}\n`).join("");
 }
 

@@ -1,10 +1,12 @@
-import { comparisonFormats, historyFormats, reportFormats, tuningFormats } from "./choices.js";
+import { comparisonFormats, fleetFormats, historyFormats, reportFormats, tuningFormats } from "./choices.js";
 import * as kind from "./kinds.js";
+import { labels } from "./labels.js";
 import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
 import {
   baselineSettings,
   cellSettings,
   checkSettings,
+  fleetSettings,
   judgingSettings,
   measuringSettings,
   runSettings,
@@ -64,6 +66,18 @@ const format = <const Format extends string>(formats: readonly Format[]) =>
 /* How the texts of commands that name cells are shown. */
 const shown = { ids, plain, ascii, color } as const;
 
+/** How many nodes are judged, and what is told of them: of all commands that end with a fleet's report. */
+const fleetReport = {
+  ...fleetSettings,
+  format: format(fleetFormats),
+  json,
+  output: output(`.json .csv .md .txt .prom ${pictures}`),
+  chart,
+  quiet: { ...quiet, help: "no notes on stderr" },
+  ...shown,
+  debug,
+} as const;
+
 /** The flags of each command in the order of its help. */
 export const commandSettings = {
   run: {
@@ -74,6 +88,7 @@ export const commandSettings = {
       kind.count("number of processes", 1, 99),
       { default: 1 },
     ),
+    labels,
     ...turn,
     deadlineNs,
     config,
@@ -95,6 +110,7 @@ export const commandSettings = {
   baseline: {
     ...baselineSettings,
     ...runSettings,
+    labels,
     ...turn,
     deadlineNs,
     config,
@@ -145,6 +161,7 @@ export const commandSettings = {
     ...shown,
     debug,
   },
+  fleet: fleetReport,
   tune: {
     ...tuneSettings,
     ...turn,
