@@ -66,7 +66,8 @@ function put(root: string, path: string, contents: string | Buffer | null): void
   }
 }
 
-function healthyFiles(): Record<string, string | Buffer> {
+/** What a healthy machine holds, by path below "/". */
+export function healthyFiles(): Record<string, string | Buffer> {
   return {
     ...Object.assign({}, ...Array.from({ length: 16 }, (_, cpu) => cpuFiles(cpu))),
     ...Object.assign({}, ...[rootPort, switchUpstream, ...switchDownstreams, ...gpuNames].map(portFiles)),
