@@ -117,6 +117,20 @@ const cases: Case[] = [
     says: "x8",
   },
   {
+    what: "a switch that has no more than 8 lanes to the root port",
+    files: Object.fromEntries(
+      [rootPort, switchUpstream].flatMap((port) => [
+        [pciFile(port, "max_link_width"), "8\n"],
+        [pciFile(port, "current_link_width"), "8\n"],
+      ]),
+    ),
+    change: { measured: { pinned: rates(27.8, 27.6), nodes: [] } },
+    cause: "slot-narrow",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 27.7, basis: "estimated" },
+    says: `${switchUpstream} to ${rootPort}`,
+  },
+  {
     what: "a card of generation 5 in a machine of generation 4: nothing is broken",
     files: Object.fromEntries(
       [rootPort, switchUpstream, switchDownstream].flatMap((port) => [
@@ -186,11 +200,14 @@ const cases: Case[] = [
   },
   {
     what: "an IOMMU that translates, and a lower rate",
-    files: { [pciFile(gpu, "iommu_group/type")]: "DMA-FQ\n" },
+    files: {
+      [pciFile(gpu, "iommu_group/type")]: "DMA-FQ\n",
+      "proc/cmdline": "BOOT_IMAGE=/boot/vmlinuz-6.8.0-45-generic ro intel_iommu=on quiet\n",
+    },
     change: { measured: slow },
     cause: "iommu-translates",
     weight: "risk",
-    says: "DMA-FQ",
+    says: "kernel argument: intel_iommu=on",
   },
   {
     what: "ACS redirect above two devices of one switch",
@@ -375,7 +392,10 @@ const cases: Case[] = [
     change: {
       measured: slow,
       other: {
-        others: [{ pid: 4711, deviceMemoryBytes: 12 * 1024 * MiB }],
+        others: [
+          { pid: 4711, deviceMemoryBytes: 12 * 1024 * MiB },
+          { pid: 0, deviceMemoryBytes: null },
+        ],
         activityBefore: {
           computePercent: 97,
           toDeviceBytesPerSecond: 11.2e9,
@@ -386,7 +406,7 @@ const cases: Case[] = [
     cause: "device-shared",
     weight: "costs",
     cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
-    says: "process 4711: 12 GiB",
+    says: "process 4711: 12 GiB of the device's memory\na process of another container",
   },
   {
     what: "a device that is too hot",
@@ -591,6 +611,12 @@ describe("settings alone are no causes where copies reach what they should", () 
 describe("a cause is found, and nothing else is said", () => {
   it.each(cases)("$what", (one) => {
     expectOnly(findCauses(examine(one)), one);
+  });
+
+  it("slow copies that were faster once measured again on the same node are no matter of nodes", () => {
+    const measured = { ...slow, nodes: [{ node: 0, rates: rates(55.6, 55.2) }] };
+    const found = findCauses(examinationOf(machineTree(), { measured }));
+    expect(found.map(({ cause }) => cause)).not.toContain("numa-far");
   });
 
   it("others' CPU time, waiting for memory and swapping, of the time of the examination", () => {

@@ -1,6 +1,6 @@
 import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
-import { costOf, isSlow, lossesBelow, ratesText, unexplainedLosses } from "./cost.js";
+import { costOf, isSlow, lossesBelow, ratesText, reachesExpectation, unexplainedLosses } from "./cost.js";
 import { limitOf, linksOf, type PathLink, type PathLinks, speedText } from "./path-links.js";
 
 /**
@@ -63,7 +63,10 @@ export function slotNarrow(examination: Examination): Finding[] {
         weight: hasFewerLanes ? "costs" : "explains",
         summary: `The card could have ${speedText(cardSpeed)}, its ${place} no more than ${speedText(narrowest.best)}.`,
         evidence: [evidenceOfSlot(narrowest, path)],
-        cost: hasFewerLanes ? costOf(lossesBelow(device.measured.pinned, card / best), "estimated") : null,
+        cost:
+          hasFewerLanes || !reachesExpectation(device)
+            ? costOf(lossesBelow(device.measured.pinned, card / best), "estimated")
+            : null,
         fix: hasFewerLanes
           ? `Move the card to a slot with ${cardSpeed.width} lanes, or see in the firmware's settings whether this one's are split (bifurcation).`
           : null,
