@@ -99,11 +99,11 @@ export function gigabytes(rateGBps: number): string {
   return `${(Math.floor(rateGBps * scale * (1 + 1e-12)) / scale).toFixed(Math.log10(scale))} GB/s`;
 }
 
-/** The rates of both directions for people: "27.3 GB/s to the device, 25.0 GB/s back"; those that are not known are left out. */
+/** The rates of both directions for people: "27.3 GB/s to the device, 25.0 GB/s back"; what is not known is left out. */
 export function ratesText({ h2d, d2h }: Pick<Rates, LinkDirection>): string {
   const parts = [
     h2d === null ? null : `${gigabytes(h2d)} to the device`,
     d2h === null ? null : `${gigabytes(d2h)} back`,
   ];
-  return parts.filter((part) => part !== null).join(", ");
+  return parts.filter((part) => part !== null).join(", ") || "not measured";
 }

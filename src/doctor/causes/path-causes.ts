@@ -3,6 +3,7 @@ import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
 import type { PciPort } from "../facts/pci-path.js";
 import { costOf, isSlow, lossesBelow, reachesExpectation } from "./cost.js";
+import { copiesPastPcie } from "./path-links.js";
 
 /**
  * What a packet carries besides its payload, from generation 3 on: 4 bytes of framing, a header of 16 (with 64-bit
@@ -160,8 +161,8 @@ export function windowSmall({ devices }: Examination): Finding[] {
     const bytes = health?.bar1TotalBytes ?? device.path.largestBarBytes;
     const memory = device.facts.totalMemoryBytes;
     const sizeText = (size: number) => formatSizeRounded(size, Math.floor);
-    // A part of a device has a part of the window, and with links to the CPU of its own it needs none.
-    const needsNone = health?.migEnabled === true || (health?.c2cLinks ?? 0) > 0 || device.facts.integrated;
+    // A part of a device has a part of the window.
+    const needsNone = health?.migEnabled === true || copiesPastPcie(device);
     if (bytes === null || bytes >= memory * smallWindowShare || needsNone) return [];
     return [
       {

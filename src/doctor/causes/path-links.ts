@@ -32,6 +32,11 @@ export interface PathLinks {
   cardSpeed: LinkSpeed;
 }
 
+/** Copies do not use PCIe: the device is part of the CPU's chip, or joined to it by NVLink-C2C. */
+export function copiesPastPcie({ facts, health }: Pick<DeviceExamination, "facts" | "health">): boolean {
+  return facts.integrated || ((health.before ?? health.underLoad)?.c2cLinks ?? 0) > 0;
+}
+
 /**
  * A device's links, from its own up to the root port. What NVML says of the device's own, under load, goes before what
  * sysfs does: at rest, devices lower its speed.

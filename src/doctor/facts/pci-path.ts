@@ -133,20 +133,24 @@ function readAspm(folder: string, root: string): AspmState[] | null {
   return states.filter(({ allowed }) => allowed === "1").map(({ state }) => state);
 }
 
-/** Lines of "BadTLP 2", the last of which is "TOTAL_ERR_COR 2" (Documentation/ABI/testing/sysfs-bus-pci-devices-aer). */
+/**
+ * Lines of "BadTLP 2", the last of which is "TOTAL_ERR_COR 2" (Documentation/ABI/testing/sysfs-bus-pci-devices-aer). Requests
+ * that a device does not support are left out: firmware and kernels make some whenever they look for what is there.
+ */
 function readErrors(folder: string, root: string): PortErrors | null {
-  const [correctable, nonFatal, fatal] = (
-    [
-      ["correctable", "TOTAL_ERR_COR"],
-      ["nonfatal", "TOTAL_ERR_NONFATAL"],
-      ["fatal", "TOTAL_ERR_FATAL"],
-    ] as const
-  ).map(([file, total]) =>
-    countIn(
-      new RegExp(`^${total} (\\d+)$`, "m").exec(readText(root, `${folder}/aer_dev_${file}`) ?? "")?.[1],
-    ),
-  );
-  return correctable == null ? null : { correctable, nonFatal: nonFatal ?? 0, fatal: fatal ?? 0 };
+  const count = (file: string, line: string) => {
+    const text = readText(root, `${folder}/aer_dev_${file}`) ?? "";
+    return countIn(new RegExp(`^(?:${line}) (\\d+)$`, "m").exec(text)?.[1]);
+  };
+  const correctable = count("correctable", "TOTAL_ERR_COR");
+  if (correctable === null) return null;
+  const uncorrected = (file: "nonfatal" | "fatal") =>
+    Math.max(
+      0,
+      (count(file, `TOTAL_ERR_${file.toUpperCase()}`) ?? 0) -
+        (count(file, "UnsupReq|Unsupported Request") ?? 0),
+    );
+  return { correctable, nonFatal: uncorrected("nonfatal"), fatal: uncorrected("fatal") };
 }
 
 /** More than any window has; a line of garbage is none. */
