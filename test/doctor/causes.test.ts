@@ -5,7 +5,7 @@ import { causes, findCauses, suspicions } from "../../src/doctor/causes/causes.j
 import type { Finding } from "../../src/doctor/diagnosis.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import { readMachineCounters } from "../../src/doctor/facts/memory-facts.js";
-import { examinationOf, rates } from "../helpers/examination.js";
+import { type DeviceChange, examinationOf, healthyMeasurements, rates } from "../helpers/examination.js";
 import {
   errorCounts,
   gpuNames,
@@ -92,6 +92,89 @@ describe("settings alone are no causes where copies reach what they should", () 
   it("a process that only has the device open", () => {
     const change = { other: { others: [{ pid: 4711, deviceMemoryBytes: null }] } };
     expect(findCauses(examinationOf(machineTree(), change))).toEqual([]);
+  });
+});
+
+describe("nothing is said of what healthy machines have as well", () => {
+  it.each<{ what: string; files?: TreeFiles; change?: DeviceChange }>([
+    { what: "ten packets sent again", change: { before: { replays: 3 }, after: { replays: 13 } } },
+    { what: "a counter that started anew", change: { before: { replays: 4000 }, after: { replays: 0 } } },
+    { what: "ten errors corrected", change: { other: { correctableErrors: 10 } } },
+    {
+      what: "29 us more after a rest",
+      change: { measured: { latency: { backToBackUs: 8, afterRestUs: 37 } } },
+    },
+    {
+      what: "a rate 4 % below the expectation",
+      change: { measured: { pinned: rates(53.2, 52.9), nodes: [] } },
+    },
+    {
+      what: "a node that is 4 % faster",
+      change: { measured: { nodes: [healthyMeasurements.nodes[0]!, { node: 1, rates: rates(57.8, 57.4) }] } },
+    },
+    { what: "a window of half of the memory", change: { health: { bar1TotalBytes: 85_017_493_504 / 2 } } },
+    { what: "a quota of two CPUs", files: { "sys/fs/cgroup/user.slice/cpu.max": "200000 100000\n" } },
+    {
+      what: "both threads of four cores",
+      files: { "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t0-3,8-11\n" },
+    },
+    {
+      what: "a cgroup that leaves 4 GiB",
+      files: {
+        "sys/fs/cgroup/user.slice/memory.max": "8589934592\n",
+        "sys/fs/cgroup/user.slice/memory.current": "4294967296\n",
+      },
+    },
+    {
+      what: "1 GiB of /dev/shm",
+      files: {
+        "proc/self/mountinfo": "512 498 0:98 / /dev/shm rw - tmpfs shm rw,size=1048576k,inode64\n",
+      },
+    },
+    {
+      what: "swap in use where there is memory left",
+      files: {
+        "proc/meminfo":
+          "MemTotal:       528280992 kB\nMemAvailable:   469762048 kB\nSwapTotal:       8388604 kB\nSwapFree:        1048576 kB\n",
+      },
+    },
+    {
+      what: "a device at rest before it is examined, and clocks that were set",
+      change: {
+        health: { clockReasons: ["applications-clocks-setting", "gpu-idle"] },
+        other: {
+          activityBefore: {
+            computePercent: 4,
+            toDeviceBytesPerSecond: 0.6e9,
+            fromDeviceBytesPerSecond: null,
+          },
+        },
+      },
+    },
+    {
+      what: "an Xid of a program",
+      files: {
+        "dev/kmsg": `4,900,5000,-;NVRM: Xid (PCI:${gpu.slice(0, -2)}): 13, pid=2, Graphics Exception\n`,
+      },
+    },
+    {
+      what: "the first driver for the device",
+      files: {
+        "proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  520.61.05  Thu\n",
+      },
+    },
+    {
+      what: "huge pages off, and registered memory that is 9 % slower",
+      files: { "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n" },
+      change: { measured: { registered: { rates: rates(50.7, 50.3), refused: null } } },
+    },
+  ])("$what", ({ files, change }) => {
+    expect(findCauses(examinationOf(machineTree(files), change))).toEqual([]);
+  });
+
+  it("two devices that keep nine tenths of their rates together", () => {
+    const measured = { together: rates(50.1, 49.7) };
+    expect(findCauses(examinationOf(machineTree(), { measured }, { devices: 2 }))).toEqual([]);
   });
 });
 
