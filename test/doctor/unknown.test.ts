@@ -74,6 +74,6 @@ it("of whatever is not known nothing is made up", () => {
         expect(Number.isFinite(finding.cost?.gigabytesPerSecond ?? 1)).toBe(true);
       }
     }),
-    runs(100),
+    runs(50),
   );
 });
