@@ -1,4 +1,4 @@
-import type { DeviceFacts, DeviceHealth, DeviceProcess } from "../native/contract.js";
+import type { DeviceActivity, DeviceFacts, DeviceHealth, DeviceProcess } from "../native/contract.js";
 import type { DirectionMoved } from "../settings/choices.js";
 import type { MachineFacts } from "./facts/machine-facts.js";
 import type { PciPath } from "./facts/pci-path.js";
@@ -29,7 +29,32 @@ export interface DeviceExamination {
   limitGBps: number | null;
   /** What healthy machines of this GPU and link reach with plain pinned copies. */
   expected: Rates;
+  /** Where the expectation comes from, and how far below it copies are still healthy (0.05 is 5 %); null without one. */
+  reference?: { source: string; tolerance: number } | null;
   measured: DeviceMeasurements;
+  /** What it did just before it was examined, for whomever; null where NVML does not tell. */
+  activityBefore?: DeviceActivity | null;
+  /** Copies whose data came back wrong, of all that were compared. */
+  wrongCopies?: number;
+  /** Why it could not be examined to its end, as a clause: "cuMemcpy… failed with …"; null where it was. */
+  failure?: string | null;
+}
+
+/** Where no reference says: what lies so far below an expectation, of pinned copies of a size, is no chance any more. */
+const usualTolerance = 0.05;
+
+/**
+ * How many GB/s plain pinned copies of a direction are below what healthy machines reach; null where they are not beyond
+ * the reference's tolerance, or where one of both figures is not known.
+ */
+export function shortfallGBps(
+  { expected, measured, reference }: Pick<DeviceExamination, "expected" | "measured" | "reference">,
+  direction: DirectionMoved,
+): number | null {
+  const [wanted, found] = [expected[direction], measured.pinned[direction]];
+  if (wanted === null || found === null) return null;
+  const shortfall = wanted - found;
+  return shortfall > wanted * (reference?.tolerance ?? usualTolerance) ? shortfall : null;
 }
 
 /** The experiments. Each is null, or has null rates, where it was not made: what it tests could not be, or is not in doubt. */

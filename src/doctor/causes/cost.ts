@@ -1,0 +1,109 @@
+import type { Cost } from "../diagnosis.js";
+import { type DeviceExamination, type Rates, shortfallGBps } from "../examination.js";
+import { linksOf } from "./path-links.js";
+
+/** The directions that a device's link carries. */
+export const linkDirections = ["h2d", "d2h"] as const;
+export type LinkDirection = (typeof linkDirections)[number];
+
+/** Where no reference tells: rates that differ by less may do so by chance. */
+const usualTolerance = 0.05;
+
+/** What is lost in each direction, in GB/s; null or 0 where nothing is, or where it is not known. */
+export type Losses = Partial<Readonly<Record<LinkDirection, number | null>>>;
+
+/**
+ * The losses as one cost: of the direction that loses more, or of both, with their mean, where the other loses at least
+ * half as much. Null where nothing is lost.
+ */
+export function costOf(losses: Losses, basis: Cost["basis"]): Cost | null {
+  const [toDevice, fromDevice] = [losses.h2d ?? 0, losses.d2h ?? 0];
+  const most = Math.max(toDevice, fromDevice);
+  if (!(most > 0)) return null;
+  if (Math.min(toDevice, fromDevice) * 2 >= most) {
+    return { direction: "both", gigabytesPerSecond: (toDevice + fromDevice) / 2, basis };
+  }
+  return { direction: toDevice > fromDevice ? "h2d" : "d2h", gigabytesPerSecond: most, basis };
+}
+
+/** What copies would gain if their link had a limit so many times as high: they use the same share of it. */
+export function lossesBelow(rates: Rates, timesTheLimit: number): Losses {
+  const lossOf = (rate: number | null) => (rate === null ? null : rate * (timesTheLimit - 1));
+  return { h2d: lossOf(rates.h2d), d2h: lossOf(rates.d2h) };
+}
+
+/** A NUMA node with which copies are faster. */
+export interface FasterNode {
+  node: number;
+  /** By how many GB/s, each direction at least 0. */
+  gains: Readonly<Record<LinkDirection, number>>;
+}
+
+/**
+ * The node that gains most over the device's own, as both were measured, or over where the system placed the first copies
+ * if that was not; null where none gains more than chance.
+ */
+export function findFasterNode({ measured, path, reference }: DeviceExamination): FasterNode | null {
+  const own = measured.nodes.find(({ node }) => node === path.numaNode)?.rates ?? measured.pinned;
+  const gainOf = (rates: Rates, direction: LinkDirection) =>
+    Math.max(0, (rates[direction] ?? 0) - (own[direction] ?? Number.POSITIVE_INFINITY));
+  const [best] = measured.nodes
+    .map(({ node, rates }) => ({ node, gains: { h2d: gainOf(rates, "h2d"), d2h: gainOf(rates, "d2h") } }))
+    .sort((a, b) => b.gains.h2d + b.gains.d2h - (a.gains.h2d + a.gains.d2h));
+  const isMore = (direction: LinkDirection) =>
+    best !== undefined &&
+    best.gains[direction] > (own[direction] ?? 0) * (reference?.tolerance ?? usualTolerance);
+  return best !== undefined && linkDirections.some(isMore) ? best : null;
+}
+
+/**
+ * How far pinned copies are below what a healthy machine reaches, beyond what the link as it is, or another NUMA node,
+ * explains already; null for a direction where they are not, or where it is not known.
+ */
+export function unexplainedLosses(device: DeviceExamination): Losses {
+  const { asIs, expectedFor } = linksOf(device);
+  const linkShare = asIs === null || expectedFor === null ? 1 : Math.min(1, asIs / expectedFor);
+  const gains = findFasterNode(device)?.gains ?? { h2d: 0, d2h: 0 };
+  const { expected, measured, reference = null } = device;
+  const lossOf = (direction: LinkDirection) => {
+    const [wanted, found] = [expected[direction], measured.pinned[direction]];
+    if (wanted === null || found === null) return null;
+    return shortfallGBps(
+      {
+        expected: { ...expected, [direction]: wanted * linkShare },
+        measured: { ...measured, pinned: { ...measured.pinned, [direction]: found + gains[direction] } },
+        reference,
+      },
+      direction,
+    );
+  };
+  return { h2d: lossOf("h2d"), d2h: lossOf("d2h") };
+}
+
+/** Whether copies are slower than anything so far explains. */
+export function isSlow(device: DeviceExamination): boolean {
+  return costOf(unexplainedLosses(device), "estimated") !== null;
+}
+
+/** Whether it is known that copies reach, in each direction that was measured, what a healthy machine does. */
+export function reachesExpectation(device: DeviceExamination): boolean {
+  const known = linkDirections.filter(
+    (direction) => device.expected[direction] !== null && device.measured.pinned[direction] !== null,
+  );
+  return known.length > 0 && known.every((direction) => shortfallGBps(device, direction) === null);
+}
+
+/** A rate for people, rounded down: "27.3 GB/s", "0.98 GB/s". */
+export function gigabytes(rateGBps: number): string {
+  const scale = rateGBps >= 10 ? 10 : 100;
+  return `${(Math.floor(rateGBps * scale * (1 + 1e-12)) / scale).toFixed(Math.log10(scale))} GB/s`;
+}
+
+/** The rates of both directions for people: "27.3 GB/s to the device, 25.0 GB/s back"; what is not known is left out. */
+export function ratesText({ h2d, d2h }: Pick<Rates, LinkDirection>): string {
+  const parts = [
+    h2d === null ? null : `${gigabytes(h2d)} to the device`,
+    d2h === null ? null : `${gigabytes(d2h)} back`,
+  ];
+  return parts.filter((part) => part !== null).join(", ") || "not measured";
+}

@@ -1,0 +1,292 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { causes, findCauses, suspicions } from "../../src/doctor/causes/causes.js";
+import type { Finding } from "../../src/doctor/diagnosis.js";
+import type { Examination } from "../../src/doctor/examination.js";
+import { readMachineCounters } from "../../src/doctor/facts/memory-facts.js";
+import { type DeviceChange, examinationOf, healthyMeasurements, rates } from "../helpers/examination.js";
+import {
+  errorCounts,
+  gpuNames,
+  machineTree,
+  pciConfig,
+  pciFile,
+  pressure,
+  switchDownstream,
+  switchUpstream,
+  type TreeFiles,
+} from "../helpers/machine-tree.js";
+import { type CauseCase, link, slow } from "./cause-case.js";
+import { deviceCases } from "./device-cases.js";
+import { hostCases } from "./host-cases.js";
+import { pathCases } from "./path-cases.js";
+
+const [gpu] = gpuNames;
+
+const cases: readonly CauseCase[] = [...pathCases, ...hostCases, ...deviceCases];
+
+/** All of a finding that people read. */
+const textOf = ({ summary, evidence, fix }: Finding) => [summary, ...evidence, fix ?? ""].join("\n");
+
+function examine({ files, change, machine, devices }: CauseCase): Examination {
+  return { ...examinationOf(machineTree(files), change, { devices: devices ?? 1 }), ...machine };
+}
+
+function expectOnly(found: Finding[], { cause, weight, cost, says, devices = 1 }: CauseCase): void {
+  expect([...new Set(found.map((finding) => finding.cause))]).toEqual([cause]);
+  expect(found.length).toBeLessThanOrEqual(devices);
+  const [first] = found;
+  expect(first!.weight).toBe(weight);
+  if (cost === undefined) expect(first!.cost).toBeNull();
+  else {
+    expect(first!.cost).toMatchObject({ direction: cost.direction, basis: cost.basis });
+    const { gigabytesPerSecond } = first!.cost!;
+    expect(Math.abs(gigabytesPerSecond / cost.gigabytesPerSecond - 1)).toBeLessThan(0.01);
+  }
+  expect(textOf(first!)).toContain(says ?? "");
+  expect(first!.summary).toMatch(/^[A-Z/0-9].*\.$/s);
+  expect(first!.evidence.length).toBeGreaterThan(0);
+}
+
+it.each([1, 2] as const)("of a healthy machine with %d devices nothing is said", (devices) => {
+  expect(findCauses(examinationOf(machineTree(), {}, { devices }))).toEqual([]);
+});
+
+describe("settings alone are no causes where copies reach what they should", () => {
+  it.each<{ what: string; files: TreeFiles }>([
+    {
+      what: "governor powersave",
+      files: { "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n" },
+    },
+    { what: "a translating IOMMU", files: { [pciFile(gpu, "iommu_group/type")]: "DMA\n" } },
+    { what: "ASPM", files: { [pciFile(gpu, "link/l1_aspm")]: "1\n" } },
+    {
+      what: "links that sysfs shows at rest",
+      files: Object.fromEntries(
+        [gpu, switchDownstream].map((port) => [pciFile(port, "current_link_speed"), "2.5 GT/s PCIe\n"]),
+      ),
+    },
+    {
+      what: "requests at boot that a port did not support",
+      files: { [pciFile(switchDownstream, "aer_dev_nonfatal")]: errorCounts("NONFATAL", 0, 3) },
+    },
+    {
+      what: "huge pages off",
+      files: { "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n" },
+    },
+    {
+      what: "small packets and ordered writes",
+      files: {
+        [pciFile(gpu, "config")]: pciConfig({ maxPayload: 128, maxReadRequest: 128, relaxedOrdering: false }),
+      },
+    },
+    {
+      what: "ACS redirect of a device alone",
+      files: { [pciFile(switchDownstream, "config")]: pciConfig({ kind: 0x6, accessControl: 0x1d }) },
+    },
+  ])("$what", ({ files }) => {
+    expect(findCauses(examinationOf(machineTree(files)))).toEqual([]);
+  });
+
+  it("a process that only has the device open", () => {
+    const change = { other: { others: [{ pid: 4711, deviceMemoryBytes: null }] } };
+    expect(findCauses(examinationOf(machineTree(), change))).toEqual([]);
+  });
+});
+
+describe("nothing is said of what healthy machines have as well", () => {
+  it.each<{ what: string; files?: TreeFiles; change?: DeviceChange }>([
+    { what: "ten packets sent again", change: { before: { replays: 3 }, after: { replays: 13 } } },
+    { what: "a counter that started anew", change: { before: { replays: 4000 }, after: { replays: 0 } } },
+    { what: "ten errors corrected", change: { other: { correctableErrors: 10 } } },
+    {
+      what: "29 us more after a rest",
+      change: { measured: { latency: { backToBackUs: 8, afterRestUs: 37 } } },
+    },
+    {
+      what: "a rate 4 % below the expectation",
+      change: { measured: { pinned: rates(53.2, 52.9), nodes: [] } },
+    },
+    {
+      what: "a node that is 4 % faster",
+      change: { measured: { nodes: [healthyMeasurements.nodes[0]!, { node: 1, rates: rates(57.8, 57.4) }] } },
+    },
+    { what: "a window of half of the memory", change: { health: { bar1TotalBytes: 85_017_493_504 / 2 } } },
+    { what: "a quota of two CPUs", files: { "sys/fs/cgroup/user.slice/cpu.max": "200000 100000\n" } },
+    {
+      what: "both threads of four cores",
+      files: { "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t0-3,8-11\n" },
+    },
+    {
+      what: "two CPUs of one core, where there are no more",
+      files: {
+        "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t0,8\n",
+        "sys/devices/system/cpu/online": "0,8\n",
+      },
+    },
+    {
+      what: "a full machine, with a cgroup's limit that is above all of its memory",
+      files: {
+        "proc/meminfo": "MemTotal:       528280992 kB\nMemAvailable:     3145728 kB\n",
+        "sys/fs/cgroup/user.slice/memory.max": "1099511627776\n",
+        "sys/fs/cgroup/user.slice/memory.current": "1024\n",
+      },
+    },
+    {
+      what: "a cgroup that leaves 4 GiB",
+      files: {
+        "sys/fs/cgroup/user.slice/memory.max": "8589934592\n",
+        "sys/fs/cgroup/user.slice/memory.current": "4294967296\n",
+      },
+    },
+    {
+      what: "1 GiB of /dev/shm",
+      files: {
+        "proc/self/mountinfo": "512 498 0:98 / /dev/shm rw - tmpfs shm rw,size=1048576k,inode64\n",
+      },
+    },
+    {
+      what: "swap in use where there is memory left",
+      files: {
+        "proc/meminfo":
+          "MemTotal:       528280992 kB\nMemAvailable:   469762048 kB\nSwapTotal:       8388604 kB\nSwapFree:        1048576 kB\n",
+      },
+    },
+    {
+      what: "a device at rest before it is examined, and clocks that were set",
+      change: {
+        health: { clockReasons: ["applications-clocks-setting", "gpu-idle"] },
+        other: {
+          activityBefore: {
+            computePercent: 4,
+            toDeviceBytesPerSecond: 0.6e9,
+            fromDeviceBytesPerSecond: null,
+          },
+        },
+      },
+    },
+    {
+      what: "an Xid of a program",
+      files: {
+        "dev/kmsg": `4,900,5000,-;NVRM: Xid (PCI:${gpu.slice(0, -2)}): 13, pid=2, Graphics Exception\n`,
+      },
+    },
+    {
+      what: "the first driver for the device",
+      files: {
+        "proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  520.61.05  Thu\n",
+      },
+    },
+    {
+      what: "huge pages off, and registered memory that is 9 % slower",
+      files: { "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n" },
+      change: { measured: { registered: { rates: rates(50.7, 50.3), refused: null } } },
+    },
+  ])("$what", ({ files, change }) => {
+    expect(findCauses(examinationOf(machineTree(files), change))).toEqual([]);
+  });
+
+  it("two devices that keep nine tenths of their rates together", () => {
+    const measured = { together: rates(50.1, 49.7) };
+    expect(findCauses(examinationOf(machineTree(), { measured }, { devices: 2 }))).toEqual([]);
+  });
+});
+
+describe("a cause is found, and nothing else is said", () => {
+  it.each(cases)("$what", (one) => {
+    expectOnly(findCauses(examine(one)), one);
+  });
+
+  it("slow copies that were faster once measured again on the same node are no matter of nodes", () => {
+    const measured = { ...slow, nodes: [{ node: 0, rates: rates(55.6, 55.2) }] };
+    const found = findCauses(examinationOf(machineTree(), { measured }));
+    expect(found.map(({ cause }) => cause)).not.toContain("numa-far");
+  });
+
+  it("what a narrow link explains is not said of a process that has the device open", () => {
+    const examination = examinationOf(machineTree(), {
+      health: { link: { ...link, width: 4 } },
+      measured: { pinned: rates(13.9, 13.8), nodes: [] },
+      other: { others: [{ pid: 4711, deviceMemoryBytes: null }] },
+    });
+    expect(findCauses(examination).map(({ cause }) => cause)).toEqual(["link-narrow"]);
+  });
+
+  it("what costs no bandwidth leaves a slow device open to suspicion", () => {
+    const root = machineTree({ [pciFile(gpu, "iommu_group/type")]: "DMA\n" });
+    const examination = examinationOf(root, { health: { eccErrors: 1 }, measured: slow });
+    expect(findCauses(examination).map(({ cause }) => cause)).toEqual(["memory-errors", "iommu-translates"]);
+  });
+
+  it("others' CPU time, waiting for memory and swapping, of the time of the examination", () => {
+    const root = machineTree();
+    const before = readMachineCounters(root);
+    // Times go on by less than this process' own clock does: what counts is the share, which is 1 at most.
+    const after = machineTree({
+      "proc/pressure/memory": pressure(60_000_000),
+      "proc/vmstat": "pswpin 90120\npswpout 480\n",
+    });
+    expectOnly(findCauses(examinationOf(after, {}, { before })), {
+      what: "",
+      cause: "memory-short",
+      weight: "risk",
+      says: "90000 pages",
+    });
+    const stolen = machineTree({
+      "proc/stat": "cpu  100 0 100 10000 0 0 0 900 0 0\ncpu0 1 0 1 1 0 0 0 9 0 0\nbtime 1790000000\n",
+    });
+    expectOnly(findCauses(examinationOf(stolen, {}, { before })), {
+      what: "",
+      cause: "cpus-taken",
+      weight: "risk",
+      says: "hypervisor",
+    });
+  });
+
+  it("two devices behind one switch that share its way up", () => {
+    const measured = { together: rates(28.1, 27.9) };
+    const found = findCauses(examinationOf(machineTree(), { measured }, { devices: 2 }));
+    expectOnly(found, {
+      what: "",
+      cause: "uplink-shared",
+      weight: "explains",
+      says: switchUpstream,
+      devices: 2,
+    });
+    expect(found.map(({ device }) => device)).toEqual([0, 1]);
+  });
+});
+
+it("what costs most is first, and risks are before explanations", () => {
+  const root = machineTree({ "dev/tdx_guest": "" });
+  const examination = examinationOf(root, {
+    health: { link: { ...link, width: 8 }, eccErrors: 1 },
+    measured: {
+      pinned: rates(27.8, 27.6),
+      nodes: [{ node: 1, rates: rates(31, 31) }],
+    },
+  });
+  expect(findCauses(examination).map(({ cause }) => cause)).toEqual([
+    "link-narrow",
+    "numa-far",
+    "memory-errors",
+    "confidential-computing",
+  ]);
+});
+
+describe("the list of causes", () => {
+  const names = [...Object.keys(causes), ...Object.keys(suspicions)];
+  const ownTests = ["cpus-taken", "uplink-shared"];
+
+  it("has a test for each", () => {
+    expect([...new Set([...cases.map(({ cause }) => cause), ...ownTests])].sort()).toEqual(names.sort());
+  });
+
+  it("is what the documentation's table has", () => {
+    const text = readFileSync(fileURLToPath(new URL("../../docs/doctor.md", import.meta.url)), "utf8");
+    const section = /^## Causes$([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(text)?.[1] ?? "";
+    const rows = [...section.matchAll(/^\| `([a-z-]+)` \| [^|]+ \| [^|]+ \|$/gm)].map(([, name]) => name);
+    expect(rows.sort()).toEqual(names.sort());
+  });
+});
