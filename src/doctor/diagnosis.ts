@@ -39,6 +39,8 @@ const findingSchema = z.object({
 /** One direction of a device's plain pinned copies beside what healthy machines reach. */
 const rateSchema = z.object({
   direction: z.enum(directionsMoved),
+  /** While the other devices copied too. */
+  together: z.boolean(),
   gigabytesPerSecond: ratio.nullable(),
   /** Of the link's payload limit; null where that is not known. */
   shareOfLimit: ratio.nullable(),

@@ -1,0 +1,377 @@
+import { allowedCpus, usableCpuCount } from "../host/cpus.js";
+import type { DeviceSharing } from "../host/device-sharing.js";
+import { choosePlacement, type Placement } from "../host/placement.js";
+import { cpusOfNode, numaNodes } from "../host/topology.js";
+import { kernelsOff, type PreparedRun } from "../measure/prepare.js";
+import type {
+  DeviceActivity,
+  DeviceFacts,
+  DeviceHealth,
+  DeviceProcess,
+  NativeDriver,
+  NativeError,
+} from "../native/contract.js";
+import type { LinkRecord } from "../results/schema.js";
+import { type BenchOptions, CopyBench, noRates, ways } from "./copy-bench.js";
+import {
+  type DeviceExamination,
+  type DeviceMeasurements,
+  type Examination,
+  type Rates,
+  shortfallGBps,
+} from "./examination.js";
+import { expectationOf, payloadLimitGBps } from "./expectation.js";
+import { readMachineFacts } from "./facts/machine-facts.js";
+import { readMachineCounters } from "./facts/memory-facts.js";
+import { correctedBetween, type PciPath, readPciPath } from "./facts/pci-path.js";
+
+/** What is examined, and how long that may take. */
+export interface ExamineOptions {
+  prepared: Pick<PreparedRun, "plan" | "backend" | "build" | "createRendezvous" | "devices">;
+  /** Who else uses the devices, of a process that has announced itself; null where nobody else can. */
+  sharing: DeviceSharing | null;
+  /** Where /proc and /sys are: "/", unless the machine is a made-up one. */
+  root: string;
+  /** Pinned copies and what NVML tells alone. */
+  isQuick: boolean;
+  /** On the clock of performance.now(): no experiment is begun that is likely to last longer. */
+  endMs: number;
+  signal: AbortSignal;
+  /** What is being done, in words. */
+  onActivity: (text: string) => void;
+}
+
+/** One device while it is examined. */
+interface Subject {
+  facts: DeviceFacts;
+  bench: CopyBench | null;
+  path: { before: PciPath; underLoad: PciPath | null };
+  health: { before: DeviceHealth | null; underLoad: DeviceHealth | null; after: DeviceHealth | null };
+  activityBefore: DeviceActivity | null;
+  measured: {
+    -readonly [Key in keyof DeviceMeasurements]: DeviceMeasurements[Key];
+  };
+  failure: string | null;
+  wrongCopies: number;
+  /** As it was while copies ran. */
+  link: LinkRecord | null;
+}
+
+/**
+ * Reads and measures all that causes are looked for in. First on each device what its verdict needs; then, while there is
+ * time, what tells causes apart, and what only a device below its expectation needs. A device that fails is left out of
+ * what follows, and its examination says why; an error that loses the process' contexts ends the experiments. Rejects
+ * where `signal` is aborted.
+ */
+export async function examine(options: ExamineOptions): Promise<Examination> {
+  const { prepared, root, signal } = options;
+  const { driver } = prepared.backend;
+  const counters = readMachineCounters(root);
+  const subjects: Subject[] = [];
+  for (const facts of prepared.devices) {
+    subjects.push({
+      facts,
+      bench: null,
+      path: { before: readPciPath(facts.pciBusId, root), underLoad: null },
+      health: { before: await readHealth(driver, facts), underLoad: null, after: null },
+      activityBefore: await driver.readActivity(facts.pciBusId).catch(() => null),
+      measured: {
+        pinned: noRates,
+        pageable: noRates,
+        registered: { rates: noRates, refused: null },
+        together: null,
+        nodes: [],
+        latency: null,
+      },
+      failure: null,
+      wrongCopies: 0,
+      link: null,
+    });
+  }
+  const work = new Experiments(subjects, options);
+  const abort = () => work.abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    await work.measureAll();
+    const devices: DeviceExamination[] = [];
+    for (const subject of subjects) {
+      subject.health.after = await readHealth(driver, subject.facts);
+      devices.push(await work.examined(subject));
+    }
+    return {
+      emulated: prepared.backend.facts.emulated,
+      kernelsOff: work.kernelsOff,
+      machine: readMachineFacts(root, counters),
+      devices,
+      omitted: work.omitted,
+    };
+  } finally {
+    signal.removeEventListener("abort", abort);
+    await work.close();
+  }
+}
+
+class Experiments {
+  readonly omitted: string[] = [];
+  kernelsOff: string | null;
+  readonly #subjects: readonly Subject[];
+  readonly #options: ExamineOptions;
+  /** Why no device can be used any more; null where they can. */
+  #lost: string | null = null;
+  /** How long the slowest device took for pinned copies, both directions: what another kind takes about. */
+  #roundMs = 0;
+
+  constructor(subjects: readonly Subject[], options: ExamineOptions) {
+    this.#subjects = subjects;
+    this.#options = options;
+    const { backend, build } = options.prepared;
+    this.kernelsOff = kernelsOff(backend, build);
+  }
+
+  abort(): void {
+    for (const { bench } of this.#subjects) bench?.abort();
+  }
+
+  async close(): Promise<void> {
+    const benches = this.#subjects.flatMap(({ bench }) => (bench === null ? [] : [bench]));
+    for (const subject of this.#subjects) subject.bench = null;
+    await Promise.all(benches.map((bench) => bench.close()));
+  }
+
+  async measureAll(): Promise<void> {
+    const { isQuick } = this.#options;
+    for (const subject of this.#subjects) await this.#measurePlain(subject);
+    if (isQuick) return this.#keepCounts();
+    await this.#measureTogether();
+    for (const subject of this.#subjects) await this.#measureOtherMemory(subject);
+    this.#keepCounts();
+    await this.close();
+    for (const subject of this.#subjects) await this.#measureNodes(subject);
+  }
+
+  /** What the verdict needs. */
+  async #measurePlain(subject: Subject): Promise<void> {
+    const { prepared, root } = this.#options;
+    const { facts, measured } = subject;
+    await this.#attempt(subject, `opening device ${facts.ordinal}`, async () => {
+      subject.bench = await CopyBench.open(
+        this.#benchOptions(facts, choosePlacement(facts.pciBusId, "local", root)),
+      );
+      this.kernelsOff ??= subject.bench.kernelsOff;
+      await subject.bench.reserve("pinned");
+    });
+    await this.#attempt(subject, `pinned copies of device ${facts.ordinal}`, async () => {
+      const startedMs = performance.now();
+      measured.pinned = await subject.bench!.rates("pinned");
+      this.#roundMs = Math.max(this.#roundMs, performance.now() - startedMs);
+      subject.health.underLoad = await subject.bench!.underLoad(() => {
+        // A link at rest may be slower than it can be.
+        subject.path.underLoad = readPciPath(facts.pciBusId, root);
+        return readHealth(prepared.backend.driver, facts);
+      });
+    });
+  }
+
+  async #measureTogether(): Promise<void> {
+    const working = this.#subjects.filter(({ failure, bench }) => failure === null && bench !== null);
+    if (working.length < 2 || !this.#fits("copies of all devices at once", 2 * this.#roundMs)) return;
+    const rates = working.map((): Record<string, number | null> => ({ ...noRates }));
+    const rendezvous = this.#options.prepared.createRendezvous();
+    const benches = working.map(({ bench }) => bench!);
+    // Who of them failed cannot be told: it is said of the first.
+    await this.#attempt(working[0]!, "copies of all devices at once", async () => {
+      for (const way of ways) {
+        const ofWay = await CopyBench.together(benches, way, rendezvous);
+        for (const [i, rate] of ofWay.entries()) rates[i]![way] = rate;
+      }
+      for (const [i, subject] of working.entries()) subject.measured.together = rates[i] as Rates;
+    });
+  }
+
+  /** What tells causes apart on one device. */
+  async #measureOtherMemory(subject: Subject): Promise<void> {
+    const { facts, measured, bench } = subject;
+    if (bench === null) return;
+    const of = `of device ${facts.ordinal}`;
+    const aboutMs = 2 * this.#roundMs;
+    if (this.#fits(`the latency of copies ${of}`, 500)) {
+      await this.#attempt(subject, `latency ${of}`, async () => {
+        measured.latency = await bench.latency();
+      });
+    }
+    if (this.#fits(`copies from pageable memory ${of}`, aboutMs)) {
+      await this.#attempt(subject, `pageable copies ${of}`, async () => {
+        measured.pageable = await bench.rates("pageable");
+      });
+    }
+    if (!this.#fits(`copies from registered memory ${of}`, aboutMs)) return;
+    await this.#attempt(subject, `registered copies ${of}`, async () => {
+      try {
+        await bench.reserve("registered");
+      } catch (error) {
+        if ((error as NativeError).code === "ABORTED" || (error as NativeError).sticky) throw error;
+        measured.registered = { rates: noRates, refused: (error as Error).message };
+        return;
+      }
+      measured.registered = { rates: await bench.rates("registered"), refused: null };
+    });
+  }
+
+  /**
+   * Whether another node copies faster: asked where copies are slow, or where nobody tells which node is near. All nodes
+   * are measured, that of the plain copies too: each in a session of its own, so that they can be compared.
+   */
+  async #measureNodes(subject: Subject): Promise<void> {
+    const { root } = this.#options;
+    const { facts, measured, failure } = subject;
+    const nodes = numaNodes(root);
+    if (failure !== null || nodes.length < 2) return;
+    const isSlow = ways.some((way) => shortfallGBps(this.#expected(subject), way) !== null);
+    if (!isSlow && subject.path.before.numaNode !== null) return;
+    const allowed = new Set(allowedCpus(root));
+    const rates: { node: number; rates: Rates }[] = [];
+    for (const node of nodes) {
+      const cpus = (cpusOfNode(node, root) ?? []).filter((cpu) => allowed.has(cpu));
+      const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
+      if (cpus.length === 0 || !this.#fits(what, 2 * this.#roundMs + 500)) continue;
+      await this.#attempt(subject, what, async () => {
+        const threads = Math.min(usableCpuCount(root), cpus.length);
+        const bench = await CopyBench.open(this.#benchOptions(facts, { numaNode: node, cpus, threads }));
+        subject.bench = bench;
+        try {
+          rates.push({ node, rates: await bench.rates("pinned") });
+        } finally {
+          subject.wrongCopies += bench.wrongCopies;
+          subject.bench = null;
+          await bench.close();
+        }
+      });
+    }
+    measured.nodes = rates;
+  }
+
+  /** The device's examination, once all is measured. */
+  async examined(subject: Subject): Promise<DeviceExamination> {
+    const { root, prepared, sharing } = this.#options;
+    const { facts, path, health, activityBefore, failure, wrongCopies, link } = subject;
+    const seen = path.underLoad ?? path.before;
+    const [port] = seen.ports;
+    const limitGBps = facts.integrated
+      ? null
+      : payloadLimitGBps(
+          link?.generation ?? port?.generation ?? null,
+          link?.width ?? port?.width ?? null,
+          smallestPayload(seen),
+        );
+    return {
+      ...this.#expected(subject),
+      facts,
+      path: seen,
+      health,
+      correctableErrors: correctedBetween(path.before, readPciPath(facts.pciBusId, root)),
+      others: await othersOn(facts, prepared.backend, sharing),
+      limitGBps,
+      activityBefore,
+      failure: failure ?? this.#lost,
+      wrongCopies,
+    };
+  }
+
+  /** What a healthy device reaches over the best link that card and slot have together, beside what this one does. */
+  #expected({
+    facts,
+    health,
+    path,
+    measured,
+  }: Subject): Pick<DeviceExamination, "expected" | "expectedTogether" | "measured" | "reference"> {
+    const { emulated } = this.#options.prepared.backend.facts;
+    const link = health.underLoad?.link ?? health.before?.link ?? facts.link;
+    const [port] = path.before.ports;
+    const isPcie = !facts.integrated && !((health.before?.c2cLinks ?? 0) > 0);
+    const expectation = isPcie
+      ? expectationOf(
+          { name: facts.name, emulated },
+          {
+            generation: link?.maxGeneration ?? port?.maxGeneration ?? null,
+            width: link?.maxWidth ?? port?.maxWidth ?? null,
+          },
+        )
+      : null;
+    if (expectation === null) return { measured, expected: noRates, reference: null };
+    const { h2d, d2h, together, source, tolerance } = expectation;
+    return {
+      measured,
+      expected: { ...noRates, h2d, d2h },
+      ...(together !== null && { expectedTogether: { ...noRates, ...together } }),
+      reference: { source, tolerance },
+    };
+  }
+
+  /** What benches know, before they are closed. */
+  #keepCounts(): void {
+    for (const subject of this.#subjects) {
+      subject.wrongCopies += subject.bench?.wrongCopies ?? 0;
+      subject.link = subject.bench?.link ?? null;
+    }
+  }
+
+  #benchOptions(device: DeviceFacts, placement: Placement): BenchOptions {
+    const { plan, backend } = this.#options.prepared;
+    const cell = plan.cells.find(({ memory, skipReason }) => memory === "pinned" && skipReason === null)!;
+    return { backend, device, placement, arenas: plan.arenas, cell };
+  }
+
+  /** Whether there is time for it; where there is none it is told. */
+  #fits(what: string, aboutMs: number): boolean {
+    if (performance.now() + aboutMs < this.#options.endMs) return true;
+    this.omitted.push(`${what}: no time was left`);
+    return false;
+  }
+
+  /** An experiment on one device: not begun once that one has failed, or no device can be used any more. */
+  async #attempt(subject: Subject, activity: string, work: () => Promise<void>): Promise<void> {
+    const { signal, onActivity } = this.#options;
+    if (signal.aborted) throw signal.reason;
+    if (subject.failure !== null || this.#lost !== null) return;
+    onActivity(activity);
+    try {
+      await work();
+    } catch (reason) {
+      if (signal.aborted) throw signal.reason;
+      const error = reason as NativeError;
+      subject.failure = error.message;
+      if (error.sticky) this.#lost = `not measured, as the process lost its contexts: ${error.message}`;
+    }
+  }
+}
+
+/** The least that a packet may carry on the way; null where a port does not tell. */
+function smallestPayload({ ports }: PciPath): number | null {
+  const sizes = ports.map(({ settings }) => settings?.maxPayloadBytes ?? null);
+  return sizes.length === 0 || sizes.includes(null) ? null : Math.min(...(sizes as number[]));
+}
+
+/** Null where NVML does not tell. */
+function readHealth(driver: NativeDriver, { pciBusId }: DeviceFacts): Promise<DeviceHealth | null> {
+  return driver.readHealth(pciBusId).catch(() => null);
+}
+
+/**
+ * The processes that use a device beside this one; null where they are not told. One in another container has a process
+ * id of its own, which says nothing here: 0.
+ */
+async function othersOn(
+  { ordinal, pciBusId }: DeviceFacts,
+  { driver }: Pick<PreparedRun["backend"], "driver">,
+  sharing: DeviceSharing | null,
+): Promise<DeviceProcess[] | null> {
+  await sharing?.look([ordinal], [], true);
+  const record = sharing?.records.find(({ device }) => device === ordinal);
+  if (record !== undefined) {
+    const { others, unseen } = record;
+    if (others.length === 0 && unseen.includes("programs")) return null;
+    return others.map(({ pid, deviceMemoryBytes }) => ({ pid: pid ?? 0, deviceMemoryBytes }));
+  }
+  const listed = await driver.readProcesses(pciBusId).catch(() => null);
+  return listed?.filter(({ pid }) => pid !== process.pid) ?? null;
+}
