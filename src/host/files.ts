@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 
 /**
@@ -15,11 +15,25 @@ export function readText(root: string, path: string): string | null {
 
 /** The first `maxBytes` of a file, for one that the kernel writes at some cost; null where it cannot be read. */
 export function readStart(root: string, path: string, maxBytes: number): string | null {
+  return readBytes(root, path, maxBytes)?.toString("utf8") ?? null;
+}
+
+/**
+ * The first bytes of a file, or its last ones, at most so many: fewer where the kernel gives a user no more of it. Null
+ * where it cannot be read.
+ */
+export function readBytes(
+  root: string,
+  path: string,
+  maxBytes: number,
+  end: "first" | "last" = "first",
+): Buffer | null {
   try {
     const file = openSync(join(root, path), "r");
     try {
       const buffer = Buffer.alloc(maxBytes);
-      return buffer.toString("utf8", 0, readSync(file, buffer, 0, maxBytes, 0));
+      const start = end === "first" ? 0 : Math.max(0, fstatSync(file).size - maxBytes);
+      return buffer.subarray(0, readSync(file, buffer, 0, maxBytes, start));
     } finally {
       closeSync(file);
     }

@@ -1,3 +1,8 @@
+import { countIn, exists, readBytes, readCount, readText } from "../../host/files.js";
+import { upstreamPath } from "../../host/pci-topology.js";
+import { numaNodeOfPciDevice, sysfsPciName } from "../../host/topology.js";
+import { type AspmState, type PortSettings, parsePciConfig } from "./pci-config.js";
+
 /**
  * What sysfs tells of a PCI device and of the bridges between it and the CPU. Below `root`, which tests replace; null
  * where the kernel, a container or a virtual machine does not tell.
@@ -7,11 +12,27 @@
 export interface PciPort {
   /** "0000:01:00.0". */
   name: string;
-  /** PCIe generation that the link below the host side trained at, and the port's own best. */
+  /**
+   * PCIe generation and width that its link has at the moment (a device at rest may lower the generation), and the port's
+   * own best. A device's and a switch's upstream port's link is the one above, a root port's and a downstream port's that below.
+   */
   generation: number | null;
   maxGeneration: number | null;
   width: number | null;
   maxWidth: number | null;
+  /** Null where only root may read them. */
+  settings: PortSettings | null;
+  /** States of power management that the link may enter by itself; null where neither sysfs nor `settings` tells. */
+  aspm: readonly AspmState[] | null;
+  /** Since boot, as Advanced Error Reporting counts them; null where the port or the kernel does not. */
+  errors: PortErrors | null;
+}
+
+/** Errors that a port saw: corrected ones cost time, the others data or the link. */
+export interface PortErrors {
+  correctable: number;
+  nonFatal: number;
+  fatal: number;
 }
 
 /** A device, and its way to the CPU. */
@@ -20,4 +41,115 @@ export interface PciPath {
   ports: readonly PciPort[];
   /** Node that the device is attached to; null where the firmware does not tell. */
   numaNode: number | null;
+  /** The largest window through which others reach the device's memory (BAR1 of NVIDIA's GPUs); null where not told. */
+  largestBarBytes: number | null;
+  /** How the IOMMU treats its accesses: "identity" or "DMA", "DMA-FQ" (translated); null without one. */
+  iommuType: string | null;
+}
+
+/** Reads a device's path. `pciBusId` is the driver's or NVML's. Never throws, and nothing of it needs root. */
+export function readPciPath(pciBusId: string, root = "/"): PciPath {
+  const name = sysfsPciName(pciBusId);
+  const isThere = name !== null && exists(root, folderOf(name));
+  // The host bridge, which comes first, is no port.
+  const bridges = isThere ? (upstreamPath(pciBusId, root) ?? []).slice(1).reverse() : [];
+  return {
+    ports: isThere ? [name, ...bridges].map((port) => readPort(port, root)) : [],
+    numaNode: numaNodeOfPciDevice(pciBusId, root),
+    largestBarBytes: isThere ? largestBarBytes(name, root) : null,
+    iommuType: isThere ? readText(root, `${folderOf(name)}/iommu_group/type`) : null,
+  };
+}
+
+/**
+ * Corrected errors that the ports of a path counted from one reading to another; null where no port counts them. What
+ * started anew meanwhile counts as 0.
+ */
+export function correctedBetween(before: PciPath, after: PciPath): number | null {
+  const counted = after.ports.flatMap(({ name, errors }) => {
+    const earlier = before.ports.find((port) => port.name === name)?.errors;
+    return errors && earlier ? [Math.max(0, errors.correctable - earlier.correctable)] : [];
+  });
+  return counted.length === 0 ? null : counted.reduce((sum, count) => sum + count, 0);
+}
+
+const folderOf = (name: string) => `sys/bus/pci/devices/${name}`;
+
+/** No function has more: with the extended capabilities, PCI_CFG_SPACE_EXP_SIZE. */
+const configBytes = 4096;
+
+function readPort(name: string, root: string): PciPort {
+  const folder = folderOf(name);
+  const config = readBytes(root, `${folder}/config`, configBytes);
+  const settings = config === null ? null : parsePciConfig(config);
+  return {
+    name,
+    generation: generationOf(readText(root, `${folder}/current_link_speed`)),
+    maxGeneration: generationOf(readText(root, `${folder}/max_link_speed`)),
+    width: widthOf(readCount(root, `${folder}/current_link_width`)),
+    maxWidth: widthOf(readCount(root, `${folder}/max_link_width`)),
+    settings,
+    aspm: readAspm(folder, root) ?? settings?.aspm ?? null,
+    errors: readErrors(folder, root),
+  };
+}
+
+/** Transfers a second and lane in GT/s, by generation from 1 on (PCI Express Base Specification, Link Capabilities). */
+const gigatransfers = [2.5, 5, 8, 16, 32, 64];
+
+/** The generation of "32.0 GT/s PCIe", "8 GT/s" (older kernels); null for "Unknown". */
+function generationOf(speed: string | null): number | null {
+  const rate = Number(/^(\d+(?:\.\d+)?) GT\/s/.exec(speed ?? "")?.[1] ?? Number.NaN);
+  const index = gigatransfers.indexOf(rate);
+  return index < 0 ? null : index + 1;
+}
+
+/** Widths that links have; kernels say 0, 63 or 255 where there is none. */
+const widths: readonly (number | null)[] = [1, 2, 4, 8, 12, 16, 32];
+
+function widthOf(width: number | null): number | null {
+  return widths.includes(width) ? width : null;
+}
+
+/** Kernels from 5.5 on have a file for each state that a device's link could enter: "1" where it may. */
+function readAspm(folder: string, root: string): AspmState[] | null {
+  const files = { L0s: "l0s_aspm", L1: "l1_aspm" } as const;
+  const states = (["L0s", "L1"] as const).map((state) => ({
+    state,
+    allowed: readText(root, `${folder}/link/${files[state]}`),
+  }));
+  if (states.every(({ allowed }) => allowed === null)) return null;
+  return states.filter(({ allowed }) => allowed === "1").map(({ state }) => state);
+}
+
+/** Lines of "BadTLP 2", the last of which is "TOTAL_ERR_COR 2" (Documentation/ABI/testing/sysfs-bus-pci-devices-aer). */
+function readErrors(folder: string, root: string): PortErrors | null {
+  const [correctable, nonFatal, fatal] = (
+    [
+      ["correctable", "TOTAL_ERR_COR"],
+      ["nonfatal", "TOTAL_ERR_NONFATAL"],
+      ["fatal", "TOTAL_ERR_FATAL"],
+    ] as const
+  ).map(([file, total]) =>
+    countIn(
+      new RegExp(`^${total} (\\d+)$`, "m").exec(readText(root, `${folder}/aer_dev_${file}`) ?? "")?.[1],
+    ),
+  );
+  return correctable == null ? null : { correctable, nonFatal: nonFatal ?? 0, fatal: fatal ?? 0 };
+}
+
+/** More than any window has; a line of garbage is none. */
+const mostBarBytes = 2 ** 52;
+
+/** Lines of "0xSTART 0xEND 0xFLAGS", one a BAR (all 0 where there is none), then the ROM and a bridge's windows. */
+function largestBarBytes(name: string, root: string): number | null {
+  const bars = (readText(root, `${folderOf(name)}/resource`) ?? "").split("\n").slice(0, 6);
+  const sizes = bars.flatMap((line) => {
+    const match = /^0x([0-9a-f]{1,16}) 0x([0-9a-f]{1,16}) 0x/.exec(line);
+    if (match === null) return [];
+    const [start, end] = [BigInt(`0x${match[1]}`), BigInt(`0x${match[2]}`)];
+    const bytes = end > start ? Number(end - start + 1n) : 0;
+    return bytes > 0 && bytes <= mostBarBytes ? [bytes] : [];
+  });
+  return sizes.length === 0 ? null : Math.max(...sizes);
 }
