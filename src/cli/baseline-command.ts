@@ -4,6 +4,7 @@ import { groupByOccasion, occasionGapNs } from "../compare/occasions.js";
 import { type RunFigures, readResultSet, runFigures } from "../compare/result-set.js";
 import { sensitivityOf } from "../compare/sensitivity.js";
 import { ExitCode, PinbenchError } from "../errors.js";
+import { labelsIn } from "../measure/document.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { prepareRun, shareDevicesOfCells } from "../measure/prepare.js";
 import { SeriesTime } from "../measure/series-time.js";
@@ -19,6 +20,7 @@ import type { ResultDocument } from "../results/schema.js";
 import type { SharingRecord } from "../results/sharing-schema.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { type Configuration, configurationNote, loadConfiguration } from "../settings/configuration.js";
+import { type Labels, labelsOf } from "../settings/labels.js";
 import type { RunSettings } from "../settings/settings.js";
 import { defaultCheckRuns, defaultSignificance } from "../settings/table.js";
 import { formatDuration } from "../settings/units.js";
@@ -44,6 +46,7 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
   const [folder = ""] = invocation.operands;
   const note = noter(flags);
   refuseIdleEvery(flags, invocation);
+  const labels = labelsOf(flags.labels);
   const prepare = flags.append ? prepareAppending : prepareNew;
   const { settings, configuration, earlier, expectedNs } = await prepare(folder, flags, invocation, note);
   const baseline = new GrowingBaseline(folder, earlier);
@@ -57,6 +60,7 @@ export async function baselineCommand(flags: BaselineFlags, invocation: Invocati
       const isWhole = await measureSession(baseline, {
         settings,
         expectedNs,
+        labels,
         session,
         of,
         flags,
@@ -244,6 +248,7 @@ interface Watched {
 interface Session extends Watched {
   settings: Prepared["settings"];
   expectedNs: Prepared["expectedNs"];
+  labels: Labels;
   /** From 1. */
   session: number;
   /** "session 2 of 4"; empty where there is only one. */
@@ -269,7 +274,7 @@ async function measureSession(baseline: GrowingBaseline, session: Session): Prom
 /** `told` is what was said already of who else uses the devices. */
 async function measureRuns(
   baseline: GrowingBaseline,
-  { settings, expectedNs, session, of, flags, interruption, line, note }: Session,
+  { settings, expectedNs, labels, session, of, flags, interruption, line, note }: Session,
   told: readonly SharingRecord[],
 ): Promise<boolean> {
   const { runs, sessions } = flags;
@@ -295,7 +300,8 @@ async function measureRuns(
       line.clear();
       note(`not as in the runs before: ${listed(changes)}.`);
     }
-    documents.push(event.document);
+    const { run } = event.document;
+    documents.push({ ...event.document, run: { ...run, ...labelsIn(labels) } });
   }
   line.clear();
   for (const text of newlyShared(documents, told)) note(text);

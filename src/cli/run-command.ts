@@ -16,6 +16,7 @@ import { checkWritable } from "../results/store.js";
 import type { ReportFormat } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { configurationNote } from "../settings/configuration.js";
+import { type Labels, labelsOf } from "../settings/labels.js";
 import type { Call, RunSettings } from "../settings/settings.js";
 import { parseJson } from "../text-file.js";
 import { askedSettings, chosenFormat, type Invocation } from "./asked-settings.js";
@@ -32,6 +33,8 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   const format = chosenFormat(flags);
   const outputs = outputFiles(flags, formatOfPath);
   const note = noter(flags);
+
+  const labels = labelsOf(flags.labels);
 
   if (flags.dryRun) refuseForDryRun(flags, format, outputs);
   if (flags.plot) {
@@ -78,7 +81,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
       progress,
       processes,
     };
-    const measured = { ...prepared, sharing };
+    const measured = { ...prepared, sharing, labels };
     return await carryOut(measured, invocation.call, interruption, shown, async (document) => {
       const drawPlots = flags.plot ? await (await import("./plots.js")).resultPlots() : undefined;
       const render = withPictures(
@@ -125,7 +128,7 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
  * what failed. Returns the exit code.
  */
 async function carryOut(
-  prepared: PreparedRun & { sharing: DeviceSharing | null },
+  prepared: PreparedRun & { sharing: DeviceSharing | null; labels?: Labels },
   call: Call,
   interruption: Interruption,
   { processes, ...shown }: Omit<ShowOptions, "signal"> & { processes: number },

@@ -19,6 +19,7 @@ import type {
   ResultDocument,
 } from "../results/schema.js";
 import { copiesHostMemory } from "../settings/choices.js";
+import type { Labels } from "../settings/labels.js";
 import type { Call } from "../settings/settings.js";
 import type { CellProgress } from "./cell-progress.js";
 import type { DeviceRun } from "./device-run.js";
@@ -34,6 +35,8 @@ export interface RunIdentity extends Call {
   plan: Plan;
   /** Who else uses the devices; null where nobody else can. */
   sharing: DeviceSharing | null;
+  /** What the user says of the run; none where absent. */
+  labels?: Labels;
 }
 
 /** How far a run has come, for its document. */
@@ -76,6 +79,7 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
       error: state.error,
       load: loads.length === 0 ? null : loadBetween(loads),
       ...(identity.sharing !== null && { sharing: identity.sharing.records }),
+      ...labelsIn(identity.labels),
     },
     ...shared,
     notice: noticeOf(backend.name),
@@ -101,6 +105,11 @@ export function buildDocument(identity: RunIdentity, state: RunState): ResultDoc
     ...workerProcesses(devices),
     cells: devices.flatMap((run) => run.cells.map((progress) => cellResult(run, progress, host))),
   };
+}
+
+/** What a document's `run` has of labels: nothing where there are none. */
+export function labelsIn(labels: Labels = {}): Pick<ResultDocument["run"], "labels"> {
+  return Object.keys(labels).length === 0 ? {} : { labels: { ...labels } };
 }
 
 function workerProcesses(devices: readonly DeviceRun[]): Pick<ResultDocument, "workerProcesses"> {

@@ -1,5 +1,5 @@
 import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
-import { noticeIn } from "./wording.js";
+import { labelsLine, noticeIn } from "./wording.js";
 
 type Value = string | number | null;
 
@@ -45,7 +45,7 @@ const columns: readonly Column[] = [
   ["skip_reason", ({ cell }) => cell.skipReason],
   ["error", ({ cell }) => cell.error?.message ?? null],
   ["warnings", ({ cell }) => (cell.warnings.length === 0 ? null : cell.warnings.join("; "))],
-  // All that follow but the kind of workers are empty for plain cells; they stand last, so that what went before keeps its place.
+  // Later columns stand behind those before them, which keep their place. Of plain cells those up to chunks are empty.
   ["worker_kind", ({ cell }) => cell.workerKind],
   ["together", ({ cell }) => cell.together?.join(" ") ?? null],
   ["peer", ({ cell }) => cell.peer ?? null],
@@ -61,6 +61,10 @@ const columns: readonly Column[] = [
   ),
   // What the kernels of one copy take, of a pipeline.
   ["compute_ns", ({ cell }) => cell.computeNs ?? null],
+  ["host", ({ document }) => document.host?.hostname ?? null],
+  ["run_id", ({ document }) => document.run.id],
+  ["started_at", ({ document }) => document.run.startedAt],
+  ["labels", ({ document }) => labelsLine(document)],
 ];
 
 /**

@@ -4,11 +4,12 @@ import { type Timer, timers } from "../settings/choices.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";
 import { type Fact, type Note, note } from "./report-parts.js";
-import { counted, countedCpus, guestOf, noticeIn, pcieLink, unitsNote } from "./wording.js";
+import { counted, countedCpus, guestOf, labelsLine, noticeIn, pcieLink, unitsNote } from "./wording.js";
 
 /** What it was that was measured, and how: device, link, driver, host, cache, timing and units. */
 export function headerFacts(document: ResultDocument): Fact[] {
   const { devices, importedFrom, cells } = document;
+  const labels = labelsLine(document);
   const wasMeasured: Fact[] = [
     ["Cache", cacheOf(cells)],
     ["Timing", timingOf(document)],
@@ -18,6 +19,7 @@ export function headerFacts(document: ResultDocument): Fact[] {
     ...devices.flatMap((device) => deviceFacts(device, document)),
     ["Driver", driverOf(document)],
     ["Host", hostOf(document)],
+    ...(labels === null ? [] : [["Labels", labels] as const]),
     ...(cells.length === 0 ? [] : wasMeasured),
     ["Units", unitsNote],
   ];

@@ -61,6 +61,12 @@ export function noticeIn(document: Pick<ResultDocument, "notice" | "backend">): 
   return document.notice ?? noticeOf(document.backend);
 }
 
+/** The labels of a result in one line, "rack=7; row=b"; null where it has none. */
+export function labelsLine({ run }: Pick<ResultDocument, "run">): string | null {
+  const entries = Object.entries(run.labels ?? {});
+  return entries.length === 0 ? null : entries.map(([key, value]) => `${key}=${value}`).join("; ");
+}
+
 /** A sentence that is to stand within another one. */
 export function withoutFullStop(sentence: string): string {
   return sentence.replace(/\.$/, "");

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { backendNames } from "../settings/choices.js";
+import { isLabelValue, labelKey } from "../settings/labels.js";
 import { presetNames } from "../settings/presets.js";
 import { origins, type RunSettings } from "../settings/settings.js";
 import { runSettings } from "../settings/table.js";
@@ -162,6 +163,11 @@ function settingSchema(setting: (typeof runSettings)[keyof typeof runSettings]):
   return setting.default === null ? value.nullable().default(null) : value.default(setting.default);
 }
 
+const labelsSchema = z.record(
+  z.string().regex(labelKey),
+  z.string().refine(isLabelValue, "a label's value is one printable line"),
+);
+
 /** The zod schema of the document, with which it is read. */
 export const resultSchema = z.object({
   schemaVersion: z.literal(1),
@@ -188,6 +194,8 @@ export const resultSchema = z.object({
     load: loadSchema.nullish(),
     /** Who else used the devices; absent in older results, and of emulated devices that nobody else can use. */
     sharing: z.array(sharingSchema).nullish(),
+    /** What whoever measured says of it (`--label`), such as its rack; absent where nothing was said, and in older results. */
+    labels: labelsSchema.nullish(),
     /** Where several processes measured all cells, one after the other (`run --processes`): those that are whole. */
     processes: z
       .array(z.object({ id: z.string(), startedAt: z.iso.datetime(), wallNs: nanoseconds.nullable() }))

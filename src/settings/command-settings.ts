@@ -1,5 +1,6 @@
 import { comparisonFormats, historyFormats, reportFormats, tuningFormats } from "./choices.js";
 import * as kind from "./kinds.js";
+import { labels } from "./labels.js";
 import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
 import {
   baselineSettings,
@@ -74,6 +75,7 @@ export const commandSettings = {
       kind.count("number of processes", 1, 99),
       { default: 1 },
     ),
+    labels,
     ...turn,
     deadlineNs,
     config,
@@ -95,6 +97,7 @@ export const commandSettings = {
   baseline: {
     ...baselineSettings,
     ...runSettings,
+    labels,
     ...turn,
     deadlineNs,
     config,

@@ -1,0 +1,45 @@
+import { describe, expect, test } from "vitest";
+import { labels, labelsOf } from "../../src/settings/labels.js";
+
+const read = (text: string) => labels.kind.read(text);
+
+describe("a label on the command line", () => {
+  test.each([
+    ["rack=7", { key: "rack", value: "7" }],
+    ["cooling.loop-2_b=north east", { key: "cooling.loop-2_b", value: "north east" }],
+    ["note=a=b", { key: "note", value: "a=b" }],
+    [`k=${"é".repeat(256)}`, { key: "k", value: "é".repeat(256) }],
+  ])("%s is a key and a value", (text, label) => {
+    expect(read(text)).toEqual(label);
+  });
+
+  test.each([
+    ["rack", '"rack" is not a label: that is a key and a value.'],
+    ["=7", '"=7" is not a label'],
+    ["rack row=7", '"rack row" cannot be the key of a label.'],
+    ["__proto__=7", '"__proto__" cannot be the key'],
+    [`${"k".repeat(65)}=7`, "cannot be the key"],
+    ["rack=", '"" cannot be the value of the label rack.'],
+    [`rack=${"7".repeat(257)}`, "cannot be the value"],
+    ["rack=7\n8", "cannot be the value"],
+    ["rack=\u001b[2J", "cannot be the value"],
+    ["rack=\u202e7", "cannot be the value"],
+  ])("%j is refused", (text, message) => {
+    expect(() => read(text)).toThrow(message);
+  });
+});
+
+describe("several labels", () => {
+  test("are kept by their keys, in their order", () => {
+    expect(Object.entries(labelsOf([read("row=b"), read("rack=7")]))).toEqual([
+      ["row", "b"],
+      ["rack", "7"],
+    ]);
+  });
+
+  test("a key that comes twice is refused, with both values", () => {
+    expect(() => labelsOf([read("rack=7"), read("rack=8")])).toThrow(
+      'The label rack is given twice, as "7" and as "8".',
+    );
+  });
+});
