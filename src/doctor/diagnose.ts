@@ -1,6 +1,6 @@
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
-import { allCauses } from "./causes/all-causes.js";
+import { byWeight, findCauses } from "./causes/causes.js";
 import type { Diagnosis, Finding } from "./diagnosis.js";
 import { type DeviceExamination, type Examination, type Rates, shortfallGBps } from "./examination.js";
 import { unseenFacts } from "./facts/unseen.js";
@@ -8,6 +8,8 @@ import { unseenFacts } from "./facts/unseen.js";
 /** What a diagnosis says beside what the examination shows. */
 export interface DiagnosisContext {
   backend: Diagnosis["backend"];
+  /** Of the copies that were measured. */
+  sizeBytes: number;
   createdAt: Date;
   wallNs: number;
   labels: Readonly<Record<string, string>>;
@@ -19,20 +21,20 @@ type Way = (typeof ways)[number];
 
 const wayName: Readonly<Record<Way, string>> = { h2d: "to the device", d2h: "from the device" };
 
-/** Each of several devices at once loses more than this against itself alone: worth a word, whatever was recorded. */
-const togetherLoss = 0.3;
-
 /** What an examination comes to. Pure. */
 export function diagnose(examination: Examination, context: DiagnosisContext): Diagnosis {
   const { machine, devices, omitted = [] } = examination;
-  const known = allCauses.flatMap((cause) => cause(examination));
+  const known = findCauses(examination);
   const findings = [
+    // What cannot be worked around comes before all costs.
     ...devices.flatMap(wrongData),
     ...devices.flatMap(deviceFails),
-    ...known,
-    ...devices.flatMap(sharedPath),
-    ...devices.flatMap((device) => unexplained(device, known)),
-  ].sort(worstFirst);
+    ...byWeight([
+      ...known,
+      ...devices.flatMap((device) => slowTogether(device, known)),
+      ...devices.flatMap((device) => unexplained(device, known)),
+    ]),
+  ];
   return {
     schemaVersion: 1,
     kind: "diagnosis",
@@ -42,6 +44,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
     backend: context.backend,
     notice: noticeOf(context.backend),
     host: machine.host.hostname,
+    sizeBytes: context.sizeBytes,
     labels: { ...context.labels },
     devices: devices.map(deviceDiagnosis),
     findings,
@@ -96,39 +99,38 @@ function deviceFails(device: DeviceExamination): Finding[] {
   ];
 }
 
-/** Devices that copy at the same time share something: slower than it was recorded, or much slower than alone. */
-function sharedPath(device: DeviceExamination): Finding[] {
+/** Devices that are slower at the same time than on other machines, where they share no bridge that sysfs shows. */
+function slowTogether(device: DeviceExamination, known: readonly Finding[]): Finding[] {
   const { measured, expectedTogether, reference, facts } = device;
-  const { together, pinned } = measured;
-  if (together === null) return [];
+  const isToldOf = known.some(({ cause, device: of }) => cause === "uplink-shared" && of === facts.ordinal);
+  if (measured.together === null || expectedTogether === undefined || isToldOf) return [];
+  const { together } = measured;
+  // Recorded on one machine alone: twice the tolerance.
+  const tolerance = 2 * (reference?.tolerance ?? 0);
   const losses = ways.flatMap((way) => {
-    const [atOnce, alone] = [together[way], pinned[way]];
-    if (atOnce === null || alone === null) return [];
-    const usual = expectedTogether?.[way] ?? null;
-    const least = usual === null ? alone * (1 - togetherLoss) : usual * (1 - 2 * (reference?.tolerance ?? 0.05));
-    return atOnce >= least ? [] : [{ way, atOnce, alone, usual }];
+    const [found, usual] = [together[way], expectedTogether[way]];
+    return found === null || usual === null || found >= usual * (1 - tolerance)
+      ? []
+      : [{ way, found, usual }];
   });
-  const [worst] = losses.toSorted((a, b) => b.alone - b.atOnce - (a.alone - a.atOnce));
-  if (worst === undefined) return [];
+  if (losses.length === 0) return [];
   return [
     {
-      cause: "shared-path",
+      cause: "slow-together",
       device: facts.ordinal,
-      // Where GPUs share a switch by design, nothing is wrong.
-      weight: worst.usual === null ? "explains" : "costs",
-      summary: `${capital(nameOf(device))} copies slower while the other devices do: they share a part of the way, or the host's memory.`,
+      weight: "costs",
+      summary: `${capital(nameOf(device))} copies slower while the other devices do, more than on other machines of this kind.`,
       evidence: losses.map(
-        ({ way, atOnce, alone, usual }) =>
-          `${wayName[way]}: ${gigabytes(atOnce)} with the others, ${gigabytes(alone)} alone` +
-          (usual === null ? "" : `, ${gigabytes(usual)} with others on machines of this kind`),
+        ({ way, found, usual }) =>
+          `${wayName[way]}: ${gigabytes(found)} with the others, where ${gigabytes(usual)} are expected`,
       ),
       cost: {
-        direction: losses.length === 2 ? "both" : worst.way,
-        gigabytesPerSecond: worst.alone - worst.atOnce,
+        direction: losses.length === 2 ? "both" : losses[0]!.way,
+        gigabytesPerSecond: Math.max(...losses.map(({ found, usual }) => usual - found)),
         basis: "measured",
       },
-      fix: "Have devices copy that hang on different bridges: `pinbench devices` shows what they share.",
-      sureness: "likely",
+      fix: "See whether memory modules are missing or on one node alone: all devices read and write the same memory.",
+      sureness: "possible",
     },
   ];
 }
@@ -173,20 +175,8 @@ function unexplained(device: DeviceExamination, known: readonly Finding[]): Find
   ];
 }
 
-const weights: readonly Finding["weight"][] = ["costs", "risk", "explains"];
-const beforeAll = ["wrong-data", "device-fails"];
-
-/** What cannot be worked around first, then by weight and by cost. */
-function worstFirst(a: Finding, b: Finding): number {
-  const rank = ({ cause }: Finding) => (beforeAll.includes(cause) ? beforeAll.indexOf(cause) : beforeAll.length);
-  const costOf = ({ cost }: Finding) => cost?.gigabytesPerSecond ?? 0;
-  return (
-    rank(a) - rank(b) ||
-    weights.indexOf(a.weight) - weights.indexOf(b.weight) ||
-    costOf(b) - costOf(a) ||
-    (a.device ?? -1) - (b.device ?? -1)
-  );
-}
+/** Findings after which no figure of the machine is to be trusted. */
+const beforeAll: readonly string[] = ["wrong-data", "device-fails"];
 
 function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number] {
   const { facts, health, path, limitGBps, expected, expectedTogether, measured, reference = null } = device;
@@ -198,8 +188,7 @@ function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number
       direction,
       together,
       gigabytesPerSecond: rates[direction],
-      shareOfLimit:
-        rates[direction] === null || limitGBps === null ? null : rates[direction] / limitGBps,
+      shareOfLimit: rates[direction] === null || limitGBps === null ? null : rates[direction] / limitGBps,
       expectedGigabytesPerSecond: wanted?.[direction] ?? null,
     }));
   return {
@@ -254,18 +243,22 @@ function verdictOf(
   }
   const costly = findings.filter(({ weight }) => weight === "costs");
   if (costly.length > 0) {
-    const more = costly.length === 1 ? "" : ` ${costly.length - 1} more ${costly.length === 2 ? "finding" : "findings"} below.`;
+    const more =
+      costly.length === 1
+        ? ""
+        : ` ${costly.length - 1} more ${costly.length === 2 ? "finding" : "findings"} below.`;
     return { verdict: "costs", reason: `${costly[0]!.summary}${more}` };
   }
   const unknown = devices.filter(({ expected }) => ways.some((way) => expected[way] === null));
   if (devices.length === 0 || unknown.length > 0) {
-    const who = unknown.map(({ facts }) => facts.ordinal).join(", ");
+    const ordinals = unknown.map(({ facts }) => facts.ordinal);
+    const who = ordinals.length === 1 ? `device ${ordinals[0]} is` : `devices ${ordinals.join(", ")} are`;
     const why = emulated
-      ? "an emulated device without a link is no GPU, and there is nothing to compare its copies with."
-      : "its link is not known, so that there is nothing to compare its copies with.";
+      ? "this is no GPU but an emulated device without a link"
+      : "its link is not known, or of a kind that was not recorded";
     return {
       verdict: "cannot tell",
-      reason: `Whether device ${who} is healthy cannot be told: ${why}`,
+      reason: `Whether ${who} healthy cannot be told: ${why}, so that there is nothing to compare copies with.`,
     };
   }
   const isSlower = devices.some((device) => ways.some((way) => shortfallGBps(device, way) !== null));

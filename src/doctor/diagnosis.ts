@@ -72,6 +72,8 @@ export const diagnosisSchema = z.object({
   /** Set for the emulated device: its figures are no GPU's. */
   notice: z.string().nullable(),
   host: z.string(),
+  /** Of each copy. */
+  sizeBytes: count,
   /** `--label key=value`. */
   labels: z.record(z.string(), z.string()),
   devices: z.array(deviceDiagnosisSchema),

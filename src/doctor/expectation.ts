@@ -59,9 +59,17 @@ export interface Expectation {
   source: string;
 }
 
-const reference = referenceSchema.parse(
-  JSON.parse(readFileSync(new URL("./reference.json", import.meta.url), "utf8")),
-);
+type Reference = z.infer<typeof referenceSchema>;
+
+let loaded: Reference | null = null;
+
+/** Read when it is first asked for. */
+function readReference(): Reference {
+  loaded ??= referenceSchema.parse(
+    JSON.parse(readFileSync(new URL("./reference.json", import.meta.url), "utf8")),
+  );
+  return loaded;
+}
 
 /** What a healthy device of this name reaches over this link; null where the link is not known. */
 export function expectationOf(
@@ -70,6 +78,7 @@ export function expectationOf(
 ): Expectation | null {
   const limitGBps = linkLimitGBps(generation, width);
   if (limitGBps === null) return null;
+  const reference = readReference();
   const listed = device.emulated ? undefined : reference.listed.find(({ gpu }) => gpu === device.name);
   const { alone, tolerance, sources } = device.emulated ? reference.emulated : (listed ?? reference.byLink);
   const together = listed?.together ?? null;

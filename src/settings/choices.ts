@@ -105,6 +105,10 @@ export type ComparisonFormat = (typeof comparisonFormats)[number];
 export const historyFormats = ["table", "json", "markdown"] as const;
 export type HistoryFormat = (typeof historyFormats)[number];
 
+/** What a diagnosis is printed as; `nhc` is one line for the health checks of schedulers. */
+export const diagnosisFormats = ["table", "json", "markdown", "nhc"] as const;
+export type DiagnosisFormat = (typeof diagnosisFormats)[number];
+
 /** What a file can have that is looked at: all charts and tables as a page, or one chart. */
 export const pictureFormats = ["html", "svg"] as const;
 export type PictureFormat = (typeof pictureFormats)[number];
