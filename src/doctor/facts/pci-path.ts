@@ -1,5 +1,6 @@
 import { countIn, exists, readBytes, readCount, readText } from "../../host/files.js";
 import { upstreamPath } from "../../host/pci-topology.js";
+import { virtualization } from "../../host/system.js";
 import { numaNodeOfPciDevice, sysfsPciName } from "../../host/topology.js";
 import { type AspmState, type PortSettings, parsePciConfig } from "./pci-config.js";
 
@@ -37,7 +38,10 @@ export interface PortErrors {
 
 /** A device, and its way to the CPU. */
 export interface PciPath {
-  /** From the device up to the root port; empty where sysfs does not have the device. */
+  /**
+   * From the device up to the root port; empty where sysfs does not have the device. In a virtual machine only the device:
+   * the bridges that a guest sees are made up, with links and counters of their own.
+   */
   ports: readonly PciPort[];
   /** Node that the device is attached to; null where the firmware does not tell. */
   numaNode: number | null;
@@ -52,7 +56,8 @@ export function readPciPath(pciBusId: string, root = "/"): PciPath {
   const name = sysfsPciName(pciBusId);
   const isThere = name !== null && exists(root, folderOf(name));
   // The host bridge, which comes first, is no port.
-  const bridges = isThere ? (upstreamPath(pciBusId, root) ?? []).slice(1).reverse() : [];
+  const bridges =
+    isThere && virtualization(root) === null ? (upstreamPath(pciBusId, root) ?? []).slice(1).reverse() : [];
   return {
     ports: isThere ? [name, ...bridges].map((port) => readPort(port, root)) : [],
     numaNode: numaNodeOfPciDevice(pciBusId, root),

@@ -7,7 +7,7 @@ export interface PlatformFacts {
   confidentialGuest: string | null;
   /** The CPU is NVIDIA Grace, which reaches its GPU by NVLink-C2C. */
   graceCpu: boolean;
-  /** Of the kernel's command line, what concerns PCIe, the IOMMU and power: "iommu=pt", "pcie_aspm=off". */
+  /** Of the kernel's command line, what concerns PCIe and the IOMMU: "iommu=pt", "pcie_aspm=off". */
   kernelArguments: readonly string[];
   /** The policy for power management of links in force: "default", "performance", "powersave", "powersupersave". */
   aspmPolicy: string | null;
@@ -36,8 +36,7 @@ export function readPlatformFacts(root: string): PlatformFacts {
   };
 }
 
-const concerning =
-  /^(?:iommu|intel_iommu|amd_iommu|iommu\.\w+|pci|pcie_\w+|processor\.max_cstate|intel_idle\.max_cstate|idle|numa_balancing|transparent_hugepage|swiotlb)=/;
+const concerning = /^(?:iommu|intel_iommu|amd_iommu|iommu\.\w+|pci|pcie_\w+(?:\.\w+)?)=/;
 
 /**
  * The devices through which a guest asks for its attestation (the kernel's Documentation/virt/coco); flags of AMD's CPUs

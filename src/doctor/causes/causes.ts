@@ -1,0 +1,113 @@
+import type { Finding } from "../diagnosis.js";
+import type { Examination } from "../examination.js";
+import { emulatedDevice, kernelsMissing } from "./build-causes.js";
+import { coresShared, cpuQuotaLow, cpusTaken, governorSaves, wakesSlowly } from "./cpu-causes.js";
+import {
+  clocksHeld,
+  deviceShared,
+  dividedDevice,
+  gpusExcluded,
+  memoryErrors,
+  xidErrors,
+} from "./device-causes.js";
+import { linkErrors, linkNarrow, linkUncorrected, slotNarrow } from "./link-causes.js";
+import {
+  hugePagesOff,
+  hugePoolLarge,
+  memoryLimitLow,
+  memoryShort,
+  registeringRefused,
+  sharedMemorySmall,
+} from "./memory-causes.js";
+import { numaBalancing, numaFar, subNuma } from "./numa-causes.js";
+import {
+  iommuTranslates,
+  payloadSmall,
+  peersRedirected,
+  readRequestSmall,
+  relaxedOrderingOff,
+  windowSmall,
+} from "./path-causes.js";
+import {
+  confidentialComputing,
+  driverOld,
+  grace,
+  uplinkShared,
+  virtualMachine,
+  wsl,
+} from "./platform-causes.js";
+
+/** Looks for a cause in an examination: a finding for each device or machine that has it. Pure. */
+type Cause = (examination: Examination) => Finding[];
+
+/** Causes that are told wherever they are found, by name; docs/doctor.md has a line for each. */
+export const causes: Readonly<Record<string, Cause>> = {
+  "link-narrow": linkNarrow,
+  "slot-narrow": slotNarrow,
+  "link-errors": linkErrors,
+  "link-uncorrected": linkUncorrected,
+  "payload-small": payloadSmall,
+  "peers-redirected": peersRedirected,
+  "window-small": windowSmall,
+  "numa-far": numaFar,
+  "sub-numa": subNuma,
+  "wakes-slowly": wakesSlowly,
+  "cores-shared": coresShared,
+  "cpu-quota-low": cpuQuotaLow,
+  "cpus-taken": cpusTaken,
+  "huge-pages-off": hugePagesOff,
+  "registering-refused": registeringRefused,
+  "memory-limit-low": memoryLimitLow,
+  "shared-memory-small": sharedMemorySmall,
+  "memory-short": memoryShort,
+  "huge-pool-large": hugePoolLarge,
+  "device-shared": deviceShared,
+  "clocks-held": clocksHeld,
+  "memory-errors": memoryErrors,
+  "xid-errors": xidErrors,
+  "gpus-excluded": gpusExcluded,
+  mig: dividedDevice,
+  "virtual-machine": virtualMachine,
+  wsl,
+  "confidential-computing": confidentialComputing,
+  grace,
+  "driver-old": driverOld,
+  "uplink-shared": uplinkShared,
+  emulated: emulatedDevice,
+  "kernels-missing": kernelsMissing,
+};
+
+/**
+ * Settings that no experiment tells from others, the likeliest first. One is named, for devices that are slow while nothing
+ * else explains it: the next comes once that has been tried.
+ */
+export const suspicions: Readonly<Record<string, Cause>> = {
+  "relaxed-ordering-off": relaxedOrderingOff,
+  "read-request-small": readRequestSmall,
+  "iommu-translates": iommuTranslates,
+  "governor-saves": governorSaves,
+  "numa-balancing": numaBalancing,
+};
+
+/** All that is found, what costs most first, then risks, then what only explains. */
+export function findCauses(examination: Examination): Finding[] {
+  const found = Object.values(causes).flatMap((find) => find(examination));
+  const devices = examination.devices.filter(
+    ({ facts }) => !found.some(({ cost, device }) => cost !== null && device === facts.ordinal),
+  );
+  for (const suspect of Object.values(suspicions)) {
+    const suspected = suspect({ ...examination, devices });
+    if (suspected.length > 0) return byWeight([...found, ...suspected]);
+  }
+  return byWeight(found);
+}
+
+const weights: readonly Finding["weight"][] = ["costs", "risk", "explains"];
+
+/** Ordered as a diagnosis has them; findings that are alike in both stay in their order. */
+export function byWeight(findings: readonly Finding[]): Finding[] {
+  const costOf = ({ cost }: Finding) => cost?.gigabytesPerSecond ?? 0;
+  return [...findings].sort(
+    (a, b) => weights.indexOf(a.weight) - weights.indexOf(b.weight) || costOf(b) - costOf(a),
+  );
+}

@@ -1,0 +1,170 @@
+import type { Finding } from "../diagnosis.js";
+import type { Examination } from "../examination.js";
+import type { MachineFacts } from "../facts/machine-facts.js";
+import { isSlow } from "./cost.js";
+
+/** A copy of 4 KiB takes some 10 us: what rest adds to it is worth a line where it is several times that. */
+const leastAddedUs = 30;
+
+/** States from which waking takes longer are what adds so much. */
+const deepStateUs = 20;
+
+/** A copy after a rest takes far longer than one after another: the CPU, or the link, has to wake up first. */
+export function wakesSlowly({ machine, devices }: Examination): Finding[] {
+  const slow = devices.flatMap(({ facts, measured: { latency }, path }) => {
+    const addedUs = latency === null ? 0 : latency.afterRestUs - latency.backToBackUs;
+    const aspm = path.ports.filter((port) => (port.aspm ?? []).includes("L1"));
+    return latency !== null && addedUs >= leastAddedUs
+      ? [{ ordinal: facts.ordinal, latency, addedUs, aspm }]
+      : [];
+  });
+  const [worst] = slow.sort((a, b) => b.addedUs - a.addedUs);
+  if (worst === undefined) return [];
+  const deep = machine.cpu.idleStates.filter(
+    ({ disabled, exitLatencyUs, timeUs }) => !disabled && exitLatencyUs >= deepStateUs && timeUs !== 0,
+  );
+  const { latency, aspm } = worst;
+  return [
+    {
+      cause: "wakes-slowly",
+      device: null,
+      weight: "risk",
+      summary: `A small copy takes ${microseconds(worst.addedUs)} longer after some milliseconds of rest: ${
+        deep.length > 0 || aspm.length === 0 ? "the CPU" : "the link"
+      } has to wake up.`,
+      evidence: [
+        `device ${worst.ordinal}, copies of 4 KiB: ${microseconds(latency.backToBackUs)} one after the other, ${microseconds(latency.afterRestUs)} after a rest`,
+        ...(deep.length > 0
+          ? [
+              `the CPU may sleep in ${deep.map((state) => `${state.name} (${state.exitLatencyUs} us to wake up)`).join(", ")}`,
+            ]
+          : []),
+        ...(aspm.length > 0
+          ? [`power management of links (ASPM L1) is on at ${aspm.map(({ name }) => name).join(", ")}`]
+          : []),
+        ...settingsText(machine),
+      ],
+      cost: null,
+      fix: wakingFix(deep.length > 0, aspm.length > 0),
+      sureness: deep.length > 0 || aspm.length > 0 ? "likely" : "possible",
+    },
+  ];
+}
+
+function wakingFix(cpuSleeps: boolean, linkSleeps: boolean): string {
+  if (cpuSleeps || !linkSleeps) {
+    return `Where small copies count, keep the CPU awake: cpupower idle-set --disable-by-latency ${deepStateUs}.`;
+  }
+  return "Where small copies count, keep the links awake: start the kernel with pcie_aspm.policy=performance.";
+}
+
+function settingsText({ host, platform }: MachineFacts): string[] {
+  const settings = [
+    host.governor === null ? [] : [`frequency governor: ${host.governor}`],
+    platform.aspmPolicy === null ? [] : [`policy of links: ${platform.aspmPolicy}`],
+  ].flat();
+  return settings.length === 0 ? [] : [settings.join("; ")];
+}
+
+/** "12.4 us", to a tenth, rounded up. */
+function microseconds(us: number): string {
+  return `${(Math.ceil(us * 10 * (1 - 1e-12)) / 10).toFixed(1)} us`;
+}
+
+/** Drivers with which "powersave" follows the load, as "schedutil" does with others. */
+const followingDrivers = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
+
+/** The CPUs' frequency is kept low. A setting alone: said where copies are slow. */
+export function governorSaves({ machine, devices }: Examination): Finding[] {
+  const { governor } = machine.host;
+  const { frequencyDriver } = machine.cpu;
+  if (governor !== "powersave" || !devices.some(isSlow)) return [];
+  const follows = followingDrivers.includes(frequencyDriver ?? "");
+  return [
+    {
+      cause: "governor-saves",
+      device: null,
+      weight: "risk",
+      summary: follows
+        ? "The CPUs' frequency may be slow to rise, with which the host's memory is slower too."
+        : "The CPUs stay at their lowest frequency, with which the host's memory is slower too.",
+      evidence: [`frequency governor: powersave${frequencyDriver === null ? "" : `, of ${frequencyDriver}`}`],
+      cost: null,
+      fix: "Try cpupower frequency-set --governor performance, and measure again.",
+      sureness: "possible",
+    },
+  ];
+}
+
+/** With so many cores, copies of several workers have room. */
+const fewCores = 4;
+
+/** The process may use few CPUs, of which some are threads of one core. */
+export function coresShared({ machine }: Examination): Finding[] {
+  const { cpusAllowed } = machine.host;
+  const { allowedCores, online } = machine.cpu;
+  const isAllowedAll = online === null || cpusAllowed.length >= online;
+  if (allowedCores === null || allowedCores >= Math.min(fewCores, cpusAllowed.length) || isAllowedAll)
+    return [];
+  return [
+    {
+      cause: "cores-shared",
+      device: null,
+      weight: "risk",
+      summary: `The ${cpusAllowed.length} CPUs that this process may use are ${allowedCores === 1 ? "one core" : `${allowedCores} cores`}: threads that copy share them.`,
+      evidence: [`CPUs allowed: ${cpusAllowed.join(", ")}, of ${online} (thread_siblings_list)`],
+      cost: null,
+      fix: "Give the job whole cores (Slurm: --hint=nomultithread; else one CPU of each core in taskset or cpuset).",
+      sureness: "likely",
+    },
+  ];
+}
+
+/** Below so many CPUs, a copying thread is stopped in each period of the quota. */
+const fewCpus = 2;
+
+/** The control group gives the process less CPU time than a copying thread and Node's own take. */
+export function cpuQuotaLow({ machine: { host } }: Examination): Finding[] {
+  if (host.cpuQuota === null || host.cpuQuota >= fewCpus) return [];
+  return [
+    {
+      cause: "cpu-quota-low",
+      device: null,
+      weight: "risk",
+      summary: `The control group gives this process ${host.cpuQuota} CPUs' time: threads that copy are stopped in between.`,
+      evidence: [`quota of the cgroup: ${host.cpuQuota} CPUs`],
+      cost: null,
+      fix: "Raise the container's or job's CPU limit (docker run --cpus, Kubernetes resources.limits.cpu).",
+      sureness: "likely",
+    },
+  ];
+}
+
+/** Shares of CPU time above which others are in the way of copies. */
+const muchStolen = 0.02;
+const muchUsedByOthers = 0.5;
+
+/** Other programs, or other guests of the host, had the CPUs while copies were measured. */
+export function cpusTaken({ machine: { activity } }: Examination): Finding[] {
+  const stolen = activity?.load.stealShare ?? 0;
+  const others = activity?.load.otherCpuShare ?? 0;
+  const isStolen = stolen >= muchStolen;
+  if (!isStolen && others < muchUsedByOthers) return [];
+  const percent = Math.floor((isStolen ? stolen : others) * 100);
+  return [
+    {
+      cause: "cpus-taken",
+      device: null,
+      weight: "risk",
+      summary: isStolen
+        ? `The hypervisor gave ${percent} % of the CPUs' time to others while copies were measured.`
+        : `Other programs used ${percent} % of the CPUs' time while copies were measured.`,
+      evidence: [`${isStolen ? "stolen time" : "CPU time of others"} in /proc/stat: ${percent} %`],
+      cost: null,
+      fix: isStolen
+        ? "Ask the host's maintainer for CPUs of your own (dedicated or pinned)."
+        : "Examine the machine again while nothing else runs (top shows what does).",
+      sureness: "likely",
+    },
+  ];
+}

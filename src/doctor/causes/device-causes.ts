@@ -1,0 +1,211 @@
+import { sysfsPciName } from "../../host/topology.js";
+import { formatSizeRounded } from "../../settings/units.js";
+import type { Finding } from "../diagnosis.js";
+import type { DeviceExamination, Examination } from "../examination.js";
+import { costOf, gigabytes, isSlow, ratesText, unexplainedLosses } from "./cost.js";
+
+/** Below these a device is idle, but for what NVML's own sampling shows. */
+const idleComputePercent = 5;
+const idleLinkShare = 0.01;
+
+/** Another process uses the device, or its link. One that only has it open costs nothing. */
+export function deviceShared({ devices }: Examination): Finding[] {
+  return devices.flatMap((device): Finding[] => {
+    const others = device.others ?? [];
+    const busy = busyText(device);
+    const slow = isSlow(device);
+    if (busy.length === 0 && !(slow && others.length > 0)) return [];
+    return [
+      {
+        cause: "device-shared",
+        device: device.facts.ordinal,
+        weight: slow ? "costs" : "risk",
+        summary:
+          busy.length > 0
+            ? "The device was at work for another process before it was examined."
+            : "Another process has the device open, and copies are slower than expected.",
+        evidence: [
+          ...others
+            .slice(0, mostProcesses)
+            .map(({ pid, deviceMemoryBytes }) =>
+              deviceMemoryBytes === null
+                ? `process ${pid}`
+                : `process ${pid}: ${formatSizeRounded(deviceMemoryBytes, Math.ceil)} of the device's memory`,
+            ),
+          ...(others.length > mostProcesses ? [`${others.length - mostProcesses} more processes`] : []),
+          ...busy,
+          ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
+        ],
+        cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
+        fix: "Examine the device again when it is free (pinbench run --wait queues for it).",
+        sureness: busy.length > 0 ? "likely" : "possible",
+      },
+    ];
+  });
+}
+
+/** A list of more is no reading. */
+const mostProcesses = 5;
+
+function busyText({ activityBefore, limitGBps }: DeviceExamination): string[] {
+  if (activityBefore == null) return [];
+  const { computePercent, toDeviceBytesPerSecond, fromDeviceBytesPerSecond } = activityBefore;
+  const idleGBps = (limitGBps ?? Number.POSITIVE_INFINITY) * idleLinkShare;
+  const linkText = (bytesPerSecond: number | null, where: string) => {
+    const rate = (bytesPerSecond ?? 0) / 1e9;
+    return rate > idleGBps ? [`link before the examination: ${gigabytes(rate)} ${where}`] : [];
+  };
+  return [
+    ...((computePercent ?? 0) >= idleComputePercent
+      ? [`kernels ran ${computePercent} % of the time before the examination`]
+      : []),
+    ...linkText(toDeviceBytesPerSecond, "to the device"),
+    ...linkText(fromDeviceBytesPerSecond, "back"),
+  ];
+}
+
+/** Reasons, in NVML's words, for which a device runs slower than it wants to; idling and settings are none. */
+const holdingReasons: ReadonlyMap<string, string> = new Map([
+  ["hw-thermal-slowdown", "it is too hot"],
+  ["sw-thermal-slowdown", "it is too hot"],
+  ["hw-power-brake-slowdown", "the power supply asks for it"],
+  ["sw-power-cap", "it is at its power limit"],
+  ["hw-slowdown", "of heat or power"],
+]);
+
+/** The device lowers its clocks under the load of copies alone. */
+export function clocksHeld({ devices }: Examination): Finding[] {
+  return devices.flatMap((device): Finding[] => {
+    const health = device.health.underLoad;
+    const found = [...holdingReasons].filter(([reason]) => health?.clockReasons?.includes(reason));
+    const [first] = found;
+    if (health === null || first === undefined) return [];
+    const slow = isSlow(device);
+    const isPower = /power/.test(first[0]);
+    return [
+      {
+        cause: "clocks-held",
+        device: device.facts.ordinal,
+        weight: slow ? "costs" : "risk",
+        summary: `The device holds its clocks down while it copies, because ${first[1]}.`,
+        evidence: [
+          `reasons that NVML gives: ${found.map(([reason]) => reason).join(", ")}`,
+          ...(health.link?.smClockMHz == null || health.maxSmClockMHz === null
+            ? []
+            : [`clock: ${health.link.smClockMHz} of ${health.maxSmClockMHz} MHz`]),
+          ...(health.temperatureC === null ? [] : [`temperature: ${health.temperatureC} °C`]),
+          ...(health.powerWatts === null || health.powerLimitWatts === null
+            ? []
+            : [`power: ${Math.round(health.powerWatts)} of ${Math.round(health.powerLimitWatts)} W`]),
+        ],
+        cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
+        fix: isPower
+          ? "Look at power supplies and cables, and at the limit (nvidia-smi -q -d POWER)."
+          : "Look at fans, air flow and heat sink of this device.",
+        sureness: slow ? "likely" : "certain",
+      },
+    ];
+  });
+}
+
+/** Errors of the device's memory: it is to be reset, or replaced. */
+export function memoryErrors({ devices }: Examination): Finding[] {
+  return devices.flatMap(({ facts, health: { before, after } }): Finding[] => {
+    const health = after ?? before;
+    const errors = health?.eccErrors ?? 0;
+    const pending = health?.retirementPending === true;
+    if (errors === 0 && !pending) return [];
+    return [
+      {
+        cause: "memory-errors",
+        device: facts.ordinal,
+        weight: "risk",
+        summary: pending
+          ? "Parts of the device's memory are to be taken out of use with its next reset."
+          : "The device's memory had errors that could not be corrected.",
+        evidence: [
+          ...(errors > 0 ? [`${errors} uncorrected errors since the driver was loaded (ECC)`] : []),
+          ...(pending ? ["pages or rows wait for a reset to be retired or remapped"] : []),
+        ],
+        cost: null,
+        fix: `Drain the node and reset the device: nvidia-smi --gpu-reset -i ${facts.ordinal}.`,
+        sureness: "certain",
+      },
+    ];
+  });
+}
+
+/** Kinds that a program's own fault can cause: 13, 31, 43 and 45 (NVIDIA's document "XID Errors"). */
+const programsOwnXids: ReadonlySet<number> = new Set([13, 31, 43, 45]);
+
+/** Errors that the driver wrote to the kernel's log since boot, but for those of programs. */
+export function xidErrors({ machine, devices }: Examination): Finding[] {
+  return devices.flatMap(({ facts }): Finding[] => {
+    const errors = (machine.xidErrors ?? []).filter(
+      ({ pciName, xid }) => pciName === sysfsPciName(facts.pciBusId) && !programsOwnXids.has(xid),
+    );
+    const kinds = [...new Set(errors.map(({ xid }) => xid))].sort((a, b) => a - b);
+    if (kinds.length === 0) return [];
+    return [
+      {
+        cause: "xid-errors",
+        device: facts.ordinal,
+        weight: "risk",
+        summary: `The driver logged ${errors.length === 1 ? "an error" : `${errors.length} errors`} of this device since boot (Xid ${kinds.join(", ")}).`,
+        evidence: kinds.map((kind) => {
+          const ofKind = errors.filter(({ xid }) => xid === kind);
+          return `Xid ${kind}${ofKind.length > 1 ? `, ${ofKind.length} times` : ""}: ${ofKind.at(-1)!.text.slice(0, mostCharacters)}`;
+        }),
+        cost: null,
+        fix: `Look up Xid ${kinds[0]} in NVIDIA's document "XID Errors", which says whether to reset or to replace the device.`,
+        sureness: "certain",
+      },
+    ];
+  });
+}
+
+/** Of a line of the log. */
+const mostCharacters = 120;
+
+/** GPUs that the driver was told to leave out: CUDA does not list them. */
+export function gpusExcluded({ machine: { platform } }: Examination): Finding[] {
+  if (platform.excludedGpus.length === 0) return [];
+  return [
+    {
+      cause: "gpus-excluded",
+      device: null,
+      weight: "risk",
+      summary: `The driver was told to leave out ${platform.excludedGpus.length === 1 ? "a GPU" : `${platform.excludedGpus.length} GPUs`}.`,
+      evidence: platform.excludedGpus.map((name) => `${name}: GPU Excluded: Yes (/proc/driver/nvidia/gpus)`),
+      cost: null,
+      fix: "If that is not meant, take NVreg_ExcludedGpus out of the driver's options (/etc/modprobe.d).",
+      sureness: "certain",
+    },
+  ];
+}
+
+/** The device is divided into instances, which share its link and copy engines. */
+export function dividedDevice({ devices }: Examination): Finding[] {
+  return devices.flatMap((device): Finding[] => {
+    if ((device.health.before ?? device.health.underLoad)?.migEnabled !== true) return [];
+    const slow = isSlow(device);
+    return [
+      {
+        cause: "mig",
+        device: device.facts.ordinal,
+        weight: "explains",
+        summary:
+          "The device is divided into instances (MIG): an instance has a part of its copy engines, and all share the link.",
+        evidence: [
+          "MIG is enabled",
+          ...(slow
+            ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what the whole device reaches`]
+            : []),
+        ],
+        cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
+        fix: null,
+        sureness: "certain",
+      },
+    ];
+  });
+}

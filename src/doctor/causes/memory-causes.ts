@@ -1,0 +1,187 @@
+import { formatSize, formatSizeRounded, MiB } from "../../settings/units.js";
+import type { Finding } from "../diagnosis.js";
+import type { Examination } from "../examination.js";
+import { costOf, gigabytes, linkDirections } from "./cost.js";
+
+/** Copies from registered memory that are so much slower than from pinned memory are no chance. */
+const registeredTolerance = 0.1;
+
+/** Memory that programs allocate themselves is in small pages only, and the copies from it are slower for it. */
+export function hugePagesOff({ machine, devices }: Examination): Finding[] {
+  if (machine.host.transparentHugePages !== "never") return [];
+  return devices.flatMap(({ facts, measured }): Finding[] => {
+    const losses = Object.fromEntries(
+      linkDirections.map((direction) => {
+        const [pinned, registered] = [measured.pinned[direction], measured.registered.rates[direction]];
+        const loss = pinned === null || registered === null ? 0 : pinned - registered;
+        return [direction, loss > (pinned ?? 0) * registeredTolerance ? loss : 0];
+      }),
+    );
+    const cost = costOf(losses, "measured");
+    if (cost === null) return [];
+    return [
+      {
+        cause: "huge-pages-off",
+        device: facts.ordinal,
+        weight: "costs",
+        summary:
+          "Copies from memory that a program registers are slower: it is in pages of 4 KiB, as huge pages are off.",
+        evidence: [
+          "transparent huge pages: never",
+          ...linkDirections.flatMap((direction) => {
+            const [pinned, registered] = [measured.pinned[direction], measured.registered.rates[direction]];
+            return pinned === null || registered === null
+              ? []
+              : [
+                  `${direction}: ${gigabytes(registered)} from registered, ${gigabytes(pinned)} from pinned memory`,
+                ];
+          }),
+        ],
+        cost,
+        fix: "Turn them on for programs that ask: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
+        sureness: "likely",
+      },
+    ];
+  });
+}
+
+/** The driver does not pin memory that a program allocated. Confidential machines and WSL say so by themselves. */
+export function registeringRefused({ machine, devices }: Examination): Finding[] {
+  const { host, memory, platform } = machine;
+  return devices.flatMap(({ facts, health, measured: { registered } }): Finding[] => {
+    const isExplained =
+      host.virtualization === "wsl2" ||
+      platform.confidentialGuest !== null ||
+      health.before?.confidentialComputing === true;
+    if (registered.refused === null || isExplained) return [];
+    return [
+      {
+        cause: "registering-refused",
+        device: facts.ordinal,
+        weight: "risk",
+        summary: "The driver refuses to register memory that a program has allocated.",
+        evidence: [
+          registered.refused,
+          ...(host.memlockLimitBytes === null
+            ? []
+            : [`limit of locked memory (ulimit -l): ${formatSize(host.memlockLimitBytes)}`]),
+          ...(memory.strictOvercommit === true
+            ? ["the kernel gives no more memory than it has (vm.overcommit_memory=2)"]
+            : []),
+        ],
+        cost: null,
+        fix:
+          host.memlockLimitBytes === null
+            ? "Let programs allocate pinned memory instead (cudaHostAlloc, pin_memory)."
+            : "Raise the limit: ulimit -l unlimited (docker run --ulimit memlock=-1, Slurm: PropagateResourceLimitsExcept=MEMLOCK).",
+        sureness: host.memlockLimitBytes === null ? "possible" : "likely",
+      },
+    ];
+  });
+}
+
+/** Less than this leaves no room for the pinned buffers of a job. */
+const littleMemoryBytes = 4096 * MiB;
+
+/** The control group's limit leaves little memory, of which pinned buffers are a part. */
+export function memoryLimitLow({ machine: { host } }: Examination): Finding[] {
+  const { cgroupMemoryLimitBytes: limitBytes, memoryAvailableBytes: leftBytes } = host;
+  if (limitBytes === null || limitBytes >= host.memoryTotalBytes || leftBytes >= littleMemoryBytes) return [];
+  return [
+    {
+      cause: "memory-limit-low",
+      device: null,
+      weight: "risk",
+      summary: `The control group leaves ${formatSizeRounded(leftBytes, Math.floor)} of memory: large pinned buffers will be refused, or end the job.`,
+      evidence: [
+        `limit of the cgroup: ${formatSizeRounded(limitBytes, Math.floor)} of the machine's ${formatSizeRounded(host.memoryTotalBytes, Math.floor)}`,
+      ],
+      cost: null,
+      fix: "Raise the container's or job's memory limit (docker run --memory, Slurm --mem).",
+      sureness: "certain",
+    },
+  ];
+}
+
+/** Containers have 64 MiB by default; batches of a few workers take more than this. */
+const smallSharedMemoryBytes = 1024 * MiB;
+
+/** Workers of a data loader hand batches over in /dev/shm, and end with a bus error when it is full. */
+export function sharedMemorySmall({ machine: { memory } }: Examination): Finding[] {
+  const { sharedMemoryBytes } = memory;
+  if (sharedMemoryBytes === null || sharedMemoryBytes >= smallSharedMemoryBytes) return [];
+  return [
+    {
+      cause: "shared-memory-small",
+      device: null,
+      weight: "risk",
+      summary: `/dev/shm holds ${formatSizeRounded(sharedMemoryBytes, Math.floor)}: data loaders with several workers need more.`,
+      evidence: [`size of the file system at /dev/shm: ${formatSizeRounded(sharedMemoryBytes, Math.floor)}`],
+      cost: null,
+      fix: "Start the container with --shm-size=16g or --ipc=host.",
+      sureness: "certain",
+    },
+  ];
+}
+
+/** Pages of 4 KiB; that many moved while copies ran, 4 MiB, are more than leftovers. */
+const mostChancePages = 1024;
+/** Of the time, some task of the machine waited for memory. */
+const muchWaiting = 0.02;
+/** Of the memory; less left while swap is in use is a machine at its limit. */
+const littleLeftShare = 0.05;
+
+/** The machine has too little memory for what runs on it: it swaps, or programs wait for memory. */
+export function memoryShort({ machine: { activity, host, memory } }: Examination): Finding[] {
+  const pages = activity?.swappedPages ?? 0;
+  const waiting = activity?.load.memoryPressureShare ?? 0;
+  const swapUsed = memory.swapUsedBytes ?? 0;
+  const isFull = swapUsed > 0 && host.memoryAvailableBytes < host.memoryTotalBytes * littleLeftShare;
+  if (pages <= mostChancePages && waiting < muchWaiting && !isFull) return [];
+  const inUse = formatSizeRounded(swapUsed, Math.ceil);
+  return [
+    {
+      cause: "memory-short",
+      device: null,
+      weight: "risk",
+      summary:
+        pages > mostChancePages
+          ? "The machine swapped while copies were measured."
+          : waiting >= muchWaiting
+            ? "Programs waited for memory while copies were measured."
+            : "The machine's memory is nearly full, and swap is in use.",
+      evidence: [
+        ...(pages > 0 ? [`${pages} pages moved to or from swap`] : []),
+        ...(waiting > 0 ? [`waiting for memory: ${(waiting * 100).toFixed(1)} % of the time (PSI)`] : []),
+        `swap in use: ${inUse}; memory available: ${formatSizeRounded(host.memoryAvailableBytes, Math.floor)}`,
+      ],
+      cost: null,
+      fix: "End what takes the memory, or give the job a machine with more (ps aux --sort=-rss shows what does).",
+      sureness: "certain",
+    },
+  ];
+}
+
+/** Of the machine's memory; a pool that is so large is missed elsewhere. */
+const largePoolShare = 0.5;
+
+/** Most memory is kept for huge pages that nobody uses. */
+export function hugePoolLarge({ machine: { host, memory } }: Examination): Finding[] {
+  const { hugePoolBytes, hugePoolFreeBytes } = memory;
+  if (hugePoolBytes === null || hugePoolFreeBytes === null) return [];
+  if (hugePoolFreeBytes <= host.memoryTotalBytes * largePoolShare) return [];
+  return [
+    {
+      cause: "huge-pool-large",
+      device: null,
+      weight: "risk",
+      summary: `${formatSizeRounded(hugePoolFreeBytes, Math.floor)} of memory are reserved for huge pages that nobody uses: pinned buffers cannot have them.`,
+      evidence: [
+        `pool of huge pages: ${formatSizeRounded(hugePoolBytes, Math.floor)}, free of it: ${formatSizeRounded(hugePoolFreeBytes, Math.floor)}`,
+      ],
+      cost: null,
+      fix: "Give it back: sysctl vm.nr_hugepages=0.",
+      sureness: "certain",
+    },
+  ];
+}

@@ -1,0 +1,119 @@
+import type { Finding } from "../diagnosis.js";
+import type { DeviceExamination, Examination } from "../examination.js";
+import type { MachineFacts } from "../facts/machine-facts.js";
+import { costOf, isSlow, type LinkDirection, linkDirections, ratesText, unexplainedLosses } from "./cost.js";
+
+/** Copies of two nodes that differ by less may do so by chance. */
+const leastDifference = 0.05;
+
+/**
+ * Memory and CPUs are not those next to the device: another node was measured to be faster, or the process may not use
+ * the CPUs of the device's node.
+ */
+export function numaFar({ machine, devices }: Examination): Finding[] {
+  return devices.flatMap((device) => fasterNode(machine, device) ?? nodeNotAllowed(machine, device) ?? []);
+}
+
+function fasterNode(machine: MachineFacts, device: DeviceExamination): Finding | null {
+  const { measured, path, facts } = device;
+  const gainOn = (rates: DeviceExamination["measured"]["pinned"], direction: LinkDirection) => {
+    const [there, here] = [rates[direction], measured.pinned[direction]];
+    return there === null || here === null ? 0 : there - here;
+  };
+  const gains = measured.nodes.map(({ node, rates }) => ({
+    node,
+    rates,
+    h2d: gainOn(rates, "h2d"),
+    d2h: gainOn(rates, "d2h"),
+  }));
+  const best = gains.sort((a, b) => b.h2d + b.d2h - (a.h2d + a.d2h))[0];
+  const isFaster = (direction: LinkDirection) =>
+    best !== undefined && best[direction] > (measured.pinned[direction] ?? 0) * leastDifference;
+  if (best === undefined || !linkDirections.some(isFaster)) return null;
+  const ownNode = path.numaNode;
+  return {
+    cause: "numa-far",
+    device: facts.ordinal,
+    weight: "costs",
+    summary:
+      ownNode === null
+        ? `Memory and CPUs of NUMA node ${best.node} are nearer to the device than what the system chose.`
+        : `Memory and CPUs of NUMA node ${best.node} are nearer to the device than those of node ${ownNode}, which the firmware says it is attached to.`,
+    evidence: [
+      `as the system places it: ${ratesText(measured.pinned)}`,
+      ...measured.nodes.map(({ node, rates }) => `on node ${node}: ${ratesText(rates)}`),
+      ...allowedText(machine, best.node),
+    ],
+    cost: costOf({ h2d: Math.max(0, best.h2d), d2h: Math.max(0, best.d2h) }, "measured"),
+    fix: `Start programs that use the device with numactl --cpunodebind=${best.node} --membind=${best.node} (pinbench: --numa ${best.node}).`,
+    sureness: "certain",
+  };
+}
+
+function allowedText(machine: MachineFacts, node: number): string[] {
+  const cpus = machine.nodes.find((facts) => facts.node === node)?.cpus ?? [];
+  const allowed = cpus.filter((cpu) => machine.host.cpusAllowed.includes(cpu)).length;
+  return cpus.length > allowed
+    ? [`this process may use ${allowed} of node ${node}'s ${cpus.length} CPUs`]
+    : [];
+}
+
+function nodeNotAllowed(machine: MachineFacts, device: DeviceExamination): Finding | null {
+  const node = device.path.numaNode;
+  const own = machine.nodes.find((facts) => facts.node === node);
+  if (own === undefined || own.cpus.length === 0 || machine.nodes.length < 2) return null;
+  if (own.cpus.some((cpu) => machine.host.cpusAllowed.includes(cpu))) return null;
+  const slow = isSlow(device);
+  return {
+    cause: "numa-far",
+    device: device.facts.ordinal,
+    weight: slow ? "costs" : "risk",
+    summary: `The device is attached to NUMA node ${node}, none of whose CPUs this process may use.`,
+    evidence: [
+      `node ${node} has ${own.cpus.length} CPUs; the affinity mask or cpuset of this process leaves none of them`,
+      ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
+    ],
+    cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
+    fix: `Give the job CPUs of node ${node} (Slurm: --gpu-bind=closest or --accel-bind=g; else taskset or the container's cpuset).`,
+    sureness: slow ? "likely" : "possible",
+  };
+}
+
+/** A processor that is divided into several nodes: each has a part of the memory's channels. */
+export function subNuma({ machine }: Examination): Finding[] {
+  const packages = machine.nodes.flatMap(({ physicalPackage }) => physicalPackage ?? []);
+  const perPackage = Math.max(0, ...packages.map((one) => packages.filter((other) => other === one).length));
+  if (perPackage < 2 || machine.host.virtualization !== null) return [];
+  return [
+    {
+      cause: "sub-numa",
+      device: null,
+      weight: "explains",
+      summary: `Each processor is divided into ${perPackage} NUMA nodes (sub-NUMA clustering, NPS): copies of pageable memory have a part of its memory channels.`,
+      evidence: machine.nodes.map(
+        ({ node, cpus, physicalPackage }) =>
+          `node ${node}: ${cpus.length} CPUs${physicalPackage === null ? "" : `, processor ${physicalPackage}`}`,
+      ),
+      cost: null,
+      fix: null,
+      sureness: "certain",
+    },
+  ];
+}
+
+/** Pages are unmapped from time to time to see who uses them. Every distribution has it on: said where copies are slow. */
+export function numaBalancing({ machine, devices }: Examination): Finding[] {
+  if (machine.numaBalancing !== true || machine.nodes.length < 2 || !devices.some(isSlow)) return [];
+  return [
+    {
+      cause: "numa-balancing",
+      device: null,
+      weight: "risk",
+      summary: "The kernel moves pages between NUMA nodes on its own while copies use them.",
+      evidence: [`kernel.numa_balancing is on, with ${machine.nodes.length} nodes`],
+      cost: null,
+      fix: "Try sysctl kernel.numa_balancing=0, and measure again.",
+      sureness: "possible",
+    },
+  ];
+}

@@ -1,0 +1,179 @@
+import { formatSize } from "../../settings/units.js";
+import type { Finding } from "../diagnosis.js";
+import type { DeviceExamination, Examination } from "../examination.js";
+import type { PciPort } from "../facts/pci-path.js";
+import { costOf, isSlow, lossesBelow, reachesExpectation } from "./cost.js";
+
+/**
+ * What a packet carries besides its payload, from generation 3 on: 4 bytes of framing, a header of 16 (with 64-bit
+ * addresses) and 4 of CRC (PCI Express Base Specification, chapters 2 and 3).
+ */
+const packetOverheadBytes = 24;
+
+function payloadShare(payloadBytes: number): number {
+  return payloadBytes / (payloadBytes + packetOverheadBytes);
+}
+
+/** Packets that carry less than all ports of the path could. */
+export function payloadSmall({ devices }: Examination): Finding[] {
+  return devices.flatMap((device): Finding[] => {
+    const settings = device.path.ports.flatMap(({ settings }) => settings ?? []);
+    const [own] = device.path.ports;
+    // A port whose settings are not seen may be what holds the others down.
+    if (own?.settings == null || settings.length < device.path.ports.length) return [];
+    const { maxPayloadBytes } = own.settings;
+    const supported = Math.min(...settings.map((port) => port.maxPayloadSupportedBytes));
+    if (maxPayloadBytes >= supported || reachesExpectation(device)) return [];
+    const gain = payloadShare(supported) / payloadShare(maxPayloadBytes);
+    const slow = isSlow(device);
+    return [
+      {
+        cause: "payload-small",
+        device: device.facts.ordinal,
+        weight: slow ? "costs" : "risk",
+        summary: `Packets carry at most ${maxPayloadBytes} bytes, where all ports of the path could do ${supported}.`,
+        evidence: [`Max_Payload_Size of ${own.name}: ${maxPayloadBytes} of ${supported} bytes`],
+        cost: slow ? costOf(lossesBelow(device.measured.pinned, gain), "estimated") : null,
+        fix: "Set Max Payload Size to Auto in the firmware's settings, or start the kernel with pci=pcie_bus_perf.",
+        sureness: "likely",
+      },
+    ];
+  });
+}
+
+/** Reads below this size leave a fast link waiting for the next one; firmware mostly sets it. */
+const usualReadRequestBytes = 512;
+
+/** The device asks for host memory in small pieces. */
+export function readRequestSmall({ devices }: Examination): Finding[] {
+  return forOwnPort(devices, ({ facts }, { name, settings }) =>
+    settings === null || settings.maxReadRequestBytes >= usualReadRequestBytes
+      ? null
+      : {
+          cause: "read-request-small",
+          device: facts.ordinal,
+          weight: "risk",
+          summary: `The device reads host memory at most ${settings.maxReadRequestBytes} bytes at a time.`,
+          evidence: [`Max_Read_Request_Size of ${name}: ${settings.maxReadRequestBytes} bytes`],
+          cost: null,
+          fix: "Set Max Read Request Size to Auto or 4096 bytes in the firmware's settings.",
+          sureness: "possible",
+        },
+  );
+}
+
+/** The device may not let its writes overtake each other. */
+export function relaxedOrderingOff({ devices }: Examination): Finding[] {
+  return forOwnPort(devices, ({ facts }, { name, settings }) =>
+    settings === null || settings.relaxedOrdering
+      ? null
+      : {
+          cause: "relaxed-ordering-off",
+          device: facts.ordinal,
+          weight: "risk",
+          summary: "Relaxed ordering is off: writes to host memory wait for each other.",
+          evidence: [`Enable Relaxed Ordering of ${name} is not set`],
+          cost: null,
+          fix: "Turn PCIe relaxed ordering on in the firmware's settings.",
+          sureness: "possible",
+        },
+  );
+}
+
+/** The IOMMU looks up each address that the device uses. */
+export function iommuTranslates({ devices, machine }: Examination): Finding[] {
+  return forOwnPort(devices, ({ facts, path: { iommuType } }) =>
+    iommuType === null || !iommuType.startsWith("DMA")
+      ? null
+      : {
+          cause: "iommu-translates",
+          device: facts.ordinal,
+          weight: "risk",
+          summary: "The IOMMU translates all addresses that the device copies from and to.",
+          evidence: [
+            `type of its IOMMU group: ${iommuType}`,
+            ...machine.platform.kernelArguments
+              .filter((argument) => argument.includes("iommu"))
+              .map((argument) => `kernel argument: ${argument}`),
+          ],
+          cost: null,
+          fix: "Start the kernel with iommu=pt, which leaves the addresses of the host's own devices as they are.",
+          sureness: "possible",
+        },
+  );
+}
+
+/** A finding for each device whose copies are slow, or of which it is not known; null for those with nothing to say. */
+function forOwnPort(
+  devices: readonly DeviceExamination[],
+  findingOf: (device: DeviceExamination, own: PciPort) => Finding | null,
+): Finding[] {
+  return devices.flatMap((device) => {
+    const [own] = device.path.ports;
+    const finding = own === undefined || !isSlow(device) ? null : findingOf(device, own);
+    return finding === null ? [] : [finding];
+  });
+}
+
+/** Copies from one device to another go up to the CPU, and through the IOMMU, though a switch joins both. */
+export function peersRedirected({ devices }: Examination): Finding[] {
+  return devices.flatMap((device): Finding[] => {
+    const [, ...bridges] = device.path.ports;
+    const neighbours = devices.filter(
+      (other) => other !== device && bridges.slice(1).some(({ name }) => isBelow(other, name)),
+    );
+    const redirecting = bridges.filter(({ settings }) => settings?.redirectsPeers === true);
+    if (neighbours.length === 0 || redirecting.length === 0) return [];
+    const [wanted, found] = [device.expected.p2p, device.measured.pinned.p2p];
+    if (wanted !== null && found !== null && found >= wanted) return [];
+    const { iommuType } = device.path;
+    return [
+      {
+        cause: "peers-redirected",
+        device: device.facts.ordinal,
+        weight: "risk",
+        summary: "Copies to devices behind the same switch are sent up to the CPU and back (ACS redirect).",
+        evidence: [
+          `behind the same switch: device ${neighbours.map(({ facts }) => facts.ordinal).join(", ")}`,
+          `ACS redirects at ${redirecting.map(({ name }) => name).join(", ")}`,
+          ...(iommuType === null ? [] : [`type of the IOMMU group: ${iommuType}`]),
+        ],
+        cost: null,
+        fix: "On a machine without virtual machines, turn ACS off in the firmware's settings, or its redirect bits with setpci.",
+        sureness: "likely",
+      },
+    ];
+  });
+}
+
+function isBelow({ path }: DeviceExamination, bridge: string): boolean {
+  return path.ports.slice(1).some(({ name }) => name === bridge);
+}
+
+/** Below this share of the device's memory, others have to move the window through which they see it. */
+const smallWindowShare = 0.5;
+
+/** The CPU and other devices see a part of the device's memory at a time. */
+export function windowSmall({ devices }: Examination): Finding[] {
+  return devices.flatMap((device): Finding[] => {
+    const health = device.health.before ?? device.health.underLoad;
+    const bytes = health?.bar1TotalBytes ?? device.path.largestBarBytes;
+    const memory = device.facts.totalMemoryBytes;
+    // A part of a device has a part of the window, and with links to the CPU of its own it needs none.
+    const needsNone = health?.migEnabled === true || (health?.c2cLinks ?? 0) > 0 || device.facts.integrated;
+    if (bytes === null || bytes >= memory * smallWindowShare || needsNone) return [];
+    return [
+      {
+        cause: "window-small",
+        device: device.facts.ordinal,
+        // Plain copies do not use it; other devices do.
+        weight: devices.length > 1 ? "risk" : "explains",
+        summary: `Others see ${formatSize(bytes)} of the device's memory at a time (BAR1 without Resizable BAR). Plain copies do not use this window.`,
+        evidence: [`window: ${formatSize(bytes)}; memory: ${formatSize(memory)}`],
+        cost: null,
+        fix: "Turn Above 4G Decoding and Resizable BAR on in the firmware's settings.",
+        sureness: "certain",
+      },
+    ];
+  });
+}

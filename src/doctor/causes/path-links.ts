@@ -1,0 +1,113 @@
+import { linkLimitGBps } from "../../results/device-facts.js";
+import type { DeviceExamination } from "../examination.js";
+import type { PciPort } from "../facts/pci-path.js";
+
+/** One link of a device's path, with what it has now and what both its ends could have together. */
+export interface PathLink {
+  /** "0000:01:00.0" of the end that is nearer to the device. */
+  below: string;
+  /** The end that is nearer to the CPU; null where sysfs does not show it. */
+  above: string | null;
+  isDevices: boolean;
+  now: LinkSpeed;
+  best: LinkSpeed;
+}
+
+/** PCIe generation and width, each null where it is not known. */
+export interface LinkSpeed {
+  generation: number | null;
+  width: number | null;
+}
+
+/** A device's links, and the least limit among them in GB/s: as they are, as they could be, and of the card in the best slot. */
+export interface PathLinks {
+  links: readonly PathLink[];
+  asIs: number | null;
+  best: number | null;
+  card: number | null;
+  cardSpeed: LinkSpeed;
+}
+
+/**
+ * A device's links, from its own up to the root port. What NVML says of the device's own, under load, goes before what
+ * sysfs does: at rest, devices lower its speed.
+ */
+export function linksOf({ health, path: { ports } }: Pick<DeviceExamination, "health" | "path">): PathLinks {
+  const [device] = ports;
+  const underLoad = health.underLoad?.link ?? null;
+  const own: PathLink = {
+    below: device?.name ?? "the device",
+    above: ports[1]?.name ?? null,
+    isDevices: true,
+    // The port above tells the same of this link, and its own best is the slot's.
+    now: {
+      generation: underLoad?.generation ?? null,
+      width: underLoad?.width ?? lesser(device?.width, ports[1]?.width),
+    },
+    best: {
+      generation: lesser(underLoad?.maxGeneration ?? device?.maxGeneration, ports[1]?.maxGeneration),
+      width: lesser(underLoad?.maxWidth ?? device?.maxWidth, ports[1]?.maxWidth),
+    },
+  };
+  const links = [own, ...linksAbove(ports)];
+  const cardSpeed = {
+    generation: health.underLoad?.cardMaxGeneration ?? device?.maxGeneration ?? null,
+    // NVML has only what card and slot can do together.
+    width: device?.maxWidth ?? underLoad?.maxWidth ?? null,
+  };
+  return {
+    links,
+    asIs: leastLimit(links.map(({ now }) => now)),
+    best: leastLimit(links.map(({ best }) => best)),
+    card: limitOf(cardSpeed),
+    cardSpeed,
+  };
+}
+
+/**
+ * Above the device's own link, which ends at the first port above it, each switch has an upstream port whose link leads to
+ * the next one's downstream port or to the root port. In between, within the switch, there is no link.
+ */
+function linksAbove(ports: readonly PciPort[]): PathLink[] {
+  const links: PathLink[] = [];
+  for (let i = 2; i + 1 < ports.length; i += 2) {
+    const [below, above] = [ports[i]!, ports[i + 1]!];
+    links.push({
+      below: below.name,
+      above: above.name,
+      isDevices: false,
+      now: {
+        generation: lesser(below.generation, above.generation),
+        width: lesser(below.width, above.width),
+      },
+      best: {
+        generation: lesser(below.maxGeneration, above.maxGeneration),
+        width: lesser(below.maxWidth, above.maxWidth),
+      },
+    });
+  }
+  return links;
+}
+
+/** The lesser of two that may not be known; null where neither is. */
+function lesser(a: number | null | undefined, b: number | null | undefined): number | null {
+  if (a == null || b == null) return a ?? b ?? null;
+  return Math.min(a, b);
+}
+
+/** What a link of that speed carries, in GB/s; null where it is not known. */
+export function limitOf({ generation, width }: LinkSpeed): number | null {
+  return linkLimitGBps(generation, width);
+}
+
+function leastLimit(speeds: readonly LinkSpeed[]): number | null {
+  const limits = speeds.flatMap((speed) => limitOf(speed) ?? []);
+  return limits.length === 0 ? null : Math.min(...limits);
+}
+
+/** "gen5 x16"; what is not known is left out. */
+export function speedText({ generation, width }: LinkSpeed): string {
+  return [generation === null ? null : `gen${generation}`, width === null ? null : `x${width}`]
+    .filter((part) => part !== null)
+    .join(" ");
+}

@@ -1,0 +1,201 @@
+import type { Finding } from "../diagnosis.js";
+import type { DeviceExamination, Examination } from "../examination.js";
+import { costOf, isSlow, linkDirections, ratesText, reachesExpectation, unexplainedLosses } from "./cost.js";
+
+/** A virtual machine shows a guest little of the machine that it runs on. */
+export function virtualMachine({ machine, devices }: Examination): Finding[] {
+  const { virtualization } = machine.host;
+  if (virtualization === null || virtualization === "wsl2") return [];
+  const hidden = [
+    ...(devices.some(({ path }) => path.ports.length < 2) ? ["the bridges between device and CPU"] : []),
+    ...(devices.some(({ path }) => path.numaNode === null)
+      ? ["the NUMA node that the device is attached to"]
+      : []),
+    ...(machine.host.governor === null ? ["the frequencies of the CPUs"] : []),
+  ];
+  if (hidden.length === 0) return [];
+  return [
+    {
+      cause: "virtual-machine",
+      device: null,
+      weight: "explains",
+      summary: "This is a virtual machine: some of what can slow copies down is seen on its host alone.",
+      evidence: [`hypervisor: ${virtualization}`, `not shown to guests: ${hidden.join("; ")}`],
+      cost: null,
+      fix: null,
+      sureness: "certain",
+    },
+  ];
+}
+
+/** Windows pins and copies for Linux: some things are slower, and less can be pinned. */
+export function wsl({ machine, devices }: Examination): Finding[] {
+  if (machine.host.virtualization !== "wsl2") return [];
+  const refused = devices.flatMap(({ measured: { registered } }) => registered.refused ?? []);
+  return [
+    {
+      cause: "wsl",
+      device: null,
+      weight: "explains",
+      summary: "This is WSL 2: the driver of Windows makes the copies, and bounds how much can be pinned.",
+      evidence: [
+        `kernel: ${machine.host.kernel}`,
+        ...refused.map((reason) => `registering memory: ${reason}`),
+      ],
+      cost: null,
+      fix: null,
+      sureness: "certain",
+    },
+  ];
+}
+
+/** Of pinned copies; pageable ones that reach so much are as fast. */
+const nearPinned = 0.8;
+
+function pageableNearPinned({ measured: { pageable, pinned } }: DeviceExamination): boolean {
+  return linkDirections.some(
+    (direction) =>
+      pinned[direction] !== null &&
+      pageable[direction] !== null &&
+      pageable[direction] >= pinned[direction] * nearPinned,
+  );
+}
+
+/** All copies are encrypted, and go through buffers that host and device may both read: pinning gains nothing. */
+export function confidentialComputing({ machine, devices }: Examination): Finding[] {
+  return devices.flatMap((device): Finding[] => {
+    const { health, facts, measured } = device;
+    const saysDriver = (health.before ?? health.underLoad)?.confidentialComputing === true;
+    const guest = machine.platform.confidentialGuest;
+    if (!saysDriver && guest === null) return [];
+    const slow = isSlow(device);
+    return [
+      {
+        cause: "confidential-computing",
+        device: facts.ordinal,
+        weight: "explains",
+        summary:
+          "Confidential computing: copies are encrypted and go through bounce buffers, so that pinned ones are hardly faster than pageable ones.",
+        evidence: [
+          ...(saysDriver ? ["NVML: confidential computing is on"] : []),
+          ...(guest === null ? [] : [`this is a confidential virtual machine (${guest})`]),
+          ...(slow || pageableNearPinned(device) ? [`pinned: ${ratesText(measured.pinned)}`] : []),
+          ...(pageableNearPinned(device) ? [`pageable: ${ratesText(measured.pageable)}`] : []),
+          ...(measured.registered.refused === null
+            ? []
+            : [`registering memory: ${measured.registered.refused}`]),
+        ],
+        cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
+        fix: null,
+        sureness: "certain",
+      },
+    ];
+  });
+}
+
+/** CPU and GPU share one memory by NVLink-C2C. */
+export function grace({ machine, devices }: Examination): Finding[] {
+  return devices.flatMap((device): Finding[] => {
+    const links = (device.health.before ?? device.health.underLoad)?.c2cLinks ?? 0;
+    if (links === 0 && !(machine.platform.graceCpu && pageableNearPinned(device))) return [];
+    return [
+      {
+        cause: "grace",
+        device: device.facts.ordinal,
+        weight: "explains",
+        summary:
+          "CPU and GPU are joined by NVLink-C2C: copies do not use PCIe, and pageable ones are about as fast as pinned ones.",
+        evidence: [
+          ...(links > 0 ? [`links to the CPU other than PCIe: ${links} (NVML)`] : []),
+          ...(machine.platform.graceCpu ? ["the CPU is Neoverse V2 (Grace)"] : []),
+          ...(pageableNearPinned(device) ? [`pageable: ${ratesText(device.measured.pageable)}`] : []),
+        ],
+        cost: null,
+        fix: null,
+        sureness: links > 0 ? "certain" : "likely",
+      },
+    ];
+  });
+}
+
+/**
+ * The first driver that each compute capability was released with: of the CUDA version that introduced it (NVIDIA's CUDA
+ * Toolkit Release Notes, "CUDA Toolkit and Corresponding Driver Versions").
+ */
+const firstDrivers: readonly { capability: string; driver: string }[] = [
+  { capability: "7.5", driver: "410.48" },
+  { capability: "8.0", driver: "450.36" },
+  { capability: "8.6", driver: "455.23" },
+  { capability: "8.9", driver: "520.61" },
+  { capability: "9.0", driver: "520.61" },
+  { capability: "10.0", driver: "570.26" },
+  { capability: "12.0", driver: "570.26" },
+];
+
+/** The driver is older than the card: it runs it as one that it knows. */
+export function driverOld({ machine: { platform }, devices }: Examination): Finding[] {
+  const { driverVersion } = platform;
+  if (driverVersion === null) return [];
+  return devices.flatMap(({ facts }): Finding[] => {
+    const first = firstDrivers.find(({ capability }) => capability === facts.computeCapability);
+    if (first === undefined || !isOlder(driverVersion, first.driver)) return [];
+    return [
+      {
+        cause: "driver-old",
+        device: facts.ordinal,
+        weight: "risk",
+        summary: `The driver is older than the device: ${driverVersion}, where the first one for it was ${first.driver}.`,
+        evidence: [
+          `driver ${driverVersion}; compute capability ${facts.computeCapability} came with driver ${first.driver}`,
+        ],
+        cost: null,
+        fix: `Install a newer driver, ${first.driver.split(".", 1)[0]} or above.`,
+        sureness: "likely",
+      },
+    ];
+  });
+}
+
+function isOlder(version: string, than: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [thanMajor = 0, thanMinor = 0] = than.split(".").map(Number);
+  return major < thanMajor || (major === thanMajor && minor < thanMinor);
+}
+
+/** Less of its own rate than this is left to a device while all copy. */
+const sharedShare = 0.9;
+
+/** Devices below one switch, whose rates fall when they copy at the same time. */
+export function uplinkShared({ devices }: Examination): Finding[] {
+  const isAbove = (device: DeviceExamination, name: string) =>
+    device.path.ports.slice(1).some((port) => port.name === name);
+  return devices.flatMap((device): Finding[] => {
+    // Of the bridges that lead to others too, the lowest is the switch that they share.
+    const shared = device.path.ports
+      .slice(1)
+      .find(({ name }) => devices.some((other) => other !== device && isAbove(other, name)));
+    const { together, pinned } = device.measured;
+    const falls = linkDirections.filter(
+      (direction) =>
+        (together?.[direction] ?? Number.POSITIVE_INFINITY) < (pinned[direction] ?? 0) * sharedShare,
+    );
+    if (shared === undefined || together === null || falls.length === 0) return [];
+    const others = devices.filter((other) => other !== device && isAbove(other, shared.name));
+    return [
+      {
+        cause: "uplink-shared",
+        device: device.facts.ordinal,
+        weight: "explains",
+        summary: `The device shares a way to the CPU with device ${others.map(({ facts }) => facts.ordinal).join(", ")}: together each is slower than alone.`,
+        evidence: [
+          `alone: ${ratesText(pinned)}`,
+          `all devices together: ${ratesText(together)}`,
+          `shared: ${shared.name}`,
+        ],
+        cost: null,
+        fix: null,
+        sureness: reachesExpectation(device) ? "certain" : "likely",
+      },
+    ];
+  });
+}

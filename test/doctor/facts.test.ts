@@ -1,0 +1,365 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { findCauses } from "../../src/doctor/causes/causes.js";
+import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
+import { activityBetween, readMachineCounters } from "../../src/doctor/facts/memory-facts.js";
+import { parsePciConfig } from "../../src/doctor/facts/pci-config.js";
+import { correctedBetween, readPciPath } from "../../src/doctor/facts/pci-path.js";
+import { unseenFacts } from "../../src/doctor/facts/unseen.js";
+import { examinationOf } from "../helpers/examination.js";
+import { expectNoPollution, hostileText, runs } from "../helpers/hostile.js";
+import {
+  errorCounts,
+  gpuNames,
+  healthyFiles,
+  machineTree,
+  pciConfig,
+  pciFile,
+  rootPort,
+  switchDownstream,
+  switchUpstream,
+} from "../helpers/machine-tree.js";
+import { fixtureRoot } from "../host/support.js";
+
+const [gpu, secondGpu] = gpuNames;
+const GiB = 1024 ** 3;
+
+describe("the path of a device", () => {
+  it("goes from the device over the switch up to the root port, with what each port says", () => {
+    const path = readPciPath(gpu, machineTree());
+    expect(path.ports.map(({ name }) => name)).toEqual([gpu, switchDownstream, switchUpstream, rootPort]);
+    expect(path.ports.map(({ settings }) => settings?.kind)).toEqual([
+      "endpoint",
+      "downstream port",
+      "upstream port",
+      "root port",
+    ]);
+    expect(path.ports[0]).toEqual({
+      name: gpu,
+      generation: 5,
+      maxGeneration: 5,
+      width: 16,
+      maxWidth: 16,
+      settings: {
+        kind: "endpoint",
+        maxPayloadBytes: 256,
+        maxPayloadSupportedBytes: 256,
+        maxReadRequestBytes: 4096,
+        relaxedOrdering: true,
+        aspm: [],
+        redirectsPeers: false,
+      },
+      aspm: [],
+      errors: { correctable: 0, nonFatal: 0, fatal: 0 },
+    });
+    expect(path).toMatchObject({ numaNode: 0, largestBarBytes: 128 * GiB, iommuType: "identity" });
+  });
+
+  it("is found by NVML's name of the device too", () => {
+    expect(readPciPath("00000000:18:00.0", machineTree())).toEqual(readPciPath(gpu, machineTree()));
+  });
+
+  it.each([
+    ["2.5 GT/s PCIe", 1],
+    ["5.0 GT/s PCIe", 2],
+    ["8 GT/s", 3],
+    ["16.0 GT/s PCIe", 4],
+    ["64.0 GT/s PCIe", 6],
+    ["Unknown", null],
+    ["Unknown speed", null],
+    ["7.0 GT/s PCIe", null],
+  ])("%s is generation %s", (speed, generation) => {
+    const root = machineTree({ [pciFile(gpu, "current_link_speed")]: `${speed}\n` });
+    expect(readPciPath(gpu, root).ports[0]?.generation).toBe(generation);
+  });
+
+  it.each(["0", "63", "255", "-1", ""])("a width of %j is none", (width) => {
+    const root = machineTree({ [pciFile(gpu, "current_link_width")]: `${width}\n` });
+    expect(readPciPath(gpu, root).ports[0]?.width).toBeNull();
+  });
+
+  it("is the device alone in a virtual machine", () => {
+    const root = machineTree({ "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n" });
+    expect(readPciPath(gpu, root).ports.map(({ name }) => name)).toEqual([gpu]);
+  });
+
+  it("is empty where sysfs does not have the device", () => {
+    const nothing = { ports: [], numaNode: null, largestBarBytes: null, iommuType: null };
+    expect(readPciPath("0000:99:00.0", machineTree())).toEqual(nothing);
+    expect(readPciPath("../../../etc", machineTree())).toEqual(nothing);
+  });
+
+  it("counts what its ports corrected between two readings", () => {
+    const before = readPciPath(
+      gpu,
+      machineTree({ [pciFile(rootPort, "aer_dev_correctable")]: errorCounts("COR", 7) }),
+    );
+    const after = readPciPath(
+      gpu,
+      machineTree({
+        [pciFile(rootPort, "aer_dev_correctable")]: errorCounts("COR", 19),
+        [pciFile(gpu, "aer_dev_correctable")]: errorCounts("COR", 30),
+      }),
+    );
+    expect(correctedBetween(before, after)).toBe(42);
+    expect(correctedBetween(after, before)).toBe(0);
+    const uncounted = readPciPath("0000:99:00.0", machineTree());
+    expect(correctedBetween(uncounted, uncounted)).toBeNull();
+  });
+
+  it("has the power management that sysfs allows, or else that the port is set to", () => {
+    const config = pciConfig({ aspmBits: 0x3 });
+    const root = machineTree({
+      [pciFile(gpu, "link/l0s_aspm")]: "1\n",
+      [pciFile(gpu, "config")]: config,
+      [pciFile(rootPort, "config")]: config,
+    });
+    const { ports } = readPciPath(gpu, root);
+    expect(ports[0]?.aspm).toEqual(["L0s"]);
+    expect(ports.at(-1)?.aspm).toEqual(["L0s", "L1"]);
+  });
+});
+
+describe("a configuration space", () => {
+  it("tells sizes, ordering and redirection", () => {
+    const config = pciConfig({
+      kind: 0x6,
+      maxPayload: 512,
+      maxPayloadSupported: 1024,
+      maxReadRequest: 128,
+      relaxedOrdering: false,
+      aspmBits: 0x2,
+      accessControl: 0x04,
+    });
+    expect(parsePciConfig(config)).toEqual({
+      kind: "downstream port",
+      maxPayloadBytes: 512,
+      maxPayloadSupportedBytes: 1024,
+      maxReadRequestBytes: 128,
+      relaxedOrdering: false,
+      aspm: ["L1"],
+      redirectsPeers: true,
+    });
+  });
+
+  it("of 64 bytes, as all users but root see it, tells nothing", () => {
+    expect(parsePciConfig(pciConfig().subarray(0, 64))).toBeNull();
+  });
+
+  it("of 256 bytes tells nothing of redirection", () => {
+    expect(parsePciConfig(pciConfig().subarray(0, 256))).toMatchObject({
+      maxPayloadBytes: 256,
+      redirectsPeers: null,
+    });
+  });
+
+  it("whose lists lead in circles has an end", () => {
+    const config = pciConfig();
+    config.set([0x05, 0x40], 0x48);
+    config.writeUInt32LE(0x0001 | (0x100 << 20), 0x100);
+    expect(parsePciConfig(config)).toBeNull();
+    config.set([0x05, 0x60], 0x48);
+    expect(parsePciConfig(config)?.redirectsPeers).toBeNull();
+  });
+
+  it("of any bytes is no error", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 4096, size: "max" }), (bytes) => {
+        const withList = Buffer.from(bytes);
+        if (withList.length > 0x34) withList.set([0x10], 0x06);
+        parsePciConfig(withList);
+      }),
+      runs(300),
+    );
+  });
+});
+
+describe("the machine", () => {
+  it("is described from /proc and /sys", () => {
+    const facts = readMachineFacts(machineTree());
+    expect(facts.cpu).toEqual({
+      allowedCores: 8,
+      online: 16,
+      frequencyDriver: "intel_pstate",
+      idleStates: [
+        { name: "POLL", exitLatencyUs: 0, disabled: false, timeUs: 1234 },
+        { name: "C1", exitLatencyUs: 1, disabled: false, timeUs: 5_678_901 },
+        { name: "C1E", exitLatencyUs: 2, disabled: false, timeUs: 23_456_789 },
+        { name: "C6", exitLatencyUs: 290, disabled: false, timeUs: 3_456_789_012 },
+      ],
+    });
+    expect(facts.nodes).toEqual([
+      { node: 0, cpus: [0, 1, 2, 3, 8, 9, 10, 11], physicalPackage: 0 },
+      { node: 1, cpus: [4, 5, 6, 7, 12, 13, 14, 15], physicalPackage: 1 },
+    ]);
+    expect(facts.numaBalancing).toBe(true);
+    expect(facts.memory).toEqual({
+      hugePoolBytes: 0,
+      hugePoolFreeBytes: 0,
+      swapUsedBytes: 0,
+      sharedMemoryBytes: null,
+      strictOvercommit: false,
+    });
+    expect(facts.platform).toEqual({
+      confidentialGuest: null,
+      graceCpu: false,
+      kernelArguments: ["iommu=pt"],
+      aspmPolicy: "default",
+      driverVersion: "580.95.05",
+      excludedGpus: [],
+    });
+    expect(facts.xidErrors).toEqual([]);
+    expect(facts.activity).toBeNull();
+    expect(facts.host.hostname).toBe("node07");
+  });
+
+  it("is no Grace where Neoverse V2 is Amazon's", () => {
+    const cpu = { "proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n" };
+    expect(readMachineFacts(machineTree(cpu)).platform.graceCpu).toBe(true);
+    const amazon = machineTree({ ...cpu, "sys/class/dmi/id/sys_vendor": "Amazon EC2\n" });
+    expect(readMachineFacts(amazon).platform.graceCpu).toBe(false);
+  });
+
+  it("is a confidential guest by what asks for attestation", () => {
+    const guestOf = (files: Record<string, string>) =>
+      readMachineFacts(machineTree(files)).platform.confidentialGuest;
+    expect(guestOf({ "dev/sev-guest": "" })).toBe("AMD SEV-SNP");
+    expect(guestOf({ "dev/tdx_guest": "" })).toBe("Intel TDX");
+    expect(guestOf({ "proc/cpuinfo": "flags\t\t: fpu tdx_guest hypervisor\n" })).toBe("Intel TDX");
+    // A host that could have such guests.
+    expect(guestOf({ "proc/cpuinfo": "flags\t\t: fpu sev sev_es sev_snp\n" })).toBeNull();
+  });
+
+  it("tells what it swapped between two readings, or that it does not know", () => {
+    const before = readMachineCounters(machineTree());
+    const after = readMachineCounters(machineTree({ "proc/vmstat": "pswpin 121\npswpout 490\n" }));
+    expect(activityBetween(before, after).swappedPages).toBe(11);
+    const unknown = readMachineCounters(machineTree({ "proc/vmstat": null }));
+    expect(activityBetween(before, unknown).swappedPages).toBeNull();
+  });
+
+  it("has the last mount at /dev/shm", () => {
+    const root = machineTree({
+      "proc/self/mountinfo": [
+        "27 23 0:25 / /dev/shm rw shared:4 - tmpfs tmpfs rw,size=65536k",
+        "98 23 0:61 / /dev/shm rw - tmpfs shm rw,size=16777216k,inode64",
+        "",
+      ].join("\n"),
+    });
+    expect(readMachineFacts(root).memory.sharedMemoryBytes).toBe(16 * GiB);
+  });
+});
+
+describe("Xid errors", () => {
+  const line = (time: string, xid: number) =>
+    `${time} node07 kernel: [ 99.1] NVRM: Xid (PCI:0000:18:00): ${xid}, pid=1, name=a`;
+  const found = (files: Record<string, string | null>) =>
+    readMachineFacts(machineTree(files)).xidErrors?.map(({ xid }) => xid) ?? null;
+
+  it("are of this boot alone, by its first line", () => {
+    const log = [
+      line("2026-09-21T14:00:00+00:00", 48),
+      "… kernel: Linux version 6.8.0",
+      line("whenever", 79),
+    ];
+    expect(found({ "var/log/kern.log": log.join("\n") })).toEqual([79]);
+  });
+
+  it("are of this boot alone, by their time", () => {
+    // The machine started on 2026-09-21 at 14:13:20 UTC, and has been up for a day.
+    const log = [
+      line("2026-09-21T14:13:19.9+00:00", 48),
+      line("2026-09-21T16:13:20.5+02:00", 79),
+      line("no time", 74),
+    ];
+    expect(found({ "var/log/kern.log": log.join("\n") })).toEqual([79]);
+    const written = [line("Sep 19 10:00:00", 48), line("Sep 22 10:00:00", 94), line("Dec 31 10:00:00", 95)];
+    expect(found({ "var/log/kern.log": written.join("\n") })).toEqual([94]);
+  });
+
+  it("are read from what the kernel still has, before any file", () => {
+    const kmsg = "6,1,0,-;Linux version 6.8.0\n4,900,5000,-;NVRM: Xid (PCI:0000:19:00): 63, pid=2\n";
+    expect(readMachineFacts(machineTree({ "dev/kmsg": kmsg })).xidErrors).toEqual([
+      { pciName: secondGpu, xid: 63, text: "pid=2" },
+    ]);
+  });
+
+  it("are not known where there is no log to read", () => {
+    expect(found({ "var/log/kern.log": null })).toBeNull();
+    expect(found({ "var/log/kern.log": null, "var/log/messages": "" })).toEqual([]);
+  });
+});
+
+describe("what was not seen", () => {
+  const unseen = (root: string) => unseenFacts(readMachineFacts(root), [readPciPath(gpu, root)]);
+
+  it("is nothing where root looks at a healthy machine", () => {
+    expect(unseen(machineTree())).toEqual([]);
+  });
+
+  it("is a line each, with the reason", () => {
+    const files = Object.fromEntries(
+      [gpu, switchDownstream, switchUpstream, rootPort].map((port) => [
+        pciFile(port, "config"),
+        pciConfig().subarray(0, 64),
+      ]),
+    );
+    expect(unseen(machineTree({ ...files, "var/log/kern.log": null }))).toEqual([
+      "payload and read request sizes, relaxed ordering, ACS: only root may read them",
+      "Xid errors: this user may not read the kernel's log",
+    ]);
+  });
+
+  it("is much in a virtual machine, and all of it where nothing can be read", () => {
+    const root = machineTree({ "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n" });
+    expect(unseen(root)).toContain("bridges between the device and the CPU: the virtual machine hides them");
+    expect(unseen(fixtureRoot())).toEqual([
+      "PCIe path: sysfs does not have the device",
+      "CPU frequencies: the kernel does not set them here",
+      "idle states of the CPUs: the kernel does not set them here",
+      "swap: /proc/meminfo does not tell",
+      "Xid errors: this user may not read the kernel's log",
+    ]);
+  });
+});
+
+describe("hostile contents", () => {
+  const paths = Object.keys(healthyFiles());
+
+  it("of any file break neither the reading nor the causes", () => {
+    const contents = fc.oneof(
+      hostileText,
+      fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+      fc.constantFrom("99999999999999999999\n", "-1\n", "0-99999999999\n", "1e308\n", "0x\n", null),
+    );
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom(...paths), contents, { maxKeys: 12, noNullPrototype: true }),
+        (files) => {
+          const root = machineTree(files);
+          const before = readMachineCounters(root);
+          const examination = examinationOf(root, {}, { devices: 2, before });
+          for (const { summary, evidence, cost } of findCauses(examination)) {
+            expect(summary + evidence.join()).not.toMatch(/\bNaN\b|undefined|Infinity|\[object/);
+            if (cost !== null) expect(cost.gigabytesPerSecond).toBeGreaterThan(0);
+          }
+          unseenFacts(
+            examination.machine,
+            examination.devices.map(({ path }) => path),
+          );
+        },
+      ),
+      runs(150),
+    );
+    expectNoPollution();
+  });
+
+  it("of folders where files should be are as if they were not there", () => {
+    const root = fixtureRoot();
+    for (const path of paths) mkdirSync(join(root, path), { recursive: true });
+    expect(() => examinationOf(root)).not.toThrow();
+    expect(findCauses(examinationOf(root))).toEqual([]);
+  });
+});

@@ -1,0 +1,119 @@
+import type {
+  DeviceExamination,
+  DeviceMeasurements,
+  Examination,
+  Rates,
+} from "../../src/doctor/examination.js";
+import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
+import type { MachineCounters } from "../../src/doctor/facts/memory-facts.js";
+import { readPciPath } from "../../src/doctor/facts/pci-path.js";
+import type { DeviceHealth } from "../../src/native/contract.js";
+import { linkLimitGBps } from "../../src/results/device-facts.js";
+import { gpuNames } from "./machine-tree.js";
+
+/** Rates of copies to the device and back; what is not given was not measured. */
+export function rates(h2d: number | null, d2h: number | null): Rates {
+  return { h2d, d2h, d2d: null, p2p: null };
+}
+
+/** What NVML tells of a healthy H100 while copies run. */
+export const healthyHealth: DeviceHealth = {
+  link: {
+    generation: 5,
+    width: 16,
+    maxGeneration: 5,
+    maxWidth: 16,
+    smClockMHz: 1980,
+    memoryClockMHz: 2619,
+  },
+  cardMaxGeneration: 5,
+  replays: 3,
+  clockReasons: [],
+  maxSmClockMHz: 1980,
+  temperatureC: 36,
+  powerWatts: 118.2,
+  powerLimitWatts: 700,
+  bar1TotalBytes: 137_438_953_472,
+  eccErrors: 0,
+  retirementPending: false,
+  migEnabled: false,
+  confidentialComputing: false,
+  c2cLinks: 0,
+};
+
+/** What a healthy H100 measures: copies of the other processor's memory are slower, and that is as it should be. */
+export const healthyMeasurements: DeviceMeasurements = {
+  pinned: rates(55.6, 55.2),
+  pageable: rates(14.1, 11.3),
+  registered: { rates: rates(55.5, 55.1), refused: null },
+  together: null,
+  nodes: [
+    { node: 0, rates: rates(55.6, 55.2) },
+    { node: 1, rates: rates(49.8, 47.1) },
+  ],
+  latency: { backToBackUs: 8.2, afterRestUs: 15.9 },
+};
+
+/** Of a device, what another than the healthy one has; `health` holds for the reading under load and for those around it. */
+export interface DeviceChange {
+  health?: Partial<DeviceHealth>;
+  before?: Partial<DeviceHealth>;
+  after?: Partial<DeviceHealth>;
+  measured?: Partial<DeviceMeasurements>;
+  facts?: Partial<DeviceExamination["facts"]>;
+  other?: Partial<Omit<DeviceExamination, "health" | "measured" | "facts">>;
+}
+
+/** An examination of the machine in a tree, with so many devices of which each has the change. */
+export function examinationOf(
+  root: string,
+  change: DeviceChange = {},
+  { devices = 1, before = null }: { devices?: 1 | 2; before?: MachineCounters | null } = {},
+): Examination {
+  return {
+    emulated: false,
+    kernelsOff: null,
+    machine: readMachineFacts(root, before),
+    devices: gpuNames.slice(0, devices).map((name, ordinal) => deviceOf(root, name, ordinal, change)),
+  };
+}
+
+function deviceOf(root: string, pciBusId: string, ordinal: number, change: DeviceChange): DeviceExamination {
+  const underLoad = { ...healthyHealth, ...change.health };
+  // At rest a device lowers its link's speed and its clocks, and says so.
+  const atRest = {
+    ...underLoad,
+    link: underLoad.link === null ? null : { ...underLoad.link, generation: 1 },
+    clockReasons: ["gpu-idle"],
+  };
+  return {
+    facts: {
+      ordinal,
+      name: "NVIDIA H100 80GB HBM3",
+      uuid: `GPU-9221d5d1-b60b-a624-bf14-0a1819cfda3${ordinal}`,
+      pciBusId,
+      totalMemoryBytes: 85_017_493_504,
+      computeCapability: "9.0",
+      multiprocessors: 132,
+      l2CacheBytes: 52_428_800,
+      copyEngines: 3,
+      integrated: false,
+      canMapHostMemory: true,
+      peers: [],
+      link: null,
+      ...change.facts,
+    },
+    path: readPciPath(pciBusId, root),
+    health: { before: { ...atRest, ...change.before }, underLoad, after: { ...atRest, ...change.after } },
+    correctableErrors: 0,
+    others: [],
+    limitGBps: linkLimitGBps(underLoad.link?.generation ?? null, underLoad.link?.width ?? null),
+    expected: rates(55.4, 55),
+    reference: { source: "a test", tolerance: 0.05 },
+    measured: { ...healthyMeasurements, ...change.measured },
+    activityBefore: { computePercent: 0, toDeviceBytesPerSecond: 20_000, fromDeviceBytesPerSecond: 0 },
+    wrongCopies: 0,
+    failure: null,
+    ...change.other,
+  };
+}
