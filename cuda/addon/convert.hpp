@@ -53,11 +53,13 @@ Napi::Object write_device(Napi::Env env, const DeviceFacts& device);
 // The JavaScript error for any C++ exception: NativeError of src/native/contract.ts.
 Napi::Error to_js_error(Napi::Env env, const std::exception_ptr& error);
 
-// Null for an empty optional number or string.
+// Null for an empty optional number, truth value or string.
 template <class T>
 Napi::Value write_optional(Napi::Env env, const std::optional<T>& value) {
   if (!value) return env.Null();
-  if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return Napi::Boolean::New(env, *value);
+  } else if constexpr (std::is_arithmetic_v<T>) {
     return Napi::Number::New(env, static_cast<double>(*value));
   } else {
     return Napi::String::New(env, *value);

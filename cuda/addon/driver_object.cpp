@@ -60,6 +60,7 @@ auto of_nvml_device(const OpenDriver& driver, const std::string& pci_bus_id, Rea
   return read(*driver.nvml, device);
 }
 
+// Empty where NVML does not tell.
 using Processes = std::optional<std::vector<DeviceProcess>>;
 
 Napi::Value write_processes(Napi::Env env, const Processes& processes) {
@@ -81,6 +82,47 @@ Napi::Value write_activity(Napi::Env env, const std::optional<DeviceActivity>& a
   object.Set("toDeviceBytesPerSecond", write_optional(env, activity->to_device_bytes_per_second));
   object.Set("fromDeviceBytesPerSecond", write_optional(env, activity->from_device_bytes_per_second));
   return object;
+}
+
+Napi::Value write_reasons(Napi::Env env, const std::optional<std::vector<std::string>>& reasons) {
+  if (!reasons) return env.Null();
+  auto array = Napi::Array::New(env);
+  for (const auto& reason : *reasons) array.Set(array.Length(), reason);
+  return array;
+}
+
+Napi::Value write_health(Napi::Env env, const std::optional<DeviceHealth>& health) {
+  if (!health) return env.Null();
+  auto object = Napi::Object::New(env);
+  object.Set("link", write_link(env, health->link));
+  object.Set("cardMaxGeneration", write_optional(env, health->card_max_generation));
+  object.Set("replays", write_optional(env, health->replays));
+  object.Set("clockReasons", write_reasons(env, health->clock_reasons));
+  object.Set("maxSmClockMHz", write_optional(env, health->max_sm_clock_mhz));
+  object.Set("temperatureC", write_optional(env, health->temperature_c));
+  object.Set("powerWatts", write_optional(env, health->power_watts));
+  object.Set("powerLimitWatts", write_optional(env, health->power_limit_watts));
+  object.Set("bar1TotalBytes", write_optional(env, health->bar1_total_bytes));
+  object.Set("eccErrors", write_optional(env, health->ecc_errors));
+  object.Set("retirementPending", write_optional(env, health->retirement_pending));
+  object.Set("migEnabled", write_optional(env, health->mig_enabled));
+  object.Set("confidentialComputing", write_optional(env, health->confidential_computing));
+  object.Set("c2cLinks", write_optional(env, health->c2c_links));
+  return object;
+}
+
+// A method that takes a PCI bus id and resolves with one of `read`'s results.
+template <class Read, class Write>
+Napi::Function nvml_method(Napi::Env env, const std::shared_ptr<OpenDriver>& driver, Read read, Write write) {
+  using Result = decltype(of_nvml_device(*driver, std::string(), read));
+  return Napi::Function::New(env, [driver, read, write](const Napi::CallbackInfo& call) -> Napi::Value {
+    return AsyncTask<Result>::run(
+        call.Env(),
+        [driver, read, pci_bus_id = read_string(call[0], "pciBusId")] {
+          return of_nvml_device(*driver, pci_bus_id, read);
+        },
+        write);
+  });
 }
 
 }  // namespace
@@ -113,28 +155,21 @@ Napi::Value open_driver(const Napi::CallbackInfo& info) {
                    });
              }));
   object.Set(
-      "readProcesses", Napi::Function::New(env, [driver](const Napi::CallbackInfo& call) -> Napi::Value {
-        return AsyncTask<Processes>::run(
-            call.Env(),
-            [driver, pci_bus_id = read_string(call[0], "pciBusId")]() -> Processes {
-              return of_nvml_device(
-                         *driver, pci_bus_id,
-                         [](const Nvml& nvml, Nvml::Device device) { return nvml.read_processes(device); })
-                  .value_or(std::nullopt);
-            },
-            write_processes);
-      }));
-  object.Set("readActivity",
-             Napi::Function::New(env, [driver](const Napi::CallbackInfo& call) -> Napi::Value {
-               return AsyncTask<std::optional<DeviceActivity>>::run(
-                   call.Env(),
-                   [driver, pci_bus_id = read_string(call[0], "pciBusId")] {
-                     return of_nvml_device(*driver, pci_bus_id, [](const Nvml& nvml, Nvml::Device device) {
-                       return nvml.read_activity(device);
-                     });
-                   },
-                   write_activity);
-             }));
+      "readProcesses",
+      nvml_method(
+          env, driver, [](const Nvml& nvml, Nvml::Device device) { return nvml.read_processes(device); },
+          [](Napi::Env e, const std::optional<Processes>& processes) {
+            return write_processes(e, processes.value_or(std::nullopt));
+          }));
+  object.Set(
+      "readActivity",
+      nvml_method(
+          env, driver, [](const Nvml& nvml, Nvml::Device device) { return nvml.read_activity(device); },
+          write_activity));
+  object.Set("readHealth",
+             nvml_method(
+                 env, driver, [](const Nvml& nvml, Nvml::Device device) { return nvml.read_health(device); },
+                 write_health));
   return object;
 }
 

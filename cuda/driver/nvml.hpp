@@ -1,10 +1,12 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
+#include "driver/nvml_abi.hpp"
 #include "driver/shared_library.hpp"
 
 namespace pinbench {
@@ -34,11 +36,30 @@ struct DeviceActivity {
   std::optional<double> from_device_bytes_per_second;
 };
 
+// DeviceHealth of src/native/contract.ts: what may hold a device down; a field is empty where NVML, or the
+// device, does not tell.
+struct DeviceHealth {
+  LinkState link;
+  std::optional<unsigned> card_max_generation;
+  std::optional<unsigned> replays;
+  std::optional<std::vector<std::string>> clock_reasons;
+  std::optional<unsigned> max_sm_clock_mhz;
+  std::optional<unsigned> temperature_c;
+  std::optional<double> power_watts;
+  std::optional<double> power_limit_watts;
+  std::optional<unsigned long long> bar1_total_bytes;
+  std::optional<unsigned long long> ecc_errors;
+  std::optional<bool> retirement_pending;
+  std::optional<bool> mig_enabled;
+  std::optional<bool> confidential_computing;
+  std::optional<unsigned> c2c_links;
+};
+
 // The little of NVML that pinbench reads. Devices are found by PCI bus id, never by index, since
 // CUDA_VISIBLE_DEVICES and MIG renumber them.
 class Nvml {
  public:
-  using Device = struct DeviceTag*;
+  using Device = nvml::Device;
 
   // Throws Error NVML_UNAVAILABLE with the reason.
   explicit Nvml(const std::string& path);
@@ -55,24 +76,27 @@ class Nvml {
   std::optional<std::vector<DeviceProcess>> read_processes(Device device) const;
   // Takes some 40 ms: each direction of the link is watched for 20.
   DeviceActivity read_activity(Device device) const;
+  DeviceHealth read_health(Device device) const;
 
  private:
-  struct ProcessInfo;  // nvmlProcessInfo_v2_t
-  struct Utilization;  // nvmlUtilization_t
-  using ReadUnsigned = int (*)(Device, unsigned*);
+  // What a function writes through its last parameter; empty where NVML lacks the function, or it fails.
+  template <class... Parameters, class... Arguments>
+  static auto read(int (*function)(Parameters...), Arguments... arguments) {
+    using Last = std::tuple_element_t<sizeof...(Arguments), std::tuple<Parameters...>>;
+    using Value = std::remove_pointer_t<Last>;
+    Value value{};
+    const bool is_told = function != nullptr && function(arguments..., &value) == nvml::kSuccess;
+    return is_told ? std::optional<Value>(value) : std::nullopt;
+  }
+
+  std::optional<std::vector<std::string>> read_clock_reasons(Device device) const;
+  std::optional<bool> read_retirement_pending(Device device) const;
+  std::optional<unsigned> read_c2c_links(Device device) const;
 
   SharedLibrary library_;
-  int (*shutdown_)() = nullptr;
-  int (*driver_version_)(char*, unsigned) = nullptr;
-  int (*handle_by_pci_)(const char*, Device*) = nullptr;
-  ReadUnsigned generation_ = nullptr;
-  ReadUnsigned width_ = nullptr;
-  ReadUnsigned max_generation_ = nullptr;
-  ReadUnsigned max_width_ = nullptr;
-  int (*clock_)(Device, int, unsigned*) = nullptr;
-  int (*processes_)(Device, unsigned*, ProcessInfo*) = nullptr;
-  int (*utilization_)(Device, Utilization*) = nullptr;
-  int (*pcie_throughput_)(Device, int, unsigned*) = nullptr;
+#define PINBENCH_DECLARE(member, symbol, parameters) int(*member##_) parameters = nullptr;
+  PINBENCH_NVML_FUNCTIONS(PINBENCH_DECLARE)
+#undef PINBENCH_DECLARE
 };
 
 }  // namespace pinbench

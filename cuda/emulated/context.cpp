@@ -15,9 +15,11 @@ std::shared_ptr<Object> require_object(std::shared_ptr<Object> object) {
 
 }  // namespace
 
-Context::Context(Settings& settings, HostMemory& host_memory, SharedDevice device)
+Context::Context(Settings& settings, HostMemory& host_memory, Links& links, SharedDevice device)
     : settings_(settings),
       host_memory_(host_memory),
+      links_(links),
+      ordinal_(static_cast<int>(device.ordinal)),
       memory_(settings.memory_bytes, settings.context_bytes, device, *settings.faults),
       scheduler_(settings.queue_operations) {}
 
@@ -29,6 +31,10 @@ void Context::shut_down() {
   scheduler_.shut_down();
   host_memory_.release_all_of(*this);
   memory_.free_all();
+}
+
+Copy Context::copy_of(void* destination, const void* source, std::size_t bytes, const Route& route) {
+  return {destination, source, bytes, faults().next_copy(route.direction, ordinal_), route, &links_};
 }
 
 std::shared_ptr<Stream> Context::stream(cu::Stream handle) const {

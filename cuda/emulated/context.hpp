@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "driver/cuda_abi.hpp"
+#include "emulated/copy.hpp"
 #include "emulated/kernel_twins.hpp"
+#include "emulated/link.hpp"
 #include "emulated/memory.hpp"
 #include "emulated/scheduler.hpp"
 #include "emulated/settings.hpp"
@@ -81,8 +83,8 @@ struct Module {
 // A device's primary context: its memory, its engines and the objects behind its handles.
 class Context {
  public:
-  // `settings`, `host_memory` and what `device` points to outlive the context.
-  Context(Settings& settings, HostMemory& host_memory, SharedDevice device);
+  // `settings`, `host_memory`, `links` and what `device` points to outlive the context.
+  Context(Settings& settings, HostMemory& host_memory, Links& links, SharedDevice device);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -95,6 +97,10 @@ class Context {
   HostMemory& host_memory() { return host_memory_; }
   Scheduler& scheduler() { return scheduler_; }
   FaultPlan& faults() { return *settings_.faults; }
+  int ordinal() const { return ordinal_; }
+
+  // A copy that the calling thread asks this device for, with what is to go wrong with it.
+  Copy copy_of(void* destination, const void* source, std::size_t bytes, const Route& route);
 
   HandleTable<cu::Stream, Stream> streams;
   HandleTable<cu::Event, Event> events;
@@ -125,6 +131,8 @@ class Context {
 
   Settings& settings_;
   HostMemory& host_memory_;
+  Links& links_;
+  const int ordinal_;
   DeviceMemory memory_;
   mutable std::mutex peers_mutex_;
   std::vector<std::weak_ptr<Context>> peers_;

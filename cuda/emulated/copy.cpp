@@ -11,15 +11,6 @@
 namespace pinbench::emulated {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// Sleeps for most of a long time, to leave the CPU to other threads, and polls for the rest, to be precise.
-void pause_until(Clock::time_point end) {
-  constexpr auto kSleepOvershoot = std::chrono::microseconds(200);
-  if (end - Clock::now() > kSleepOvershoot) std::this_thread::sleep_until(end - kSleepOvershoot);
-  while (Clock::now() < end) std::this_thread::yield();
-}
-
 [[noreturn]] void wait_without_end() {
   while (true) std::this_thread::sleep_for(std::chrono::hours(1));
 }
@@ -57,13 +48,14 @@ void copy_inline(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, co
 }
 
 // Into memory of the host and out of it again, a piece after the other.
-void perform_through_host(const Copy& copy) {
+Moment perform_through_host(const Copy& copy, Moment due) {
   std::vector<std::byte> staging(std::min(copy.bytes, kBounceSlotBytes));
   for (std::size_t offset = 0; offset < copy.bytes; offset += staging.size()) {
     const std::size_t bytes = std::min(staging.size(), copy.bytes - offset);
     std::memcpy(staging.data(), static_cast<const std::byte*>(copy.source) + offset, bytes);
-    perform(copy.piece(offset, bytes, nullptr, staging.data()));
+    due = perform(copy.piece(offset, bytes, nullptr, staging.data()), due);
   }
+  return due;
 }
 
 }  // namespace
@@ -81,6 +73,8 @@ CopyPiece Copy::piece(std::size_t offset, std::size_t size, void* staged_destina
       .offset = offset,
       .flipped_byte = std::nullopt,
       .fault = fault,
+      .route = route,
+      .links = links,
   };
   if (staged_destination == nullptr) piece.destination = static_cast<std::byte*>(destination) + offset;
   if (staged_source == nullptr) piece.source = static_cast<const std::byte*>(source) + offset;
@@ -97,22 +91,15 @@ std::optional<std::size_t> Copy::flipped_byte() const {
   return static_cast<std::size_t>(std::clamp<std::int64_t>(at < 0 ? size + at : at, 0, size - 1));
 }
 
-void take_longer(double slowdown, const std::function<void()>& body) {
-  const auto start = Clock::now();
-  body();
-  if (slowdown <= 1) return;
-  const auto duration = std::chrono::duration<double>(Clock::now() - start) * slowdown;
-  pause_until(start + std::chrono::duration_cast<Clock::duration>(duration));
-}
-
-void perform(const CopyPiece& piece) {
+Moment perform(const CopyPiece& piece, Moment due) {
   if (piece.fault.is(CopyFaultKind::kNever)) wait_without_end();
-  take_longer(piece.fault.slowdown, [&piece] { move_bytes(piece); });
+  return piece.links->carry(piece.route, piece.bytes, piece.fault.slowdown, due,
+                            [&piece] { move_bytes(piece); });
 }
 
 EngineWork copy_work(Engine engine, const CopyPiece& piece, std::shared_ptr<const void> staging) {
-  return {engine, [piece, kept = std::move(staging)] {
-            perform(piece);
+  return {engine, [piece, kept = std::move(staging)](WorkTimes& times) {
+            times.done = perform(piece, times.due);
             return cu::kSuccess;
           }};
 }
@@ -129,8 +116,8 @@ void enqueue_peer_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stre
     scheduler.enqueue(stream, copy_work(engine, copy.whole(), std::move(ends)));
     return;
   }
-  scheduler.enqueue(stream, EngineWork{engine, [copy, kept = std::move(ends)] {
-                                         perform_through_host(copy);
+  scheduler.enqueue(stream, EngineWork{engine, [copy, kept = std::move(ends)](WorkTimes& times) {
+                                         times.done = perform_through_host(copy, times.due);
                                          return cu::kSuccess;
                                        }});
 }

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 
 #include "driver/cuda_abi.hpp"
+#include "emulated/link.hpp"
 #include "emulated/scheduler.hpp"
 #include "emulated/settings.hpp"
 
@@ -19,6 +19,8 @@ struct CopyPiece {
   std::size_t offset;  // in the copy that it is a piece of
   std::optional<std::size_t> flipped_byte;
   CopyFault fault;
+  Route route;
+  Links* links;
 };
 
 // A copy that the program asked for, moved in one or more pieces.
@@ -27,6 +29,8 @@ struct Copy {
   const void* source;
   std::size_t bytes;
   CopyFault fault;
+  Route route;
+  Links* links;  // outlive the copy
 
   // `size` bytes from `offset` on, out of or into staging memory where that is not null.
   CopyPiece piece(std::size_t offset, std::size_t size, void* staged_destination,
@@ -37,11 +41,8 @@ struct Copy {
   std::optional<std::size_t> flipped_byte() const;
 };
 
-// Has the body take so many times its time, in the calling thread.
-void take_longer(double slowdown, const std::function<void()>& body);
-
-// Moves the bytes in the calling thread.
-void perform(const CopyPiece& piece);
+// Moves the bytes in the calling thread, beginning when it is due. Returns when that was done.
+Moment perform(const CopyPiece& piece, Moment due);
 
 // The piece as work for an engine. `staging` is kept until it is done.
 EngineWork copy_work(Engine engine, const CopyPiece& piece, std::shared_ptr<const void> staging = nullptr);

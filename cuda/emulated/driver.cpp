@@ -1,11 +1,18 @@
 #include "emulated/driver.hpp"
 
+#include <cstdio>
 #include <utility>
 
 #include "emulated/cuda_error.hpp"
 #include "emulated/leak_report.hpp"
 
 namespace pinbench::emulated {
+
+std::string pci_bus_id_of(int ordinal) {
+  char id[sizeof "eeee:00:00.0"];
+  std::snprintf(id, sizeof id, "eeee:%02x:00.0", static_cast<unsigned>(ordinal) & 0xff);
+  return id;
+}
 
 Driver::Driver() {
   require(pthread_key_create(&current_handle_key_, nullptr) == 0, cu::kErrorOperatingSystem);
@@ -34,6 +41,7 @@ cu::Result Driver::initialize() {
       return complain("PINBENCH_EMULATED_SHARED must be a file that can be written, with room for a process");
   }
   host_memory_ = std::make_unique<HostMemory>(settings->pinned_limit_bytes, *settings->faults);
+  links_ = std::make_unique<Links>(settings->devices, settings->link_bytes_per_second, *settings->faults);
   primary_contexts_.resize(static_cast<std::size_t>(settings->devices));
   settings_ = std::move(settings);
   settings_->faults->start();
@@ -61,8 +69,9 @@ cu::Context Driver::retain_primary_context(cu::Device device) {
   const std::scoped_lock lock(mutex_);
   PrimaryContext& primary = primary_context(device);
   if (primary.references == 0) {
-    primary.context = std::make_shared<Context>(
-        *settings_, *host_memory_, SharedDevice{shared_memory_.get(), static_cast<std::size_t>(device)});
+    primary.context =
+        std::make_shared<Context>(*settings_, *host_memory_, *links_,
+                                  SharedDevice{shared_memory_.get(), static_cast<std::size_t>(device)});
     primary.handle = reinterpret_cast<cu::Context>(next_handle_value());
   }
   ++primary.references;

@@ -18,6 +18,9 @@
 
 namespace pinbench::emulated {
 
+// Where the device is: in a PCI domain that no machine has, so that nothing on this one is taken for it.
+std::string pci_bus_id_of(int ordinal);
+
 // The state of the process. It is never destroyed: engines may still be at work when the process exits, and
 // nothing that they use may go away under them.
 class Driver {
@@ -33,6 +36,7 @@ class Driver {
   // All below need initialize() to have succeeded.
   Settings& settings() { return *settings_; }
   FaultPlan& faults() { return *settings_->faults; }
+  const Links& links() const { return *links_; }
   // Throws CUDA_ERROR_INVALID_DEVICE.
   void require_device(cu::Device device) const;
 
@@ -78,6 +82,7 @@ class Driver {
   Possessions left_behind_;         // in contexts that have ended
   std::unique_ptr<Settings> settings_;
   std::unique_ptr<HostMemory> host_memory_;
+  std::unique_ptr<Links> links_;
   std::unique_ptr<SharedDeviceMemory> shared_memory_;  // null where no other process shares the devices
   std::vector<PrimaryContext> primary_contexts_;       // by device
   // Key of the calling thread's current context, a handle, not a reference, for a context may end while

@@ -21,11 +21,13 @@ void copy_between_devices(Context& context, const std::shared_ptr<Stream>& strea
   };
   const bool through_host = !is_direct(*destination_context) || !is_direct(*source_context);
   const Engine engine = destination_context.get() == &context ? Engine::kHostToDevice : Engine::kDeviceToHost;
-  const CopyFault fault = context.faults().next_copy(Direction::kPeerToPeer);
   // Not this context itself, which waits for its own work before it ends.
   const auto& other = destination_context.get() == &context ? source_context : destination_context;
   enqueue_peer_copy(context.scheduler(), stream, engine,
-                    {device_address(destination), device_address(source), bytes, fault}, through_host, other);
+                    context.copy_of(device_address(destination), device_address(source), bytes,
+                                    {Direction::kPeerToPeer, context.ordinal(), source_context->ordinal(),
+                                     destination_context->ordinal()}),
+                    through_host, other);
 }
 
 }  // namespace
@@ -38,8 +40,9 @@ cu::Result exports::memcpyHtoDAsync(cu::DevicePtr destination, const void* sourc
     require_argument(source != nullptr);
     require_device_memory(context, destination, bytes);
     const HostPlacement placement = context.host_memory().placement_of(source, bytes);
-    const CopyFault fault = context.faults().next_copy(Direction::kHostToDevice);
-    const Copy copy{device_address(destination), source, bytes, fault};
+    const Copy copy =
+        context.copy_of(device_address(destination), source, bytes,
+                        {Direction::kHostToDevice, context.ordinal(), std::nullopt, context.ordinal()});
     if (placement == HostPlacement::kPinned) {
       enqueue_copy(context.scheduler(), stream, Engine::kHostToDevice, copy);
     } else {
@@ -56,8 +59,9 @@ cu::Result exports::memcpyDtoHAsync(void* destination, cu::DevicePtr source, std
     require_argument(destination != nullptr);
     require_device_memory(context, source, bytes);
     const HostPlacement placement = context.host_memory().placement_of(destination, bytes);
-    const CopyFault fault = context.faults().next_copy(Direction::kDeviceToHost);
-    const Copy copy{destination, device_address(source), bytes, fault};
+    const Copy copy =
+        context.copy_of(destination, device_address(source), bytes,
+                        {Direction::kDeviceToHost, context.ordinal(), context.ordinal(), std::nullopt});
     if (placement == HostPlacement::kPinned) {
       enqueue_copy(context.scheduler(), stream, Engine::kDeviceToHost, copy);
     } else {
@@ -78,9 +82,10 @@ cu::Result exports::memcpyDtoDAsync(cu::DevicePtr destination, cu::DevicePtr sou
       return copy_between_devices(context, stream, destination, destination_context, source, source_context,
                                   bytes);
     }
-    const CopyFault fault = context.faults().next_copy(Direction::kDeviceToDevice);
-    enqueue_copy(context.scheduler(), stream, Engine::kCompute,
-                 {device_address(destination), device_address(source), bytes, fault});
+    enqueue_copy(
+        context.scheduler(), stream, Engine::kCompute,
+        context.copy_of(device_address(destination), device_address(source), bytes,
+                        {Direction::kDeviceToDevice, context.ordinal(), std::nullopt, std::nullopt}));
   });
 }
 
@@ -106,7 +111,7 @@ cu::Result exports::memsetD8Async(cu::DevicePtr destination, unsigned char value
     if (bytes == 0) return;
     require_device_memory(context, destination, bytes);
     const double slowdown = context.faults().next_throttling();
-    const auto run = [address = device_address(destination), value, bytes, slowdown] {
+    const auto run = [address = device_address(destination), value, bytes, slowdown](WorkTimes&) {
       take_longer(slowdown, [&] { std::memset(address, value, bytes); });
       return cu::kSuccess;
     };

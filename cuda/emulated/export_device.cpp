@@ -189,12 +189,12 @@ cu::Result exports::deviceGetAttribute(int* value, int number, cu::Device device
   });
 }
 
-// A PCI domain that no machine has, so that nothing on this one is taken for the device.
 cu::Result exports::deviceGetPciBusId(char* id, int length, cu::Device device) {
   return driver_call(EntryPoint::deviceGetPciBusId, [&](Driver& driver) {
     require_argument(id != nullptr && length >= kPciBusIdBytes);
     driver.require_device(device);
-    std::snprintf(id, static_cast<std::size_t>(length), "eeee:%02x:00.0", static_cast<unsigned>(device));
+    const std::string told = pci_bus_id_of(device);
+    std::memcpy(id, told.c_str(), told.size() + 1);
   });
 }
 

@@ -18,31 +18,37 @@ KernelParameters read_parameters(Kernel kernel, void* const* pointers) {
   return parameters;
 }
 
-// Which way a zero-copy kernel moves its bytes.
-Direction direction_of(Context& context, const KernelParameters& parameters) {
+// Which way a zero-copy kernel moves its bytes. Of the other end of a copy between two devices nothing is
+// known but that it is another one: its link is not counted.
+Route route_of(Context& context, const KernelParameters& parameters) {
   const auto [destination, source, bytes, unused] = parameters;
   const bool to_device = context.memory().contains(destination, bytes);
   const bool from_device = context.memory().contains(source, bytes);
-  if (to_device == from_device) return Direction::kDeviceToDevice;
-  if (!context.host_memory().is_pinned(to_device ? source : destination, bytes))
-    return Direction::kPeerToPeer;
-  return to_device ? Direction::kHostToDevice : Direction::kDeviceToHost;
+  const int device = context.ordinal();
+  if (to_device == from_device) return {Direction::kDeviceToDevice, device, std::nullopt, std::nullopt};
+  const bool is_host = context.host_memory().is_pinned(to_device ? source : destination, bytes);
+  if (to_device)
+    return {is_host ? Direction::kHostToDevice : Direction::kPeerToPeer, device, std::nullopt, device};
+  return {is_host ? Direction::kDeviceToHost : Direction::kPeerToPeer, device, device, std::nullopt};
 }
 
 // Addresses are looked at when the kernel runs: a real one that goes astray fails then, not in the launch.
-std::function<cu::Result()> kernel_run(Context& context, Kernel kernel, const KernelParameters& parameters) {
+std::function<cu::Result(WorkTimes&)> kernel_run(Context& context, Kernel kernel,
+                                                 const KernelParameters& parameters) {
   const auto is_reachable = [&context](cu::DevicePtr begin, std::size_t bytes) {
     return context.is_reachable(begin, bytes);
   };
   if (kernel != Kernel::kZeroCopy) {
-    return [=, slowdown = context.faults().next_throttling()] {
+    return [=, slowdown = context.faults().next_throttling()](WorkTimes&) {
       cu::Result result = cu::kSuccess;
       take_longer(slowdown, [&] { result = run_kernel(kernel, parameters, is_reachable); });
       return result;
     };
   }
-  const CopyFault fault = context.faults().next_copy(direction_of(context, parameters));
-  return [=] { return run_zero_copy(parameters, fault, is_reachable); };
+  const auto [destination, source, bytes, unused] = parameters;
+  const Copy copy = context.copy_of(device_address(destination), device_address(source), bytes,
+                                    route_of(context, parameters));
+  return [=](WorkTimes& times) { return run_zero_copy(copy, is_reachable, times); };
 }
 
 // The image that holds the kernels: all that matters of it is its address.

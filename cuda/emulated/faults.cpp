@@ -1,5 +1,7 @@
 #include "emulated/faults.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -9,12 +11,26 @@ namespace {
 
 // What one slowdown with its jitter can give. Each more would multiply it, to times that no clock holds.
 constexpr double kLargestSlowdown = 1e6;
+constexpr double kLongestDelayUs = 1e9;
 
-// Of one call or copy, all slowdowns that hit it together.
-double slowdown_of(const std::vector<Slowdown>& slowdowns, std::uint64_t number, double ms) {
+bool is_among(const std::vector<int>& devices, int device) {
+  return devices.empty() || std::find(devices.begin(), devices.end(), device) != devices.end();
+}
+
+// Whether the calling thread is on one of these at the moment.
+bool runs_on(const std::vector<CpuRange>& cpus) {
+  if (cpus.empty()) return true;
+  const int cpu = sched_getcpu();
+  return std::any_of(cpus.begin(), cpus.end(),
+                     [cpu](const CpuRange& range) { return cpu >= range.first && cpu <= range.last; });
+}
+
+// Of one kernel or copy, all slowdowns that hit it together.
+double slowdown_of(const std::vector<Slowdown>& slowdowns, std::uint64_t number, double ms, int device = 0) {
   double product = 1;
   for (const Slowdown& each : slowdowns) {
-    if (!each.occurrences.contains(number, ms)) continue;
+    if (!each.occurrences.contains(number, ms) || !is_among(each.devices, device) || !runs_on(each.cpus))
+      continue;
     product *= each.factor * (1 + each.jitter * chance(~each.occurrences.seed, number));
   }
   return std::min(product, kLargestSlowdown);
@@ -84,12 +100,12 @@ std::optional<cu::Result> FaultPlan::next_call(EntryPoint entry_point) {
   return std::nullopt;
 }
 
-CopyFault FaultPlan::next_copy(Direction direction) {
+CopyFault FaultPlan::next_copy(Direction direction, int device) {
   const auto index = static_cast<std::size_t>(direction);
   const std::uint64_t copy = copies_[index].fetch_add(1, std::memory_order_relaxed) + 1;
   const double ms = elapsed_ms();
   CopyFault result;
-  result.slowdown = slowdown_of(list_.links[index], copy, ms);
+  result.slowdown = slowdown_of(list_.links[index], copy, ms, device);
   result.carried = carried_[index];
   for (const PlannedCopyFault& fault : list_.copies[index]) {
     if (!fault.occurrences.contains(copy, ms)) continue;
@@ -100,6 +116,14 @@ CopyFault FaultPlan::next_copy(Direction direction) {
     break;
   }
   return result;
+}
+
+double FaultPlan::rest_delay_us(Direction direction, int device, double rested_ms) const {
+  double delay_us = 0;
+  for (const RestDelay& each : list_.rests[static_cast<std::size_t>(direction)]) {
+    if (rested_ms > each.longer_than_ms && is_among(each.devices, device)) delay_us += each.delay_us;
+  }
+  return std::min(delay_us, kLongestDelayUs);
 }
 
 double FaultPlan::next_throttling() {

@@ -16,7 +16,14 @@
 //   {"link": DIRECTION, "slowdown": F, "jitter": J}
 //     Copies in that direction (or "all") take F times their time (1 to 1000, default 1), and by chance up to
 //     J times that in addition (0 to 1000, default 0). Several together make them at most a million times as
-//     long.
+//     long. With PINBENCH_EMULATED_LINK that is what they take on the link, else what moving them took. Both
+//     of these, where given, must be met:
+//       "cpus": "0-1,3"    a thread on one of these CPUs asked for the copy
+//       "devices": [0, 1]  it is one of these devices' that makes the copy
+//   {"rest": DIRECTION, "longerThanMs": T, "delayUs": D}
+//     A copy in that direction (or "all") takes D microseconds more where its device has made none, in
+//     whatever direction, for longer than T milliseconds (default 0) when the copy's turn comes: a CPU or a
+//     link that sleeps. "devices" as above.
 //   {"throttling": F, "jitter": J}
 //     Kernels and memsets take F times their time, with jitter as above: a device that lowers its clocks.
 //   {"outOfMemoryAbove": SIZE}
@@ -140,10 +147,23 @@ struct PlannedCopyFault {
   std::optional<std::int64_t> flipped_at;
 };
 
+struct CpuRange {
+  int first = 0;
+  int last = 0;
+};
+
 struct Slowdown {
   Occurrences occurrences;
   double factor = 1;
   double jitter = 0;
+  std::vector<CpuRange> cpus;  // of the thread that asks; empty for any
+  std::vector<int> devices;    // empty for any
+};
+
+struct RestDelay {
+  double longer_than_ms = 0;
+  double delay_us = 0;
+  std::vector<int> devices;  // empty for any
 };
 
 struct OtherProcess {
@@ -156,6 +176,7 @@ struct FaultList {
   std::array<std::vector<CallFault>, kEntryPointCount> calls;
   std::array<std::vector<PlannedCopyFault>, kDirectionCount> copies;
   std::array<std::vector<Slowdown>, kDirectionCount> links;
+  std::array<std::vector<RestDelay>, kDirectionCount> rests;
   std::vector<Slowdown> throttling;
   std::vector<OtherProcess> other_processes;
   std::array<bool, kEntryPointCount> missing{};
@@ -177,8 +198,11 @@ class FaultPlan {
   // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
   std::optional<cu::Result> next_call(EntryPoint entry_point);
 
-  // Counts a copy. Returns what is to go wrong with it.
-  CopyFault next_copy(Direction direction);
+  // Counts a copy that the calling thread asks a device for. Returns what is to go wrong with it.
+  CopyFault next_copy(Direction direction, int device);
+
+  // How much longer a copy takes, in microseconds, whose device has rested so long.
+  double rest_delay_us(Direction direction, int device, double rested_ms) const;
 
   // Counts a kernel or a memset. Returns times how much it is to take.
   double next_throttling();

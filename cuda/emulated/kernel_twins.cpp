@@ -78,18 +78,17 @@ std::size_t parameter_count(Kernel kernel) {
   return kDescriptions[static_cast<std::size_t>(kernel)].parameters;
 }
 
-cu::Result run_zero_copy(const KernelParameters& parameters, const CopyFault& fault,
-                         const ReachableCheck& is_reachable) {
-  const auto [destination, source, bytes, unused] = parameters;
-  if (bytes == 0 || fault.is(CopyFaultKind::kDrop)) return cu::kSuccess;
-  if (!is_reachable(destination, bytes) || !is_reachable(source, bytes)) return cu::kErrorIllegalAddress;
-  perform(Copy{device_address(destination), device_address(source), bytes, fault}.whole());
+cu::Result run_zero_copy(const Copy& copy, const ReachableCheck& is_reachable, WorkTimes& times) {
+  if (copy.bytes == 0 || copy.fault.is(CopyFaultKind::kDrop)) return cu::kSuccess;
+  const auto is_within_reach = [&](const void* begin) {
+    return is_reachable(reinterpret_cast<cu::DevicePtr>(begin), copy.bytes);
+  };
+  if (!is_within_reach(copy.destination) || !is_within_reach(copy.source)) return cu::kErrorIllegalAddress;
+  times.done = perform(copy.whole(), times.due);
   return cu::kSuccess;
 }
 
 cu::Result run_kernel(Kernel kernel, const KernelParameters& parameters, const ReachableCheck& is_reachable) {
-  if (kernel == Kernel::kZeroCopy) return run_zero_copy(parameters, CopyFault(), is_reachable);
-
   if (kernel == Kernel::kComputeStep) {
     const auto [duration_ns, multiply_adds, sink, unused] = parameters;
     if (!is_reachable(sink, sizeof(float))) return cu::kErrorIllegalAddress;

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "driver/cuda_abi.hpp"
-#include "emulated/faults.hpp"
+#include "emulated/copy.hpp"
 
 namespace pinbench::emulated {
 
@@ -32,12 +32,11 @@ std::size_t parameter_count(Kernel kernel);
 // Whether the device can reach all of [begin, begin + bytes).
 using ReachableCheck = std::function<bool(cu::DevicePtr begin, std::size_t bytes)>;
 
-// Does what the kernel does, however large its grid. CUDA_ERROR_ILLEGAL_ADDRESS where it would leave the
-// memory that the device can reach.
+// Does what the kernel does, which is any but the zero-copy one, however large its grid.
+// CUDA_ERROR_ILLEGAL_ADDRESS where it would leave the memory that the device can reach.
 cu::Result run_kernel(Kernel kernel, const KernelParameters& parameters, const ReachableCheck& is_reachable);
 
-// The zero-copy kernel as a copy that may be given a fault.
-cu::Result run_zero_copy(const KernelParameters& parameters, const CopyFault& fault,
-                         const ReachableCheck& is_reachable);
+// The zero-copy kernel: a copy like others, with their faults and their link.
+cu::Result run_zero_copy(const Copy& copy, const ReachableCheck& is_reachable, WorkTimes& times);
 
 }  // namespace pinbench::emulated

@@ -1,88 +1,19 @@
 // PINBENCH_EMULATED_FAULTS from its text.
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
+#include <charconv>
 
 #include "emulated/faults.hpp"
 #include "emulated/json.hpp"
-#include "emulated/settings.hpp"
+#include "emulated/json_members.hpp"
+#include "emulated/shared_device_memory.hpp"
 
 namespace pinbench::emulated {
 namespace {
 
 constexpr double kLargestFactor = 1000;
 constexpr double kLargestMs = 1e9;
-// Up to here doubles hold every integer.
-constexpr double kLargestInteger = 0x1.0p53;
-
-// What is wrong with a fault, on its way out of the functions below.
-struct Complaint {
-  std::string text;
-};
-
-std::string quoted(std::string_view text) {
-  return "'" + std::string(text) + "'";
-}
-
-template <std::size_t Count>
-std::size_t index_in(const std::string_view (&names)[Count], std::string_view name, const char* what) {
-  const auto* const found = std::find(std::begin(names), std::end(names), name);
-  if (found == std::end(names)) throw Complaint{"there is no " + std::string(what) + " " + quoted(name)};
-  return static_cast<std::size_t>(found - std::begin(names));
-}
-
-// The members of one fault, each taken once, so that what is left over has a name that nothing knows.
-class Members {
- public:
-  explicit Members(const Json::Object& object) {
-    for (const auto& [name, value] : object) left_.emplace_back(name, &value);
-  }
-
-  // Null where there is none.
-  const Json* take(std::string_view name) {
-    const auto found =
-        std::find_if(left_.begin(), left_.end(), [&](const auto& each) { return each.first == name; });
-    if (found == left_.end()) return nullptr;
-    const Json* const value = found->second;
-    left_.erase(found);
-    return value;
-  }
-
-  std::optional<double> take_number(std::string_view name, double least, double most) {
-    const Json* const value = take(name);
-    if (value == nullptr) return std::nullopt;
-    const double* const number = value->number();
-    if (number == nullptr || *number < least || *number > most)
-      throw Complaint{quoted(name) + " must be a number from " + written(least) + " to " + written(most)};
-    return *number;
-  }
-
-  std::optional<std::int64_t> take_integer(std::string_view name, double least,
-                                           double most = kLargestInteger) {
-    const auto number = take_number(name, least, most);
-    if (number && *number != std::floor(*number)) throw Complaint{quoted(name) + " must be a whole number"};
-    return number ? std::optional(static_cast<std::int64_t>(*number)) : std::nullopt;
-  }
-
-  std::string take_text(std::string_view name) {
-    const Json* const value = take(name);
-    if (value == nullptr) throw Complaint{quoted(name) + " is missing"};
-    if (value->string() == nullptr) throw Complaint{quoted(name) + " must be a text"};
-    return *value->string();
-  }
-
-  void require_empty() const {
-    if (!left_.empty()) throw Complaint{quoted(left_.front().first) + " means nothing here"};
-  }
-
- private:
-  static std::string written(double number) {
-    const auto integer = static_cast<long long>(number);
-    return std::to_string(integer);
-  }
-
-  std::vector<std::pair<std::string, const Json*>> left_;
-};
+constexpr double kLargestDelayUs = 1e9;
+constexpr int kMostCpus = 1 << 16;
 
 TimeSpan take_span(Members& members) {
   TimeSpan span;
@@ -110,14 +41,46 @@ Occurrences take_occurrences(Members& members) {
   return when;
 }
 
-std::size_t take_size(Members& members, std::string_view name) {
-  const Json* const value = members.take(name);
-  if (const double* const number = value->number();
-      number != nullptr && *number >= 0 && *number <= kLargestInteger && *number == std::floor(*number))
-    return static_cast<std::size_t>(*number);
-  const auto size = value->string() == nullptr ? std::nullopt : parse_size(*value->string());
-  if (!size) throw Complaint{quoted(name) + " must be a size in bytes, such as 4096 or \"64MiB\""};
-  return *size;
+// CPUs in the way that the kernel writes them: "0-3,8".
+std::vector<CpuRange> take_cpus(Members& members) {
+  if (!members.has("cpus")) return {};
+  const std::string text = members.take_text("cpus");
+  std::vector<CpuRange> ranges;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto take_cpu = [&](int& cpu) {
+    const auto [stopped, error] = std::from_chars(at, end, cpu);
+    at = stopped;
+    return error == std::errc{} && cpu >= 0 && cpu < kMostCpus;
+  };
+  const auto take = [&](char character) { return at != end && *at == character && (++at, true); };
+  do {
+    CpuRange range;
+    bool is_good = take_cpu(range.first);
+    range.last = range.first;
+    if (is_good && take('-')) is_good = take_cpu(range.last);
+    if (!is_good || range.last < range.first)
+      throw Complaint{"'cpus' must be a list of CPUs, such as \"0-3,8\""};
+    ranges.push_back(range);
+  } while (take(','));
+  if (at != end) throw Complaint{"'cpus' must be a list of CPUs, such as \"0-3,8\""};
+  return ranges;
+}
+
+std::vector<int> take_devices(Members& members) {
+  const Json* const value = members.take("devices");
+  if (value == nullptr) return {};
+  const auto is_ordinal = [](const Json& each) {
+    const double* const number = each.number();
+    return number != nullptr && *number >= 0 && *number < SharedDeviceMemory::kMostDevices &&
+           *number == static_cast<int>(*number);
+  };
+  const Json::Array* const array = value->array();
+  if (array == nullptr || array->empty() || !std::all_of(array->begin(), array->end(), is_ordinal))
+    throw Complaint{"'devices' must be an array of ordinals, such as [0, 1]"};
+  std::vector<int> devices;
+  for (const Json& each : *array) devices.push_back(static_cast<int>(*each.number()));
+  return devices;
 }
 
 Slowdown take_slowdown(Members& members, std::string_view factor) {
@@ -144,14 +107,34 @@ void add_copy_fault(Members& members, FaultList& list) {
   list.copies[direction].push_back({take_occurrences(members), kind, at});
 }
 
+// For the direction that the text names, or for each.
+template <class Fault>
+void add_for(const std::string& direction, const Fault& fault,
+             std::array<std::vector<Fault>, kDirectionCount>& list) {
+  if (direction == "all") {
+    for (auto& each : list) each.push_back(fault);
+  } else {
+    list[index_in(kDirectionNames, direction, "direction")].push_back(fault);
+  }
+}
+
 void add_link_fault(Members& members, FaultList& list) {
   const std::string link = members.take_text("link");
-  const Slowdown slowdown = take_slowdown(members, "slowdown");
-  if (link == "all") {
-    for (auto& each : list.links) each.push_back(slowdown);
-  } else {
-    list.links[index_in(kDirectionNames, link, "direction")].push_back(slowdown);
-  }
+  Slowdown slowdown = take_slowdown(members, "slowdown");
+  slowdown.cpus = take_cpus(members);
+  slowdown.devices = take_devices(members);
+  add_for(link, slowdown, list.links);
+}
+
+void add_rest_fault(Members& members, FaultList& list) {
+  const std::string rest = members.take_text("rest");
+  RestDelay delay;
+  delay.longer_than_ms = members.take_number("longerThanMs", 0, kLargestMs).value_or(delay.longer_than_ms);
+  const auto delay_us = members.take_number("delayUs", 0, kLargestDelayUs);
+  if (!delay_us) throw Complaint{"'delayUs' is missing"};
+  delay.delay_us = *delay_us;
+  delay.devices = take_devices(members);
+  add_for(rest, delay, list.rests);
 }
 
 void add_missing(Members& members, FaultList& list) {
@@ -164,37 +147,36 @@ void add_missing(Members& members, FaultList& list) {
 }
 
 void add_other_process(Members& members, FaultList& list) {
-  const std::size_t bytes = take_size(members, "otherProcess");
+  const std::size_t bytes = *members.take_size("otherProcess");
   list.other_processes.push_back({take_span(members), bytes});
 }
 
 void add_fault(const Json& fault, FaultList& list) {
   const Json::Object* const object = fault.object();
   if (object == nullptr) throw Complaint{"it must be an object"};
-  const auto has = [&](std::string_view name) {
-    return std::any_of(object->begin(), object->end(), [&](const auto& each) { return each.first == name; });
-  };
   Members members(*object);
-  if (has("call")) {
+  if (members.has("call")) {
     add_call_fault(members, list);
-  } else if (has("copy")) {
+  } else if (members.has("copy")) {
     add_copy_fault(members, list);
-  } else if (has("link")) {
+  } else if (members.has("link")) {
     add_link_fault(members, list);
-  } else if (has("throttling")) {
+  } else if (members.has("rest")) {
+    add_rest_fault(members, list);
+  } else if (members.has("throttling")) {
     list.throttling.push_back(take_slowdown(members, "throttling"));
-  } else if (has("outOfMemoryAbove")) {
-    list.largest_allocation = std::min(list.largest_allocation, take_size(members, "outOfMemoryAbove"));
-  } else if (has("otherProcess")) {
+  } else if (members.has("outOfMemoryAbove")) {
+    list.largest_allocation = std::min(list.largest_allocation, *members.take_size("outOfMemoryAbove"));
+  } else if (members.has("otherProcess")) {
     add_other_process(members, list);
-  } else if (has("missing")) {
+  } else if (members.has("missing")) {
     add_missing(members, list);
-  } else if (has("driverVersion")) {
+  } else if (members.has("driverVersion")) {
     list.driver_version = static_cast<int>(*members.take_integer("driverVersion", 1000, 99'999));
   } else {
     throw Complaint{
-        "it must have 'call', 'copy', 'link', 'throttling', 'outOfMemoryAbove', 'otherProcess', 'missing' or "
-        "'driverVersion'"};
+        "it must have 'call', 'copy', 'link', 'rest', 'throttling', 'outOfMemoryAbove', 'otherProcess', "
+        "'missing' or 'driverVersion'"};
   }
   members.require_empty();
 }

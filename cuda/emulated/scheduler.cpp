@@ -1,5 +1,6 @@
 #include "emulated/scheduler.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <utility>
@@ -8,6 +9,8 @@
 
 namespace pinbench::emulated {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 bool is_reached(const ValueWait& wait) {
   // The flag may live in memory that the program writes at any time.
@@ -55,7 +58,10 @@ Ticket Scheduler::enqueue(const std::shared_ptr<Stream>& stream, Operation opera
   stream->queue.push_back(std::move(operation));
   const Ticket ticket = ++stream->enqueued;
   ++outstanding_;
-  if (stream->queue.size() == 1) advance(stream);
+  if (stream->queue.size() == 1) {
+    stream->reached_at = Clock::now();
+    advance(stream);
+  }
   return ticket;
 }
 
@@ -124,14 +130,16 @@ void Scheduler::run_engine(Engine engine) {
     if (line.streams.empty()) return;
     const std::shared_ptr<Stream> stream = std::move(line.streams.front());
     line.streams.pop_front();
+    WorkTimes times{.due = std::max(stream->reached_at, line.free_at), .done = std::nullopt};
     if (!halted()) {
       const auto run = std::move(std::get<EngineWork>(stream->queue.front()).run);
       lock.unlock();
-      const cu::Result result = run();
+      const cu::Result result = run(times);
       lock.lock();
       if (result != cu::kSuccess) halt_locked(result);
     }
     retire_first(*stream);
+    line.free_at = stream->reached_at = times.done.value_or(Clock::now());
     advance(stream);
   }
 }
@@ -176,7 +184,7 @@ void Scheduler::advance(const std::shared_ptr<Stream>& stream) {
       return;
     }
     if (const auto* record = std::get_if<EventRecord>(&first)) {
-      record->recording->time = std::chrono::steady_clock::now();
+      record->recording->time = Clock::now();
       record->recording->complete.store(true, std::memory_order_release);
     }
     retire_first(*stream);
@@ -191,6 +199,7 @@ void Scheduler::retire_first(Stream& stream) {
     released = std::exchange(record->recording->waiting, {});
   stream.queue.pop_front();
   ++stream.completed;
+  stream.reached_at = Clock::now();
   stream.progress.notify_all();
   for (const auto& waiting : released) {
     retire_first(*waiting);

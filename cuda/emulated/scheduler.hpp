@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +51,7 @@ class Scheduler {
   struct EngineLine {
     std::deque<std::shared_ptr<Stream>> streams;
     std::condition_variable not_empty;
+    std::chrono::steady_clock::time_point free_at;  // when its last work was done
   };
 
   void run_engine(Engine engine);

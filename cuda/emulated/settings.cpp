@@ -21,6 +21,8 @@ std::optional<Number> parse_number(std::string_view text) {
 }
 
 constexpr std::size_t kMostOperations = 1'000'000;
+constexpr double kSlowestLink = 1e3;
+constexpr double kFastestLink = 1e15;
 
 std::optional<std::string_view> variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -60,6 +62,29 @@ Complaint read_peers(const char* name, bool& setting) {
   if (*text != "all" && *text != "none") return must_be(name, "all or none");
   setting = *text == "all";
   return std::nullopt;
+}
+
+Complaint read_rate(const char* name, std::optional<double>& setting) {
+  const auto text = variable(name);
+  if (!text) return std::nullopt;
+  constexpr std::string_view kGigabytes = "GB/s";
+  std::string_view digits = *text;
+  const bool in_gigabytes = digits.ends_with(kGigabytes);
+  if (in_gigabytes) digits.remove_suffix(kGigabytes.size());
+  const auto number = parse_number<double>(digits);
+  const double rate = number.value_or(0) * (in_gigabytes ? 1e9 : 1);
+  // Written so that what is no number is refused too.
+  if (!(rate >= kSlowestLink && rate <= kFastestLink))
+    return must_be(name, "a rate in bytes per second from 1000 to 1e15, such as 4e9 or 4GB/s");
+  setting = rate;
+  return std::nullopt;
+}
+
+Complaint read_nvml(const char* name, std::size_t devices, decltype(Settings::nvml)& setting) {
+  const auto text = variable(name);
+  if (!text) return std::nullopt;
+  const auto complaint = read_nvml_facts(*text, devices, setting.emplace());
+  return complaint ? Complaint(std::string(name) + ": " + *complaint) : std::nullopt;
 }
 
 Complaint read_fault_plan(std::unique_ptr<FaultPlan>& setting) {
@@ -107,8 +132,10 @@ std::optional<std::string> Settings::read_environment() {
       read_size("PINBENCH_EMULATED_CONTEXT", context_bytes),
       read_size("PINBENCH_EMULATED_PINNED_LIMIT", pinned_limit_bytes),
       read_peers("PINBENCH_EMULATED_PEERS", peer_access),
+      read_rate("PINBENCH_EMULATED_LINK", link_bytes_per_second),
       read_count("PINBENCH_EMULATED_QUEUE", 1, kMostOperations, queue_operations),
       read_fault_plan(faults),
+      read_nvml("PINBENCH_EMULATED_NVML", device_count, nvml),
   };
   devices = static_cast<int>(device_count);
   shared_path = variable("PINBENCH_EMULATED_SHARED").value_or("");

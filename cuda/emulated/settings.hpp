@@ -19,10 +19,16 @@
 //     they return CUDA_ERROR_OUT_OF_MEMORY.
 //   PINBENCH_EMULATED_PEERS
 //     Which devices can reach each other's memory directly: all (the default) or none.
+//   PINBENCH_EMULATED_LINK
+//     What each device's link carries in each direction, in bytes a second (1000 to 1e15), such as "4e9" or
+//     "4GB/s" (default: what memory gives). All that a process copies between a device and the host, or
+//     another device, shares it, but for the two directions, which each have it.
 //   PINBENCH_EMULATED_QUEUE
 //     Operations that a stream holds before enqueueing blocks, 1 to 1000000 (default 1024).
 //   PINBENCH_EMULATED_FAULTS
 //     What goes wrong, in JSON (default: nothing): see faults.hpp.
+//   PINBENCH_EMULATED_NVML
+//     What NVML tells, in JSON (default: there is no NVML): see nvml_facts.hpp.
 //   PINBENCH_EMULATED_LEAKS
 //     A file to which each process appends a line of JSON when it exits (default: none): what was not given
 //     back of the driver's, and which calls were made. See leak_report.cpp.
@@ -33,8 +39,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "emulated/faults.hpp"
+#include "emulated/nvml_facts.hpp"
 
 namespace pinbench::emulated {
 
@@ -52,8 +60,11 @@ struct Settings {
   std::string shared_path;  // empty where no other process shares the devices
   std::size_t pinned_limit_bytes = static_cast<std::size_t>(-1);
   bool peer_access = true;
+  std::optional<double> link_bytes_per_second;  // empty for what memory gives
   std::size_t queue_operations = 1024;
   std::string leaks_path;  // empty where nothing is to be reported
+  // By device; empty where there is no NVML, and of a device that NVML does not know.
+  std::optional<std::vector<std::optional<NvmlFacts>>> nvml;
   std::unique_ptr<FaultPlan> faults = std::make_unique<FaultPlan>(FaultList());
 
   // Takes over what the environment sets; else says what is wrong with it.

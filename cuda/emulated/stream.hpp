@@ -63,10 +63,17 @@ class Event {
 enum class Engine : std::size_t { kHostToDevice, kDeviceToHost, kCompute };
 inline constexpr std::size_t kEngineCount = 3;
 
+// When an engine's work may begin, and when it was done: with what takes its time by a link's rate that is
+// earlier than the moment at which the engine's thread notices.
+struct WorkTimes {
+  std::chrono::steady_clock::time_point due;
+  std::optional<std::chrono::steady_clock::time_point> done;  // empty for when the work returns
+};
+
 // A copy, a memset or a kernel. Any error is sticky, because the call that enqueued the work has returned.
 struct EngineWork {
   Engine engine;
-  std::function<cu::Result()> run;
+  std::function<cu::Result(WorkTimes&)> run;
 };
 
 // Takes the time when the stream gets here.
@@ -125,7 +132,8 @@ struct Stream {
   std::deque<Operation> queue;  // the first is under way
   Ticket enqueued = 0;
   Ticket completed = 0;
-  std::condition_variable progress;  // `completed` has grown, or the scheduler has halted
+  std::chrono::steady_clock::time_point reached_at;  // when the first operation's turn came
+  std::condition_variable progress;                  // `completed` has grown, or the scheduler has halted
 
   BounceBuffer bounce;
 };

@@ -31,26 +31,38 @@ export async function openBackend(
   { addon, emulatedLibraryPath }: Pick<LoadedAddon, "addon" | "emulatedLibraryPath">,
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<Backend> {
-  if (choice === "emulated") return openEmulated(addon, emulatedLibraryPath, null);
+  const emulated = { driver: emulatedLibraryPath, nvml: emulatedNvml(emulatedLibraryPath, environment) };
+  if (choice === "emulated") return openEmulated(addon, emulated, null);
   const named = environment.PINBENCH_CUDA_LIBRARY;
   const opened = await openCuda(addon, named || cudaLibrary).catch((error: NativeError) => {
     throw describeFailure(error);
   });
   if (!("absence" in opened)) return opened;
-  if (choice === "auto" && !named) return openEmulated(addon, emulatedLibraryPath, opened.absence);
+  if (choice === "auto" && !named) return openEmulated(addon, emulated, opened.absence);
   throw new PinbenchError("unavailable", `The CUDA backend is not available: ${opened.absence}.`, {
     hint: "Install NVIDIA's driver, make the GPU visible (CUDA_VISIBLE_DEVICES, the container's --gpus), or use --backend emulated.",
   });
 }
 
+/** The emulated machine has an NVML, in one library with its driver, where it is said what that tells. */
+function emulatedNvml(library: string, environment: NodeJS.ProcessEnv): string | null {
+  return environment.PINBENCH_EMULATED_NVML ? library : null;
+}
+
 async function openEmulated(
   addon: LoadedAddon["addon"],
-  library: string,
+  paths: Parameters<LoadedAddon["addon"]["openDriver"]>[0],
   fallbackReason: string | null,
 ): Promise<Backend> {
   try {
-    const driver = addon.openDriver({ driver: library, nvml: null });
-    return { name: "emulated", library, driver, facts: await driver.initialize(), fallbackReason };
+    const driver = addon.openDriver(paths);
+    return {
+      name: "emulated",
+      library: paths.driver,
+      driver,
+      facts: await driver.initialize(),
+      fallbackReason,
+    };
   } catch (cause) {
     const error = cause as NativeError;
     const shortage = shortageHint(error.code);
@@ -104,7 +116,7 @@ function describeFailure(error: NativeError): PinbenchError {
 /**
  * Those of the devices that other processes may use as well, each with a name that all processes of the machine give it
  * and what NVML tells of it. An emulated device is its process' own, unless PINBENCH_EMULATED_SHARED names the file of
- * those who share it; nothing but pinbench uses it then.
+ * those who share it; nothing but pinbench uses it then, unless its NVML says so.
  */
 export function sharedDevices(
   { driver, facts }: Pick<Backend, "driver" | "facts">,
@@ -114,16 +126,16 @@ export function sharedDevices(
   const file = environment.PINBENCH_EMULATED_SHARED;
   if (facts.emulated && !file) return [];
   const emulated = facts.emulated ? `emulated-${nameOfFile(file!)}` : null;
+  const hasNvml = !facts.emulated || facts.nvmlError === null;
   return devices.map(({ ordinal, uuid, pciBusId }) => ({
     ordinal,
     key: emulated === null ? (uuid ?? pciBusId.replaceAll(":", "-")) : `${emulated}-${ordinal}`,
-    nvml:
-      emulated === null
-        ? {
-            readProcesses: () => driver.readProcesses(pciBusId),
-            readActivity: () => driver.readActivity(pciBusId),
-          }
-        : null,
+    nvml: hasNvml
+      ? {
+          readProcesses: () => driver.readProcesses(pciBusId),
+          readActivity: () => driver.readActivity(pciBusId),
+        }
+      : null,
   }));
 }
 

@@ -116,6 +116,40 @@ TEST_CASE("who uses a device, and what it does, stays empty where NVML does not 
   CHECK_FALSE(activity.to_device_bytes_per_second.has_value());
 }
 
+TEST_CASE("NVML tells the state that a device is in") {
+  const Nvml nvml(PINBENCH_FAKE_NVML_PATH);
+  const auto health = nvml.read_health(nvml.device_by_pci_bus_id("0000:1b:00.0"));
+  CHECK(health.link.generation == 5u);
+  CHECK(health.card_max_generation == 6u);
+  CHECK(health.replays == 17u);
+  // By the name that the call had before driver 535; what a newer driver adds keeps its bit's number.
+  CHECK(health.clock_reasons == std::vector<std::string>{"gpu-idle", "hw-thermal-slowdown", "reason-15"});
+  CHECK(health.max_sm_clock_mhz == 1995u);
+  CHECK(health.temperature_c == 41u);
+  CHECK(health.power_watts == 120.5);
+  CHECK(health.power_limit_watts == 700.0);
+  CHECK(health.bar1_total_bytes == 128ull << 30);
+  CHECK(health.ecc_errors == 3ull);
+  CHECK(health.retirement_pending == true);  // of rows, where pages are not told of
+  CHECK(health.mig_enabled == false);        // not before the reset that it waits for
+  CHECK(health.confidential_computing == true);
+  CHECK(health.c2c_links == 10u);
+}
+
+TEST_CASE("of a device that NVML refuses, nothing but the system's state is told") {
+  const Nvml nvml(PINBENCH_FAKE_NVML_PATH);
+  const auto health = nvml.read_health(nullptr);
+  CHECK_FALSE(health.link.width.has_value());
+  CHECK_FALSE(health.card_max_generation.has_value());
+  CHECK_FALSE(health.clock_reasons.has_value());
+  CHECK_FALSE(health.power_watts.has_value());
+  CHECK_FALSE(health.bar1_total_bytes.has_value());
+  CHECK_FALSE(health.retirement_pending.has_value());
+  CHECK_FALSE(health.mig_enabled.has_value());
+  CHECK_FALSE(health.c2c_links.has_value());
+  CHECK(health.confidential_computing == true);
+}
+
 TEST_CASE("a missing NVML, or a library that is none, is one kind of error with the reason") {
   const auto missing = error_of([] { Nvml{"libpinbench-no-such.so.1"}; });
   CHECK(missing.code() == "NVML_UNAVAILABLE");

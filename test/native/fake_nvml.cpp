@@ -6,6 +6,7 @@ namespace {
 
 constexpr int kSuccess = 0;
 constexpr int kErrorInvalidArgument = 2;
+constexpr int kErrorNotSupported = 3;
 constexpr int kErrorNotFound = 6;
 constexpr int kErrorInsufficientSize = 7;
 
@@ -133,4 +134,108 @@ PINBENCH_EXPORT int nvmlDeviceGetUtilizationRates(Device device, FakeUtilization
 
 PINBENCH_EXPORT int nvmlDeviceGetPcieThroughput(Device device, int counter, unsigned* kilobytes_per_second) {
   return tell(device, counter == 0 ? 2'000'000 : 3'000'000, kilobytes_per_second);
+}
+
+PINBENCH_EXPORT int nvmlDeviceGetGpuMaxPcieLinkGeneration(Device device, unsigned* generation) {
+  return tell(device, 6, generation);
+}
+
+PINBENCH_EXPORT int nvmlDeviceGetPcieReplayCounter(Device device, unsigned* replays) {
+  return tell(device, 17, replays);
+}
+
+// The name that drivers before 535 have for the reasons; the new one is missing. Idle, thermal slowdown of
+// the hardware, and one that is not known here.
+PINBENCH_EXPORT int nvmlDeviceGetCurrentClocksThrottleReasons(Device device, unsigned long long* reasons) {
+  if (device != &the_device || reasons == nullptr) return kErrorInvalidArgument;
+  *reasons = 0x1 | 0x40 | 0x8000;
+  return kSuccess;
+}
+
+PINBENCH_EXPORT int nvmlDeviceGetMaxClockInfo(Device device, int clock, unsigned* megahertz) {
+  return clock == kClockSm ? tell(device, 1995, megahertz) : kErrorInvalidArgument;
+}
+
+PINBENCH_EXPORT int nvmlDeviceGetTemperature(Device device, int sensor, unsigned* celsius) {
+  return sensor == 0 ? tell(device, 41, celsius) : kErrorInvalidArgument;
+}
+
+PINBENCH_EXPORT int nvmlDeviceGetPowerUsage(Device device, unsigned* milliwatts) {
+  return tell(device, 120'500, milliwatts);
+}
+
+PINBENCH_EXPORT int nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned* milliwatts) {
+  return tell(device, 700'000, milliwatts);
+}
+
+struct FakeBar1Memory {
+  unsigned long long total;
+  unsigned long long free;
+  unsigned long long used;
+};
+
+PINBENCH_EXPORT int nvmlDeviceGetBAR1MemoryInfo(Device device, FakeBar1Memory* memory) {
+  if (device != &the_device || memory == nullptr) return kErrorInvalidArgument;
+  *memory = {128ull << 30, 127ull << 30, 1ull << 30};
+  return kSuccess;
+}
+
+// Uncorrected, since the driver was loaded.
+PINBENCH_EXPORT int nvmlDeviceGetTotalEccErrors(Device device, int type, int counter,
+                                                unsigned long long* errors) {
+  if (device != &the_device || errors == nullptr) return kErrorInvalidArgument;
+  *errors = type == 1 && counter == 0 ? 3 : 99;
+  return kSuccess;
+}
+
+// A device that remaps rows retires no pages.
+PINBENCH_EXPORT int nvmlDeviceGetRetiredPagesPendingStatus(Device, unsigned*) {
+  return kErrorNotSupported;
+}
+
+PINBENCH_EXPORT int nvmlDeviceGetRemappedRows(Device device, unsigned* corrected, unsigned* uncorrected,
+                                              unsigned* pending, unsigned* failed) {
+  if (device != &the_device) return kErrorInvalidArgument;
+  *corrected = 4;
+  *uncorrected = 1;
+  *pending = 1;
+  *failed = 0;
+  return kSuccess;
+}
+
+PINBENCH_EXPORT int nvmlDeviceGetMigMode(Device device, unsigned* current, unsigned* pending) {
+  if (device != &the_device) return kErrorInvalidArgument;
+  *current = 0;
+  *pending = 1;
+  return kSuccess;
+}
+
+struct FakeConfidentialComputeState {
+  unsigned environment;
+  unsigned feature;
+  unsigned developer_tools_mode;
+};
+
+PINBENCH_EXPORT int nvmlSystemGetConfComputeState(FakeConfidentialComputeState* state) {
+  if (state == nullptr) return kErrorInvalidArgument;
+  *state = {2, 1, 0};
+  return kSuccess;
+}
+
+struct FakeFieldValue {
+  unsigned field;
+  unsigned scope;
+  long long timestamp;
+  long long latency;
+  int type;
+  int result;
+  unsigned long long value;
+};
+
+PINBENCH_EXPORT int nvmlDeviceGetFieldValues(Device device, int count, FakeFieldValue* values) {
+  if (device != &the_device || count != 1 || values == nullptr) return kErrorInvalidArgument;
+  values->result = values->field == 170 ? kSuccess : kErrorNotSupported;
+  values->type = 1;
+  values->value = 10;
+  return kSuccess;
 }

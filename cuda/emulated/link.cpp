@@ -1,0 +1,98 @@
+#include "emulated/link.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace pinbench::emulated {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Beyond that nobody waits, and clocks overflow.
+constexpr double kLongestSeconds = 1e9;
+
+// Sleeps for most of a long time, to leave the CPU to other threads, and polls for the rest, to be precise.
+void pause_until(Moment end) {
+  constexpr auto kSleepOvershoot = std::chrono::microseconds(200);
+  if (end - Clock::now() > kSleepOvershoot) std::this_thread::sleep_until(end - kSleepOvershoot);
+  while (Clock::now() < end) std::this_thread::yield();
+}
+
+Clock::duration as_duration(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(std::min(seconds, kLongestSeconds)));
+}
+
+double seconds_between(Moment begin, Moment end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+}  // namespace
+
+void take_longer(double slowdown, const std::function<void()>& body) {
+  const auto start = Clock::now();
+  body();
+  if (slowdown <= 1) return;
+  pause_until(start + as_duration(seconds_between(start, Clock::now()) * slowdown));
+}
+
+Links::Links(int devices, std::optional<double> bytes_per_second, const FaultPlan& faults)
+    : bytes_per_second_(bytes_per_second), faults_(faults), devices_(static_cast<std::size_t>(devices)) {}
+
+Moment Links::carry(const Route& route, std::size_t bytes, double slowdown, Moment due,
+                    const std::function<void()>& body) {
+  const bool is_timed = bytes_per_second_ && (route.from || route.to);
+  const Moment start = Clock::now();
+  Clock::duration delay;
+  Moment end = start;
+  {
+    const std::scoped_lock lock(mutex_);
+    delay = as_duration(
+        faults_.rest_delay_us(route.direction, route.device, rested_ms_locked(route.device, due)) / 1e6);
+    ++device(route.device).running;
+    if (is_timed) {
+      end = due;
+      if (route.from) end = std::max(end, device(*route.from).sends_from);
+      if (route.to) end = std::max(end, device(*route.to).receives_from);
+      end += delay + as_duration(static_cast<double>(bytes) / *bytes_per_second_ * slowdown);
+      if (route.from) device(*route.from).sends_from = end;
+      if (route.to) device(*route.to).receives_from = end;
+    }
+  }
+  body();
+  const Moment moved = Clock::now();
+  if (!is_timed && (slowdown > 1 || delay.count() > 0))
+    end = start + delay + as_duration(seconds_between(start, moved) * std::max(slowdown, 1.0));
+  pause_until(end);
+  const Moment done = std::max(moved, end);
+  const std::scoped_lock lock(mutex_);
+  Device& own = device(route.device);
+  --own.running;
+  own.last_done = std::max(own.last_done, done);
+  if (route.from) {
+    device(*route.from).sends_from = std::max(device(*route.from).sends_from, done);
+    device(*route.from).bytes += bytes;
+  }
+  if (route.to) {
+    device(*route.to).receives_from = std::max(device(*route.to).receives_from, done);
+    device(*route.to).bytes += bytes;
+  }
+  return done;
+}
+
+double Links::rested_ms_locked(int ordinal, Moment at) const {
+  if (device(ordinal).running > 0) return 0;
+  return std::max(seconds_between(device(ordinal).last_done, at) * 1e3, 0.0);
+}
+
+double Links::rested_ms(int ordinal) const {
+  const std::scoped_lock lock(mutex_);
+  return rested_ms_locked(ordinal, Clock::now());
+}
+
+std::uint64_t Links::bytes_carried(int ordinal) const {
+  const std::scoped_lock lock(mutex_);
+  return device(ordinal).bytes;
+}
+
+}  // namespace pinbench::emulated

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "emulated/faults.hpp"
+
+namespace pinbench::emulated {
+
+using Moment = std::chrono::steady_clock::time_point;
+
+// Which way the bytes of a copy go.
+struct Route {
+  Direction direction;
+  int device;               // whose engine makes the copy
+  std::optional<int> from;  // the devices whose links they leave and enter by; empty for the host's side, and
+  std::optional<int> to;    // both within a device
+};
+
+// Has the body take so many times its time, in the calling thread.
+void take_longer(double slowdown, const std::function<void()>& body);
+
+// The links of all devices to the host. In each direction a link carries one copy after the other, each for
+// at least its bytes at the link's rate, and the next begins when the one before is done with it: not when
+// the thread that played it has woken up, so that what a busy machine loses is made up for. Thread safe.
+class Links {
+ public:
+  // No `bytes_per_second`: links carry what memory gives. `faults` outlives the links.
+  Links(int devices, std::optional<double> bytes_per_second, const FaultPlan& faults);
+
+  // Runs the body, which moves the bytes, and returns when the copy is done, `slowdown` and all. It may begin
+  // on the link at `due`, and no earlier. Returns when it was done on the link, which is never in the future.
+  Moment carry(const Route& route, std::size_t bytes, double slowdown, Moment due,
+               const std::function<void()>& body);
+
+  // How long no copy has run on the device, in milliseconds; 0 while one does.
+  double rested_ms(int device) const;
+  // Over the device's link so far, in both directions.
+  std::uint64_t bytes_carried(int device) const;
+
+ private:
+  struct Device {
+    int running = 0;
+    Moment last_done;      // before the first copy: long ago
+    Moment sends_from;     // when the link is free again, for what leaves the device,
+    Moment receives_from;  // and for what goes to it
+    std::uint64_t bytes = 0;
+  };
+
+  // All below: with the lock held.
+  const Device& device(int ordinal) const { return devices_[static_cast<std::size_t>(ordinal)]; }
+  Device& device(int ordinal) { return devices_[static_cast<std::size_t>(ordinal)]; }
+  double rested_ms_locked(int ordinal, Moment at) const;
+
+  const std::optional<double> bytes_per_second_;
+  const FaultPlan& faults_;
+  mutable std::mutex mutex_;
+  std::vector<Device> devices_;
+};
+
+}  // namespace pinbench::emulated
