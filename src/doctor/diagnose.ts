@@ -24,7 +24,7 @@ const wayName: Readonly<Record<Way, string>> = { h2d: "to the device", d2h: "fro
 /** What an examination comes to. Pure. */
 export function diagnose(examination: Examination, context: DiagnosisContext): Diagnosis {
   const { machine, devices, omitted = [] } = examination;
-  const known = findCauses(examination);
+  const known = findCauses(examination).map((finding) => (devices.length > 1 ? named(finding) : finding));
   const findings = [
     // What cannot be worked around comes before all costs.
     ...devices.flatMap(wrongData),
@@ -58,6 +58,13 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
     ],
     ...verdictOf(examination, findings),
   };
+}
+
+/** A finding that says which of several devices it speaks of. */
+function named(finding: Finding): Finding {
+  const { device, summary } = finding;
+  if (device === null || /\bdevice \d/i.test(summary)) return finding;
+  return { ...finding, summary: `Device ${device}: ${summary.replace(/^The /, "the ")}` };
 }
 
 /** What a device's copies are called where nothing else is said of them. */

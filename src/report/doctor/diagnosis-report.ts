@@ -124,13 +124,11 @@ function groupsOf({ findings }: Diagnosis) {
 
 function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
   const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  const sources = [
-    ...new Set(
-      devices.map(({ reference }) =>
-        reference === null ? "not known: there is no reference" : `from ${reference}`,
-      ),
-    ),
-  ];
+  const sourceOf = ({ reference }: Diagnosis["devices"][number]) =>
+    reference === null ? "not known: there is no reference" : `from ${reference}`;
+  const sources = [...new Set(devices.map(sourceOf))];
+  const expected =
+    sources.length === 1 ? sources : devices.map((device) => `device ${device.ordinal}: ${sourceOf(device)}`);
   return [
     ["Host", host],
     ...(named.length === 0 ? [] : [["Labels", named.join(", ")] as const]),
@@ -144,7 +142,7 @@ function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
         `${[name, pciBusId].filter((part) => part !== null).join(", ")}, ${link === null ? "link not known" : `${link} under load${limit}`}`,
       ];
     }),
-    ...sources.map((source): Fact => ["Expected", source]),
+    ...expected.map((source): Fact => ["Expected", source]),
   ];
 }
 
