@@ -12,7 +12,7 @@ import type {
   NativeError,
 } from "../native/contract.js";
 import type { LinkRecord } from "../results/schema.js";
-import { type BenchOptions, CopyBench, noRates, ways } from "./copy-bench.js";
+import { CopyBench, noRates, ways } from "./copy-bench.js";
 import {
   type DeviceExamination,
   type DeviceMeasurements,
@@ -116,6 +116,7 @@ class Experiments {
   kernelsOff: string | null;
   readonly #subjects: readonly Subject[];
   readonly #options: ExamineOptions;
+  readonly #open = new Set<CopyBench>();
   /** Why no device can be used any more; null where they can. */
   #lost: string | null = null;
   /** How long the slowest device took for pinned copies, both directions: what another kind takes about. */
@@ -129,13 +130,12 @@ class Experiments {
   }
 
   abort(): void {
-    for (const { bench } of this.#subjects) bench?.abort();
+    for (const bench of this.#open) bench.abort();
   }
 
   async close(): Promise<void> {
-    const benches = this.#subjects.flatMap(({ bench }) => (bench === null ? [] : [bench]));
-    for (const subject of this.#subjects) subject.bench = null;
-    await Promise.all(benches.map((bench) => bench.close()));
+    await Promise.all([...this.#open].map((bench) => bench.close()));
+    this.#open.clear();
   }
 
   async measureAll(): Promise<void> {
@@ -143,33 +143,40 @@ class Experiments {
     for (const subject of this.#subjects) await this.#measurePlain(subject);
     if (isQuick) return this.#keepCounts();
     await this.#measureTogether();
+    for (const subject of this.#subjects) {
+      await this.#measureLatency(subject);
+      // What is asked of slow devices alone goes before what is asked of all.
+      await this.#measureNodes(subject);
+    }
     for (const subject of this.#subjects) await this.#measureOtherMemory(subject);
     this.#keepCounts();
-    await this.close();
-    for (const subject of this.#subjects) await this.#measureNodes(subject);
   }
 
   /** What the verdict needs. */
   async #measurePlain(subject: Subject): Promise<void> {
     const { prepared, root } = this.#options;
     const { facts, measured } = subject;
-    await this.#attempt(subject, `opening device ${facts.ordinal}`, async () => {
-      subject.bench = await CopyBench.open(
-        this.#benchOptions(facts, choosePlacement(facts.pciBusId, "local", root)),
-      );
+    const isNeeded = true;
+    const open = async () => {
+      subject.bench = await this.#openBench(facts, choosePlacement(facts.pciBusId, "local", root));
       this.kernelsOff ??= subject.bench.kernelsOff;
       await subject.bench.reserve("pinned");
-    });
-    await this.#attempt(subject, `pinned copies of device ${facts.ordinal}`, async () => {
+    };
+    const measure = async () => {
       const startedMs = performance.now();
       measured.pinned = await subject.bench!.rates("pinned");
       this.#roundMs = Math.max(this.#roundMs, performance.now() - startedMs);
+    };
+    const read = async () => {
       subject.health.underLoad = await subject.bench!.underLoad(() => {
         // A link at rest may be slower than it can be.
         subject.path.underLoad = readPciPath(facts.pciBusId, root);
         return readHealth(prepared.backend.driver, facts);
       });
-    });
+    };
+    await this.#attempt(subject, `opening device ${facts.ordinal}`, open, { isNeeded });
+    await this.#attempt(subject, `pinned copies of device ${facts.ordinal}`, measure, { isNeeded });
+    await this.#attempt(subject, `NVML while device ${facts.ordinal} copies`, read, { isNeeded });
   }
 
   async #measureTogether(): Promise<void> {
@@ -178,7 +185,6 @@ class Experiments {
     const rates = working.map((): Record<string, number | null> => ({ ...noRates }));
     const rendezvous = this.#options.prepared.createRendezvous();
     const benches = working.map(({ bench }) => bench!);
-    // Who of them failed cannot be told: it is said of the first.
     await this.#attempt(working[0]!, "copies of all devices at once", async () => {
       for (const way of ways) {
         const ofWay = await CopyBench.together(benches, way, rendezvous);
@@ -188,17 +194,22 @@ class Experiments {
     });
   }
 
+  /** Whether a rest makes copies slower. */
+  async #measureLatency(subject: Subject): Promise<void> {
+    const { facts, measured, bench } = subject;
+    const what = `the latency of copies of device ${facts.ordinal}`;
+    if (bench === null || !this.#fits(what, 500)) return;
+    await this.#attempt(subject, what, async () => {
+      measured.latency = await bench.latency();
+    });
+  }
+
   /** What tells causes apart on one device. */
   async #measureOtherMemory(subject: Subject): Promise<void> {
     const { facts, measured, bench } = subject;
     if (bench === null) return;
     const of = `of device ${facts.ordinal}`;
-    const aboutMs = 2 * this.#roundMs;
-    if (this.#fits(`the latency of copies ${of}`, 500)) {
-      await this.#attempt(subject, `latency ${of}`, async () => {
-        measured.latency = await bench.latency();
-      });
-    }
+    const aboutMs = 1.5 * this.#roundMs;
     if (this.#fits(`copies from pageable memory ${of}`, aboutMs)) {
       await this.#attempt(subject, `pageable copies ${of}`, async () => {
         measured.pageable = await bench.rates("pageable");
@@ -233,18 +244,14 @@ class Experiments {
     for (const node of nodes) {
       const cpus = (cpusOfNode(node, root) ?? []).filter((cpu) => allowed.has(cpu));
       const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
-      if (cpus.length === 0 || !this.#fits(what, 2 * this.#roundMs + 500)) continue;
+      if (cpus.length === 0 || !this.#fits(what, 1.2 * this.#roundMs + 500)) continue;
       await this.#attempt(subject, what, async () => {
         const threads = Math.min(usableCpuCount(root), cpus.length);
-        const bench = await CopyBench.open(this.#benchOptions(facts, { numaNode: node, cpus, threads }));
-        subject.bench = bench;
-        try {
-          rates.push({ node, rates: await bench.rates("pinned") });
-        } finally {
-          subject.wrongCopies += bench.wrongCopies;
-          subject.bench = null;
-          await bench.close();
-        }
+        const bench = await this.#openBench(facts, { numaNode: node, cpus, threads });
+        rates.push({ node, rates: await bench.rates("pinned") });
+        subject.wrongCopies += bench.wrongCopies;
+        this.#open.delete(bench);
+        await bench.close();
       });
     }
     measured.nodes = rates;
@@ -315,10 +322,12 @@ class Experiments {
     }
   }
 
-  #benchOptions(device: DeviceFacts, placement: Placement): BenchOptions {
+  async #openBench(device: DeviceFacts, placement: Placement): Promise<CopyBench> {
     const { plan, backend } = this.#options.prepared;
     const cell = plan.cells.find(({ memory, skipReason }) => memory === "pinned" && skipReason === null)!;
-    return { backend, device, placement, arenas: plan.arenas, cell };
+    const bench = await CopyBench.open({ backend, device, placement, arenas: plan.arenas, cell });
+    this.#open.add(bench);
+    return bench;
   }
 
   /** Whether there is time for it; where there is none it is told. */
@@ -328,18 +337,27 @@ class Experiments {
     return false;
   }
 
-  /** An experiment on one device: not begun once that one has failed, or no device can be used any more. */
-  async #attempt(subject: Subject, activity: string, work: () => Promise<void>): Promise<void> {
+  /**
+   * An experiment on one device: not begun once that one has failed, or no device can be used any more. Where one fails
+   * that the verdict can do without, that is told among what was left out, and the device is none that fails.
+   */
+  async #attempt(
+    subject: Subject,
+    what: string,
+    work: () => Promise<void>,
+    { isNeeded = false } = {},
+  ): Promise<void> {
     const { signal, onActivity } = this.#options;
     if (signal.aborted) throw signal.reason;
     if (subject.failure !== null || this.#lost !== null) return;
-    onActivity(activity);
+    onActivity(what);
     try {
       await work();
     } catch (reason) {
       if (signal.aborted) throw signal.reason;
       const error = reason as NativeError;
-      subject.failure = error.message;
+      if (isNeeded || error.sticky) subject.failure = error.message;
+      else this.omitted.push(`${what}: ${error.message}`);
       if (error.sticky) this.#lost = `not measured, as the process lost its contexts: ${error.message}`;
     }
   }

@@ -107,9 +107,10 @@ describe("pinbench doctor of an emulated device", () => {
       "sys/devices/system/node/node1/cpulist": String(near),
       "sys/bus/pci/devices/eeee:00:00.0/numa_node": "0",
     });
-    const slow = emulatedFaults({ link: "all", slowdown: 3, cpus: String(far) });
+    const slow = emulatedFaults({ link: "all", slowdown: 2, cpus: String(far) });
+    const wider = { ...healthyLink, width: 8, maxWidth: 8 };
     const { exitCode, diagnosis } = await examined(
-      machine(healthyLink, { ...slow, PINBENCH_EMULATED_ROOT: root }),
+      machine(wider, { ...slow, PINBENCH_EMULATED_LINK: "2e9", PINBENCH_EMULATED_ROOT: root }),
     );
     expect(exitCode).toBe(1);
     expect(costly(diagnosis)[0]).toBe("numa-far");
