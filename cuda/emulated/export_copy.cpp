@@ -23,10 +23,13 @@ void copy_between_devices(Context& context, const std::shared_ptr<Stream>& strea
   const Engine engine = destination_context.get() == &context ? Engine::kHostToDevice : Engine::kDeviceToHost;
   // Not this context itself, which waits for its own work before it ends.
   const auto& other = destination_context.get() == &context ? source_context : destination_context;
+  Route route{Direction::kPeerToPeer, context.ordinal(), std::nullopt, std::nullopt};
+  if (source_context != destination_context) {
+    route.from = source_context->ordinal();
+    route.to = destination_context->ordinal();
+  }
   enqueue_peer_copy(context.scheduler(), stream, engine,
-                    context.copy_of(device_address(destination), device_address(source), bytes,
-                                    {Direction::kPeerToPeer, context.ordinal(), source_context->ordinal(),
-                                     destination_context->ordinal()}),
+                    context.copy_of(device_address(destination), device_address(source), bytes, route),
                     through_host, other);
 }
 

@@ -14,7 +14,9 @@ std::string written(double number) {
 }  // namespace
 
 std::string quoted(std::string_view text) {
-  return "'" + std::string(text) + "'";
+  std::string result(1, '\'');
+  result.append(text).append(1, '\'');
+  return result;
 }
 
 Members::Members(const Json::Object& object) {

@@ -91,6 +91,7 @@ const calls: Call[] = [
   },
   { name: "readProcesses", args: () => ["0000:00:00.0"], run: (id) => driver.readProcesses(id) },
   { name: "readActivity", args: () => ["0000:00:00.0"], run: (id) => driver.readActivity(id) },
+  { name: "readHealth", args: () => ["0000:00:00.0"], run: (id) => driver.readHealth(id) },
   {
     name: "reserveHost",
     args: () => ["pageable", arena()],

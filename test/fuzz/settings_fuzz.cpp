@@ -11,6 +11,7 @@ constexpr const char* kVariables[] = {
     "PINBENCH_EMULATED_DEVICES",      "PINBENCH_EMULATED_MEMORY", "PINBENCH_EMULATED_CONTEXT",
     "PINBENCH_EMULATED_PINNED_LIMIT", "PINBENCH_EMULATED_PEERS",  "PINBENCH_EMULATED_QUEUE",
     "PINBENCH_EMULATED_SHARED",       "PINBENCH_EMULATED_FAULTS", "PINBENCH_EMULATED_LEAKS",
+    "PINBENCH_EMULATED_LINK",         "PINBENCH_EMULATED_NVML",
 };
 
 }  // namespace
@@ -30,5 +31,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(static_cast<std::size_t>(settings.devices) <= pinbench::emulated::SharedDeviceMemory::kMostDevices);
   require(settings.queue_operations >= 1 && settings.queue_operations <= 1'000'000);
   require(settings.faults != nullptr);
+  const auto& rate = settings.link_bytes_per_second;
+  require(!rate || (*rate >= 1e3 && *rate <= 1e15));
+  require(complaint || !settings.nvml || settings.nvml->size() == static_cast<std::size_t>(settings.devices));
   return 0;
 }

@@ -132,6 +132,12 @@ describe("--backend emulated", () => {
     expect(opened).toEqual([{ driver: emulatedLibraryPath, nvml: null }]);
   });
 
+  it("has an NVML in its own library where it is said what that tells", async () => {
+    const { backend, opened } = openOn({}, "emulated", { PINBENCH_EMULATED_NVML: "{}" });
+    expect(await backend).toMatchObject({ name: "emulated", library: emulatedLibraryPath });
+    expect(opened).toEqual([{ driver: emulatedLibraryPath, nvml: emulatedLibraryPath }]);
+  });
+
   it.each([
     ["CUDA_ERROR_INVALID_VALUE", /PINBENCH_EMULATED_/],
     ["LIBRARY_NOT_FOUND", /pinbench build/],
@@ -179,5 +185,14 @@ describe("a device's name for other processes", () => {
     expect(await keys(file!)).toEqual([expect.stringMatching(/^emulated-[0-9a-f]{16}-0$/)]);
     expect(await keys(link!)).toEqual(await keys(file!));
     expect(await keys(other!)).not.toEqual(await keys(file!));
+  });
+
+  it("comes with what NVML tells, of an emulated device where it has an NVML", async () => {
+    const shared = { PINBENCH_EMULATED_SHARED: "/nowhere/shared" };
+    const { driver, facts } = await openOn({}, "emulated").backend;
+    const nvmlOf = (nvmlError: string | null) =>
+      sharedDevices({ driver, facts: { ...facts, nvmlError } }, facts.devices, shared)[0]?.nvml;
+    expect(nvmlOf("not asked for")).toBeNull();
+    expect(nvmlOf(null)).toMatchObject({ readProcesses: expect.any(Function) });
   });
 });

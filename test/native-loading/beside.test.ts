@@ -61,10 +61,11 @@ describe("startLoad", () => {
     const before = await take(load, 1);
     const result = await session.measure(request);
     expect(result.verification).toMatchObject({ checkedBytes: 6 * 64 * KiB, mismatches: [] });
-    const after = await take(load, 3);
     const startNs = result.columns[0]!.startNs[0]!;
     expect(before[0]).toBeLessThan(startNs);
-    expect(after.at(-1)).toBeGreaterThan(startNs);
+    // On a busy machine the first ones may be of the time before.
+    let last = before[0]!;
+    while (last <= startNs) last = (await take(load, 1)).at(-1)!;
     await load.stop();
     await load.stop();
     load.completions();

@@ -1,4 +1,6 @@
 // Injected faults of calls and of the machine, and what a sticky error does to a context.
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <string_view>
@@ -260,6 +262,16 @@ TEST_CASE("a fault that means nothing fails cuInit, and the error says what is w
   CHECK(complaint(R"([{"copy": "h2d", "fault": "drop", "at": 1}])") == "fault 1: 'at' means nothing here");
   CHECK(complaint(R"([{"link": "h2d", "slowdown": 0.5}])") ==
         "fault 1: 'slowdown' must be a number from 1 to 1000");
+  for (const char* const cpus : {"", "x", "1-", "-1", "3-1", "1,", "1;2", "70000"}) {
+    CHECK(complaint(R"([{"link": "h2d", "cpus": ")" + std::string(cpus) + "\"}]") ==
+          "fault 1: 'cpus' must be a list of CPUs, such as \"0-3,8\"");
+  }
+  for (const char* const devices : {"1", "[]", "[-1]", "[0.5]", "[64]", "[\"0\"]"}) {
+    CHECK(complaint(R"([{"link": "h2d", "devices": )" + std::string(devices) + "}]") ==
+          "fault 1: 'devices' must be an array of ordinals, such as [0, 1]");
+  }
+  CHECK(complaint(R"([{"rest": "h2d"}])") == "fault 1: 'delayUs' is missing");
+  CHECK(complaint(R"([{"rest": "h2d", "delayUs": 1, "nth": 1}])") == "fault 1: 'nth' means nothing here");
   CHECK(complaint(R"([{"outOfMemoryAbove": "64 MB"}])")
             .starts_with("fault 1: 'outOfMemoryAbove' must be a size"));
   CHECK(complaint(R"([{"otherProcess": -1}])").starts_with("fault 1: 'otherProcess' must be a size"));
@@ -278,8 +290,50 @@ TEST_CASE("slowdowns that come together make nothing longer than a clock can tel
   list.links.fill(many);
   list.throttling = many;
   emulated::FaultPlan plan(std::move(list));
-  CHECK(plan.next_copy(emulated::Direction::kHostToDevice).slowdown == 1e6);
+  CHECK(plan.next_copy(emulated::Direction::kHostToDevice, 0).slowdown == 1e6);
   CHECK(plan.next_throttling() == 1e6);
+}
+
+TEST_CASE("a link can be slow for some devices, and for threads on some CPUs") {
+  const auto slowdown = [](std::vector<int> devices, std::vector<emulated::CpuRange> cpus) {
+    emulated::FaultList list;
+    emulated::Slowdown fault;
+    fault.factor = 5;
+    fault.devices = std::move(devices);
+    fault.cpus = std::move(cpus);
+    list.links[static_cast<std::size_t>(emulated::Direction::kDeviceToHost)].push_back(fault);
+    return emulated::FaultPlan(std::move(list)).next_copy(emulated::Direction::kDeviceToHost, 1).slowdown;
+  };
+  CHECK(slowdown({0, 2}, {}) == 1);
+  CHECK(slowdown({0, 1}, {}) == 5);
+
+  cpu_set_t before;
+  REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+  int own = 0;
+  while (!CPU_ISSET(own, &before)) ++own;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(own, &one);
+  REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  CHECK(slowdown({}, {{own + 1, own + 1}, {own, own}}) == 5);
+  CHECK(slowdown({}, {{own + 1, own + 9}}) == 1);
+  CHECK(slowdown({0}, {{own, own}}) == 1);
+  REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
+}
+
+TEST_CASE("a copy can take longer after its device has rested") {
+  emulated::FaultList list;
+  constexpr auto kDirection = emulated::Direction::kHostToDevice;
+  auto& rests = list.rests[static_cast<std::size_t>(kDirection)];
+  rests.push_back({.longer_than_ms = 5, .delay_us = 80, .devices = {}});
+  rests.push_back({.longer_than_ms = 5, .delay_us = 20, .devices = {1}});
+  rests.push_back({.longer_than_ms = 0, .delay_us = 3, .devices = {}});
+  const emulated::FaultPlan plan(std::move(list));
+  CHECK(plan.rest_delay_us(kDirection, 0, 0) == 0);
+  CHECK(plan.rest_delay_us(kDirection, 0, 5) == 3);
+  CHECK(plan.rest_delay_us(kDirection, 0, 6) == 83);
+  CHECK(plan.rest_delay_us(kDirection, 1, 6) == 103);
+  CHECK(plan.rest_delay_us(emulated::Direction::kDeviceToHost, 0, 6) == 0);
 }
 
 }  // namespace pinbench::test

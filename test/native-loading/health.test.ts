@@ -1,0 +1,92 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { openBackend } from "../../src/native/backend.js";
+import { loadAddon } from "../../src/native/load.js";
+
+/** What the emulated machine's NVML is to tell: read with the first driver that this process opens, and only then. */
+const variables = { PINBENCH_EMULATED_DEVICES: "2", PINBENCH_EMULATED_NVML: "" };
+const facts = {
+  generation: 5,
+  width: 4,
+  maxGeneration: 5,
+  maxWidth: 16,
+  cardMaxGeneration: 5,
+  replays: 12,
+  clockReasons: ["hw-thermal-slowdown"],
+  maxSmClockMHz: 1980,
+  temperatureC: 93,
+  powerWatts: 350.5,
+  powerLimitWatts: 700,
+  bar1: "256MiB",
+  eccErrors: 2,
+  retirementPending: true,
+  mig: false,
+  confidentialComputing: false,
+  c2cLinks: 0,
+  processes: [{ pid: 4711, memory: "1GiB" }, { pid: 4712 }],
+  utilization: 37,
+  toDeviceBytesPerSecond: 2e9,
+  driverVersion: "580.1",
+};
+
+afterEach(() => {
+  for (const name of Object.keys(variables)) delete process.env[name];
+});
+
+const openWith = (nvml: string) => {
+  Object.assign(process.env, variables, { PINBENCH_EMULATED_NVML: nvml });
+  return openBackend("emulated", loadAddon());
+};
+
+describe("a device's health", () => {
+  // The first test: what is malformed is not kept.
+  it("is an error where the variable that tells of it is malformed, which names it", async () => {
+    await expect(openWith('[{"width": 4}]')).rejects.toMatchObject({
+      kind: "unavailable",
+      message: expect.stringContaining("PINBENCH_EMULATED_NVML: it must be an array of one object for each"),
+      hint: expect.stringContaining("PINBENCH_EMULATED_"),
+    });
+  });
+
+  it("is what NVML tells, and null where NVML does not know the device", async () => {
+    const { driver, facts: told } = await openWith(JSON.stringify([facts, null]));
+    const link = {
+      generation: 5,
+      width: 4,
+      maxGeneration: 5,
+      maxWidth: 16,
+      smClockMHz: null,
+      memoryClockMHz: null,
+    };
+    expect(told).toMatchObject({ emulated: true, driverVersion: "580.1", nvmlError: null });
+    expect(told.devices.map((device) => device.link)).toEqual([link, null]);
+
+    const [first, second] = told.devices.map(({ pciBusId }) => pciBusId);
+    expect(await driver.readHealth(first!)).toEqual({
+      link,
+      cardMaxGeneration: 5,
+      replays: 12,
+      clockReasons: ["hw-thermal-slowdown"],
+      maxSmClockMHz: 1980,
+      temperatureC: 93,
+      powerWatts: 350.5,
+      powerLimitWatts: 700,
+      bar1TotalBytes: 256 * 1024 ** 2,
+      eccErrors: 2,
+      retirementPending: true,
+      migEnabled: false,
+      confidentialComputing: false,
+      c2cLinks: 0,
+    });
+    expect(await driver.readProcesses(first!)).toEqual([
+      { pid: 4711, deviceMemoryBytes: 1024 ** 3 },
+      { pid: 4712, deviceMemoryBytes: null },
+    ]);
+    expect(await driver.readActivity(first!)).toEqual({
+      computePercent: 37,
+      toDeviceBytesPerSecond: 2e9,
+      fromDeviceBytesPerSecond: null,
+    });
+    expect(await driver.readHealth(second!)).toBeNull();
+    expect(await driver.readProcesses(second!)).toBeNull();
+  });
+});

@@ -1,0 +1,187 @@
+// Links that carry so many bytes a second. Time is compared with what a link must take, which no slow machine
+// makes shorter; where a copy must not take longer, the best of many attempts counts.
+#include <chrono>
+#include <functional>
+
+#include "emulated_library.hpp"
+#include "kernels/kernel_abi.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kBytes = 256 * kKiB;
+constexpr double kRate = 64.0 * kMiB;  // 3.9 ms for each copy
+constexpr double kCopySeconds = kBytes / kRate;
+constexpr int kAttempts = 100;
+
+Environment link(const std::string& faults = "") {
+  return {{"PINBENCH_EMULATED_LINK", "67108864"}, {"PINBENCH_EMULATED_FAULTS", faults}};
+}
+
+// What the driver's events say that the work of the device's stream took, in seconds.
+double seconds_of(const EmulatedDevice& device, const std::function<void()>& work) {
+  const cu::Event start = device.new_event();
+  const cu::Event end = device.new_event();
+  REQUIRE(device.eventRecord(start, device.stream) == cu::kSuccess);
+  work();
+  REQUIRE(device.eventRecord(end, device.stream) == cu::kSuccess);
+  REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
+  float milliseconds = 0;
+  REQUIRE(device.eventElapsedTime(&milliseconds, start, end) == cu::kSuccess);
+  return milliseconds / 1e3;
+}
+
+// Events tell microseconds as a float of milliseconds.
+constexpr double kRounding = 1e-5;
+
+// Whether one of many attempts takes no longer than that.
+bool is_ever_within(double seconds, const std::function<double()>& attempt) {
+  for (int i = 0; i < kAttempts; ++i) {
+    if (attempt() <= seconds) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("copies back to back take what their link takes, and nothing beside it") {
+  const EmulatedDevice device(link());
+  const cu::DevicePtr memory = device.device_memory(kBytes);
+  unsigned char* const host = device.pinned_memory(kBytes);
+  constexpr int kCopies = 5;
+  const auto copies = [&] {
+    const double seconds = seconds_of(device, [&] {
+      for (int i = 0; i < kCopies; ++i)
+        REQUIRE(device.memcpyHtoDAsync(memory, host, kBytes, device.stream) == cu::kSuccess);
+    });
+    CHECK(seconds >= kCopies * kCopySeconds - kRounding);
+    return seconds;
+  };
+  CHECK(is_ever_within(kCopies * kCopySeconds * 1.02, copies));
+}
+
+TEST_CASE("all that goes one way shares the link, from whatever memory and stream") {
+  const EmulatedDevice device(link());
+  const cu::DevicePtr memory = device.device_memory(kBytes);
+  unsigned char* const host = device.pinned_memory(kBytes);
+  const auto pageable = test_bytes(kBytes);
+  const cu::Stream other = device.new_stream();
+  const cu::Function zero_copy = device.kernel(kernels::kZeroCopy);
+  cu::DevicePtr mapped = 0;
+  REQUIRE(device.memHostGetDevicePointer(&mapped, host, 0) == cu::kSuccess);
+  const auto start = std::chrono::steady_clock::now();
+  REQUIRE(device.memcpyHtoDAsync(memory, host, kBytes, other) == cu::kSuccess);
+  REQUIRE(device.launch(zero_copy, {memory, mapped, kBytes}) == cu::kSuccess);
+  REQUIRE(device.memcpyHtoDAsync(memory, pageable.data(), kBytes, device.stream) == cu::kSuccess);
+  REQUIRE(device.contextSynchronize() == cu::kSuccess);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  CHECK(taken.count() >= 3 * kCopySeconds - kRounding);
+}
+
+TEST_CASE("each direction has the link's rate to itself") {
+  const EmulatedDevice device(link());
+  const cu::DevicePtr memory = device.device_memory(2 * kBytes);
+  unsigned char* const host = device.pinned_memory(2 * kBytes);
+  const cu::Stream other = device.new_stream();
+  const auto both = [&] {
+    const auto start = std::chrono::steady_clock::now();
+    REQUIRE(device.memcpyHtoDAsync(memory, host, kBytes, device.stream) == cu::kSuccess);
+    REQUIRE(device.memcpyDtoHAsync(host + kBytes, memory + kBytes, kBytes, other) == cu::kSuccess);
+    REQUIRE(device.contextSynchronize() == cu::kSuccess);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  CHECK(is_ever_within(1.5 * kCopySeconds, both));
+}
+
+TEST_CASE("a copy between two devices takes the link of each") {
+  Environment environment = link();
+  environment.push_back({"PINBENCH_EMULATED_DEVICES", "2"});
+  const EmulatedDevice device(environment);
+  const cu::DevicePtr memory = device.device_memory(kBytes);
+  cu::Context peer = nullptr;
+  cu::DevicePtr peer_memory = 0;
+  REQUIRE(device.primaryContextRetain(&peer, 1) == cu::kSuccess);
+  REQUIRE(device.contextSetCurrent(peer) == cu::kSuccess);
+  REQUIRE(device.memAlloc(&peer_memory, kBytes) == cu::kSuccess);
+  const cu::Stream stream_of_peer = device.new_stream();
+  unsigned char* const host = device.pinned_memory(kBytes);
+
+  const auto start = std::chrono::steady_clock::now();
+  // To the other device, from here and from the host.
+  REQUIRE(device.memcpyHtoDAsync(peer_memory, host, kBytes, stream_of_peer) == cu::kSuccess);
+  REQUIRE(device.contextSetCurrent(device.context) == cu::kSuccess);
+  REQUIRE(device.memcpyPeerAsync(peer_memory, peer, memory, device.context, kBytes, device.stream) ==
+          cu::kSuccess);
+  REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
+  REQUIRE(device.contextSetCurrent(peer) == cu::kSuccess);
+  REQUIRE(device.streamSynchronize(stream_of_peer) == cu::kSuccess);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  CHECK(taken.count() >= 2 * kCopySeconds - kRounding);
+  CHECK(device.primaryContextRelease(1) == cu::kSuccess);
+}
+
+TEST_CASE("a copy that was held begins on the link when it is let go") {
+  const EmulatedDevice device(link());
+  const cu::DevicePtr memory = device.device_memory(kBytes);
+  unsigned char* const host = device.pinned_memory(kBytes);
+  const Flag flag(device);
+  flag.set(0);
+  REQUIRE(device.streamWaitValue32(device.stream, flag.address(), 1, cu::kStreamWaitValueGeq) ==
+          cu::kSuccess);
+  const cu::Event start = device.new_event();
+  const cu::Event end = device.new_event();
+  REQUIRE(device.eventRecord(start, device.stream) == cu::kSuccess);
+  REQUIRE(device.memcpyHtoDAsync(memory, host, kBytes, device.stream) == cu::kSuccess);
+  REQUIRE(device.eventRecord(end, device.stream) == cu::kSuccess);
+  flag.set(1);
+  REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
+  float milliseconds = 0;
+  REQUIRE(device.eventElapsedTime(&milliseconds, start, end) == cu::kSuccess);
+  CHECK(milliseconds / 1e3 >= kCopySeconds - kRounding);
+}
+
+TEST_CASE("a slow link takes times as long as its rate says") {
+  const EmulatedDevice device(link(R"([{"link": "d2h", "slowdown": 4}])"));
+  const cu::DevicePtr memory = device.device_memory(kBytes);
+  unsigned char* const host = device.pinned_memory(kBytes);
+  const auto copy = [&] {
+    const double seconds = seconds_of(device, [&] {
+      REQUIRE(device.memcpyDtoHAsync(host, memory, kBytes, device.stream) == cu::kSuccess);
+    });
+    CHECK(seconds >= 4 * kCopySeconds - kRounding);
+    return seconds;
+  };
+  CHECK(is_ever_within(4.5 * kCopySeconds, copy));
+}
+
+TEST_CASE("the first copy after a rest takes longer, with a rate and without") {
+  for (const char* const rate : {"", "67108864"}) {
+    CAPTURE(rate);
+    const EmulatedDevice device(
+        {{"PINBENCH_EMULATED_LINK", rate},
+         {"PINBENCH_EMULATED_FAULTS", R"([{"rest": "all", "longerThanMs": 1000, "delayUs": 20000}])"}});
+    const cu::DevicePtr memory = device.device_memory(kBytes);
+    unsigned char* const host = device.pinned_memory(kBytes);
+    const auto copy = [&] {
+      return seconds_of(device, [&] {
+        REQUIRE(device.memcpyHtoDAsync(memory, host, kBytes, device.stream) == cu::kSuccess);
+      });
+    };
+    CHECK(copy() >= 0.02 - kRounding);
+    CHECK(is_ever_within(0.018, copy));
+  }
+}
+
+TEST_CASE("a rate that is none fails cuInit") {
+  const EmulatedLibrary library;
+  for (const char* const rate : {"fast", "4 GB/s", "-4e9", "0", "999", "1e16", "nan", "inf", "GB/s", "4GB"}) {
+    CAPTURE(rate);
+    CHECK(library.initialize({{"PINBENCH_EMULATED_LINK", rate}}) == cu::kErrorInvalidValue);
+    const char* description = nullptr;
+    REQUIRE(library.getErrorString(cu::kErrorInvalidValue, &description) == cu::kSuccess);
+    CHECK(std::string(description).starts_with("PINBENCH_EMULATED_LINK must be a rate in bytes per second"));
+  }
+  CHECK(library.initialize({{"PINBENCH_EMULATED_LINK", "4.5GB/s"}}) == cu::kSuccess);
+}
+
+}  // namespace pinbench::test
