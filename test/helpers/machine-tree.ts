@@ -173,11 +173,11 @@ function portFiles(name: string): TreeFiles {
   };
 }
 
-/** A file of Advanced Error Reporting, all of whose errors are of one kind. */
-export function errorCounts(total: "COR" | "NONFATAL" | "FATAL", count: number): string {
+/** A file of Advanced Error Reporting: so many errors of one kind, and requests that were not supported besides. */
+export function errorCounts(total: "COR" | "NONFATAL" | "FATAL", count: number, unsupported = 0): string {
   return total === "COR"
     ? `RxErr 0\nBadTLP ${count}\nBadDLLP 0\nRollover 0\nTimeout 0\nNonFatalErr 0\nCorrIntErr 0\nHeaderOF 0\nTOTAL_ERR_COR ${count}\n`
-    : `Undefined 0\nDLP 0\nSDES 0\nTLP ${count}\nFCP 0\nCmpltTO 0\nTOTAL_ERR_${total} ${count}\n`;
+    : `Undefined 0\nDLP 0\nSDES 0\nTLP ${count}\nFCP 0\nCmpltTO 0\nUnsupReq ${unsupported}\nACSViol 0\nTOTAL_ERR_${total} ${count + unsupported}\n`;
 }
 
 function gpuFiles(name: string): TreeFiles {

@@ -6,6 +6,9 @@ import { linksOf } from "./path-links.js";
 export const linkDirections = ["h2d", "d2h"] as const;
 export type LinkDirection = (typeof linkDirections)[number];
 
+/** Where no reference tells: rates that differ by less may do so by chance. */
+const usualTolerance = 0.05;
+
 /** What is lost in each direction, in GB/s; null or 0 where nothing is, or where it is not known. */
 export type Losses = Partial<Readonly<Record<LinkDirection, number | null>>>;
 
@@ -29,26 +32,46 @@ export function lossesBelow(rates: Rates, timesTheLimit: number): Losses {
   return { h2d: lossOf(rates.h2d), d2h: lossOf(rates.d2h) };
 }
 
+/** A NUMA node with which copies are faster. */
+export interface FasterNode {
+  node: number;
+  /** By how many GB/s, each direction at least 0. */
+  gains: Readonly<Record<LinkDirection, number>>;
+}
+
+/**
+ * The node that gains most over the device's own, as both were measured, or over where the system placed the first copies
+ * if that was not; null where none gains more than chance.
+ */
+export function findFasterNode({ measured, path, reference }: DeviceExamination): FasterNode | null {
+  const own = measured.nodes.find(({ node }) => node === path.numaNode)?.rates ?? measured.pinned;
+  const gainOf = (rates: Rates, direction: LinkDirection) =>
+    Math.max(0, (rates[direction] ?? 0) - (own[direction] ?? Number.POSITIVE_INFINITY));
+  const [best] = measured.nodes
+    .map(({ node, rates }) => ({ node, gains: { h2d: gainOf(rates, "h2d"), d2h: gainOf(rates, "d2h") } }))
+    .sort((a, b) => b.gains.h2d + b.gains.d2h - (a.gains.h2d + a.gains.d2h));
+  const isMore = (direction: LinkDirection) =>
+    best !== undefined &&
+    best.gains[direction] > (own[direction] ?? 0) * (reference?.tolerance ?? usualTolerance);
+  return best !== undefined && linkDirections.some(isMore) ? best : null;
+}
+
 /**
  * How far pinned copies are below what a healthy machine reaches, beyond what the link as it is, or another NUMA node,
  * explains already; null for a direction where they are not, or where it is not known.
  */
 export function unexplainedLosses(device: DeviceExamination): Losses {
-  const { asIs, best } = linksOf(device);
-  const linkShare = asIs === null || best === null ? 1 : Math.min(1, asIs / best);
+  const { asIs, expectedFor } = linksOf(device);
+  const linkShare = asIs === null || expectedFor === null ? 1 : Math.min(1, asIs / expectedFor);
+  const gains = findFasterNode(device)?.gains ?? { h2d: 0, d2h: 0 };
   const { expected, measured, reference = null } = device;
   const lossOf = (direction: LinkDirection) => {
-    const wanted = expected[direction];
-    const rates = [measured.pinned, ...measured.nodes.map(({ rates }) => rates)].flatMap(
-      (rate) => rate[direction] ?? [],
-    );
+    const [wanted, found] = [expected[direction], measured.pinned[direction]];
+    if (wanted === null || found === null) return null;
     return shortfallGBps(
       {
-        expected: { ...expected, [direction]: wanted === null ? null : wanted * linkShare },
-        measured: {
-          ...measured,
-          pinned: { ...measured.pinned, [direction]: rates.length === 0 ? null : Math.max(...rates) },
-        },
+        expected: { ...expected, [direction]: wanted * linkShare },
+        measured: { ...measured, pinned: { ...measured.pinned, [direction]: found + gains[direction] } },
         reference,
       },
       direction,
@@ -70,16 +93,17 @@ export function reachesExpectation(device: DeviceExamination): boolean {
   return known.length > 0 && known.every((direction) => shortfallGBps(device, direction) === null);
 }
 
-/** A rate for people: "27.3 GB/s", rounded down. */
+/** A rate for people, rounded down: "27.3 GB/s", "0.98 GB/s". */
 export function gigabytes(rateGBps: number): string {
-  return `${(Math.floor(rateGBps * 10 * (1 + 1e-12)) / 10).toFixed(1)} GB/s`;
+  const scale = rateGBps >= 10 ? 10 : 100;
+  return `${(Math.floor(rateGBps * scale * (1 + 1e-12)) / scale).toFixed(Math.log10(scale))} GB/s`;
 }
 
-/** The rates of both directions for people: "27.3 GB/s to the device, 25.0 GB/s back"; those that are not known are left out. */
+/** The rates of both directions for people: "27.3 GB/s to the device, 25.0 GB/s back"; what is not known is left out. */
 export function ratesText({ h2d, d2h }: Pick<Rates, LinkDirection>): string {
   const parts = [
     h2d === null ? null : `${gigabytes(h2d)} to the device`,
     d2h === null ? null : `${gigabytes(d2h)} back`,
   ];
-  return parts.filter((part) => part !== null).join(", ");
+  return parts.filter((part) => part !== null).join(", ") || "not measured";
 }

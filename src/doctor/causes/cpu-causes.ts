@@ -131,8 +131,9 @@ export function cpuQuotaLow({ machine: { host } }: Examination): Finding[] {
       cause: "cpu-quota-low",
       device: null,
       weight: "risk",
-      summary: `The control group gives this process ${host.cpuQuota} CPUs' time: threads that copy are stopped in between.`,
-      evidence: [`quota of the cgroup: ${host.cpuQuota} CPUs`],
+      summary:
+        "The control group gives this process little CPU time: threads that copy are stopped in between.",
+      evidence: [`quota of the cgroup, in CPUs: ${host.cpuQuota}`],
       cost: null,
       fix: "Raise the container's or job's CPU limit (docker run --cpus, Kubernetes resources.limits.cpu).",
       sureness: "likely",

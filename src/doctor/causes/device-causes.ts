@@ -1,4 +1,5 @@
 import { sysfsPciName } from "../../host/topology.js";
+import type { DeviceProcess } from "../../native/contract.js";
 import { formatSizeRounded } from "../../settings/units.js";
 import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
@@ -25,13 +26,7 @@ export function deviceShared({ devices }: Examination): Finding[] {
             ? "The device was at work for another process before it was examined."
             : "Another process has the device open, and copies are slower than expected.",
         evidence: [
-          ...others
-            .slice(0, mostProcesses)
-            .map(({ pid, deviceMemoryBytes }) =>
-              deviceMemoryBytes === null
-                ? `process ${pid}`
-                : `process ${pid}: ${formatSizeRounded(deviceMemoryBytes, Math.ceil)} of the device's memory`,
-            ),
+          ...others.slice(0, mostProcesses).map(processText),
           ...(others.length > mostProcesses ? [`${others.length - mostProcesses} more processes`] : []),
           ...busy,
           ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
@@ -42,6 +37,13 @@ export function deviceShared({ devices }: Examination): Finding[] {
       },
     ];
   });
+}
+
+/** One in another container has no id here. */
+function processText({ pid, deviceMemoryBytes }: DeviceProcess): string {
+  const name = pid > 0 ? `process ${pid}` : "a process of another container";
+  if (deviceMemoryBytes === null) return name;
+  return `${name}: ${formatSizeRounded(deviceMemoryBytes, Math.ceil)} of the device's memory`;
 }
 
 /** A list of more is no reading. */

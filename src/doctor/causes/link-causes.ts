@@ -1,42 +1,44 @@
 import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
-import { costOf, isSlow, lossesBelow, ratesText, unexplainedLosses } from "./cost.js";
-import { limitOf, linksOf, type PathLink, type PathLinks, speedText } from "./path-links.js";
+import { costOf, isSlow, lossesBelow, ratesText, reachesExpectation, unexplainedLosses } from "./cost.js";
+import { copiesPastPcie, limitOf, linksOf, type PathLink, type PathLinks, speedText } from "./path-links.js";
 
 /**
  * A link of the path that has fewer lanes or a lower generation, while copies run, than both its ends could have. Where
  * several do, the slowest is the one that counts: one finding tells of all.
  */
 export function linkNarrow({ devices }: Examination): Finding[] {
-  return devices.flatMap((device): Finding[] => {
-    const path = linksOf(device);
-    const narrow = path.links.filter(isTrainedDown);
-    const slowest = narrow.find(({ now }) => limitOf(now) === path.asIs) ?? narrow[0];
-    if (slowest === undefined) return [];
-    const gain = path.asIs === null || path.best === null ? 1 : path.best / path.asIs;
-    const now = speedText(slowest.now);
-    const best = speedText(slowest.best);
-    return [
-      {
-        cause: "link-narrow",
-        device: device.facts.ordinal,
-        weight: "costs",
-        summary: slowest.isDevices
-          ? `The device's PCIe link runs at ${now} while copies are made; card and slot could have ${best}.`
-          : `A link between the device and the CPU runs at ${now}; both its ends could have ${best}.`,
-        evidence: narrow.map(({ below, above, now, best }) =>
-          above === null
-            ? `${below}: ${speedText(now)} of ${speedText(best)}`
-            : `${below} to ${above}: ${speedText(now)} of ${speedText(best)}`,
-        ),
-        cost: costOf(lossesBelow(device.measured.pinned, gain), "estimated"),
-        fix: slowest.isDevices
-          ? "Power the machine off, reseat the card or its riser, and look at the link again; if it stays so, try another slot."
-          : "Have the board between card and CPU looked at (riser, backplane or switch): its link came up with less than it can.",
-        sureness: "certain",
-      },
-    ];
-  });
+  return devices
+    .filter((device) => !copiesPastPcie(device))
+    .flatMap((device): Finding[] => {
+      const path = linksOf(device);
+      const narrow = path.links.filter(isTrainedDown);
+      const slowest = narrow.find(({ now }) => limitOf(now) === path.asIs) ?? narrow[0];
+      if (slowest === undefined) return [];
+      const gain = path.asIs === null || path.best === null ? 1 : path.best / path.asIs;
+      const now = speedText(slowest.now);
+      const best = speedText(slowest.best);
+      return [
+        {
+          cause: "link-narrow",
+          device: device.facts.ordinal,
+          weight: "costs",
+          summary: slowest.isDevices
+            ? `The device's PCIe link runs at ${now} while copies are made; card and slot could have ${best}.`
+            : `A link between the device and the CPU runs at ${now}; both its ends could have ${best}.`,
+          evidence: narrow.map(({ below, above, now, best }) =>
+            above === null
+              ? `${below}: ${speedText(now)} of ${speedText(best)}`
+              : `${below} to ${above}: ${speedText(now)} of ${speedText(best)}`,
+          ),
+          cost: costOf(lossesBelow(device.measured.pinned, gain), "estimated"),
+          fix: slowest.isDevices
+            ? "Power the machine off, reseat the card or its riser, and look at the link again; if it stays so, try another slot."
+            : "Have the board between card and CPU looked at (riser, backplane or switch): its link came up with less than it can.",
+          sureness: "certain",
+        },
+      ];
+    });
 }
 
 function isTrainedDown({ now, best }: PathLink): boolean {
@@ -48,29 +50,34 @@ function isTrainedDown({ now, best }: PathLink): boolean {
  * A slot, or a bridge further up, that can do less than the card. Fewer lanes cost bandwidth that another slot may give
  * back; an older generation is what the machine is. Not told beside a link that has trained down further.
  */
-export function slotNarrow(examination: Examination): Finding[] {
-  return examination.devices.flatMap((device): Finding[] => {
-    const path = linksOf(device);
-    const { asIs, best, card, cardSpeed } = path;
-    if (best === null || card === null || best >= card || (asIs !== null && asIs < best)) return [];
-    const narrowest = path.links.find((link) => limitOf(link.best) === best)!;
-    const hasFewerLanes = (narrowest.best.width ?? 0) < (cardSpeed.width ?? 0);
-    const place = narrowest.isDevices ? "slot" : "bridge above the slot";
-    return [
-      {
-        cause: "slot-narrow",
-        device: device.facts.ordinal,
-        weight: hasFewerLanes ? "costs" : "explains",
-        summary: `The card could have ${speedText(cardSpeed)}, its ${place} no more than ${speedText(narrowest.best)}.`,
-        evidence: [evidenceOfSlot(narrowest, path)],
-        cost: hasFewerLanes ? costOf(lossesBelow(device.measured.pinned, card / best), "estimated") : null,
-        fix: hasFewerLanes
-          ? `Move the card to a slot with ${cardSpeed.width} lanes, or see in the firmware's settings whether this one's are split (bifurcation).`
-          : null,
-        sureness: "certain",
-      },
-    ];
-  });
+export function slotNarrow({ devices }: Examination): Finding[] {
+  return devices
+    .filter((device) => !copiesPastPcie(device))
+    .flatMap((device): Finding[] => {
+      const path = linksOf(device);
+      const { asIs, best, card, cardSpeed } = path;
+      if (best === null || card === null || best >= card || (asIs !== null && asIs < best)) return [];
+      const narrowest = path.links.find((link) => limitOf(link.best) === best)!;
+      const hasFewerLanes = (narrowest.best.width ?? 0) < (cardSpeed.width ?? 0);
+      const place = narrowest.isDevices ? "slot" : "bridge above the slot";
+      return [
+        {
+          cause: "slot-narrow",
+          device: device.facts.ordinal,
+          weight: hasFewerLanes ? "costs" : "explains",
+          summary: `The card could have ${speedText(cardSpeed)}, its ${place} no more than ${speedText(narrowest.best)}.`,
+          evidence: [evidenceOfSlot(narrowest, path)],
+          cost:
+            hasFewerLanes || !reachesExpectation(device)
+              ? costOf(lossesBelow(device.measured.pinned, card / best), "estimated")
+              : null,
+          fix: hasFewerLanes
+            ? `Move the card to a slot with ${cardSpeed.width} lanes, or see in the firmware's settings whether this one's are split (bifurcation).`
+            : null,
+          sureness: "certain",
+        },
+      ];
+    });
 }
 
 function evidenceOfSlot({ below, above, best }: PathLink, { cardSpeed }: PathLinks): string {

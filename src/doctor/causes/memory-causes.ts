@@ -1,7 +1,7 @@
 import { formatSize, formatSizeRounded, MiB } from "../../settings/units.js";
 import type { Finding } from "../diagnosis.js";
 import type { Examination } from "../examination.js";
-import { costOf, gigabytes, linkDirections } from "./cost.js";
+import { costOf, linkDirections, ratesText } from "./cost.js";
 
 /** Copies from registered memory that are so much slower than from pinned memory are no chance. */
 const registeredTolerance = 0.1;
@@ -28,14 +28,8 @@ export function hugePagesOff({ machine, devices }: Examination): Finding[] {
           "Copies from memory that a program registers are slower: it is in pages of 4 KiB, as huge pages are off.",
         evidence: [
           "transparent huge pages: never",
-          ...linkDirections.flatMap((direction) => {
-            const [pinned, registered] = [measured.pinned[direction], measured.registered.rates[direction]];
-            return pinned === null || registered === null
-              ? []
-              : [
-                  `${direction}: ${gigabytes(registered)} from registered, ${gigabytes(pinned)} from pinned memory`,
-                ];
-          }),
+          `from registered memory: ${ratesText(measured.registered.rates)}`,
+          `from pinned memory: ${ratesText(measured.pinned)}`,
         ],
         cost,
         fix: "Turn them on for programs that ask: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled.",
@@ -44,6 +38,9 @@ export function hugePagesOff({ machine, devices }: Examination): Finding[] {
     ];
   });
 }
+
+/** A limit of locked memory above this is none that a buffer of 64 MiB would meet. */
+const lowMemlockBytes = 1024 * MiB;
 
 /** The driver does not pin memory that a program allocated. Confidential machines and WSL say so by themselves. */
 export function registeringRefused({ machine, devices }: Examination): Finding[] {
@@ -54,6 +51,7 @@ export function registeringRefused({ machine, devices }: Examination): Finding[]
       platform.confidentialGuest !== null ||
       health.before?.confidentialComputing === true;
     if (registered.refused === null || isExplained) return [];
+    const isLimited = host.memlockLimitBytes !== null && host.memlockLimitBytes < lowMemlockBytes;
     return [
       {
         cause: "registering-refused",
@@ -70,11 +68,10 @@ export function registeringRefused({ machine, devices }: Examination): Finding[]
             : []),
         ],
         cost: null,
-        fix:
-          host.memlockLimitBytes === null
-            ? "Let programs allocate pinned memory instead (cudaHostAlloc, pin_memory)."
-            : "Raise the limit: ulimit -l unlimited (docker run --ulimit memlock=-1, Slurm: PropagateResourceLimitsExcept=MEMLOCK).",
-        sureness: host.memlockLimitBytes === null ? "possible" : "likely",
+        fix: !isLimited
+          ? "Let programs allocate pinned memory instead (cudaHostAlloc, pin_memory)."
+          : "Raise the limit: ulimit -l unlimited (docker run --ulimit memlock=-1, Slurm: PropagateResourceLimitsExcept=MEMLOCK).",
+        sureness: isLimited ? "likely" : "possible",
       },
     ];
   });

@@ -1,10 +1,7 @@
 import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
 import type { MachineFacts } from "../facts/machine-facts.js";
-import { costOf, isSlow, type LinkDirection, linkDirections, ratesText, unexplainedLosses } from "./cost.js";
-
-/** Copies of two nodes that differ by less may do so by chance. */
-const leastDifference = 0.05;
+import { costOf, findFasterNode, isSlow, ratesText, unexplainedLosses } from "./cost.js";
 
 /**
  * Memory and CPUs are not those next to the device: another node was measured to be faster, or the process may not use
@@ -16,36 +13,24 @@ export function numaFar({ machine, devices }: Examination): Finding[] {
 
 function fasterNode(machine: MachineFacts, device: DeviceExamination): Finding | null {
   const { measured, path, facts } = device;
-  const gainOn = (rates: DeviceExamination["measured"]["pinned"], direction: LinkDirection) => {
-    const [there, here] = [rates[direction], measured.pinned[direction]];
-    return there === null || here === null ? 0 : there - here;
-  };
-  const gains = measured.nodes.map(({ node, rates }) => ({
-    node,
-    rates,
-    h2d: gainOn(rates, "h2d"),
-    d2h: gainOn(rates, "d2h"),
-  }));
-  const best = gains.sort((a, b) => b.h2d + b.d2h - (a.h2d + a.d2h))[0];
-  const isFaster = (direction: LinkDirection) =>
-    best !== undefined && best[direction] > (measured.pinned[direction] ?? 0) * leastDifference;
-  if (best === undefined || !linkDirections.some(isFaster)) return null;
-  const ownNode = path.numaNode;
+  const best = findFasterNode(device);
+  if (best === null) return null;
+  const { node, gains } = best;
   return {
     cause: "numa-far",
     device: facts.ordinal,
     weight: "costs",
     summary:
-      ownNode === null
-        ? `Memory and CPUs of NUMA node ${best.node} are nearer to the device than what the system chose.`
-        : `Memory and CPUs of NUMA node ${best.node} are nearer to the device than those of node ${ownNode}, which the firmware says it is attached to.`,
+      path.numaNode === null
+        ? `Memory and CPUs of NUMA node ${node} are nearer to the device than what the system chose.`
+        : `Memory and CPUs of NUMA node ${node} are nearer to the device than those of node ${path.numaNode}, which the firmware says it is attached to.`,
     evidence: [
       `as the system places it: ${ratesText(measured.pinned)}`,
       ...measured.nodes.map(({ node, rates }) => `on node ${node}: ${ratesText(rates)}`),
-      ...allowedText(machine, best.node),
+      ...allowedText(machine, node),
     ],
-    cost: costOf({ h2d: Math.max(0, best.h2d), d2h: Math.max(0, best.d2h) }, "measured"),
-    fix: `Start programs that use the device with numactl --cpunodebind=${best.node} --membind=${best.node} (pinbench: --numa ${best.node}).`,
+    cost: costOf(gains, "measured"),
+    fix: `Start programs that use the device with numactl --cpunodebind=${node} --membind=${node} (pinbench: --numa ${node}).`,
     sureness: "certain",
   };
 }
@@ -74,7 +59,7 @@ function nodeNotAllowed(machine: MachineFacts, device: DeviceExamination): Findi
       ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
     ],
     cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
-    fix: `Give the job CPUs of node ${node} (Slurm: --gpu-bind=closest or --accel-bind=g; else taskset or the container's cpuset).`,
+    fix: `Give the job CPUs of node ${node} (Slurm: --gpu-bind=closest; else taskset or the container's cpuset).`,
     sureness: slow ? "likely" : "possible",
   };
 }

@@ -1,8 +1,9 @@
-import { formatSize } from "../../settings/units.js";
+import { formatSizeRounded } from "../../settings/units.js";
 import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
 import type { PciPort } from "../facts/pci-path.js";
 import { costOf, isSlow, lossesBelow, reachesExpectation } from "./cost.js";
+import { copiesPastPcie } from "./path-links.js";
 
 /**
  * What a packet carries besides its payload, from generation 3 on: 4 bytes of framing, a header of 16 (with 64-bit
@@ -159,8 +160,9 @@ export function windowSmall({ devices }: Examination): Finding[] {
     const health = device.health.before ?? device.health.underLoad;
     const bytes = health?.bar1TotalBytes ?? device.path.largestBarBytes;
     const memory = device.facts.totalMemoryBytes;
-    // A part of a device has a part of the window, and with links to the CPU of its own it needs none.
-    const needsNone = health?.migEnabled === true || (health?.c2cLinks ?? 0) > 0 || device.facts.integrated;
+    const sizeText = (size: number) => formatSizeRounded(size, Math.floor);
+    // A part of a device has a part of the window.
+    const needsNone = health?.migEnabled === true || copiesPastPcie(device);
     if (bytes === null || bytes >= memory * smallWindowShare || needsNone) return [];
     return [
       {
@@ -168,8 +170,8 @@ export function windowSmall({ devices }: Examination): Finding[] {
         device: device.facts.ordinal,
         // Plain copies do not use it; other devices do.
         weight: devices.length > 1 ? "risk" : "explains",
-        summary: `Others see ${formatSize(bytes)} of the device's memory at a time (BAR1 without Resizable BAR). Plain copies do not use this window.`,
-        evidence: [`window: ${formatSize(bytes)}; memory: ${formatSize(memory)}`],
+        summary: `Others see ${sizeText(bytes)} of the device's memory at a time (BAR1 without Resizable BAR). Plain copies do not use this window.`,
+        evidence: [`window: ${sizeText(bytes)}; memory: ${sizeText(memory)}`],
         cost: null,
         fix: "Turn Above 4G Decoding and Resizable BAR on in the firmware's settings.",
         sureness: "certain",

@@ -19,13 +19,22 @@ export interface LinkSpeed {
   width: number | null;
 }
 
-/** A device's links, and the least limit among them in GB/s: as they are, as they could be, and of the card in the best slot. */
+/** A device's links, with limits in GB/s, each null where it is not known. */
 export interface PathLinks {
   links: readonly PathLink[];
+  /** The least of all links as they are, and as they could be. */
   asIs: number | null;
   best: number | null;
+  /** What card and slot could do together, whatever lies above the slot: what an expectation is for. */
+  expectedFor: number | null;
+  /** Of the card in the best slot. */
   card: number | null;
   cardSpeed: LinkSpeed;
+}
+
+/** Copies do not use PCIe: the device is part of the CPU's chip, or joined to it by NVLink-C2C. */
+export function copiesPastPcie({ facts, health }: Pick<DeviceExamination, "facts" | "health">): boolean {
+  return facts.integrated || ((health.before ?? health.underLoad)?.c2cLinks ?? 0) > 0;
 }
 
 /**
@@ -59,6 +68,10 @@ export function linksOf({ health, path: { ports } }: Pick<DeviceExamination, "he
     links,
     asIs: leastLimit(links.map(({ now }) => now)),
     best: leastLimit(links.map(({ best }) => best)),
+    expectedFor: limitOf({
+      generation: underLoad?.maxGeneration ?? device?.maxGeneration ?? null,
+      width: underLoad?.maxWidth ?? device?.maxWidth ?? null,
+    }),
     card: limitOf(cardSpeed),
     cardSpeed,
   };

@@ -21,8 +21,10 @@ export interface PciPort {
   maxGeneration: number | null;
   width: number | null;
   maxWidth: number | null;
-  /** Null where only root may read them. */
+  /** Null where the kernel does not show them to this user, or where the port is of conventional PCI. */
   settings: PortSettings | null;
+  /** The kernel shows this user the first registers alone: `settings` are there, but not seen. */
+  hidesSettings: boolean;
   /** States of power management that the link may enter by itself; null where neither sysfs nor `settings` tells. */
   aspm: readonly AspmState[] | null;
   /** Since boot, as Advanced Error Reporting counts them; null where the port or the kernel does not. */
@@ -83,6 +85,9 @@ const folderOf = (name: string) => `sys/bus/pci/devices/${name}`;
 /** No function has more: with the extended capabilities, PCI_CFG_SPACE_EXP_SIZE. */
 const configBytes = 4096;
 
+/** What users without CAP_SYS_ADMIN in the first user namespace, and so root in containers, read of it. */
+const shownToAllBytes = 64;
+
 function readPort(name: string, root: string): PciPort {
   const folder = folderOf(name);
   const config = readBytes(root, `${folder}/config`, configBytes);
@@ -94,6 +99,7 @@ function readPort(name: string, root: string): PciPort {
     width: widthOf(readCount(root, `${folder}/current_link_width`)),
     maxWidth: widthOf(readCount(root, `${folder}/max_link_width`)),
     settings,
+    hidesSettings: config !== null && config.length <= shownToAllBytes,
     aspm: readAspm(folder, root) ?? settings?.aspm ?? null,
     errors: readErrors(folder, root),
   };
@@ -127,20 +133,24 @@ function readAspm(folder: string, root: string): AspmState[] | null {
   return states.filter(({ allowed }) => allowed === "1").map(({ state }) => state);
 }
 
-/** Lines of "BadTLP 2", the last of which is "TOTAL_ERR_COR 2" (Documentation/ABI/testing/sysfs-bus-pci-devices-aer). */
+/**
+ * Lines of "BadTLP 2", the last of which is "TOTAL_ERR_COR 2" (Documentation/ABI/testing/sysfs-bus-pci-devices-aer). Requests
+ * that a device does not support are left out: firmware and kernels make some whenever they look for what is there.
+ */
 function readErrors(folder: string, root: string): PortErrors | null {
-  const [correctable, nonFatal, fatal] = (
-    [
-      ["correctable", "TOTAL_ERR_COR"],
-      ["nonfatal", "TOTAL_ERR_NONFATAL"],
-      ["fatal", "TOTAL_ERR_FATAL"],
-    ] as const
-  ).map(([file, total]) =>
-    countIn(
-      new RegExp(`^${total} (\\d+)$`, "m").exec(readText(root, `${folder}/aer_dev_${file}`) ?? "")?.[1],
-    ),
-  );
-  return correctable == null ? null : { correctable, nonFatal: nonFatal ?? 0, fatal: fatal ?? 0 };
+  const count = (file: string, line: string) => {
+    const text = readText(root, `${folder}/aer_dev_${file}`) ?? "";
+    return countIn(new RegExp(`^(?:${line}) (\\d+)$`, "m").exec(text)?.[1]);
+  };
+  const correctable = count("correctable", "TOTAL_ERR_COR");
+  if (correctable === null) return null;
+  const uncorrected = (file: "nonfatal" | "fatal") =>
+    Math.max(
+      0,
+      (count(file, `TOTAL_ERR_${file.toUpperCase()}`) ?? 0) -
+        (count(file, "UnsupReq|Unsupported Request") ?? 0),
+    );
+  return { correctable, nonFatal: uncorrected("nonfatal"), fatal: uncorrected("fatal") };
 }
 
 /** More than any window has; a line of garbage is none. */

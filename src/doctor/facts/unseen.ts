@@ -17,8 +17,8 @@ export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): s
       : "bridges between the device and the CPU: the virtual machine hides them",
   );
   notSeen(
-    known.some(({ ports }) => ports.some(({ settings }) => settings === null)),
-    "payload and read request sizes, relaxed ordering, ACS: only root may read them",
+    known.some(({ ports }) => ports.some(({ hidesSettings }) => hidesSettings)),
+    "payload and read request sizes, relaxed ordering, ACS: the kernel shows them to root alone, outside of containers",
   );
   notSeen(
     known.some(({ ports }) => ports.every(({ errors }) => errors === null)),

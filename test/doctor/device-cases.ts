@@ -1,0 +1,178 @@
+import { rates } from "../helpers/examination.js";
+import { gpuNames, pciFile, rootPort, type TreeFiles } from "../helpers/machine-tree.js";
+import { type CauseCase, link, slow } from "./cause-case.js";
+
+const [gpu] = gpuNames;
+const MiB = 1024 * 1024;
+
+const virtualMachine: TreeFiles = {
+  "proc/cpuinfo": "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Processor\nflags\t\t: fpu hypervisor\n",
+  "sys/class/dmi/id/sys_vendor": "QEMU\n",
+  "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": null,
+  [pciFile(gpu, "numa_node")]: "-1\n",
+};
+
+/** Devices, platforms and builds, of which one thing is other than on a healthy machine. */
+export const deviceCases: readonly CauseCase[] = [
+  {
+    what: "another process that uses the device",
+    change: {
+      measured: slow,
+      other: {
+        others: [
+          { pid: 4711, deviceMemoryBytes: 12 * 1024 * MiB },
+          { pid: 0, deviceMemoryBytes: null },
+        ],
+        activityBefore: {
+          computePercent: 97,
+          toDeviceBytesPerSecond: 11.2e9,
+          fromDeviceBytesPerSecond: 0,
+        },
+      },
+    },
+    cause: "device-shared",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+    says: "process 4711: 12 GiB of the device's memory\na process of another container",
+  },
+  {
+    what: "a device that is too hot",
+    change: {
+      measured: slow,
+      health: {
+        clockReasons: ["hw-slowdown", "hw-thermal-slowdown"],
+        temperatureC: 92,
+        link: { ...link, smClockMHz: 345 },
+      },
+    },
+    cause: "clocks-held",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+    says: "345 of 1980 MHz",
+  },
+  {
+    what: "a device at its power limit, with all of its rate",
+    change: { health: { clockReasons: ["sw-power-cap"] } },
+    cause: "clocks-held",
+    weight: "risk",
+    says: "power limit",
+  },
+  {
+    what: "memory whose retirement is pending",
+    change: { health: { retirementPending: true, eccErrors: 2 } },
+    cause: "memory-errors",
+    weight: "risk",
+    says: "nvidia-smi --gpu-reset -i 0",
+  },
+  {
+    what: "an Xid in the log of this boot",
+    files: {
+      "var/log/kern.log": [
+        `2026-08-01T00:00:00.000000+00:00 node07 kernel: NVRM: Xid (PCI:${gpu.slice(0, -2)}): 48, an earlier boot's`,
+        "2026-09-21T14:13:20.000000+00:00 node07 kernel: Linux version 6.8.0-45-generic (buildd@lcy02)",
+        "2026-09-21T15:00:00.000000+00:00 node07 kernel: NVRM: Xid (PCI:0000:99:00): 79, another device's",
+        `2026-09-21T15:00:00.000000+00:00 node07 kernel: NVRM: Xid (PCI:${gpu.slice(0, -2)}): 31, pid=99, a program's`,
+        `2026-09-21T15:00:01.000000+00:00 node07 kernel: [ 2801.2] NVRM: Xid (PCI:${gpu.slice(0, -2)}): 94, pid='<unknown>', Contained: CE User Channel`,
+      ].join("\n"),
+    },
+    cause: "xid-errors",
+    weight: "risk",
+    says: "Xid 94: pid='<unknown>', Contained",
+  },
+  {
+    what: "a GPU that the driver leaves out",
+    files: {
+      "proc/driver/nvidia/gpus/0000:ab:00.0/information": "Model: \t NVIDIA H100\nGPU Excluded:\t Yes\n",
+    },
+    cause: "gpus-excluded",
+    weight: "risk",
+    says: "0000:ab:00.0",
+  },
+  {
+    what: "an instance of a divided device",
+    change: { health: { migEnabled: true }, measured: slow },
+    cause: "mig",
+    weight: "explains",
+    cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+  },
+  {
+    what: "a virtual machine, whose bridges are made up",
+    files: {
+      ...virtualMachine,
+      [pciFile(rootPort, "max_link_width")]: "1\n",
+      [pciFile(rootPort, "current_link_width")]: "1\n",
+    },
+    cause: "virtual-machine",
+    weight: "explains",
+    says: "kvm",
+  },
+  {
+    what: "WSL 2",
+    files: {
+      ...virtualMachine,
+      "proc/sys/kernel/osrelease": "5.15.153.1-microsoft-standard-WSL2\n",
+    },
+    change: { measured: { registered: { rates: rates(null, null), refused: "CUDA_ERROR_OUT_OF_MEMORY" } } },
+    cause: "wsl",
+    weight: "explains",
+    says: "CUDA_ERROR_OUT_OF_MEMORY",
+  },
+  {
+    what: "confidential computing",
+    files: { "dev/sev-guest": "" },
+    change: {
+      health: { confidentialComputing: true },
+      measured: {
+        pinned: rates(8.1, 8.3),
+        pageable: rates(7.9, 8.1),
+        registered: { rates: rates(null, null), refused: "CUDA_ERROR_NOT_SUPPORTED" },
+        nodes: [],
+      },
+    },
+    cause: "confidential-computing",
+    weight: "explains",
+    cost: { direction: "both", gigabytesPerSecond: 47, basis: "estimated" },
+    says: "AMD SEV-SNP",
+  },
+  {
+    what: "Grace, where pageable copies are as fast as pinned ones",
+    files: {
+      "proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n",
+    },
+    change: {
+      // What NVML says of a link that nothing goes over.
+      health: { c2cLinks: 10, link: { ...link, generation: 1, width: 1 } },
+      measured: {
+        pinned: rates(369, 297),
+        pageable: rates(365, 290),
+        registered: { rates: rates(368, 296), refused: null },
+        nodes: [],
+      },
+    },
+    cause: "grace",
+    weight: "explains",
+  },
+  {
+    what: "a driver that is older than the device",
+    files: {
+      "proc/driver/nvidia/version":
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  515.105.01  Sun Feb 26 05:01:25 UTC 2023\n",
+    },
+    cause: "driver-old",
+    weight: "risk",
+    says: "520 or above",
+  },
+  {
+    what: "the emulated device",
+    machine: { emulated: true },
+    cause: "emulated",
+    weight: "explains",
+  },
+  {
+    what: "a build without kernels",
+    machine: { kernelsOff: "the addon was compiled without nvcc" },
+    cause: "kernels-missing",
+    weight: "explains",
+    says: "compiled without nvcc",
+  },
+];

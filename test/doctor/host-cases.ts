@@ -1,0 +1,160 @@
+import { rates } from "../helpers/examination.js";
+import { gpuNames, pciFile } from "../helpers/machine-tree.js";
+import { type CauseCase, slow } from "./cause-case.js";
+
+const [gpu] = gpuNames;
+
+/** NUMA nodes, CPUs and memory of a host, of which one thing is other than it should be. */
+export const hostCases: readonly CauseCase[] = [
+  {
+    what: "a NUMA node that is faster than the one used",
+    files: { [pciFile(gpu, "numa_node")]: "1\n" },
+    change: {
+      measured: {
+        pinned: rates(41.2, 38.9),
+        nodes: [
+          { node: 0, rates: rates(55.6, 55.2) },
+          { node: 1, rates: rates(41.2, 38.9) },
+        ],
+      },
+    },
+    cause: "numa-far",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 15.35, basis: "measured" },
+    says: "numactl --cpunodebind=0",
+  },
+  {
+    what: "a process that may not use the CPUs next to the device",
+    files: { "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t4-7,12-15\n" },
+    change: {
+      measured: { pinned: rates(49.8, 47.1), nodes: [{ node: 1, rates: rates(49.8, 47.1) }] },
+    },
+    cause: "numa-far",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 6.75, basis: "estimated" },
+  },
+  {
+    what: "processors that are divided into nodes",
+    files: {
+      "sys/devices/system/node/online": "0-3\n",
+      "sys/devices/system/node/node0/cpulist": "0-1,8-9\n",
+      "sys/devices/system/node/node1/cpulist": "2-3,10-11\n",
+      "sys/devices/system/node/node2/cpulist": "4-5,12-13\n",
+      "sys/devices/system/node/node3/cpulist": "6-7,14-15\n",
+    },
+    cause: "sub-numa",
+    weight: "explains",
+    says: "2 NUMA nodes",
+  },
+  {
+    what: "a slow device, and no reason but that the kernel moves pages",
+    change: { measured: slow },
+    cause: "numa-balancing",
+    weight: "risk",
+  },
+  {
+    what: "a slow device, and a governor that saves power",
+    files: {
+      "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n",
+    },
+    change: { measured: slow },
+    cause: "governor-saves",
+    weight: "risk",
+  },
+  {
+    what: "copies that take long after a rest",
+    change: { measured: { latency: { backToBackUs: 8.2, afterRestUs: 96 } } },
+    cause: "wakes-slowly",
+    weight: "risk",
+    says: "C6 (290 us to wake up)",
+  },
+  {
+    what: "copies that take long after a rest, while only the link may sleep",
+    files: {
+      [pciFile(gpu, "link/l1_aspm")]: "1\n",
+      "sys/devices/system/cpu/cpu0/cpuidle/state3/disable": "1\n",
+    },
+    change: { measured: { latency: { backToBackUs: 8.2, afterRestUs: 71 } } },
+    cause: "wakes-slowly",
+    weight: "risk",
+    says: `ASPM L1) is on at ${gpu}`,
+  },
+  {
+    what: "two CPUs that are one core",
+    files: { "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t1,9\n" },
+    cause: "cores-shared",
+    weight: "risk",
+    says: "one core",
+  },
+  {
+    what: "a quota of one CPU",
+    files: { "sys/fs/cgroup/user.slice/cpu.max": "100000 100000\n" },
+    cause: "cpu-quota-low",
+    weight: "risk",
+  },
+  {
+    what: "huge pages that are off, and copies from registered memory that are slower",
+    files: { "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n" },
+    change: { measured: { registered: { rates: rates(43.6, 54.8), refused: null } } },
+    cause: "huge-pages-off",
+    weight: "costs",
+    cost: { direction: "h2d", gigabytesPerSecond: 12, basis: "measured" },
+  },
+  {
+    what: "memory that may not be registered, with a limit of locked memory",
+    files: {
+      "proc/self/limits":
+        "Limit                     Soft Limit           Hard Limit           Units\nMax locked memory         65536                65536                bytes\n",
+    },
+    change: {
+      measured: {
+        registered: {
+          rates: rates(null, null),
+          refused: "cuMemHostRegister failed with CUDA_ERROR_NOT_PERMITTED",
+        },
+      },
+    },
+    cause: "registering-refused",
+    weight: "risk",
+    says: "64 KiB",
+  },
+  {
+    what: "a cgroup that leaves 2 GiB",
+    files: {
+      "sys/fs/cgroup/user.slice/memory.max": "4294967296\n",
+      "sys/fs/cgroup/user.slice/memory.current": "2147483648\n",
+    },
+    cause: "memory-limit-low",
+    weight: "risk",
+    says: "2 GiB",
+  },
+  {
+    what: "a container's /dev/shm",
+    files: {
+      "proc/self/mountinfo":
+        "512 498 0:98 / /dev/shm rw,nosuid,nodev,noexec,relatime - tmpfs shm rw,size=65536k,inode64\n",
+    },
+    cause: "shared-memory-small",
+    weight: "risk",
+    says: "64 MiB",
+  },
+  {
+    what: "swap in use where memory is full",
+    files: {
+      "proc/meminfo":
+        "MemTotal:       528280992 kB\nMemAvailable:     4194304 kB\nSwapTotal:       8388604 kB\nSwapFree:        1048576 kB\n",
+    },
+    cause: "memory-short",
+    weight: "risk",
+  },
+  {
+    what: "a pool of huge pages that nobody uses",
+    files: {
+      "proc/meminfo":
+        "MemTotal:       528280992 kB\nMemAvailable:   100663296 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\nHugePages_Total:  204800\nHugePages_Free:   204800\nHugepagesize:       2048 kB\n",
+    },
+    cause: "huge-pool-large",
+    weight: "risk",
+    says: "400 GiB",
+  },
+];

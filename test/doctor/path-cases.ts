@@ -1,0 +1,205 @@
+import { rates } from "../helpers/examination.js";
+import {
+  errorCounts,
+  gpuNames,
+  pciConfig,
+  pciFile,
+  rootPort,
+  switchDownstream,
+  switchUpstream,
+} from "../helpers/machine-tree.js";
+import { type CauseCase, link, slow } from "./cause-case.js";
+
+const [gpu] = gpuNames;
+const MiB = 1024 * 1024;
+
+/** Links, ports and bridges between a device and the CPU, of which one thing is other than it should be. */
+export const pathCases: readonly CauseCase[] = [
+  {
+    what: "a link of 4 lanes instead of 16",
+    change: {
+      health: { link: { ...link, width: 4 } },
+      measured: { pinned: rates(13.9, 13.8), nodes: [] },
+    },
+    cause: "link-narrow",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 41.5, basis: "estimated" },
+    says: "gen5 x4",
+  },
+  {
+    what: "a link of generation 3 under load",
+    change: {
+      health: { link: { ...link, generation: 3 } },
+      measured: { pinned: rates(13.9, 13.8), nodes: [] },
+    },
+    cause: "link-narrow",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 41.5, basis: "estimated" },
+  },
+  {
+    what: "a switch whose link to the root port has 8 lanes of 16",
+    files: {
+      [pciFile(rootPort, "current_link_width")]: "8\n",
+      [pciFile(switchUpstream, "current_link_width")]: "8\n",
+    },
+    change: { measured: { pinned: rates(27.8, 27.6), nodes: [] } },
+    cause: "link-narrow",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 27.7, basis: "estimated" },
+    says: `${switchUpstream} to ${rootPort}: gen5 x8 of gen5 x16`,
+  },
+  {
+    what: "a card's link and a switch's trained down: one finding",
+    files: {
+      [pciFile(rootPort, "current_link_width")]: "8\n",
+      [pciFile(switchUpstream, "current_link_width")]: "8\n",
+      [pciFile(gpu, "current_link_width")]: "4\n",
+      [pciFile(switchDownstream, "current_link_width")]: "4\n",
+    },
+    change: {
+      health: { link: { ...link, width: 4 } },
+      measured: { pinned: rates(13.9, 13.8), nodes: [] },
+    },
+    cause: "link-narrow",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 41.5, basis: "estimated" },
+    says: `${switchUpstream} to ${rootPort}`,
+  },
+  {
+    what: "a slot with 8 lanes for a card with 16",
+    files: {
+      [pciFile(switchDownstream, "max_link_width")]: "8\n",
+      [pciFile(switchDownstream, "current_link_width")]: "8\n",
+      [pciFile(gpu, "current_link_width")]: "8\n",
+    },
+    change: {
+      health: { link: { ...link, width: 8, maxWidth: 8 } },
+      measured: { pinned: rates(27.8, 27.6), nodes: [] },
+      other: { expected: rates(27.7, 27.5) },
+    },
+    cause: "slot-narrow",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 27.7, basis: "estimated" },
+    says: "x8",
+  },
+  {
+    what: "a switch that has no more than 8 lanes to the root port",
+    files: Object.fromEntries(
+      [rootPort, switchUpstream].flatMap((port) => [
+        [pciFile(port, "max_link_width"), "8\n"],
+        [pciFile(port, "current_link_width"), "8\n"],
+      ]),
+    ),
+    change: { measured: { pinned: rates(27.8, 27.6), nodes: [] } },
+    cause: "slot-narrow",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 27.7, basis: "estimated" },
+    says: `${switchUpstream} to ${rootPort}`,
+  },
+  {
+    what: "a card of generation 5 in a machine of generation 4: nothing is broken",
+    files: Object.fromEntries(
+      [rootPort, switchUpstream, switchDownstream].flatMap((port) => [
+        [pciFile(port, "max_link_speed"), "16.0 GT/s PCIe\n"],
+        [pciFile(port, "current_link_speed"), "16.0 GT/s PCIe\n"],
+      ]),
+    ),
+    change: {
+      health: { link: { ...link, generation: 4, maxGeneration: 4 } },
+      measured: { pinned: rates(26.9, 26.5), nodes: [] },
+      other: { expected: rates(26.8, 26.6) },
+    },
+    cause: "slot-narrow",
+    weight: "explains",
+  },
+  {
+    what: "packets sent again while copies run, with all of the rate",
+    change: { before: { replays: 3 }, after: { replays: 4003 } },
+    cause: "link-errors",
+    weight: "risk",
+    says: "4000 packets sent again",
+  },
+  {
+    what: "packets sent again, and a lower rate",
+    change: { after: { replays: 4003 }, measured: slow },
+    cause: "link-errors",
+    weight: "costs",
+    cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+  },
+  {
+    what: "errors that the ports corrected",
+    change: { other: { correctableErrors: 250 } },
+    cause: "link-errors",
+    weight: "risk",
+    says: "250 errors corrected",
+  },
+  {
+    what: "an error that was not corrected",
+    files: { [pciFile(switchDownstream, "aer_dev_fatal")]: errorCounts("FATAL", 1) },
+    cause: "link-uncorrected",
+    weight: "risk",
+    says: switchDownstream,
+  },
+  {
+    what: "packets of 128 bytes where 256 would do, and a lower rate",
+    files: { [pciFile(gpu, "config")]: pciConfig({ maxPayload: 128 }) },
+    change: { measured: { pinned: rates(51.3, 50.9), nodes: [] } },
+    cause: "payload-small",
+    weight: "costs",
+    // (256 / 280) / (128 / 152) is 1.0857.
+    cost: { direction: "both", gigabytesPerSecond: 51.1 * 0.0857, basis: "estimated" },
+    says: "128 of 256 bytes",
+  },
+  {
+    what: "read requests of 128 bytes, and a lower rate",
+    files: { [pciFile(gpu, "config")]: pciConfig({ maxReadRequest: 128 }) },
+    change: { measured: slow },
+    cause: "read-request-small",
+    weight: "risk",
+  },
+  {
+    what: "relaxed ordering off, and a lower rate",
+    files: { [pciFile(gpu, "config")]: pciConfig({ relaxedOrdering: false }) },
+    change: { measured: slow },
+    cause: "relaxed-ordering-off",
+    weight: "risk",
+  },
+  {
+    what: "an IOMMU that translates, and a lower rate",
+    files: {
+      [pciFile(gpu, "iommu_group/type")]: "DMA-FQ\n",
+      "proc/cmdline": "BOOT_IMAGE=/boot/vmlinuz-6.8.0-45-generic ro intel_iommu=on quiet\n",
+    },
+    change: { measured: slow },
+    cause: "iommu-translates",
+    weight: "risk",
+    says: "kernel argument: intel_iommu=on",
+  },
+  {
+    what: "ACS redirect above two devices of one switch",
+    files: { [pciFile(switchDownstream, "config")]: pciConfig({ kind: 0x6, accessControl: 0x1d }) },
+    devices: 2,
+    cause: "peers-redirected",
+    weight: "risk",
+    says: switchDownstream,
+  },
+  {
+    what: "a window of 256 MiB, of a device alone",
+    change: { health: { bar1TotalBytes: 256 * MiB } },
+    cause: "window-small",
+    weight: "explains",
+    says: "256 MiB",
+  },
+  {
+    what: "a window of 256 MiB as sysfs has it, of one of two devices",
+    files: {
+      [pciFile(gpu, "resource")]:
+        "0x00000000a0000000 0x00000000a0ffffff 0x0000000000040200\n0x00000000b0000000 0x00000000bfffffff 0x000000000014220c\n",
+    },
+    change: { health: { bar1TotalBytes: null } },
+    devices: 2,
+    cause: "window-small",
+    weight: "risk",
+    says: "256 MiB",
+  },
+];
