@@ -262,7 +262,7 @@ function verdictOf(
     const who = ordinals.length === 1 ? `device ${ordinals[0]} is` : `devices ${ordinals.join(", ")} are`;
     const why = emulated
       ? "this is no GPU but an emulated device without a link"
-      : "its link is not known, or of a kind that was not recorded";
+      : "its link is not known, or nothing of its kind was recorded";
     return {
       verdict: "cannot tell",
       reason: `Whether ${who} healthy cannot be told: ${why}, so that there is nothing to compare copies with.`,

@@ -3,27 +3,13 @@ import type { DeviceSharing } from "../host/device-sharing.js";
 import { choosePlacement, type Placement } from "../host/placement.js";
 import { cpusOfNode, numaNodes } from "../host/topology.js";
 import { kernelsOff, type PreparedRun } from "../measure/prepare.js";
-import type {
-  DeviceActivity,
-  DeviceFacts,
-  DeviceHealth,
-  DeviceProcess,
-  NativeDriver,
-  NativeError,
-} from "../native/contract.js";
-import type { LinkRecord } from "../results/schema.js";
+import type { DeviceFacts, NativeError } from "../native/contract.js";
 import { CopyBench, noRates, ways } from "./copy-bench.js";
-import {
-  type DeviceExamination,
-  type DeviceMeasurements,
-  type Examination,
-  type Rates,
-  shortfallGBps,
-} from "./examination.js";
-import { expectationOf, payloadLimitGBps } from "./expectation.js";
+import { type DeviceExamination, type Examination, type Rates, shortfallGBps } from "./examination.js";
+import { beginSubject, comparedWith, examinedDevice, readHealth, type Subject } from "./examined-device.js";
 import { readMachineFacts } from "./facts/machine-facts.js";
 import { readMachineCounters } from "./facts/memory-facts.js";
-import { correctedBetween, type PciPath, readPciPath } from "./facts/pci-path.js";
+import { readPciPath } from "./facts/pci-path.js";
 
 /** What is examined, and how long that may take. */
 export interface ExamineOptions {
@@ -41,22 +27,6 @@ export interface ExamineOptions {
   onActivity: (text: string) => void;
 }
 
-/** One device while it is examined. */
-interface Subject {
-  facts: DeviceFacts;
-  bench: CopyBench | null;
-  path: { before: PciPath; underLoad: PciPath | null };
-  health: { before: DeviceHealth | null; underLoad: DeviceHealth | null; after: DeviceHealth | null };
-  activityBefore: DeviceActivity | null;
-  measured: {
-    -readonly [Key in keyof DeviceMeasurements]: DeviceMeasurements[Key];
-  };
-  failure: string | null;
-  wrongCopies: number;
-  /** As it was while copies ran. */
-  link: LinkRecord | null;
-}
-
 /**
  * Reads and measures all that causes are looked for in. First on each device what its verdict needs; then, while there is
  * time, what tells causes apart, and what only a device below its expectation needs. A device that fails is left out of
@@ -69,24 +39,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   const counters = readMachineCounters(root);
   const subjects: Subject[] = [];
   for (const facts of prepared.devices) {
-    subjects.push({
-      facts,
-      bench: null,
-      path: { before: readPciPath(facts.pciBusId, root), underLoad: null },
-      health: { before: await readHealth(driver, facts), underLoad: null, after: null },
-      activityBefore: await driver.readActivity(facts.pciBusId).catch(() => null),
-      measured: {
-        pinned: noRates,
-        pageable: noRates,
-        registered: { rates: noRates, refused: null },
-        together: null,
-        nodes: [],
-        latency: null,
-      },
-      failure: null,
-      wrongCopies: 0,
-      link: null,
-    });
+    subjects.push(await beginSubject(facts, driver, root));
   }
   const work = new Experiments(subjects, options);
   const abort = () => work.abort();
@@ -96,7 +49,8 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     const devices: DeviceExamination[] = [];
     for (const subject of subjects) {
       subject.health.after = await readHealth(driver, subject.facts);
-      devices.push(await work.examined(subject));
+      const context = { backend: prepared.backend, sharing: options.sharing, root, lost: work.lost };
+      devices.push(await examinedDevice(subject, context));
     }
     return {
       emulated: prepared.backend.facts.emulated,
@@ -118,7 +72,7 @@ class Experiments {
   readonly #options: ExamineOptions;
   readonly #open = new Set<CopyBench>();
   /** Why no device can be used any more; null where they can. */
-  #lost: string | null = null;
+  lost: string | null = null;
   /** How long the slowest device took for pinned copies, both directions: what another kind takes about. */
   #roundMs = 0;
 
@@ -210,6 +164,10 @@ class Experiments {
     if (bench === null) return;
     const of = `of device ${facts.ordinal}`;
     const aboutMs = 1.5 * this.#roundMs;
+    if (this.#options.prepared.plan.arenas.host.registered === undefined) {
+      this.omitted.push(`copies from pageable and registered memory ${of}: there is no memory for them`);
+      return;
+    }
     if (this.#fits(`copies from pageable memory ${of}`, aboutMs)) {
       await this.#attempt(subject, `pageable copies ${of}`, async () => {
         measured.pageable = await bench.rates("pageable");
@@ -233,11 +191,12 @@ class Experiments {
    * are measured, that of the plain copies too: each in a session of its own, so that they can be compared.
    */
   async #measureNodes(subject: Subject): Promise<void> {
-    const { root } = this.#options;
+    const { root, prepared } = this.#options;
     const { facts, measured, failure } = subject;
+    const { emulated } = prepared.backend.facts;
     const nodes = numaNodes(root);
     if (failure !== null || nodes.length < 2) return;
-    const isSlow = ways.some((way) => shortfallGBps(this.#expected(subject), way) !== null);
+    const isSlow = ways.some((way) => shortfallGBps(comparedWith(subject, emulated), way) !== null);
     if (!isSlow && subject.path.before.numaNode !== null) return;
     const allowed = new Set(allowedCpus(root));
     const rates: { node: number; rates: Rates }[] = [];
@@ -255,63 +214,6 @@ class Experiments {
       });
     }
     measured.nodes = rates;
-  }
-
-  /** The device's examination, once all is measured. */
-  async examined(subject: Subject): Promise<DeviceExamination> {
-    const { root, prepared, sharing } = this.#options;
-    const { facts, path, health, activityBefore, failure, wrongCopies, link } = subject;
-    const seen = path.underLoad ?? path.before;
-    const [port] = seen.ports;
-    const limitGBps = facts.integrated
-      ? null
-      : payloadLimitGBps(
-          link?.generation ?? port?.generation ?? null,
-          link?.width ?? port?.width ?? null,
-          smallestPayload(seen),
-        );
-    return {
-      ...this.#expected(subject),
-      facts,
-      path: seen,
-      health,
-      correctableErrors: correctedBetween(path.before, readPciPath(facts.pciBusId, root)),
-      others: await othersOn(facts, prepared.backend, sharing),
-      limitGBps,
-      activityBefore,
-      failure: failure ?? this.#lost,
-      wrongCopies,
-    };
-  }
-
-  /** What a healthy device reaches over the best link that card and slot have together, beside what this one does. */
-  #expected({
-    facts,
-    health,
-    path,
-    measured,
-  }: Subject): Pick<DeviceExamination, "expected" | "expectedTogether" | "measured" | "reference"> {
-    const { emulated } = this.#options.prepared.backend.facts;
-    const link = health.underLoad?.link ?? health.before?.link ?? facts.link;
-    const [port] = path.before.ports;
-    const isPcie = !facts.integrated && !((health.before?.c2cLinks ?? 0) > 0);
-    const expectation = isPcie
-      ? expectationOf(
-          { name: facts.name, emulated },
-          {
-            generation: link?.maxGeneration ?? port?.maxGeneration ?? null,
-            width: link?.maxWidth ?? port?.maxWidth ?? null,
-          },
-        )
-      : null;
-    if (expectation === null) return { measured, expected: noRates, reference: null };
-    const { h2d, d2h, together, source, tolerance } = expectation;
-    return {
-      measured,
-      expected: { ...noRates, h2d, d2h },
-      ...(together !== null && { expectedTogether: { ...noRates, ...together } }),
-      reference: { source, tolerance },
-    };
   }
 
   /** What benches know, before they are closed. */
@@ -349,7 +251,7 @@ class Experiments {
   ): Promise<void> {
     const { signal, onActivity } = this.#options;
     if (signal.aborted) throw signal.reason;
-    if (subject.failure !== null || this.#lost !== null) return;
+    if (subject.failure !== null || this.lost !== null) return;
     onActivity(what);
     try {
       await work();
@@ -358,38 +260,7 @@ class Experiments {
       const error = reason as NativeError;
       if (isNeeded || error.sticky) subject.failure = error.message;
       else this.omitted.push(`${what}: ${error.message}`);
-      if (error.sticky) this.#lost = `not measured, as the process lost its contexts: ${error.message}`;
+      if (error.sticky) this.lost = `not measured, as the process lost its contexts: ${error.message}`;
     }
   }
-}
-
-/** The least that a packet may carry on the way; null where a port does not tell. */
-function smallestPayload({ ports }: PciPath): number | null {
-  const sizes = ports.map(({ settings }) => settings?.maxPayloadBytes ?? null);
-  return sizes.length === 0 || sizes.includes(null) ? null : Math.min(...(sizes as number[]));
-}
-
-/** Null where NVML does not tell. */
-function readHealth(driver: NativeDriver, { pciBusId }: DeviceFacts): Promise<DeviceHealth | null> {
-  return driver.readHealth(pciBusId).catch(() => null);
-}
-
-/**
- * The processes that use a device beside this one; null where they are not told. One in another container has a process
- * id of its own, which says nothing here: 0.
- */
-async function othersOn(
-  { ordinal, pciBusId }: DeviceFacts,
-  { driver }: Pick<PreparedRun["backend"], "driver">,
-  sharing: DeviceSharing | null,
-): Promise<DeviceProcess[] | null> {
-  await sharing?.look([ordinal], [], true);
-  const record = sharing?.records.find(({ device }) => device === ordinal);
-  if (record !== undefined) {
-    const { others, unseen } = record;
-    if (others.length === 0 && unseen.includes("programs")) return null;
-    return others.map(({ pid, deviceMemoryBytes }) => ({ pid: pid ?? 0, deviceMemoryBytes }));
-  }
-  const listed = await driver.readProcesses(pciBusId).catch(() => null);
-  return listed?.filter(({ pid }) => pid !== process.pid) ?? null;
 }

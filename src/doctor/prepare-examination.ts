@@ -32,31 +32,42 @@ const attempts = (isQuick: boolean): readonly Attempt[] => [
 
 /**
  * Opens a driver, and plans the copies of an examination: of 64 MiB as in the recordings of other machines, or less where
- * this one has no memory for that. Rejects with a PinbenchError where a device is not there, or nothing fits.
+ * this one has no memory for that. Several devices are planned as copying at the same time. Rejects with a PinbenchError
+ * where a device is not there, or nothing fits.
  */
 export async function prepareExamination(request: ExaminationRequest): Promise<PreparedRun> {
-  const { backend, devices, isQuick, lastLevelCacheBytes } = request;
   let failure: unknown;
-  for (const { sizeBytes, caches, memory } of attempts(isQuick)) {
-    const settings = fillRunSettings({
-      origin: "caller",
-      given: {
-        backend,
-        devices,
-        lastLevelCacheBytes,
-        caches,
-        memory,
-        sizesBytes: [sizeBytes],
-        workers: [1],
-        directions: ["h2d", "d2h"],
-      },
-    });
+  for (const attempt of attempts(request.isQuick)) {
     try {
-      return await prepareRun(settings);
+      const prepared = await prepare(request, attempt, false);
+      // How many devices there are, only an open driver tells.
+      return prepared.devices.length > 1 ? await prepare(request, attempt, true) : prepared;
     } catch (error) {
       if (!(error instanceof PinbenchError) || error.kind !== "limit") throw error;
       failure = error;
     }
   }
   throw failure;
+}
+
+function prepare(
+  { backend, devices, lastLevelCacheBytes }: ExaminationRequest,
+  { sizeBytes, caches, memory }: Attempt,
+  together: boolean,
+): Promise<PreparedRun> {
+  const settings = fillRunSettings({
+    origin: "caller",
+    given: {
+      backend,
+      devices,
+      lastLevelCacheBytes,
+      caches,
+      memory,
+      together,
+      sizesBytes: [sizeBytes],
+      workers: [1],
+      directions: ["h2d", "d2h"],
+    },
+  });
+  return prepareRun(settings);
 }
