@@ -149,6 +149,16 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings.filter(({ cause }) => cause === "device-fails")).toHaveLength(2);
   });
 
+  it("makes do with smaller copies where there is no memory for those of the reference", async () => {
+    const more = { PINBENCH_EMULATED_MEMORY: "100MiB" };
+    const { diagnosis } = await examined(machine(healthyLink, more));
+    expect(diagnosis.sizeBytes).toBe(16 * 2 ** 20);
+    expect(diagnosis.devices[0]!.rates[0]!.gigabytesPerSecond).toBeGreaterThan(0);
+    expect(diagnosis.unseen).toContain(
+      "copies from pageable and registered memory of device 0: there is no memory for them",
+    );
+  });
+
   it("ends on Ctrl-C with nothing but a word on stderr, and touches no file", async () => {
     const cwd = temporaryFolder();
     const { child, finished } = startCli(doctor("--output", "d.json"), {
