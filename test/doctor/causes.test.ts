@@ -119,6 +119,21 @@ describe("nothing is said of what healthy machines have as well", () => {
       files: { "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t0-3,8-11\n" },
     },
     {
+      what: "two CPUs of one core, where there are no more",
+      files: {
+        "proc/self/status": "Name:\tnode\nCpus_allowed_list:\t0,8\n",
+        "sys/devices/system/cpu/online": "0,8\n",
+      },
+    },
+    {
+      what: "a full machine, with a cgroup's limit that is above all of its memory",
+      files: {
+        "proc/meminfo": "MemTotal:       528280992 kB\nMemAvailable:     3145728 kB\n",
+        "sys/fs/cgroup/user.slice/memory.max": "1099511627776\n",
+        "sys/fs/cgroup/user.slice/memory.current": "1024\n",
+      },
+    },
+    {
       what: "a cgroup that leaves 4 GiB",
       files: {
         "sys/fs/cgroup/user.slice/memory.max": "8589934592\n",
@@ -187,6 +202,21 @@ describe("a cause is found, and nothing else is said", () => {
     const measured = { ...slow, nodes: [{ node: 0, rates: rates(55.6, 55.2) }] };
     const found = findCauses(examinationOf(machineTree(), { measured }));
     expect(found.map(({ cause }) => cause)).not.toContain("numa-far");
+  });
+
+  it("what a narrow link explains is not said of a process that has the device open", () => {
+    const examination = examinationOf(machineTree(), {
+      health: { link: { ...link, width: 4 } },
+      measured: { pinned: rates(13.9, 13.8), nodes: [] },
+      other: { others: [{ pid: 4711, deviceMemoryBytes: null }] },
+    });
+    expect(findCauses(examination).map(({ cause }) => cause)).toEqual(["link-narrow"]);
+  });
+
+  it("what costs no bandwidth leaves a slow device open to suspicion", () => {
+    const root = machineTree({ [pciFile(gpu, "iommu_group/type")]: "DMA\n" });
+    const examination = examinationOf(root, { health: { eccErrors: 1 }, measured: slow });
+    expect(findCauses(examination).map(({ cause }) => cause)).toEqual(["memory-errors", "iommu-translates"]);
   });
 
   it("others' CPU time, waiting for memory and swapping, of the time of the examination", () => {

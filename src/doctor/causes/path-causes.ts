@@ -121,7 +121,7 @@ export function peersRedirected({ devices }: Examination): Finding[] {
   return devices.flatMap((device): Finding[] => {
     const [, ...bridges] = device.path.ports;
     const neighbours = devices.filter(
-      (other) => other !== device && bridges.slice(1).some(({ name }) => isBelow(other, name)),
+      (other) => other !== device && bridges.some(({ name }) => isBelow(other, name)),
     );
     const redirecting = bridges.filter(({ settings }) => settings?.redirectsPeers === true);
     if (neighbours.length === 0 || redirecting.length === 0) return [];
