@@ -8,7 +8,7 @@ const newestGlibc = "2.28";
 /** What each file is there to export. Anything else could get in the way of the process that loads it. */
 const exported = {
   "pinbench.node": /^(napi_register_module_v1|node_api_module_get_api_version_v1)$/,
-  "libpinbench_emulated.so": /^(cu[A-Z]\w*|pinbench\w+)$/,
+  "libpinbench_emulated.so": /^(cu[A-Z]\w*|nvml[A-Z]\w+|pinbench\w+)$/,
 };
 
 /** What stands in the way of a compiled file on other systems: one text for each symbol. */

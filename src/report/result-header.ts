@@ -70,7 +70,8 @@ function describeDevice({ name, totalMemoryBytes, pciBusId, numaNode }: DeviceRe
 }
 
 function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocument["backend"]): string {
-  if (backend === "emulated") return "none: no share of a link is given";
+  // An emulated device has a link where its NVML tells of one.
+  if (backend === "emulated" && link === null) return "none: no share of a link is given";
   if (link === null || link.generation === null || link.width === null) {
     return "not known: no share of it is given";
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "driver/nvml_abi.hpp"
 #include "emulated_library.hpp"
 
 namespace pinbench::test {
@@ -40,11 +41,13 @@ std::set<std::string> defined_symbols(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("the emulated library exports the driver API, its image and what it lacks, and nothing else") {
+TEST_CASE(
+    "the emulated library exports the driver API and NVML, its image and what it lacks, and nothing else") {
   std::set<std::string> expected = {PINBENCH_EMULATED_IMAGE_SYMBOL, PINBENCH_EMULATED_LACKS_SYMBOL};
 #define PINBENCH_NAME(member, symbol, parameters) expected.insert(symbol);
   PINBENCH_CU_REQUIRED_FUNCTIONS(PINBENCH_NAME)
   PINBENCH_CU_OPTIONAL_FUNCTIONS(PINBENCH_NAME)
+  PINBENCH_NVML_FUNCTIONS(PINBENCH_NAME)
 #undef PINBENCH_NAME
   CHECK(defined_symbols(PINBENCH_EMULATED_PATH) == expected);
 }

@@ -191,6 +191,22 @@ describe("the emulated device", () => {
     expect(text).not.toMatch(/\/\n.*link/);
     expect(lineWith(text, "Link")).toContain("no share of a link is given");
   });
+
+  it("has the link that its NVML tells of", () => {
+    const emulated = buildEmulatedDocument();
+    for (const device of emulated.devices)
+      device.link = {
+        generation: 5,
+        width: 4,
+        maxGeneration: 5,
+        maxWidth: 16,
+        smClockMHz: null,
+        memoryClockMHz: null,
+      };
+    expect(lineWith(tableReport(emulated, plain), "Link")).toContain(
+      "PCIe gen5 x4 under load (the device can do gen5 x16)",
+    );
+  });
 });
 
 describe("both directions at once", () => {
