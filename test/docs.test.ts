@@ -93,6 +93,7 @@ const quickly: Readonly<Record<string, string>> = {
   fleet: "",
   import: "--quiet",
   devices: "--backend emulated",
+  doctor: "--backend emulated --llc 1MiB --quick --quiet",
   help: "",
   tune: `--python ${testPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
   // `pinbench --version`
@@ -108,6 +109,12 @@ const quickFlags = (line: string) =>
     // Each load runs a while before and after its copies.
     ...(line.includes(" --beside ") ? ["--direction h2d --memory pinned"] : []),
   ].join(" ");
+
+/** Of a device without a link a doctor cannot tell anything. */
+const linkedDevice = {
+  PINBENCH_EMULATED_NVML: JSON.stringify({ generation: 1, width: 2, maxGeneration: 1, maxWidth: 2 }),
+  PINBENCH_EMULATED_LINK: "5e8",
+};
 
 const subcommandOf = (line: string) => /\bpinbench (\w+)/.exec(line)?.[1] ?? "";
 
@@ -186,10 +193,11 @@ describe("every command that the documents show works", () => {
     const cwd = folderFor(line);
     const takesSeveral = / --together| p2p/.test(line);
     const several = takesSeveral ? { PINBENCH_EMULATED_DEVICES: "2" } : {};
-    const env = { NODE: process.execPath, PINBENCH: pinbench, ...several };
+    const isDoctor = subcommand === "doctor";
+    const env = { NODE: process.execPath, PINBENCH: pinbench, ...several, ...(isDoctor && linkedDevice) };
     // What needs a shell to more than take words apart needs a process, and so does what the driver reads.
     const run = (flags: string) =>
-      /^(npx )?pinbench [^|<>&;$`]*$/.test(line) && !takesSeveral
+      /^(npx )?pinbench [^|<>&;$`]*$/.test(line) && !takesSeveral && !isDoctor
         ? callCli(wordsOf(`${line} ${flags}`), { cwd })
         : start("bash", ["-c", `${command} ${flags}`], { cwd, env }).finished;
     let finished = await run(quickFlags(line));
@@ -198,7 +206,9 @@ describe("every command that the documents show works", () => {
       finished = await run(`${quickFlags(line)} --budget 20s`);
     }
     const { exitCode, stdout, stderr } = finished;
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    // A machine that others keep busy is slow, and the doctor says so.
+    expect([0, ...(isDoctor ? [1] : [])]).toContain(exitCode);
+    expect(stderr).toBe("");
     if (subcommand !== "import") expect(stdout).not.toBe("");
     for (const path of filesOf(line)) expect(existsSync(join(cwd, path)), path).toBe(true);
   });
@@ -275,6 +285,7 @@ describe("the documents", () => {
     ["compare", 10],
     ["history", 4],
     ["report", 4],
+    ["doctor", 15],
     ["import nvbandwidth", 2],
   ])("name every flag of the help of %s", async (command, least) => {
     const { stdout } = await callCli([...command.split(" "), "--help"]);

@@ -16,8 +16,8 @@ import { inRoot, root } from "./project.mjs";
 
 const stampFile = "build/stamp.json";
 
-/** What a page of HTML carries stands beside what writes it; tsc leaves it where it is. */
-const pageAssets = ["report/page/page.css"];
+/** What is read at run time stands beside what reads it; tsc leaves it where it is. */
+const assets = ["report/page/page.css", "doctor/reference.json"];
 
 /** What runs in a page, not in Node: compiled with the DOM's types, each file for itself. */
 const pageScripts = "report/page/browser";
@@ -39,7 +39,7 @@ async function buildTypeScript({ quiet }) {
       filter: (path) => !path.endsWith("__pycache__"),
     });
   }
-  for (const asset of pageAssets) cpSync(inRoot("src", asset), join(fresh, asset));
+  for (const asset of assets) cpSync(inRoot("src", asset), join(fresh, asset));
   await buildPageScripts(fresh, { quiet });
   rmSync(inRoot("dist"), { recursive: true, force: true });
   renameSync(fresh, inRoot("dist"));
@@ -73,7 +73,7 @@ const parts = [
     build: buildTypeScript,
     outputs: [
       "dist/cli/main.js",
-      ...[...pythonPrograms, ...pageAssets, `${pageScripts}/reading.js`].map((file) => `dist/${file}`),
+      ...[...pythonPrograms, ...assets, `${pageScripts}/reading.js`].map((file) => `dist/${file}`),
     ],
   },
   {

@@ -14,6 +14,7 @@ import {
   readHistoryIfAny,
 } from "../results/history-file.js";
 import { checkChangeable, createRuns, replaceRuns } from "../results/run-folder.js";
+import type { ResultDocument } from "../results/schema.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";
 import { defaultCheckRuns } from "../settings/table.js";
@@ -26,6 +27,7 @@ import {
   deliverComparison,
   ruleOf,
 } from "./comparison-delivery.js";
+import { adviseDoctor } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder, keepInputs } from "./output-paths.js";
@@ -92,6 +94,8 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
     }
     await appendRecord(measuring.record(comparison), flags);
     const exitCode = await deliverComparison(comparison, outputs, flags);
+    const [first] = measuring.texts;
+    if (first !== undefined && !flags.quiet) await adviseDoctor(JSON.parse(first) as ResultDocument);
     if (!flags.update) return exitCode;
     const obstacle = whyNotUpdate(comparison, flags);
     if (obstacle !== null) {

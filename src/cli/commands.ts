@@ -147,6 +147,15 @@ Examples:
   export $(pinbench tune --torch train_data.py:make_dataset --batch-size 64 --format env)`,
     load: async () => (await import("./tune-command.js")).tuneCommand,
   },
+  doctor: {
+    summary: "examine why a machine copies slower than others of its kind, and exit with 1 where it does",
+    help: `
+Examples:
+  pinbench doctor                         all GPUs, in at most 20 s
+  pinbench doctor --device 1 --json       one of them, for programs
+  pinbench doctor --quick --format nhc    one line, for the health check of a scheduler`,
+    load: async () => (await import("./doctor-command.js")).doctorCommand,
+  },
   devices: {
     summary: "list devices, links and limits, and what this build and driver can do",
     help: `
@@ -219,10 +228,10 @@ Examples:
 
 Exit codes:
   0    done
-  1    something got slower
+  1    something is slower than it was, or than it should be
   2    wrong usage or configuration
   3    no such backend or device
-  4    a measurement failed or data came back wrong
+  4    a measurement failed, data came back wrong, or nothing can be told
   5    not comparable
   6    inconclusive, under --strict
   129  hung up

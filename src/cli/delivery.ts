@@ -1,7 +1,8 @@
 import type { Screen } from "../report/screen.js";
+import type { ResultDocument } from "../results/schema.js";
 import { finalize } from "../results/store.js";
 import { type DisplayFlags, outputScreen, stdoutScreen } from "./screens.js";
-import { reportError, writeStdout } from "./terminal.js";
+import { noter, reportError, writeStdout } from "./terminal.js";
 
 /** A file to write. */
 export interface Output<Format> {
@@ -36,4 +37,15 @@ export async function deliver<Format>(
   for (const write of besides) await attempt(write);
   for (const error of errors.slice(1)) reportError(error, flags);
   if (errors.length > 0) throw errors[0];
+}
+
+/**
+ * Says on stderr where a run's copies are slower than those of healthy machines. What knows that is loaded only where NVML
+ * told of a link.
+ */
+export async function adviseDoctor(document: ResultDocument): Promise<void> {
+  if (document.devices.every(({ link }) => link === null)) return;
+  const { doctorAdvice } = await import("../report/doctor/doctor-advice.js");
+  const advice = doctorAdvice(document);
+  if (advice !== null) noter({ quiet: false })(advice);
 }

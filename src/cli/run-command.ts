@@ -20,7 +20,7 @@ import { type Labels, labelsOf } from "../settings/labels.js";
 import type { Call, RunSettings } from "../settings/settings.js";
 import { parseJson } from "../text-file.js";
 import { askedSettings, chosenFormat, type Invocation } from "./asked-settings.js";
-import { deliver } from "./delivery.js";
+import { adviseDoctor, deliver } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
 import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { type ShowOptions, showProcesses, showRun } from "./live-run.js";
@@ -144,6 +144,7 @@ async function carryOut(
   // Others need not wait for whoever reads the result.
   await prepared.sharing?.release();
   await handOver(document).finally(() => reportFailures(document, shown.screen));
+  if (!shown.quiet) await adviseDoctor(document);
   return interruption.exitCode ?? exitCodeOf(document);
 }
 

@@ -39,6 +39,8 @@ const findingSchema = z.object({
 /** One direction of a device's plain pinned copies beside what healthy machines reach. */
 const rateSchema = z.object({
   direction: z.enum(directionsMoved),
+  /** While the other devices copied too. */
+  together: z.boolean(),
   gigabytesPerSecond: ratio.nullable(),
   /** Of the link's payload limit; null where that is not known. */
   shareOfLimit: ratio.nullable(),
@@ -70,6 +72,8 @@ export const diagnosisSchema = z.object({
   /** Set for the emulated device: its figures are no GPU's. */
   notice: z.string().nullable(),
   host: z.string(),
+  /** Of each copy. */
+  sizeBytes: count,
   /** `--label key=value`. */
   labels: z.record(z.string(), z.string()),
   devices: z.array(deviceDiagnosisSchema),

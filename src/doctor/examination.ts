@@ -10,6 +10,8 @@ export interface Examination {
   kernelsOff: string | null;
   machine: MachineFacts;
   devices: readonly DeviceExamination[];
+  /** Experiments that were left out, and why: "copies from pageable memory of device 1: no time was left". */
+  omitted?: readonly string[];
 }
 
 /** A rate for each direction; null where it was not measured. */
@@ -29,6 +31,8 @@ export interface DeviceExamination {
   limitGBps: number | null;
   /** What healthy machines of this GPU and link reach with plain pinned copies. */
   expected: Rates;
+  /** The same while all of several devices copy; absent where nobody has recorded that. */
+  expectedTogether?: Rates;
   /** Where the expectation comes from, and how far below it copies are still healthy (0.05 is 5 %); null without one. */
   reference?: { source: string; tolerance: number } | null;
   measured: DeviceMeasurements;

@@ -81,6 +81,12 @@ function documentOf(value: unknown, path: string) {
       hint: "Give the folder.",
     });
   }
+  if (kind === "diagnosis" || kind === "fleet") {
+    const command = kind === "diagnosis" ? "doctor" : "fleet";
+    throw new PinbenchError("usage", `${path} is what pinbench ${command} found, which has no charts.`, {
+      hint: `\`pinbench ${command} --format markdown\` makes a text to keep of it.`,
+    });
+  }
   if (isObject(value) && "nvbandwidth" in value) {
     throw new PinbenchError("usage", `${path} is nvbandwidth's.`, {
       hint: `\`pinbench import nvbandwidth ${path} --output old.json\` makes a result of it.`,

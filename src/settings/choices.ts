@@ -118,6 +118,10 @@ export const fleetFormats = [
 ] as const;
 export type FleetFormat = (typeof fleetFormats)[number];
 
+/** What a diagnosis is printed as; `nhc` is one line for the health checks of schedulers. */
+export const diagnosisFormats = ["table", "json", "markdown", "nhc"] as const;
+export type DiagnosisFormat = (typeof diagnosisFormats)[number];
+
 /** What a file can have that is looked at: all charts and tables as a page, or one chart. */
 export const pictureFormats = ["html", "svg"] as const;
 export type PictureFormat = (typeof pictureFormats)[number];

@@ -1,4 +1,11 @@
-import { comparisonFormats, fleetFormats, historyFormats, reportFormats, tuningFormats } from "./choices.js";
+import {
+  comparisonFormats,
+  diagnosisFormats,
+  fleetFormats,
+  historyFormats,
+  reportFormats,
+  tuningFormats,
+} from "./choices.js";
 import * as kind from "./kinds.js";
 import { labels } from "./labels.js";
 import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
@@ -188,6 +195,26 @@ export const commandSettings = {
     chart,
     open: onDemand("--open", "show the page in a browser"),
     quiet: { ...quiet, help: "no notes on stderr" },
+    debug,
+  },
+  doctor: {
+    backend: cellSettings.backend,
+    devices: setting("--device <list>", "devices to examine: 0, 0,1 or all (all)", kind.devices, {
+      default: "all",
+    }),
+    quick: onDemand("--quick", "pinned copies and what NVML tells alone, in a few seconds"),
+    lastLevelCacheBytes: measuringSettings.lastLevelCacheBytes,
+    labels,
+    ...turn,
+    deadlineNs,
+    format: format(diagnosisFormats),
+    json,
+    output: output(".json .md .txt"),
+    quiet,
+    progress,
+    plain,
+    ascii,
+    color,
     debug,
   },
   devices: {

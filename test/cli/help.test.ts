@@ -35,6 +35,7 @@ describe("pinbench help", () => {
       "fleet",
       "report",
       "tune",
+      "doctor",
       "devices",
       "import",
       "build",

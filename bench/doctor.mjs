@@ -1,0 +1,153 @@
+// `npm run bench:doctor [-- --repeat 3] [-- --output FILE]`: emulated devices that are ill in one way each, and what
+// `pinbench doctor` says of them: whether the cause is the first of its findings, and how far the cost that it tells is
+// from what was taken. On a machine with little else to do, as the links are clocks that copies must keep up with.
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { allowedCpus } from "../dist/host/cpus.js";
+import { fixed, printTable, verdict } from "./lib/table.mjs";
+
+const { values } = parseArgs({
+  options: { repeat: { type: "string", default: "3" }, output: { type: "string" } },
+});
+
+/** A cost may be so far from the loss that was made, relatively. */
+const mostError = 0.2;
+
+/** Generation 1 x4, which carries 1 GB/s. */
+const link = { generation: 1, width: 4, maxGeneration: 1, maxWidth: 4 };
+const [far, near = far] = allowedCpus();
+
+/** A machine of two nodes with a CPU each, whose firmware says that the device is near the first. */
+const twoNodes = {
+  "proc/self/status": `Cpus_allowed_list:\t${[far, near].join()}`,
+  "sys/devices/system/node/online": "0-1",
+  "sys/devices/system/node/node0/cpulist": String(far),
+  "sys/devices/system/node/node1/cpulist": String(near),
+  "sys/bus/pci/devices/eeee:00:00.0/numa_node": "0",
+};
+
+/** `lossGBps` is what copies lose in each direction; null where nothing is to be found. */
+const machines = [
+  { name: "healthy", nvml: link, cause: null, lossGBps: null },
+  { name: "x4 in the place of x16", nvml: { ...link, maxWidth: 16 }, cause: "link-narrow", lossGBps: 3 },
+  {
+    name: "generation 1 in the place of 2",
+    nvml: { ...link, maxGeneration: 2 },
+    cause: "link-narrow",
+    lossGBps: 1,
+  },
+  {
+    name: "another process copies",
+    nvml: {
+      ...link,
+      processes: [{ pid: process.pid, memory: "1GiB" }],
+      utilization: 90,
+      toDeviceBytesPerSecond: 5e8,
+    },
+    faults: [{ link: "all", slowdown: 2 }],
+    cause: "device-shared",
+    lossGBps: 0.5,
+  },
+  {
+    name: "confidential computing",
+    nvml: { ...link, confidentialComputing: true },
+    faults: [{ link: "all", slowdown: 3 }],
+    cause: "confidential-computing",
+    lossGBps: 2 / 3,
+  },
+  {
+    name: "the CPUs of the wrong node",
+    nvml: link,
+    faults: [{ link: "all", slowdown: 2, cpus: String(far) }],
+    files: twoNodes,
+    flags: [],
+    needsTwoCpus: true,
+    cause: "numa-far",
+    lossGBps: 0.5,
+  },
+  {
+    name: "slow, and nothing tells why",
+    nvml: link,
+    faults: [{ link: "all", slowdown: 2 }],
+    cause: "unexplained",
+    lossGBps: 0.5,
+  },
+];
+
+const pinbench = fileURLToPath(new URL("../bin/pinbench.js", import.meta.url));
+
+function treeOf(files) {
+  const root = mkdtempSync(join(tmpdir(), "pinbench-doctor-"));
+  for (const [path, contents] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), `${contents}\n`);
+  }
+  return root;
+}
+
+/** The diagnosis of such a machine. */
+function examine({ nvml, faults = [], files, flags = ["--quick"] }) {
+  const root = files === undefined ? null : treeOf(files);
+  const env = {
+    ...process.env,
+    PINBENCH_EMULATED_LINK: "1e9",
+    PINBENCH_EMULATED_NVML: JSON.stringify(nvml),
+    PINBENCH_EMULATED_FAULTS: JSON.stringify(faults),
+    ...(root === null ? {} : { PINBENCH_EMULATED_ROOT: root }),
+  };
+  const args = [pinbench, "doctor", "--backend", "emulated", "--llc", "1MiB", "--json", "--quiet", ...flags];
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+      if (root !== null) rmSync(root, { recursive: true, force: true });
+      // 1 is what it says of an ill machine.
+      if (stdout === "") reject(new Error(stderr || String(error)));
+      else resolve(JSON.parse(stdout));
+    });
+  });
+}
+
+/** What a diagnosis says of bandwidth: findings with a cost. */
+const withCost = ({ findings }) => findings.filter(({ cost }) => cost !== null);
+
+const results = [];
+for (const machine of machines) {
+  if (machine.needsTwoCpus && near === far) continue;
+  for (let i = 0; i < Number(values.repeat); ++i) {
+    const diagnosis = await examine(machine);
+    const [first] = withCost(diagnosis);
+    const told = first?.cost?.gigabytesPerSecond ?? null;
+    const error = machine.lossGBps === null || told === null ? null : told / machine.lossGBps - 1;
+    results.push({
+      name: machine.name,
+      wanted: machine.cause,
+      found: first?.cause ?? null,
+      lossGBps: machine.lossGBps,
+      toldGBps: told,
+      error,
+      isRight: (first?.cause ?? null) === machine.cause && Math.abs(error ?? 0) <= mostError,
+      seconds: diagnosis.wallNs / 1e9,
+    });
+  }
+}
+const orNone = (value) => (value === null ? "-" : fixed(value));
+printTable(
+  "What pinbench doctor says of emulated devices",
+  ["machine", "first cause", "lost GB/s", "told GB/s", "off by", "s", ""],
+  results.map(({ name, found, lossGBps, toldGBps, error, seconds, isRight }) => [
+    name,
+    found ?? "none",
+    orNone(lossGBps),
+    orNone(toldGBps),
+    error === null ? "-" : `${fixed(error * 100, 1)} %`,
+    fixed(seconds, 1),
+    isRight ? "ok" : "WRONG",
+  ]),
+);
+const right = results.filter(({ isRight }) => isRight).length;
+console.log(`\n${right} of ${results.length} as they should be: ${verdict(right === results.length)}`);
+if (values.output) writeFileSync(values.output, `${JSON.stringify(results, null, 1)}\n`);
+process.exitCode = right === results.length ? 0 : 1;

@@ -1,0 +1,260 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Placement } from "../host/placement.js";
+import type { Backend } from "../native/backend.js";
+import type {
+  DeviceFacts,
+  DeviceHealth,
+  MeasureRequest,
+  MeasureResult,
+  NativeError,
+  NativeRendezvous,
+  NativeSession,
+  PinningKind,
+} from "../native/contract.js";
+import type { PlannedArenas } from "../plan/geometry.js";
+import { copiesPerSample, warmup } from "../plan/sampling.js";
+import type { LinkRecord } from "../results/schema.js";
+import { median } from "../stats/order-statistics.js";
+import type { Rates } from "./examination.js";
+
+/** The directions that an examination measures. */
+export const ways = ["h2d", "d2h"] as const;
+type Way = (typeof ways)[number];
+
+/** Rates of no direction, to begin with. */
+export const noRates: Rates = { h2d: null, d2h: null, d2d: null, p2p: null };
+
+/** The plain cell that everything is measured with. */
+export interface BenchCell {
+  sizeBytes: number;
+  cache: "cold" | "warm";
+  /** Length of the rotation. */
+  buffersPerWorker: number;
+}
+
+/** What a bench needs to open a device. */
+export interface BenchOptions {
+  backend: Pick<Backend, "driver">;
+  device: DeviceFacts;
+  placement: Placement;
+  arenas: PlannedArenas;
+  cell: BenchCell;
+}
+
+/** A direction is visited so often, in turns with the other one, with so many samples each: of slow copies single ones. */
+const visits = 3;
+const samplesOfVisit = (copyNs: number) => (copyNs > 20e6 ? 1 : 3);
+
+/** How long copies run on while NVML is read beside them. */
+const loadNs = 300e6;
+const betweenReadingsMs = 20;
+
+/** A sleeping CPU is in its deepest state within a few milliseconds. */
+const restMs = 10;
+const backToBackCopies = 40;
+const restedCopies = 12;
+
+/** One device, open, with one thread that copies. Calls reject with the driver's error. */
+export class CopyBench {
+  readonly #session: NativeSession;
+  readonly #options: BenchOptions;
+  readonly #reserved = new Set<PinningKind>();
+  /** What a copy takes, by memory and direction. */
+  readonly #copyNs = new Map<string, number>();
+  #firstBuffer = 0;
+  /** As it was read while copies ran; null until then, and without NVML. */
+  link: LinkRecord | null = null;
+  /** Copies that came back wrong so far. */
+  wrongCopies = 0;
+
+  private constructor(session: NativeSession, options: BenchOptions) {
+    this.#session = session;
+    this.#options = options;
+  }
+
+  /** Opens a device. A container may forbid to choose the node of memory: then the first touch by its CPUs does. */
+  static async open(options: BenchOptions): Promise<CopyBench> {
+    const { backend, device, placement } = options;
+    const { cpus, threads, numaNode } = placement;
+    const open = (node: number | null) =>
+      backend.driver.openSession({ device: device.ordinal, cpus, threads, numaNode: node, seed: 1 });
+    const session = await open(numaNode).catch((error: NativeError) => {
+      if (error.code !== "PLACEMENT_REFUSED" || numaNode === null) throw error;
+      return open(null);
+    });
+    return new CopyBench(session, options);
+  }
+
+  /** Why kernels cannot be used on it; null where they can. */
+  get kernelsOff(): string | null {
+    return this.#session.opening.kernelsOff;
+  }
+
+  /** Ends what is being measured as soon as the driver's call in flight returns. */
+  abort(): void {
+    this.#session.abort();
+  }
+
+  /** Gives all memory back. */
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+
+  /** Obtains the memory of a kind, once. */
+  async reserve(memory: PinningKind): Promise<void> {
+    if (this.#reserved.has(memory)) return;
+    const { arenas } = this.#options;
+    if (this.#reserved.size === 0) await this.#session.reserveDevice(arenas.device, 1);
+    await this.#session.reserveHost(memory, arenas.host[memory]!);
+    this.#reserved.add(memory);
+  }
+
+  /** Median rates of both directions, in decimal GB/s, which are measured in turns. A direction stays null where data came back wrong. */
+  async rates(memory: PinningKind): Promise<Rates> {
+    await this.reserve(memory);
+    const samples: Record<Way, number[]> = { h2d: [], d2h: [] };
+    for (let visit = 0; visit < visits; ++visit) {
+      for (const way of ways) samples[way].push(...(await this.#visit(memory, way)));
+    }
+    return ratesOf(samples);
+  }
+
+  /**
+   * Reads `readHealth` again and again while pinned copies to the device run on, and returns what it told in the middle,
+   * with every reason for lower clocks that it gave and the link as copies have it; null where it tells nothing.
+   */
+  async underLoad(readHealth: () => Promise<DeviceHealth | null>): Promise<DeviceHealth | null> {
+    await this.reserve("pinned");
+    const request = await this.#request("pinned", "h2d");
+    const sampleNs = request.copiesPerSample * this.#copyNs.get("pinned h2d")!;
+    let isOver = false;
+    const samples = Math.max(1, Math.ceil(loadNs / sampleNs));
+    const load = this.#measure({ ...request, samples, readLink: true }).finally(() => {
+      isOver = true;
+    });
+    const readings: DeviceHealth[] = [];
+    const reading = (async () => {
+      await sleep(betweenReadingsMs);
+      while (!isOver) {
+        const health = await readHealth();
+        if (health === null) return;
+        readings.push(health);
+        await sleep(betweenReadingsMs);
+      }
+    })();
+    const [result] = await Promise.all([load, reading]);
+    this.link = result.link ?? this.link;
+    const middle = readings[Math.floor(readings.length / 2)];
+    if (middle === undefined) return null;
+    const reasons = new Set(readings.flatMap(({ clockReasons }) => clockReasons ?? []));
+    return {
+      ...middle,
+      link: this.link ?? middle.link,
+      clockReasons: middle.clockReasons === null ? null : [...reasons],
+    };
+  }
+
+  /** Median time of a copy of 4 KiB to the device, in microseconds: of many in a row, and of some after a rest each. */
+  async latency(): Promise<{ backToBackUs: number; afterRestUs: number }> {
+    const timeOf = async () => (await this.#session.measureFirstCopy()).durationNs / 1e3;
+    const inARow: number[] = [];
+    const rested: number[] = [];
+    for (let i = 0; i < backToBackCopies; ++i) inARow.push(await timeOf());
+    for (let i = 0; i < restedCopies; ++i) {
+      await sleep(restMs);
+      rested.push(await timeOf());
+    }
+    return { backToBackUs: median(inARow), afterRestUs: median(rested) };
+  }
+
+  /**
+   * One direction of pinned copies while `others` copy too: each device's median rate, in the order of `benches`. All of
+   * them have pinned memory.
+   */
+  static async together(
+    benches: readonly CopyBench[],
+    way: Way,
+    rendezvous: NativeRendezvous,
+  ): Promise<(number | null)[]> {
+    const requests = await Promise.all(benches.map((bench) => bench.#request("pinned", way)));
+    rendezvous.reset(benches.map(() => 1));
+    const settled = await Promise.allSettled(
+      benches.map(async (bench, flow) => {
+        // All take as many samples.
+        const samples = visits * Math.max(...requests.map((request) => request.samples));
+        try {
+          return await bench.#measure({ ...requests[flow]!, samples, company: { rendezvous, flow } });
+        } catch (error) {
+          rendezvous.cancel();
+          throw error;
+        }
+      }),
+    );
+    const failed = settled.find((one) => one.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+    return settled.map((one, i) => {
+      const rates = one.status === "fulfilled" ? ratesIn(one.value, requests[i]!) : [];
+      return rates.length === 0 ? null : median(rates);
+    });
+  }
+
+  async #visit(memory: PinningKind, way: Way): Promise<number[]> {
+    const request = await this.#request(memory, way);
+    return ratesIn(await this.#measure(request), request);
+  }
+
+  /** The first one of a kind and direction finds out how long a copy takes. */
+  async #request(memory: PinningKind, way: Way): Promise<MeasureRequest> {
+    const { sizeBytes, cache, buffersPerWorker: buffers } = this.#options.cell;
+    const key = `${memory} ${way}`;
+    const plain = {
+      direction: way,
+      memory,
+      sizeBytes,
+      workers: 1,
+      mode: "throughput",
+      timer: "wall",
+      cache,
+      buffers,
+      verify: true,
+      readLink: false,
+    } as const;
+    if (!this.#copyNs.has(key)) {
+      const first = { ...plain, firstBuffer: 0, warmupCopies: 1, warmupBytes: sizeBytes };
+      const { columns } = await this.#measure({ ...first, copiesPerSample: 1, samples: 2, readLink: true });
+      this.#copyNs.set(key, Math.min(...columns.flatMap(({ durationNs }) => [...durationNs])));
+    }
+    const copyNs = this.#copyNs.get(key)!;
+    const copies = copiesPerSample({ ...plain }, copyNs);
+    const samples = samplesOfVisit(copyNs);
+    const firstBuffer = this.#firstBuffer;
+    this.#firstBuffer = (firstBuffer + copies * samples) % buffers;
+    return {
+      ...plain,
+      firstBuffer,
+      ...warmup({ sizeBytes, cache }, copyNs),
+      copiesPerSample: copies,
+      samples,
+    };
+  }
+
+  async #measure(request: MeasureRequest): Promise<MeasureResult> {
+    const result = await this.#session.measure(request);
+    if (result.aborted) throw Object.assign(new Error("aborted"), { code: "ABORTED" });
+    this.link = result.link ?? this.link;
+    this.wrongCopies += result.verification.mismatches.length;
+    return result;
+  }
+}
+
+/** In decimal GB/s, a figure a sample; none where data came back wrong. */
+function ratesIn({ columns, verification }: MeasureResult, request: MeasureRequest): number[] {
+  if (verification.mismatches.length > 0) return [];
+  const bytes = request.copiesPerSample * request.sizeBytes;
+  return columns.flatMap(({ durationNs }) => [...durationNs].map((ns) => bytes / ns));
+}
+
+function ratesOf(samples: Readonly<Record<Way, readonly number[]>>): Rates {
+  const rateOf = (way: Way) => (samples[way].length === 0 ? null : median(samples[way]));
+  return { ...noRates, h2d: rateOf("h2d"), d2h: rateOf("d2h") };
+}

@@ -1,0 +1,292 @@
+import { packageVersion } from "../package-facts.js";
+import { noticeOf } from "../results/device-facts.js";
+import { byWeight, findCauses } from "./causes/causes.js";
+import type { Diagnosis, Finding } from "./diagnosis.js";
+import { type DeviceExamination, type Examination, type Rates, shortfallGBps } from "./examination.js";
+import { unseenFacts } from "./facts/unseen.js";
+
+/** What a diagnosis says beside what the examination shows. */
+export interface DiagnosisContext {
+  backend: Diagnosis["backend"];
+  /** Of the copies that were measured. */
+  sizeBytes: number;
+  createdAt: Date;
+  wallNs: number;
+  labels: Readonly<Record<string, string>>;
+}
+
+/** What devices are measured for. */
+const ways = ["h2d", "d2h"] as const;
+type Way = (typeof ways)[number];
+
+const wayName: Readonly<Record<Way, string>> = { h2d: "to the device", d2h: "from the device" };
+
+/** What an examination comes to. Pure. */
+export function diagnose(examination: Examination, context: DiagnosisContext): Diagnosis {
+  const { machine, devices, omitted = [] } = examination;
+  const known = findCauses(examination).map((finding) => (devices.length > 1 ? named(finding) : finding));
+  const findings = [
+    // What cannot be worked around comes before all costs.
+    ...devices.flatMap(wrongData),
+    ...devices.flatMap(deviceFails),
+    ...byWeight([
+      ...known,
+      ...devices.flatMap((device) => slowTogether(device, known)),
+      ...devices.flatMap((device) => unexplained(device, known)),
+    ]),
+  ];
+  return {
+    schemaVersion: 1,
+    kind: "diagnosis",
+    tool: { name: "pinbench", version: packageVersion() },
+    createdAt: context.createdAt.toISOString(),
+    wallNs: context.wallNs,
+    backend: context.backend,
+    notice: noticeOf(context.backend),
+    host: machine.host.hostname,
+    sizeBytes: context.sizeBytes,
+    labels: { ...context.labels },
+    devices: devices.map(deviceDiagnosis),
+    findings,
+    unseen: [
+      ...omitted,
+      ...unseenHealth(devices),
+      ...unseenFacts(
+        machine,
+        devices.map(({ path }) => path),
+      ),
+    ],
+    ...verdictOf(examination, findings),
+  };
+}
+
+/** A finding that says which of several devices it speaks of. */
+function named(finding: Finding): Finding {
+  const { device, summary } = finding;
+  if (device === null || /\bdevice \d/i.test(summary)) return finding;
+  return { ...finding, summary: `Device ${device}: ${summary.replace(/^The /, "the ")}` };
+}
+
+/** What a device's copies are called where nothing else is said of them. */
+function nameOf({ facts }: DeviceExamination): string {
+  return `device ${facts.ordinal} (${facts.name})`;
+}
+
+function wrongData(device: DeviceExamination): Finding[] {
+  const { wrongCopies = 0, facts } = device;
+  if (wrongCopies === 0) return [];
+  return [
+    {
+      cause: "wrong-data",
+      device: facts.ordinal,
+      weight: "costs",
+      summary: `Data came back wrong on ${nameOf(device)}: do not trust this machine's copies.`,
+      evidence: [`${wrongCopies} of the buffers that were compared after copying differed`],
+      cost: null,
+      fix: "Take the machine out of use, and look for PCIe, ECC and IOMMU errors in the kernel log.",
+      sureness: "certain",
+    },
+  ];
+}
+
+function deviceFails(device: DeviceExamination): Finding[] {
+  const { failure = null, facts } = device;
+  if (failure === null) return [];
+  return [
+    {
+      cause: "device-fails",
+      device: facts.ordinal,
+      weight: "costs",
+      summary: `${capital(nameOf(device))} could not be measured to the end.`,
+      evidence: [failure],
+      cost: null,
+      fix: "See the kernel log and nvidia-smi, and reset the device or reboot.",
+      sureness: "certain",
+    },
+  ];
+}
+
+/** Devices that are slower at the same time than on other machines, where they share no bridge that sysfs shows. */
+function slowTogether(device: DeviceExamination, known: readonly Finding[]): Finding[] {
+  const { measured, expectedTogether, reference, facts } = device;
+  const isToldOf = known.some(({ cause, device: of }) => cause === "uplink-shared" && of === facts.ordinal);
+  if (measured.together === null || expectedTogether === undefined || isToldOf) return [];
+  const { together } = measured;
+  // Recorded on one machine alone: twice the tolerance.
+  const tolerance = 2 * (reference?.tolerance ?? 0);
+  const losses = ways.flatMap((way) => {
+    const [found, usual] = [together[way], expectedTogether[way]];
+    return found === null || usual === null || found >= usual * (1 - tolerance)
+      ? []
+      : [{ way, found, usual }];
+  });
+  if (losses.length === 0) return [];
+  return [
+    {
+      cause: "slow-together",
+      device: facts.ordinal,
+      weight: "costs",
+      summary: `${capital(nameOf(device))} copies slower while the other devices do, more than on other machines of this kind.`,
+      evidence: losses.map(
+        ({ way, found, usual }) =>
+          `${wayName[way]}: ${gigabytes(found)} with the others, where ${gigabytes(usual)} are expected`,
+      ),
+      cost: {
+        direction: losses.length === 2 ? "both" : losses[0]!.way,
+        gigabytesPerSecond: Math.max(...losses.map(({ found, usual }) => usual - found)),
+        basis: "measured",
+      },
+      fix: "See whether memory modules are missing or on one node alone: all devices read and write the same memory.",
+      sureness: "possible",
+    },
+  ];
+}
+
+/** What is left of a shortfall once the costs of all causes are taken off it. */
+function unexplained(device: DeviceExamination, known: readonly Finding[]): Finding[] {
+  const { facts, expected, measured, reference } = device;
+  const costs = known.flatMap(({ cost, device: of }) =>
+    cost !== null && (of === null || of === facts.ordinal) ? [cost] : [],
+  );
+  const left = ways.flatMap((way) => {
+    const shortfall = shortfallGBps(device, way);
+    if (shortfall === null) return [];
+    const explained = costs
+      .filter(({ direction }) => direction === way || direction === "both")
+      .reduce((sum, { gigabytesPerSecond }) => sum + gigabytesPerSecond, 0);
+    const rest = shortfall - explained;
+    // Costs are medians too: of what is explained, a tenth may be missing.
+    const chance = expected[way]! * (reference?.tolerance ?? 0) + 0.1 * explained;
+    return explained > 0 && rest <= chance ? [] : [{ way, rest }];
+  });
+  if (left.length === 0) return [];
+  const most = Math.max(...left.map(({ rest }) => rest));
+  return [
+    {
+      cause: "unexplained",
+      device: facts.ordinal,
+      weight: "costs",
+      summary: `${capital(nameOf(device))} copies slower than healthy machines do, and nothing that was looked at explains it.`,
+      evidence: left.map(
+        ({ way }) =>
+          `${wayName[way]}: ${gigabytes(measured.pinned[way]!)}, where ${gigabytes(expected[way]!)} are expected`,
+      ),
+      cost: {
+        direction: left.length === 2 ? "both" : left[0]!.way,
+        gigabytesPerSecond: most,
+        basis: "measured",
+      },
+      fix: "Run pinbench doctor as root, which sees more, and put the card into another slot or machine to see which of them is slow.",
+      sureness: "certain",
+    },
+  ];
+}
+
+/** Findings after which no figure of the machine is to be trusted. */
+const beforeAll: readonly string[] = ["wrong-data", "device-fails"];
+
+function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number] {
+  const { facts, health, path, limitGBps, expected, expectedTogether, measured, reference = null } = device;
+  const link = health.underLoad?.link ?? facts.link;
+  const generation = link?.generation ?? path.ports[0]?.generation ?? null;
+  const width = link?.width ?? path.ports[0]?.width ?? null;
+  const rows = (rates: Rates, wanted: Rates | undefined, together: boolean) =>
+    ways.map((direction) => ({
+      direction,
+      together,
+      gigabytesPerSecond: rates[direction],
+      shareOfLimit: rates[direction] === null || limitGBps === null ? null : rates[direction] / limitGBps,
+      expectedGigabytesPerSecond: wanted?.[direction] ?? null,
+    }));
+  return {
+    ordinal: facts.ordinal,
+    name: facts.name,
+    uuid: facts.uuid,
+    pciBusId: facts.pciBusId,
+    link: generation === null || width === null ? null : `PCIe gen${generation} x${width}`,
+    limitGigabytesPerSecond: limitGBps,
+    reference: reference?.source ?? null,
+    rates: [
+      ...rows(measured.pinned, expected, false),
+      ...(measured.together === null ? [] : rows(measured.together, expectedTogether, true)),
+    ],
+  };
+}
+
+/** What NVML did not tell. */
+function unseenHealth(devices: readonly DeviceExamination[]): string[] {
+  const lines: string[] = [];
+  const say = (isUnseen: boolean, line: string) => {
+    if (isUnseen) lines.push(line);
+  };
+  say(
+    devices.some(({ health }) => health.before === null),
+    "link, clocks, ECC and other users of a device: there is no NVML that tells",
+  );
+  const told = devices.flatMap(({ health }) => health.underLoad ?? health.before ?? []);
+  say(
+    told.some(({ replays }) => replays === null),
+    "replay counters: NVML does not tell",
+  );
+  say(
+    told.some(({ clockReasons }) => clockReasons === null),
+    "reasons for lower clocks: NVML does not tell",
+  );
+  say(
+    devices.some(({ health, others }) => health.before !== null && others === null),
+    "other processes on the device: NVML does not list them here",
+  );
+  return lines;
+}
+
+/** What is bad, what cannot be told, or that all is well: in this order, what comes first decides. */
+function verdictOf(
+  { emulated, devices }: Examination,
+  findings: readonly Finding[],
+): Pick<Diagnosis, "verdict" | "reason"> {
+  const [first] = findings;
+  if (first !== undefined && beforeAll.includes(first.cause)) {
+    return { verdict: "cannot tell", reason: first.summary };
+  }
+  const costly = findings.filter(({ weight }) => weight === "costs");
+  if (costly.length > 0) {
+    const more =
+      costly.length === 1
+        ? ""
+        : ` ${costly.length - 1} more ${costly.length === 2 ? "finding" : "findings"} below.`;
+    return { verdict: "costs", reason: `${costly[0]!.summary}${more}` };
+  }
+  const unknown = devices.filter(({ expected }) => ways.some((way) => expected[way] === null));
+  if (devices.length === 0 || unknown.length > 0) {
+    const ordinals = unknown.map(({ facts }) => facts.ordinal);
+    const who = ordinals.length === 1 ? `device ${ordinals[0]} is` : `devices ${ordinals.join(", ")} are`;
+    const why = emulated
+      ? "this is no GPU but an emulated device without a link"
+      : "its link is not known, or nothing of its kind was recorded";
+    return {
+      verdict: "cannot tell",
+      reason: `Whether ${who} healthy cannot be told: ${why}, so that there is nothing to compare copies with.`,
+    };
+  }
+  const isSlower = devices.some((device) => ways.some((way) => shortfallGBps(device, way) !== null));
+  const risks = findings.filter(({ weight }) => weight === "risk").length;
+  return {
+    verdict: "healthy",
+    reason: isSlower
+      ? "Copies are slower than on other machines of this kind, as they must be here: the findings say why."
+      : `Nothing costs bandwidth: pinned copies reach what healthy machines of this kind do.${
+          risks === 0 ? "" : ` ${risks === 1 ? "One thing is" : `${risks} things are`} worth a look.`
+        }`,
+  };
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Rounded down, so that no figure looks better than it is. */
+function gigabytes(rateGBps: number): string {
+  const decimals = rateGBps >= 10 ? 1 : 2;
+  const scale = 10 ** decimals;
+  return `${(Math.floor(rateGBps * scale * (1 + 1e-12)) / scale).toFixed(decimals)} GB/s`;
+}

@@ -1,0 +1,266 @@
+import { allowedCpus, usableCpuCount } from "../host/cpus.js";
+import type { DeviceSharing } from "../host/device-sharing.js";
+import { choosePlacement, type Placement } from "../host/placement.js";
+import { cpusOfNode, numaNodes } from "../host/topology.js";
+import { kernelsOff, type PreparedRun } from "../measure/prepare.js";
+import type { DeviceFacts, NativeError } from "../native/contract.js";
+import { CopyBench, noRates, ways } from "./copy-bench.js";
+import { type DeviceExamination, type Examination, type Rates, shortfallGBps } from "./examination.js";
+import { beginSubject, comparedWith, examinedDevice, readHealth, type Subject } from "./examined-device.js";
+import { readMachineFacts } from "./facts/machine-facts.js";
+import { readMachineCounters } from "./facts/memory-facts.js";
+import { readPciPath } from "./facts/pci-path.js";
+
+/** What is examined, and how long that may take. */
+export interface ExamineOptions {
+  prepared: Pick<PreparedRun, "plan" | "backend" | "build" | "createRendezvous" | "devices">;
+  /** Who else uses the devices, of a process that has announced itself; null where nobody else can. */
+  sharing: DeviceSharing | null;
+  /** Where /proc and /sys are: "/", unless the machine is a made-up one. */
+  root: string;
+  /** Pinned copies and what NVML tells alone. */
+  isQuick: boolean;
+  /** On the clock of performance.now(): no experiment is begun that is likely to last longer. */
+  endMs: number;
+  signal: AbortSignal;
+  /** What is being done, in words. */
+  onActivity: (text: string) => void;
+}
+
+/**
+ * Reads and measures all that causes are looked for in. First on each device what its verdict needs; then, while there is
+ * time, what tells causes apart, and what only a device below its expectation needs. A device that fails is left out of
+ * what follows, and its examination says why; an error that loses the process' contexts ends the experiments. Rejects
+ * where `signal` is aborted.
+ */
+export async function examine(options: ExamineOptions): Promise<Examination> {
+  const { prepared, root, signal } = options;
+  const { driver } = prepared.backend;
+  const counters = readMachineCounters(root);
+  const subjects: Subject[] = [];
+  for (const facts of prepared.devices) {
+    subjects.push(await beginSubject(facts, driver, root));
+  }
+  const work = new Experiments(subjects, options);
+  const abort = () => work.abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    await work.measureAll();
+    const devices: DeviceExamination[] = [];
+    for (const subject of subjects) {
+      subject.health.after = await readHealth(driver, subject.facts);
+      const context = { backend: prepared.backend, sharing: options.sharing, root, lost: work.lost };
+      devices.push(await examinedDevice(subject, context));
+    }
+    return {
+      emulated: prepared.backend.facts.emulated,
+      kernelsOff: work.kernelsOff,
+      machine: readMachineFacts(root, counters),
+      devices,
+      omitted: work.omitted,
+    };
+  } finally {
+    signal.removeEventListener("abort", abort);
+    await work.close();
+  }
+}
+
+class Experiments {
+  readonly omitted: string[] = [];
+  kernelsOff: string | null;
+  readonly #subjects: readonly Subject[];
+  readonly #options: ExamineOptions;
+  readonly #open = new Set<CopyBench>();
+  /** Why no device can be used any more; null where they can. */
+  lost: string | null = null;
+  /** How long the slowest device took for pinned copies, both directions: what another kind takes about. */
+  #roundMs = 0;
+
+  constructor(subjects: readonly Subject[], options: ExamineOptions) {
+    this.#subjects = subjects;
+    this.#options = options;
+    const { backend, build } = options.prepared;
+    this.kernelsOff = kernelsOff(backend, build);
+  }
+
+  abort(): void {
+    for (const bench of this.#open) bench.abort();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open].map((bench) => bench.close()));
+    this.#open.clear();
+  }
+
+  async measureAll(): Promise<void> {
+    const { isQuick } = this.#options;
+    for (const subject of this.#subjects) await this.#measurePlain(subject);
+    if (isQuick) return this.#keepCounts();
+    await this.#measureTogether();
+    for (const subject of this.#subjects) {
+      await this.#measureLatency(subject);
+      // What is asked of slow devices alone goes before what is asked of all.
+      await this.#measureNodes(subject);
+    }
+    for (const subject of this.#subjects) await this.#measureOtherMemory(subject);
+    this.#keepCounts();
+  }
+
+  /** What the verdict needs. */
+  async #measurePlain(subject: Subject): Promise<void> {
+    const { prepared, root } = this.#options;
+    const { facts, measured } = subject;
+    const isNeeded = true;
+    const open = async () => {
+      subject.bench = await this.#openBench(facts, choosePlacement(facts.pciBusId, "local", root));
+      this.kernelsOff ??= subject.bench.kernelsOff;
+      await subject.bench.reserve("pinned");
+    };
+    const measure = async () => {
+      const startedMs = performance.now();
+      measured.pinned = await subject.bench!.rates("pinned");
+      this.#roundMs = Math.max(this.#roundMs, performance.now() - startedMs);
+    };
+    const read = async () => {
+      subject.health.underLoad = await subject.bench!.underLoad(() => {
+        // A link at rest may be slower than it can be.
+        subject.path.underLoad = readPciPath(facts.pciBusId, root);
+        return readHealth(prepared.backend.driver, facts);
+      });
+    };
+    await this.#attempt(subject, `opening device ${facts.ordinal}`, open, { isNeeded });
+    await this.#attempt(subject, `pinned copies of device ${facts.ordinal}`, measure, { isNeeded });
+    await this.#attempt(subject, `NVML while device ${facts.ordinal} copies`, read, { isNeeded });
+  }
+
+  async #measureTogether(): Promise<void> {
+    const working = this.#subjects.filter(({ failure, bench }) => failure === null && bench !== null);
+    if (working.length < 2 || !this.#fits("copies of all devices at once", 2 * this.#roundMs)) return;
+    const rates = working.map((): Record<string, number | null> => ({ ...noRates }));
+    const rendezvous = this.#options.prepared.createRendezvous();
+    const benches = working.map(({ bench }) => bench!);
+    await this.#attempt(working[0]!, "copies of all devices at once", async () => {
+      for (const way of ways) {
+        const ofWay = await CopyBench.together(benches, way, rendezvous);
+        for (const [i, rate] of ofWay.entries()) rates[i]![way] = rate;
+      }
+      for (const [i, subject] of working.entries()) subject.measured.together = rates[i] as Rates;
+    });
+  }
+
+  /** Whether a rest makes copies slower. */
+  async #measureLatency(subject: Subject): Promise<void> {
+    const { facts, measured, bench } = subject;
+    const what = `the latency of copies of device ${facts.ordinal}`;
+    if (bench === null || !this.#fits(what, 500)) return;
+    await this.#attempt(subject, what, async () => {
+      measured.latency = await bench.latency();
+    });
+  }
+
+  /** What tells causes apart on one device. */
+  async #measureOtherMemory(subject: Subject): Promise<void> {
+    const { facts, measured, bench } = subject;
+    if (bench === null) return;
+    const of = `of device ${facts.ordinal}`;
+    const aboutMs = 1.5 * this.#roundMs;
+    if (this.#options.prepared.plan.arenas.host.registered === undefined) {
+      this.omitted.push(`copies from pageable and registered memory ${of}: there is no memory for them`);
+      return;
+    }
+    if (this.#fits(`copies from pageable memory ${of}`, aboutMs)) {
+      await this.#attempt(subject, `pageable copies ${of}`, async () => {
+        measured.pageable = await bench.rates("pageable");
+      });
+    }
+    if (!this.#fits(`copies from registered memory ${of}`, aboutMs)) return;
+    await this.#attempt(subject, `registered copies ${of}`, async () => {
+      try {
+        await bench.reserve("registered");
+      } catch (error) {
+        if ((error as NativeError).code === "ABORTED" || (error as NativeError).sticky) throw error;
+        measured.registered = { rates: noRates, refused: (error as Error).message };
+        return;
+      }
+      measured.registered = { rates: await bench.rates("registered"), refused: null };
+    });
+  }
+
+  /**
+   * Whether another node copies faster: asked where copies are slow, or where nobody tells which node is near. All nodes
+   * are measured, that of the plain copies too: each in a session of its own, so that they can be compared.
+   */
+  async #measureNodes(subject: Subject): Promise<void> {
+    const { root, prepared } = this.#options;
+    const { facts, measured, failure } = subject;
+    const { emulated } = prepared.backend.facts;
+    const nodes = numaNodes(root);
+    if (failure !== null || nodes.length < 2) return;
+    const isSlow = ways.some((way) => shortfallGBps(comparedWith(subject, emulated), way) !== null);
+    if (!isSlow && subject.path.before.numaNode !== null) return;
+    const allowed = new Set(allowedCpus(root));
+    const rates: { node: number; rates: Rates }[] = [];
+    for (const node of nodes) {
+      const cpus = (cpusOfNode(node, root) ?? []).filter((cpu) => allowed.has(cpu));
+      const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
+      if (cpus.length === 0 || !this.#fits(what, 1.2 * this.#roundMs + 500)) continue;
+      await this.#attempt(subject, what, async () => {
+        const threads = Math.min(usableCpuCount(root), cpus.length);
+        const bench = await this.#openBench(facts, { numaNode: node, cpus, threads });
+        rates.push({ node, rates: await bench.rates("pinned") });
+        subject.wrongCopies += bench.wrongCopies;
+        this.#open.delete(bench);
+        await bench.close();
+      });
+    }
+    measured.nodes = rates;
+  }
+
+  /** What benches know, before they are closed. */
+  #keepCounts(): void {
+    for (const subject of this.#subjects) {
+      subject.wrongCopies += subject.bench?.wrongCopies ?? 0;
+      subject.link = subject.bench?.link ?? null;
+    }
+  }
+
+  async #openBench(device: DeviceFacts, placement: Placement): Promise<CopyBench> {
+    const { plan, backend } = this.#options.prepared;
+    const cell = plan.cells.find(({ memory, skipReason }) => memory === "pinned" && skipReason === null)!;
+    const bench = await CopyBench.open({ backend, device, placement, arenas: plan.arenas, cell });
+    this.#open.add(bench);
+    return bench;
+  }
+
+  /** Whether there is time for it; where there is none it is told. */
+  #fits(what: string, aboutMs: number): boolean {
+    if (performance.now() + aboutMs < this.#options.endMs) return true;
+    this.omitted.push(`${what}: no time was left`);
+    return false;
+  }
+
+  /**
+   * An experiment on one device: not begun once that one has failed, or no device can be used any more. Where one fails
+   * that the verdict can do without, that is told among what was left out, and the device is none that fails.
+   */
+  async #attempt(
+    subject: Subject,
+    what: string,
+    work: () => Promise<void>,
+    { isNeeded = false } = {},
+  ): Promise<void> {
+    const { signal, onActivity } = this.#options;
+    if (signal.aborted) throw signal.reason;
+    if (subject.failure !== null || this.lost !== null) return;
+    onActivity(what);
+    try {
+      await work();
+    } catch (reason) {
+      if (signal.aborted) throw signal.reason;
+      const error = reason as NativeError;
+      if (isNeeded || error.sticky) subject.failure = error.message;
+      else this.omitted.push(`${what}: ${error.message}`);
+      if (error.sticky) this.lost = `not measured, as the process lost its contexts: ${error.message}`;
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import type { DeviceSharing } from "../host/device-sharing.js";
+import type { Backend } from "../native/backend.js";
+import type {
+  DeviceActivity,
+  DeviceFacts,
+  DeviceHealth,
+  DeviceProcess,
+  NativeDriver,
+} from "../native/contract.js";
+import type { LinkRecord } from "../results/schema.js";
+import { type CopyBench, noRates } from "./copy-bench.js";
+import type { DeviceExamination, DeviceMeasurements } from "./examination.js";
+import { expectationOf, payloadLimitGBps } from "./expectation.js";
+import { correctedBetween, type PciPath, readPciPath } from "./facts/pci-path.js";
+
+/** One device while it is examined. */
+export interface Subject {
+  facts: DeviceFacts;
+  bench: CopyBench | null;
+  path: { before: PciPath; underLoad: PciPath | null };
+  health: { before: DeviceHealth | null; underLoad: DeviceHealth | null; after: DeviceHealth | null };
+  activityBefore: DeviceActivity | null;
+  measured: {
+    -readonly [Key in keyof DeviceMeasurements]: DeviceMeasurements[Key];
+  };
+  failure: string | null;
+  wrongCopies: number;
+  /** As it was while copies ran. */
+  link: LinkRecord | null;
+}
+
+/** What is needed of the whole examination for that of a device. */
+interface ExaminedContext {
+  backend: Pick<Backend, "driver" | "facts">;
+  /** Who else uses the devices; null where nobody else can. */
+  sharing: DeviceSharing | null;
+  root: string;
+  /** Why no device can be used any more; null where they can. */
+  lost: string | null;
+}
+
+/** Reads what a device tells before it is opened. */
+export async function beginSubject(facts: DeviceFacts, driver: NativeDriver, root: string): Promise<Subject> {
+  return {
+    facts,
+    bench: null,
+    path: { before: readPciPath(facts.pciBusId, root), underLoad: null },
+    health: { before: await readHealth(driver, facts), underLoad: null, after: null },
+    activityBefore: await driver.readActivity(facts.pciBusId).catch(() => null),
+    measured: {
+      pinned: noRates,
+      pageable: noRates,
+      registered: { rates: noRates, refused: null },
+      together: null,
+      nodes: [],
+      latency: null,
+    },
+    failure: null,
+    wrongCopies: 0,
+    link: null,
+  };
+}
+
+/** A device's examination, once all is measured and while it is still open. */
+export async function examinedDevice(
+  subject: Subject,
+  { backend, sharing, root, lost }: ExaminedContext,
+): Promise<DeviceExamination> {
+  const { facts, path, health, activityBefore, failure, wrongCopies, link } = subject;
+  const seen = path.underLoad ?? path.before;
+  const [port] = seen.ports;
+  const limitGBps = facts.integrated
+    ? null
+    : payloadLimitGBps(
+        link?.generation ?? port?.generation ?? null,
+        link?.width ?? port?.width ?? null,
+        smallestPayload(seen),
+      );
+  return {
+    ...comparedWith(subject, backend.facts.emulated),
+    facts,
+    path: seen,
+    health,
+    correctableErrors: correctedBetween(path.before, readPciPath(facts.pciBusId, root)),
+    others: await othersOn(facts, backend, sharing),
+    limitGBps,
+    activityBefore,
+    failure: failure ?? lost,
+    wrongCopies,
+  };
+}
+
+/**
+ * What a healthy device reaches over the best link that card and slot have together, beside what this one does. Nothing is
+ * expected of a part of a device, nor over another link than PCIe.
+ */
+export function comparedWith(
+  { facts, health, path, measured }: Subject,
+  emulated: boolean,
+): Pick<DeviceExamination, "expected" | "expectedTogether" | "measured" | "reference"> {
+  const link = health.underLoad?.link ?? health.before?.link ?? facts.link;
+  const [port] = path.before.ports;
+  const { c2cLinks, migEnabled } = health.before ?? {};
+  const isPcie = !facts.integrated && !((c2cLinks ?? 0) > 0) && migEnabled !== true;
+  const expectation = isPcie
+    ? expectationOf(
+        { name: facts.name, emulated },
+        {
+          generation: link?.maxGeneration ?? port?.maxGeneration ?? null,
+          width: link?.maxWidth ?? port?.maxWidth ?? null,
+        },
+      )
+    : null;
+  if (expectation === null) return { measured, expected: noRates, reference: null };
+  const { h2d, d2h, together, source, tolerance } = expectation;
+  return {
+    measured,
+    expected: { ...noRates, h2d, d2h },
+    ...(together !== null && { expectedTogether: { ...noRates, ...together } }),
+    reference: { source, tolerance },
+  };
+}
+
+/** The least that a packet may carry on the way; null where a port does not tell. */
+function smallestPayload({ ports }: PciPath): number | null {
+  const sizes = ports.map(({ settings }) => settings?.maxPayloadBytes ?? null);
+  return sizes.length === 0 || sizes.includes(null) ? null : Math.min(...(sizes as number[]));
+}
+
+/** What NVML tells of a device now; null where it does not. */
+export function readHealth(driver: NativeDriver, { pciBusId }: DeviceFacts): Promise<DeviceHealth | null> {
+  return driver.readHealth(pciBusId).catch(() => null);
+}
+
+/**
+ * The processes that use a device beside this one; null where they are not told. One in another container has a process
+ * id of its own, which says nothing here: 0.
+ */
+async function othersOn(
+  { ordinal, pciBusId }: DeviceFacts,
+  { driver }: Pick<Backend, "driver">,
+  sharing: DeviceSharing | null,
+): Promise<DeviceProcess[] | null> {
+  await sharing?.look([ordinal], [], true);
+  const record = sharing?.records.find(({ device }) => device === ordinal);
+  if (record !== undefined) {
+    const { others, unseen } = record;
+    if (others.length === 0 && unseen.includes("programs")) return null;
+    return others.map(({ pid, deviceMemoryBytes }) => ({ pid: pid ?? 0, deviceMemoryBytes }));
+  }
+  const listed = await driver.readProcesses(pciBusId).catch(() => null);
+  return listed?.filter(({ pid }) => pid !== process.pid) ?? null;
+}

@@ -1,0 +1,123 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { linkLimitGBps } from "../results/device-facts.js";
+
+/*
+ * What a device should reach, before it is measured: the payload that its link can carry, and the share of the link that
+ * healthy machines fill. reference.json has the shares, as recordings of pinbench's own show them: of plain pinned copies
+ * of 32 MiB and more by one worker, from buffers that no cache holds, over the link's limit without packet overhead.
+ *
+ * Tolerances. An H200's shares lie between 0.873 and 0.880 in all recordings: of two sizes, 45 processes of one machine
+ * and three other machines on other days. 5 % is six times that range, so that a healthy machine is not called slow, and
+ * half of what the least of the usual faults takes (one generation or half of the lanes take 50 %). Where no machine with
+ * the GPU was recorded, the shares are the lowest of those that were, and the tolerance is twice as wide. Copies from
+ * pageable memory have no reference: their rate is that of the host's CPU and memory, which differ by half from one
+ * healthy machine to the next.
+ */
+
+const share = z.number().positive().max(1);
+const sharesSchema = z.object({ h2d: share, d2h: share });
+const entrySchema = z.object({
+  alone: sharesSchema,
+  /** Below it by more than this, relatively, copies are slow. */
+  tolerance: z.number().min(0.01).max(0.5),
+  /** The files of this repository that show it. */
+  sources: z.array(z.string()).min(1),
+});
+
+/** The shape of reference.json. */
+export const referenceSchema = z.object({
+  /** By the GPU's name, as the driver gives it. */
+  listed: z.array(
+    entrySchema.extend({
+      gpu: z.string(),
+      /** Of each of several GPUs of one machine that copy at the same time; null where that was not recorded. */
+      together: sharesSchema.nullable(),
+    }),
+  ),
+  /** Of any other GPU whose link is known. */
+  byLink: entrySchema,
+  /** Of an emulated device: its link is a clock, which copies keep to. */
+  emulated: entrySchema,
+});
+
+/** A link as it should be: with the generation and the width that card and slot can do together. */
+export interface HealthyLink {
+  generation: number | null;
+  width: number | null;
+}
+
+/** What a healthy device reaches, in decimal GB/s. */
+export interface Expectation {
+  h2d: number;
+  d2h: number;
+  /** While other GPUs of the machine copy; null where that was not recorded. */
+  together: { h2d: number; d2h: number } | null;
+  /** How far below that it is still healthy: 0.05 is 5 %. */
+  tolerance: number;
+  /** Where it comes from, as a clause for people. */
+  source: string;
+}
+
+type Reference = z.infer<typeof referenceSchema>;
+
+let loaded: Reference | null = null;
+
+/** Read when it is first asked for. */
+function readReference(): Reference {
+  loaded ??= referenceSchema.parse(
+    JSON.parse(readFileSync(new URL("./reference.json", import.meta.url), "utf8")),
+  );
+  return loaded;
+}
+
+/** What a healthy device of this name reaches over this link; null where the link is not known. */
+export function expectationOf(
+  device: { name: string; emulated: boolean },
+  { generation, width }: HealthyLink,
+): Expectation | null {
+  const limitGBps = linkLimitGBps(generation, width);
+  if (limitGBps === null) return null;
+  const reference = readReference();
+  const listed = device.emulated ? undefined : reference.listed.find(({ gpu }) => gpu === device.name);
+  const { alone, tolerance, sources } = device.emulated ? reference.emulated : (listed ?? reference.byLink);
+  const together = listed?.together ?? null;
+  const link = `PCIe gen${generation} x${width}`;
+  return {
+    h2d: alone.h2d * limitGBps,
+    d2h: alone.d2h * limitGBps,
+    together: together && { h2d: together.h2d * limitGBps, d2h: together.d2h * limitGBps },
+    tolerance,
+    source: device.emulated
+      ? `the emulated link, ${link}`
+      : listed !== undefined
+        ? `recordings of an ${listed.gpu} (${sources[0]})`
+        : `its link alone, ${link}: no ${device.name} was recorded, and other GPUs fill such a share (${sources[0]})`,
+  };
+}
+
+/**
+ * Bytes that PCIe adds to each packet of generations 1 to 5: 4 of framing and sequence number, 4 of LCRC, and a header of
+ * 16, as writes to 64-bit addresses have it (PCI Express Base Specification 5.0, sections 2.2, 3.6 and 4.2).
+ */
+const packetOverheadBytes = 24;
+
+/** From this generation on packets travel in flits, whose overhead is part of the lane's rate; headers remain. */
+const firstFlitGeneration = 6;
+const headerBytes = 16;
+
+/**
+ * What a link can carry of payload in one direction, in decimal GB/s: all of its bytes but, where the largest payload of
+ * a packet is known, those of the packets' headers and checks. Acknowledgements and flow control are not subtracted. Null
+ * where generation or width is not known.
+ */
+export function payloadLimitGBps(
+  generation: number | null,
+  width: number | null,
+  maxPayloadBytes: number | null,
+): number | null {
+  const limitGBps = linkLimitGBps(generation, width);
+  if (limitGBps === null || maxPayloadBytes === null || maxPayloadBytes <= 0) return limitGBps;
+  const overhead = generation! >= firstFlitGeneration ? headerBytes : packetOverheadBytes;
+  return (limitGBps * maxPayloadBytes) / (maxPayloadBytes + overhead);
+}

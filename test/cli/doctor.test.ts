@@ -1,0 +1,223 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
+import { allowedCpus } from "../../src/host/cpus.js";
+import { callCli } from "../helpers/in-process.js";
+import { untilInSlowCopy } from "../helpers/processes.js";
+import { emulatedFaults, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { fixtureRoot } from "../host/support.js";
+
+/*
+ * Emulated devices that are ill in one way each. The link is slow, so that a busy machine keeps up with it; how large a
+ * loss is found to be is measured by bench/doctor.mjs, as no test may fail for a noisy machine.
+ */
+
+const healthyLink = { generation: 1, width: 4, maxGeneration: 1, maxWidth: 4 };
+
+/** A machine with such an NVML, whose links carry 1 GB/s, as generation 1 x4 does. */
+const machine = (nvml: object | object[], more: Record<string, string> = {}) => ({
+  PINBENCH_EMULATED_LINK: "1e9",
+  PINBENCH_EMULATED_NVML: JSON.stringify(nvml),
+  ...more,
+});
+
+const doctor = (...args: string[]) => ["doctor", "--backend", "emulated", "--llc", "1MiB", ...args];
+
+/** The diagnosis that is printed as JSON, with the exit code. */
+async function examined(env: Record<string, string>, ...args: string[]) {
+  const { exitCode, stdout, stderr } = await runCli(doctor("--json", "--quiet", ...args), { env });
+  expect(stderr).toBe("");
+  return { exitCode, diagnosis: diagnosisSchema.parse(JSON.parse(stdout)) };
+}
+
+/** The causes that cost bandwidth, what costs most first. */
+const costly = ({ findings }: Diagnosis) =>
+  findings.filter(({ weight }) => weight === "costs").map(({ cause }) => cause);
+
+describe("pinbench doctor of an emulated device", () => {
+  it("names no cause where the link is as it should be", async () => {
+    const { diagnosis } = await examined(machine({ ...healthyLink, clockReasons: ["gpu-idle"] }), "--quick");
+    const known = diagnosis.findings.map(({ cause }) => cause);
+    for (const cause of ["link-narrow", "clocks-held", "device-shared", "wrong-data", "device-fails"]) {
+      expect(known).not.toContain(cause);
+    }
+    expect(diagnosis.devices[0]).toMatchObject({
+      link: "PCIe gen1 x4",
+      limitGigabytesPerSecond: expect.closeTo(1, 6),
+      rates: [{ expectedGigabytesPerSecond: 1 }, { expectedGigabytesPerSecond: 1 }],
+    });
+    // No copy is faster than its link; the clock that it is held to allows for 2 %.
+    for (const { shareOfLimit } of diagnosis.devices[0]!.rates) expect(shareOfLimit).toBeLessThan(1.03);
+  });
+
+  it("finds a link of x4 in the place of x16, by what it is under load", async () => {
+    const nvml = { ...healthyLink, maxWidth: 16, idleGeneration: 1 };
+    const { exitCode, diagnosis } = await examined(machine(nvml), "--quick", "--label", "rack=7");
+    expect(exitCode).toBe(1);
+    expect(costly(diagnosis)[0]).toBe("link-narrow");
+    expect(diagnosis).toMatchObject({
+      verdict: "costs",
+      labels: { rack: "7" },
+      reason: diagnosis.findings[0]!.summary,
+    });
+  });
+
+  it("finds another process that copies", async () => {
+    const busy = { processes: [{ pid: process.pid, memory: "1GiB" }], utilization: 90 };
+    const nvml = { ...healthyLink, ...busy, toDeviceBytesPerSecond: 5e8 };
+    const { exitCode, diagnosis } = await examined(
+      machine(nvml, emulatedFaults({ link: "all", slowdown: 2 })),
+      "--quick",
+    );
+    expect(exitCode).toBe(1);
+    expect(costly(diagnosis)[0]).toBe("device-shared");
+    expect(diagnosis.findings[0]!.evidence.join()).toContain(String(process.pid));
+  });
+
+  it("says that clocks are held down for heat", async () => {
+    const nvml = {
+      ...healthyLink,
+      clockReasons: ["hw-thermal-slowdown"],
+      smClockMHz: 600,
+      maxSmClockMHz: 1980,
+    };
+    const { diagnosis } = await examined(machine(nvml), "--quick");
+    expect(diagnosis.findings.map(({ cause }) => cause)).toContain("clocks-held");
+  });
+
+  it("explains slow copies by confidential computing, with which nothing is wrong", async () => {
+    const { diagnosis } = await examined(
+      machine(
+        { ...healthyLink, confidentialComputing: true },
+        emulatedFaults({ link: "all", slowdown: 2 }, { call: "cuMemHostRegister_v2", every: 1, result: 801 }),
+      ),
+    );
+    const found = diagnosis.findings.find(({ cause }) => cause === "confidential-computing");
+    expect(found).toMatchObject({ weight: "explains", cost: { gigabytesPerSecond: expect.any(Number) } });
+    expect(costly(diagnosis)).not.toContain("unexplained");
+  });
+
+  it.skipIf(allowedCpus().length < 2)("finds that another NUMA node is nearer, by measuring it", async () => {
+    const [far, near] = allowedCpus() as [number, number];
+    const root = fixtureRoot({
+      "proc/self/status": `Cpus_allowed_list:\t${far},${near}`,
+      "sys/devices/system/node/online": "0-1",
+      "sys/devices/system/node/node0/cpulist": String(far),
+      "sys/devices/system/node/node1/cpulist": String(near),
+      "sys/bus/pci/devices/eeee:00:00.0/numa_node": "0",
+    });
+    const slow = emulatedFaults({ link: "all", slowdown: 2, cpus: String(far) });
+    const wider = { ...healthyLink, width: 8, maxWidth: 8 };
+    const { exitCode, diagnosis } = await examined(
+      machine(wider, { ...slow, PINBENCH_EMULATED_LINK: "2e9", PINBENCH_EMULATED_ROOT: root }),
+    );
+    expect(exitCode).toBe(1);
+    expect(costly(diagnosis)[0]).toBe("numa-far");
+    expect(diagnosis.findings[0]).toMatchObject({ cost: { basis: "measured" }, sureness: "certain" });
+  });
+
+  it("ends with 4 where data come back wrong, before all else", async () => {
+    const { exitCode, diagnosis } = await examined(
+      machine({ ...healthyLink, maxWidth: 16 }, emulatedFaults({ copy: "h2d", fault: "flip", every: 2 })),
+      "--quick",
+    );
+    expect(exitCode).toBe(4);
+    expect(diagnosis).toMatchObject({ verdict: "cannot tell", reason: expect.stringContaining("wrong") });
+    expect(diagnosis.findings[0]!.cause).toBe("wrong-data");
+  });
+
+  it("goes on with the others where one device fails", async () => {
+    const more = {
+      PINBENCH_EMULATED_DEVICES: "2",
+      ...emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
+    };
+    const { exitCode, diagnosis } = await examined(machine(healthyLink, more), "--quick");
+    expect(exitCode).toBe(4);
+    expect(diagnosis.findings[0]).toMatchObject({ cause: "device-fails", device: 0 });
+    expect(diagnosis.devices[0]!.rates[0]!.gigabytesPerSecond).toBeNull();
+    expect(diagnosis.devices[1]!.rates[0]!.gigabytesPerSecond).toBeGreaterThan(0);
+  });
+
+  it("measures none of the others once the process has lost its contexts", async () => {
+    const more = {
+      PINBENCH_EMULATED_DEVICES: "2",
+      ...emulatedFaults({ call: "cuMemcpyHtoDAsync_v2", from: 2, result: 700 }),
+    };
+    const { exitCode, diagnosis } = await examined(machine(healthyLink, more), "--quick");
+    expect(exitCode).toBe(4);
+    expect(diagnosis.findings.filter(({ cause }) => cause === "device-fails")).toHaveLength(2);
+  });
+
+  it("makes do with smaller copies where there is no memory for those of the reference", async () => {
+    const more = { PINBENCH_EMULATED_MEMORY: "100MiB" };
+    const { diagnosis } = await examined(machine(healthyLink, more));
+    expect(diagnosis.sizeBytes).toBe(16 * 2 ** 20);
+    expect(diagnosis.devices[0]!.rates[0]!.gigabytesPerSecond).toBeGreaterThan(0);
+    expect(diagnosis.unseen).toContain(
+      "copies from pageable and registered memory of device 0: there is no memory for them",
+    );
+  });
+
+  it("ends on Ctrl-C with nothing but a word on stderr, and touches no file", async () => {
+    const cwd = temporaryFolder();
+    const { child, finished } = startCli(doctor("--output", "d.json"), {
+      cwd,
+      env: { ...machine(healthyLink), PINBENCH_EMULATED_LINK: "5e7" },
+    });
+    // Each copy takes more than a second.
+    await untilInSlowCopy(child.pid!);
+    child.kill("SIGINT");
+    const { exitCode, stdout, stderr } = await finished;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
+    expect(stderr).toContain("nothing was written to d.json");
+  });
+});
+
+describe("pinbench doctor without a link", () => {
+  it("cannot tell, and says that this is no GPU", async () => {
+    const cwd = temporaryFolder();
+    const args = doctor("--quick", "--output", "d.json", "--output", "d.md", "--format", "nhc");
+    const { exitCode, stdout, stderr } = await callCli(args, { cwd });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 4, stderr: "" });
+    expect(stdout).toMatch(/^ERROR: {2}nhc: .* no GPU but an emulated device without a link/);
+    expect(diagnosisSchema.parse(JSON.parse(readFileSync(join(cwd, "d.json"), "utf8"))).verdict).toBe(
+      "cannot tell",
+    );
+    expect(readFileSync(join(cwd, "d.md"), "utf8")).toContain("## pinbench doctor: Whether device 0");
+    // What other commands read of pinbench's, they refuse with a word.
+    expect(await callCli(["report", "d.json"], { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("d.json is what pinbench doctor found, which has no charts."),
+    });
+  });
+
+  it.each([
+    [["--output", "a.html"], "a diagnosis has none"],
+    [["--device", "7"], "There is no device 7"],
+    [["--label", "rack"], "is not a label"],
+    [["--json", "--format", "nhc"], "contradict each other"],
+  ])("refuses %j before it measures", async (args, message) => {
+    const { exitCode, stdout, stderr } = await callCli(doctor(...args));
+    expect([2, 3]).toContain(exitCode);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("a run over a link that is slower than it should be", () => {
+  const args = ["run", "--backend", "emulated", "--llc", "1MiB", "--sizes", "32MiB", "--samples", "1"];
+  const plain = [...args, "--workers", "1", "--memory", "pinned", "--direction", "h2d", "--cache", "warm"];
+
+  it("sends to the doctor", async () => {
+    const env = machine({ ...healthyLink, maxWidth: 16 });
+    expect((await runCli(plain, { env })).stderr).toMatch(
+      /H2D pinned copies reach \S+ GB\/s, and those of healthy machines 4\.00 GB\/s: pinbench doctor says why\./,
+    );
+  });
+
+  it("says nothing with --quiet", async () => {
+    const env = machine({ ...healthyLink, maxWidth: 16 });
+    expect((await runCli([...plain, "--quiet"], { env })).stderr).toBe("");
+  });
+});

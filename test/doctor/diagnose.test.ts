@@ -1,0 +1,180 @@
+import { describe, expect, it } from "vitest";
+import { diagnose } from "../../src/doctor/diagnose.js";
+import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
+import type { Examination } from "../../src/doctor/examination.js";
+import { type DeviceChange, examinationOf, healthyMeasurements, rates } from "../helpers/examination.js";
+import { machineTree } from "../helpers/machine-tree.js";
+
+const root = machineTree();
+
+const context = {
+  backend: "cuda",
+  sizeBytes: 2 ** 26,
+  createdAt: new Date("2026-11-22T10:00:00Z"),
+  wallNs: 9e9,
+  labels: { rack: "7" },
+} as const;
+
+/** What is said of the healthy machine of the fixtures, with a change. */
+function diagnosisOf(
+  change: DeviceChange = {},
+  more: Partial<Examination> = {},
+  devices: 1 | 2 = 1,
+): Diagnosis {
+  return diagnose({ ...examinationOf(root, change, { devices }), ...more }, context);
+}
+
+const measured = (part: DeviceChange["measured"]) => ({ measured: part! });
+const causesOf = ({ findings }: Diagnosis) => findings.map(({ cause }) => cause);
+
+describe("a diagnosis", () => {
+  it("is a valid document, with what the machine is and what was measured", () => {
+    const diagnosis = diagnosisOf();
+    expect(diagnosisSchema.parse(diagnosis)).toEqual(diagnosis);
+    expect(diagnosis).toMatchObject({
+      createdAt: "2026-11-22T10:00:00.000Z",
+      labels: { rack: "7" },
+      devices: [
+        {
+          ordinal: 0,
+          link: "PCIe gen5 x16",
+          limitGigabytesPerSecond: expect.closeTo(63.015, 2),
+          reference: "a test",
+          rates: [
+            { direction: "h2d", together: false, gigabytesPerSecond: 55.6, expectedGigabytesPerSecond: 55.4 },
+            {
+              direction: "d2h",
+              together: false,
+              gigabytesPerSecond: 55.2,
+              shareOfLimit: expect.closeTo(0.876, 3),
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  it("of a healthy machine says nothing", () => {
+    expect(diagnosisOf()).toMatchObject({
+      verdict: "healthy",
+      findings: [],
+      reason: "Nothing costs bandwidth: pinned copies reach what healthy machines of this kind do.",
+    });
+  });
+
+  it("says what was not looked at, and why", () => {
+    const omitted = ["copies from pageable memory of device 0: no time was left"];
+    const { unseen } = diagnosisOf({ health: { replays: null } }, { omitted });
+    expect(unseen).toEqual(expect.arrayContaining([...omitted, "replay counters: NVML does not tell"]));
+  });
+});
+
+describe("a rate below the expectation", () => {
+  it("that nothing explains is said itself, with what is lost", () => {
+    const slow = diagnosisOf(measured({ ...healthyMeasurements, pinned: rates(44.3, 55.2), nodes: [] }));
+    expect(slow.verdict).toBe("costs");
+    expect(slow.findings.at(0)).toMatchObject({
+      cause: "unexplained",
+      weight: "costs",
+      evidence: ["to the device: 44.3 GB/s, where 55.4 GB/s are expected"],
+      cost: { direction: "h2d", gigabytesPerSecond: expect.closeTo(11.1, 1), basis: "measured" },
+    });
+    expect(slow.reason).toContain("nothing that was looked at explains it");
+  });
+
+  it("within the reference's tolerance is none", () => {
+    const pinned = rates(55.4 * 0.96, 55 * 0.96);
+    expect(diagnosisOf(measured({ ...healthyMeasurements, pinned }))).toMatchObject({ verdict: "healthy" });
+  });
+
+  it("that a cause explains is not said twice", () => {
+    const x4 = {
+      generation: 5,
+      width: 4,
+      maxGeneration: 5,
+      maxWidth: 16,
+      smClockMHz: 1980,
+      memoryClockMHz: 2619,
+    };
+    const change = {
+      health: { link: x4 },
+      ...measured({ ...healthyMeasurements, pinned: rates(13.8, 13.7), nodes: [] }),
+    };
+    const diagnosis = diagnosisOf(change);
+    expect(causesOf(diagnosis)[0]).toBe("link-narrow");
+    expect(causesOf(diagnosis)).not.toContain("unexplained");
+    expect(diagnosis).toMatchObject({ verdict: "costs", reason: diagnosis.findings[0]!.summary });
+  });
+
+  it("of which a cause explains a part alone is said beside it", () => {
+    const x8 = {
+      generation: 5,
+      width: 8,
+      maxGeneration: 5,
+      maxWidth: 16,
+      smClockMHz: 1980,
+      memoryClockMHz: 2619,
+    };
+    const change = {
+      health: { link: x8 },
+      ...measured({ ...healthyMeasurements, pinned: rates(7, 7), nodes: [] }),
+    };
+    expect(causesOf(diagnosisOf(change))).toEqual(expect.arrayContaining(["link-narrow", "unexplained"]));
+  });
+});
+
+describe("devices that copy at the same time", () => {
+  const together = (h2d: number, d2h: number) => ({
+    ...measured({ ...healthyMeasurements, together: rates(h2d, d2h) }),
+    other: { expectedTogether: rates(52, 51) },
+  });
+
+  it("have rows of their own", () => {
+    const { devices } = diagnosisOf(together(52, 51), {}, 2);
+    expect(devices[1]!.rates.map(({ together: atOnce }) => atOnce)).toEqual([false, false, true, true]);
+    expect(devices[1]!.rates[2]).toMatchObject({ gigabytesPerSecond: 52, expectedGigabytesPerSecond: 52 });
+  });
+
+  it("and share a switch are slower for it", () => {
+    expect(causesOf(diagnosisOf(together(28, 28), {}, 2))).not.toContain("slow-together");
+    expect(causesOf(diagnosisOf(together(28, 28), {}, 2))).toContain("uplink-shared");
+  });
+
+  it("are slow where others of their kind are not, and nothing shows what they share", () => {
+    const apart = { ports: [], numaNode: 0, largestBarBytes: null, iommuType: null };
+    const change = together(28, 28);
+    const diagnosis = diagnosisOf({ ...change, other: { ...change.other, path: apart } }, {}, 2);
+    expect(diagnosis.findings.filter(({ cause }) => cause === "slow-together")).toHaveLength(2);
+    expect(diagnosis.verdict).toBe("costs");
+  });
+});
+
+describe("what cannot be worked around", () => {
+  it("is wrong data, before all else", () => {
+    const diagnosis = diagnosisOf({
+      other: { wrongCopies: 2 },
+      ...measured({ ...healthyMeasurements, pinned: rates(20, 20) }),
+    });
+    expect(causesOf(diagnosis)[0]).toBe("wrong-data");
+    expect(diagnosis).toMatchObject({
+      verdict: "cannot tell",
+      reason: "Data came back wrong on device 0 (NVIDIA H100 80GB HBM3): do not trust this machine's copies.",
+    });
+  });
+
+  it("is a device that fails, with the driver's words", () => {
+    const failure = "cuMemcpyHtoDAsync_v2 failed with CUDA_ERROR_ECC_UNCORRECTABLE (214)";
+    const diagnosis = diagnosisOf({ other: { failure } });
+    expect(diagnosis.findings[0]).toMatchObject({ cause: "device-fails", evidence: [failure] });
+    expect(diagnosis.verdict).toBe("cannot tell");
+  });
+
+  it("is a device of which nobody knows how fast it should be", () => {
+    const unknown = { other: { expected: rates(null, null), reference: null } };
+    expect(diagnosisOf(unknown)).toMatchObject({
+      verdict: "cannot tell",
+      reason: expect.stringContaining("Whether device 0 is healthy cannot be told: its link is not known"),
+    });
+    expect(diagnosisOf(unknown, { emulated: true }).reason).toContain("no GPU but an emulated device");
+  });
+});

@@ -1,0 +1,121 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { expectationOf, payloadLimitGBps, referenceSchema } from "../../src/doctor/expectation.js";
+import { parseResult } from "../../src/results/parse.js";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const textOf = (path: string) => readFileSync(join(root, path), "utf8");
+const reference = referenceSchema.parse(JSON.parse(textOf("src/doctor/reference.json")));
+const h200 = reference.listed.find(({ gpu }) => gpu === "NVIDIA H200")!;
+const gen5 = { generation: 5, width: 16 };
+const limitGBps = 63.015;
+
+/** Shares of the link that plain pinned copies by one worker fill in a recording. */
+function recordedShares(path: string, direction: "h2d" | "d2h"): number[] {
+  const { cells } = parseResult(textOf(path));
+  return cells
+    .filter(
+      (cell) =>
+        cell.memory === "pinned" &&
+        cell.direction === direction &&
+        cell.workers === 1 &&
+        cell.mode === "throughput" &&
+        cell.together === undefined &&
+        cell.sizeBytes >= 2 ** 26,
+    )
+    .flatMap(({ stats }) => stats.flatMap(({ linkShare }) => linkShare ?? []));
+}
+
+describe("reference.json", () => {
+  it.each([...reference.listed, reference.byLink, reference.emulated])(
+    "names a source that there is (%#)",
+    ({ sources }) => {
+      for (const source of sources) expect(textOf(source).length).toBeGreaterThan(0);
+    },
+  );
+
+  it.each(["h2d", "d2h"] as const)("has the share of an H200 as recorded, %s", (direction) => {
+    const shares = recordedShares("results/nvidia-h200/pinned.json", direction);
+    expect(shares).toHaveLength(1);
+    expect(h200.alone[direction]).toBeCloseTo(shares[0]!, 2);
+    const { cells } = JSON.parse(textOf("results/nvidia-h200/noise.json")) as {
+      cells: { id: string; mediansGBps: number[] }[];
+    };
+    const ofNoise = cells.find(({ id }) => id === `d0/${direction}/pinned/67108864/w1/throughput/wall/cold`)!;
+    for (const rate of ofNoise.mediansGBps) {
+      expect(Math.abs(rate / limitGBps - h200.alone[direction])).toBeLessThan(0.005);
+    }
+  });
+
+  it.each(["h2d", "d2h"] as const)("calls none of the recorded H200s slow, %s", (direction) => {
+    const least = h200.alone[direction] * (1 - h200.tolerance);
+    const files = ["default", "quick", "pinned", "at-once-together"];
+    const shares = files.flatMap((name) => recordedShares(`results/nvidia-h200/${name}.json`, direction));
+    expect(shares.length).toBeGreaterThan(4);
+    // In docs and comments: the range of all recordings is a sixth of the tolerance.
+    expect(Math.max(...shares) - Math.min(...shares)).toBeLessThan(0.008);
+    for (const share of shares) expect(share).toBeGreaterThan(least);
+  });
+
+  it("has the share of an H100 as recorded, which the text prints in per cent", () => {
+    const text = textOf("results/nvidia-h100/before-and-after.txt");
+    const { alone, gpu } = reference.listed.find(({ gpu }) => gpu.includes("H100"))!;
+    expect(text).toContain(gpu);
+    for (const share of [alone.h2d, alone.d2h]) expect(text).toContain(`${(share * 100).toFixed(1)} %`);
+  });
+});
+
+describe("what a device should reach", () => {
+  it("is a share of the best link that card and slot have", () => {
+    expect(expectationOf({ name: "NVIDIA H200", emulated: false }, gen5)).toMatchObject({
+      h2d: expect.closeTo(55.3, 1),
+      d2h: expect.closeTo(55.1, 1),
+      tolerance: 0.05,
+      source: expect.stringContaining("recordings of an NVIDIA H200"),
+    });
+    const half = expectationOf({ name: "NVIDIA H200", emulated: false }, { generation: 4, width: 16 });
+    expect(half?.h2d).toBeCloseTo(55.26 / 2, 1);
+  });
+
+  it("is told by the link alone, and with a wider tolerance, where no such GPU was recorded", () => {
+    const expectation = expectationOf({ name: "NVIDIA L4", emulated: false }, { generation: 4, width: 16 });
+    expect(expectation).toMatchObject({
+      h2d: expect.closeTo(27.2, 1),
+      together: null,
+      tolerance: 0.1,
+      source: expect.stringContaining("its link alone, PCIe gen4 x16: no NVIDIA L4 was recorded"),
+    });
+  });
+
+  it("is all of the link on an emulated device, whatever it is called", () => {
+    const link = { generation: 1, width: 4 };
+    expect(expectationOf({ name: "NVIDIA H200", emulated: true }, link)).toMatchObject({ h2d: 1, d2h: 1 });
+  });
+
+  it.each([
+    { generation: null, width: 16 },
+    { generation: 5, width: null },
+    { generation: 9, width: 16 },
+  ])("is not known without a known link: %j", (link) => {
+    expect(expectationOf({ name: "NVIDIA H200", emulated: false }, link)).toBeNull();
+  });
+});
+
+describe("what a link can carry of payload", () => {
+  it("is the link's limit where the payload of a packet is not known", () => {
+    expect(payloadLimitGBps(5, 16, null)).toBeCloseTo(limitGBps, 2);
+    expect(payloadLimitGBps(null, 16, 256)).toBeNull();
+  });
+
+  it("is less by header, framing and checks: 24 bytes a packet, of which flits carry but the header", () => {
+    expect(payloadLimitGBps(5, 16, 256)).toBeCloseTo((limitGBps * 256) / 280, 2);
+    expect(payloadLimitGBps(5, 16, 128)).toBeCloseTo((limitGBps * 128) / 152, 2);
+    expect(payloadLimitGBps(6, 16, 256)! / payloadLimitGBps(6, 16, null)!).toBeCloseTo(256 / 272, 6);
+  });
+
+  it("is above what healthy machines reach, with the payload of 256 bytes that servers have", () => {
+    expect(payloadLimitGBps(5, 16, 256)!).toBeGreaterThan(h200.alone.h2d * limitGBps);
+  });
+});
