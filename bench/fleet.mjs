@@ -92,6 +92,13 @@ const scenarios = [
     least: 0.99,
     most,
   },
+  {
+    name: "1000 x 8, all healthy, pinned copies alone",
+    nodes: 1000,
+    betweenMachines: true,
+    memories: ["pinned"],
+    most,
+  },
 ];
 
 if (values.scenario !== undefined) {
