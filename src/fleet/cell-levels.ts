@@ -114,7 +114,10 @@ export function cellLevels(
     kind,
     gpus,
     nodes: ofNodes,
-    centre: median(speeds.filter((one) => !isSlow(one)).map(({ speed }) => speed)),
+    centre:
+      models.length === 1
+        ? centres.get(models[0]!)!
+        : median(speeds.filter((one) => !isSlow(one)).map(({ speed }) => speed)),
     gpuNoise: noiseOf(dropsOf(gpus), kind, models),
     nodeNoise: noiseOf(dropsOf(ofNodes), kind, models),
     parts,
@@ -215,6 +218,7 @@ function placesElsewhere(
   const known = [...byPlace].filter(([, there]) => there.length >= fewestForPlaces);
   if (byPlace.size < 2 || known.length === 0) return new Map();
   const usual = known.map(([place, there]) => ({ place, there, change: median(there) }));
+  if (!usual.some(({ change }) => Math.abs(change) > least)) return new Map();
   const within = usual.flatMap(({ there, change }) => there.map((speed) => speed - change));
   const deviation = deviationOf(noiseOf(within, kind, models));
   const elsewhere = usual.filter(({ there, change }) => {

@@ -79,7 +79,9 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
   const older = results.length - last.length;
   const notes = [
     ...newest.notes,
-    ...(older === 0 ? [] : [`${older} older result${older === 1 ? "" : "s"} of it do not count`]),
+    ...(older === 0
+      ? []
+      : [older === 1 ? "an older result of it does not count" : `${older} older results of it do not count`]),
     ...(good.length > 1 ? [`its figures are the medians of ${good.length} processes`] : []),
   ];
   const devices = newest.devices.map((device) => {

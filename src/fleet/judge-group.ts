@@ -1,7 +1,7 @@
 import { holm } from "../stats/hypothesis-tests.js";
 import { median } from "../stats/order-statistics.js";
 import { type CellLevels, cellLevels, type NodeLevel, placesOf } from "./cell-levels.js";
-import { chanceOfDrop } from "./figure-noise.js";
+import { chanceOfDrop, type FigureNoise, leastLossShown } from "./figure-noise.js";
 import type { NodeFigures } from "./node-figures.js";
 
 /** By what an outlier is one. */
@@ -55,14 +55,16 @@ const nodeShare = { gpus: 0.75, drop: 0.5 };
 
 /** Holds each GPU, and each node of several, of a group against the group's centre, cell by cell. */
 export function judgeGroup(nodes: readonly NodeFigures[], rule: FleetRule): GroupJudgement {
-  const keys = new Set(nodes.flatMap(({ devices }) => devices.flatMap(({ figures }) => [...figures.keys()])));
+  const keys = new Set<string>();
+  for (const { devices } of nodes)
+    for (const { figures } of devices) for (const key of figures.keys()) keys.add(key);
   const placeOf = placesOf(nodes);
   const levels = [...keys]
     .map((key) => cellLevels(nodes, key, placeOf, rule.threshold))
     .filter((one) => one !== null);
   const least = leastDrop(rule);
   const tests = levels.reduce((sum, one) => sum + testsOf(one), 0);
-  const below = levels.flatMap((one) => (testsOf(one) === 0 ? [] : testsBelow(one, least)));
+  const below = levels.flatMap((one) => (testsOf(one) === 0 ? [] : testsBelow(one, tests, rule)));
   const adjusted = holm(
     below.map(({ pValue }) => pValue),
     tests,
@@ -80,7 +82,7 @@ export function judgeGroup(nodes: readonly NodeFigures[], rule: FleetRule): Grou
   const suspects = slowOnes(
     nodes,
     levels,
-    below.filter((test) => test.pValue * tests <= 1 && !named.has(test.node)),
+    below.filter((test) => !named.has(test.node)),
     least,
   );
   return { levels, tests, outliers, suspects };
@@ -102,17 +104,24 @@ function testsOf(levels: CellLevels): number {
   return levels.gpus.length + (judgesNodes(levels) ? levels.nodes.length : 0);
 }
 
-/** The tests of what lost more than counts; the others are not told whatever their p-values are. */
-function testsBelow(levels: CellLevels, least: number): Test[] {
-  const testOf = ({ node, centre, drop }: NodeLevel, device: number | null) => ({
-    ...{ levels, node, device, centre, drop },
-    pValue: chanceOfDrop(drop, device === null ? levels.nodeNoise : levels.gpuNoise),
-    adjustedPValue: 1,
-  });
-  const isBelow = ({ drop }: NodeLevel) => drop > least;
-  const ofGpus = levels.gpus.filter(isBelow).map((gpu) => testOf(gpu, gpu.device));
-  if (!judgesNodes(levels)) return ofGpus;
-  return [...ofGpus, ...levels.nodes.filter(isBelow).map((node) => testOf(node, null))];
+/**
+ * The tests of figures with p-values of 1 over the number of tests, or less, that have lost what counts: the others are
+ * not told, and are most.
+ */
+function testsBelow(levels: CellLevels, tests: number, { threshold }: FleetRule): Test[] {
+  const below = (ones: readonly (NodeLevel & { device?: number })[], noise: FigureNoise) => {
+    const least = leastLossShown(noise, 1 / tests, threshold);
+    if (least === null) return [];
+    return ones
+      .filter(({ drop }) => drop > -Math.log1p(-least))
+      .map((one) => ({
+        ...{ levels, node: one.node, device: one.device ?? null, centre: one.centre, drop: one.drop },
+        pValue: chanceOfDrop(one.drop, noise),
+        adjustedPValue: 1,
+      }));
+  };
+  const ofGpus = below(levels.gpus, levels.gpuNoise);
+  return judgesNodes(levels) ? [...ofGpus, ...below(levels.nodes, levels.nodeNoise)] : ofGpus;
 }
 
 /** Who the slow figures belong to: in each cell a node where nearly all of its GPUs are slow alike, else single GPUs. */

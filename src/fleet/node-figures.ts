@@ -78,7 +78,7 @@ export function kindOf(key: string): FigureKind {
  */
 export function figuresOfNode(document: ResultFigures, path: string | null, host?: string): NodeFigures {
   const { run, devices } = document;
-  const labels = labelsOf(document);
+  const labels = { ...run.labels };
   const figures = devices.map(() => new Map<string, number>());
   const places = new Map(devices.map(({ ordinal }, index) => [ordinal, index]));
   const lacking = new Map<string, { reason: string; devices: number[] }>();
@@ -124,10 +124,6 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
       ({ reason, devices: of }) => `${of.length === devices.length ? "" : `GPU ${of.join(", ")}: `}${reason}`,
     ),
   };
-}
-
-function labelsOf({ run }: ResultFigures): Record<string, string> {
-  return { ...(run as { labels?: Record<string, string> | null }).labels };
 }
 
 function linkOf(generation: number | null | undefined, width: number | null | undefined): Link | null {

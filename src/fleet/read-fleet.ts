@@ -27,7 +27,7 @@ export interface FleetFigures {
 const otherKinds = ["comparison", "tuning", "history", "baseline", "diagnosis", "fleet", "fleet-run"];
 
 /**
- * Reads results of nodes from files and folders, these with all folders below them. One file is held in memory at a time,
+ * Reads results of nodes from files and folders, these with all folders below them. A few files are held in memory at a time,
  * and of each only its figures stay. Other documents of pinbench's in a folder are passed over; a file that cannot be
  * read, or is no result, is a node "unreadable" that is called by the file's name. The lists of `fleet run` say how nodes are called, and
  * which left no result. Rejects with a usage error where a path cannot be read at all, or none of them has a result.
@@ -39,24 +39,48 @@ export async function readFleet(paths: readonly string[]): Promise<FleetFigures>
   for (const file of files.filter((one) => basename(one) === manifestName)) {
     lists.set(dirname(file), await readManifest(file));
   }
-  const first: NodeFigures[] = [];
-  const fresh: NodeFigures[] = [];
-  for (const file of new Set(files)) {
-    if (basename(file) === manifestName) continue;
-    const launched = lists.get(dirname(file))?.nodes.find((node) => node.file === basename(file));
-    const node = await readNode(file, launched);
-    if (node !== null) (isConfirmation(dirname(file), lists) ? fresh : first).push(node);
-  }
+  const nodeFiles = [...new Set(files)].filter((file) => basename(file) !== manifestName);
+  const launchedOf = new Map(
+    [...lists].flatMap(([folder, list]) =>
+      (list?.nodes ?? []).flatMap((node) =>
+        node.file === null ? [] : [[join(folder, node.file), node] as const],
+      ),
+    ),
+  );
+  const read = await mapSome(nodeFiles, async (file) => {
+    const launched = launchedOf.get(file);
+    return { isFresh: isConfirmation(dirname(file), lists), node: await readNode(file, launched) };
+  });
+  const nodesOf = (fresh: boolean) =>
+    read.flatMap(({ isFresh, node }) => (isFresh === fresh ? (node ?? []) : []));
+  const first = nodesOf(false);
+  const fresh = nodesOf(true);
   const results = first.length + fresh.length;
+  const hosts = new Set(first.map(({ host }) => host));
   const absent = [...lists]
     .filter(([folder]) => !isConfirmation(folder, lists))
-    .flatMap(([folder, list]) => (list?.nodes ?? []).flatMap((node) => absentNode(node, folder, first)));
+    .flatMap(([folder, list]) => (list?.nodes ?? []).flatMap((node) => absentNode(node, folder, hosts)));
   if (results + absent.length === 0) {
     throw new PinbenchError("usage", `there is no result of a node in ${paths.join(", ")}.`, {
       hint: "Give files that `pinbench run --output` wrote on each node, or the folder that has them.",
     });
   }
   return { nodes: joinResults([...first, ...absent]), fresh: joinResults(fresh), results };
+}
+
+/** Files that are read at once: while one is taken apart, others come from the disk or the network. */
+const readersAtOnce = 4;
+
+/** Results of an action on each, in their order, with a few under way at a time. */
+async function mapSome<T, R>(items: readonly T[], action: (item: T) => Promise<R>): Promise<R[]> {
+  const results = new Array<R>(items.length);
+  const entries = items.entries();
+  const readers = Array.from({ length: readersAtOnce }, async () => {
+    // All readers draw from one iterator.
+    for (const [index, item] of entries) results[index] = await action(item);
+  });
+  await Promise.all(readers);
+  return results;
 }
 
 /** A folder named "confirm" confirms what lies beside it where that has a list. */
@@ -106,9 +130,9 @@ async function readNode(file: string, launched: LaunchedNode | undefined): Promi
 }
 
 /** A node of a list that left no result, or of which the list knows better than its result. */
-function absentNode(node: LaunchedNode, folder: string, read: readonly NodeFigures[]): NodeFigures[] {
+function absentNode(node: LaunchedNode, folder: string, read: ReadonlySet<string>): NodeFigures[] {
   const { host, state, reason } = node;
-  if (read.some((one) => one.host === host)) return [];
+  if (read.has(host)) return [];
   if (state === "running") {
     const why = "it had not finished when the run ended";
     return [{ ...withoutFigures(host), state: "late", reason: reason ?? why }];

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
-import { parseJson } from "../text-file.js";
 import { cellResultSchema } from "./cell-schema.js";
 import { checkKind, checkVersion, describePath, faultOfFigures, rerunHint } from "./parse.js";
 import { resultSchema } from "./schema.js";
@@ -45,20 +44,16 @@ export type ResultFigures = z.infer<typeof figuresSchema>;
  */
 const columns = /"(startNs|durationNs|round)":\s*\[[^\]"]*\]/g;
 
-/**
- * Reads the figures of a result document. `name` is what messages call it, a path as a rule. Throws one PinbenchError
- * (usage) that names the first thing that is wrong with what is read.
- */
-export function parseFigures(text: string, name: string): ResultFigures {
-  return checkedFigures(parseJson(withoutSamples(text), name, rerunHint), name);
-}
-
 /** A document's text with its columns of samples left empty. */
 export function withoutSamples(text: string): string {
   return text.replace(columns, '"$1":[]');
 }
 
-/** The figures of a result document that a value of unknown kind is. Throws as parseFigures(). */
+/**
+ * The figures of a result document that a value of unknown kind is, read from a text `withoutSamples()`. `name` is what
+ * messages call it, a path as a rule. Throws one PinbenchError (usage) that names the first thing that is wrong with what
+ * is read.
+ */
 export function checkedFigures(value: unknown, name: string): ResultFigures {
   checkKind(value, name);
   checkVersion(value, name);

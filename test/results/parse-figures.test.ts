@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parseResult } from "../../src/results/parse.js";
+import { checkedFigures, withoutSamples } from "../../src/results/parse-figures.js";
+import { buildCell, buildDocument } from "../helpers/result-document.js";
+
+const recorded = readFileSync(new URL("../../results/nvidia-h200/default.json", import.meta.url), "utf8");
+const figuresOf = (text: string) => checkedFigures(JSON.parse(withoutSamples(text)), "it");
+
+describe("the figures of a result", () => {
+  it("are those that reading all of it gives", () => {
+    const whole = parseResult(recorded);
+    const { cells, ...rest } = figuresOf(recorded);
+    expect(whole).toMatchObject(rest);
+    expect(cells).toHaveLength(whole.cells.length);
+    for (const [i, cell] of cells.entries()) {
+      expect(whole.cells[i]).toMatchObject(cell);
+      expect(cell).not.toHaveProperty("samples");
+    }
+  });
+
+  it("are read from a text whose columns of samples are empty", () => {
+    const column = /"(startNs|durationNs|round)":\s*\[\s*\d/;
+    expect(recorded).toMatch(column);
+    expect(withoutSamples(recorded)).not.toMatch(column);
+  });
+
+  it("leave texts alone that look like samples", () => {
+    const argv = ['"startNs": [1, 2]', "durationNs: [3]", '"round":[4]'];
+    const text = JSON.stringify(buildDocument({ run: { argv } }));
+    expect(JSON.parse(withoutSamples(text)).run.argv).toEqual(argv);
+  });
+
+  it("are refused where they are no machine's", () => {
+    const cell = buildCell({ GBps: 50 });
+    const stats = cell.stats.map((one) => ({ ...one, bandwidthGBps: { ...one.bandwidthGBps, median: -1 } }));
+    const text = JSON.stringify(buildDocument({ cells: [{ ...cell, stats }] }));
+    expect(() => figuresOf(text)).toThrow(`it has h2d figures that are not above 0 in the cell ${cell.id}.`);
+  });
+
+  it("are of results alone", () => {
+    expect(() => figuresOf('{"kind": "fleet", "schemaVersion": 1}')).toThrow(
+      "it is what `pinbench fleet` said of many nodes, and no result of a run.",
+    );
+  });
+});
