@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { count, nanoseconds, ratio } from "../results/schema-parts.js";
+import { directionsMoved } from "../settings/choices.js";
 
 /**
  * The fleet document, `schemaVersion: 1`: what `fleet` prints with `--format json`, and what all its other outputs are
@@ -25,27 +26,49 @@ const nodeSchema = z.object({
   reason: z.string().nullable(),
   /** The file that was read; null where there is none. */
   file: z.string().nullable(),
+  /** Of the run whose figures stand; the latest where several processes of one occasion were joined. */
   runId: z.string().nullable(),
   startedAt: z.iso.datetime().nullable(),
   wallNs: nanoseconds.nullable(),
   labels: z.record(z.string(), z.string()),
   /** The index in `groups` of the nodes that it is like; null where it has no figures. */
   group: count.nullable(),
-  devices: z.array(z.object({ ordinal: count, name: z.string(), uuid: z.string().nullable() })),
+  /** `link` as it was under load, "gen5 x16"; null where it is not known. */
+  devices: z.array(
+    z.object({
+      ordinal: count,
+      name: z.string(),
+      uuid: z.string().nullable(),
+      pciBusId: z.string().nullable(),
+      link: z.string().nullable(),
+    }),
+  ),
+  /** A sentence each: GPUs or figures that its like have and it lacks, and results of it that do not count. */
+  notes: z.array(z.string()),
 });
 
-/** A cell of a group: where its GPUs stand. The cell is a cell id without its device: "h2d/pinned/67108864/w1/…". */
-const groupCellSchema = z.object({
+/** What figures are of, on any node: GB/s, or microseconds a copy. */
+const figureKindSchema = z.object({
+  /** A cell id without its device: "h2d/pinned/67108864/w1/throughput/wall/cold". */
   cell: z.string(),
+  /** What the figure is of: one direction of a bidir cell, else the cell's own. */
+  moved: z.enum(directionsMoved),
   unit: z.enum(["GB/s", "us"]),
+});
+
+/** A cell of a group: where its GPUs stand. */
+const groupCellSchema = z.object({
+  ...figureKindSchema.shape,
   /** GPUs with a figure. */
   figures: count,
   /** Median over the group. */
   centre: z.number(),
   lowest: z.number(),
   highest: z.number(),
-  /** Standard deviation of the logarithm between healthy GPUs, as assumed: median absolute deviation, at least the floor. */
+  /** Standard deviation of the logarithm between healthy GPUs, as assumed: by the median absolute deviation, or recorded. */
   logDeviation: z.number().nonnegative(),
+  /** The least loss of one GPU that would be told here: 0.05 is 5 %; null where figures are too few for any. */
+  leastLoss: ratio.nullable(),
   /** The centre as a share of what healthy machines of the kind reach; null where there is no reference. */
   shareOfReference: ratio.nullable(),
 });
@@ -56,16 +79,21 @@ const groupSchema = z.object({
   nodes: count,
   devices: count,
   cells: z.array(groupCellSchema),
+  /** Whether nodes lie on two levels, so that a centre says little: the nodes of the slow one. Null where they do not. */
+  slowPart: z.object({ hosts: z.array(z.string()).min(1), reason: z.string() }).nullable(),
   /** One sentence where the group as a whole is below the reference; null where it is not, or there is none. */
   slowAsAWhole: z.string().nullable(),
   /** One sentence where there are too few nodes to tell an outlier, with what could be found; null where there are enough. */
   tooFew: z.string().nullable(),
+  /** A sentence each: places of a GPU that are slower on all nodes, nodes that differ from larger groups by one fact alone. */
+  notes: z.array(z.string()),
 });
 
 const outlierCellSchema = z.object({
-  cell: z.string(),
-  unit: z.enum(["GB/s", "us"]),
+  ...figureKindSchema.shape,
+  /** The GPU's; the median of the node's GPUs where it is the node that is slow. */
   figure: z.number(),
+  /** Of the group: of the GPUs at the same place, where these differ by design. */
   centre: z.number(),
   /** How much slower than the centre, always below 0: -0.1 is 10 % less bandwidth, or the like of latency. */
   change: z.number(),
@@ -84,6 +112,8 @@ const outlierSchema = z.object({
   confirmed: z.boolean().nullable(),
   /** One sentence for people: what is slow, and by how much. */
   reason: z.string(),
+  /** What its result tells besides, a sentence each: a link that is narrower than its group's, another governor. */
+  evidence: z.array(z.string()),
 });
 
 /** The zod schema of the whole document. */
@@ -102,8 +132,12 @@ export const fleetSchema = z.object({
   }),
   nodes: z.array(nodeSchema),
   groups: z.array(groupSchema),
-  /** The slowest first. */
+  /** The slowest first; what fresh processes found to be as fast as its group is in `cleared`. */
   outliers: z.array(outlierSchema),
+  /** What looked slow, and was not slow when fresh processes measured it again. */
+  cleared: z.array(outlierSchema),
+  /** Nodes that fresh processes should measure again: those of outliers, and those that may be slow and are not shown to be. */
+  suspects: z.array(z.string()),
 });
 
 /** What `fleet` says of many nodes. */
@@ -112,6 +146,10 @@ export type FleetDocument = z.infer<typeof fleetSchema>;
 export type FleetNode = z.infer<typeof nodeSchema>;
 /** Nodes that are alike. */
 export type FleetGroup = z.infer<typeof groupSchema>;
+/** Where the GPUs of a group stand in one cell. */
+export type FleetGroupCell = z.infer<typeof groupCellSchema>;
+/** What figures are of. */
+export type FigureKind = z.infer<typeof figureKindSchema>;
 /** A GPU, or a node, that is slower than those that are like it. */
 export type FleetOutlier = z.infer<typeof outlierSchema>;
 
