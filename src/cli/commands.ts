@@ -1,10 +1,11 @@
-import { Argument, Command, Option } from "commander";
-import { type ExitCode, PinbenchError } from "../errors.js";
+import { Argument, Command } from "commander";
+import type { ExitCode } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { type CommandSettings, commandSettings } from "../settings/command-settings.js";
-import { optionName, type Setting, type SettingTable } from "../settings/setting.js";
+import { optionName, type SettingTable } from "../settings/setting.js";
 import { defaultsOf } from "../settings/settings.js";
 import type { Invocation } from "./asked-settings.js";
+import { optionsOf, refuseFlagsAbove, tooMany } from "./command-flags.js";
 import { endBy, isWatched } from "./deadline.js";
 import { columnsOf, writeHelp } from "./terminal.js";
 
@@ -101,6 +102,17 @@ Examples:
   pinbench history history --cells "*/pinned/*"          of single cells`,
     load: async () => (await import("./history-command.js")).historyCommand,
   },
+  fleet: {
+    summary: "tell which nodes of many, and which of their GPUs, are slower than those like them",
+    operands: [new Argument("<path...>", "results of many nodes: files, and folders of them")],
+    help: `
+Examples:
+  pinbench fleet results/                         which nodes are slow, and by how much
+  pinbench fleet results/ --output fleet.html     every GPU in charts, the slow ones marked
+  pinbench fleet results/ --format nodelist       for Slurm: n[01-03,07]
+  pinbench fleet results/ --format drain          scontrol's lines, which are printed and not run`,
+    load: async () => (await import("./fleet-command.js")).fleetCommand,
+  },
   report: {
     summary: "draw results, comparisons, tunings and histories as one page of charts and tables",
     operands: [
@@ -189,6 +201,8 @@ export function createProgram(setExitCode: (code: ExitCode) => void): Command {
     .version(packageVersion(), "-V, --version", "print the version; with --json also how it was built")
     .helpOption("-h, --help", "show help")
     .exitOverride()
+    // What stands behind a command's name is that command's, also where the one above has a flag of that name.
+    .enablePositionalOptions()
     // Errors are thrown to main(), which prints them in our own words.
     .configureOutput({ outputError: () => undefined, writeOut: writeHelp, getOutHelpWidth: helpColumns })
     // Without "[options]", which all of them have, and which leaves the summaries too little room.
@@ -261,20 +275,6 @@ function fitted(command: Command, help: string): string {
   return blocks.map((lines) => lines.join("\n")).join("\n\n");
 }
 
-/**
- * Arguments in which a switch that may have a value, and stands without one, says so: else commander would take a folder
- * that follows it for its value. What stands after `--` is another program's.
- */
-export function spelledOut(argv: readonly string[]): string[] {
-  const end = argv.indexOf("--");
-  const { flag, kind } = commandSettings.run.verify;
-  const [name] = flag.split(" ");
-  return argv.map((word, i) => {
-    const isAlone = word === name && (end < 0 || i < end) && !kind.choices?.includes(argv[i + 1] ?? "");
-    return isAlone ? `${word}=last` : word;
-  });
-}
-
 function addCommand<Name extends keyof typeof commandSettings>(
   program: Command,
   name: Name,
@@ -285,7 +285,7 @@ function addCommand<Name extends keyof typeof commandSettings>(
   const command =
     ofGroup === undefined
       ? program.command(name, { hidden: isHidden })
-      : importGroup(program, group).command(ofGroup);
+      : groupOf(program, group).command(ofGroup);
   command.description(summary).addHelpText("after", () => fitted(command, help));
   for (const operand of operands) command.addArgument(operand);
   const table: SettingTable = commandSettings[name];
@@ -295,6 +295,7 @@ function addCommand<Name extends keyof typeof commandSettings>(
   // In our own words, which say what to do.
   command.allowExcessArguments();
   command.action(async () => {
+    refuseFlagsAbove(command, name);
     const most = operands.some(({ variadic }) => variadic) ? Number.POSITIVE_INFINITY : operands.length;
     const excess = command.args[most];
     if (excess !== undefined) throw tooMany(excess, name, table);
@@ -312,47 +313,12 @@ function addCommand<Name extends keyof typeof commandSettings>(
   });
 }
 
-/** The error for a word that is no flag, and for which the command has no place. */
-function tooMany(word: string, command: string, table: SettingTable): PinbenchError {
-  const argv = process.argv.slice(2);
-  const flags = Object.values(table).map((setting) => ({ ...setting, name: setting.flag.split(" ")[0]! }));
-  const place = argv.indexOf(word);
-  const from = argv.findLastIndex((one, i) => i < place && one.startsWith("-"));
-  const list = flags.find(({ name, kind }) => kind.form === "list" && name === argv[from]);
-  const after = argv.findIndex((one, i) => i > place && one.startsWith("-"));
-  const entries = argv.slice(from + 1, after < 0 ? undefined : after).map((one) => one.replace(/,$/, ""));
-  const hint =
-    list !== undefined
-      ? `A list has commas, and no spaces: ${list.name} ${entries.join(",")}.`
-      : command === "check"
-        ? `Name the baseline with --baseline ${word}.`
-        : `See pinbench ${command} --help.`;
-  return new PinbenchError("usage", `too many arguments: pinbench ${command} has no place for "${word}".`, {
-    hint,
-  });
-}
-
-function importGroup(program: Command, name: string): Command {
+/** The command that another one stands below: one that does something itself, as `fleet`, or a heading. */
+function groupOf(program: Command, name: string): Command {
+  const known = program.commands.find((one) => one.name() === name);
+  if (known !== undefined) return known;
   return program
     .command(name)
     .description("turn another tool's result into one of pinbench's, so that a baseline is not lost")
     .addHelpText("after", ({ command }) => fitted(command, nvbandwidthExamples));
-}
-
-/** The flag of a setting, and the flag that turns it off again where there is one. */
-function optionsOf(setting: SettingTable[string], table: SettingTable): Option[] {
-  const { flag, help, kind, showsDefault, isRepeatable, helpOfNo, excludes = [] } = setting;
-  const option = new Option(flag, help).conflicts(excludes.map((key) => optionName(table[key]!.flag)));
-  if (kind.form === "choice") option.choices(kind.choices ?? []);
-  else if (kind.form !== "switch" || option.optional) option.argParser(parserOf(kind, isRepeatable));
-  if (showsDefault) option.default(setting.default);
-  if (helpOfNo === undefined) return [option];
-  return [option, new Option(`--no-${flag.slice(2).split(" ")[0]}`, helpOfNo)];
-}
-
-function parserOf({ read, choices }: Setting<unknown, string, unknown>["kind"], isRepeatable = false) {
-  const parse = (text: string, previous: unknown) =>
-    isRepeatable ? [...((previous as unknown[] | undefined) ?? []), read(text)] : read(text);
-  // Completion asks for what may stand in a list.
-  return Object.assign(parse, { choices });
 }

@@ -23,7 +23,8 @@ export async function main(argv: string[]): Promise<void> {
         return await writeStdout(jsonReport(versionReport(packageVersion())));
       }
     }
-    const { createProgram, spelledOut } = await import("./commands.js");
+    const { createProgram } = await import("./commands.js");
+    const { spelledOut } = await import("./command-flags.js");
     process.exitCode = ExitCode.ok;
     await createProgram((code) => {
       process.exitCode = code;

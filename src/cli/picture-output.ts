@@ -1,5 +1,5 @@
-import type { AnyDocument } from "../compare/read-document.js";
 import { PinbenchError } from "../errors.js";
+import type { AnyDocument } from "../report/read-document.js";
 import type { Screen } from "../report/screen.js";
 import { type PictureFormat, pictureFormats } from "../settings/choices.js";
 import type { Output } from "./delivery.js";

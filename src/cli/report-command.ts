@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
-import { type AnyDocument, readAnyDocument } from "../compare/read-document.js";
 import { ExitCode, errorCode, PinbenchError } from "../errors.js";
 import { formatByExtension } from "../report/format-by-extension.js";
+import { type AnyDocument, readAnyDocument } from "../report/read-document.js";
 import { checkWritable } from "../results/store.js";
 import type { PictureFormat } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";

@@ -59,6 +59,8 @@ const figureKindSchema = z.object({
 /** A cell of a group: where its GPUs stand. */
 const groupCellSchema = z.object({
   ...figureKindSchema.shape,
+  /** A figure a GPU: in the order of `nodes` those of this group, of each in the order of its `devices`; null where there is none. */
+  values: z.array(z.number().nullable()),
   /** GPUs with a figure. */
   figures: count,
   /** Median over the group. */

@@ -1,6 +1,7 @@
 import type { CellResult, CellStats, Distribution, ResultDocument } from "../results/schema.js";
 import { labelsLine, noticeIn } from "./wording.js";
 
+/** What stands in a field; null is an empty one. */
 type Value = string | number | null;
 
 interface Row {
@@ -67,16 +68,17 @@ const columns: readonly Column[] = [
   ["labels", ({ document }) => labelsLine(document)],
 ];
 
-/**
- * One row a cell and direction, a cell without figures one row too; the first row names the columns. Quoted as
- * RFC 4180 says, but lines end in LF as tools on Linux expect. What is absent is empty.
- */
+/** One row a cell and direction, a cell without figures one row too; the first row names the columns. */
 export function csvReport(document: ResultDocument): string {
   const rows = document.cells.flatMap((cell) => {
     const figures = cell.stats.length === 0 ? [null] : cell.stats;
     return figures.map((stats) => ({ document, cell, stats }));
   });
-  const lines = [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))];
+  return csvLines([columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))]);
+}
+
+/** Lines of fields, quoted as RFC 4180 says, but ending in LF as tools on Linux expect. What is absent is empty. */
+export function csvLines(lines: readonly (readonly Value[])[]): string {
   return lines.map((line) => `${line.map(quote).join(",")}\n`).join("");
 }
 

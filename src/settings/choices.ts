@@ -105,6 +105,19 @@ export type ComparisonFormat = (typeof comparisonFormats)[number];
 export const historyFormats = ["table", "json", "markdown"] as const;
 export type HistoryFormat = (typeof historyFormats)[number];
 
+/** What a fleet is printed or written as. */
+export const fleetFormats = [
+  "table",
+  "json",
+  "csv",
+  "markdown",
+  "html",
+  "nodelist",
+  "drain",
+  "openmetrics",
+] as const;
+export type FleetFormat = (typeof fleetFormats)[number];
+
 /** What a file can have that is looked at: all charts and tables as a page, or one chart. */
 export const pictureFormats = ["html", "svg"] as const;
 export type PictureFormat = (typeof pictureFormats)[number];

@@ -1,4 +1,4 @@
-import { comparisonFormats, historyFormats, reportFormats, tuningFormats } from "./choices.js";
+import { comparisonFormats, fleetFormats, historyFormats, reportFormats, tuningFormats } from "./choices.js";
 import * as kind from "./kinds.js";
 import { labels } from "./labels.js";
 import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
@@ -6,6 +6,7 @@ import {
   baselineSettings,
   cellSettings,
   checkSettings,
+  fleetSettings,
   judgingSettings,
   measuringSettings,
   runSettings,
@@ -64,6 +65,17 @@ const format = <const Format extends string>(formats: readonly Format[]) =>
 
 /* How the texts of commands that name cells are shown. */
 const shown = { ids, plain, ascii, color } as const;
+
+/** How many nodes are judged, and what is told of them: of all commands that end with a fleet's report. */
+const fleetReport = {
+  ...fleetSettings,
+  format: format(fleetFormats),
+  json,
+  output: output(`.json .csv .md .txt .prom ${pictures}`),
+  chart,
+  ...shown,
+  debug,
+} as const;
 
 /** The flags of each command in the order of its help. */
 export const commandSettings = {
@@ -148,6 +160,7 @@ export const commandSettings = {
     ...shown,
     debug,
   },
+  fleet: fleetReport,
   tune: {
     ...tuneSettings,
     ...turn,

@@ -222,6 +222,18 @@ export const judgingSettings = {
   allowMismatch: onDemand("--allow-mismatch", "compare although GPU or link width differ"),
 } as const;
 
+/** By what the nodes of a fleet are judged. */
+export const fleetSettings = {
+  threshold: setting("--threshold <share>", "least loss that is told of a GPU or a node", kind.share, {
+    default: 0.05,
+    showsDefault: true,
+  }),
+  significance: setting("--significance <level>", "chance of any false alarm in a fleet", kind.significance, {
+    default: 0.01,
+    showsDefault: true,
+  }),
+} as const;
+
 /** What `check` does with a baseline. */
 export const checkSettings = {
   baseline: setting(

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { spelledOut } from "../../src/cli/commands.js";
+import { spelledOut } from "../../src/cli/command-flags.js";
 import { copyFaults, measureSmall, runCli, runSmall, temporaryFolder } from "../helpers/run-cli.js";
 
 const warm = ["--memory", "pinned", "--direction", "h2d,bidir", "--cache", "warm"];

@@ -3,7 +3,7 @@
  */
 
 /** One of these, each with a name of its own in a page. */
-export type Chart = CurveChart | BarChart | ForestChart;
+export type Chart = CurveChart | BarChart | ForestChart | StripChart;
 
 /** What all charts have. */
 interface ChartText {
@@ -132,6 +132,29 @@ export interface Bar {
   text: string;
   /** What the other bars are held against: drawn as an outline. */
   isReference?: boolean;
+}
+
+/** Many like things in each of several rows, a dot each, so that the few which lie apart are seen. */
+export interface StripChart extends ChartText {
+  kind: "strips";
+  x: Axis;
+  rows: readonly StripRow[];
+  /** What the dots are, and what those that are marked. */
+  dotsName: string;
+  marksName: string;
+  /** Level with all rows: what their dots are held against, and where from on one counts as apart. */
+  rules: readonly Rule[];
+}
+
+/** A row of dots, in the units of the axis. */
+export interface StripRow {
+  /** What was measured, at the left. */
+  label: string;
+  /** What stands at the right, such as the figure that the dots are shares of. */
+  figure: string;
+  dots: readonly number[];
+  /** Those that are to be told apart, and what is read of each. */
+  marks: readonly { value: number; text: string }[];
 }
 
 /** A line across the whole chart, such as the link's limit. */

@@ -7,6 +7,7 @@ import { drawCurves } from "./curve-chart.js";
 import { chartStyleSheet } from "./curve-styles.js";
 import { drawForest } from "./forest-chart.js";
 import { element, Markup } from "./markup.js";
+import { drawStrips } from "./strip-chart.js";
 
 /** The picture as it stands in a page, which has the style sheet of all charts and shows the title itself. */
 export function chartPicture(chart: Chart): Markup {
@@ -62,5 +63,7 @@ function drawing(chart: Chart): Drawing {
       return drawBars(chart);
     case "forest":
       return drawForest(chart);
+    case "strips":
+      return drawStrips(chart);
   }
 }

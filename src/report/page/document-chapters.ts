@@ -1,12 +1,13 @@
-import type { AnyDocument } from "../../compare/read-document.js";
 import { PinbenchError } from "../../errors.js";
 import { mergeProcesses } from "../../measure/merge-processes.js";
 import { packageVersion } from "../../package-facts.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { chartFile } from "../chart/draw-chart.js";
 import { printableDocument } from "../printable-text.js";
+import type { AnyDocument } from "../read-document.js";
 import type { Chapter } from "./chapter.js";
 import { comparisonChapter } from "./comparison-chapter.js";
+import { fleetChapter } from "./fleet-chapter.js";
 import { historyChapter } from "./history-chapter.js";
 import { page } from "./page.js";
 import { resultChapter } from "./result-chapter.js";
@@ -65,6 +66,8 @@ function chaptersOfOne(any: AnyDocument): Chapter[] {
       return [tuningChapter(any.document)];
     case "history":
       return [historyChapter(any.document)];
+    case "fleet":
+      return [fleetChapter(any.document)];
   }
 }
 

@@ -1,7 +1,11 @@
 import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import type { ZodType } from "zod";
+import { type Comparison, comparisonSchema } from "../compare/comparison.js";
+import { describeHistory } from "../compare/courses.js";
+import { type HistoryDocument, historySchema } from "../compare/history-document.js";
 import { PinbenchError } from "../errors.js";
+import { type FleetDocument, fleetSchema } from "../fleet/fleet-document.js";
 import { packageVersion } from "../package-facts.js";
 import { historyPath, parseHistory, readHistory } from "../results/history-file.js";
 import { checkedResult, checkVersion, describePath, parseResult } from "../results/parse.js";
@@ -9,9 +13,6 @@ import { listRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
 import { type Tuning, tuningSchema } from "../results/tuning.js";
 import { isObject, parseJson, readTextFile } from "../text-file.js";
-import { type Comparison, comparisonSchema } from "./comparison.js";
-import { describeHistory } from "./courses.js";
-import { type HistoryDocument, historySchema } from "./history-document.js";
 
 /** A document of pinbench's, or a folder of runs; `path` is where it was found, null where it was made just now. */
 export type AnyDocument = { path: string | null } & (
@@ -21,10 +22,11 @@ export type AnyDocument = { path: string | null } & (
   | { kind: "comparison"; document: Comparison }
   | { kind: "tuning"; document: Tuning }
   | { kind: "history"; document: HistoryDocument }
+  | { kind: "fleet"; document: FleetDocument }
 );
 
 const readable =
-  "a result of `pinbench run --output`, a folder of runs or a history, or what compare, check, tune and history print with --json";
+  "a result of `pinbench run --output`, a folder of runs or a history, or what compare, check, tune, history and fleet print with --json";
 
 /**
  * Reads what pinbench has written, of whatever kind: a document, a folder of runs, or a history's folder or file. Rejects
@@ -66,6 +68,13 @@ function documentOf(value: unknown, path: string) {
       return { kind, document: checked(tuningSchema, value, path, "tuning") } as const;
     case "history":
       return { kind, document: checked(historySchema, value, path, "history") } as const;
+    case "fleet":
+      return { kind, document: checked(fleetSchema, value, path, "fleet") } as const;
+  }
+  if (kind === "fleet-run") {
+    throw new PinbenchError("usage", `${path} is the list of a folder of nodes' results.`, {
+      hint: "`pinbench fleet` takes the folder.",
+    });
   }
   if (kind === "baseline") {
     throw new PinbenchError("usage", `${path} is the list of a folder of runs.`, {

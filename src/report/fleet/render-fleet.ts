@@ -1,0 +1,77 @@
+import type { FleetDocument } from "../../fleet/fleet-document.js";
+import type { FleetFormat, PictureFormat } from "../../settings/choices.js";
+import { formatByExtension } from "../format-by-extension.js";
+import { jsonReport } from "../json.js";
+import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
+import { printableDocument } from "../printable-text.js";
+import type { Screen } from "../screen.js";
+import { terminalReport } from "../terminal-report.js";
+import { joinBlocks } from "../terminal-text.js";
+import { capital } from "../wording.js";
+import { drainReport, nodeListReport } from "./drain-lines.js";
+import { fleetAlerts, fleetAnswer, fleetFacts, fleetGrids, fleetNotes } from "./fleet-content.js";
+import { fleetCsv } from "./fleet-csv.js";
+import { fleetCellNames } from "./fleet-text.js";
+import { openMetrics } from "./openmetrics.js";
+
+const formatOfExtension = {
+  ".json": "json",
+  ".csv": "csv",
+  ".md": "markdown",
+  ".txt": "table",
+  ".prom": "openmetrics",
+} as const;
+
+/** The format that an `--output` path of a fleet asks for by its extension. Throws a usage error where it names none. */
+export function fleetFormatOfPath(path: string): FleetFormat | PictureFormat {
+  return formatByExtension(path, formatOfExtension);
+}
+
+type TextFormat = Exclude<FleetFormat, PictureFormat>;
+
+/** The whole text of a fleet in one format. The table is drawn for the screen. */
+export function renderFleet(document: FleetDocument, format: TextFormat, screen: Screen): string {
+  return renderers[format](format === "json" ? document : printableDocument(document), screen);
+}
+
+const renderers: Readonly<Record<TextFormat, (document: FleetDocument, screen: Screen) => string>> = {
+  table: fleetTable,
+  json: jsonReport,
+  csv: fleetCsv,
+  markdown: fleetMarkdown,
+  nodelist: nodeListReport,
+  drain: drainReport,
+  openmetrics: openMetrics,
+};
+
+function fleetTable(document: FleetDocument, screen: Screen): string {
+  const nameOf = fleetCellNames(document, screen);
+  return terminalReport(
+    {
+      title: `pinbench ${document.tool.version} fleet`,
+      alerts: fleetAlerts(document),
+      answer: fleetAnswer(document, nameOf),
+      facts: fleetFacts(document),
+      grids: fleetGrids(document, nameOf),
+      notes: fleetNotes(document),
+    },
+    screen,
+  );
+}
+
+function fleetMarkdown(document: FleetDocument, screen: Screen): string {
+  const nameOf = fleetCellNames(document, screen);
+  const [first, ...others] = fleetAnswer(document, nameOf);
+  return joinBlocks([
+    [`## pinbench fleet: ${escapeMarkdown(first!.text)}`],
+    ...alertBlocks(fleetAlerts(document)),
+    others.map(({ text, tone }) => listItem({ text: capital(text), tone })),
+    ...fleetGrids(document, nameOf).flatMap((grid) => [
+      [`**${escapeMarkdown(grid.caption)}**`],
+      markdownGrid(grid),
+      ...(grid.footnote === undefined ? [] : [[escapeMarkdown(grid.footnote)]]),
+    ]),
+    fleetNotes(document).map(listItem),
+    fleetFacts(document).map(factItem),
+  ]);
+}
