@@ -1,19 +1,28 @@
-import { ExitCode } from "../errors.js";
+import { stat } from "node:fs/promises";
+import { ExitCode, PinbenchError } from "../errors.js";
 import type { FleetDocument } from "../fleet/fleet-document.js";
+import { judgeFleet } from "../fleet/judge-fleet.js";
+import { readFleet } from "../fleet/read-fleet.js";
+import { packageVersion } from "../package-facts.js";
+import { unlistableHosts } from "../report/fleet/drain-lines.js";
 import { isLacking } from "../report/fleet/fleet-text.js";
 import { fleetFormatOfPath, renderFleet } from "../report/fleet/render-fleet.js";
+import { readAnyDocument } from "../report/read-document.js";
 import { checkWritable } from "../results/store.js";
 import type { FleetFormat, PictureFormat } from "../settings/choices.js";
-import type { CommandSettings } from "../settings/command-settings.js";
+import { type CommandSettings, commandSettings } from "../settings/command-settings.js";
+import { fleetSettings } from "../settings/table.js";
+import { readTextFile } from "../text-file.js";
 import { chosenFormat } from "./asked-settings.js";
 import { type Destinations, deliver } from "./delivery.js";
 import { keepInputs } from "./output-paths.js";
 import { outputFiles, withPictures } from "./picture-output.js";
+import { noter } from "./terminal.js";
 
 /** What all commands that end with a fleet's report have in common: where it goes. */
 type FleetReportFlags = Pick<
   CommandSettings<"fleet">,
-  "format" | "json" | "output" | "chart" | "ids" | "plain" | "ascii" | "color" | "debug"
+  "format" | "json" | "output" | "chart" | "quiet" | "ids" | "plain" | "ascii" | "color" | "debug"
 >;
 
 /** Where a fleet's report is to go. */
@@ -34,6 +43,46 @@ export async function fleetOutputs(
   return { format, files };
 }
 
+/** Reads the results at these paths, and says which of their nodes and GPUs are slow. Rejects with a usage error. */
+export async function judgedFleet(
+  paths: readonly string[],
+  { threshold, significance }: Pick<CommandSettings<"fleet">, "threshold" | "significance">,
+): Promise<FleetDocument> {
+  const { nodes, fresh } = await readFleet(paths);
+  return judgeFleet({
+    version: packageVersion(),
+    createdAt: new Date().toISOString(),
+    nodes,
+    fresh,
+    rule: { threshold, significance },
+    referenceOf: null,
+  });
+}
+
+/** `"kind": "fleet"` near the beginning, where pinbench writes it: to tell by it, a result need not be read as JSON twice. */
+const beginsAsFleet = /^[^[]{0,200}"kind":\s*"fleet"/;
+
+/**
+ * What `fleet --json` printed before, where that is all that is given; null for anything else. Rejects with a usage error
+ * where it is not as it was written, and where flags ask for it to be judged anew: it has no more than was told.
+ */
+export async function savedFleet(
+  paths: readonly string[],
+  given: readonly string[],
+): Promise<FleetDocument | null> {
+  const [path = "", ...others] = paths;
+  if (others.length > 0 || !(await stat(path).catch(() => null))?.isFile()) return null;
+  if (!beginsAsFleet.test(await readTextFile(path))) return null;
+  const read = await readAnyDocument(path);
+  if (read.kind !== "fleet") return null;
+  const rule = Object.keys(fleetSettings).find((key) => given.includes(key));
+  if (rule === undefined) return read.document;
+  const [flag] = commandSettings.fleet[rule as keyof typeof fleetSettings].flag.split(" ");
+  throw new PinbenchError("usage", `${flag} cannot change ${path}, whose nodes have been judged already.`, {
+    hint: "Give the nodes' results.",
+  });
+}
+
 /** Prints and writes what there is to say of a fleet, and returns the exit code that follows from it. */
 export async function deliverFleet(
   document: FleetDocument,
@@ -46,11 +95,26 @@ export async function deliverFleet(
     (format, screen) => renderFleet(document, format, screen),
   );
   await deliver(render, outputs, flags);
+  noteUnlistable(document, outputs, flags);
   return fleetExitCode(document);
 }
 
-/** 1 where any node or GPU is slow; else 4 where any node has no figures that count; else 0. */
-function fleetExitCode({ outliers, nodes }: FleetDocument): ExitCode {
-  if (outliers.length > 0) return ExitCode.regression;
+/** A list of nodes has no place for names that are no host's: that one is missing must not go unnoticed. */
+function noteUnlistable(
+  document: FleetDocument,
+  { format, files }: FleetOutputs,
+  flags: FleetReportFlags,
+): void {
+  const left = unlistableHosts(document);
+  if (left.length === 0 || ![format, ...files.map((file) => file.format)].includes("nodelist")) return;
+  noter(flags)(`left out of the list of nodes, as it is no name of a host: ${left.join(", ")}`);
+}
+
+/**
+ * 1 where any node or GPU is slow, or a part of a group is and its figures do not tell which; else 4 where any node has no
+ * figures that count; else 0.
+ */
+function fleetExitCode({ outliers, groups, nodes }: FleetDocument): ExitCode {
+  if (outliers.length > 0 || groups.some(({ slowPart }) => slowPart !== null)) return ExitCode.regression;
   return nodes.some(isLacking) ? ExitCode.measurement : ExitCode.ok;
 }

@@ -130,7 +130,14 @@ function ofProcess(cell: CellResult, process: number): CellResult {
   return { ...cell, stats };
 }
 
-function cellFigures(cell: CellResult, run: ResultDocument["run"]): CellFigures {
+/** What of a cell's result says what its figures are, and why it has none. */
+type CellFacts = Cell & Pick<CellResult, "id" | "stats" | "outcome" | "error" | "skipReason">;
+
+/** The figures of a cell of a run, or why it has none. */
+export function cellFigures(
+  cell: CellFacts,
+  run: Pick<ResultDocument["run"], "status" | "error">,
+): CellFigures {
   const { id, device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
   const absence = absenceOf(cell, run);
   return {
@@ -152,7 +159,7 @@ function cellFigures(cell: CellResult, run: ResultDocument["run"]): CellFigures 
 }
 
 function absenceOf(
-  { outcome, error, skipReason }: CellResult,
+  { outcome, error, skipReason }: CellFacts,
   run: Pick<ResultDocument["run"], "status" | "error">,
 ): Absence | null {
   switch (outcome) {
@@ -178,7 +185,7 @@ function absenceOf(
 }
 
 /** A cell has one figure; a bidir cell has one for each direction, and in throughput mode one for their sum. */
-function figuresOf({ stats, mode }: CellResult): CellFigure[] {
+function figuresOf({ stats, mode }: CellFacts): CellFigure[] {
   return stats.flatMap(({ direction, bandwidthGBps, latencyUs }): CellFigure[] => {
     if (mode === "throughput") return [{ moved: direction, unit: "GB/s", value: bandwidthGBps.median }];
     return latencyUs === null ? [] : [{ moved: direction, unit: "us", value: latencyUs.median }];

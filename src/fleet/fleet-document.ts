@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, nanoseconds, ratio } from "../results/schema-parts.js";
+import { count, leastFigure, mostFigure, nanoseconds, ratio } from "../results/schema-parts.js";
 import { directionsMoved } from "../settings/choices.js";
 
 /**
@@ -47,6 +47,9 @@ const nodeSchema = z.object({
   notes: z.array(z.string()),
 });
 
+/** GB/s, or microseconds: above 0, as ratios of it are taken. */
+const figure = z.number().min(leastFigure).max(mostFigure);
+
 /** What figures are of, on any node: GB/s, or microseconds a copy. */
 const figureKindSchema = z.object({
   /** A cell id without its device: "h2d/pinned/67108864/w1/throughput/wall/cold". */
@@ -60,15 +63,15 @@ const figureKindSchema = z.object({
 const groupCellSchema = z.object({
   ...figureKindSchema.shape,
   /** A figure a GPU: in the order of `nodes` those of this group, of each in the order of its `devices`; null where there is none. */
-  values: z.array(z.number().nullable()),
+  values: z.array(figure.nullable()),
   /** GPUs with a figure. */
   figures: count,
   /** Median over the group. */
-  centre: z.number(),
-  lowest: z.number(),
-  highest: z.number(),
+  centre: figure,
+  lowest: figure,
+  highest: figure,
   /** Standard deviation of the logarithm between healthy GPUs, as assumed: by the median absolute deviation, or recorded. */
-  logDeviation: z.number().nonnegative(),
+  logDeviation: z.number().min(0).max(100),
   /** The least loss of one GPU that would be told here: 0.05 is 5 %; null where figures are too few for any. */
   leastLoss: ratio.nullable(),
   /** The centre as a share of what healthy machines of the kind reach; null where there is no reference. */
@@ -94,13 +97,13 @@ const groupSchema = z.object({
 const outlierCellSchema = z.object({
   ...figureKindSchema.shape,
   /** The GPU's; the median of the node's GPUs where it is the node that is slow. */
-  figure: z.number(),
+  figure,
   /** Of the group: of the GPUs at the same place, where these differ by design. */
-  centre: z.number(),
+  centre: figure,
   /** How much slower than the centre, always below 0: -0.1 is 10 % less bandwidth, or the like of latency. */
-  change: z.number(),
+  change: z.number().min(-1).max(0),
   /** One-sided, after Holm's correction over all nodes and cells of the group. */
-  adjustedPValue: z.number(),
+  adjustedPValue: z.number().min(0).max(1),
 });
 
 const outlierSchema = z.object({
@@ -128,9 +131,9 @@ export const fleetSchema = z.object({
   notice: z.string().nullable(),
   rule: z.object({
     /** Chance that a fleet with no slow node has an outlier all the same, a group. */
-    significance: z.number(),
+    significance: z.number().min(0).max(1),
     /** The least relative loss that is told. */
-    threshold: z.number(),
+    threshold: z.number().min(0).max(1),
   }),
   nodes: z.array(nodeSchema),
   groups: z.array(groupSchema),

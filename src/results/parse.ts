@@ -4,7 +4,8 @@ import { type CellResult, type Distribution, type ResultDocument, resultSchema }
 import { leastFigure } from "./schema-parts.js";
 
 const knownVersion = 1;
-const rerunHint = "Give a file that `pinbench run --output FILE.json` wrote.";
+/** What to do about a document that is no result. */
+export const rerunHint = "Give a file that `pinbench run --output FILE.json` wrote.";
 
 /**
  * Reads a result document. `name` is what messages call it, a path as a rule. Throws one PinbenchError (usage)
@@ -33,9 +34,13 @@ const otherDocuments: Readonly<Record<string, string>> = {
   comparison: "a comparison of results",
   tuning: "what `pinbench tune` found",
   history: "the course of a history",
+  diagnosis: "what `pinbench doctor` found",
+  fleet: "what `pinbench fleet` said of many nodes",
+  "fleet-run": "the list of a folder of `pinbench fleet run`",
 };
 
-function checkKind(value: unknown, name: string): void {
+/** Throws a usage error where a value is another document of pinbench's than a result. */
+export function checkKind(value: unknown, name: string): void {
   const { kind } = (value ?? {}) as { kind?: unknown };
   if (typeof kind !== "string" || !Object.hasOwn(otherDocuments, kind)) return;
   throw unusable(`${name} is ${otherDocuments[kind]}, and no result of a run.`);
@@ -83,18 +88,27 @@ function faultOf({ outcome, samples, stats, load }: CellResult): string | null {
   const isFinished = outcome === "converged" || outcome === "budget";
   if (isFinished && !samples.some(({ durationNs }) => durationNs.length > 0)) return "no samples of";
   if (isFinished && stats.length === 0) return "samples but no figures of";
-  for (const { direction, bandwidthGBps, latencyUs } of stats) {
+  for (const { direction } of stats) {
     // A sum is of samples of both directions, and has none of its own.
     const own = samples.find((one) => one.direction === direction)?.durationNs ?? [];
     if (direction !== "sum" && own.length === 0) return `${direction} figures without samples in`;
-    const figures = latencyUs === null ? [bandwidthGBps] : [bandwidthGBps, latencyUs];
-    const fault = figures.map(faultOfFigure).find((one) => one !== null);
-    if (fault !== undefined) return `${direction} figures ${fault} in`;
   }
+  const ofFigures = faultOfFigures(stats);
+  if (ofFigures !== null) return ofFigures;
   if (load == null) return null;
   // On a busy machine copies may leave a load nothing.
   const fault = faultOfFigure(load.alone) ?? faultFromZeroUp(load.during) ?? faultFromZeroUp(load.keptShare);
   return fault === null ? null : `figures of the load ${fault} in`;
+}
+
+/** What is wrong with a cell's figures, worded to go before "the cell …"; null for nothing. */
+export function faultOfFigures(stats: CellResult["stats"]): string | null {
+  for (const { direction, bandwidthGBps, latencyUs } of stats) {
+    const figures = latencyUs === null ? [bandwidthGBps] : [bandwidthGBps, latencyUs];
+    const fault = figures.map(faultOfFigure).find((one) => one !== null);
+    if (fault !== undefined) return `${direction} figures ${fault} in`;
+  }
+  return null;
 }
 
 /** Rounding that an interval's ends may have. */

@@ -73,6 +73,7 @@ const fleetReport = {
   json,
   output: output(`.json .csv .md .txt .prom ${pictures}`),
   chart,
+  quiet: { ...quiet, help: "no notes on stderr" },
   ...shown,
   debug,
 } as const;

@@ -74,14 +74,15 @@ function betaFraction(x: number, a: number, b: number): number {
 /**
  * P-values after Holm's step-down correction, in the order given: those below a level control the chance of any
  * false one among all of them at that level, however they depend on each other (S. Holm, "A simple sequentially
- * rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979).
+ * rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979). `tests` is the number of all tests
+ * where there are more than the p-values given: the others' are taken to be 1.
  */
-export function holm(pValues: readonly number[]): number[] {
+export function holm(pValues: readonly number[], tests = pValues.length): number[] {
   const ascending = pValues.map((_, i) => i).sort((i, j) => pValues[i]! - pValues[j]!);
   const adjusted = new Array<number>(pValues.length);
   let largest = 0;
   ascending.forEach((index, rank) => {
-    largest = Math.max(largest, Math.min(1, pValues[index]! * (pValues.length - rank)));
+    largest = Math.max(largest, Math.min(1, pValues[index]! * (tests - rank)));
     adjusted[index] = largest;
   });
   return adjusted;

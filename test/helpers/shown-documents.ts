@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describeHistory } from "../../src/compare/courses.js";
 import { renderComparison } from "../../src/report/comparison/render-comparison.js";
 import { type DeviceEntry, devicesReport } from "../../src/report/devices-report.js";
+import { renderFleet } from "../../src/report/fleet/render-fleet.js";
 import { renderHistory } from "../../src/report/history/history-report.js";
 import { planReport } from "../../src/report/plan-report.js";
 import { renderReport } from "../../src/report/result-formats.js";
@@ -12,6 +13,7 @@ import { usualSetting } from "../../src/results/loader-setting.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
 import { h200, planOf } from "../plan/support.js";
+import { buildMixedFleet } from "./fleet.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "./history.js";
 import { buildDevice, buildHost } from "./result-document.js";
 import { compareRuns } from "./runs.js";
@@ -92,6 +94,8 @@ const devices = {
   build: { version: "0.1.0", compiler: "gcc 12.2.0", kernels: false, sanitizer: null },
 } as const;
 
+const fleet = buildMixedFleet();
+
 const plan = planOf();
 
 /** The texts of people by what they are of. */
@@ -101,6 +105,7 @@ export const shownDocuments: Readonly<Record<string, (screen: Screen) => string>
   together: (screen) => renderReport(recorded("at-once-together"), "table", screen),
   compare: (screen) => renderComparison(comparison, "table", screen),
   history: (screen) => renderHistory(history, "table", screen),
+  fleet: (screen) => renderFleet(fleet, "table", screen),
   tune: (screen) => renderTuning(tuning, "table", screen),
   devices: (screen) =>
     devicesReport({ ...devices, devices: [...devices.devices], features: [...devices.features] }, screen),

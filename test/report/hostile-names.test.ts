@@ -2,11 +2,13 @@ import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../src/compare/courses.js";
 import { renderComparison } from "../../src/report/comparison/render-comparison.js";
 import { csvReport } from "../../src/report/csv.js";
+import { renderFleet } from "../../src/report/fleet/render-fleet.js";
 import { renderHistory } from "../../src/report/history/history-report.js";
 import { escapeMarkdown } from "../../src/report/markdown-text.js";
 import { markdownReport } from "../../src/report/result-formats.js";
 import { fileScreen } from "../../src/report/screen.js";
 import { buildCellComparison, buildComparison, buildSlower } from "../helpers/comparison.js";
+import { buildFleet, buildLacking, buildOutlier } from "../helpers/fleet.js";
 import { buildEntry } from "../helpers/history.js";
 import { buildCell, buildDevice, buildDocument, buildFailed, buildHost } from "../helpers/result-document.js";
 
@@ -77,6 +79,19 @@ describe("a hostile name in Markdown", () => {
           cells: [buildCellComparison({ id: hostile }), buildSlower({ reason: hostile })],
           notes: [hostile],
           baseline: { ...buildComparison().baseline, path: hostile, deviceNames: [hostile] },
+        }),
+        "markdown",
+        plain,
+      ),
+    ],
+    [
+      "a fleet",
+      renderFleet(
+        buildFleet({
+          notice: hostile,
+          nodes: [hostile, buildLacking(`2 ${hostile}`, "failed", hostile)],
+          outliers: [buildOutlier(hostile, { evidence: [hostile] })],
+          group: { facts: { gpu: hostile }, tooFew: hostile },
         }),
         "markdown",
         plain,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../src/compare/courses.js";
 import { renderComparison } from "../../src/report/comparison/render-comparison.js";
 import { type DevicesReport, devicesReport } from "../../src/report/devices-report.js";
+import { renderFleet } from "../../src/report/fleet/render-fleet.js";
 import { renderHistory } from "../../src/report/history/history-report.js";
 import { jsonReport } from "../../src/report/json.js";
 import { asciiText, printableDocument, printableText } from "../../src/report/printable-text.js";
@@ -11,11 +12,13 @@ import { renderTuning } from "../../src/report/tuning/tuning-formats.js";
 import { usualSetting } from "../../src/results/loader-setting.js";
 import {
   comparisonFormats,
+  fleetFormats,
   historyFormats,
   reportFormats,
   tuningFormats,
 } from "../../src/settings/choices.js";
 import { buildCellComparison, buildComparison, buildSlower } from "../helpers/comparison.js";
+import { buildFleet, buildLacking, buildNode, buildOutlier } from "../helpers/fleet.js";
 import { buildEntry } from "../helpers/history.js";
 import { buildCell, buildDevice, buildDocument, buildFailed, buildHost } from "../helpers/result-document.js";
 import { buildTuning } from "../helpers/tuning.js";
@@ -109,7 +112,21 @@ describe("names that would act on a terminal or a page are shown as escapes, and
     recommendation: { setting: usualSetting(8, true) },
     skipped: [{ setting: usualSetting(4, true), reason: odd }],
   });
+  const fleet = buildFleet({
+    notice: odd,
+    nodes: [
+      buildNode(odd, { labels: { [odd]: odd }, notes: [odd], runId: odd, file: odd }),
+      buildLacking(`2${odd}`, "failed", odd),
+      buildLacking(`3${odd}`, "not compared", odd),
+    ],
+    outliers: [buildOutlier(odd, { reason: odd, evidence: [odd] })],
+    cleared: [buildOutlier(odd, { confirmed: false })],
+    group: { facts: { gpu: odd }, tooFew: odd, slowAsAWhole: odd, notes: [odd] },
+  });
   const renderings = [
+    ...fleetFormats
+      .filter((format) => format !== "html")
+      .map((format) => ["a fleet", format, renderFleet(fleet, format, plain)] as const),
     ...reportFormats.map((format) => ["a result", format, renderReport(result, format, plain)] as const),
     ...comparisonFormats.map(
       (format) => ["a comparison", format, renderComparison(comparison, format, plain)] as const,

@@ -2,7 +2,7 @@ import type { FleetDocument, FleetNode } from "../../fleet/fleet-document.js";
 import { asciiText, printableText } from "../printable-text.js";
 import { groupBy } from "../report-parts.js";
 import { counted } from "../wording.js";
-import { fleetCellNames, isLacking, lossText, slowPart, worstCell } from "./fleet-text.js";
+import { fleetCellNames, isLacking, lossText, slowPart, worstCell, worstOutlier } from "./fleet-text.js";
 import { isListable, nodeList } from "./node-list.js";
 
 /** What goes to Slurm: a list of the nodes that are not to be used, and the lines that take them out of service. */
@@ -20,19 +20,18 @@ interface BadNode {
  * that are no host's are left out, and so are results that could not be read: which node they are of is not known.
  */
 export function nodeListReport(document: FleetDocument): string {
-  const hosts = [...badNodes(document).map(({ host }) => host), ...slowParts(document)];
+  const hosts = badNodes(document).map(({ host }) => host);
   return `${nodeList(hosts.filter(isListable))}\n`;
 }
 
 /** Names among those of nodes not to be used that no list can have, for whoever prints one to say so. */
 export function unlistableHosts(document: FleetDocument): string[] {
-  const hosts = [...badNodes(document).map(({ host }) => host), ...slowParts(document)];
-  return [...new Set(hosts.filter((host) => !isListable(host)))];
+  return badNodes(document).flatMap(({ host }) => (isListable(host) ? [] : [host]));
 }
 
 /**
  * Lines for a shell that take the nodes out of Slurm's service, one a reason; none is run. What needs a second look stands
- * behind a #: lines for nodes without figures where that are more than half of all, and nodes that are one of two levels.
+ * behind a #: lines for nodes without figures where these are more than half of all, and for the slower part of a group.
  */
 export function drainReport(document: FleetDocument): string {
   const bad = badNodes(document);
@@ -44,7 +43,8 @@ export function drainReport(document: FleetDocument): string {
     const line = drainLine(hosts, reason);
     return [isDoubtful && nodes[0]!.isLacking ? `# ${line}` : line];
   });
-  const parts = slowParts(document).filter(isListable);
+  const listed = new Set(bad.map(({ host }) => host));
+  const parts = slowParts(document).filter((host) => isListable(host) && !listed.has(host));
   return [
     ...(document.notice === null ? [] : [comment(document.notice)]),
     ...(isDoubtful
@@ -94,10 +94,10 @@ function quotable(text: string): string {
 function badNodes(document: FleetDocument): BadNode[] {
   const nameOf = fleetCellNames(document, { showsIds: false });
   const slow = [...groupBy(document.outliers, ({ host }) => host)].map(([host, outliers]) => {
-    const [worst] = [...outliers].sort((a, b) => worstCell(a).change - worstCell(b).change);
-    const cell = worstCell(worst!);
+    const worst = worstOutlier(outliers);
+    const cell = worstCell(worst);
     const more = outliers.length === 1 ? "" : ` and ${counted(outliers.length - 1, "more GPU")}`;
-    const reason = `${slowPart(worst!)}${more} ${lossText(cell.change)} slower (${nameOf(cell)})`;
+    const reason = `${slowPart(worst)}${more} ${lossText(cell.change)} slower (${nameOf(cell)})`;
     return { host, reason, isLacking: false };
   });
   const known = new Set(slow.map(({ host }) => host));

@@ -1,6 +1,6 @@
 import type { FleetDocument, FleetGroup, FleetNode, FleetOutlier } from "../../fleet/fleet-document.js";
 import { absentFigure, shareFigure } from "../cell-figure.js";
-import { formatSetting, roundUp } from "../format-number.js";
+import { formatSetting, formatWholeShare, roundUp } from "../format-number.js";
 import {
   type Fact,
   type Figure,
@@ -14,7 +14,7 @@ import {
   spared,
   wordColumn,
 } from "../report-parts.js";
-import { counted, listed, timeText } from "../wording.js";
+import { counted, listed, timeText, withoutFullStop } from "../wording.js";
 import {
   countGpus,
   figureText,
@@ -25,6 +25,7 @@ import {
   slowPart,
   unitName,
   worstCell,
+  worstOutlier,
 } from "./fleet-text.js";
 import { isListable, nodeList } from "./node-list.js";
 
@@ -44,28 +45,28 @@ export function fleetAnswer(document: FleetDocument, nameOf: NameOfFleetCell): N
 }
 
 function slowNote(document: FleetDocument, nameOf: NameOfFleetCell): Note {
-  const judged = document.nodes.filter(({ state }) => state === "measured");
-  if (judged.length === 0) return note("no node has figures to judge", "failure");
-  if (document.outliers.length === 0) return note(noneSlow(document, judged.length));
-  const byHost = [...groupBy(document.outliers, ({ host }) => host)];
-  const named = byHost.slice(0, mostNamed).map(([host, outliers]) => describeNode(host, outliers, nameOf));
+  const { nodes, outliers } = document;
+  const judged = nodes.filter(({ state }) => state === "measured").length;
+  if (judged === 0) return note("no node has figures to judge", "failure");
+  if (outliers.length === 0) return note(noneSlow(document, judged));
+  const byHost = [...groupBy(outliers, ({ host }) => host)];
+  const named = byHost.slice(0, mostNamed).map(([host, slow]) => describeNode(host, slow, nameOf));
   const rest = byHost.length - named.length;
+  const measured = counted(judged, judged === nodes.length ? "node" : "measured node");
   const verb = byHost.length === 1 ? "is" : "are";
-  const all = [...named, ...(rest === 0 ? [] : [`${rest} more`])];
   return note(
-    `${byHost.length} of ${counted(judged.length, "node")} ${verb} slow: ${all.join("; ")}`,
+    `${byHost.length} of ${measured} ${verb} slow: ${listed([...named, ...(rest === 0 ? [] : [`${rest} more`])])}`,
     "failure",
   );
 }
 
-/** "n07: GPU 3 is 50.0 % slower (H2D pinned 64 MiB x1)". */
+/** "GPU 3 of n07 (50 % slower in H2D pinned 64 MiB x1)". */
 function describeNode(host: string, outliers: readonly FleetOutlier[], nameOf: NameOfFleetCell): string {
-  const [worst] = [...outliers].sort((a, b) => worstCell(a).change - worstCell(b).change);
-  const slowest = worstCell(worst!);
+  const worst = worstOutlier(outliers);
+  const slowest = worstCell(worst);
   const others = outliers.length - 1;
-  const more = others === 0 ? "" : `, and ${counted(others, "more GPU")}`;
-  const verb = worst!.device === null ? "are" : "is";
-  return `${host}: ${slowPart(worst!)} ${verb} ${lossText(slowest.change)} slower (${nameOf(slowest)})${more}`;
+  const more = others === 0 ? "" : ` and ${counted(others, "more GPU")}`;
+  return `${slowPart(worst)}${more} of ${host} (${formatWholeShare(-slowest.change)} slower in ${nameOf(slowest)})`;
 }
 
 function noneSlow(document: FleetDocument, judged: number): string {
@@ -98,15 +99,23 @@ function lackingNotes(document: FleetDocument): Note[] {
   ];
 }
 
+/** Groups that are slow as a whole, or fall into two parts. */
 function wholeNotes({ groups }: FleetDocument): Note[] {
-  return groups.flatMap(({ slowAsAWhole }, index) =>
-    slowAsAWhole === null ? [] : [note(`${groupName(groups, index)}${slowAsAWhole}`, "warning")],
-  );
+  return groups.flatMap(({ slowAsAWhole, slowPart }, index) => [
+    ...groupNote(slowPart?.reason ?? null, index, groups, "failure"),
+    ...groupNote(slowAsAWhole, index, groups, "warning"),
+  ]);
 }
 
-/** Before a sentence about a group, where there are several. */
-function groupName(groups: readonly unknown[], index: number): string {
-  return groups.length > 1 ? `group ${index + 1}: ` : "";
+/** A sentence about a group, which it names where there are several; nothing for null. */
+function groupNote(
+  text: string | null,
+  index: number,
+  groups: readonly unknown[],
+  tone: Note["tone"],
+): Note[] {
+  if (text === null) return [];
+  return [note(`${groups.length > 1 ? `group ${index + 1}: ` : ""}${withoutFullStop(text)}`, tone)];
 }
 
 /** What was judged, and by which rule. */
@@ -209,7 +218,7 @@ function lackingGrid(document: FleetDocument): (Grid & { caption: string })[] {
   );
   if (rows.length === 0) return [];
   const columns = [wordColumn("state"), numberColumn("nodes"), wordColumn("which"), wordColumn("why")];
-  return [{ caption: "Nodes without figures", columns, rows, keepsRepeats: true }];
+  return [{ caption: "Nodes without figures that count", columns, rows, keepsRepeats: true }];
 }
 
 /** A list of more characters is no part of a sentence. */
@@ -259,7 +268,7 @@ function groupGrid(
 }
 
 /** What every group is told by, and other facts where the groups differ in them. */
-const leadingFacts: readonly string[] = ["gpu", "link", "driver"];
+const leadingFacts: readonly string[] = ["gpu", "linkCapability", "driver"];
 
 /** What a group is, in a few words. */
 export function groupFacts({ facts }: FleetGroup, groups: readonly FleetGroup[]): string {
@@ -278,12 +287,10 @@ export function fleetNotes(document: FleetDocument): Note[] {
   const uncompared = nodes.filter(({ state }) => state === "not compared");
   return [
     ...reasonNotes(outliers, ({ evidence }) => evidence, hostsOf, "evidence", "plain"),
-    ...groups.flatMap((group, index) =>
-      [group.tooFew, group.slowPart?.reason ?? null]
-        .filter((text) => text !== null)
-        .map((text) => note(`${groupName(groups, index)}${text}`, "warning")),
-    ),
-    ...groups.flatMap(({ notes }, index) => notes.map((text) => note(`${groupName(groups, index)}${text}`))),
+    ...groups.flatMap(({ tooFew, notes }, index) => [
+      ...groupNote(tooFew, index, groups, "warning"),
+      ...notes.flatMap((text) => groupNote(text, index, groups, "plain")),
+    ]),
     ...(cleared.length === 0
       ? []
       : [note(`${counted(cleared.length, "suspect")} measured again and not slow then: not counted`)]),

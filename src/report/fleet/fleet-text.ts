@@ -58,6 +58,11 @@ export function worstCell({ cells }: FleetOutlier): FleetOutlier["cells"][number
   return cells.reduce((worst, cell) => (cell.change < worst.change ? cell : worst));
 }
 
+/** The outlier that lost most in any cell; there must be one. */
+export function worstOutlier(outliers: readonly FleetOutlier[]): FleetOutlier {
+  return outliers.reduce((worst, one) => (worstCell(one).change < worstCell(worst).change ? one : worst));
+}
+
 /** Which part of a node is slow: "GPU 3", or "all GPUs". */
 export function slowPart({ device }: FleetOutlier): string {
   return device === null ? "all GPUs" : `GPU ${device}`;

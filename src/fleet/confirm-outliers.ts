@@ -1,0 +1,95 @@
+import { holm } from "../stats/hypothesis-tests.js";
+import { median } from "../stats/order-statistics.js";
+import { chanceOfDrop } from "./figure-noise.js";
+import {
+  type FleetRule,
+  type GroupJudgement,
+  leastDrop,
+  type SlowCell,
+  type SlowOne,
+} from "./judge-group.js";
+import type { DeviceFigures, NodeFigures } from "./node-figures.js";
+
+/** What fresh processes say of those that looked slow. */
+export interface Confirmation {
+  /** `confirmed` is null where no fresh process measured it. The largest drop first. */
+  outliers: readonly (SlowOne & { confirmed: boolean | null })[];
+  /** Outliers that were not slow again. */
+  cleared: readonly SlowOne[];
+}
+
+/**
+ * An outlier is slow again where its fresh figure alone has lost half of what counts, with a p-value below this: it needs no
+ * correction for many, as fresh figures had no part in choosing it. So does `check` with its suspects.
+ */
+const confirming = { shareOfThreshold: 0.5, level: 0.05 };
+
+/**
+ * Judges again by the figures of fresh processes (`freshOf()` a node's, by its index in the group; null where there are none).
+ * Outliers are confirmed or cleared. Suspects become outliers where their fresh figures alone show it, corrected over
+ * those of all suspects of the group.
+ */
+export function confirm(
+  nodes: readonly NodeFigures[],
+  { outliers, suspects }: GroupJudgement,
+  freshOf: (node: number) => NodeFigures | null,
+  rule: FleetRule,
+): Confirmation {
+  const least = leastDrop(rule);
+  const again = (one: SlowOne) => {
+    const fresh = freshOf(one.node);
+    return fresh === null
+      ? []
+      : one.cells.flatMap((cell) => cellAgain(nodes[one.node]!, one, cell, fresh) ?? []);
+  };
+  const judged = outliers.map((one) => {
+    const cells = again(one);
+    const isSlowAgain = cells.some(
+      ({ drop, pValue }) => drop > confirming.shareOfThreshold * least && pValue < confirming.level,
+    );
+    return { ...one, confirmed: cells.length === 0 ? null : isSlowAgain };
+  });
+  const suspected = suspects.flatMap((one) => again(one).map((cell) => ({ one, cell })));
+  const adjusted = holm(suspected.map(({ cell }) => cell.pValue));
+  const shown = suspected
+    .map(({ one, cell }, i) => ({ one, cell: { ...cell, adjustedPValue: adjusted[i]! } }))
+    .filter(({ cell }) => cell.drop > least && cell.adjustedPValue < rule.significance);
+  const met = [...new Set(shown.map(({ one }) => one))].map((one) => ({
+    ...one,
+    cells: shown.filter((other) => other.one === one).map(({ cell }) => cell),
+    confirmed: true,
+  }));
+  return {
+    outliers: [...judged.filter(({ confirmed }) => confirmed !== false), ...met].sort(
+      (a, b) => b.cells[0]!.drop - a.cells[0]!.drop,
+    ),
+    cleared: judged.filter(({ confirmed }) => confirmed === false),
+  };
+}
+
+/** The cell by fresh figures, held against what it was held against before; null where there are none. */
+function cellAgain(
+  node: NodeFigures,
+  { node: index, device }: SlowOne,
+  { levels }: SlowCell,
+  fresh: NodeFigures,
+): (SlowCell & { pValue: number }) | null {
+  const gpus = levels.gpus.filter((gpu) => gpu.node === index && (device === null || gpu.device === device));
+  const again = gpus.flatMap((gpu) => {
+    const figure = sameDevice(node.devices[gpu.device]!, fresh)?.figures.get(levels.key);
+    if (figure === undefined || !(figure > 0)) return [];
+    const speed = levels.kind.unit === "us" ? -Math.log(figure) : Math.log(figure);
+    return [{ centre: gpu.centre, drop: gpu.centre - speed }];
+  });
+  if (again.length === 0) return null;
+  const drop = median(again.map((one) => one.drop));
+  const pValue = chanceOfDrop(drop, device === null ? levels.nodeNoise : levels.gpuNoise);
+  return { levels, centre: median(again.map(({ centre }) => centre)), drop, pValue, adjustedPValue: pValue };
+}
+
+/** The GPU in another result of its node, which may have measured some of the node's GPUs alone. */
+function sameDevice(device: DeviceFigures, { devices }: NodeFigures): DeviceFigures | undefined {
+  return device.uuid === null
+    ? devices.find(({ ordinal }) => ordinal === device.ordinal)
+    : devices.find(({ uuid }) => uuid === device.uuid);
+}

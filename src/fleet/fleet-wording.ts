@@ -1,0 +1,175 @@
+import { parseCellId } from "../results/cell-id.js";
+import { formatSize } from "../settings/units.js";
+import type { CellLevels } from "./cell-levels.js";
+import type { FigureKind, FleetGroup, FleetGroupCell, FleetOutlier } from "./fleet-document.js";
+import { figureOf } from "./judge-group.js";
+import { type DeviceFigures, keyOf, type NodeFigures } from "./node-figures.js";
+
+/** The sentences of a fleet document. Names of nodes stand in them as they are: printing makes them safe. */
+
+/** With fewer nodes in a group, little can be told of one of them. */
+const enoughNodes = 5;
+
+const percent = (share: number) => `${+(100 * share).toPrecision(2)} %`;
+const digits = (figure: number) => String(+figure.toPrecision(3));
+const unitText = { "GB/s": "GB/s", us: "µs" } as const;
+const countOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
+
+/** A cell in words, short enough for a sentence: "h2d pinned 64 MiB", with what it has beyond a plain one. */
+export function cellText({ cell, moved }: FigureKind): string {
+  const parsed = parseCellId(`d0/${cell}`);
+  const { direction, memory, sizeBytes, workers, mode, together, peer, path, beside, chunks } = parsed;
+  return [
+    direction === "bidir" ? `${moved} of both directions` : direction,
+    ...(memory === "device" ? [] : [memory]),
+    formatSize(sizeBytes),
+    ...(workers === 1 ? [] : [`by ${workers} workers`]),
+    ...(mode === "latency" ? ["latency"] : []),
+    ...(together === undefined ? [] : [`with ${together.length} GPUs together`]),
+    ...(peer === undefined ? [] : [`to GPU ${peer} (${path})`]),
+    ...(beside === undefined ? [] : [`beside ${beside}`]),
+    ...(chunks === undefined ? [] : [`in ${chunks} chunks`]),
+  ].join(" ");
+}
+
+/** What is slow about a GPU or, where `device` is null, a node: the cell that lost most, and in how many others it did. */
+export function outlier(
+  { host, devices }: NodeFigures,
+  device: DeviceFigures | null,
+  cells: FleetOutlier["cells"],
+): string {
+  const [most] = cells;
+  if (most === undefined) throw new RangeError("an outlier is slow in a cell");
+  const { figure, centre, change, unit } = most;
+  const measured = (device?.figures ?? devices[0]!.figures).size;
+  const who = device === null ? `${host} as a whole` : `${host}'s GPU ${device.ordinal}`;
+  const figures = `${digits(figure)} instead of ${digits(centre)} ${unitText[unit]}`;
+  const where = cells.length === 1 ? "" : `, in ${cells.length} of ${measured} cells; most of all`;
+  const loss =
+    unit === "us" ? `takes ${digits(figure / centre)} times as long` : `is ${percent(-change)} slower`;
+  return `${who} ${loss}${where}${cells.length === 1 ? " in" : ""} ${cellText(most)}: ${figures}.`;
+}
+
+/** Where the nodes of a group lie on two levels: who is on the slow one, and which fact goes with it, if one does. */
+export function slowPart(levels: CellLevels, nodes: readonly NodeFigures[]): FleetGroup["slowPart"] {
+  const { parts, kind } = levels;
+  if (parts === null) return null;
+  const { slow, fast } = parts;
+  const unit = unitText[kind.unit];
+  const [low, high] = [parts.slowCentre, parts.fastCentre].map((log) => digits(figureOf(levels, log)));
+  const fact = factOfParts(
+    slow.map((node) => nodes[node]!),
+    fast.map((node) => nodes[node]!),
+  );
+  const what =
+    slow.length < fast.length
+      ? "The slow ones are held against the others"
+      : "Which part is healthy, their figures do not tell";
+  return {
+    hosts: slow.map((node) => nodes[node]!.host).sort(),
+    reason: `The nodes fall into two parts: ${slow.length} with ${low} ${unit} and ${fast.length} with ${high} ${unit} in ${cellText(kind)}. ${what}${fact === null ? "" : `; ${fact}`}.`,
+  };
+}
+
+/** A fact that all nodes of a part share, and none of the other one. */
+function factOfParts(slow: readonly NodeFigures[], fast: readonly NodeFigures[]): string | null {
+  const valuesOf = (nodes: readonly NodeFigures[], fact: string) =>
+    new Set(nodes.map(({ facts }) => facts[fact] ?? null));
+  for (const fact of Object.keys(slow[0]!.facts)) {
+    const [ofSlow, ofFast] = [valuesOf(slow, fact), valuesOf(fast, fact)];
+    const [own] = ofSlow;
+    if (ofSlow.size !== 1 || own == null || ofFast.has(own) || ofFast.has(null)) continue;
+    return `the slow ones alone have ${factName(fact)} ${own}`;
+  }
+  return null;
+}
+
+const factNames: Readonly<Record<string, string>> = {
+  linkUnderLoad: "link under load",
+  linkCapability: "best link",
+  gpuCount: "number of GPUs",
+  transparentHugePages: "transparent huge pages",
+  usableCpus: "usable CPUs",
+  numaNodes: "NUMA nodes",
+  workersOn: "workers on NUMA node",
+};
+
+/** A fact's name in a sentence. */
+export function factName(fact: string): string {
+  return factNames[fact] ?? fact;
+}
+
+/** What so few nodes leave open; null where they are enough. */
+export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroupCell[]): string | null {
+  if (nodes.length >= enoughNodes) return null;
+  const told = cells.filter(({ leastLoss }) => leastLoss !== null);
+  const few = `${countOf(nodes.length, "node")} of this kind ${nodes.length === 1 ? "is" : "are"} too few to tell which is slow`;
+  if (told.length === 0) {
+    return `${few}${nodes.length === 2 ? `: ${twoNodes(nodes, cells) ?? "they are as fast as each other"}` : ""}.`;
+  }
+  const losses = told.map((cell) => ({ cell, loss: cell.leastLoss! })).sort((a, b) => a.loss - b.loss);
+  const text = ({ cell, loss }: (typeof losses)[number]) => `${percent(loss)} in ${cellText(cell)}`;
+  const [first, last] = [losses[0]!, losses.at(-1)!];
+  const least = first === last ? text(first) : `${text(first)}, and up to ${text(last)}`;
+  if (nodes.length > 2) {
+    return `${countOf(nodes.length, "node")} of this kind are few: a GPU must lose ${least}, to be told from the others.`;
+  }
+  const apart = nodes.length === 2 ? twoNodes(nodes, cells) : null;
+  return `${few} as a whole${apart === null ? "" : ` (${apart})`}. Their GPUs are held against one another: one must lose ${least}, to be told.`;
+}
+
+/** Where two nodes differ most, if they differ. */
+function twoNodes([a, b]: readonly NodeFigures[], cells: readonly FleetGroupCell[]): string | null {
+  const speedOf = ({ devices }: NodeFigures, kind: FigureKind) => {
+    const figures = devices.flatMap(({ figures }) => figures.get(keyOf(kind)) ?? []);
+    const mean = figures.reduce((sum, figure) => sum + figure, 0) / figures.length;
+    return kind.unit === "us" ? 1 / mean : mean;
+  };
+  const apart = cells
+    .map(({ cell, moved, unit }) => ({ cell, moved, unit }))
+    .map((kind) => ({ kind, change: speedOf(b!, kind) / speedOf(a!, kind) - 1 }))
+    .map(({ kind, change }) => ({
+      kind,
+      change: change > 0 ? 1 / (1 + change) - 1 : change,
+      isFirst: change > 0,
+    }))
+    .filter(({ change }) => change < 0)
+    .sort((one, other) => one.change - other.change)[0];
+  if (apart === undefined) return null;
+  const [slow, fast] = apart.isFirst ? [a!, b!] : [b!, a!];
+  return `${slow.host} is ${percent(-apart.change)} slower than ${fast.host} in ${cellText(apart.kind)}`;
+}
+
+/** Places whose GPUs are slower or faster on most nodes, a sentence each with the cell that shows it most. */
+export function oddPlaces(
+  places: readonly { levels: CellLevels; place: string; change: number }[],
+): string[] {
+  const most = new Map<string, (typeof places)[number]>();
+  for (const one of places) {
+    if (Math.abs(one.change) > Math.abs(most.get(one.place)?.change ?? 0)) most.set(one.place, one);
+  }
+  return [...most.values()].map(({ levels, place, change }) => {
+    const than = change < 0 ? "slower" : "faster";
+    const where = place.startsWith("GPU ") ? place : `the GPU at ${place}`;
+    const text = cellText(levels.kind);
+    return `On most nodes ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than the others in ${text}: so they are built, and it is held against its like.`;
+  });
+}
+
+/** What a node lacks that its group has. */
+export function lacking(
+  { facts, devices }: NodeFigures,
+  groupFacts: FleetGroup["facts"],
+  usualKinds: readonly FigureKind[],
+): string[] {
+  const notes: string[] = [];
+  const usualCount = Number(groupFacts.gpuCount ?? 0);
+  if (facts.gpuCount != null && Number(facts.gpuCount) < usualCount) {
+    notes.push(`it has ${countOf(Number(facts.gpuCount), "GPU")}, and nodes like it have ${usualCount}`);
+  }
+  const without = usualKinds.filter((kind) => !devices.some(({ figures }) => figures.has(keyOf(kind))));
+  if (without.length > 0) {
+    notes.push(`it has no figures of ${without.length} of its group's ${countOf(usualKinds.length, "cell")}`);
+  }
+  return notes;
+}

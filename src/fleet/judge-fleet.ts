@@ -1,0 +1,169 @@
+import type { CellLevels } from "./cell-levels.js";
+import { confirm } from "./confirm-outliers.js";
+import { deviationOf, leastLossShown } from "./figure-noise.js";
+import type { FleetDocument, FleetGroup, FleetGroupCell, FleetNode, FleetOutlier } from "./fleet-document.js";
+import * as wording from "./fleet-wording.js";
+import { type FleetRule, figureOf, type GroupJudgement, judgeGroup, type SlowOne } from "./judge-group.js";
+import { keyOf, linkText, type NodeFigures } from "./node-figures.js";
+import { groupNodes, type NodeGroup } from "./node-groups.js";
+import { evidenceOf } from "./outlier-evidence.js";
+import { type ReferenceOf, shareOfReference, slowAsAWhole } from "./reference-share.js";
+
+/** All that a fleet is judged by. */
+export interface FleetRequest {
+  /** Of pinbench. */
+  version: string;
+  /** ISO 8601. */
+  createdAt: string;
+  /** Each host once. */
+  nodes: readonly NodeFigures[];
+  /** What fresh processes measured on suspects; empty where none did. */
+  fresh: readonly NodeFigures[];
+  rule: FleetRule;
+  /** What healthy machines reach; null where nothing is known of any. */
+  referenceOf: ReferenceOf | null;
+}
+
+/** Says which nodes and GPUs are slower than those that are like them. */
+export function judgeFleet(request: FleetRequest): FleetDocument {
+  const { version, createdAt, rule } = request;
+  const hasFigures = ({ devices }: NodeFigures) => devices.some(({ figures }) => figures.size > 0);
+  const groups = groupNodes(request.nodes.filter(hasFigures));
+  const groupOf = new Map(groups.flatMap(({ nodes }, group) => nodes.map((node) => [node, group] as const)));
+  const fresh = new Map(request.fresh.map((node) => [node.host, node]));
+  const judged = groups.map((group, index) => {
+    const judgement = judgeGroup(group.nodes, rule);
+    const freshOf = (node: number) => fresh.get(group.nodes[node]!.host) ?? null;
+    const { outliers, cleared } = confirm(group.nodes, judgement, freshOf, rule);
+    const told = (one: SlowOne, confirmed: boolean | null) => outlierOf(one, confirmed, group, index);
+    const inOrder = request.nodes.filter((node) => groupOf.get(node) === index);
+    return {
+      group: describeGroup(group, inOrder, judgement, request),
+      outliers: outliers.map((one) => told(one, one.confirmed)),
+      cleared: cleared.map((one) => told(one, false)),
+      suspects: judgement.suspects.map(({ node }) => group.nodes[node]!.host),
+    };
+  });
+  const slowestFirst = (a: FleetOutlier, b: FleetOutlier) => a.cells[0]!.change - b.cells[0]!.change;
+  const outliers = judged.flatMap((one) => one.outliers).sort(slowestFirst);
+  const cleared = judged.flatMap((one) => one.cleared).sort(slowestFirst);
+  const toMeasure = [...outliers, ...cleared].map(({ host }) => host);
+  return {
+    schemaVersion: 1,
+    kind: "fleet",
+    tool: { name: "pinbench", version },
+    createdAt,
+    notice: request.nodes.find(({ notice }) => notice !== null)?.notice ?? null,
+    rule: { significance: rule.significance, threshold: rule.threshold },
+    nodes: request.nodes.map((node) => {
+      const index = groupOf.get(node) ?? null;
+      return nodeOf(node, index, index === null ? [] : lackingOf(node, judged[index]!.group));
+    }),
+    groups: judged.map(({ group }) => group),
+    outliers,
+    cleared,
+    suspects: [...new Set([...toMeasure, ...judged.flatMap(({ suspects }) => suspects)])],
+  };
+}
+
+/** What the node lacks of what most of its group have. */
+function lackingOf(node: NodeFigures, { facts, nodes, cells }: FleetGroup): string[] {
+  const most = Math.max(...cells.map(({ figures }) => figures));
+  return wording.lacking(node, facts, nodes === 1 ? [] : cells.filter(({ figures }) => 2 * figures > most));
+}
+
+function nodeOf(node: NodeFigures, group: number | null, lacking: readonly string[]): FleetNode {
+  const { host, state, reason, file, runId, startedAt, wallNs, labels, devices, notes } = node;
+  return {
+    ...{ host, state, reason, file, runId, startedAt, wallNs, group },
+    labels: { ...labels },
+    devices: devices.map(({ ordinal, name, uuid, pciBusId, link }) => {
+      return { ordinal, name, uuid, pciBusId, link: linkText(link) };
+    }),
+    notes: [...notes, ...lacking],
+  };
+}
+
+/** `inOrder` are the group's nodes as the document has them one after the other. */
+function describeGroup(
+  group: NodeGroup,
+  inOrder: readonly NodeFigures[],
+  judgement: GroupJudgement,
+  request: FleetRequest,
+): FleetGroup {
+  const { nodes } = group;
+  const { levels } = judgement;
+  const cells = levels.map((one) => {
+    const key = keyOf(one.kind);
+    const values = inOrder.flatMap(({ devices }) => devices.map(({ figures }) => figures.get(key) ?? null));
+    return { ...cellOf(one, group, judgement, request), values };
+  });
+  const [widest] = levels.filter(({ parts }) => parts !== null).sort((a, b) => gapOf(b) - gapOf(a));
+  const oddPlaces = levels.flatMap((one) =>
+    [...one.oddPlaces].map(([place, change]) => ({ levels: one, place, change })),
+  );
+  return {
+    facts: group.facts,
+    nodes: nodes.length,
+    devices: nodes.reduce((sum, { devices }) => sum + devices.length, 0),
+    cells,
+    slowPart: widest === undefined ? null : wording.slowPart(widest, nodes),
+    slowAsAWhole: slowAsAWhole(cells, group, request.rule, request.referenceOf),
+    tooFew: wording.tooFew(nodes, cells),
+    notes: [...group.notes, ...wording.oddPlaces(oddPlaces)],
+  };
+}
+
+/** How clearly two parts are apart: in standard deviations. */
+function gapOf({ parts, gpuNoise }: CellLevels): number {
+  return parts === null ? 0 : (parts.fastCentre - parts.slowCentre) / deviationOf(gpuNoise);
+}
+
+function cellOf(
+  levels: CellLevels,
+  group: NodeGroup,
+  { tests }: GroupJudgement,
+  { rule, referenceOf }: FleetRequest,
+): Omit<FleetGroupCell, "values"> {
+  const speeds = levels.gpus.map(({ centre, drop }) => centre - drop);
+  const ends = [Math.min, Math.max].map((end) =>
+    figureOf(
+      levels,
+      speeds.reduce((a, b) => end(a, b)),
+    ),
+  );
+  const centre = figureOf(levels, levels.centre);
+  const isTold = levels.gpus.length >= 3;
+  return {
+    ...levels.kind,
+    figures: levels.gpus.length,
+    centre,
+    lowest: Math.min(...ends),
+    highest: Math.max(...ends),
+    logDeviation: deviationOf(levels.gpuNoise),
+    leastLoss: isTold ? leastLossShown(levels.gpuNoise, rule.significance / tests, rule.threshold) : null,
+    shareOfReference: shareOfReference(levels.kind, centre, group, referenceOf),
+  };
+}
+
+function outlierOf(one: SlowOne, confirmed: boolean | null, group: NodeGroup, index: number): FleetOutlier {
+  const node = group.nodes[one.node]!;
+  const device = one.device === null ? null : node.devices[one.device]!;
+  const cells = one.cells.map(({ levels, centre, drop, adjustedPValue }) => ({
+    ...levels.kind,
+    figure: figureOf(levels, centre - drop),
+    centre: figureOf(levels, centre),
+    change: Math.expm1(-drop),
+    adjustedPValue,
+  }));
+  return {
+    host: node.host,
+    group: index,
+    device: device?.ordinal ?? null,
+    uuid: device?.uuid ?? null,
+    cells,
+    confirmed,
+    reason: wording.outlier(node, device, cells),
+    evidence: evidenceOf(node, device, group),
+  };
+}

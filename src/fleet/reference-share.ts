@@ -1,0 +1,73 @@
+import { parseCellId } from "../results/cell-id.js";
+import type { Cell } from "../results/schema.js";
+import { MiB } from "../settings/units.js";
+import type { FigureKind, FleetGroupCell } from "./fleet-document.js";
+import { cellText } from "./fleet-wording.js";
+import type { FleetRule } from "./judge-group.js";
+import type { Link } from "./node-figures.js";
+import type { NodeGroup } from "./node-groups.js";
+
+/** What a healthy GPU reaches with plain pinned copies, in decimal GB/s. */
+export interface Reference {
+  h2d: number;
+  d2h: number;
+  /** While the machine's other GPUs copy; null where that is not known. */
+  together: { h2d: number; d2h: number } | null;
+  /** How far below that it is still healthy: 0.05 is 5 %. */
+  tolerance: number;
+  /** Where it comes from, as a clause for people. */
+  source: string;
+}
+
+/** What is known of a GPU of this name behind a link that card and slot can do; null for nothing. */
+export type ReferenceOf = (device: { name: string; emulated: boolean }, link: Link) => Reference | null;
+
+/** References are of copies so large that starting them takes no time. */
+const leastBytes = 32 * MiB;
+
+/** The centre of a group's cell as a share of what healthy machines reach; null where nothing is known of such a cell. */
+export function shareOfReference(
+  kind: FigureKind,
+  centre: number,
+  group: NodeGroup,
+  referenceOf: ReferenceOf | null,
+): number | null {
+  const reference = referenceOfGroup(group, referenceOf);
+  if (reference === null || kind.unit === "us") return null;
+  const cell = parseCellId(`d0/${kind.cell}`);
+  if (!isReferenceCell(cell)) return null;
+  const rates = cell.together === undefined ? reference : reference.together;
+  return rates === null ? null : centre / rates[cell.direction as "h2d" | "d2h"];
+}
+
+function isReferenceCell(cell: Cell): boolean {
+  const { direction, memory, sizeBytes, workers, cache, workerKind, beside, chunks } = cell;
+  const isPlainCopy = (direction === "h2d" || direction === "d2h") && memory === "pinned";
+  const isAlone = workerKind !== "process" && beside === undefined && chunks === undefined;
+  return isPlainCopy && isAlone && workers === 1 && cache === "cold" && sizeBytes >= leastBytes;
+}
+
+/** One sentence where the group as a whole is slower than healthy machines are; null where it is not, or they are not known. */
+export function slowAsAWhole(
+  cells: readonly FleetGroupCell[],
+  group: NodeGroup,
+  rule: FleetRule,
+  referenceOf: ReferenceOf | null,
+): string | null {
+  const reference = referenceOfGroup(group, referenceOf);
+  if (reference === null) return null;
+  const least = 1 - Math.max(rule.threshold, reference.tolerance);
+  const slow = cells
+    .filter(({ shareOfReference: share }) => share !== null && share < least)
+    .sort((a, b) => a.shareOfReference! - b.shareOfReference!);
+  const [most] = slow;
+  if (most === undefined) return null;
+  const share = `${Math.round(100 * most.shareOfReference!)} %`;
+  return `All of them together are slow: ${+most.centre.toPrecision(3)} GB/s in ${cellText(most)} is ${share} of what healthy machines reach (${reference.source}).`;
+}
+
+function referenceOfGroup({ facts, nodes }: NodeGroup, referenceOf: ReferenceOf | null): Reference | null {
+  const device = nodes[0]?.devices.find(({ linkCapability }) => linkCapability !== null);
+  if (referenceOf === null || device === undefined) return null;
+  return referenceOf({ name: device.name, emulated: facts.backend === "emulated" }, device.linkCapability!);
+}

@@ -1,0 +1,194 @@
+import {
+  type FigureKind,
+  type FleetDocument,
+  type FleetGroupCell,
+  type FleetNode,
+  type FleetOutlier,
+  fleetSchema,
+} from "../../src/fleet/fleet-document.js";
+import { median } from "../../src/stats/order-statistics.js";
+import { seeded } from "./seeded.js";
+
+/** Builds fleets by parts: each part has sensible defaults, a test gives what it is about. */
+
+export const pinnedTo: FigureKind = {
+  cell: "h2d/pinned/67108864/w1/throughput/wall/cold",
+  moved: "h2d",
+  unit: "GB/s",
+};
+export const pinnedFrom: FigureKind = {
+  cell: "d2h/pinned/67108864/w1/throughput/wall/cold",
+  moved: "d2h",
+  unit: "GB/s",
+};
+export const smallCopy: FigureKind = {
+  cell: "h2d/pinned/4096/w1/latency/wall/cold",
+  moved: "h2d",
+  unit: "us",
+};
+
+/** What healthy GPUs reach in each. */
+const usualCells = [
+  { kind: pinnedTo, level: 55.4 },
+  { kind: pinnedFrom, level: 53.1 },
+  { kind: smallCopy, level: 7.2 },
+];
+
+export function buildNode(host: string, part: Partial<FleetNode> = {}): FleetNode {
+  return {
+    host,
+    state: "measured",
+    reason: null,
+    file: `results/${host}.json`,
+    runId: `run-${host}`,
+    startedAt: "2026-11-22T09:00:00.000Z",
+    wallNs: 40e9,
+    labels: {},
+    group: 0,
+    devices: [0, 1].map((ordinal) => ({
+      ordinal,
+      name: "NVIDIA H200",
+      uuid: `GPU-${host}-${ordinal}`,
+      pciBusId: `0000:0${ordinal}:00.0`,
+      link: "gen5 x16",
+    })),
+    notes: [],
+    ...part,
+  };
+}
+
+/** A node without figures. */
+export function buildLacking(
+  host: string,
+  state: Exclude<FleetNode["state"], "measured">,
+  reason: string,
+): FleetNode {
+  return buildNode(host, {
+    state,
+    reason,
+    file: null,
+    runId: null,
+    startedAt: null,
+    wallNs: null,
+    group: null,
+    devices: [],
+  });
+}
+
+export function buildOutlier(host: string, part: Partial<FleetOutlier> = {}): FleetOutlier {
+  return {
+    host,
+    group: 0,
+    device: 1,
+    uuid: `GPU-${host}-1`,
+    cells: [{ ...pinnedTo, figure: 27.7, centre: 55.4, change: -0.5, adjustedPValue: 1e-9 }],
+    confirmed: null,
+    reason: `GPU 1 of ${host} copies 50 % slower to the device than its group.`,
+    evidence: [],
+    ...part,
+  };
+}
+
+export interface FleetPart {
+  /** Hosts that were measured, or nodes of any kind. */
+  nodes?: readonly (string | FleetNode)[];
+  outliers?: readonly FleetOutlier[];
+  group?: Partial<FleetDocument["groups"][number]>;
+}
+
+/** A fleet of one group, whose figures are at the usual levels but where outliers say otherwise. */
+export function buildFleet(
+  part: FleetPart & Partial<Omit<FleetDocument, "nodes" | "groups">> = {},
+): FleetDocument {
+  const { nodes = ["n01", "n02", "n03", "n04"], outliers = [], group = {}, ...rest } = part;
+  const all = nodes.map((one) => (typeof one === "string" ? buildNode(one) : one));
+  const members = all.filter((node) => node.group === 0);
+  const { normals } = seeded(15);
+  const gpus = members.flatMap(({ host, devices }) => devices.map(({ ordinal }) => ({ host, ordinal })));
+  const cells = usualCells.map(({ kind, level }): FleetGroupCell => {
+    const noise = normals(gpus.length);
+    const values = gpus.map(({ host, ordinal }, i) => {
+      const slow = outliers
+        .filter((one) => one.host === host && (one.device === null || one.device === ordinal))
+        .flatMap((one) => one.cells.filter(({ cell }) => cell === kind.cell));
+      return slow[0]?.figure ?? level * (1 + 0.002 * noise[i]!);
+    });
+    return {
+      ...kind,
+      values,
+      figures: values.length,
+      centre: values.length === 0 ? level : median(values),
+      lowest: Math.min(level, ...values),
+      highest: Math.max(level, ...values),
+      logDeviation: 0.002,
+      leastLoss: 0.05,
+      shareOfReference: kind.unit === "us" ? null : 0.994,
+    };
+  });
+  return fleetSchema.parse({
+    schemaVersion: 1,
+    kind: "fleet",
+    tool: { name: "pinbench", version: "0.1.0" },
+    createdAt: "2026-11-22T09:10:00.000Z",
+    notice: null,
+    rule: { significance: 0.01, threshold: 0.05 },
+    nodes: all,
+    groups: [
+      {
+        facts: { gpu: "NVIDIA H200", driver: "580.159.04", cpu: "Intel Xeon Platinum 8480+" },
+        nodes: members.length,
+        devices: gpus.length,
+        cells,
+        slowPart: null,
+        slowAsAWhole: null,
+        tooFew: null,
+        notes: [],
+        ...group,
+      },
+    ],
+    outliers,
+    cleared: [],
+    suspects: [...new Set(outliers.map(({ host }) => host))],
+    ...rest,
+  });
+}
+
+/** A hundred nodes of which some are slow and some have no figures, as tables and pages are looked at. */
+export function buildMixedFleet(): FleetDocument {
+  const hosts = Array.from({ length: 96 }, (_, i) => `n${String(i + 1).padStart(3, "0")}`);
+  return buildFleet({
+    nodes: [
+      ...hosts,
+      buildLacking("n097", "late", "It had not ended when the deadline of 60 s was over."),
+      ...["n098", "n099"].map((host) => buildLacking(host, "missing", "The launcher started nothing there.")),
+      buildLacking(
+        "n100",
+        "wrong data",
+        "Copies of d0/h2d/pinned/67108864/w1/throughput/wall/cold came back changed.",
+      ),
+    ],
+    outliers: [
+      buildOutlier("n007", {
+        confirmed: true,
+        evidence: ["its link ran at gen5 x8, and those of its group at gen5 x16"],
+      }),
+      buildOutlier("n042", {
+        device: null,
+        uuid: null,
+        confirmed: true,
+        cells: [
+          { ...pinnedFrom, figure: 47.2, centre: 53.1, change: -0.111, adjustedPValue: 1e-6 },
+          { ...smallCopy, figure: 7.9, centre: 7.2, change: -0.089, adjustedPValue: 1e-4 },
+        ],
+        reason: "n042 as a whole copies 11 % slower from the device than its group.",
+      }),
+    ],
+    cleared: [
+      buildOutlier("n063", {
+        confirmed: false,
+        cells: [{ ...pinnedTo, figure: 51.9, centre: 55.4, change: -0.063, adjustedPValue: 0.004 }],
+      }),
+    ],
+    group: { notes: ["GPU 1 of each node is 2 % slower to the device than GPU 0: compared with its like"] },
+  });
+}
