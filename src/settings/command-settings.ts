@@ -8,6 +8,7 @@ import {
   checkSettings,
   fleetSettings,
   judgingSettings,
+  launchSettings,
   measuringSettings,
   runSettings,
   tuneSettings,
@@ -162,6 +163,25 @@ export const commandSettings = {
     debug,
   },
   fleet: fleetReport,
+  "fleet run": {
+    ...launchSettings,
+    deadlineNs: {
+      ...deadlineNs,
+      help: "end by then, whatever hangs, with the nodes that have measured (5m)",
+    },
+    ...runSettings,
+    labels,
+    config,
+    ...fleetSettings,
+    format: format(fleetFormats),
+    json,
+    quiet,
+    progress,
+    ...shown,
+    debug,
+  },
+  /** It takes its settings from a file. */
+  "fleet-node": { debug },
   tune: {
     ...tuneSettings,
     ...turn,
