@@ -21,7 +21,7 @@ afterAll(async () => {
 }, 30_000);
 beforeEach(({ skip }) => skip(missing !== null, missing ?? undefined));
 
-const slowLink = { link: "all", slowdown: 1000 };
+const slowLink = { link: "all", slowdown: 500 };
 
 describe("a fleet on Slurm", { timeout: 60_000 }, () => {
   test("whose one slow node is named, and measured again before it is", async () => {
@@ -73,7 +73,7 @@ describe("a fleet on Slurm", { timeout: 60_000 }, () => {
     expect(listOf(output).nodes).toEqual([
       { host: "n01", state: "measured", reason: null, file: "n01.json" },
       { host: "n02", state: "wrong data", reason: expect.any(String), file: "n02.json" },
-      { host: "n03", state: "late", reason: "it was not done 12s after its start", file: null },
+      { host: "n03", state: "late", reason: "it was not done 12 s after its start", file: null },
       {
         host: "n04",
         state: "failed",

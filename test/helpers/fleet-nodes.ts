@@ -11,7 +11,7 @@ import { pinbench } from "./run-cli.js";
 /** What each measures: over in a moment. */
 export const smallCells = [
   ...["--no-config", "--backend", "emulated", "--llc", "1MiB"],
-  ...["--sizes", "256KiB", "--memory", "pinned", "--samples", "12"],
+  ...["--sizes", "256KiB", "--memory", "pinned", "--samples", "6"],
 ];
 
 /** What is wrong with a node: faults as cuda/emulated/faults.hpp has them, or that its process is killed when it has begun. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -25,12 +25,15 @@ export class TestSlurm {
     const nodes = Array.from({ length: count }, (_, i) => `n${String(i + 1).padStart(2, "0")}`);
     // Paths of sockets must be short.
     const slurm = new TestSlurm(mkdtempSync(join(tmpdir(), "slurm-")), nodes);
+    // munged wants its socket to be within everybody's reach.
+    chmodSync(slurm.folder, 0o755);
     try {
       await slurm.#start();
       return slurm;
-    } catch (error) {
+    } catch (cause) {
+      const said = slurm.#said();
       await slurm.stop();
-      throw error;
+      throw new Error(`${(cause as Error).message}\n${said}`, { cause });
     }
   }
 
@@ -41,7 +44,11 @@ export class TestSlurm {
 
   /** What one of its programs prints. */
   call(program: string, ...args: string[]): string {
-    return execFileSync(program, args, { env: { ...process.env, ...this.env }, encoding: "utf8" });
+    return execFileSync(program, args, {
+      env: { ...process.env, ...this.env },
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    });
   }
 
   /** Waits until no job is left, which takes a moment after the last one's end. */
@@ -97,8 +104,8 @@ export class TestSlurm {
     this.#daemons.set(name, daemon);
   }
 
-  /** What its daemons have said, for a test that fails. */
-  said(): string {
+  /** The last that its daemons have said. */
+  #said(): string {
     return [...this.#daemons.keys()]
       .map((name) => `${name}:\n${readFileSync(join(this.folder, `${name}.out`), "utf8").slice(-1500)}`)
       .join("\n");
@@ -135,6 +142,8 @@ function configuration(folder: string, nodes: readonly string[], ports: readonly
     // How long a node that does not answer is waited for.
     "MessageTimeout=4",
     "KillWait=1",
+    // A job whose nodes are just being freed is looked at again soon.
+    "SchedulerParameters=bf_interval=1,sched_interval=1",
     "PropagateResourceLimits=NONE",
     "SlurmdParameters=config_overrides",
     // Jobs that ask for it run one after the other: all nodes share this machine's CPUs.
