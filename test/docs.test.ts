@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { verdicts } from "../src/compare/comparison.js";
 import { callCli } from "./helpers/in-process.js";
+import { writeNodes } from "./helpers/node-results.js";
 import { pinbench, runCli, start, temporaryFolder } from "./helpers/run-cli.js";
 import { testPython, torchMissing } from "./helpers/test-python.js";
 
@@ -88,6 +89,7 @@ const quickly: Readonly<Record<string, string>> = {
   compare: "--threshold '*=90%' --quiet",
   history: "",
   report: "",
+  fleet: "",
   import: "--quiet",
   devices: "--backend emulated",
   help: "",
@@ -143,6 +145,7 @@ describe("every command that the documents show works", () => {
     const check = ["check", "--baseline", "baseline", "--history", "history", "--runs", "1"];
     const checked = await runCli([...check, "--samples", "6", "--threshold", "90%"], { cwd: material });
     expect(checked).toMatchObject({ exitCode: 0, stderr: "" });
+    writeNodes(inMaterial("results"), 6);
     cpSync(join(root, "test/fixtures/docs"), material, { recursive: true });
     mkdirSync(inMaterial("images"));
     for (const name of ["a.jpg", "b.jpg"]) writeFileSync(join(material, "images", name), "x".repeat(9000));

@@ -239,6 +239,25 @@ export const termGroups: readonly TermGroup[] = [
     ],
   },
   {
+    title: "fleet",
+    terms: [
+      term(["node", "nodes", "which"], "one machine of many, by the name that it has"),
+      term(["GPU", "GPUs"], "a node's GPU, by its number, or how many there are"),
+      term(["group", "its group"], "nodes that are alike, and what is usual among them: their median"),
+      term("slower by", "how much less speed than is usual in the group"),
+      term("slowest in", "the cell that lost most"),
+      term("figure", "what was measured there"),
+      term("again", "what fresh processes on the node found afterwards"),
+      term("state", "what became of a node's measurement"),
+      term("why", "the reason, as far as it is known"),
+      term("unit", "what the figures of a row count"),
+      term("centre", "the median of all GPUs of the group"),
+      term(["lowest", "highest"], "the least and the largest figure of the group"),
+      term("spread", "the standard deviation between healthy GPUs, as it was judged with"),
+      term("of healthy", "the centre as a share of what healthy machines of the kind reach"),
+    ],
+  },
+  {
     title: "tune",
     terms: [
       term(

@@ -26,9 +26,19 @@ describe("pinbench help", () => {
 
   const commandLines = [
     [],
-    ...["run", "check", "baseline", "compare", "history", "report", "tune", "devices", "import", "build"].map(
-      (name) => [name],
-    ),
+    ...[
+      "run",
+      "check",
+      "baseline",
+      "compare",
+      "history",
+      "fleet",
+      "report",
+      "tune",
+      "devices",
+      "import",
+      "build",
+    ].map((name) => [name]),
     ["import", "nvbandwidth"],
     ["completion"],
     ["help"],

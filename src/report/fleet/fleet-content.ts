@@ -1,4 +1,5 @@
 import type { FleetDocument, FleetGroup, FleetNode, FleetOutlier } from "../../fleet/fleet-document.js";
+import { factName } from "../../fleet/fleet-wording.js";
 import { absentFigure, shareFigure } from "../cell-figure.js";
 import { formatSetting, formatWholeShare, roundUp } from "../format-number.js";
 import {
@@ -276,7 +277,7 @@ export function groupFacts({ facts }: FleetGroup, groups: readonly FleetGroup[])
   const names = Object.keys(facts).filter((fact) => leadingFacts.includes(fact) || differs(fact));
   return names
     .map((fact) =>
-      fact === "gpu" ? (facts[fact] ?? "GPU not known") : `${fact} ${facts[fact] ?? "not known"}`,
+      fact === "gpu" ? (facts[fact] ?? "GPU not known") : `${factName(fact)} ${facts[fact] ?? "not known"}`,
     )
     .join(", ");
 }

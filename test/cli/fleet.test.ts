@@ -1,0 +1,154 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { fleetSchema } from "../../src/fleet/fleet-document.js";
+import type { CellResult } from "../../src/results/schema.js";
+import { callCli } from "../helpers/in-process.js";
+import { nodeNames, type Slowed, writeNodes } from "../helpers/node-results.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+
+const isPinnedTo = ({ direction, memory }: CellResult) => direction === "h2d" && memory === "pinned";
+const halfOn =
+  (...hosts: string[]): Slowed =>
+  (host, cell) =>
+    hosts.includes(host) && isPinnedTo(cell) ? 0.5 : 1;
+
+/** A folder with the folder `results` of twelve nodes. */
+function fleetFolder(slowed?: Slowed): string {
+  const cwd = temporaryFolder();
+  writeNodes(join(cwd, "results"), 12, slowed);
+  return cwd;
+}
+
+const healthy = fleetFolder();
+const oneSlow = fleetFolder(halfOn("n07"));
+
+describe("pinbench fleet", () => {
+  it("ends with 0 where no node is slow", async () => {
+    const { exitCode, stdout, stderr } = await callCli(["fleet", "results"], { cwd: healthy });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toContain("=> none of 12 nodes (12 GPUs) is slow\n");
+  });
+
+  it("ends with 1 where one is, and names it first", async () => {
+    const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd: oneSlow });
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(
+      /=> 1 of 12 nodes is slow: GPU 0 of n07 \((49|50) % slower in H2D pinned 32 MiB x1\)/,
+    );
+  });
+
+  it("ends with 4 where none is slow and one has no figures; what cannot be read is a row", async () => {
+    const cwd = fleetFolder();
+    writeFileSync(join(cwd, "results", "broken.json"), "{");
+    const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd });
+    expect(exitCode).toBe(4);
+    expect(stdout).toMatch(/unreadable +1 +broken +results\/broken\.json is not JSON/);
+  });
+
+  it("takes files as well as folders", async () => {
+    const paths = nodeNames(6).map((host) => `results/${host}.json`);
+    const { exitCode, stdout } = await callCli(["fleet", ...paths], { cwd: healthy });
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("none of 6 nodes");
+  });
+
+  it("obeys --threshold: a loss below it is none", async () => {
+    const slowed: Slowed = (host, cell) => (host === "n03" && isPinnedTo(cell) ? 0.9 : 1);
+    const cwd = fleetFolder(slowed);
+    expect(await callCli(["fleet", "results"], { cwd })).toMatchObject({ exitCode: 1 });
+    expect(await callCli(["fleet", "results", "--threshold", "15%"], { cwd })).toMatchObject({ exitCode: 0 });
+  });
+
+  it.each([
+    ["nodelist", /^n07\n$/],
+    [
+      "drain",
+      /^scontrol update nodename="n07" state=drain reason="pinbench: GPU 0 [\d.]+ % slower \(.*\)"\n$/,
+    ],
+    ["openmetrics", /^pinbench_fleet_outlier\{host="n07",gpu="0",uuid="GPU-n07"\} 1$/m],
+    ["csv", /^,n07,measured,.*,gpu,/m],
+    ["markdown", /^## pinbench fleet: 1 of 12 nodes is slow/],
+    ["html", /^<!doctype html>/i],
+  ])("prints %s", async (format, form) => {
+    const { exitCode, stdout, stderr } = await callCli(["fleet", "results", "--format", format], {
+      cwd: oneSlow,
+    });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
+    expect(stdout).toMatch(form);
+  });
+
+  it("prints a document that keeps to its schema, whose figures stand beside the GPUs that they are of", async () => {
+    const { stdout } = await callCli(["fleet", "results", "--json"], { cwd: oneSlow });
+    const fleet = fleetSchema.parse(JSON.parse(stdout));
+    const cell = fleet.groups[0]!.cells.find(({ cell }) => cell.startsWith("h2d/pinned/"))!;
+    const hosts = fleet.nodes.filter(({ group }) => group === 0).map(({ host }) => host);
+    expect(cell.values).toHaveLength(12);
+    expect(hosts[cell.values.indexOf(Math.min(...cell.values.map((value) => value!)))]).toBe("n07");
+  });
+
+  it("writes files of each kind, and prints a saved document anew in any format", async () => {
+    const names = ["json", "csv", "md", "txt", "prom", "html", "svg"].map(
+      (extension) => `fleet.${extension}`,
+    );
+    const outputs = names.flatMap((name) => ["--output", name]);
+    const cwd = fleetFolder(halfOn("n02", "n03"));
+    const first = await callCli(["fleet", "results", ...outputs, "--chart", "gpus"], { cwd });
+    expect(first).toMatchObject({ exitCode: 1, stderr: "" });
+    for (const name of names) expect(existsSync(join(cwd, name)), name).toBe(true);
+    const again = await callCli(["fleet", "fleet.json"], { cwd });
+    expect(again).toEqual(first);
+    expect(readFileSync(join(cwd, "fleet.txt"), "utf8")).toBe(first.stdout);
+    expect((await callCli(["fleet", "fleet.json", "--format", "nodelist"], { cwd })).stdout).toBe(
+      "n[02-03]\n",
+    );
+    expect(await callCli(["report", "fleet.json", "--output", "page.html"], { cwd })).toMatchObject({
+      exitCode: 0,
+    });
+    expect(readFileSync(join(cwd, "page.html"), "utf8")).toContain('data-chart="gpus"');
+  });
+
+  it("judges no saved document anew", async () => {
+    const cwd = fleetFolder();
+    await callCli(["fleet", "results", "--output", "fleet.json"], { cwd });
+    expect(await callCli(["fleet", "fleet.json", "--threshold", "3%"], { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr:
+        "pinbench: --threshold cannot change fleet.json, whose nodes have been judged already. Give the nodes' results.\n",
+    });
+  });
+
+  it("says which slow node has no place in a list, as its name is no host's", async () => {
+    const cwd = fleetFolder(halfOn("n04", "n05"));
+    const path = join(cwd, "results", "n04.json");
+    const evil = "n4; $(reboot)\n";
+    writeFileSync(
+      path,
+      readFileSync(path, "utf8").replace('"hostname":"n04"', `"hostname":${JSON.stringify(evil)}`),
+    );
+    const args = ["fleet", "results", "--format", "nodelist"];
+    expect(await callCli(args, { cwd })).toMatchObject({
+      stdout: "n05\n",
+      stderr: "pinbench: left out of the list of nodes, as it is no name of a host: n4; $(reboot)\\n\n",
+    });
+    expect((await callCli([...args, "--quiet"], { cwd })).stderr).toBe("");
+  });
+
+  it("refuses what it cannot read or must not write over, in one sentence", async () => {
+    const cwd = fleetFolder();
+    mkdirSync(join(cwd, "empty"));
+    for (const [args, sentence] of [
+      [["nosuch"], /^pinbench: cannot read nosuch: there is no such file\. /],
+      [["empty"], /^pinbench: there is no result of a node in empty\. /],
+      [["results", "--output", "results/fleet.json"], /lies in results, which is read/],
+      [["results", "--output", "fleet.pdf"], /names no format/],
+      [["results", "--output", "fleet.svg"], /--chart does not say which/],
+      [[], /missing required argument 'path'/],
+    ] as const) {
+      const { exitCode, stderr, stdout } = await callCli(["fleet", ...args], { cwd });
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+      expect(stderr).toMatch(sentence);
+      expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+    }
+  });
+});
