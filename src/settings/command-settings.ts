@@ -1,6 +1,7 @@
 import { comparisonFormats, fleetFormats, historyFormats, reportFormats, tuningFormats } from "./choices.js";
 import * as kind from "./kinds.js";
 import { labels } from "./labels.js";
+import { launchSettings } from "./launch-settings.js";
 import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
 import {
   baselineSettings,
@@ -8,7 +9,6 @@ import {
   checkSettings,
   fleetSettings,
   judgingSettings,
-  launchSettings,
   measuringSettings,
   runSettings,
   tuneSettings,
