@@ -1,16 +1,17 @@
 import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type ExitCode, PinbenchError } from "../errors.js";
 import type { FleetDocument } from "../fleet/fleet-document.js";
 import { FleetLaunch, type FleetProgress } from "../fleet/fleet-launch.js";
-import { confirmationFolder, type LaunchedNode } from "../fleet/fleet-manifest.js";
+import { confirmationFolder, type LaunchedNode, manifestName } from "../fleet/fleet-manifest.js";
 import { type LaunchOrder, launchFolderName } from "../fleet/launch-folder.js";
 import { type LaunchPlan, planOfLauncher } from "../fleet/launch-plan.js";
 import { expandNodes, planOfSlurm } from "../fleet/slurm-launch.js";
 import { programPath } from "../package-facts.js";
 import { progressLine } from "../report/progress.js";
 import { counted, listed } from "../report/wording.js";
-import { makeFolder } from "../results/made-folder.js";
+import { makeFolder, removeEmptyFolders } from "../results/made-folder.js";
 import { reportingAs } from "../results/output-stream.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { configurationNote } from "../settings/configuration.js";
@@ -48,7 +49,7 @@ export async function fleetRunCommand(flags: Flags, invocation: Invocation): Pro
   const outputs = await fleetOutputs(report, []);
   const { settings, configuration } = await askedSettings(flags, invocation);
   if (configuration.path !== null) note(configurationNote(configuration.path));
-  await checkNewFolder(folder);
+  await checkNewFolder(folder, holdsSomething);
   const order: LaunchOrder = {
     schemaVersion: 1,
     settings: withPreset(settings),
@@ -127,13 +128,25 @@ async function launch(
     line.update((columns) => progressLine(stateOf(progress, again), columns));
   }
   line.clear();
-  for (const complaint of fleet.complaints()) note(`the launcher says: ${complaint}.`);
   const rows = fleet.nodes();
+  const complaints = fleet.complaints();
+  if (rows.length === 0 && !interruption.signal.aborted) await giveUp(options.folder, complaints);
+  for (const complaint of complaints) note(`the launcher says: ${complaint}.`);
   const measured = rows.filter(({ state }) => state === "measured").length;
   note(`${measured} of ${counted(rows.length, "node")} measured${again}${others(rows)}.`);
 }
 
-/** ", 1 failed, 2 are missing"; empty where all have measured. */
+/** Nobody knows of any node: the folder is as if it had not been asked for. Rejects with the reason. */
+async function giveUp(folder: string, complaints: readonly string[]): Promise<never> {
+  await rm(join(folder, manifestName), { force: true }).catch(() => undefined);
+  await removeEmptyFolders([folder]);
+  const reason = complaints.length === 0 ? "" : ` (${complaints.join("; ")})`;
+  throw new PinbenchError("measurement", `no node has begun to measure${reason}.`, {
+    hint: "Where nodes are only late, as in a queue, give a longer --deadline.",
+  });
+}
+
+/** ", 1 failed, 2 missing"; empty where all have measured. */
 function others(rows: readonly LaunchedNode[]): string {
   const states = ["failed", "wrong data", "late", "missing"] as const;
   const words = { failed: "failed", "wrong data": "with wrong data", late: "late", missing: "missing" };
@@ -181,6 +194,12 @@ function requiredFlags({ folder, nodes, launcher }: Flags): {
   const count = Number(nodes);
   if (count >= 1 && count <= 100_000) return { folder, nodes: count };
   throw new PinbenchError("usage", `--nodes ${nodes} is no number of nodes: that is from 1 to 100000.`);
+}
+
+function holdsSomething(folder: string): PinbenchError {
+  return new PinbenchError("output", `${folder} is there already and is not empty.`, {
+    hint: "Choose a new folder: results of two runs would pass for those of one.",
+  });
 }
 
 /** The label by which a reader of the results knows the node. */

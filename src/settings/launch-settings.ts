@@ -33,7 +33,7 @@ export const launchSettings = {
   ),
   nodeDeadlineNs: setting(
     "--node-deadline <time>",
-    "how long a node may take from its own start",
+    "how long a node may take from its own start (60s)",
     kind.time,
     { default: 60e9 },
   ),

@@ -72,6 +72,14 @@ describe("a launcher of the user's own", { timeout: 30_000 }, () => {
     expect(listOf(output)).toMatchObject({ launcherExit: 7 });
   });
 
+  test("of which nobody knows any node leaves nothing behind where it fails", async () => {
+    const { output, args } = fleetRun({ launcher: "echo 'no such partition' >&2; exit 1;", nodes: "2" });
+    const { exitCode, stderr } = await runCli(args);
+    expect(exitCode).toBe(4);
+    expect(stderr).toMatch(/^pinbench: no node has begun to measure \(no such partition\)\./);
+    expect(existsSync(output)).toBe(false);
+  });
+
   test("that starts two processes on a node has one of them measure", async () => {
     const folder = temporaryFolder();
     const path = script(folder, 'export PINBENCH_NODE_NAME=c1; "$@" & "$@"; wait');
@@ -107,7 +115,8 @@ describe("a fleet that is ended from outside", { timeout: 30_000 }, () => {
     const launcher = `${script(folder, oneForEach)} {nodes}`;
     const { output, args } = fleetRun({ launcher, nodes: "e1,e2", more: ["--pinbench", program] });
     const { child, finished } = startCli(args, { env: { [markName]: mark } });
-    while (!existsSync(join(output, "e1.json"))) await sleep(50);
+    const told = (file: string) => existsSync(join(output, ".fleet-run", file));
+    while (!told("e1.ended") || !told("e2.started")) await sleep(50);
     expect(processesWith(mark).length).toBeGreaterThan(2);
     child.kill(signal);
     expect(await finished).toMatchObject({ exitCode: code });

@@ -19,7 +19,10 @@ beforeAll(async () => {
 afterAll(async () => {
   await slurm?.stop();
 }, 30_000);
-beforeEach(({ skip }) => skip(missing !== null, missing ?? undefined));
+beforeEach(async ({ skip }) => {
+  skip(missing !== null, missing ?? undefined);
+  await slurm.untilEmpty();
+}, 30_000);
 
 const slowLink = { link: "all", slowdown: 500 };
 
