@@ -166,8 +166,18 @@ export class FleetLaunch {
         ...waiting.filter((host) => begun.has(host)),
         ...waiting.filter((host) => !begun.has(host)),
       ],
-      leftNs: Math.max(0, this.#options.untilMs - performance.now()) * 1e6,
+      leftNs: Math.max(0, this.#latestMs() - performance.now()) * 1e6,
     };
+  }
+
+  /** When it is over at the latest: once all nodes have begun, when the last one's own deadline comes. */
+  #latestMs(): number {
+    const { plan, order, untilMs } = this.#options;
+    const started = [...this.#reports.started.values()];
+    const expected = this.#hosts?.length ?? plan.count;
+    if (expected === null || started.length < expected) return untilMs;
+    const lastMs = started.reduce((latest, { seenMs }) => Math.max(latest, seenMs), 0);
+    return Math.min(untilMs, lastMs + order.nodeDeadlineNs / 1e6);
   }
 
   #withoutEnd(host: string): Pick<LaunchedNode, "state" | "reason"> {
