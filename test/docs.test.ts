@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { verdicts } from "../src/compare/comparison.js";
 import { callCli } from "./helpers/in-process.js";
-import { writeNodes } from "./helpers/node-results.js";
+import { writeNodes } from "./helpers/recorded-nodes.js";
 import { pinbench, runCli, start, temporaryFolder } from "./helpers/run-cli.js";
 import { testPython, torchMissing } from "./helpers/test-python.js";
 

@@ -1,6 +1,7 @@
 // Fleets of nodes with the noise that was recorded on a GPU, as tables of figures: no documents are made.
 import { readFileSync } from "node:fs";
 import { keyOf } from "../../dist/fleet/node-figures.js";
+import { median } from "../../dist/stats/order-statistics.js";
 import { processesInARow } from "../regress/noise-model.mjs";
 
 const MiB = 1024 ** 2;
@@ -21,36 +22,57 @@ const kinds = cells.flatMap(({ cell }, index) => {
   return [plain, { ...plain, key: together }];
 });
 
-/** By how much machines differ by themselves: the recorded centres of three, of which a node gets one, cell by cell alike. */
-const machineOffsets = kinds.map(({ index }) => {
-  const recorded = occasions.cells.find(({ id }) => id === cells[index].cell.id);
-  const middle = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
-  const centres = recorded?.mediansGBps.map((runs) => Math.log(middle(runs))) ?? [0];
-  return centres.map((centre) => centre - middle(centres));
+/** By how much machines differ by themselves: as the centres of the three that were recorded, of copies as large as there are. */
+const machineOffsets = kinds.map(({ memory, direction }) => {
+  const recorded = occasions.cells
+    .filter((cell) => cell.memory === memory && cell.direction === direction && cell.workers === 1)
+    .sort((one, other) => other.sizeBytes - one.sizeBytes)[0];
+  const centres = recorded.mediansGBps.map((runs) => Math.log(median(runs)));
+  return centres.map((centre) => centre - median(centres));
 });
 
-const gen5x16 = { generation: 5, width: 16 };
+/** How many figures a GPU has. */
+export const simulatedFleetKinds = kinds.length;
+
+const recordedModel = { name: "NVIDIA H200", log: 0, link: { generation: 5, width: 16 } };
+/** One of the generation before, on the link that it has. */
+export const olderModel = {
+  name: "NVIDIA A100-SXM4-80GB",
+  log: Math.log(0.5),
+  link: { generation: 4, width: 16 },
+};
+
+/** The figures that the fixed threshold is held against: the recorded centres. */
+export const references = new Map(kinds.map(({ index, key }) => [key, Math.exp(cells[index].centre)]));
 
 /**
  * A fleet of `nodes` × `gpus`. Each GPU's figures are those of a recorded process of its own, drawn anew, with the outliers
  * that the recording has. `betweenMachines`: nodes also differ as the recorded machines did. `speed(node, gpu, kind)`
- * multiplies a figure; `model(node)` names the GPU and has the logarithm of its speed relative to the recorded one.
+ * multiplies a figure; `model(node)` has, where it is another one than was recorded, the GPU's name, its link and the logarithm of its speed relative to the recorded one.
  */
 export function simulateFleet(
-  { nodes, gpus = 8, betweenMachines = false, speed = () => 1, model = () => ({ name: "NVIDIA H200", log: 0 }) },
+  {
+    nodes,
+    gpus = 8,
+    betweenMachines = false,
+    speed = () => 1,
+    model = () => undefined,
+    memories = ["pageable", "pinned"],
+  },
   random,
 ) {
   const { processes } = processesInARow;
   return Array.from({ length: nodes }, (_, node) => {
-    const { name, log } = model(node);
+    const { name, log, link } = model(node) ?? recordedModel;
     const machine = Math.floor(random() * 3);
     const devices = Array.from({ length: gpus }, (_, gpu) => {
       const at = Math.floor(random() * processes);
       const figures = new Map();
       for (const [k, kind] of kinds.entries()) {
+        if (!memories.includes(kind.memory)) continue;
         const { centre, offsets, own } = cells[kind.index];
         const noise = offsets[at] + own[Math.floor(random() * processes)];
-        const offset = betweenMachines ? (machineOffsets[k][machine] ?? 0) : 0;
+        const offset = betweenMachines ? machineOffsets[k][machine] : 0;
         figures.set(kind.key, Math.exp(centre + log + noise + offset) * speed(node, gpu, kind));
       }
       return {
@@ -58,8 +80,8 @@ export function simulateFleet(
         name,
         uuid: `GPU-${node}-${gpu}`,
         pciBusId: `0000:${gpu}0:00.0`,
-        link: gen5x16,
-        linkCapability: gen5x16,
+        link,
+        linkCapability: link,
         figures,
       };
     });
@@ -69,7 +91,7 @@ export function simulateFleet(
       ...{ labels: {}, notice: null, notes: [] },
       facts: {
         ...{ backend: "cuda", gpu: name, gpuCount: String(gpus), driver: "580.159.04", cpu: "Xeon" },
-        linkCapability: "gen5 x16",
+        linkCapability: `gen${link.generation} x${link.width}`,
       },
       devices,
     };

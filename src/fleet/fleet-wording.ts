@@ -140,19 +140,25 @@ function twoNodes([a, b]: readonly NodeFigures[], cells: readonly FleetGroupCell
   return `${slow.host} is ${percent(-apart.change)} slower than ${fast.host} in ${cellText(apart.kind)}`;
 }
 
-/** Places whose GPUs are slower or faster on most nodes, a sentence each with the cell that shows it most. */
-export function oddPlaces(
-  places: readonly { levels: CellLevels; place: string; change: number }[],
-): string[] {
-  const most = new Map<string, (typeof places)[number]>();
-  for (const one of places) {
-    if (Math.abs(one.change) > Math.abs(most.get(one.place)?.change ?? 0)) most.set(one.place, one);
+/**
+ * Places whose GPUs are slower on most nodes than those at the fastest place, a sentence each with the cell that shows it
+ * most; and faster ones, where it is a few places that are faster.
+ */
+export function oddPlaces(cells: readonly CellLevels[]): string[] {
+  const most = new Map<string, { kind: FigureKind; change: number }>();
+  for (const { kind, oddPlaces: odd } of cells) {
+    const fastest = Math.max(0, ...odd.values());
+    const hasSlower = [...odd.values()].some((change) => change < 0);
+    for (const [place, change] of odd) {
+      if (hasSlower && change > 0) continue;
+      const apart = change < 0 ? change - fastest : change;
+      if (Math.abs(apart) > Math.abs(most.get(place)?.change ?? 0)) most.set(place, { kind, change: apart });
+    }
   }
-  return [...most.values()].map(({ levels, place, change }) => {
+  return [...most].map(([place, { kind, change }]) => {
     const than = change < 0 ? "slower" : "faster";
     const where = place.startsWith("GPU ") ? place : `the GPU at ${place}`;
-    const text = cellText(levels.kind);
-    return `On most nodes ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than the others in ${text}: so they are built, and it is held against its like.`;
+    return `On most nodes ${where} is ${percent(Math.abs(Math.expm1(change)))} ${than} than others in ${cellText(kind)}: so they are built, and it is held against its like.`;
   });
 }
 

@@ -99,9 +99,6 @@ function describeGroup(
     return { ...cellOf(one, group, judgement, request), values };
   });
   const [widest] = levels.filter(({ parts }) => parts !== null).sort((a, b) => gapOf(b) - gapOf(a));
-  const oddPlaces = levels.flatMap((one) =>
-    [...one.oddPlaces].map(([place, change]) => ({ levels: one, place, change })),
-  );
   return {
     facts: group.facts,
     nodes: nodes.length,
@@ -110,7 +107,7 @@ function describeGroup(
     slowPart: widest === undefined ? null : wording.slowPart(widest, nodes),
     slowAsAWhole: slowAsAWhole(cells, group, request.rule, request.referenceOf),
     tooFew: wording.tooFew(nodes, cells),
-    notes: [...group.notes, ...wording.oddPlaces(oddPlaces)],
+    notes: [...group.notes, ...wording.oddPlaces(levels)],
   };
 }
 

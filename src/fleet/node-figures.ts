@@ -1,4 +1,5 @@
 import { cellFigures } from "../compare/result-set.js";
+import { cellId, parseCellId } from "../results/cell-id.js";
 import type { ResultFigures } from "../results/parse-figures.js";
 import type { FigureKind, FleetNode } from "./fleet-document.js";
 
@@ -51,11 +52,15 @@ export function linkText(link: Link | null): string | null {
 
 const kinds = new Map<string, { key: string; kind: FigureKind }>();
 
-/** What names a kind of figures; one string for all GPUs that have such a figure. */
+/**
+ * What names a kind of figures; one string for all GPUs that have such a figure. Throws a usage error for a cell that is
+ * none.
+ */
 export function keyOf(kind: FigureKind): string {
   const key = `${kind.cell} ${kind.moved} ${kind.unit}`;
   const known = kinds.get(key);
   if (known !== undefined) return known.key;
+  parseCellId(`d0/${kind.cell}`);
   kinds.set(key, { key, kind });
   return key;
 }
@@ -68,7 +73,7 @@ export function kindOf(key: string): FigureKind {
 }
 
 /**
- * The figures of one result. `path` is its file; `host` is what the node is called where whoever started it knows that,
+ * The figures of one result. Throws a usage error for one with a cell that cannot be. `path` is its file; `host` is what the node is called where whoever started it knows that,
  * else the node's label or its own name counts.
  */
 export function figuresOfNode(document: ResultFigures, path: string | null, host?: string): NodeFigures {
@@ -80,9 +85,10 @@ export function figuresOfNode(document: ResultFigures, path: string | null, host
   for (const cell of document.cells) {
     // The control of pageable copies is the host's own speed, and no GPU's.
     if (cell.memory === "host") continue;
-    const { figures: ofCell, absence } = cellFigures(cell, run);
-    const withoutDevice = cell.id.slice(cell.id.indexOf("/") + 1);
-    for (const { moved, unit, value } of ofCell) {
+    const ofCell = cellFigures(cell, run);
+    const { absence } = ofCell;
+    const withoutDevice = cellId({ ...ofCell.cell, device: 0 }).slice("d0/".length);
+    for (const { moved, unit, value } of ofCell.figures) {
       // The sum of both directions says no more than these do.
       if (moved === "sum") continue;
       figures[places.get(cell.device) ?? -1]?.set(keyOf({ cell: withoutDevice, moved, unit }), value);

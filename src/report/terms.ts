@@ -253,7 +253,10 @@ export const termGroups: readonly TermGroup[] = [
       term("unit", "what the figures of a row count"),
       term("centre", "the median of all GPUs of the group"),
       term(["lowest", "highest"], "the least and the largest figure of the group"),
-      term("spread", "the standard deviation between healthy GPUs, as it was judged with"),
+      term(
+        ["spread of a group", "spread"],
+        "the standard deviation between healthy GPUs, as it was judged with",
+      ),
       term("of healthy", "the centre as a share of what healthy machines of the kind reach"),
     ],
   },

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { fleetSchema } from "../../src/fleet/fleet-document.js";
 import type { CellResult } from "../../src/results/schema.js";
 import { callCli } from "../helpers/in-process.js";
-import { nodeNames, type Slowed, writeNodes } from "../helpers/node-results.js";
+import { nodeNames, type Slowed, writeNodes } from "../helpers/recorded-nodes.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 const isPinnedTo = ({ direction, memory }: CellResult) => direction === "h2d" && memory === "pinned";
@@ -20,18 +20,18 @@ function fleetFolder(slowed?: Slowed): string {
   return cwd;
 }
 
-const healthy = fleetFolder();
-const oneSlow = fleetFolder(halfOn("n07"));
+const healthy = () => fleetFolder();
+const oneSlow = () => fleetFolder(halfOn("n07"));
 
 describe("pinbench fleet", () => {
   it("ends with 0 where no node is slow", async () => {
-    const { exitCode, stdout, stderr } = await callCli(["fleet", "results"], { cwd: healthy });
+    const { exitCode, stdout, stderr } = await callCli(["fleet", "results"], { cwd: healthy() });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain("=> none of 12 nodes (12 GPUs) is slow\n");
   });
 
   it("ends with 1 where one is, and names it first", async () => {
-    const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd: oneSlow });
+    const { exitCode, stdout } = await callCli(["fleet", "results"], { cwd: oneSlow() });
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(
       /=> 1 of 12 nodes is slow: GPU 0 of n07 \((49|50) % slower in H2D pinned 32 MiB x1\)/,
@@ -48,7 +48,7 @@ describe("pinbench fleet", () => {
 
   it("takes files as well as folders", async () => {
     const paths = nodeNames(6).map((host) => `results/${host}.json`);
-    const { exitCode, stdout } = await callCli(["fleet", ...paths], { cwd: healthy });
+    const { exitCode, stdout } = await callCli(["fleet", ...paths], { cwd: healthy() });
     expect(exitCode).toBe(0);
     expect(stdout).toContain("none of 6 nodes");
   });
@@ -72,14 +72,14 @@ describe("pinbench fleet", () => {
     ["html", /^<!doctype html>/i],
   ])("prints %s", async (format, form) => {
     const { exitCode, stdout, stderr } = await callCli(["fleet", "results", "--format", format], {
-      cwd: oneSlow,
+      cwd: oneSlow(),
     });
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
     expect(stdout).toMatch(form);
   });
 
   it("prints a document that keeps to its schema, whose figures stand beside the GPUs that they are of", async () => {
-    const { stdout } = await callCli(["fleet", "results", "--json"], { cwd: oneSlow });
+    const { stdout } = await callCli(["fleet", "results", "--json"], { cwd: oneSlow() });
     const fleet = fleetSchema.parse(JSON.parse(stdout));
     const cell = fleet.groups[0]!.cells.find(({ cell }) => cell.startsWith("h2d/pinned/"))!;
     const hosts = fleet.nodes.filter(({ group }) => group === 0).map(({ host }) => host);

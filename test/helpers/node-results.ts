@@ -1,43 +1,83 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseResult } from "../../src/results/parse.js";
-import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+import type { FleetDocument } from "../../src/fleet/fleet-document.js";
+import { type FleetRequest, judgeFleet } from "../../src/fleet/judge-fleet.js";
+import { figuresOfNode } from "../../src/fleet/node-figures.js";
+import type { Cell, DeviceRecord, ResultDocument } from "../../src/results/schema.js";
+import { buildCell, buildDevice, buildDocument, type DocumentPart, KiB, MiB } from "./result-document.js";
 import { seeded } from "./seeded.js";
 
-/** Results of many nodes, as files: each is a recorded one of an H200 under another name. */
+/** Builds results of nodes that are alike, and judges them. */
 
-const recorded = fileURLToPath(new URL("../../results/nvidia-h200/quick.json", import.meta.url));
-
-/** What becomes of a cell's rates on a node. */
-export type Slowed = (host: string, cell: CellResult) => number;
-
-/** The names n01, n02 and so on. */
-export const nodeNames = (count: number) =>
-  Array.from({ length: count }, (_, i) => `n${String(i + 1).padStart(2, "0")}`);
-
-/** Writes a result for each of so many nodes into a new folder, whose rates differ by some tenths of a per cent. */
-export function writeNodes(folder: string, count: number, slowed: Slowed = () => 1): void {
-  mkdirSync(folder);
-  const result = parseResult(readFileSync(recorded, "utf8"));
-  const { normal } = seeded(7);
-  for (const host of nodeNames(count)) {
-    const document: ResultDocument = {
-      ...result,
-      run: { ...result.run, id: `run-${host}` },
-      host: { ...result.host!, hostname: host },
-      devices: result.devices.map((device) => ({ ...device, uuid: `GPU-${host}` })),
-      cells: result.cells.map((cell) => scaled(cell, slowed(host, cell) * (1 + 0.002 * normal()))),
-    };
-    writeFileSync(join(folder, `${host}.json`), JSON.stringify(document));
-  }
+export interface NodePart {
+  gpus?: number;
+  /** Times as fast as its like: a GPU's, in a cell. */
+  speed?: (gpu: number, cell: Cell) => number;
+  device?: (gpu: number) => Partial<DeviceRecord>;
+  document?: DocumentPart;
+  /** Of the node's figures; a node has its own by its name. */
+  seed?: number;
 }
 
-function scaled(cell: CellResult, factor: number): CellResult {
-  const stats = cell.stats.map((one) => {
-    const { median, low, high } = one.bandwidthGBps;
-    const scaledRates = { median: median * factor, low: low * factor, high: high * factor };
-    return { ...one, bandwidthGBps: { ...one.bandwidthGBps, ...scaledRates } };
+/** Deviation of a figure, relative to it. */
+const noise: Readonly<Record<string, number>> = { pinned: 0.001, pageable: 0.02 };
+
+/** What a node of GPUs with 55 GB/s measured: pinned and pageable copies to the device, and the latency of small ones. */
+export function nodeResult(host: string, part: NodePart = {}): ResultDocument {
+  const { gpus = 2, speed = () => 1, device = () => ({}), document = {} } = part;
+  const { normal } = seeded(part.seed ?? [...host].reduce((sum, sign) => 31 * sum + sign.charCodeAt(0), 7));
+  const indices = Array.from({ length: gpus }, (_, gpu) => gpu);
+  const figure = (gpu: number, cell: Cell, healthy: number) =>
+    healthy * speed(gpu, cell) * Math.exp(noise[cell.memory]! * normal());
+  const cells = indices.flatMap((gpu) => {
+    const pinned = buildCell({ device: gpu, sizeBytes: 64 * MiB });
+    const pageable = buildCell({ device: gpu, sizeBytes: 64 * MiB, memory: "pageable" });
+    const latency = buildCell({ device: gpu, sizeBytes: 4 * KiB, mode: "latency" });
+    const us = 2 / figure(gpu, latency, 1);
+    return [
+      buildCell({ ...pinned, GBps: figure(gpu, pinned, 55) }),
+      buildCell({ ...pageable, GBps: figure(gpu, pageable, 10) }),
+      buildCell({ ...latency, GBps: 2, latencyUs: { median: us, p99: 2 * us } }),
+    ];
   });
-  return { ...cell, stats };
+  const devices = indices.map((ordinal) =>
+    buildDevice({
+      ...{ ordinal, uuid: `GPU-${host}-${ordinal}`, pciBusId: `0000:${ordinal + 1}0:00.0` },
+      ...device(ordinal),
+    }),
+  );
+  return buildDocument({
+    ...{ devices, cells },
+    ...document,
+    host: { hostname: host, ...document.host },
+    run: { id: `run-of-${host}`, ...document.run },
+  });
+}
+
+/** Results of so many nodes, n00 and on, some of them with parts of their own. */
+export function nodeResults(count: number, parts: Readonly<Record<string, NodePart>> = {}): ResultDocument[] {
+  return Array.from({ length: count }, (_, node) => {
+    const host = `n${String(node).padStart(2, "0")}`;
+    return nodeResult(host, parts[host]);
+  });
+}
+
+/** What is said of these results, by the usual rule unless `request` has another one. */
+export function judged(
+  results: readonly ResultDocument[],
+  request: Partial<FleetRequest> = {},
+): FleetDocument {
+  return judgeFleet({
+    version: "0.1.0",
+    createdAt: "2026-11-20T12:00:00.000Z",
+    nodes: results.map((result) => figuresOfNode(result, null)),
+    fresh: [],
+    rule: { significance: 0.01, threshold: 0.05 },
+    referenceOf: null,
+    ...request,
+  });
+}
+
+/** A speed in pinned copies of 64 MiB alone, of one GPU or of all. */
+export function pinnedAt(times: number, of: number | "all" = "all"): (gpu: number, cell: Cell) => number {
+  return (gpu, { memory, mode }) =>
+    memory === "pinned" && mode === "throughput" && (of === "all" || of === gpu) ? times : 1;
 }

@@ -95,12 +95,15 @@ function zshFunction(node: CommandNode): string {
     ({ path, description }) => `'${zshEscaped(path.at(-1)!)}:${zshQuoted(description)}'`,
   );
   const branches = node.commands.map((one) => `        ${one.path.at(-1)}) ${zshFunctionName(one)} ;;\n`);
+  // Of a command that takes files itself, and has others below it.
+  const files = node.takesFiles ? "; _files" : "";
+  if (node.takesFiles) branches.push("        *) _files ;;\n");
   return `${node.commands.map(zshFunction).join("")}${zshFunctionName(node)}() {
   local curcontext=$curcontext state line
   local -a commands=(${names.join(" ")})
   _arguments -C ${[...specs, "'1: :->command'", "'*:: :->rest'"].join(" \\\n    ")}
   case $state in
-    command) _describe command commands ;;
+    command) _describe command commands${files} ;;
     rest)
       case $line[1] in
 ${branches.join("")}      esac ;;

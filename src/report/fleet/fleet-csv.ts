@@ -1,4 +1,4 @@
-import type { FleetDocument, FleetNode, FleetOutlier } from "../../fleet/fleet-document.js";
+import type { FigureKind, FleetDocument, FleetNode, FleetOutlier } from "../../fleet/fleet-document.js";
 import { csvLines } from "../csv.js";
 import { figuresOf, type GpuFigure, speedChange } from "./fleet-text.js";
 
@@ -27,14 +27,20 @@ export function fleetCsv(document: FleetDocument): string {
   const isBare = ({ group, devices }: FleetNode) => group === null || devices.length === 0;
   const bare = document.nodes.filter(isBare).map((node) => padded(nodeFields(document, node)));
   const outliers = outliersByCell(document);
+  const suspects = new Set([...document.outliers, ...document.cleared].map(({ host }) => host));
+  // Of ten thousand nodes there are half a million rows: what all rows of a node share is made once.
+  const fieldsOf = new Map(document.nodes.map((node) => [node, nodeFields(document, node)]));
+  const outlierOf = (host: string, device: number, kind: FigureKind) =>
+    suspects.has(host)
+      ? (outliers.get(keyOf(host, device, kind)) ?? outliers.get(keyOf(host, null, kind)))
+      : undefined;
   const rows = document.groups.flatMap((group, groupIndex) =>
     group.cells.flatMap((kind, cellIndex) =>
       figuresOf(document, groupIndex, cellIndex).map((gpu) => {
         const { node, device, value } = gpu;
-        const found =
-          outliers.get(keyOf(node.host, device.ordinal, kind)) ?? outliers.get(keyOf(node.host, null, kind));
+        const found = outlierOf(node.host, device.ordinal, kind);
         return [
-          ...nodeFields(document, node),
+          ...fieldsOf.get(node)!,
           ...[device.ordinal, device.name, device.uuid, device.pciBusId, device.link],
           ...[kind.cell, kind.moved, kind.unit, value, kind.centre],
           value === null ? null : speedChange(value, kind),

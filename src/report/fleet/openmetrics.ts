@@ -139,5 +139,6 @@ function labelsText(labels: Sample["labels"]): string {
 
 /** Both formats escape the same three in a label's value. */
 function escaped(value: string): string {
+  if (!/["\\\n]/.test(value)) return value;
   return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }

@@ -1,0 +1,47 @@
+// How often each rule finds the slow GPUs of simulated fleets, and calls others slow.
+import { judgeFleet } from "../../dist/fleet/judge-fleet.js";
+import { fixedThreshold, superBench } from "./other-rules.mjs";
+import { references, simulateFleet } from "./simulated-fleet.mjs";
+
+/** What `pinbench fleet` goes by where nobody says. */
+export const usualRule = { significance: 0.01, threshold: 0.05 };
+
+export function judge(nodes, fresh = []) {
+  const createdAt = "2026-01-01T00:00:00.000Z";
+  return judgeFleet({ version: "0", createdAt, nodes, fresh, rule: usualRule, referenceOf: null });
+}
+
+/** The GPUs that pinbench calls slow, as "node gpu": all of a node's where it is the node. */
+function pinbench(nodes) {
+  const indexOf = new Map(nodes.map(({ host }, node) => [host, node]));
+  return new Set(
+    judge(nodes).outliers.flatMap(({ host, device }) => {
+      const node = indexOf.get(host);
+      return device === null ? nodes[node].devices.map((_, gpu) => `${node} ${gpu}`) : `${node} ${device}`;
+    }),
+  );
+}
+
+const rules = {
+  pinbench,
+  SuperBench: superBench,
+  fixed: (nodes) => fixedThreshold(nodes, references, 0.1),
+};
+
+/**
+ * Of `fleets` simulated ones, by rule: the share in which all slow GPUs were found, and in which any other was called slow.
+ * `slow` are these GPUs, as "node gpu".
+ */
+export function fleetRates({ slow = [], ...spec }, fleets, random) {
+  const rates = Object.fromEntries(Object.keys(rules).map((name) => [name, { found: 0, falseOnes: 0 }]));
+  for (let fleet = 0; fleet < fleets; ++fleet) {
+    const nodes = simulateFleet(spec, random);
+    for (const [name, rule] of Object.entries(rules)) {
+      const named = rule(nodes);
+      const found = slow.filter((one) => named.has(one)).length;
+      if (found === slow.length) rates[name].found += 1 / fleets;
+      if (named.size > found) rates[name].falseOnes += 1 / fleets;
+    }
+  }
+  return rates;
+}

@@ -1,0 +1,29 @@
+// `node bench/fleet/many-documents.mjs FOLDER`: reads and judges the results in a folder, and prints what that took as JSON.
+import { judgeFleet } from "../../dist/fleet/judge-fleet.js";
+import { readFleet } from "../../dist/fleet/read-fleet.js";
+import { usualRule } from "./fleet-rates.mjs";
+
+const start = performance.now();
+const { nodes, fresh, results } = await readFleet([process.argv[2]]);
+const read = performance.now();
+const createdAt = new Date().toISOString();
+const { outliers } = judgeFleet({
+  version: "0",
+  createdAt,
+  nodes,
+  fresh,
+  rule: usualRule,
+  referenceOf: null,
+});
+const judged = performance.now();
+console.log(
+  JSON.stringify({
+    results,
+    readSeconds: (read - start) / 1e3,
+    judgeSeconds: (judged - read) / 1e3,
+    cpuSeconds: (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
+    // Linux counts it in KiB.
+    peakGiB: process.resourceUsage().maxRSS / 1024 ** 2,
+    outliers: outliers.map(({ host, device }) => [host, device]),
+  }),
+);

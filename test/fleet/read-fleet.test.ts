@@ -1,0 +1,248 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { FleetManifest, LaunchedNode } from "../../src/fleet/fleet-manifest.js";
+import type { NodeFigures } from "../../src/fleet/node-figures.js";
+import { readFleet } from "../../src/fleet/read-fleet.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { judged, nodeResult, nodeResults, pinnedAt } from "../helpers/node-results.js";
+import { buildCell, buildFailed } from "../helpers/result-document.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "pinbench-test-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Writes a document, or a text as it is, and returns the path. */
+function write(name: string, content: object | string): string {
+  const path = join(folder, name);
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content, null, 2));
+  return path;
+}
+
+function manifest(nodes: readonly (Partial<LaunchedNode> & { host: string })[]): FleetManifest {
+  return {
+    schemaVersion: 1,
+    kind: "fleet-run",
+    tool: { name: "pinbench", version: "0.1.0" },
+    startedAt: "2026-11-20T10:00:00.000Z",
+    finishedAt: "2026-11-20T10:01:00.000Z",
+    deadlineNs: 60e9,
+    launcher: ["srun"],
+    launcherExit: 0,
+    nodes: nodes.map((node) => ({ state: "measured", reason: null, file: null, ...node })),
+  };
+}
+
+const firstFigure = ({ devices }: NodeFigures) => [...devices[0]!.figures.values()][0];
+const described = (nodes: readonly NodeFigures[]) =>
+  nodes.map(({ host, state, reason }) => [host, state, reason]);
+
+describe("results of nodes", () => {
+  it("are read from files, and from folders with all that is in them, into what the documents say", async () => {
+    const results = nodeResults(4);
+    write("rack1/n00.json", results[0]!);
+    write("rack1/more/n01.json", results[1]!);
+    const file = write("n02.json", results[2]!);
+    const fleet = await readFleet([join(folder, "rack1"), file, file]);
+    expect(fleet.nodes.map(({ host }) => host)).toEqual(["n00", "n01", "n02"]);
+    expect(fleet).toMatchObject({ fresh: [], results: 3 });
+    const asRead = fleet.nodes.map((node) => ({ ...node, file: null }));
+    expect(judged([], { nodes: asRead })).toEqual(judged(results.slice(0, 3)));
+    expect(fleet.nodes[2]!.file).toBe(file);
+  });
+
+  it("lie beside other documents of pinbench's, which are passed over, as are hidden files and other ones", async () => {
+    write("n00.json", nodeResult("n00"));
+    write("fleet.json", judged(nodeResults(2)));
+    write("tuned.json", { kind: "tuning", schemaVersion: 1 });
+    write(".n01.json", nodeResult("n01"));
+    write("n02.json.partial", nodeResult("n02"));
+    write("notes.txt", "none");
+    symlinkSync(folder, join(folder, "circle"));
+    expect(described((await readFleet([folder])).nodes)).toEqual([["n00", "measured", null]]);
+  });
+
+  it("that cannot be read are nodes with the reason, and keep nobody from the others", async () => {
+    write("n00.json", nodeResult("n00"));
+    write("n01.json", "");
+    write("n02.json", '{"schemaVersion": 1, "cells": [');
+    write("n03.json", { ...nodeResult("n03"), devices: "none" });
+    write("n04.json", { schemaVersion: 7 });
+    const odd = nodeResult("n05");
+    write("n05.json", { ...odd, cells: [{ ...odd.cells[0]!, together: [0, 123456] }] });
+    const { nodes } = await readFleet([folder]);
+    expect(nodes.map(({ host, state }) => [host, state])).toEqual([
+      ["n00", "measured"],
+      ...["n01", "n02", "n03", "n04", "n05"].map((host) => [host, "unreadable"]),
+    ]);
+    const at = (name: string) => join(folder, name);
+    expect(nodes[1]!.reason).toBe(`${at("n01.json")} is empty.`);
+    expect(nodes[2]!.reason).toContain(`${at("n02.json")} is not JSON`);
+    expect(nodes[3]!.reason).toMatch(/is not a valid pinbench result at devices: /);
+    expect(nodes[4]!.reason).toContain("has schemaVersion 7, and this pinbench reads version 1");
+    expect(nodes[5]!.reason).toContain("is not a cell id");
+  });
+
+  it("whose figures cannot be are unreadable, though their samples are not read", async () => {
+    const result = nodeResult("n00");
+    const [cell] = result.cells;
+    const without = { ...result, cells: [{ ...cell!, samples: [], stats: [] }] };
+    write("n00.json", without);
+    write("n01.json", { ...nodeResult("n01"), cells: [cell, cell] });
+    const { nodes } = await readFleet([folder]);
+    expect(nodes.map(({ state }) => state)).toEqual(["unreadable", "unreadable"]);
+    expect(nodes[0]!.reason).toContain(`has no figures of the cell ${cell!.id}`);
+    expect(nodes[1]!.reason).toContain(`has the cell ${cell!.id} twice`);
+  });
+
+  it("that have a label that names the node are that node's", async () => {
+    const result = nodeResult("login1") as ResultDocument & { run: { labels?: object } };
+    write("a.json", { ...result, run: { ...result.run, labels: { node: "n17", rack: "7" } } });
+    const { nodes } = await readFleet([folder]);
+    // Results of a pinbench without labels have none.
+    expect(nodes.map(({ host }) => host)).toEqual([nodes[0]!.labels.node ?? "login1"]);
+  });
+
+  it("say of cells without figures why they have none", async () => {
+    const result = nodeResult("n00");
+    const failed = buildFailed({ device: 1, memory: "staged" }, "CUDA_ERROR", "the copy failed");
+    write("n00.json", { ...result, cells: [...result.cells, failed] });
+    const { nodes } = await readFleet([folder]);
+    expect(nodes[0]).toMatchObject({ state: "measured" });
+    expect(nodes[0]!.notes).toEqual([
+      "GPU 1: it has no figure of h2d/staged/16777216/w1/throughput/wall/cold: it failed: the copy failed",
+    ]);
+  });
+
+  it("are none: a usage error", async () => {
+    await expect(readFleet([folder])).rejects.toMatchObject({
+      kind: "usage",
+      message: `there is no result of a node in ${folder}.`,
+    });
+    await expect(readFleet([join(folder, "gone")])).rejects.toMatchObject({ kind: "usage" });
+  });
+});
+
+describe("a folder that `fleet run` filled", () => {
+  it("calls nodes as its list does, and has rows for those without a result", async () => {
+    write("n1.json", nodeResult("ip-10-0-0-1"));
+    write(
+      "fleet-run.json",
+      manifest([
+        { host: "n1", file: "n1.json" },
+        { host: "n2", state: "late", reason: "it had not answered after 60 s" },
+        { host: "n3", state: "failed", reason: "it ended with exit code 3" },
+        { host: "n4", state: "missing", reason: "nothing came of it" },
+        { host: "n5", state: "running" },
+        { host: "n6", file: "n6.json" },
+      ]),
+    );
+    expect(described((await readFleet([folder])).nodes)).toEqual([
+      ["n1", "measured", null],
+      ["n2", "late", "it had not answered after 60 s"],
+      ["n3", "failed", "it ended with exit code 3"],
+      ["n4", "missing", "nothing came of it"],
+      ["n5", "late", "it had not finished when the run ended"],
+      ["n6", "missing", `its result is not in ${folder} any more`],
+    ]);
+  });
+
+  it("is read without its list where that is broken", async () => {
+    write("n1.json", nodeResult("n1"));
+    write("fleet-run.json", '{"schemaVersion": 1, "kind": "fle');
+    expect(described((await readFleet([folder])).nodes)).toEqual([["n1", "measured", null]]);
+  });
+
+  it("keeps what fresh processes measured on suspects apart", async () => {
+    for (const result of nodeResults(6, { n03: { speed: pinnedAt(0.5) } })) {
+      write(`${result.host!.hostname}.json`, result);
+    }
+    write("fleet-run.json", manifest([{ host: "n03", file: "n03.json" }]));
+    write(
+      "confirm/n03.json",
+      nodeResult("n03", { speed: pinnedAt(0.5), document: { run: { id: "fresh" } } }),
+    );
+    write(
+      "confirm/fleet-run.json",
+      manifest([
+        { host: "n03", file: "n03.json" },
+        { host: "n04", state: "late" },
+      ]),
+    );
+    const { nodes, fresh, results } = await readFleet([folder]);
+    expect(nodes).toHaveLength(6);
+    expect(fresh.map(({ host, runId }) => [host, runId])).toEqual([["n03", "fresh"]]);
+    expect(results).toBe(7);
+    expect(judged([], { nodes, fresh }).outliers).toMatchObject([{ host: "n03", confirmed: true }]);
+  });
+});
+
+describe("several results of one host", () => {
+  const at = (time: string, part: Parameters<typeof nodeResult>[1] = {}) =>
+    nodeResult("n00", {
+      ...part,
+      document: { run: { id: `run at ${time}`, startedAt: `2026-11-20T${time}:00.000Z` } },
+    });
+
+  it("count once where they are copies of one", async () => {
+    write("a.json", at("10:00"));
+    write("copy.json", at("10:00"));
+    const { nodes } = await readFleet([folder]);
+    expect(nodes).toHaveLength(1);
+    expect(nodes[0]!.notes).toEqual([]);
+  });
+
+  it("are the newest one, where they are hours apart", async () => {
+    write("a.json", at("14:00", { speed: () => 0.5 }));
+    write("b.json", at("10:00"));
+    const { nodes } = await readFleet([folder]);
+    expect(nodes.map(({ runId, notes }) => [runId, notes])).toEqual([
+      ["run at 14:00", ["1 older result of it do not count"]],
+    ]);
+    expect(firstFigure(nodes[0]!)).toBeLessThan(30);
+  });
+
+  it("are fresh processes where they followed one another: of these the medians count", async () => {
+    const times = [1, 0.9, 0.2];
+    for (const [i, factor] of times.entries())
+      write(`${i}.json`, at(`10:0${i}`, { speed: () => factor, seed: 5 }));
+    const { nodes } = await readFleet([folder]);
+    expect(nodes).toHaveLength(1);
+    expect(nodes[0]!.notes).toEqual(["its figures are the medians of 3 processes"]);
+    expect(firstFigure(nodes[0]!)! / 55).toBeCloseTo(0.9, 1);
+  });
+
+  it("are of one node where each has another GPU of it", async () => {
+    const only = (gpu: number) => {
+      const result = at(`10:0${gpu}`);
+      // A process that sees one GPU alone counts from 0.
+      const device = { ...result.devices[gpu]!, ordinal: 0 };
+      return { ...result, devices: [device], cells: [buildCell({ GBps: 55 + gpu })] };
+    };
+    write("0.json", only(0));
+    write("1.json", only(1));
+    const { nodes } = await readFleet([folder]);
+    expect(nodes).toHaveLength(1);
+    expect(
+      nodes[0]!.devices.map(({ ordinal, uuid, figures }) => [ordinal, uuid, ...figures.values()]),
+    ).toEqual([
+      [0, "GPU-n00-0", 55],
+      [1, "GPU-n00-1", 56],
+    ]);
+    expect(nodes[0]!.facts.gpuCount).toBe("2");
+  });
+
+  it("are of two machines where other GPUs are at the same places: both are told", async () => {
+    write("a.json", at("10:00"));
+    write("b.json", at("14:00", { device: (gpu) => ({ uuid: `GPU-other-${gpu}` }) }));
+    const { nodes } = await readFleet([folder]);
+    expect(nodes.map(({ host }) => host)).toEqual(["n00", "n00/GPU-n00-0"]);
+    expect(nodes[1]!.notes).toEqual(["another machine with other GPUs is called n00 as well"]);
+  });
+});
