@@ -48,8 +48,11 @@ const startedSchema = z.object({
 /** What a node says when it begins. */
 export type NodeStart = z.infer<typeof startedSchema>;
 
+/** How a node that has begun can end, as it says itself. */
+export const endStates = ["measured", "failed", "wrong data", "late"] as const;
+
 const endedSchema = z.object({
-  state: z.enum(["measured", "failed", "wrong data", "late"]),
+  state: z.enum(endStates),
   reason: z.string().nullable(),
   /** The name of its result; null where there is none. */
   file: z.string().nullable(),

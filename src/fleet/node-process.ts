@@ -10,12 +10,14 @@ import { finalize } from "../results/store.js";
 import { formatDuration } from "../settings/units.js";
 import {
   claimNode,
+  endStates,
   isOrderGone,
   type NodeEnd,
   type NodeStart,
   readOrder,
   writeNodeEnd,
 } from "./launch-folder.js";
+import { figuresOfNode } from "./node-figures.js";
 
 /** What a node needs besides the folder. */
 export interface NodeOptions {
@@ -152,12 +154,10 @@ class NodeWatch {
   }
 }
 
+/** What a reader of the result says of it. */
 function outcomeOf(document: ResultDocument): Pick<NodeEnd, "state" | "reason"> {
-  const { run, cells } = document;
-  const wrong = cells.filter(({ outcome }) => outcome === "mismatch");
-  if (wrong.length > 0) return { state: "wrong data", reason: "copies came back wrong" };
-  if (run.status === "complete") return { state: "measured", reason: null };
-  return { state: "failed", reason: run.error?.message ?? "its run was interrupted, or was killed" };
+  const { state, reason } = figuresOfNode(document, null);
+  return { state: endStates.find((one) => one === state) ?? "failed", reason };
 }
 
 function oneLine(error: unknown): string {
