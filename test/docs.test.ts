@@ -77,6 +77,24 @@ const ofPinbench = commands.filter((line) => /^(\w+=\S+ )*(npx )?pinbench /.test
 
 /** What stands after -- is a training job's command. */
 const ofJobs = ofPinbench.filter((line) => line.includes(" -- "));
+const ofFleets = ofPinbench.filter((line) => line.includes("pinbench fleet run "));
+
+/** In the place of srun and pdsh: starts the command once for each node that the flags name, here. */
+const launcherHere = `#!/bin/sh
+while [ $# -gt 0 ]; do
+  case $1 in
+    --nodelist=*) nodes=$(echo "\${1#*=}" | tr , ' ') ;;
+    --nodes=*) count=\${1#*=} ;;
+    --version) exit ;;
+    -w) nodes=$(echo "$2" | tr , ' '); shift ;;
+    -*) ;;
+    *) break ;;
+  esac
+  shift
+done
+for node in \${nodes:-$(seq -f n%02g "$count")}; do PINBENCH_NODE_NAME=$node "$@" & done
+wait
+`;
 
 /**
  * Last flags win: whatever sizes the document shows, no page is touched that need not be. No noise is as large as the
@@ -185,33 +203,49 @@ describe("every command that the documents show works", () => {
     expect(stderr).toMatch(/^=> num_workers=[01] /m);
   });
 
-  it.for(ofPinbench.filter((line) => !ofJobs.includes(line)))("%s", async (line, { skip }) => {
-    if (line.includes(" --torch ")) skip(torchMissing !== null, torchMissing ?? undefined);
+  it.for(ofFleets)("%s", async (line) => {
+    const cwd = temporaryFolder();
+    for (const name of ["srun", "pdsh"]) writeFileSync(join(cwd, name), launcherHere, { mode: 0o755 });
     const command = line.replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"');
-    const subcommand = subcommandOf(line);
-    expect(Object.keys(quickly)).toContain(subcommand);
-    const cwd = folderFor(line);
-    const takesSeveral = / --together| p2p/.test(line);
-    const several = takesSeveral ? { PINBENCH_EMULATED_DEVICES: "2" } : {};
-    const isDoctor = subcommand === "doctor";
-    const env = { NODE: process.execPath, PINBENCH: pinbench, ...several, ...(isDoctor && linkedDevice) };
-    // What needs a shell to more than take words apart needs a process, and so does what the driver reads.
-    const run = (flags: string) =>
-      /^(npx )?pinbench [^|<>&;$`]*$/.test(line) && !takesSeveral && !isDoctor
-        ? callCli(wordsOf(`${line} ${flags}`), { cwd })
-        : start("bash", ["-c", `${command} ${flags}`], { cwd, env }).finished;
-    let finished = await run(quickFlags(line));
-    // On a machine that others keep busy a second is too short for some; then it has to work with as much as it needs.
-    if (finished.stderr.includes("too few batches came within the budget")) {
-      finished = await run(`${quickFlags(line)} --budget 20s`);
-    }
-    const { exitCode, stdout, stderr } = finished;
-    // A machine that others keep busy is slow, and the doctor says so.
-    expect([0, ...(isDoctor ? [1] : [])]).toContain(exitCode);
-    expect(stderr).toBe("");
-    if (subcommand !== "import") expect(stdout).not.toBe("");
-    for (const path of filesOf(line)) expect(existsSync(join(cwd, path)), path).toBe(true);
+    const env = { NODE: process.execPath, PINBENCH: pinbench, PATH: `${cwd}:${process.env.PATH}` };
+    const flags = `${quickSweep} --memory pinned --samples 6`;
+    const { exitCode, stderr } = await start("bash", ["-c", `${command} ${flags}`], { cwd, env }).finished;
+    // Nodes that share a busy machine may well differ.
+    expect([0, 1], stderr).toContain(exitCode);
+    const { nodes } = JSON.parse(readFileSync(join(cwd, "fleet/fleet-run.json"), "utf8"));
+    expect(nodes.map(({ state }: { state: string }) => state)).toEqual(nodes.map(() => "measured"));
   });
+
+  it.for(ofPinbench.filter((line) => ![...ofJobs, ...ofFleets].includes(line)))(
+    "%s",
+    async (line, { skip }) => {
+      if (line.includes(" --torch ")) skip(torchMissing !== null, torchMissing ?? undefined);
+      const command = line.replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"');
+      const subcommand = subcommandOf(line);
+      expect(Object.keys(quickly)).toContain(subcommand);
+      const cwd = folderFor(line);
+      const takesSeveral = / --together| p2p/.test(line);
+      const several = takesSeveral ? { PINBENCH_EMULATED_DEVICES: "2" } : {};
+      const isDoctor = subcommand === "doctor";
+      const env = { NODE: process.execPath, PINBENCH: pinbench, ...several, ...(isDoctor && linkedDevice) };
+      // What needs a shell to more than take words apart needs a process, and so does what the driver reads.
+      const run = (flags: string) =>
+        /^(npx )?pinbench [^|<>&;$`]*$/.test(line) && !takesSeveral && !isDoctor
+          ? callCli(wordsOf(`${line} ${flags}`), { cwd })
+          : start("bash", ["-c", `${command} ${flags}`], { cwd, env }).finished;
+      let finished = await run(quickFlags(line));
+      // On a machine that others keep busy a second is too short for some; then it has to work with as much as it needs.
+      if (finished.stderr.includes("too few batches came within the budget")) {
+        finished = await run(`${quickFlags(line)} --budget 20s`);
+      }
+      const { exitCode, stdout, stderr } = finished;
+      // A machine that others keep busy is slow, and the doctor says so.
+      expect([0, ...(isDoctor ? [1] : [])]).toContain(exitCode);
+      expect(stderr).toBe("");
+      if (subcommand !== "import") expect(stdout).not.toBe("");
+      for (const path of filesOf(line)) expect(existsSync(join(cwd, path)), path).toBe(true);
+    },
+  );
 
   it("runs scripts that there are", () => {
     const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };

@@ -113,6 +113,24 @@ Examples:
   pinbench fleet results/ --format drain          scontrol's lines, which are printed and not run`,
     load: async () => (await import("./fleet-command.js")).fleetCommand,
   },
+  "fleet run": {
+    summary: "measure on many nodes at once, a process each, and tell which of them are slow",
+    help: `
+Without flags that say what to measure, it is the preset fleet: all GPUs of each node, alone and at once.
+
+Examples:
+  pinbench fleet run --nodes 16 --partition gpu --output fleet        on 16 nodes, through srun
+  pinbench fleet run --nodes n[01-16] --output fleet --confirm        on these, and the slow ones twice
+  pinbench fleet run --nodes n1,n2 --launcher 'pdsh -w {nodes}' --output fleet
+  sbatch --nodes 16 --exclusive --wrap 'pinbench fleet run --nodes 16 --output fleet'`,
+    load: async () => (await import("./fleet-run-command.js")).fleetRunCommand,
+  },
+  "fleet-node": {
+    summary: "measure on a node what pinbench fleet run asks for in a folder",
+    operands: [new Argument("<folder>", "where pinbench fleet run has left what to measure")],
+    isHidden: true,
+    load: async () => (await import("./fleet-node-command.js")).fleetNodeCommand,
+  },
   report: {
     summary: "draw results, comparisons, tunings and histories as one page of charts and tables",
     operands: [

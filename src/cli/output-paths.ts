@@ -9,16 +9,20 @@ import { unbroken } from "../results/unbroken.js";
 
 /**
  * A folder for new runs must be empty, or not there yet: nothing but `check --update` ever replaces a baseline.
- * Finds out before measuring whether it can be written, and leaves nothing behind.
+ * Finds out before measuring whether it can be written, and leaves nothing behind. `isNotEmpty` is the error for one that
+ * holds something.
  */
-export async function checkNewFolder(path: string): Promise<void> {
+export async function checkNewFolder(
+  path: string,
+  isNotEmpty: (path: string) => PinbenchError = notEmpty,
+): Promise<void> {
   const failed = (error: unknown) => {
     throw cannotWrite(path || '""', error);
   };
   const names = await readdir(path).catch((error: unknown) =>
     errorCode(error) === "ENOENT" ? [] : failed(error),
   );
-  if (names.length > 0) throw notEmpty(path);
+  if (names.length > 0) throw isNotEmpty(path);
   await unbroken(async () => {
     const made = await makeFolder(path).catch(failed);
     try {

@@ -18,7 +18,7 @@ import {
   type WorkerKind,
   workerKinds,
 } from "../settings/choices.js";
-import { type PresetName, presets } from "../settings/presets.js";
+import { type Preset, type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
 import {
   beyondCpus,
@@ -42,6 +42,10 @@ export interface Axes {
   workerKinds: readonly WorkerKind[];
   /** The devices at the same time, as well as each alone. */
   together: boolean;
+  /** Of which memory kinds alone, and then of their throughput alone; null for all that was asked for. */
+  togetherMemory: readonly Memory[] | null;
+  /** What a preset has latency measured of; null where it is measured of the same as throughput. */
+  latency: Preset["latency"] | null;
   /** "none" is always among them: what a copy loses beside a load is told against it. */
   besides: readonly Beside[];
   /** Chunk counts of the pipeline, 1 among them, which is the sum of its parts; empty for no pipeline. */
@@ -71,18 +75,25 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
   const presetFills = [settings.sizesBytes, settings.workers, settings.memory, settings.directions].includes(
     null,
   );
-  const { pipelineChunks } = settings;
+  const { pipelineChunks, origins } = settings;
+  const devices = resolveDevices(settings, preset, facts);
+  const isPresetTogether =
+    preset.togetherMemory !== undefined && origins.together === undefined && devices.length > 1;
+  const latency =
+    (origins.modes === undefined && settings.memory === null ? preset.latency : undefined) ?? null;
   return {
     axes: {
-      devices: resolveDevices(settings, facts),
+      devices,
       ...resolveRoutes(settings, preset),
       sizesBytes: ascending(settings.sizesBytes ?? preset.sizesBytes),
       workers: resolveWorkers(settings.workers, preset.workers, facts.cpusUsable, notes),
-      modes: inOrder(modes, settings.modes),
+      modes: inOrder(modes, latency === null ? settings.modes : [...settings.modes, "latency"]),
       timers: inOrder(timers, settings.timers),
       caches: inOrder(caches, settings.caches),
       workerKinds: inOrder(workerKinds, settings.workerKinds),
-      together: settings.together,
+      together: settings.together || isPresetTogether,
+      togetherMemory: isPresetTogether ? (preset.togetherMemory ?? null) : null,
+      latency,
       besides: inOrder(besides, ["none", ...settings.besides]),
       pipelineChunks: pipelineChunks === null ? [] : ascending([1, ...pipelineChunks]),
     },
@@ -93,12 +104,18 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
   };
 }
 
-/** What takes several devices takes all of them where nobody says which. Throws a usage error where there is one alone. */
-function resolveDevices(settings: RunSettings, facts: PlanFacts): PlanDevice[] {
+/**
+ * What takes several devices takes all of them where nobody says which, and so do some presets. Throws a usage error where
+ * several are needed and there is one alone.
+ */
+function resolveDevices(settings: RunSettings, preset: Preset, facts: PlanFacts): PlanDevice[] {
   const isBetween = settings.directions?.includes("p2p") ?? false;
   const takesSeveral = settings.together || isBetween;
   const isSaid = settings.origins.devices !== undefined;
-  const devices = selectDevices(facts, takesSeveral && !isSaid ? "all" : settings.devices);
+  const devices = selectDevices(
+    facts,
+    (takesSeveral || preset.devices === "all") && !isSaid ? "all" : settings.devices,
+  );
   if (takesSeveral && devices.length < 2) {
     const flag = isBetween ? "--direction p2p" : "--together";
     throw new PinbenchError(

@@ -24,13 +24,18 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
   );
   // Threads that were not asked for do what processes do not.
   const alone = kinds.length > 0 ? kinds : [plain];
-  const together =
-    axes.together && plain.memory !== "host" ? alone.map((cell) => ({ ...cell, together: ordinals })) : [];
+  const together = isTogether(plain, axes) ? alone.map((cell) => ({ ...cell, together: ordinals })) : [];
   const chunked = isPipelined(plain) ? axes.pipelineChunks.map((chunks) => ({ ...plain, chunks })) : [];
   const ofThreads = [...loaded, ...chunked];
   // What these lose or gain is told against threads, though processes alone were asked for.
   const compared = ofThreads.length > 0 && !alone.includes(plain) ? [plain] : [];
   return [...compared, ...alone, ...together, ...ofThreads];
+}
+
+/** Whether a cell is measured on all devices at once as well. */
+function isTogether({ memory, mode }: Cell, { together, togetherMemory }: Axes): boolean {
+  if (!together || memory === "host") return false;
+  return togetherMemory === null || (togetherMemory.includes(memory) && mode === "throughput");
 }
 
 /** An upper limit of how many cells variantsOf() gives. */

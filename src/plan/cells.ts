@@ -6,6 +6,7 @@ import {
   caches,
   copiesHostMemory,
   directions,
+  type Mode,
   memories,
   modes,
   timers,
@@ -44,9 +45,9 @@ export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
       for (const mode of axes.modes)
         for (const timer of axes.timers)
           for (const cache of axes.caches)
-            for (const sizeBytes of axes.sizesBytes)
+            for (const sizeBytes of ofMode(mode, axes).sizesBytes)
               for (const workers of axes.workers)
-                for (const memory of axes.memory) {
+                for (const memory of ofMode(mode, axes).memory) {
                   if (copiesHostMemory(direction) === (memory === "device")) continue;
                   const plain = { direction, memory, sizeBytes, workers, mode, timer, cache };
                   for (const cell of variantsOf({ device: device.ordinal, ...plain }, axes)) {
@@ -55,6 +56,11 @@ export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
                 }
   checkVariants(cells, axes);
   return cells;
+}
+
+/** The sizes and memory kinds of a mode. */
+function ofMode(mode: Mode, axes: Axes): Pick<Axes, "sizesBytes" | "memory"> {
+  return mode === "latency" && axes.latency != null ? axes.latency : axes;
 }
 
 /** What becomes of one cell on its device. */

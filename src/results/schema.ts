@@ -142,7 +142,7 @@ const workerProcessesSchema = z.object({
  * What was asked for: the values of the table of settings, null where one may be left open. A setting that a result does
  * not have is younger than the result, and has its default.
  */
-const settingsSchema = z.object({
+export const settingsSchema = z.object({
   ...Object.fromEntries(Object.entries(runSettings).map(([key, setting]) => [key, settingSchema(setting)])),
   /** Where each value came from that is no default. */
   origins: z.record(z.string(), z.enum(origins)),
@@ -163,7 +163,8 @@ function settingSchema(setting: (typeof runSettings)[keyof typeof runSettings]):
   return setting.default === null ? value.nullable().default(null) : value.default(setting.default);
 }
 
-const labelsSchema = z.record(
+/** Labels by their keys. */
+export const labelsSchema = z.record(
   z.string().regex(labelKey),
   z.string().refine(isLabelValue, "a label's value is one printable line"),
 );

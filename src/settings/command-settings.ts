@@ -8,6 +8,7 @@ import {
 } from "./choices.js";
 import * as kind from "./kinds.js";
 import { labels } from "./labels.js";
+import { launchSettings } from "./launch-settings.js";
 import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
 import {
   baselineSettings,
@@ -169,6 +170,25 @@ export const commandSettings = {
     debug,
   },
   fleet: fleetReport,
+  "fleet run": {
+    ...launchSettings,
+    deadlineNs: {
+      ...deadlineNs,
+      help: "end by then, whatever hangs, with the nodes that have measured (5m)",
+    },
+    ...runSettings,
+    labels,
+    config,
+    ...fleetSettings,
+    format: format(fleetFormats),
+    json,
+    quiet,
+    progress,
+    ...shown,
+    debug,
+  },
+  /** It takes its settings from a file. */
+  "fleet-node": { debug },
   tune: {
     ...tuneSettings,
     ...turn,

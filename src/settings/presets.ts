@@ -3,7 +3,7 @@ import { shmooSizes } from "./sizes.js";
 import { KiB, MiB } from "./units.js";
 
 /** The names of the presets. */
-export const presetNames = ["quick", "default", "shmoo"] as const;
+export const presetNames = ["quick", "default", "shmoo", "fleet"] as const;
 export type PresetName = (typeof presetNames)[number];
 
 /** The axes that a preset fills in where the request leaves them open. */
@@ -15,6 +15,12 @@ export interface Preset {
   directions: readonly Direction[];
   /** Measuring time of the whole sweep. */
   budgetNs: number;
+  /** All devices where nobody says which; absent: the first one. */
+  devices?: "all";
+  /** Where there are several devices and nobody says: the kinds of memory whose throughput is also measured on all at once. */
+  togetherMemory?: readonly HostMemory[];
+  /** Latency beside the throughput, of these sizes and kinds of memory, where nobody says which modes or memory. */
+  latency?: { sizesBytes: readonly number[]; memory: readonly HostMemory[] };
 }
 
 const quick: Preset = {
@@ -38,4 +44,18 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
     budgetNs: 8e9,
   },
   shmoo: { ...quick, sizesBytes: shmooSizes(), budgetNs: 8e9 },
+  /**
+   * What tells a slow GPU or node from others of its kind. A node of 8 GPUs is done well before the 60 s that schedulers
+   * give a health check (HealthCheckProgram of Slurm).
+   */
+  fleet: {
+    sizesBytes: [64 * MiB],
+    memory: ["pageable", "pinned"],
+    workers: [1],
+    directions: ["h2d", "d2h"],
+    budgetNs: 10e9,
+    devices: "all",
+    togetherMemory: ["pinned"],
+    latency: { sizesBytes: [4 * KiB], memory: ["pinned"] },
+  },
 };

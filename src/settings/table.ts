@@ -57,7 +57,7 @@ export const cellSettings = {
   backend,
   devices: setting(
     "--device <list>",
-    "devices to measure: 0, 0,1 or all (default: all with --together and direction p2p, else 0)",
+    "devices to measure: 0, 0,1 or all (default: all with --together, direction p2p and preset fleet, else 0)",
     kind.devices,
     { default: [0] },
   ),

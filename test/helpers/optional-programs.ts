@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import type { TestProject } from "vitest/node";
 
 declare module "vitest" {
@@ -10,6 +11,8 @@ declare module "vitest" {
     chromium: string;
     /** Why tests that need a browser are skipped; null where there is one. */
     chromiumMissing: string | null;
+    /** Why tests that need Slurm are skipped; null where it is there. */
+    slurmMissing: string | null;
   }
 }
 
@@ -29,6 +32,8 @@ export default function setup(project: TestProject): () => void {
   project.provide("torchMissing", torchMissing);
   project.provide("chromium", chromium);
   project.provide("chromiumMissing", chromiumMissing);
+  const slurmMissing = missingOfSlurm();
+  project.provide("slurmMissing", slurmMissing);
   const reports = [
     sought(
       project,
@@ -41,6 +46,12 @@ export default function setup(project: TestProject): () => void {
       chromiumMissing,
       "PINBENCH_REQUIRE_CHROMIUM",
       "On Debian `apt-get install chromium` brings one; PINBENCH_CHROMIUM names another one.",
+    ),
+    sought(
+      project,
+      slurmMissing,
+      "PINBENCH_REQUIRE_SLURM",
+      "On Debian `apt-get install slurm-wlm munge` brings it; nothing of it needs to run.",
     ),
   ];
   return () => {
@@ -62,6 +73,13 @@ function sought(project: TestProject, missing: string | null, demand: string, ad
     });
     if (skipped.length > 0) console.log(`\n${skipped.length} tests were skipped: ${missing}. ${advice}`);
   };
+}
+
+function missingOfSlurm(): string | null {
+  const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
+  const programs = ["munged", "slurmctld", "slurmd", "srun", "scontrol"];
+  const missing = programs.find((name) => !folders.some((folder) => existsSync(join(folder, name))));
+  return missing === undefined ? null : `Slurm is not installed (no ${missing})`;
 }
 
 function hasTorch(): boolean {

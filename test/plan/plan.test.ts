@@ -42,6 +42,44 @@ describe("the presets", () => {
     expect(distinct(cells.map((cell) => cell.sizeBytes))).toEqual(shmooSizes());
   });
 
+  describe("fleet", () => {
+    const devices = Array.from({ length: 8 }, (_, ordinal) => ({ ...h200, ordinal }));
+    const withoutDevice = ({ id }: { id: string }) => id.replace(/^d\d+\//, "");
+
+    it("has all devices alone and at once, in less than the 45 s of a node's health check", () => {
+      const { cells, estimate } = planOf({ preset: "fleet" }, { devices });
+      expect(distinct(cells.map(({ device }) => device))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+      expect(distinct(cells.map(withoutDevice))).toEqual([
+        "h2d/pageable/67108864/w1/throughput/wall/cold",
+        "h2d/host/67108864/w1/throughput/wall/cold",
+        "h2d/pinned/67108864/w1/throughput/wall/cold",
+        "h2d/pinned/67108864/w1/throughput/wall/cold/together-0-1-2-3-4-5-6-7",
+        "h2d/pinned/4096/w1/latency/wall/cold",
+        "d2h/pageable/67108864/w1/throughput/wall/cold",
+        "d2h/host/67108864/w1/throughput/wall/cold",
+        "d2h/pinned/67108864/w1/throughput/wall/cold",
+        "d2h/pinned/67108864/w1/throughput/wall/cold/together-0-1-2-3-4-5-6-7",
+        "d2h/pinned/4096/w1/latency/wall/cold",
+      ]);
+      expect(estimate.mostDurationNs).toBeLessThan(45e9);
+    });
+
+    it("has nothing at once where there is one device", () => {
+      const { cells } = planOf({ preset: "fleet" }, { devices: devices.slice(0, 1) });
+      expect(cells.filter(({ together }) => together !== undefined)).toEqual([]);
+    });
+
+    it("takes what is said of devices, modes and what is measured together", () => {
+      const said = (settings: Parameters<typeof planOf>[0]) =>
+        planOf({ preset: "fleet", ...settings }, { devices }).cells;
+      expect(distinct(said({ devices: [2] }).map(({ device }) => device))).toEqual([2]);
+      expect(distinct(said({ modes: ["throughput"] }).map(({ mode }) => mode))).toEqual(["throughput"]);
+      expect(said({ together: false }).filter(({ together }) => together !== undefined)).toEqual([]);
+      const memory = said({ memory: ["pinned"], directions: ["h2d"], devices: [0] });
+      expect(memory.map(withoutDevice)).toEqual(["h2d/pinned/67108864/w1/throughput/wall/cold"]);
+    });
+  });
+
   it("leave what is asked for as it is", () => {
     const { cells, preset } = planOf({ preset: "quick", workers: [2, 1, 2], caches: ["warm"] });
     expect(preset).toBe("quick");

@@ -63,7 +63,7 @@ describe("a key or value that makes no sense is named, and what is allowed", () 
       "thresholds.memory.pageabel is not a known key. Did you mean thresholds.memory.pageable?",
     ],
     [{ plan: [] }, "plan must be an object."],
-    [{ plan: { preset: "huge" } }, "plan.preset must be one of quick, default, shmoo."],
+    [{ plan: { preset: "huge" } }, "plan.preset must be one of quick, default, shmoo, fleet."],
     [
       { plan: { sizes: "16M" } },
       'plan.sizes is wrong: "16M" does not say whether M counts in 1024s or 1000s. Write 16MiB (binary) or 16MB (decimal).',

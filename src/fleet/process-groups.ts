@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { errorCode } from "../errors.js";
+import { packageRoot } from "../package-facts.js";
+
+/** A program of its own, which runs compiled. */
+const guardProgram = join(packageRoot, "dist/fleet/launch-guard.js");
+
+/** How long a launcher that is asked to end may take until it is ended by force: srun tells its steps at once. */
+const patienceMs = 3000;
+
+const pollMs = 50;
+
+/** Asks process groups to end, and then ends them by force. Never rejects. */
+export async function endGroups(groups: readonly number[]): Promise<void> {
+  let left = groups.filter((group) => signalGroup(group, "SIGTERM"));
+  const untilMs = performance.now() + patienceMs;
+  while (left.length > 0 && performance.now() < untilMs) {
+    await sleep(pollMs);
+    left = left.filter((group) => signalGroup(group, 0));
+  }
+  for (const group of left) signalGroup(group, "SIGKILL");
+}
+
+/** False where there is nothing of the group any more. */
+function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-group, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A launcher that was started: for which nodes, and what became of it. */
+export interface LauncherProcess {
+  /** The nodes it starts, where each launcher has its own; null where it starts all. */
+  readonly nodes: readonly string[] | null;
+  /** When it ended, on the steady clock; null while it runs. */
+  endedMs: number | null;
+  /** Its exit status; null where a signal ended it, where it did not start, and while it runs. */
+  exitCode: number | null;
+  /** The last that it, or a node through it, has said on stderr. */
+  said: string;
+}
+
+/** More than the last lines are of no use. */
+const keptCharacters = 4000;
+
+/**
+ * The launchers of a fleet, each in a process group of its own, so that Ctrl-C at a terminal is for `fleet run` alone, which
+ * ends them. A guard, a process besides, does so where `fleet run` is killed.
+ */
+export class LauncherProcesses {
+  readonly all: LauncherProcess[] = [];
+  readonly #children = new Map<LauncherProcess, ChildProcess>();
+  readonly #guard: ChildProcess;
+
+  constructor(launchFolder: string) {
+    this.#guard = spawn(process.execPath, [guardProgram, launchFolder], {
+      detached: true,
+      stdio: ["pipe", "ignore", "ignore"],
+      cwd: "/",
+    });
+    this.#guard.on("error", () => undefined);
+    this.#guard.stdin?.on("error", () => undefined);
+    this.#guard.unref();
+  }
+
+  start(argv: readonly string[], nodes: readonly string[] | null): void {
+    const [program = "", ...args] = argv;
+    const launcher: LauncherProcess = { nodes, endedMs: null, exitCode: null, said: "" };
+    this.all.push(launcher);
+    const end = (exitCode: number | null) => {
+      launcher.endedMs ??= performance.now();
+      launcher.exitCode ??= exitCode;
+    };
+    const failed = (error: unknown) => {
+      const code = errorCode(error);
+      launcher.said =
+        code === "ENOENT" ? `there is no program ${program}` : `${program} did not start (${code})`;
+      end(null);
+    };
+    try {
+      const child = spawn(program, args, { detached: true, stdio: ["ignore", "ignore", "pipe"] });
+      child.stderr.setEncoding("utf8").on("data", (text: string) => {
+        launcher.said = (launcher.said + text).slice(-keptCharacters);
+      });
+      child.on("error", failed);
+      child.on("exit", (code) => end(code));
+      this.#children.set(launcher, child);
+      if (child.pid !== undefined) this.#guard.stdin?.write(`${child.pid}\n`);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  /** Whether none runs any more. */
+  get haveEnded(): boolean {
+    return this.all.every(({ endedMs }) => endedMs !== null);
+  }
+
+  /** Ends all, with what they have left behind here. Never rejects. */
+  async end(): Promise<void> {
+    const children = [...this.#children.values()];
+    await endGroups(children.flatMap(({ pid }) => pid ?? []));
+    for (const { stderr } of children) stderr?.destroy();
+    this.#guard.stdin?.end("done\n");
+  }
+}

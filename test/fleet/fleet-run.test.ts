@@ -1,0 +1,187 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { faultyNodes, listOf, smallCells, statesOf, untilNoneIsLeft } from "../helpers/fleet-nodes.js";
+import { callCli } from "../helpers/in-process.js";
+import { markName, nextMark, processesWith } from "../helpers/processes.js";
+import { runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
+
+/* `pinbench fleet run` with launchers that are no Slurm: scripts of a few lines, whose nodes are all this machine. */
+
+/** Starts the command once for each name of its first argument, and waits for them all. */
+const oneForEach = `
+nodes=$1; shift
+for node in $(echo "$nodes" | tr , ' '); do PINBENCH_NODE_NAME=$node "$@" & done
+wait`;
+
+function script(folder: string, text: string): string {
+  const path = join(folder, "launch");
+  writeFileSync(path, `#!/bin/sh\n${text}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+interface Launched {
+  launcher: string;
+  nodes: string;
+  more?: string[];
+  env?: Record<string, string>;
+}
+
+/** Arguments and the folder of a fleet. */
+function fleetRun({ launcher, nodes, more = [] }: Launched) {
+  const output = join(temporaryFolder(), "fleet");
+  const args = ["fleet", "run", "--nodes", nodes, "--launcher", launcher, "--output", output, ...more];
+  return { output, args: [...args, ...smallCells] };
+}
+
+describe("a launcher of the user's own", { timeout: 30_000 }, () => {
+  test("gets the nodes where it says {nodes}, and each leaves a result", async () => {
+    const folder = temporaryFolder();
+    const launcher = `${script(folder, oneForEach)} {nodes}`;
+    const { output, args } = fleetRun({ launcher, nodes: "a1,a2", more: ["--label", "rack=7"] });
+    const { exitCode, stdout, stderr } = await runCli(args);
+    expect(exitCode, stderr).toBe(0);
+    expect(stderr).toBe("pinbench: 2 of 2 nodes measured.\n");
+    expect(stdout).toMatch(/Nodes +2: 2 measured/);
+    expect(readdirSync(output).sort()).toEqual(["a1.json", "a2.json", "fleet-run.json"]);
+    expect(listOf(output)).toMatchObject({ finishedAt: expect.any(String), launcherExit: 0 });
+    expect(listOf(output).launcher.slice(0, 1)).toEqual([launcher]);
+  });
+
+  test("may leave the nodes to somebody else, as kubectl does: they are waited for", async () => {
+    const folder = temporaryFolder();
+    const path = script(folder, 'PINBENCH_NODE_NAME=pod-1 setsid "$@" > /dev/null 2>&1 &');
+    const { output, args } = fleetRun({ launcher: path, nodes: "1" });
+    const { stderr } = await runCli(args);
+    expect(statesOf(output), stderr).toEqual({ "pod-1": "measured" });
+  });
+
+  test("that fails is not waited for: its nodes are missing, with what it said", async () => {
+    const { output, args } = fleetRun({
+      launcher: "echo 'no route to host b2' >&2; exit 7;",
+      nodes: "b1,b2",
+    });
+    const { exitCode, stderr } = await runCli(args);
+    expect(exitCode).toBe(4);
+    expect(stderr).toBe(
+      "pinbench: the launcher says: no route to host b2.\npinbench: 0 of 2 nodes measured, 2 missing.\n",
+    );
+    expect(statesOf(output)).toEqual({ b1: "missing", b2: "missing" });
+    expect(listOf(output)).toMatchObject({ launcherExit: 7 });
+  });
+
+  test("of which nobody knows any node leaves nothing behind where it fails", async () => {
+    const { output, args } = fleetRun({ launcher: "echo 'no such partition' >&2; exit 1;", nodes: "2" });
+    const { exitCode, stderr } = await runCli(args);
+    expect(exitCode).toBe(4);
+    expect(stderr).toMatch(/^pinbench: no node has begun to measure \(no such partition\)\./);
+    expect(existsSync(output)).toBe(false);
+  });
+
+  test("that starts two processes on a node has one of them measure", async () => {
+    const folder = temporaryFolder();
+    const path = script(folder, 'export PINBENCH_NODE_NAME=c1; "$@" & "$@"; wait');
+    const { output, args } = fleetRun({ launcher: path, nodes: "c1" });
+    await runCli(args);
+    expect(statesOf(output)).toEqual({ c1: "measured" });
+    expect(readdirSync(output).sort()).toEqual(["c1.json", "fleet-run.json"]);
+  });
+
+  test("that hangs is ended when the deadline comes", async () => {
+    const mark = nextMark();
+    const { output, args } = fleetRun({
+      launcher: "sleep 1000; :",
+      nodes: "d1",
+      more: ["--deadline", "4s"],
+    });
+    const { exitCode } = await runCli(args, { env: { [markName]: mark } });
+    expect(exitCode).toBe(4);
+    expect(statesOf(output)).toEqual({ d1: "missing" });
+    await untilNoneIsLeft(mark);
+  });
+});
+
+describe("a fleet that is ended from outside", { timeout: 30_000 }, () => {
+  test.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGKILL", null],
+  ] as const)("by %s leaves no process", async (signal, code) => {
+    const folder = temporaryFolder();
+    const mark = nextMark();
+    const program = faultyNodes(folder, { e2: { copy: "h2d", fault: "never" } });
+    const launcher = `${script(folder, oneForEach)} {nodes}`;
+    const { output, args } = fleetRun({ launcher, nodes: "e1,e2", more: ["--pinbench", program] });
+    const { child, finished } = startCli(args, { env: { [markName]: mark } });
+    const told = (file: string) => existsSync(join(output, ".fleet-run", file));
+    while (!told("e1.ended") || !told("e2.started")) await sleep(50);
+    expect(processesWith(mark).length).toBeGreaterThan(2);
+    child.kill(signal);
+    expect(await finished).toMatchObject({ exitCode: code });
+    await untilNoneIsLeft(mark);
+    expect(existsSync(join(output, ".fleet-run"))).toBe(false);
+    // Killed, it can no longer say what became of them.
+    const left = signal === "SIGKILL" ? { e1: "running", e2: "running" } : { e1: "measured", e2: "failed" };
+    expect(statesOf(output)).toEqual(left);
+  });
+});
+
+describe("what is refused before anything is launched", () => {
+  const folder = () => join(temporaryFolder(), "fleet");
+  const full = () => {
+    const path = folder();
+    mkdirSync(path);
+    writeFileSync(join(path, "old.json"), "{}");
+    return path;
+  };
+  test.each<[string, () => string[], string]>([
+    ["no folder", () => ["--nodes", "2"], "--output says in which folder"],
+    ["no nodes", () => ["--output", folder()], "--nodes says on which nodes"],
+    ["no node at all", () => ["--nodes", "0", "--output", folder()], "--nodes 0 is no number of nodes"],
+    ["a folder that holds something", () => ["--nodes", "2", "--output", full()], "is not empty"],
+    [
+      "{nodes} without names",
+      () => ["--nodes", "2", "--launcher", "pdsh -w {nodes}", "--output", folder()],
+      "--launcher has {nodes}, and --nodes does not name them.",
+    ],
+    [
+      "nodes that cannot be started again",
+      () => ["--nodes", "a,b", "--launcher", "mpirun", "--confirm", "--output", folder()],
+      "--confirm starts some nodes again, and --launcher does not say how.",
+    ],
+    [
+      "a name that a shell would take apart",
+      () => ["--nodes", "a;b", "--launcher", "pdsh -w {nodes}", "--output", folder()],
+      '"a;b" is not the name of a node.',
+    ],
+    [
+      "a path that a shell would take apart",
+      () => ["--nodes", "a", "--launcher", "pdsh -w {nodes}", "--output", `${folder()} of mine`],
+      "may not reach a node as it is",
+    ],
+    [
+      "a label that fleet run gives itself",
+      () => ["--nodes", "2", "--label", "node=x", "--output", folder()],
+      "--label node=… is what fleet run itself says",
+    ],
+    [
+      "a partition of a launcher that is not Slurm's",
+      () => ["--nodes", "2", "--launcher", "mpirun", "--partition", "gpu", "--output", folder()],
+      "--partition",
+    ],
+  ])("%s", async (_, args, message) => {
+    const { exitCode, stdout, stderr } = await callCli(["fleet", "run", ...args()]);
+    expect(stderr).toContain(message);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  });
+
+  test("a machine without Slurm", async () => {
+    const { exitCode, stderr } = await callCli(["fleet", "run", "--nodes", "2", "--output", folder()], {
+      env: { PATH: "/nonexistent" },
+    });
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain("there is no srun here");
+  });
+});

@@ -1,0 +1,77 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  claimNode,
+  createLaunchFolder,
+  isOrderGone,
+  NodeReports,
+  readOrder,
+  removeLaunchFolder,
+  writeNodeEnd,
+} from "../../src/fleet/launch-folder.js";
+import { nodeName } from "../../src/fleet/node-process.js";
+import { fillRunSettings } from "../../src/settings/settings.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+
+const order = {
+  schemaVersion: 1 as const,
+  settings: fillRunSettings({ origin: "flag", given: { preset: "fleet" } }),
+  labels: { rack: "7" },
+  nodeDeadlineNs: 60e9,
+};
+const start = (host: string, bootId: string | null = "boot-a") => ({ host, bootId, slurm: null });
+
+async function launchFolder(): Promise<string> {
+  const folder = join(temporaryFolder(), ".fleet-run");
+  await createLaunchFolder(folder, order);
+  return folder;
+}
+
+describe("the folder of a launch", () => {
+  test("has the order as it was given, until nobody waits any more", async () => {
+    const folder = await launchFolder();
+    expect(await readOrder(folder)).toEqual(order);
+    expect(await isOrderGone(folder)).toBe(false);
+    await removeLaunchFolder(folder);
+    expect(await isOrderGone(folder)).toBe(true);
+    await expect(readOrder(folder)).rejects.toThrow("which says what this node is to measure");
+  });
+
+  test("tells what nodes have told, under the names that they are called by", async () => {
+    const folder = await launchFolder();
+    const name = await claimNode(folder, start("n01"));
+    const end = { state: "measured" as const, reason: null, file: "n01.json", wallNs: 1 };
+    await writeNodeEnd(folder, name!, end);
+    const reports = new NodeReports(folder);
+    await reports.refresh();
+    expect(reports.started.get("n01")).toMatchObject(start("n01"));
+    expect(reports.ended.get("n01")).toEqual(end);
+    expect(readdirSync(folder).sort()).toEqual(["n01.ended", "n01.started", "order.json"]);
+  });
+
+  test("gives one name to one process of a node, and another one to another node", async () => {
+    const folder = await launchFolder();
+    const claims = [start("pod"), start("pod"), start("pod", "boot-b"), start("pod", "boot-b")];
+    const names = [];
+    for (const one of claims) names.push(await claimNode(folder, one));
+    expect(names).toEqual(["pod", null, "pod-2", null]);
+  });
+
+  test("is left by no name, and has the list's own name for no node", async () => {
+    const folder = await launchFolder();
+    const hosts = ["../../etc/passwd", ".hidden", "a b\n$(rm)", "fleet-run"];
+    const names = [];
+    for (const host of hosts) names.push(await claimNode(folder, start(host)));
+    expect(names).toEqual(["_._.._etc_passwd", "_hidden", "a_b___rm_", "fleet-run_"]);
+    const reports = new NodeReports(folder);
+    await reports.refresh();
+    expect([...reports.started.values()].map(({ host }) => host).sort()).toEqual([...hosts].sort());
+  });
+});
+
+test("a node is called as the user says, or as Slurm does, or else as the machine is", () => {
+  expect(nodeName({ PINBENCH_NODE_NAME: "a", SLURMD_NODENAME: "b" })).toBe("a");
+  expect(nodeName({ SLURMD_NODENAME: "b" })).toBe("b");
+  expect(nodeName({})).not.toBe("");
+});

@@ -1,0 +1,134 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import type { FleetDocument } from "../../src/fleet/fleet-document.js";
+import { faultyNodes, listOf, smallCells, statesOf, untilNoneIsLeft } from "../helpers/fleet-nodes.js";
+import { markName, nextMark, processesWith } from "../helpers/processes.js";
+import { pinbench, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { TestSlurm } from "../helpers/slurm.js";
+
+/* `pinbench fleet run` on a real Slurm: a controller and four nodes on this machine. */
+
+const missing = inject("slurmMissing");
+let slurm: TestSlurm;
+
+beforeAll(async () => {
+  if (missing === null) slurm = await TestSlurm.start(4);
+}, 30_000);
+afterAll(async () => {
+  await slurm?.stop();
+}, 30_000);
+beforeEach(async ({ skip }) => {
+  skip(missing !== null, missing ?? undefined);
+  await slurm.untilEmpty();
+}, 30_000);
+
+const slowLink = { link: "all", slowdown: 500 };
+
+describe("a fleet on Slurm", { timeout: 60_000 }, () => {
+  test("whose one slow node is named, and measured again before it is", async () => {
+    const folder = temporaryFolder();
+    const output = join(folder, "fleet");
+    const program = faultyNodes(folder, { n02: slowLink });
+    const { stdout, stderr, exitCode } = await runCli(
+      [
+        ...["fleet", "run", "--nodes", "n[01-04]", "--output", output, "--confirm", "--json"],
+        // The nodes share two CPUs, and would slow each other down.
+        ...["--srun-options", "--licenses=turn:1", "--label", "rack=7", "--pinbench", program],
+        ...smallCells,
+      ],
+      { env: slurm.env },
+    );
+    expect(exitCode, stderr).toBe(1);
+    const fleet = JSON.parse(stdout) as FleetDocument;
+    expect(fleet.outliers.map(({ host, confirmed }) => ({ host, confirmed }))).toEqual([
+      { host: "n02", confirmed: true },
+    ]);
+    expect(fleet.nodes.map(({ host, state }) => `${host} ${state}`)).toEqual([
+      "n01 measured",
+      "n02 measured",
+      "n03 measured",
+      "n04 measured",
+    ]);
+    expect(fleet.nodes[0]!.labels).toEqual({ rack: "7", node: "n01" });
+    expect(statesOf(join(output, "confirm"))).toEqual({ n02: "measured" });
+    expect(readdirSync(output)).not.toContain(".fleet-run");
+  });
+
+  test("in which nodes hang, crash and copy wrongly: each is a row, and the others are measured", async () => {
+    const folder = temporaryFolder();
+    const output = join(folder, "fleet");
+    const mark = nextMark();
+    const program = faultyNodes(folder, {
+      n02: { copy: "h2d", fault: "flip", every: 2 },
+      n03: { copy: "h2d", fault: "never" },
+      n04: "crash",
+    });
+    const { exitCode, stderr } = await runCli(
+      [
+        ...["fleet", "run", "--nodes", "n[01-04]", "--output", output, "--node-deadline", "12s"],
+        ...["--pinbench", program, ...smallCells],
+      ],
+      { env: { ...slurm.env, [markName]: mark } },
+    );
+    expect(exitCode, stderr).toBe(4);
+    expect(listOf(output).nodes).toEqual([
+      { host: "n01", state: "measured", reason: null, file: "n01.json" },
+      { host: "n02", state: "wrong data", reason: expect.any(String), file: "n02.json" },
+      { host: "n03", state: "late", reason: "it was not done 12 s after its start", file: null },
+      {
+        host: "n04",
+        state: "failed",
+        reason: expect.stringMatching(/^its process was killed, or the node went down/),
+        file: null,
+      },
+    ]);
+    expect(stderr).toContain("1 of 4 nodes measured, 1 failed, 1 with wrong data, 1 late.");
+    await untilNoneIsLeft(mark);
+    await slurm.untilEmpty();
+  });
+
+  test("within an allocation, as sbatch gives one", async () => {
+    const folder = temporaryFolder();
+    const output = join(folder, "fleet");
+    const command = [process.execPath, pinbench, "fleet", "run", "--nodes", "2", "--output", output];
+    slurm.call(
+      "sbatch",
+      ...["--wait", "--nodes=3", "--exclusive", `--output=${folder}/said`, "--quiet"],
+      `--wrap=${[...command, ...smallCells].join(" ")}`,
+    );
+    expect(statesOf(output)).toEqual({ n01: "measured", n02: "measured" });
+    expect(listOf(output).launcher).toContain("--overlap");
+  });
+
+  test("that is killed leaves no process and no job", async () => {
+    const folder = temporaryFolder();
+    const output = join(folder, "fleet");
+    const mark = nextMark();
+    const program = faultyNodes(folder, { n01: { copy: "h2d", fault: "never" } });
+    const { child, finished } = startCli(
+      ["fleet", "run", "--nodes", "n01", "--output", output, "--pinbench", program, ...smallCells],
+      { env: { ...slurm.env, [markName]: mark } },
+    );
+    while (!existsSync(join(output, ".fleet-run", "n01.started"))) await sleep(50);
+    expect(processesWith(mark).length).toBeGreaterThan(2);
+    child.kill("SIGKILL");
+    await finished;
+    await untilNoneIsLeft(mark);
+    await slurm.untilEmpty();
+    expect(existsSync(join(output, ".fleet-run"))).toBe(false);
+  });
+
+  test("with a node that is down: it is missing, with what Slurm says, and no other waits for it", async () => {
+    await slurm.crashNode("n04");
+    const folder = temporaryFolder();
+    const output = join(folder, "fleet");
+    const { stderr } = await runCli(
+      ["fleet", "run", "--nodes", "n03,n04", "--output", output, ...smallCells],
+      { env: slurm.env },
+    );
+    expect(statesOf(output), stderr).toEqual({ n03: "measured", n04: "missing" });
+    expect(listOf(output).nodes[1]!.reason).toMatch(/^it did not start to measure \(srun: error: .*n04/);
+  });
+});

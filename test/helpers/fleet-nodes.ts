@@ -1,0 +1,59 @@
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import type { FleetManifest } from "../../src/fleet/fleet-manifest.js";
+import { processesWith } from "./processes.js";
+import { pinbench } from "./run-cli.js";
+
+/** Nodes of a fleet that are all this machine, each with an emulated device of its own. */
+
+/** What each measures: over in a moment. */
+export const smallCells = [
+  ...["--no-config", "--backend", "emulated", "--llc", "1MiB"],
+  ...["--sizes", "256KiB", "--memory", "pinned", "--samples", "6"],
+];
+
+/** What is wrong with a node: faults as cuda/emulated/faults.hpp has them, or that its process is killed when it has begun. */
+export type NodeFault = Record<string, unknown> | "crash";
+
+/**
+ * A program for `--pinbench` that has the nodes of these names these faults; it knows the name as pinbench does. `folder` is
+ * where it is written.
+ */
+export function faultyNodes(folder: string, faults: Readonly<Record<string, NodeFault>>): string {
+  const path = join(folder, "pinbench-on-nodes");
+  const cases = Object.entries(faults).map(([name, fault]) =>
+    fault === "crash"
+      ? `${name}) (until [ -e "$2/${name}.started" ]; do sleep 0.1; done; kill -9 $$) & ;;`
+      : `${name}) export PINBENCH_EMULATED_FAULTS='${JSON.stringify([fault])}' ;;`,
+  );
+  const lines = [
+    "#!/bin/sh",
+    `case "\${PINBENCH_NODE_NAME:-$SLURMD_NODENAME}" in`,
+    ...cases,
+    "esac",
+    `exec '${process.execPath}' '${pinbench}' "$@"`,
+    "",
+  ];
+  writeFileSync(path, lines.join("\n"));
+  chmodSync(path, 0o755);
+  return path;
+}
+
+/** The list that a fleet has left in its folder. */
+export function listOf(folder: string): FleetManifest {
+  return JSON.parse(readFileSync(join(folder, "fleet-run.json"), "utf8")) as FleetManifest;
+}
+
+/** What became of each node. */
+export function statesOf(folder: string): Record<string, string> {
+  return Object.fromEntries(listOf(folder).nodes.map(({ host, state }) => [host, state]));
+}
+
+/** Waits until no process with the mark is left; fails after `seconds` with those that are. */
+export async function untilNoneIsLeft(mark: string, seconds = 15): Promise<void> {
+  const untilMs = performance.now() + seconds * 1000;
+  while (processesWith(mark).length > 0 && performance.now() < untilMs) await sleep(100);
+  expect(processesWith(mark)).toEqual([]);
+}
