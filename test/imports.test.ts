@@ -9,7 +9,8 @@ const source = fileURLToPath(new URL("../src", import.meta.url));
 const layers = [
   ["index.ts", "cli"],
   ["report"],
-  ["doctor", "fleet"],
+  ["fleet"],
+  ["doctor"],
   ["measure", "tune", "compare"],
   ["plan"],
   ["native", "host"],

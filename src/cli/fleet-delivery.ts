@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { expectationOf } from "../doctor/expectation.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { FleetDocument } from "../fleet/fleet-document.js";
 import { judgeFleet } from "../fleet/judge-fleet.js";
@@ -55,7 +56,7 @@ export async function judgedFleet(
     nodes,
     fresh,
     rule: { threshold, significance },
-    referenceOf: null,
+    referenceOf: expectationOf,
   });
 }
 

@@ -92,8 +92,6 @@ export type Diagnosis = z.infer<typeof diagnosisSchema>;
 export type Finding = z.infer<typeof findingSchema>;
 /** What a cause costs. */
 export type Cost = z.infer<typeof costSchema>;
-/** A device, and how fast it copies. */
-export type DeviceDiagnosis = z.infer<typeof deviceDiagnosisSchema>;
 
 diagnosisSchema.register(z.globalRegistry, {
   $id: "urn:pinbench:schema:diagnosis-v1",

@@ -1,26 +1,14 @@
+import type { Expectation, expectationOf } from "../doctor/expectation.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/schema.js";
 import { MiB } from "../settings/units.js";
 import type { FigureKind, FleetGroupCell } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
 import type { FleetRule } from "./judge-group.js";
-import type { Link } from "./node-figures.js";
 import type { NodeGroup } from "./node-groups.js";
 
-/** What a healthy GPU reaches with plain pinned copies, in decimal GB/s. */
-export interface Reference {
-  h2d: number;
-  d2h: number;
-  /** While the machine's other GPUs copy; null where that is not known. */
-  together: { h2d: number; d2h: number } | null;
-  /** How far below that it is still healthy: 0.05 is 5 %. */
-  tolerance: number;
-  /** Where it comes from, as a clause for people. */
-  source: string;
-}
-
 /** What is known of a GPU of this name behind a link that card and slot can do; null for nothing. */
-export type ReferenceOf = (device: { name: string; emulated: boolean }, link: Link) => Reference | null;
+export type ReferenceOf = typeof expectationOf;
 
 /** References are of copies so large that starting them takes no time. */
 const leastBytes = 32 * MiB;
@@ -66,7 +54,7 @@ export function slowAsAWhole(
   return `All of them together are slow: ${+most.centre.toPrecision(3)} GB/s in ${cellText(most)} is ${share} of what healthy machines reach (${reference.source}).`;
 }
 
-function referenceOfGroup({ facts, nodes }: NodeGroup, referenceOf: ReferenceOf | null): Reference | null {
+function referenceOfGroup({ facts, nodes }: NodeGroup, referenceOf: ReferenceOf | null): Expectation | null {
   const device = nodes[0]?.devices.find(({ linkCapability }) => linkCapability !== null);
   if (referenceOf === null || device === undefined) return null;
   return referenceOf({ name: device.name, emulated: facts.backend === "emulated" }, device.linkCapability!);
