@@ -28,6 +28,7 @@ export const termGroups: readonly TermGroup[] = [
     terms: [
       term(["H2D", "h2d"], "host to device: from the machine's memory to the GPU's"),
       term(["D2H", "d2h"], "device to host: from the GPU's memory to the machine's"),
+      term("direction", "which way the bytes go"),
       term(["both", "bidir", "bidirectional"], "H2D and D2H at the same time"),
       term(
         ["D2D", "d2d"],
@@ -277,6 +278,16 @@ export const termGroups: readonly TermGroup[] = [
       term("pinned memory", "how much memory is pinned for batches, at most"),
       term(["<="], "the setting that is recommended"),
       term(["rank", "ranks"], "one of several training processes that work together"),
+    ],
+  },
+  {
+    title: "doctor",
+    terms: [
+      term("measured", "what the device reached with plain pinned copies"),
+      term("expected", "what healthy machines with this GPU and link reach"),
+      term("of expected", "what was measured as a share of that"),
+      term("of link", "what was measured as a share of what the link can carry of payload"),
+      term("copies", "whether the device copied by itself or while the others did"),
     ],
   },
   {

@@ -10,7 +10,6 @@ const sweep = join(recordings, "default.json");
 const compare = ["compare", sweep, sweep, "--no-config"];
 /** In that folder: a path is not broken, and how long that of this checkout is nobody knows. */
 const compareHere = ["compare", "default.json", "default.json", "--no-config"];
-const devices = ["devices", "--backend", "emulated"];
 const widest = (text: string) => Math.max(...text.split("\n").map(({ length }) => length));
 const isAscii = (text: string) => !/[^\t\n\r -~]/.test(text);
 
@@ -28,8 +27,8 @@ describe("the width of a text", () => {
   });
 
   it.each(["", "0", "wide", "-5", "1e9"])('is 100 columns where COLUMNS is "%s"', async (columns) => {
-    const given = await callCli(devices, { env: { COLUMNS: columns } });
-    expect(given.stdout).toBe((await callCli(devices)).stdout);
+    const { stdout } = await callCli(compareHere, { cwd: recordings, env: { COLUMNS: columns } });
+    expect(stdout).toBe((await callCli(compareHere, { cwd: recordings })).stdout);
   });
 
   it("is 100 columns in a file, whatever COLUMNS says", async () => {
