@@ -9,7 +9,10 @@ const leastAddedUs = 30;
 /** States from which waking takes longer are what adds so much. */
 const deepStateUs = 20;
 
-/** A copy after a rest takes far longer than one after another: the CPU, or the link, has to wake up first. */
+/**
+ * A copy after a rest takes far longer than one without: what the processor shares (clocks, caches, the way to memory), or
+ * the link, has to wake up first. The core that copies is awake when the clock starts.
+ */
 export function wakesSlowly({ machine, devices }: Examination): Finding[] {
   const slow = devices.flatMap(({ facts, measured: { latency }, path }) => {
     const addedUs = latency === null ? 0 : latency.afterRestUs - latency.backToBackUs;
@@ -29,9 +32,9 @@ export function wakesSlowly({ machine, devices }: Examination): Finding[] {
       cause: "wakes-slowly",
       device: null,
       weight: "risk",
-      summary: `A small copy takes ${microseconds(worst.addedUs)} longer after some milliseconds of rest: ${
-        deep.length > 0 || aspm.length === 0 ? "the CPU" : "the link"
-      } has to wake up.`,
+      summary: `A small copy takes ${microseconds(worst.addedUs)} longer after some milliseconds of rest, as if ${
+        deep.length > 0 || aspm.length === 0 ? "the processor" : "the link"
+      } had to wake up.`,
       evidence: [
         `device ${worst.ordinal}, copies of 4 KiB: ${microseconds(latency.backToBackUs)} one after the other, ${microseconds(latency.afterRestUs)} after a rest`,
         ...(deep.length > 0
