@@ -53,6 +53,8 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
       const context = { backend: prepared.backend, sharing: options.sharing, root, lost, together };
       devices.push(await examinedDevice(subject, context));
     }
+    // The memory of copies is none that others have taken.
+    await work.close();
     return {
       emulated: prepared.backend.facts.emulated,
       kernelsOff: work.kernelsOff,
@@ -221,7 +223,7 @@ class Experiments {
     for (const node of nodes) {
       const cpus = (cpusOfNode(node, root) ?? []).filter((cpu) => allowed.has(cpu));
       const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
-      if (cpus.length === 0 || !this.#fits(what, 1.2 * this.#roundMs + 500)) continue;
+      if (cpus.length === 0 || !this.#fits(what, this.#plainMs)) continue;
       await this.#attempt(subject, what, async () => {
         const threads = Math.min(usableCpuCount(root), cpus.length);
         const bench = await this.#openBench(facts, { numaNode: node, cpus, threads });

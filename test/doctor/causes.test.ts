@@ -18,7 +18,7 @@ import {
   type TreeFiles,
 } from "../helpers/machine-tree.js";
 import { type CauseCase, link, slow } from "./cause-case.js";
-import { deviceCases } from "./device-cases.js";
+import { deviceCases, virtualMachine } from "./device-cases.js";
 import { hostCases } from "./host-cases.js";
 import { pathCases } from "./path-cases.js";
 
@@ -97,6 +97,13 @@ describe("settings alone are no causes where copies reach what they should", () 
 
 describe("nothing is said of what healthy machines have as well", () => {
   it.each<{ what: string; files?: TreeFiles; change?: DeviceChange }>([
+    {
+      what: "the link at rest of a device that made no copies",
+      change: {
+        health: { link: { ...link, generation: 1 } },
+        measured: { pinned: rates(null, null), nodes: [] },
+      },
+    },
     { what: "ten packets sent again", change: { before: { replays: 3 }, after: { replays: 13 } } },
     { what: "a counter that started anew", change: { before: { replays: 4000 }, after: { replays: 0 } } },
     { what: "ten errors corrected", change: { other: { correctableErrors: 10 } } },
@@ -202,6 +209,17 @@ describe("a cause is found, and nothing else is said", () => {
     const measured = { ...slow, nodes: [{ node: 0, rates: rates(55.6, 55.2) }] };
     const found = findCauses(examinationOf(machineTree(), { measured }));
     expect(found.map(({ cause }) => cause)).not.toContain("numa-far");
+  });
+
+  it("a link of fewer lanes in a virtual machine may be how the slot is wired: reseating is no guest's matter", () => {
+    const [first] = findCauses(
+      examinationOf(machineTree(virtualMachine), {
+        health: { link: { ...link, width: 8 } },
+        measured: { pinned: rates(27.7, 27.6), nodes: [] },
+      }),
+    );
+    expect(first).toMatchObject({ cause: "link-narrow", weight: "costs", sureness: "likely" });
+    expect(first!.fix).toContain("See on the host");
   });
 
   it("what a narrow link explains is not said of a process that has the device open", () => {

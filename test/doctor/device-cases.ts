@@ -5,7 +5,8 @@ import { type CauseCase, link, slow } from "./cause-case.js";
 const [gpu] = gpuNames;
 const MiB = 1024 * 1024;
 
-const virtualMachine: TreeFiles = {
+/** Has a hypervisor, and neither bridges nor the frequencies of CPUs. */
+export const virtualMachine: TreeFiles = {
   "proc/cpuinfo": "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Processor\nflags\t\t: fpu hypervisor\n",
   "sys/class/dmi/id/sys_vendor": "QEMU\n",
   "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": null,
