@@ -108,8 +108,15 @@ describe("nothing is said of what healthy machines have as well", () => {
     { what: "a counter that started anew", change: { before: { replays: 4000 }, after: { replays: 0 } } },
     { what: "ten errors corrected", change: { other: { correctableErrors: 10 } } },
     {
-      what: "29 us more after a rest",
-      change: { measured: { latency: { backToBackUs: 8, afterRestUs: 37 } } },
+      what: "49 us more after a rest",
+      change: { measured: { latency: { backToBackUs: 8, afterRestUs: 57 } } },
+    },
+    {
+      what: "290 us more after a rest, where nothing is seen that sleeps",
+      files: Object.fromEntries(
+        [0, 1, 2, 3].map((i) => [`sys/devices/system/cpu/cpu0/cpuidle/state${i}/disable`, "1\n"]),
+      ),
+      change: { measured: { latency: { backToBackUs: 8, afterRestUs: 298 } } },
     },
     {
       what: "a rate 4 % below the expectation",
