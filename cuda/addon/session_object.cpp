@@ -1,3 +1,4 @@
+#include <chrono>
 #include <utility>
 
 #include "addon/async_task.hpp"
@@ -81,9 +82,12 @@ Napi::Value measure_pinning(Handle& handle, const Napi::CallbackInfo& info) {
       write_pinning_cost);
 }
 
+constexpr std::size_t kLongestRestMs = 1000;
+
 Napi::Value measure_first_copy(Handle& handle, const Napi::CallbackInfo& info) {
+  const std::chrono::milliseconds rest(read_size(info[0], "restMs", kLongestRestMs));
   return AsyncTask<double>::run(
-      info.Env(), [session = handle.get(info.Env())] { return session->measure_first_copy_ns(); },
+      info.Env(), [session = handle.get(info.Env()), rest] { return session->measure_first_copy_ns(rest); },
       [](Napi::Env env, double& duration_ns) {
         auto object = Napi::Object::New(env);
         object.Set("durationNs", Napi::Number::New(env, duration_ns));

@@ -1,5 +1,7 @@
 #include "engine/session.hpp"
 
+#include <thread>
+
 #include "driver/error.hpp"
 #include "engine/clock.hpp"
 
@@ -154,7 +156,7 @@ PinningCost Session::measure_first_touch(std::size_t size_bytes) {
   return cost;
 }
 
-double Session::measure_first_copy_ns() {
+double Session::measure_first_copy_ns(std::chrono::milliseconds rest) {
   const std::lock_guard lock(mutex_);
   constexpr std::size_t kBytes = 4096;
   const auto& cuda = context_.cuda();
@@ -165,6 +167,8 @@ double Session::measure_first_copy_ns() {
   context_.on_device_thread([&] {
     const HostBlock source(std::move(host));  // so that it is freed on this thread
     const auto destination = allocate_device_memory(cuda, kBytes);
+    // Obtaining memory wakes CPU, link and device up.
+    if (rest.count() > 0) std::this_thread::sleep_for(rest);
     const auto begin_ns = now_ns();
     const auto copied = cuda.memcpyHtoDAsync(destination.get(), source.bytes().data(), kBytes, stream);
     const auto finished = cuda.streamSynchronize(stream);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -61,7 +62,8 @@ class Session {
   MeasureResult measure(const MeasureRequest& request);
   // Pageable memory is what pinning is set against: new pages, each touched by one thread.
   PinningCost measure_pinning(HostMemoryKind kind, std::size_t size_bytes);
-  double measure_first_copy_ns();
+  // With `rest`, all is ready before it, and the copy is the first thing that the thread does afterwards.
+  double measure_first_copy_ns(std::chrono::milliseconds rest = {});
   MemoryInfo memory_info();
   // At most one is open at a time (LOADER_OPEN), and nothing else may be measured meanwhile.
   std::shared_ptr<Loader> open_loader(const LoaderOptions& options);

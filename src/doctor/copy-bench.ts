@@ -156,15 +156,16 @@ export class CopyBench {
 
   /** Median time of a copy of 4 KiB to the device, in microseconds: of many in a row, and of some after a rest each. */
   async latency(): Promise<{ backToBackUs: number; afterRestUs: number }> {
-    const timeOf = async () => (await this.#session.measureFirstCopy()).durationNs / 1e3;
-    const inARow: number[] = [];
-    const rested: number[] = [];
-    for (let i = 0; i < backToBackCopies; ++i) inARow.push(await timeOf());
-    for (let i = 0; i < restedCopies; ++i) {
-      await sleep(restMs);
-      rested.push(await timeOf());
-    }
-    return { backToBackUs: median(inARow), afterRestUs: median(rested) };
+    const medianUs = async (copies: number, rest: number) => {
+      const times: number[] = [];
+      for (let i = 0; i < copies; ++i)
+        times.push((await this.#session.measureFirstCopy(rest)).durationNs / 1e3);
+      return median(times);
+    };
+    return {
+      backToBackUs: await medianUs(backToBackCopies, 0),
+      afterRestUs: await medianUs(restedCopies, restMs),
+    };
   }
 
   /**

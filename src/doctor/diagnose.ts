@@ -90,7 +90,7 @@ function wrongData(device: DeviceExamination): Finding[] {
 }
 
 function deviceFails(device: DeviceExamination): Finding[] {
-  const { failure = null, facts } = device;
+  const { failure = null, outOfMemory = false, facts } = device;
   if (failure === null) return [];
   return [
     {
@@ -100,7 +100,9 @@ function deviceFails(device: DeviceExamination): Finding[] {
       summary: `${capital(nameOf(device))} could not be measured to the end.`,
       evidence: [failure],
       cost: null,
-      fix: "See the kernel log and nvidia-smi, and reset the device or reboot.",
+      fix: outOfMemory
+        ? "Examine the device again when other programs leave it memory: nvidia-smi and free show what is taken."
+        : "See the kernel log and nvidia-smi, and reset the device or reboot.",
       sureness: "certain",
     },
   ];
@@ -112,6 +114,8 @@ function slowTogether(device: DeviceExamination, known: readonly Finding[]): Fin
   const isToldOf = known.some(({ cause, device: of }) => cause === "uplink-shared" && of === facts.ordinal);
   if (measured.together === null || expectedTogether === undefined || isToldOf) return [];
   const { together } = measured;
+  // In a virtual machine they may share a bridge that is not shown: then that is how the machine is built.
+  const isWaySeen = device.path.ports.length > 1;
   // Recorded on one machine alone: twice the tolerance.
   const tolerance = 2 * (reference?.tolerance ?? 0);
   const losses = ways.flatMap((way) => {
@@ -125,7 +129,7 @@ function slowTogether(device: DeviceExamination, known: readonly Finding[]): Fin
     {
       cause: "slow-together",
       device: facts.ordinal,
-      weight: "costs",
+      weight: isWaySeen ? "costs" : "risk",
       summary: `${capital(nameOf(device))} copies slower while the other devices do, more than on other machines of this kind.`,
       evidence: losses.map(
         ({ way, found, usual }) =>
@@ -136,7 +140,9 @@ function slowTogether(device: DeviceExamination, known: readonly Finding[]): Fin
         gigabytesPerSecond: Math.max(...losses.map(({ found, usual }) => usual - found)),
         basis: "measured",
       },
-      fix: "See whether memory modules are missing or on one node alone: all devices read and write the same memory.",
+      fix: isWaySeen
+        ? "See whether memory modules are missing or on one node alone: all devices read and write the same memory."
+        : "See on the host whether the devices share a PCIe switch, or whether memory modules are missing.",
       sureness: "possible",
     },
   ];
@@ -256,16 +262,21 @@ function verdictOf(
         : ` ${costly.length - 1} more ${costly.length === 2 ? "finding" : "findings"} below.`;
     return { verdict: "costs", reason: `${costly[0]!.summary}${more}` };
   }
+  const unmeasured = devices.filter(({ measured }) => ways.some((way) => measured.pinned[way] === null));
+  if (unmeasured.length > 0) {
+    return {
+      verdict: "cannot tell",
+      reason: `Whether ${namesOf(unmeasured)} healthy cannot be told: there was no time left to measure.`,
+    };
+  }
   const unknown = devices.filter(({ expected }) => ways.some((way) => expected[way] === null));
   if (devices.length === 0 || unknown.length > 0) {
-    const ordinals = unknown.map(({ facts }) => facts.ordinal);
-    const who = ordinals.length === 1 ? `device ${ordinals[0]} is` : `devices ${ordinals.join(", ")} are`;
     const why = emulated
       ? "this is no GPU but an emulated device without a link"
       : "its link is not known, or nothing of its kind was recorded";
     return {
       verdict: "cannot tell",
-      reason: `Whether ${who} healthy cannot be told: ${why}, so that there is nothing to compare copies with.`,
+      reason: `Whether ${namesOf(unknown)} healthy cannot be told: ${why}, so that there is nothing to compare copies with.`,
     };
   }
   const isSlower = devices.some((device) => ways.some((way) => shortfallGBps(device, way) !== null));
@@ -278,6 +289,12 @@ function verdictOf(
           risks === 0 ? "" : ` ${risks === 1 ? "One thing is" : `${risks} things are`} worth a look.`
         }`,
   };
+}
+
+/** "device 1 is", "devices 0, 2 are". */
+function namesOf(devices: readonly DeviceExamination[]): string {
+  const ordinals = devices.map(({ facts }) => facts.ordinal);
+  return ordinals.length === 1 ? `device ${ordinals[0]} is` : `devices ${ordinals.join(", ")} are`;
 }
 
 function capital(text: string): string {

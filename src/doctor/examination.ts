@@ -31,7 +31,7 @@ export interface DeviceExamination {
   limitGBps: number | null;
   /** What healthy machines of this GPU and link reach with plain pinned copies. */
   expected: Rates;
-  /** The same while all of several devices copy; absent where nobody has recorded that. */
+  /** The same while all of several devices copy; absent where nobody has recorded that with so many. */
   expectedTogether?: Rates;
   /** Where the expectation comes from, and how far below it copies are still healthy (0.05 is 5 %); null without one. */
   reference?: { source: string; tolerance: number } | null;
@@ -42,6 +42,8 @@ export interface DeviceExamination {
   wrongCopies?: number;
   /** Why it could not be examined to its end, as a clause: "cuMemcpy… failed with …"; null where it was. */
   failure?: string | null;
+  /** Whether that is for want of memory, the device's or the host's, which says nothing of the device. */
+  outOfMemory?: boolean;
 }
 
 /** Where no reference says: what lies so far below an expectation, of pinned copies of a size, is no chance any more. */

@@ -20,7 +20,7 @@ export interface ExamineOptions {
   root: string;
   /** Pinned copies and what NVML tells alone. */
   isQuick: boolean;
-  /** On the clock of performance.now(): no experiment is begun that is likely to last longer. */
+  /** On the clock of performance.now(): no device and no experiment is begun that is likely to last longer. */
   endMs: number;
   signal: AbortSignal;
   /** What is being done, in words. */
@@ -49,9 +49,12 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
     const devices: DeviceExamination[] = [];
     for (const subject of subjects) {
       subject.health.after = await readHealth(driver, subject.facts);
-      const context = { backend: prepared.backend, sharing: options.sharing, root, lost: work.lost };
+      const { lost, together } = work;
+      const context = { backend: prepared.backend, sharing: options.sharing, root, lost, together };
       devices.push(await examinedDevice(subject, context));
     }
+    // The memory of copies is none that others have taken.
+    await work.close();
     return {
       emulated: prepared.backend.facts.emulated,
       kernelsOff: work.kernelsOff,
@@ -73,6 +76,10 @@ class Experiments {
   readonly #open = new Set<CopyBench>();
   /** Why no device can be used any more; null where they can. */
   lost: string | null = null;
+  /** How many devices copied at the same time; 0 until then. */
+  together = 0;
+  /** How long the slowest device took for what the verdict needs. */
+  #plainMs = 0;
   /** How long the slowest device took for pinned copies, both directions: what another kind takes about. */
   #roundMs = 0;
 
@@ -94,8 +101,18 @@ class Experiments {
 
   async measureAll(): Promise<void> {
     const { isQuick } = this.#options;
-    for (const subject of this.#subjects) await this.#measurePlain(subject);
-    if (isQuick) return this.#keepCounts();
+    for (const subject of this.#subjects) {
+      if (!this.#fits(`copies of device ${subject.facts.ordinal}`, this.#plainMs)) continue;
+      const startedMs = performance.now();
+      await this.#measurePlain(subject);
+      this.#plainMs = Math.max(this.#plainMs, performance.now() - startedMs);
+    }
+    if (isQuick) {
+      this.omitted.push(
+        "copies at the same time, after a rest, from other memory and on other NUMA nodes: --quick",
+      );
+      return this.#keepCounts();
+    }
     await this.#measureTogether();
     for (const subject of this.#subjects) {
       await this.#measureLatency(subject);
@@ -145,6 +162,7 @@ class Experiments {
         for (const [i, rate] of ofWay.entries()) rates[i]![way] = rate;
       }
       for (const [i, subject] of working.entries()) subject.measured.together = rates[i] as Rates;
+      this.together = working.length;
     });
   }
 
@@ -178,7 +196,9 @@ class Experiments {
       try {
         await bench.reserve("registered");
       } catch (error) {
-        if ((error as NativeError).code === "ABORTED" || (error as NativeError).sticky) throw error;
+        const { code, sticky } = error as NativeError;
+        // Where the system has no memory to register, the driver was not asked.
+        if (code === "ABORTED" || code === "OUT_OF_HOST_MEMORY" || sticky) throw error;
         measured.registered = { rates: noRates, refused: (error as Error).message };
         return;
       }
@@ -203,7 +223,7 @@ class Experiments {
     for (const node of nodes) {
       const cpus = (cpusOfNode(node, root) ?? []).filter((cpu) => allowed.has(cpu));
       const what = `copies with NUMA node ${node} of device ${facts.ordinal}`;
-      if (cpus.length === 0 || !this.#fits(what, 1.2 * this.#roundMs + 500)) continue;
+      if (cpus.length === 0 || !this.#fits(what, this.#plainMs)) continue;
       await this.#attempt(subject, what, async () => {
         const threads = Math.min(usableCpuCount(root), cpus.length);
         const bench = await this.#openBench(facts, { numaNode: node, cpus, threads });
@@ -258,8 +278,11 @@ class Experiments {
     } catch (reason) {
       if (signal.aborted) throw signal.reason;
       const error = reason as NativeError;
-      if (isNeeded || error.sticky) subject.failure = error.message;
-      else this.omitted.push(`${what}: ${error.message}`);
+      if (isNeeded || error.sticky) {
+        subject.failure = error.message;
+        subject.outOfMemory = /^(?:CUDA_ERROR_OUT_OF|OUT_OF_HOST)_MEMORY$/.test(error.code);
+      }
+      if (subject.failure === null) this.omitted.push(`${what}: ${error.message}`);
       if (error.sticky) this.lost = `not measured, as the process lost its contexts: ${error.message}`;
     }
   }

@@ -24,6 +24,7 @@ export interface Subject {
     -readonly [Key in keyof DeviceMeasurements]: DeviceMeasurements[Key];
   };
   failure: string | null;
+  outOfMemory: boolean;
   wrongCopies: number;
   /** As it was while copies ran. */
   link: LinkRecord | null;
@@ -37,6 +38,8 @@ interface ExaminedContext {
   root: string;
   /** Why no device can be used any more; null where they can. */
   lost: string | null;
+  /** How many copied at the same time; 0 where that was not measured. */
+  together: number;
 }
 
 /** Reads what a device tells before it is opened. */
@@ -56,6 +59,7 @@ export async function beginSubject(facts: DeviceFacts, driver: NativeDriver, roo
       latency: null,
     },
     failure: null,
+    outOfMemory: false,
     wrongCopies: 0,
     link: null,
   };
@@ -64,9 +68,9 @@ export async function beginSubject(facts: DeviceFacts, driver: NativeDriver, roo
 /** A device's examination, once all is measured and while it is still open. */
 export async function examinedDevice(
   subject: Subject,
-  { backend, sharing, root, lost }: ExaminedContext,
+  { backend, sharing, root, lost, together }: ExaminedContext,
 ): Promise<DeviceExamination> {
-  const { facts, path, health, activityBefore, failure, wrongCopies, link } = subject;
+  const { facts, path, health, activityBefore, failure, outOfMemory, wrongCopies, link } = subject;
   const seen = path.underLoad ?? path.before;
   const [port] = seen.ports;
   const limitGBps = facts.integrated
@@ -77,7 +81,7 @@ export async function examinedDevice(
         smallestPayload(seen),
       );
   return {
-    ...comparedWith(subject, backend.facts.emulated),
+    ...comparedWith(subject, backend.facts.emulated, together),
     facts,
     path: seen,
     health,
@@ -86,17 +90,20 @@ export async function examinedDevice(
     limitGBps,
     activityBefore,
     failure: failure ?? lost,
+    outOfMemory,
     wrongCopies,
   };
 }
 
 /**
- * What a healthy device reaches over the best link that card and slot have together, beside what this one does. Nothing is
- * expected of a part of a device, nor over another link than PCIe.
+ * What a healthy device reaches over the best link that card and slot have together, beside what this one does; and what
+ * it reaches as one of `copying` devices that copy at the same time. Nothing is expected of a part of a device, nor over
+ * another link than PCIe.
  */
 export function comparedWith(
   { facts, health, path, measured }: Subject,
   emulated: boolean,
+  copying = 0,
 ): Pick<DeviceExamination, "expected" | "expectedTogether" | "measured" | "reference"> {
   const link = health.underLoad?.link ?? health.before?.link ?? facts.link;
   const [port] = path.before.ports;
@@ -116,7 +123,9 @@ export function comparedWith(
   return {
     measured,
     expected: { ...noRates, h2d, d2h },
-    ...(together !== null && { expectedTogether: { ...noRates, ...together } }),
+    ...(together?.devices === copying && {
+      expectedTogether: { ...noRates, h2d: together.h2d, d2h: together.d2h },
+    }),
     reference: { source, tolerance },
   };
 }

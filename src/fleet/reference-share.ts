@@ -24,8 +24,10 @@ export function shareOfReference(
   if (reference === null || kind.unit === "us") return null;
   const cell = parseCellId(`d0/${kind.cell}`);
   if (!isReferenceCell(cell)) return null;
-  const rates = cell.together === undefined ? reference : reference.together;
-  return rates === null ? null : centre / rates[cell.direction as "h2d" | "d2h"];
+  const { together } = reference;
+  if (cell.together !== undefined && cell.together.length !== together?.devices) return null;
+  const rates = cell.together === undefined ? reference : together!;
+  return centre / rates[cell.direction as "h2d" | "d2h"];
 }
 
 function isReferenceCell(cell: Cell): boolean {

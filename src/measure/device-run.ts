@@ -160,7 +160,7 @@ export class DeviceRun {
   /** Cold-start figures first, then the memory of all cells; memory that cannot be had fails the cells it is for. */
   async *#prepare(session: NativeSession, options: DeviceRunOptions): AsyncGenerator<RunEvent, void> {
     const { plan, backend, signal } = options;
-    const { durationNs } = await session.measureFirstCopy();
+    const { durationNs } = await session.measureFirstCopy(0);
     yield { kind: "activity", activity: "timing what memory costs" };
     const pinning = await measurePinning(session, plan.pinningSizesBytes, signal);
     this.coldStart = {

@@ -182,8 +182,11 @@ export interface NativeSession {
   measure(request: MeasureRequest): Promise<MeasureResult>;
   /** Time to obtain one buffer ready to copy from, and to give it back; pageable is new memory, touched by one thread. */
   measurePinning(kind: PinningKind, sizeBytes: number): Promise<PinningCost>;
-  /** One copy of 4 KiB from pinned memory, the first of the session if called before any other: its duration. */
-  measureFirstCopy(): Promise<{ durationNs: number }>;
+  /**
+   * The duration of one copy of 4 KiB from new pinned memory, the first of the session if called before any other. Its
+   * thread rests for `restMs`, at most 1000, once that memory is there, and then copies at once.
+   */
+  measureFirstCopy(restMs: number): Promise<{ durationNs: number }>;
   memoryInfo(): { freeBytes: number; totalBytes: number };
   /**
    * Starts a model of a training job's loader; nothing else may be measured until it is closed. Rejects with

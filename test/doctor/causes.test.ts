@@ -18,7 +18,7 @@ import {
   type TreeFiles,
 } from "../helpers/machine-tree.js";
 import { type CauseCase, link, slow } from "./cause-case.js";
-import { deviceCases } from "./device-cases.js";
+import { deviceCases, virtualMachine } from "./device-cases.js";
 import { hostCases } from "./host-cases.js";
 import { pathCases } from "./path-cases.js";
 
@@ -97,12 +97,26 @@ describe("settings alone are no causes where copies reach what they should", () 
 
 describe("nothing is said of what healthy machines have as well", () => {
   it.each<{ what: string; files?: TreeFiles; change?: DeviceChange }>([
+    {
+      what: "the link at rest of a device that made no copies",
+      change: {
+        health: { link: { ...link, generation: 1 } },
+        measured: { pinned: rates(null, null), nodes: [] },
+      },
+    },
     { what: "ten packets sent again", change: { before: { replays: 3 }, after: { replays: 13 } } },
     { what: "a counter that started anew", change: { before: { replays: 4000 }, after: { replays: 0 } } },
     { what: "ten errors corrected", change: { other: { correctableErrors: 10 } } },
     {
-      what: "29 us more after a rest",
-      change: { measured: { latency: { backToBackUs: 8, afterRestUs: 37 } } },
+      what: "49 us more after a rest",
+      change: { measured: { latency: { backToBackUs: 8, afterRestUs: 57 } } },
+    },
+    {
+      what: "290 us more after a rest, where nothing is seen that sleeps",
+      files: Object.fromEntries(
+        [0, 1, 2, 3].map((i) => [`sys/devices/system/cpu/cpu0/cpuidle/state${i}/disable`, "1\n"]),
+      ),
+      change: { measured: { latency: { backToBackUs: 8, afterRestUs: 298 } } },
     },
     {
       what: "a rate 4 % below the expectation",
@@ -202,6 +216,17 @@ describe("a cause is found, and nothing else is said", () => {
     const measured = { ...slow, nodes: [{ node: 0, rates: rates(55.6, 55.2) }] };
     const found = findCauses(examinationOf(machineTree(), { measured }));
     expect(found.map(({ cause }) => cause)).not.toContain("numa-far");
+  });
+
+  it("a link of fewer lanes in a virtual machine may be how the slot is wired: reseating is no guest's matter", () => {
+    const [first] = findCauses(
+      examinationOf(machineTree(virtualMachine), {
+        health: { link: { ...link, width: 8 } },
+        measured: { pinned: rates(27.7, 27.6), nodes: [] },
+      }),
+    );
+    expect(first).toMatchObject({ cause: "link-narrow", weight: "costs", sureness: "likely" });
+    expect(first!.fix).toContain("See on the host");
   });
 
   it("what a narrow link explains is not said of a process that has the device open", () => {

@@ -1,11 +1,12 @@
 import { rates } from "../helpers/examination.js";
-import { gpuNames, pciFile, rootPort, type TreeFiles } from "../helpers/machine-tree.js";
+import { gpuNames, pciConfig, pciFile, rootPort, type TreeFiles } from "../helpers/machine-tree.js";
 import { type CauseCase, link, slow } from "./cause-case.js";
 
 const [gpu] = gpuNames;
 const MiB = 1024 * 1024;
 
-const virtualMachine: TreeFiles = {
+/** Has a hypervisor, and neither bridges nor the frequencies of CPUs. */
+export const virtualMachine: TreeFiles = {
   "proc/cpuinfo": "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Processor\nflags\t\t: fpu hypervisor\n",
   "sys/class/dmi/id/sys_vendor": "QEMU\n",
   "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": null,
@@ -94,6 +95,27 @@ export const deviceCases: readonly CauseCase[] = [
     cause: "mig",
     weight: "explains",
     cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
+  },
+  {
+    what: "an instance of which NVML does not say what it is",
+    change: {
+      facts: { name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb" },
+      health: { migEnabled: null, bar1TotalBytes: null },
+    },
+    cause: "mig",
+    weight: "explains",
+    says: "its name",
+  },
+  {
+    what: "a virtual machine, which hides what bounds the size of packets",
+    files: {
+      ...virtualMachine,
+      [pciFile(gpu, "config")]: pciConfig({ maxPayload: 128 }),
+      "proc/sys/kernel/numa_balancing": "0\n",
+    },
+    change: { measured: slow },
+    cause: "virtual-machine",
+    weight: "explains",
   },
   {
     what: "a virtual machine, whose bridges are made up",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../src/doctor/diagnose.js";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
-import type { Examination } from "../../src/doctor/examination.js";
+import type { DeviceExamination, Examination } from "../../src/doctor/examination.js";
 import { type DeviceChange, examinationOf, healthyMeasurements, rates } from "../helpers/examination.js";
 import { machineTree } from "../helpers/machine-tree.js";
 
@@ -140,12 +140,31 @@ describe("devices that copy at the same time", () => {
     expect(causesOf(diagnosisOf(together(28, 28), {}, 2))).toContain("uplink-shared");
   });
 
-  it("are slow where others of their kind are not, and nothing shows what they share", () => {
-    const apart = { ports: [], numaNode: 0, largestBarBytes: null, iommuType: null };
-    const change = together(28, 28);
-    const diagnosis = diagnosisOf({ ...change, other: { ...change.other, path: apart } }, {}, 2);
+  /** Two devices of which each has these ports. */
+  const slowWith = (portsOf: (device: number) => DeviceExamination["path"]["ports"]) => {
+    const examination = examinationOf(root, together(28, 28), { devices: 2 });
+    const devices = examination.devices.map((device, i) => ({
+      ...device,
+      path: { ...device.path, ports: portsOf(i) },
+    }));
+    return diagnose({ ...examination, devices }, context);
+  };
+  const port = examinationOf(root).devices[0]!.path.ports[0]!;
+  const named = (name: string) => ({ ...port, name });
+
+  it("are slow where others of their kind are not, and they share no bridge", () => {
+    const diagnosis = slowWith((device) => [named(`0000:0${device}:01.0`), named(`0000:0${device}:00.0`)]);
     expect(diagnosis.findings.filter(({ cause }) => cause === "slow-together")).toHaveLength(2);
     expect(diagnosis.verdict).toBe("costs");
+  });
+
+  it("may share a bridge that a virtual machine hides, which is no fault", () => {
+    const diagnosis = slowWith((device) => [named(`0000:0${device}:01.0`)]);
+    expect(diagnosis.findings.map(({ cause, weight }) => [cause, weight])).toEqual([
+      ["slow-together", "risk"],
+      ["slow-together", "risk"],
+    ]);
+    expect(diagnosis.verdict).toBe("healthy");
   });
 });
 
@@ -167,6 +186,20 @@ describe("what cannot be worked around", () => {
     const diagnosis = diagnosisOf({ other: { failure } });
     expect(diagnosis.findings[0]).toMatchObject({ cause: "device-fails", evidence: [failure] });
     expect(diagnosis.verdict).toBe("cannot tell");
+  });
+
+  it("is a device that there was no time to measure", () => {
+    const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, pinned: rates(null, null), nodes: [] }));
+    expect(diagnosis).toMatchObject({
+      verdict: "cannot tell",
+      reason: "Whether device 0 is healthy cannot be told: there was no time left to measure.",
+    });
+  });
+
+  it("is not a device without memory: that may be other programs'", () => {
+    const failure = "cuMemAlloc_v2 failed with CUDA_ERROR_OUT_OF_MEMORY (2)";
+    const { fix } = diagnosisOf({ other: { failure, outOfMemory: true } }).findings[0]!;
+    expect(fix).not.toContain("reset");
   });
 
   it("is a device of which nobody knows how fast it should be", () => {

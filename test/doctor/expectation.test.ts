@@ -84,9 +84,39 @@ describe("what a device should reach", () => {
     expect(expectation).toMatchObject({
       h2d: expect.closeTo(27.2, 1),
       together: null,
-      tolerance: 0.1,
+      tolerance: 0.2,
       source: expect.stringContaining("its link alone, PCIe gen4 x16: no NVIDIA L4 was recorded"),
     });
+  });
+
+  it.each([
+    ["a P100 of 12.15 GB/s", 3, 12.15],
+    ["an A100 of 24.8 GB/s", 4, 24.8],
+  ])("is not above what people report of healthy machines: %s", (_what, generation, rate) => {
+    const { h2d, tolerance } = expectationOf(
+      { name: "any GPU", emulated: false },
+      { generation, width: 16 },
+    )!;
+    expect(rate).toBeGreaterThan(h2d * (1 - tolerance));
+  });
+
+  it.each([
+    "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
+    "NVIDIA A100-SXM4-40GB MIG 3g.20gb",
+    "NVIDIA A10-8Q",
+    "GRID T4-16C",
+  ])("is nothing for a part of a GPU: %s", (name) => {
+    expect(expectationOf({ name, emulated: false }, gen5)).toBeNull();
+  });
+
+  it.each([
+    "NVIDIA A100-SXM4-80GB",
+    "NVIDIA H100 NVL",
+    "NVIDIA RTX A6000",
+    "Tesla V100-PCIE-16GB",
+    "NVIDIA L40S",
+  ])("is told of all of a GPU: %s", (name) => {
+    expect(expectationOf({ name, emulated: false }, gen5)).not.toBeNull();
   });
 
   it("is all of the link on an emulated device, whatever it is called", () => {

@@ -53,7 +53,7 @@ const programs: Program[] = [
       await session.close();
       const late = [
         () => session.measure(request), () => session.reserveHost("pinned", arena), () => session.reserveDevice(arena, 1),
-        () => session.measurePinning("pinned", 4096), () => session.measureFirstCopy(), () => session.memoryInfo(),
+        () => session.measurePinning("pinned", 4096), () => session.measureFirstCopy(0), () => session.memoryInfo(),
         () => session.startLoad({ kind: "host", hostThreads: 1, hostBytes: 1 << 20 }),
       ];
       say(new Set(late.map(thrown)).size, thrown(late[0]), thrown(() => session.abort()), await outcome(session.close()));`,

@@ -2,6 +2,8 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <chrono>
+
 #include "engine_session.hpp"
 
 namespace pinbench::test {
@@ -134,6 +136,12 @@ TEST_CASE("a context that is active already keeps its own flags") {
 TEST_CASE("the first copy and the cost of pinning are measured apart from any cell") {
   TestSession session;
   CHECK(session.measure_first_copy_ns() > 0);
+  // A rest comes before the clock starts.
+  using namespace std::chrono_literals;
+  const auto begin = std::chrono::steady_clock::now();
+  const double after_rest_ns = session.measure_first_copy_ns(50ms);
+  const auto all = std::chrono::steady_clock::now() - begin;
+  CHECK(std::chrono::duration<double, std::nano>(all).count() >= after_rest_ns + 50e6);
   for (const auto kind : {HostMemoryKind::kPageable, HostMemoryKind::kPinned, HostMemoryKind::kRegistered}) {
     const auto cost = session.measure_pinning(kind, 3 * kMiB);
     CHECK(cost.allocate_ns > 0);

@@ -6,8 +6,8 @@ import { linksOf } from "./path-links.js";
 export const linkDirections = ["h2d", "d2h"] as const;
 export type LinkDirection = (typeof linkDirections)[number];
 
-/** Where no reference tells: rates that differ by less may do so by chance. */
-const usualTolerance = 0.05;
+/** Rates of one machine's nodes that differ by less may do so by chance, or where a reference's tolerance is narrower, by that. */
+const nodeTolerance = 0.1;
 
 /** What is lost in each direction, in GB/s; null or 0 where nothing is, or where it is not known. */
 export type Losses = Partial<Readonly<Record<LinkDirection, number | null>>>;
@@ -52,7 +52,7 @@ export function findFasterNode({ measured, path, reference }: DeviceExamination)
     .sort((a, b) => b.gains.h2d + b.gains.d2h - (a.gains.h2d + a.gains.d2h));
   const isMore = (direction: LinkDirection) =>
     best !== undefined &&
-    best.gains[direction] > (own[direction] ?? 0) * (reference?.tolerance ?? usualTolerance);
+    best.gains[direction] > (own[direction] ?? 0) * Math.min(reference?.tolerance ?? 1, nodeTolerance);
   return best !== undefined && linkDirections.some(isMore) ? best : null;
 }
 

@@ -189,7 +189,9 @@ export function gpusExcluded({ machine: { platform } }: Examination): Finding[] 
 /** The device is divided into instances, which share its link and copy engines. */
 export function dividedDevice({ devices }: Examination): Finding[] {
   return devices.flatMap((device): Finding[] => {
-    if ((device.health.before ?? device.health.underLoad)?.migEnabled !== true) return [];
+    const isSaid = (device.health.before ?? device.health.underLoad)?.migEnabled === true;
+    const isInstance = / MIG /.test(device.facts.name);
+    if (!isSaid && !isInstance) return [];
     const slow = isSlow(device);
     return [
       {
@@ -199,7 +201,7 @@ export function dividedDevice({ devices }: Examination): Finding[] {
         summary:
           "The device is divided into instances (MIG): an instance has a part of its copy engines, and all share the link.",
         evidence: [
-          "MIG is enabled",
+          isSaid ? "MIG is enabled" : `its name: ${device.facts.name}`,
           ...(slow
             ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what the whole device reaches`]
             : []),

@@ -5,11 +5,13 @@ import { copiesPastPcie, limitOf, linksOf, type PathLink, type PathLinks, speedT
 
 /**
  * A link of the path that has fewer lanes or a lower generation, while copies run, than both its ends could have. Where
- * several do, the slowest is the one that counts: one finding tells of all.
+ * several do, the slowest is the one that counts: one finding tells of all. A device that made no copies may have lowered
+ * its link for rest. A guest does not see the slot: clouds have cards that are wired with fewer lanes than they have.
  */
-export function linkNarrow({ devices }: Examination): Finding[] {
+export function linkNarrow({ devices, machine }: Examination): Finding[] {
+  const isGuest = machine.host.virtualization !== null;
   return devices
-    .filter((device) => !copiesPastPcie(device))
+    .filter((device) => !copiesPastPcie(device) && hasCopied(device))
     .flatMap((device): Finding[] => {
       const path = linksOf(device);
       const narrow = path.links.filter(isTrainedDown);
@@ -24,7 +26,7 @@ export function linkNarrow({ devices }: Examination): Finding[] {
           device: device.facts.ordinal,
           weight: "costs",
           summary: slowest.isDevices
-            ? `The device's PCIe link runs at ${now} while copies are made; card and slot could have ${best}.`
+            ? `The device's PCIe link runs at ${now} while copies are made; ${isGuest ? "the card" : "card and slot"} could have ${best}.`
             : `A link between the device and the CPU runs at ${now}; both its ends could have ${best}.`,
           evidence: narrow.map(({ below, above, now, best }) =>
             above === null
@@ -32,13 +34,19 @@ export function linkNarrow({ devices }: Examination): Finding[] {
               : `${below} to ${above}: ${speedText(now)} of ${speedText(best)}`,
           ),
           cost: costOf(lossesBelow(device.measured.pinned, gain), "estimated"),
-          fix: slowest.isDevices
-            ? "Power the machine off, reseat the card or its riser, and look at the link again; if it stays so, try another slot."
-            : "Have the board between card and CPU looked at (riser, backplane or switch): its link came up with less than it can.",
-          sureness: "certain",
+          fix: isGuest
+            ? "See on the host, or ask its maintainer, whether the slot has no more, or the link came up with less than it can."
+            : slowest.isDevices
+              ? "Power the machine off, reseat the card or its riser, and look at the link again; if it stays so, try another slot."
+              : "Have the board between card and CPU looked at (riser, backplane or switch): its link came up with less than it can.",
+          sureness: isGuest ? "likely" : "certain",
         },
       ];
     });
+}
+
+function hasCopied({ measured: { pinned } }: DeviceExamination): boolean {
+  return pinned.h2d !== null || pinned.d2h !== null;
 }
 
 function isTrainedDown({ now, best }: PathLink): boolean {

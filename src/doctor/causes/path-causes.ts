@@ -20,8 +20,8 @@ export function payloadSmall({ devices }: Examination): Finding[] {
   return devices.flatMap((device): Finding[] => {
     const settings = device.path.ports.flatMap(({ settings }) => settings ?? []);
     const [own] = device.path.ports;
-    // A port whose settings are not seen may be what holds the others down.
-    if (own?.settings == null || settings.length < device.path.ports.length) return [];
+    // A port that is not seen, as none above the device is in a virtual machine, may be what holds the others down.
+    if (own?.settings == null || settings.length < Math.max(2, device.path.ports.length)) return [];
     const { maxPayloadBytes } = own.settings;
     const supported = Math.min(...settings.map((port) => port.maxPayloadSupportedBytes));
     if (maxPayloadBytes >= supported || reachesExpectation(device)) return [];
