@@ -248,6 +248,16 @@ describe("fresh processes on suspects", () => {
   });
   const fleet = nodeResults(12, { n07: { speed: pinnedAt(0.5, 1) } });
 
+  it("that copied wrong data make the node one that did, whatever its first process has found", () => {
+    const again = nodeResult("n07");
+    const mismatch = buildMismatch({ device: 0, sizeBytes: 1024 });
+    const told = judged(fleet, freshOf({ ...again, cells: [...again.cells.slice(1), mismatch] }));
+    expect(fleetSchema.parse(told).nodes[7]).toMatchObject({
+      state: "wrong data",
+      reason: "copies of GPU 0 came back wrong when it was measured again",
+    });
+  });
+
   it("confirm an outlier that is slow again", () => {
     const again = nodeResult("n07", { speed: pinnedAt(0.5, 1), seed: 99 });
     expect(judged(fleet, freshOf(again)).outliers).toMatchObject([
