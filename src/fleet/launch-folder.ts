@@ -110,7 +110,7 @@ export async function isOrderGone(folder: string): Promise<boolean> {
 /**
  * Takes a name for this node's files, which no other process has, and tells that it has begun; the name is that of the
  * host as far as file systems take it, with a number behind it where another node has the same. Null where this node has
- * one already: two that measure at the same time disturb each other.
+ * one already: two that measure at the same time disturb each other. Rejects with an "output" PinbenchError.
  */
 export async function claimNode(folder: string, start: NodeStart): Promise<string | null> {
   const plain = start.host.replace(/[^A-Za-z0-9._-]/g, "_").replace(/^\./, "_");
