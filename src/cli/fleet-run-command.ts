@@ -6,7 +6,7 @@ import type { FleetDocument } from "../fleet/fleet-document.js";
 import { FleetLaunch, type FleetProgress } from "../fleet/fleet-launch.js";
 import { confirmationFolder, type LaunchedNode, manifestName } from "../fleet/fleet-manifest.js";
 import { type LaunchOrder, launchFolderName } from "../fleet/launch-folder.js";
-import { type LaunchPlan, planOfLauncher } from "../fleet/launch-plan.js";
+import { type LaunchPlan, nodesPlaceholder, plainHost, planOfLauncher } from "../fleet/launch-plan.js";
 import { expandNodes, planOfSlurm } from "../fleet/slurm-launch.js";
 import { programPath } from "../package-facts.js";
 import { progressLine } from "../report/progress.js";
@@ -56,7 +56,7 @@ export async function fleetRunCommand(flags: Flags, invocation: Invocation): Pro
     labels,
     nodeDeadlineNs: flags.nodeDeadlineNs,
   };
-  const planFor = await planner(flags, folder, nodes);
+  const planFor = await planner(flags, nodes);
   const plan = await planFor(folder, null);
   const endMs = (flags.deadlineNs ?? usualDeadlineNs) / 1e6;
   const untilMs = endMs - Math.min(mostReserveMs, endMs * reserveShare);
@@ -102,7 +102,11 @@ async function confirmed(
   flags: Flags,
   watched: Watched,
 ): Promise<FleetDocument> {
-  const suspects = [...new Set(fleet.suspects)];
+  // Names that nodes give themselves may be anything, and go into a launcher's line of shell.
+  const suspects = fleet.suspects.filter((host) => plainHost.test(host));
+  const others = fleet.suspects.filter((host) => !plainHost.test(host));
+  if (others.length > 0) watched.note(`not measured again, as it is no name of a host: ${listed(others)}.`);
+  if (suspects.length === 0) return fleet;
   const leftNs = (untilMs - performance.now()) * 1e6;
   const told = fleet.nodes.find(({ host, wallNs }) => suspects.includes(host) && wallNs !== null);
   if (leftNs < (told?.wallNs ?? 0)) {
@@ -218,13 +222,13 @@ function withPreset(settings: RunSettings): RunSettings {
 /** Makes the plan for a folder: for all nodes, or for these. */
 type Planner = (folder: string, hosts: readonly string[] | null) => Promise<LaunchPlan>;
 
-async function planner(flags: Flags, _: string, nodes: number | string | null): Promise<Planner> {
+async function planner(flags: Flags, nodes: number | string | null): Promise<Planner> {
   const { launcher, partition, account, nodeDeadlineNs } = flags;
   const program = flags.pinbench?.trim().split(/\s+/) ?? [process.execPath, programPath];
   const commandFor = (folder: string) => [...program, "fleet-node", join(resolve(folder), launchFolderName)];
   if (launcher !== null) {
     const all = typeof nodes === "string" ? await expandNodes(nodes) : null;
-    if (flags.confirm && !launcher.includes("{nodes}")) {
+    if (flags.confirm && !launcher.includes(nodesPlaceholder)) {
       throw new PinbenchError(
         "usage",
         "--confirm starts some nodes again, and --launcher does not say how.",

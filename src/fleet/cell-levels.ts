@@ -49,8 +49,8 @@ export interface TwoParts {
   fastCentre: number;
 }
 
-/** With fewer nodes a place that is slow on all of them is not told from slow GPUs. */
-const fewestForPlaces = 5;
+/** With fewer GPUs at a place, their median may be that of slow ones: all of them must lie elsewhere. */
+const enoughForPlaces = 5;
 
 /** Each of two parts has at least this share of the nodes, and so many; a smaller slow one is outliers. */
 const leastPart = { share: 0.25, nodes: 2 };
@@ -97,7 +97,7 @@ export function cellLevels(
   const oddPlaces = placesElsewhere(
     speeds
       .filter((one) => !isSlow(one))
-      .map(({ place, speed, model }) => ({ place, speed: speed - centres.get(model)! })),
+      .map(({ node, place, speed, model }) => ({ node, place, speed: speed - centres.get(model)! })),
     least / 2,
     kind,
     models,
@@ -202,9 +202,9 @@ export function placesOf(nodes: readonly NodeFigures[]): PlaceOf {
 /** A place is told from others where it differs by so many errors of its median. */
 const leastPlaceErrors = 5;
 
-/** Places whose GPUs lie farther than `least` from the others on most nodes: so they are built. */
+/** Places whose GPUs lie farther than `least` from the others on most nodes, on all of a few: so they are built. */
 function placesElsewhere(
-  speeds: readonly { place: string; speed: number }[],
+  speeds: readonly { node: number; place: string; speed: number }[],
   least: number,
   kind: FigureKind,
   models: readonly string[],
@@ -215,9 +215,11 @@ function placesElsewhere(
     if (there === undefined) byPlace.set(place, [speed]);
     else there.push(speed);
   }
-  const known = [...byPlace].filter(([, there]) => there.length >= fewestForPlaces);
+  const nodes = new Set(speeds.map(({ node }) => node)).size;
+  const isKnown = (gpus: number) => gpus >= enoughForPlaces || (gpus >= 2 && gpus === nodes);
+  const known = [...byPlace].filter(([, there]) => isKnown(there.length));
   if (byPlace.size < 2 || known.length === 0) return new Map();
-  const usual = known.map(([place, there]) => ({ place, there, change: median(there) }));
+  const usual = known.map(([place, there]) => ({ place, there, change: changeOfPlace(there) }));
   if (!usual.some(({ change }) => Math.abs(change) > least)) return new Map();
   const within = usual.flatMap(({ there, change }) => there.map((speed) => speed - change));
   const deviation = deviationOf(noiseOf(within, kind, models));
@@ -226,4 +228,11 @@ function placesElsewhere(
     return Math.abs(change) > Math.max(least, leastPlaceErrors * error);
   });
   return new Map(elsewhere.map(({ place, change }) => [place, change]));
+}
+
+/** By how much a place lies elsewhere: of few GPUs by as much as the nearest of them does, if all lie on one side. */
+function changeOfPlace(there: readonly number[]): number {
+  if (there.length >= enoughForPlaces) return median(there);
+  const [lowest, highest] = [Math.min(...there), Math.max(...there)];
+  return highest < 0 ? highest : Math.max(0, lowest);
 }

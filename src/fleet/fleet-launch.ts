@@ -96,10 +96,10 @@ export class FleetLaunch {
       if (end !== undefined) return { host, state: end.state, reason: end.reason, file: end.file };
       return { host, ...(isFinal ? this.#withoutEnd(host) : running), file: null };
     });
-    const known = new Set(rows.map(({ host }) => host));
-    const others = (this.#hosts ?? []).filter((host) => !known.has(host));
-    const missing = others.map((host): LaunchedNode => {
-      const state = isFinal ? this.#neverStarted(host) : running;
+    const begun = rows.map(({ host }) => host);
+    const { absent, strangers } = notHeardOf(this.#hosts ?? [], begun);
+    const missing = absent.map((host): LaunchedNode => {
+      const state = isFinal ? this.#neverStarted(host, strangers) : running;
       return { host, ...state, file: null };
     });
     return [...rows, ...missing].sort((a, b) => a.host.localeCompare(b.host, "en", { numeric: true }));
@@ -189,9 +189,11 @@ export class FleetLaunch {
     return { state: "late", reason: "it had started, and had not ended when its time was over" };
   }
 
-  #neverStarted(host: string): Pick<LaunchedNode, "state" | "reason"> {
+  #neverStarted(host: string, strangers: readonly string[]): Pick<LaunchedNode, "state" | "reason"> {
     if (this.#wasInterrupted) return { state: "missing", reason: "the fleet's run was interrupted" };
-    return { state: "missing", reason: `it did not start to measure${this.#wordsOn(host)}` };
+    const unless =
+      strangers.length === 0 ? "" : `, unless it calls itself ${strangers.slice(0, 3).join(" or ")}`;
+    return { state: "missing", reason: `it did not start to measure${unless}${this.#wordsOn(host)}` };
   }
 
   /** What the launcher of a node said, as the end of a sentence; empty where it has said nothing. */
@@ -243,6 +245,29 @@ export class FleetLaunch {
     const text = `${JSON.stringify(fleetManifestSchema.parse(list), null, 2)}\n`;
     await finalize(join(folder, manifestName), text);
   }
+}
+
+/**
+ * The nodes that were asked for of which none has begun, and those that have begun by names that nobody asked for: addresses
+ * and aliases of the former, perhaps. Where there are enough of these, none is taken to be absent.
+ */
+export function notHeardOf(
+  asked: readonly string[],
+  begun: readonly string[],
+): { absent: string[]; strangers: string[] } {
+  const [wasAsked, hasBegun] = [isOneOf(asked), isOneOf(begun)];
+  const absent = asked.filter((host) => !hasBegun(host));
+  const strangers = begun.filter((host) => !wasAsked(host));
+  return { absent: absent.length <= strangers.length ? [] : absent, strangers };
+}
+
+/** Whether a name is among these, with or without its domain: n01 is n01.example. */
+function isOneOf(hosts: readonly string[]): (host: string) => boolean {
+  const beginnings = (host: string) =>
+    host.split(".").map((_, last, parts) => parts.slice(0, last + 1).join("."));
+  const whole = new Set(hosts);
+  const begun = new Set(hosts.flatMap(beginnings));
+  return (host) => begun.has(host) || beginnings(host).some((beginning) => whole.has(beginning));
 }
 
 const running = { state: "running", reason: null } as const;

@@ -115,7 +115,11 @@ export function tooFew(nodes: readonly NodeFigures[], cells: readonly FleetGroup
     return `${countOf(nodes.length, "node")} of this kind are few: a GPU must lose ${least}, to be told from the others.`;
   }
   const apart = nodes.length === 2 ? twoNodes(nodes, cells) : null;
-  return `${few} as a whole${apart === null ? "" : ` (${apart})`}. Their GPUs are held against one another: one must lose ${least}, to be told.`;
+  const [whose, open] =
+    nodes.length > 1
+      ? ["Their", ""]
+      : ["Its", "; whether one that is slower is at fault, or built so, one node does not tell"];
+  return `${few} as a whole${apart === null ? "" : ` (${apart})`}. ${whose} GPUs are held against one another: one must lose ${least}, to be told${open}.`;
 }
 
 /** Where two nodes differ most, if they differ. */

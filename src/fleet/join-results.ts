@@ -29,8 +29,8 @@ export function joinResults(results: readonly NodeFigures[]): NodeFigures[] {
 
 function joinHost(ofHost: readonly NodeFigures[]): NodeFigures[] {
   const read = ofHost.filter(({ startedAt }) => startedAt !== null);
-  // A file that says nothing is told only where no other one says what became of the host.
-  if (read.length === 0) return [ofHost[0]!];
+  // Of one name are files of several folders, whose nodes are not known: each is told, by its path.
+  if (read.length === 0) return ofHost.map((one) => ({ ...one, host: one.file ?? one.host }));
   const machines: NodeFigures[][] = [];
   for (const one of read) {
     const same = machines.find((machine) => machine.some((other) => haveCommonDevice(one, other)));
@@ -43,8 +43,10 @@ function joinHost(ofHost: readonly NodeFigures[]): NodeFigures[] {
   for (const one of latest.sort((a, b) => b.startedAt!.localeCompare(a.startedAt!))) {
     (parts.some((part) => haveCommonPlace(one, part)) ? namesakes : parts).push(one);
   }
+  const unread = ofHost.filter(({ startedAt }) => startedAt === null).map(({ reason }) => reason ?? "");
+  const joined = parts.length === 1 ? parts[0]! : joinParts(parts);
   return [
-    parts.length === 1 ? parts[0]! : joinParts(parts),
+    { ...joined, notes: [...joined.notes, ...unread] },
     ...namesakes.map((one) => ({
       ...one,
       host: `${one.host}/${one.devices[0]?.uuid ?? one.runId}`,

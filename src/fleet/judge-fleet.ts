@@ -57,13 +57,20 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
     rule: { significance: rule.significance, threshold: rule.threshold },
     nodes: request.nodes.map((node) => {
       const index = groupOf.get(node) ?? null;
-      return nodeOf(node, index, index === null ? [] : lackingOf(node, judged[index]!.group));
+      const lacking = index === null ? [] : lackingOf(node, judged[index]!.group);
+      return { ...nodeOf(node, index, lacking), ...wrongAgain(fresh.get(node.host)) };
     }),
     groups: judged.map(({ group }) => group),
     outliers,
     cleared,
     suspects: [...new Set([...toMeasure, ...judged.flatMap(({ suspects }) => suspects)])],
   };
+}
+
+/** A node whose fresh process copied wrong data is no healthy one, whatever its first one did. */
+function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "state" | "reason">> {
+  if (fresh?.state !== "wrong data") return {};
+  return { state: fresh.state, reason: `${fresh.reason} when it was measured again` };
 }
 
 /** What the node lacks of what most of its group have. */

@@ -1,7 +1,8 @@
 import { link, mkdir, readdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { errorCode, PinbenchError } from "../errors.js";
+import { cannotWrite } from "../results/output-stream.js";
 import { labelsSchema, settingsSchema } from "../results/schema.js";
 import { count, nanoseconds } from "../results/schema-parts.js";
 import { finalize } from "../results/store.js";
@@ -62,10 +63,15 @@ const endedSchema = z.object({
 /** What a node says when it has ended. */
 export type NodeEnd = z.infer<typeof endedSchema>;
 
-/** Makes the folder with its order. Rejects with an "output" PinbenchError. */
+/** Makes the folder with its order, in a folder that is there. Rejects with an "output" PinbenchError. */
 export async function createLaunchFolder(folder: string, order: LaunchOrder): Promise<void> {
-  await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
-    throw new PinbenchError("output", `cannot make ${folder} (${errorCode(cause) ?? cause}).`, { cause });
+  // Of two runs that were given one new folder at the same time one alone makes it.
+  await mkdir(folder).catch((cause: unknown) => {
+    if (errorCode(cause) !== "EEXIST") throw cannotWrite(folder, cause);
+    throw new PinbenchError("output", `another fleet run uses ${dirname(folder)} already.`, {
+      hint: "Choose a new folder: results of two runs would pass for those of one.",
+      cause,
+    });
   });
   await finalize(join(folder, orderName), JSON.stringify(order));
 }
@@ -104,7 +110,7 @@ export async function isOrderGone(folder: string): Promise<boolean> {
 /**
  * Takes a name for this node's files, which no other process has, and tells that it has begun; the name is that of the
  * host as far as file systems take it, with a number behind it where another node has the same. Null where this node has
- * one already: two that measure at the same time disturb each other.
+ * one already: two that measure at the same time disturb each other. Rejects with an "output" PinbenchError.
  */
 export async function claimNode(folder: string, start: NodeStart): Promise<string | null> {
   const plain = start.host.replace(/[^A-Za-z0-9._-]/g, "_").replace(/^\./, "_");
@@ -112,19 +118,32 @@ export async function claimNode(folder: string, start: NodeStart): Promise<strin
   for (let number = 1; ; ++number) {
     const name = number === 1 ? base : `${base}-${number}`;
     const path = join(folder, `${name}.started`);
-    const own = `${path}.${process.pid}.${start.bootId ?? "unknown"}`;
-    await writeFile(own, JSON.stringify({ ...start, host: number === 1 ? start.host : name }));
-    try {
-      // Whole or not at all, and by one alone, on shared file systems too.
-      await link(own, path);
-      return name;
-    } catch (error) {
-      if (errorCode(error) !== "EEXIST") throw error;
-    } finally {
-      await rm(own, { force: true });
-    }
+    const text = JSON.stringify({ ...start, host: number === 1 ? start.host : name });
+    if (await writeFirst(path, text, start)) return name;
     const other = await readReport(path, startedSchema);
     if (other === null || other.bootId === null || other.bootId === start.bootId) return null;
+  }
+}
+
+/** What file systems without hard links say. */
+const withoutLinks: readonly (string | null)[] = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"];
+
+/** Writes a file that is not there yet; false where another process was first. Rejects with an "output" PinbenchError. */
+async function writeFirst(path: string, text: string, { bootId }: NodeStart): Promise<boolean> {
+  const own = `${path}.${process.pid}.${bootId ?? "unknown"}`;
+  try {
+    await writeFile(own, text);
+    // Whole or not at all, and by one alone, on shared file systems too.
+    await link(own, path).catch((error: unknown) => {
+      if (!withoutLinks.includes(errorCode(error))) throw error;
+      return writeFile(path, text, { flag: "wx" });
+    });
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") return false;
+    throw cannotWrite(path, error);
+  } finally {
+    await rm(own, { force: true }).catch(() => undefined);
   }
 }
 

@@ -3,7 +3,8 @@ import { endGroups } from "./process-groups.js";
 
 /**
  * The program of a process that outlives `fleet run`, so that what it launched does not: `node launch-guard.js FOLDER`.
- * Over stdin it is told the process groups of launchers, a number a line, and "done" where there is nothing left to do.
+ * Over stdin it is told the process groups of launchers, a number a line, "ended" before those of which nothing is left, and
+ * "done" where there is nothing left to do.
  * The end of stdin without that word says that `fleet run` was killed: then it ends the launchers, which end what they
  * started, and removes the order, without which no node goes on.
  */
@@ -16,7 +17,9 @@ async function guard(folder: string): Promise<void> {
   }
   if (said.includes("done")) return;
   const removing = removeLaunchFolder(folder);
-  await endGroups(said.match(/\d+/g)?.map(Number) ?? []);
+  const told = (lines: RegExp) => [...said.matchAll(lines)].map(([, group]) => Number(group));
+  const ended = new Set(told(/^ended (\d+)$/gm));
+  await endGroups(told(/^(\d+)$/gm).filter((group) => !ended.has(group)));
   await removing;
 }
 

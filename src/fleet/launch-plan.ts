@@ -31,13 +31,16 @@ export const plainHost = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$/;
 /**
  * The plan of a launcher that the user names: a line of shell, behind which the command for a node is put. `hosts` stands
  * for `{nodes}` in it, with commas. Throws a usage error where the two do not belong together, and for a command that
- * would not survive the shells on the way (pdsh and ssh have one on the node).
+ * would not survive the shells on the way (pdsh and ssh have one on the node); RangeError for hosts that are not plainHost:
+ * the line of shell would obey them.
  */
 export function planOfLauncher(
   launcher: string,
   command: readonly string[],
   { hosts, count }: Pick<LaunchPlan, "hosts" | "count">,
 ): LaunchPlan {
+  const foreign = hosts?.find((host) => !plainHost.test(host));
+  if (foreign !== undefined) throw new RangeError(`${JSON.stringify(foreign)} is no name of a host`);
   const odd = command.find((word) => !plainWord.test(word));
   if (odd !== undefined) {
     throw new PinbenchError(

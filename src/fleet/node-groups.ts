@@ -114,11 +114,12 @@ function commonFacts(nodes: readonly NodeFigures[]): Record<string, string | nul
   return facts;
 }
 
-/** Says so where a few nodes are a group of their own only because their links can do something else than many others'. */
+/** Says so where nodes are a group of their own only because their links can do something else than more others'. */
 function oddCapability(part: readonly NodeFigures[], parts: readonly (readonly NodeFigures[])[]): string[] {
-  if (part.length >= enoughToDivide) return [];
   const larger = parts.find(
-    (other) => other.length >= enoughToDivide && differBy(part[0]!, other[0]!).join() === "linkCapability",
+    (other) =>
+      other.length >= Math.max(enoughToDivide, part.length + 1) &&
+      differBy(part[0]!, other[0]!).join() === "linkCapability",
   );
   if (larger === undefined) return [];
   const own = part[0]!.facts.linkCapability;

@@ -54,7 +54,9 @@ const keptCharacters = 4000;
  */
 export class LauncherProcesses {
   readonly all: LauncherProcess[] = [];
-  readonly #children = new Map<LauncherProcess, ChildProcess>();
+  readonly #children: ChildProcess[] = [];
+  /** Process groups that have not ended as a whole. */
+  readonly #groups = new Set<number>();
   readonly #guard: ChildProcess;
 
   constructor(launchFolder: string) {
@@ -88,9 +90,19 @@ export class LauncherProcesses {
         launcher.said = (launcher.said + text).slice(-keptCharacters);
       });
       child.on("error", failed);
-      child.on("exit", (code) => end(code));
-      this.#children.set(launcher, child);
-      if (child.pid !== undefined) this.#guard.stdin?.write(`${child.pid}\n`);
+      this.#children.push(child);
+      const group = child.pid;
+      if (group !== undefined) {
+        this.#groups.add(group);
+        this.#guard.stdin?.write(`${group}\n`);
+      }
+      child.on("exit", (code) => {
+        end(code);
+        // The number may be that of another group from now on.
+        if (group === undefined || signalGroup(group, 0)) return;
+        this.#groups.delete(group);
+        this.#guard.stdin?.write(`ended ${group}\n`);
+      });
     } catch (error) {
       failed(error);
     }
@@ -103,9 +115,8 @@ export class LauncherProcesses {
 
   /** Ends all, with what they have left behind here. Never rejects. */
   async end(): Promise<void> {
-    const children = [...this.#children.values()];
-    await endGroups(children.flatMap(({ pid }) => pid ?? []));
-    for (const { stderr } of children) stderr?.destroy();
+    await endGroups([...this.#groups]);
+    for (const { stderr } of this.#children) stderr?.destroy();
     this.#guard.stdin?.end("done\n");
   }
 }

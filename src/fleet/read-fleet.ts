@@ -1,5 +1,5 @@
 import { readdir, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { PinbenchError } from "../errors.js";
 import { checkedFigures, withoutSamples } from "../results/parse-figures.js";
 import { cannotRead, isObject, parseJson, readTextFile } from "../text-file.js";
@@ -56,16 +56,18 @@ export async function readFleet(paths: readonly string[]): Promise<FleetFigures>
   const first = nodesOf(false);
   const fresh = nodesOf(true);
   const results = first.length + fresh.length;
-  const hosts = new Set(first.map(({ host }) => host));
-  const absent = [...lists]
-    .filter(([folder]) => !isConfirmation(folder, lists))
-    .flatMap(([folder, list]) => (list?.nodes ?? []).flatMap((node) => absentNode(node, folder, hosts)));
+  const absent = absentNodes(
+    [...lists].filter(([folder]) => !isConfirmation(folder, lists)),
+    first,
+  );
   if (results + absent.length === 0) {
     throw new PinbenchError("usage", `there is no result of a node in ${paths.join(", ")}.`, {
       hint: "Give files that `pinbench run --output` wrote on each node, or the folder that has them.",
     });
   }
-  return { nodes: joinResults([...first, ...absent]), fresh: joinResults(fresh), results };
+  const later = new Set(absent.map(({ host }) => host));
+  const counting = first.filter(({ host }) => !later.has(host));
+  return { nodes: joinResults([...counting, ...absent]), fresh: joinResults(fresh), results };
 }
 
 /** Files that are read at once: while one is taken apart, others come from the disk or the network. */
@@ -101,10 +103,16 @@ async function filesOf(path: string): Promise<string[]> {
     entries
       // Reading a fifo would wait without end.
       .filter((entry) => entry.isFile() || entry.isSymbolicLink())
-      .filter(({ name }) => name.endsWith(".json") && !name.startsWith("."))
-      .map((entry) => join(entry.parentPath, entry.name))
+      .map((entry) => join(relative(path, entry.parentPath), entry.name))
+      .filter((name) => name.endsWith(".json") && !isHidden(name))
+      .map((name) => join(path, name))
       .sort()
   );
+}
+
+/** Also what lies in a hidden folder, such as that through which a run that is not over speaks with its nodes. */
+function isHidden(name: string): boolean {
+  return name.split(sep).some((part) => part.startsWith("."));
 }
 
 /** Null where it is no list: that a run was killed while it wrote must not keep anybody from what nodes measured. */
@@ -129,19 +137,48 @@ async function readNode(file: string, launched: LaunchedNode | undefined): Promi
   }
 }
 
-/** A node of a list that left no result, or of which the list knows better than its result. */
-function absentNode(node: LaunchedNode, folder: string, read: ReadonlySet<string>): NodeFigures[] {
-  const { host, state, reason } = node;
-  if (read.has(host)) return [];
+/**
+ * The nodes of the lists of launches, by their folders, that left no result there: each that has no result elsewhere, or only
+ * older ones, which would hide that it has failed since. A host is in it once, as its latest list has it.
+ */
+function absentNodes(
+  lists: readonly (readonly [string, FleetManifest | null])[],
+  read: readonly NodeFigures[],
+): NodeFigures[] {
+  const absent = new Map<string, NodeFigures>();
+  const readOf = new Map<string, NodeFigures[]>();
+  for (const one of read) {
+    const ofHost = readOf.get(one.host);
+    if (ofHost === undefined) readOf.set(one.host, [one]);
+    else ofHost.push(one);
+  }
+  const latestFirst = lists
+    .flatMap(([folder, list]) => (list === null ? [] : [{ folder, ...list }]))
+    .sort((a, b) => b.startedAt.localeCompare(a.startedAt));
+  for (const { folder, nodes, startedAt } of latestFirst) {
+    for (const node of nodes) {
+      const ofHost = readOf.get(node.host) ?? [];
+      const isHere = ofHost.some(({ file }) => file !== null && dirname(file) === folder);
+      const isLater = ofHost.some((one) => one.startedAt === null || one.startedAt >= startedAt);
+      if (isHere || isLater || absent.has(node.host)) continue;
+      absent.set(node.host, absentNode(node, folder, ofHost.length > 0));
+    }
+  }
+  return [...absent.values()];
+}
+
+function absentNode({ host, state, reason }: LaunchedNode, folder: string, hasOlder: boolean): NodeFigures {
+  const node = {
+    ...withoutFigures(host),
+    notes: hasOlder ? ["an older result of it does not count"] : [],
+  };
   if (state === "running") {
-    const why = "it had not finished when the run ended";
-    return [{ ...withoutFigures(host), state: "late", reason: reason ?? why }];
+    return { ...node, state: "late", reason: reason ?? "it had not finished when the run ended" };
   }
   if (state === "measured") {
-    const why = `its result is not in ${folder} any more`;
-    return [{ ...withoutFigures(host), state: "missing", reason: reason ?? why }];
+    return { ...node, state: "missing", reason: reason ?? `its result is not in ${folder} any more` };
   }
-  return [{ ...withoutFigures(host), state, reason: reason ?? "no reason is known" }];
+  return { ...node, state, reason: reason ?? "no reason is known" };
 }
 
 function withoutFigures(host: string): Omit<NodeFigures, "state" | "reason"> {

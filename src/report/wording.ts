@@ -62,7 +62,7 @@ export function noticeIn(document: Pick<ResultDocument, "notice" | "backend">): 
 }
 
 /** The labels of a result in one line, "rack=7; row=b"; null where it has none. */
-export function labelsLine({ run }: Pick<ResultDocument, "run">): string | null {
+export function labelsLine({ run }: { run: Pick<ResultDocument["run"], "labels"> }): string | null {
   const entries = Object.entries(run.labels ?? {});
   return entries.length === 0 ? null : entries.map(([key, value]) => `${key}=${value}`).join("; ");
 }

@@ -156,6 +156,23 @@ describe("places", () => {
     expect(slower.outliers.map(({ host, device }) => [host, device])).toEqual([["n04", 1]]);
     expect(slower.outliers[0]!.cells[0]!.change).toBeCloseTo(-0.25, 1);
   });
+
+  it.each([2, 3, 4])("are told so of %d nodes too, where all of these have them slower", (count) => {
+    const builtSo = { gpus: 8, speed: pinnedAt(0.88, 7) };
+    const parts = Object.fromEntries(nodeResults(count).map(({ host }) => [host!.hostname, builtSo]));
+    const fleet = judged(nodeResults(count, parts));
+    expect(fleet.outliers).toEqual([]);
+    expect(fleet.groups[0]!.notes.join()).toContain("the GPU at 0000:80:00.0 is 12 % slower");
+    const slower = judged(nodeResults(count, { ...parts, n01: { gpus: 8, speed: pinnedAt(0.5, 7) } }));
+    expect(slower.outliers.map(({ host, device }) => [host, device])).toEqual([["n01", 7]]);
+  });
+
+  it("are not known of one node, which says so", () => {
+    const [group] = judged(nodeResults(1, { n00: { gpus: 8, speed: pinnedAt(0.88, 7) } })).groups;
+    expect(group!.tooFew).toMatch(
+      /Its GPUs .* whether one that is slower is at fault, or built so, one node does not tell\.$/,
+    );
+  });
 });
 
 describe("two parts of a group", () => {
@@ -230,6 +247,16 @@ describe("fresh processes on suspects", () => {
     fresh: results.map((result) => figuresOfNode(result, null)),
   });
   const fleet = nodeResults(12, { n07: { speed: pinnedAt(0.5, 1) } });
+
+  it("that copied wrong data make the node one that did, whatever its first process has found", () => {
+    const again = nodeResult("n07");
+    const mismatch = buildMismatch({ device: 0, sizeBytes: 1024 });
+    const told = judged(fleet, freshOf({ ...again, cells: [...again.cells.slice(1), mismatch] }));
+    expect(fleetSchema.parse(told).nodes[7]).toMatchObject({
+      state: "wrong data",
+      reason: "copies of GPU 0 came back wrong when it was measured again",
+    });
+  });
 
   it("confirm an outlier that is slow again", () => {
     const again = nodeResult("n07", { speed: pinnedAt(0.5, 1), seed: 99 });

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   claimNode,
   createLaunchFolder,
@@ -13,6 +13,20 @@ import {
 import { nodeName } from "../../src/fleet/node-process.js";
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
+
+/** The error code of each link() while it is set. */
+const linking = vi.hoisted(() => ({ fails: null as string | null }));
+vi.mock("node:fs/promises", async (original) => {
+  const real = await original<typeof import("node:fs/promises")>();
+  const link: typeof real.link = async (...paths) => {
+    if (linking.fails !== null) throw Object.assign(new Error("no"), { code: linking.fails });
+    await real.link(...paths);
+  };
+  return { ...real, link };
+});
+afterEach(() => {
+  linking.fails = null;
+});
 
 const order = {
   schemaVersion: 1 as const,
@@ -56,6 +70,33 @@ describe("the folder of a launch", () => {
     const names = [];
     for (const one of claims) names.push(await claimNode(folder, one));
     expect(names).toEqual(["pod", null, "pod-2", null]);
+  });
+
+  test("does so where the file system has no hard links, and says what it cannot write", async () => {
+    const folder = await launchFolder();
+    linking.fails = "EPERM";
+    const names = [];
+    for (const boot of ["boot-a", "boot-a", "boot-b"])
+      names.push(await claimNode(folder, start("pod", boot)));
+    expect(names).toEqual(["pod", null, "pod-2"]);
+    expect(readdirSync(folder).sort()).toEqual(["order.json", "pod-2.started", "pod.started"]);
+    linking.fails = "EACCES";
+    const message = `cannot write ${join(folder, "n01.started")}: permission denied.`;
+    await expect(claimNode(folder, start("n01"))).rejects.toMatchObject({ kind: "output", message });
+  });
+
+  test("is of one run, though two were given it at the same time", async () => {
+    const folder = join(temporaryFolder(), ".fleet-run");
+    const made = await Promise.allSettled([
+      createLaunchFolder(folder, order),
+      createLaunchFolder(folder, order),
+    ]);
+    expect(made.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const { reason } = made.find(({ status }) => status === "rejected") as PromiseRejectedResult;
+    expect(reason).toMatchObject({
+      kind: "output",
+      message: expect.stringContaining("another fleet run uses"),
+    });
   });
 
   test("is left by no name, and has the list's own name for no node", async () => {

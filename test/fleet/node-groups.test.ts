@@ -65,12 +65,15 @@ it("nodes whose link is not known join those that they are otherwise like", () =
   expect(described(groupsOf({ b: [2, { device: () => ({ link: null }) }] }))).toEqual(["b2"]);
 });
 
-it("a few nodes whose links can do less than many others' are told as such", () => {
-  const groups = groupsOf({ a: [12, {}], b: [1, { device: () => link({ width: 8, maxWidth: 8 }) }] });
+it.each([
+  [1, "Its link"],
+  [10, "Their links"],
+])("nodes whose links can do less than more others' are told as such: %d", (count, links) => {
+  const groups = groupsOf({ a: [12, {}], b: [count, { device: () => link({ width: 8, maxWidth: 8 }) }] });
   expect(groups.map(({ notes }) => notes)).toEqual([
     [],
     [
-      "Its link can do gen5 x8, and 12 nodes that are otherwise alike gen5 x16: look for another slot, riser or setting of the firmware.",
+      `${links} can do gen5 x8, and 12 nodes that are otherwise alike gen5 x16: look for another slot, riser or setting of the firmware.`,
     ],
   ]);
 });

@@ -61,6 +61,7 @@ describe("results of nodes", () => {
     write("fleet.json", judged(nodeResults(2)));
     write("tuned.json", { kind: "tuning", schemaVersion: 1 });
     write(".n01.json", nodeResult("n01"));
+    write(".fleet-run/order.json", { schemaVersion: 1, settings: {} });
     write("n02.json.partial", nodeResult("n02"));
     write("notes.txt", "none");
     symlinkSync(folder, join(folder, "circle"));
@@ -98,6 +99,21 @@ describe("results of nodes", () => {
     expect(nodes.map(({ state }) => state)).toEqual(["unreadable", "unreadable"]);
     expect(nodes[0]!.reason).toContain(`has no figures of the cell ${cell!.id}`);
     expect(nodes[1]!.reason).toContain(`has the cell ${cell!.id} twice`);
+  });
+
+  it("that cannot be read are a row each, though the files of several folders have one name", async () => {
+    const paths = ["n00/result.json", "n01/result.json"].map((name) => write(name, ""));
+    const { nodes } = await readFleet([folder]);
+    expect(nodes.map(({ host, state }) => [host, state])).toEqual(paths.map((path) => [path, "unreadable"]));
+  });
+
+  it("that cannot be read are told beside another one of their node", async () => {
+    write("monday/n00.json", nodeResult("n00"));
+    const broken = write("tuesday/n00.json", "");
+    const { nodes } = await readFleet([folder]);
+    expect(nodes.map(({ host, state, notes }) => [host, state, notes])).toEqual([
+      ["n00", "measured", [`${broken} is empty.`]],
+    ]);
   });
 
   it("that have a label that names the node are that node's", async () => {
@@ -149,6 +165,23 @@ describe("a folder that `fleet run` filled", () => {
       ["n5", "late", "it had not finished when the run ended"],
       ["n6", "missing", `its result is not in ${folder} any more`],
     ]);
+  });
+
+  it("has rows for nodes that failed in it, though older results of them lie beside it", async () => {
+    for (const host of ["n1", "n2"]) {
+      const before = { document: { run: { startedAt: "2026-11-19T10:00:00.000Z" } } };
+      write(`monday/${host}.json`, nodeResult(host, before));
+    }
+    const after = { document: { run: { id: "later", startedAt: "2026-11-20T10:00:09.000Z" } } };
+    write("tuesday/n1.json", nodeResult("n1", after));
+    const failed = { host: "n2", state: "failed", reason: "it fell over" } as const;
+    write("tuesday/fleet-run.json", manifest([{ host: "n1", file: "n1.json" }, failed]));
+    const { nodes } = await readFleet([folder]);
+    expect(described(nodes)).toEqual([
+      ["n1", "measured", null],
+      ["n2", "failed", "it fell over"],
+    ]);
+    expect(nodes[1]!.notes).toEqual(["an older result of it does not count"]);
   });
 
   it("is read without its list where that is broken", async () => {

@@ -76,7 +76,11 @@ function noneSlow(document: FleetDocument, judged: number): string {
     return `no node is called slow: ${judged === 1 ? "one is" : `${judged} are`} too few to tell`;
   }
   const gpus = counted(countGpus(document), "GPU");
-  return `none of ${counted(judged, "node")} (${gpus}) is slow`;
+  // Beside a group that is slow as a whole, or in part, "none is slow" would not be true.
+  const isDoubtful = document.groups.some(
+    ({ slowAsAWhole, slowPart }) => slowAsAWhole !== null || slowPart !== null,
+  );
+  return `none of ${counted(judged, "node")} (${gpus}) is ${isDoubtful ? "slower than its like" : "slow"}`;
 }
 
 function lackingNotes(document: FleetDocument): Note[] {

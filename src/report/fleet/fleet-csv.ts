@@ -1,5 +1,6 @@
 import type { FigureKind, FleetDocument, FleetNode, FleetOutlier } from "../../fleet/fleet-document.js";
 import { csvLines } from "../csv.js";
+import { labelsLine } from "../wording.js";
 import { figuresOf, type GpuFigure, speedChange } from "./fleet-text.js";
 
 const nodeColumns = ["notice", "host", "state", "reason", "file", "run_id", "started_at", "labels", "group"];
@@ -59,9 +60,7 @@ export function fleetCsv(document: FleetDocument): string {
 }
 
 function nodeFields(document: FleetDocument, node: FleetNode): Field[] {
-  const labels = Object.entries(node.labels).map(([key, value]) => `${key}=${value}`);
   const { host, state, reason, file, runId, startedAt, group } = node;
-  const text = labels.length === 0 ? null : labels.join(" ");
   // Groups are counted as the tables count them.
   return [
     document.notice,
@@ -71,7 +70,7 @@ function nodeFields(document: FleetDocument, node: FleetNode): Field[] {
     file,
     runId,
     startedAt,
-    text,
+    labelsLine({ run: node }),
     group === null ? null : group + 1,
   ];
 }

@@ -27,7 +27,7 @@ describe("a fleet as csv", () => {
       host: "n1",
       state: "measured",
       run_id: "run-n1",
-      labels: "rack=7 row=b",
+      labels: "rack=7; row=b",
       group: "1",
       device: "0",
       uuid: "GPU-n1-0",

@@ -108,6 +108,15 @@ describe("the tables of a fleet", () => {
   });
 });
 
+it("none of nodes that are slow as a whole is called healthy", () => {
+  const fleet = buildFleet({});
+  expect(renderFleet(fleet, "table", wide)).toMatch(/none of \d+ nodes \(\d+ GPUs\) is slow$/m);
+  fleet.groups[0]!.slowAsAWhole = "All of them together are slow.";
+  expect(renderFleet(fleet, "table", wide)).toMatch(
+    /none of \d+ nodes \(\d+ GPUs\) is slower than its like$/m,
+  );
+});
+
 describe("the extension of a file", () => {
   it.each([
     ["f.json", "json"],
