@@ -69,11 +69,15 @@ describe("the bundle", () => {
     // A machine that others keep busy may be slow; what it was held against has been read.
     const [device] = JSON.parse(stdout).devices;
     expect(device.rates[0]).toMatchObject({ expectedGigabytesPerSecond: 0.5 });
-    const output = join(folder, "fleet");
-    const nodes = ["--nodes", "1", "--launcher", "env PINBENCH_NODE_NAME=n01", "--output", output];
-    start(program, ["fleet", "run", ...nodes, ...quick, "--samples", "6", "--quiet"], { env: {} });
+    // Launchers hand paths to shells, and so it is called by a plain one.
+    const plain = mkdtempSync(join(tmpdir(), "pinbench-fleet-"));
+    symlinkSync(program, join(plain, "pinbench"));
+    const [node, output] = ["env PINBENCH_NODE_NAME=n01", join(plain, "fleet")];
+    const launch = ["--nodes", "1", "--launcher", node, "--pinbench", join(plain, "pinbench")];
+    start(program, ["fleet", "run", ...launch, "--output", output, ...quick, "--samples", "6", "--quiet"]);
     expect(readdirSync(output).sort()).toEqual(["fleet-run.json", "n01.json"]);
     expect(existsSync(join(unpacked, "dist/fleet/launch-guard.js"))).toBe(true);
+    rmSync(plain, { recursive: true });
   });
 
   it("has a licence of all that it brings, and a list of it with Node", () => {
