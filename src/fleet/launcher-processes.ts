@@ -40,7 +40,9 @@ const keptCharacters = 4000;
  */
 export class LauncherProcesses {
   readonly all: LauncherProcess[] = [];
-  readonly #children = new Map<LauncherProcess, ChildProcess>();
+  readonly #children: ChildProcess[] = [];
+  /** Process groups that have not ended as a whole. */
+  readonly #groups = new Set<number>();
   readonly #guard: Guard;
 
   constructor(launchFolder: string) {
@@ -67,9 +69,16 @@ export class LauncherProcesses {
         launcher.said = (launcher.said + text).slice(-keptCharacters);
       });
       child.on("error", failed);
-      child.on("exit", (code) => end(code));
-      this.#children.set(launcher, child);
-      this.#guard.watch(child.pid);
+      this.#children.push(child);
+      const group = child.pid;
+      if (group !== undefined) this.#groups.add(group);
+      this.#guard.watch(group);
+      child.on("exit", (code) => {
+        end(code);
+        if (group === undefined || signalGroup(group, 0)) return;
+        this.#groups.delete(group);
+        this.#guard.forget(group);
+      });
     } catch (error) {
       failed(error);
     }
@@ -82,9 +91,8 @@ export class LauncherProcesses {
 
   /** Ends all, with what they have left behind here. Never rejects. */
   async end(): Promise<void> {
-    const children = [...this.#children.values()];
-    await endLaunchers(children.flatMap(({ pid }) => pid ?? []));
-    for (const { stderr } of children) stderr?.destroy();
+    await endLaunchers([...this.#groups]);
+    for (const { stderr } of this.#children) stderr?.destroy();
     this.#guard.dismiss();
   }
 }

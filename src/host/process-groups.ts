@@ -14,13 +14,14 @@ export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean 
   }
 }
 
-/** What a guard is told where there is nothing left to do. */
+/** What a guard is told where there is nothing left to do, and before a group of which nothing is left. */
 const dismissal = "done";
+const ended = "ended";
 
 /**
  * A process besides, with a session of its own, that ends groups where this process is killed and cannot do so itself.
- * Over stdin it is told groups, a number a line, and in the end a word. The end of stdin without that word says that this
- * process was killed.
+ * Over stdin it is told groups, a number a line, those that have ended, and in the end a word. The end of stdin without that
+ * word says that this process was killed.
  */
 export class Guard {
   readonly #process: ChildProcess;
@@ -42,6 +43,11 @@ export class Guard {
     if (group !== undefined) this.#process.stdin?.write(`${group}\n`);
   }
 
+  /** Nothing of a group is left, and its number may be that of another one from now on. */
+  forget(group: number): void {
+    this.#process.stdin?.write(`${ended} ${group}\n`);
+  }
+
   /** It has nothing left to do. */
   dismiss(): void {
     this.#process.stdin?.end(`${dismissal}\n`);
@@ -58,5 +64,11 @@ export async function untilKilled(): Promise<number[] | null> {
   } catch {
     // An end of another kind.
   }
-  return said.includes(dismissal) ? null : (said.match(/\d+/g) ?? []).map(Number);
+  if (said.includes(dismissal)) return null;
+  const groups = new Set<number>();
+  for (const line of said.split("\n").filter((one) => one !== "")) {
+    if (line.startsWith(ended)) groups.delete(Number(line.slice(ended.length)));
+    else groups.add(Number(line));
+  }
+  return [...groups];
 }
