@@ -5,7 +5,12 @@ import { describeHistory } from "./compare/courses.js";
 import type { HistoryDocument } from "./compare/history-document.js";
 import { idsOf, type ResultSet, readResultSet, runsOf } from "./compare/result-set.js";
 import { refuseUnmatched } from "./compare/unmatched-pattern.js";
+import { diagnoseMachine } from "./doctor/diagnose-machine.js";
+import type { Diagnosis } from "./doctor/diagnosis.js";
+import { prepareExamination } from "./doctor/prepare-examination.js";
 import { PinbenchError } from "./errors.js";
+import type { FleetDocument } from "./fleet/fleet-document.js";
+import { judgeResults } from "./fleet/judge-results.js";
 import { prepareRun, shareDevices } from "./measure/prepare.js";
 import { Run } from "./measure/run.js";
 import { packageVersion } from "./package-facts.js";
@@ -27,6 +32,7 @@ import {
 } from "./settings/settings.js";
 import {
   defaultSignificance,
+  fleetSettings,
   judgingSettings,
   runSettings,
   saidByCellIds,
@@ -42,7 +48,9 @@ import { tuneLoader } from "./tune/tune-loader.js";
 
 export type { CellComparison, Comparison } from "./compare/comparison.js";
 export type { Course, HistoryDocument } from "./compare/history-document.js";
+export type { Diagnosis, Finding } from "./doctor/diagnosis.js";
 export { type ErrorKind, PinbenchError } from "./errors.js";
+export type { FleetDocument, FleetOutlier } from "./fleet/fleet-document.js";
 export type { CellResult, ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
 export type { List, Quantity } from "./settings/units.js";
@@ -218,6 +226,59 @@ export async function history({ folder, cells }: HistoryOptions): Promise<Histor
     history: await readHistory(folder),
     cells: patterns,
   });
+}
+
+const { backend, devices, quick, lastLevelCacheBytes } = commandSettings.doctor;
+const doctorSettings = { backend, devices, quick, lastLevelCacheBytes } as const;
+
+/** Which devices to examine, and how to end it early. */
+export interface DoctorOptions extends Options<typeof doctorSettings> {
+  /** Ends the examination, which then rejects. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Examines as `pinbench doctor` does, and returns the document that its --json prints. What costs bandwidth does not
+ * reject: see its `verdict`. What is wrong with the options or the machine rejects as a PinbenchError.
+ */
+export async function doctor({
+  signal = new AbortController().signal,
+  ...options
+}: DoctorOptions = {}): Promise<Diagnosis> {
+  const call = callNow();
+  const settings = { ...defaultsOf(doctorSettings), ...readOptions(doctorSettings, options) };
+  const isQuick = settings.quick;
+  const prepared = await prepareExamination({ ...settings, isQuick });
+  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
+  try {
+    await sharing?.begin();
+    return await diagnoseMachine({
+      ...{ prepared, sharing, isQuick, signal, labels: {} },
+      ...call,
+      countedFromMs: call.startedMs,
+      onActivity: () => undefined,
+    });
+  } finally {
+    await sharing?.release();
+  }
+}
+
+/** Which nodes to judge, and by which rule. */
+export interface FleetOptions extends Options<typeof fleetSettings> {
+  /** Results of many nodes: files, and folders with all folders below them. */
+  results: string | readonly string[];
+}
+
+/**
+ * Says which of many nodes are slow as `pinbench fleet` does, and returns the document that its --json prints. Slow nodes
+ * do not reject: see its `outliers`. Rejects with a PinbenchError where there is no result of a node.
+ */
+export async function fleet({ results, ...options }: FleetOptions): Promise<FleetDocument> {
+  const paths: readonly unknown[] = Array.isArray(results) ? results : [results];
+  if (paths.length === 0 || !paths.every((path) => typeof path === "string")) {
+    throw new PinbenchError("usage", "The option results must be a path, or a list of them.");
+  }
+  return judgeResults(paths, { ...defaultsOf(fleetSettings), ...readOptions(fleetSettings, options) });
 }
 
 /** The flags of `pinbench tune`, with their defaults. Give one of `command`, `torch`, `sampleBytes` and `data`. */

@@ -132,7 +132,7 @@ Examples:
     load: async () => (await import("./fleet-node-command.js")).fleetNodeCommand,
   },
   report: {
-    summary: "draw results, comparisons, tunings and histories as one page of charts and tables",
+    summary: "draw results, comparisons, tunings, histories and fleets as one page of charts and tables",
     operands: [
       new Argument(
         "<file...>",

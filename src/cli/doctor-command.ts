@@ -1,9 +1,8 @@
-import { diagnose } from "../doctor/diagnose.js";
+import { diagnoseMachine } from "../doctor/diagnose-machine.js";
 import type { Diagnosis } from "../doctor/diagnosis.js";
-import { examine } from "../doctor/examine.js";
 import { prepareExamination } from "../doctor/prepare-examination.js";
 import { ExitCode } from "../errors.js";
-import { type PreparedRun, shareDevices } from "../measure/prepare.js";
+import { shareDevices } from "../measure/prepare.js";
 import { diagnosisFormatOfPath, renderDiagnosis } from "../report/doctor/diagnosis-report.js";
 import { progressLine } from "../report/progress.js";
 import { checkWritable } from "../results/store.js";
@@ -16,9 +15,6 @@ import { Interruption, sayNothingMeasured } from "./interruption.js";
 import { ProgressLine } from "./progress-line.js";
 import { notesOn } from "./run-command.js";
 import { noter } from "./terminal.js";
-
-/** From the start of the process on nothing is begun that would end later: with what is over by itself, 20 s. */
-const budgetMs = 17_000;
 
 /** `pinbench doctor`: returns the exit code; throws PinbenchError. */
 export async function doctorCommand(
@@ -44,14 +40,13 @@ export async function doctorCommand(
     for (const text of notesOn({ ...prepared, plan: { ...prepared.plan, notes: [] } })) noter(flags)(text);
     sharing = shareDevices(prepared, { command: "doctor", ownerPid: null });
     if (!(await beginOnDevices(sharing, flags, signal))) return ended();
-    const startedMs = flags.wait || flags.waitAtMostNs !== null ? performance.now() : call.startedMs;
-    const examined = examine({
-      prepared,
-      sharing,
-      root: rootOf(prepared),
+    const mayWait = flags.wait || flags.waitAtMostNs !== null;
+    const diagnosed = diagnoseMachine({
+      ...{ prepared, sharing, labels, signal },
       isQuick: flags.quick,
-      endMs: startedMs + budgetMs,
-      signal,
+      startedAt: call.startedAt,
+      startedMs: call.startedMs,
+      countedFromMs: mayWait ? performance.now() : call.startedMs,
       onActivity: (text) =>
         line.update((columns) =>
           progressLine({ leftNs: null, done: { text }, now: null, best: null }, columns),
@@ -60,18 +55,10 @@ export async function doctorCommand(
       if (signal.aborted) return null;
       throw error;
     });
-    const examination = await interruption.unlessAborted(examined);
+    const diagnosis = await interruption.unlessAborted(diagnosed);
     line.clear();
     await sharing?.release();
-    if (examination === null) return ended();
-    const [cell] = prepared.plan.cells;
-    const diagnosis = diagnose(examination, {
-      backend: prepared.backend.name,
-      sizeBytes: cell!.sizeBytes,
-      createdAt: call.startedAt,
-      wallNs: (performance.now() - call.startedMs) * 1e6,
-      labels,
-    });
+    if (diagnosis === null) return ended();
     await deliver((asked, screen) => renderDiagnosis(diagnosis, asked, screen), { format, files }, flags);
     return exitCodes[diagnosis.verdict];
   } finally {
@@ -86,8 +73,3 @@ const exitCodes = {
   costs: ExitCode.regression,
   "cannot tell": ExitCode.measurement,
 } as const satisfies Record<Diagnosis["verdict"], ExitCode>;
-
-/** Of an emulated device the rest of the machine can be made up as well: a folder with its /proc and /sys. */
-function rootOf({ backend }: PreparedRun): string {
-  return (backend.facts.emulated && process.env.PINBENCH_EMULATED_ROOT) || "/";
-}

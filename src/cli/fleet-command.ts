@@ -1,7 +1,8 @@
 import type { ExitCode } from "../errors.js";
+import { judgeResults } from "../fleet/judge-results.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import type { Invocation } from "./asked-settings.js";
-import { deliverFleet, fleetOutputs, judgedFleet, savedFleet } from "./fleet-delivery.js";
+import { deliverFleet, fleetOutputs, savedFleet } from "./fleet-delivery.js";
 
 /** `pinbench fleet`: returns the exit code; throws PinbenchError. */
 export async function fleetCommand(
@@ -9,6 +10,6 @@ export async function fleetCommand(
   { operands, given }: Invocation,
 ): Promise<ExitCode> {
   const outputs = await fleetOutputs(flags, operands);
-  const document = (await savedFleet(operands, given)) ?? (await judgedFleet(operands, flags));
+  const document = (await savedFleet(operands, given)) ?? (await judgeResults(operands, flags));
   return deliverFleet(document, outputs, flags);
 }

@@ -1,10 +1,6 @@
 import { stat } from "node:fs/promises";
-import { expectationOf } from "../doctor/expectation.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { FleetDocument } from "../fleet/fleet-document.js";
-import { judgeFleet } from "../fleet/judge-fleet.js";
-import { readFleet } from "../fleet/read-fleet.js";
-import { packageVersion } from "../package-facts.js";
 import { unlistableHosts } from "../report/fleet/drain-lines.js";
 import { isLacking } from "../report/fleet/fleet-text.js";
 import { fleetFormatOfPath, renderFleet } from "../report/fleet/render-fleet.js";
@@ -42,22 +38,6 @@ export async function fleetOutputs(
   await keepInputs(flags.output, inputs);
   for (const { path } of files) await checkWritable(path);
   return { format, files };
-}
-
-/** Reads the results at these paths, and says which of their nodes and GPUs are slow. Rejects with a usage error. */
-export async function judgedFleet(
-  paths: readonly string[],
-  { threshold, significance }: Pick<CommandSettings<"fleet">, "threshold" | "significance">,
-): Promise<FleetDocument> {
-  const { nodes, fresh } = await readFleet(paths);
-  return judgeFleet({
-    version: packageVersion(),
-    createdAt: new Date().toISOString(),
-    nodes,
-    fresh,
-    rule: { threshold, significance },
-    referenceOf: expectationOf,
-  });
 }
 
 /** `"kind": "fleet"` near the beginning, where pinbench writes it: to tell by it, a result need not be read as JSON twice. */

@@ -5,6 +5,7 @@ import { type ExitCode, PinbenchError } from "../errors.js";
 import type { FleetDocument } from "../fleet/fleet-document.js";
 import { FleetLaunch, type FleetProgress } from "../fleet/fleet-launch.js";
 import { confirmationFolder, type LaunchedNode, manifestName } from "../fleet/fleet-manifest.js";
+import { judgeResults } from "../fleet/judge-results.js";
 import { type LaunchOrder, launchFolderName } from "../fleet/launch-folder.js";
 import { type LaunchPlan, nodesPlaceholder, plainHost, planOfLauncher } from "../fleet/launch-plan.js";
 import { expandNodes, planOfSlurm } from "../fleet/slurm-launch.js";
@@ -18,7 +19,7 @@ import { configurationNote } from "../settings/configuration.js";
 import { type Labels, labelsOf } from "../settings/labels.js";
 import type { RunSettings } from "../settings/settings.js";
 import { askedSettings, type Invocation } from "./asked-settings.js";
-import { deliverFleet, fleetOutputs, judgedFleet } from "./fleet-delivery.js";
+import { deliverFleet, fleetOutputs } from "./fleet-delivery.js";
 import { Interruption } from "./interruption.js";
 import { checkNewFolder } from "./output-paths.js";
 import { ProgressLine } from "./progress-line.js";
@@ -70,7 +71,7 @@ export async function fleetRunCommand(flags: Flags, invocation: Invocation): Pro
       note(`interrupted: ${folder} has what was measured until then.`);
       return interruption.exitCode;
     }
-    let fleet = await judgedFleet([folder], flags);
+    let fleet = await judgeResults([folder], flags);
     if (flags.confirm && fleet.suspects.length > 0) {
       fleet = await confirmed(fleet, { folder, planFor, order, untilMs }, flags, watched);
     }
@@ -118,7 +119,7 @@ async function confirmed(
   await reportingAs(freshFolder, () => makeFolder(freshFolder));
   watched.note(`measuring again on ${listed(suspects)}.`);
   await launch({ folder: freshFolder, plan, order, untilMs }, watched, " again");
-  return judgedFleet([folder], flags);
+  return judgeResults([folder], flags);
 }
 
 /** Runs a fleet with its progress on stderr, and says what its launcher complained of. */

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { linkLimitGBps } from "../results/device-facts.js";
+import { MiB } from "../settings/units.js";
 
 /*
  * What a device should reach, before it is measured: the payload that its link can carry, and the share of the link that
@@ -48,6 +49,9 @@ export interface HealthyLink {
   generation: number | null;
   width: number | null;
 }
+
+/** From this size on a copy takes as long as its bytes do: those of the recordings are no smaller. */
+export const leastReferenceBytes = 32 * MiB;
 
 /** What a healthy device reaches, in decimal GB/s. */
 export interface Expectation {

@@ -16,7 +16,7 @@ import {
   removeLaunchFolder,
 } from "./launch-folder.js";
 import type { LaunchPlan } from "./launch-plan.js";
-import { type LauncherProcess, LauncherProcesses } from "./process-groups.js";
+import { type LauncherProcess, LauncherProcesses } from "./launcher-processes.js";
 
 /** What is launched, where its results go, and until when. */
 export interface FleetLaunchOptions {

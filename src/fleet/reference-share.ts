@@ -1,7 +1,6 @@
-import type { Expectation, expectationOf } from "../doctor/expectation.js";
+import { type Expectation, type expectationOf, leastReferenceBytes } from "../doctor/expectation.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/schema.js";
-import { MiB } from "../settings/units.js";
 import type { FigureKind, FleetGroupCell } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
 import type { FleetRule } from "./judge-group.js";
@@ -9,9 +8,6 @@ import type { NodeGroup } from "./node-groups.js";
 
 /** What is known of a GPU of this name behind a link that card and slot can do; null for nothing. */
 export type ReferenceOf = typeof expectationOf;
-
-/** References are of copies so large that starting them takes no time. */
-const leastBytes = 32 * MiB;
 
 /** The centre of a group's cell as a share of what healthy machines reach; null where nothing is known of such a cell. */
 export function shareOfReference(
@@ -34,7 +30,7 @@ function isReferenceCell(cell: Cell): boolean {
   const { direction, memory, sizeBytes, workers, cache, workerKind, beside, chunks } = cell;
   const isPlainCopy = (direction === "h2d" || direction === "d2h") && memory === "pinned";
   const isAlone = workerKind !== "process" && beside === undefined && chunks === undefined;
-  return isPlainCopy && isAlone && workers === 1 && cache === "cold" && sizeBytes >= leastBytes;
+  return isPlainCopy && isAlone && workers === 1 && cache === "cold" && sizeBytes >= leastReferenceBytes;
 }
 
 /** One sentence where the group as a whole is slower than healthy machines are; null where it is not, or they are not known. */

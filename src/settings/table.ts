@@ -228,10 +228,15 @@ export const fleetSettings = {
     default: 0.05,
     showsDefault: true,
   }),
-  significance: setting("--significance <level>", "chance of any false alarm in a fleet", kind.significance, {
-    default: 0.01,
-    showsDefault: true,
-  }),
+  significance: setting(
+    "--significance <level>",
+    "chance of a false alarm in a group of like nodes",
+    kind.significance,
+    {
+      default: 0.01,
+      showsDefault: true,
+    },
+  ),
 } as const;
 
 /** What `check` does with a baseline. */

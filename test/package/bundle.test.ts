@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -58,6 +58,26 @@ describe("the bundle", () => {
     expect(addon).toMatchObject({ source: "prebuilt", sanitizer: null });
     expect(addon.path).toBe(join(unpacked, "prebuilds/linux-x64/pinbench.node"));
     if (hasKernels) expect(addon.kernels).toBe(true);
+  });
+
+  it("has all that the commands for one slow machine and for many need", () => {
+    const healthy = { generation: 1, width: 2, maxGeneration: 1, maxWidth: 2 };
+    const env = { PINBENCH_EMULATED_NVML: JSON.stringify(healthy), PINBENCH_EMULATED_LINK: "5e8" };
+    const program = join(unpacked, "pinbench");
+    const examine = ["doctor", "--backend", "emulated", "--llc", "1MiB", "--quick", "--json"];
+    const { stdout } = spawnSync(program, examine, { env, encoding: "utf8" });
+    // A machine that others keep busy may be slow; what it was held against has been read.
+    const [device] = JSON.parse(stdout).devices;
+    expect(device.rates[0]).toMatchObject({ expectedGigabytesPerSecond: 0.5 });
+    // Launchers hand paths to shells, and so it is called by a plain one.
+    const plain = mkdtempSync(join(tmpdir(), "pinbench-fleet-"));
+    symlinkSync(program, join(plain, "pinbench"));
+    const [node, output] = ["env PINBENCH_NODE_NAME=n01", join(plain, "fleet")];
+    const launch = ["--nodes", "1", "--launcher", node, "--pinbench", join(plain, "pinbench")];
+    start(program, ["fleet", "run", ...launch, "--output", output, ...quick, "--samples", "6", "--quiet"]);
+    expect(readdirSync(output).sort()).toEqual(["fleet-run.json", "n01.json"]);
+    expect(existsSync(join(unpacked, "dist/fleet/launch-guard.js"))).toBe(true);
+    rmSync(plain, { recursive: true });
   });
 
   it("has a licence of all that it brings, and a list of it with Node", () => {

@@ -61,6 +61,12 @@ describe("the package", () => {
     if (hasKernels) expect(addon.kernels).toBe(true);
   });
 
+  it("has what doctor compares with, and what ends the launchers of a fleet that is killed", () => {
+    for (const file of ["doctor/reference.json", "fleet/launch-guard.js", "tune/live/job-guard.js"]) {
+      expect(existsSync(inPackage("dist", file)), file).toBe(true);
+    }
+  });
+
   it("has nothing that is for its development alone", () => {
     const top = readdirSync(inPackage()).filter((name) => !/^(LICENSE|[A-Z]+\.md|package\.json)$/.test(name));
     expect(top.sort()).toEqual(["CMakeLists.txt", "bin", "cuda", "dist", "prebuilds", "schema"]);

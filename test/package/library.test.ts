@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
 import { buildEntry } from "../helpers/history.js";
+import { writeNodes } from "../helpers/recorded-nodes.js";
 
 const { app } = inject("installed");
 
@@ -12,6 +13,7 @@ const reference = readFileSync(new URL("../../docs/reference.md", import.meta.ur
 const [, documented = ""] = /^```js\n([\s\S]*?)^```$/m.exec(reference) ?? [];
 const example = documented
   .replaceAll('preset: "quick"', 'preset: "quick", backend: "emulated", llc: "1MiB", sizes: "1MiB"')
+  .replace("quick: true", 'quick: true, backend: "emulated", llc: "1MiB"')
   .replace("batchSize: 16", 'batchSize: 16, backend: "emulated", maxWorkers: 1');
 
 function start(command: string, args: string[]) {
@@ -26,10 +28,13 @@ describe("the documented example of the library", () => {
     mkdirSync(join(app, "history"), { recursive: true });
     const checks = [0, 1, 2].map((day) => `${JSON.stringify(buildEntry(day))}\n`);
     writeFileSync(join(app, "history", "history.jsonl"), checks.join(""));
+    writeNodes(join(app, "results"), 6, (host) => (host === "n02" ? 0.5 : 1));
     const { status, stdout, stderr } = start(process.execPath, ["example.mjs"]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^d0\/h2d\/pinned\/1048576\/w1\/throughput\/wall\/cold [\d.]+$/m);
     expect(stdout).toMatch(/^(pass|regression) 6$/m);
+    expect(stdout).toMatch(/^cannot tell \[.*'emulated'/ms);
+    expect(stdout).toMatch(/n02: /);
     expect(stdout).toMatch(/^ {2}numWorkers: [01],$/m);
   });
 

@@ -1,12 +1,8 @@
-import { type Expectation, expectationOf } from "../../doctor/expectation.js";
+import { type Expectation, expectationOf, leastReferenceBytes } from "../../doctor/expectation.js";
 import type { CellResult, DeviceRecord, ResultDocument } from "../../results/schema.js";
 import { isPlain } from "../../results/variant.js";
-import { MiB } from "../../settings/units.js";
 import { formatGBps } from "../format-number.js";
 import { directionName } from "../wording.js";
-
-/** From this size on copies are near their best rate: the reference was recorded with such. */
-const leastBytes = 32 * MiB;
 
 /**
  * A sentence that sends to `pinbench doctor`, where plain pinned copies of a run are slower than those of healthy
@@ -35,7 +31,7 @@ function isComparable(cell: CellResult, { ordinal }: DeviceRecord, direction: "h
     memory === "pinned" &&
     mode === "throughput" &&
     workers === 1 &&
-    sizeBytes >= leastBytes &&
+    sizeBytes >= leastReferenceBytes &&
     isPlain(cell)
   );
 }

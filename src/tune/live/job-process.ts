@@ -5,15 +5,13 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { PinbenchError } from "../../errors.js";
-import { packageRoot } from "../../package-facts.js";
+import { Guard, signalGroup } from "../../host/process-groups.js";
 import { makeTemporaryFolder, temporaryFolderHint, temporaryPath } from "../temporary-folder.js";
 import { trainingPath } from "../training-python.js";
 import { JobProcesses, socketVariable } from "./job-processes.js";
 
 /** The folder for PYTHONPATH, beside this file both in src/ and in dist/. */
 const hookFolder = fileURLToPath(new URL("hook", import.meta.url));
-/** A program of its own, which runs compiled. */
-const guardProgram = join(packageRoot, "dist/tune/live/job-guard.js");
 
 /** How the command ended: an exit code or a signal. */
 export interface JobExit {
@@ -23,8 +21,8 @@ export interface JobExit {
 
 /**
  * The command of a training job with its streams as they are, in a session of its own: Ctrl-C at the terminal reaches
- * pinbench alone, which hands it on. Its environment has the hook and where that finds pinbench. A guard, a process
- * besides, ends the job where pinbench is killed.
+ * pinbench alone, which hands it on. Its environment has the hook and where that finds pinbench. A guard ends the job
+ * where pinbench is killed.
  */
 export class JobProcess {
   /** Resolves when the command itself has ended; what it has started may still run. */
@@ -32,11 +30,11 @@ export class JobProcess {
   readonly #folder: string;
   readonly #processes: JobProcesses;
   readonly #command: ChildProcess;
-  readonly #guard: ChildProcess;
+  readonly #guard: Guard;
   #ended: JobExit | null = null;
   #ending: Promise<void> | null = null;
 
-  private constructor(folder: string, guard: ChildProcess, command: readonly string[]) {
+  private constructor(folder: string, guard: Guard, command: readonly string[]) {
     const [program = "", ...args] = command;
     const socket = socketPath(folder);
     this.#folder = folder;
@@ -59,7 +57,7 @@ export class JobProcess {
         resolve(this.#ended);
       });
     });
-    if (this.#command.pid !== undefined) this.#guard.stdin?.write(`${this.#command.pid}\n`);
+    this.#guard.watch(this.#command.pid);
   }
 
   /**
@@ -72,7 +70,7 @@ export class JobProcess {
   ): Promise<JobProcess> {
     const folder = pathForSocket();
     // Before there is anything that it would have to remove.
-    const guard = startGuard(folder);
+    const guard = new Guard("tune/live/job-guard.js", [socketPath(folder), folder]);
     try {
       makeTemporaryFolder(folder);
       await listen(socketPath(folder));
@@ -100,11 +98,7 @@ export class JobProcess {
 
   /** As a terminal does: to the command's process group. */
   signal(signal: NodeJS.Signals): void {
-    try {
-      process.kill(-this.#command.pid!, signal);
-    } catch {
-      // None of it is left.
-    }
+    signalGroup(this.#command.pid!, signal);
   }
 
   /** Ends all of the job as a Ctrl-C does, and then harder; nothing is left behind. Never rejects. */
@@ -136,21 +130,9 @@ export function describeJobExit({ code, signal }: JobExit): string {
   return signal === null ? `ended with exit code ${code}` : `was killed (${signal})`;
 }
 
-function startGuard(folder: string): ChildProcess {
-  const guard = spawn(process.execPath, [guardProgram, socketPath(folder), folder], {
-    detached: true,
-    stdio: ["pipe", "ignore", "ignore"],
-    cwd: "/",
-  });
-  guard.on("error", () => undefined);
-  guard.stdin?.on("error", () => undefined);
-  guard.unref();
-  return guard;
-}
-
-/** The guard has nothing left to do. */
-function dismiss(guard: ChildProcess, folder: string): void {
-  guard.stdin?.end("done\n");
+/** Lets the guard go, with the folder that it would have removed. */
+function dismiss(guard: Guard, folder: string): void {
+  guard.dismiss();
   rmSync(folder, { recursive: true, force: true });
 }
 

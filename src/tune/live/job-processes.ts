@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { signalGroup } from "../../host/process-groups.js";
 import { readProcessStat } from "../../host/process-stat.js";
 
 /** The variable of the environment in which the hook finds its socket; its value marks the processes of one job. */
@@ -87,7 +88,7 @@ export class JobProcesses {
    */
   async end(group: number | null): Promise<void> {
     this.#noteShared();
-    if (group === null || !this.#interrupt(group)) this.signal("SIGINT");
+    if (group === null || !signalGroup(group, "SIGINT")) this.signal("SIGINT");
     await this.#untilGone(interruptMs, group);
     this.#noteShared();
     if (this.#others().length > 0) {
@@ -105,15 +106,6 @@ export class JobProcesses {
     while (this.list().length > 0 && performance.now() < keepersEnd) await sleep(10);
     this.signal("SIGKILL");
     this.#removeShared();
-  }
-
-  #interrupt(group: number): boolean {
-    try {
-      process.kill(-group, "SIGINT");
-      return true;
-    } catch {
-      return false;
-    }
   }
 
   /** Waits for all but the keepers; once the command itself has gone, not for long. */

@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { signalGroup } from "../../host/process-groups.js";
 import { readProcessStat } from "../../host/process-stat.js";
 import { makeTemporaryFolder } from "../temporary-folder.js";
 import { type Command, type Message, readProbeMessage } from "./torch-messages.js";
@@ -99,12 +100,7 @@ export class ProbeProcess {
 
   /** To every process of the group that is left. */
   signalAll(signal: NodeJS.Signals): void {
-    if (this.#child.pid === undefined) return;
-    try {
-      process.kill(-this.#child.pid, signal);
-    } catch {
-      // None is left.
-    }
+    if (this.#child.pid !== undefined) signalGroup(this.#child.pid, signal);
   }
 
   /** Lets an idle program end by itself, and ends by force what is left then. */

@@ -1,19 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "../errors.js";
-import { packageRoot } from "../package-facts.js";
-
-/** A program of its own, which runs compiled. */
-const guardProgram = join(packageRoot, "dist/fleet/launch-guard.js");
+import { Guard, signalGroup } from "../host/process-groups.js";
 
 /** How long a launcher that is asked to end may take until it is ended by force: srun tells its steps at once. */
 const patienceMs = 3000;
 
 const pollMs = 50;
 
-/** Asks process groups to end, and then ends them by force. Never rejects. */
-export async function endGroups(groups: readonly number[]): Promise<void> {
+/** Asks launchers to end, by their process groups, and then ends them by force. Never rejects. */
+export async function endLaunchers(groups: readonly number[]): Promise<void> {
   let left = groups.filter((group) => signalGroup(group, "SIGTERM"));
   const untilMs = performance.now() + patienceMs;
   while (left.length > 0 && performance.now() < untilMs) {
@@ -21,16 +17,6 @@ export async function endGroups(groups: readonly number[]): Promise<void> {
     left = left.filter((group) => signalGroup(group, 0));
   }
   for (const group of left) signalGroup(group, "SIGKILL");
-}
-
-/** False where there is nothing of the group any more. */
-function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    process.kill(-group, signal);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A launcher that was started: for which nodes, and what became of it. */
@@ -50,24 +36,17 @@ const keptCharacters = 4000;
 
 /**
  * The launchers of a fleet, each in a process group of its own, so that Ctrl-C at a terminal is for `fleet run` alone, which
- * ends them. A guard, a process besides, does so where `fleet run` is killed.
+ * ends them. A guard does so where `fleet run` is killed.
  */
 export class LauncherProcesses {
   readonly all: LauncherProcess[] = [];
   readonly #children: ChildProcess[] = [];
   /** Process groups that have not ended as a whole. */
   readonly #groups = new Set<number>();
-  readonly #guard: ChildProcess;
+  readonly #guard: Guard;
 
   constructor(launchFolder: string) {
-    this.#guard = spawn(process.execPath, [guardProgram, launchFolder], {
-      detached: true,
-      stdio: ["pipe", "ignore", "ignore"],
-      cwd: "/",
-    });
-    this.#guard.on("error", () => undefined);
-    this.#guard.stdin?.on("error", () => undefined);
-    this.#guard.unref();
+    this.#guard = new Guard("fleet/launch-guard.js", [launchFolder]);
   }
 
   start(argv: readonly string[], nodes: readonly string[] | null): void {
@@ -92,16 +71,13 @@ export class LauncherProcesses {
       child.on("error", failed);
       this.#children.push(child);
       const group = child.pid;
-      if (group !== undefined) {
-        this.#groups.add(group);
-        this.#guard.stdin?.write(`${group}\n`);
-      }
+      if (group !== undefined) this.#groups.add(group);
+      this.#guard.watch(group);
       child.on("exit", (code) => {
         end(code);
-        // The number may be that of another group from now on.
         if (group === undefined || signalGroup(group, 0)) return;
         this.#groups.delete(group);
-        this.#guard.stdin?.write(`ended ${group}\n`);
+        this.#guard.forget(group);
       });
     } catch (error) {
       failed(error);
@@ -115,8 +91,8 @@ export class LauncherProcesses {
 
   /** Ends all, with what they have left behind here. Never rejects. */
   async end(): Promise<void> {
-    await endGroups([...this.#groups]);
+    await endLaunchers([...this.#groups]);
     for (const { stderr } of this.#children) stderr?.destroy();
-    this.#guard.stdin?.end("done\n");
+    this.#guard.dismiss();
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { LauncherProcesses } from "../../src/fleet/process-groups.js";
+import { LauncherProcesses } from "../../src/fleet/launcher-processes.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
 test("what has ended with all that it started is signalled no more: its number may be another's by then", async () => {

@@ -1,0 +1,32 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { packageRoot } from "../../src/package-facts.js";
+
+/** What a guard has to end that was told these lines, in its own process. */
+function groupsAfter(told: string): unknown {
+  const compiled = pathToFileURL(join(packageRoot, "dist/host/process-groups.js")).href;
+  const program = `import { untilKilled } from "${compiled}"; console.log(JSON.stringify(await untilKilled()));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+    input: told,
+    encoding: "utf8",
+  });
+  expect(stderr).toBe("");
+  return JSON.parse(stdout);
+}
+
+describe("a guard", () => {
+  it("ends the groups it was told, once whoever started it is gone", () => {
+    expect(groupsAfter("12\n345\n")).toEqual([12, 345]);
+  });
+
+  it("leaves alone those that have ended, whose numbers others may have", () => {
+    expect(groupsAfter("12\n345\nended 12\n")).toEqual([345]);
+    expect(groupsAfter("12\nended 12\n12\n")).toEqual([12]);
+  });
+
+  it("has nothing to do where it was dismissed", () => {
+    expect(groupsAfter("12\n345\ndone\n")).toBeNull();
+  });
+});
