@@ -10,7 +10,7 @@
 
 namespace pinbench {
 
-// DeviceFacts of src/native/contract.ts.
+// DeviceFacts of src/native/device-contract.ts.
 struct DeviceFacts {
   int ordinal = 0;
   std::string name;
@@ -28,7 +28,7 @@ struct DeviceFacts {
   std::optional<LinkState> link;
 };
 
-// DriverFacts of src/native/contract.ts.
+// DriverFacts of src/native/device-contract.ts.
 struct DriverFacts {
   int cuda_version = 0;
   std::optional<std::string> driver_version;

@@ -36,8 +36,8 @@ struct DeviceActivity {
   std::optional<double> from_device_bytes_per_second;
 };
 
-// DeviceHealth of src/native/contract.ts: what may hold a device down; a field is empty where NVML, or the
-// device, does not tell.
+// DeviceHealth of src/native/device-contract.ts: what may hold a device down; a field is empty where NVML, or
+// the device, does not tell.
 struct DeviceHealth {
   LinkState link;
   std::optional<unsigned> card_max_generation;

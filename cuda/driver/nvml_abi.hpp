@@ -36,7 +36,7 @@ inline constexpr int kValueUnsigned = 1;             // nvmlValueType_t NVML_VAL
 inline constexpr unsigned long long kNotAvailable = ~0ull;
 
 // nvmlClocksEventReasonGpuIdle and so on: the name of bit 0 first, written as DeviceHealth of
-// src/native/contract.ts has them.
+// src/native/device-contract.ts has them.
 inline constexpr std::string_view kClockReasons[] = {"gpu-idle",
                                                      "applications-clocks-setting",
                                                      "sw-power-cap",

@@ -2,8 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Placement } from "../host/placement.js";
 import type { Backend } from "../native/backend.js";
 import type {
-  DeviceFacts,
-  DeviceHealth,
   MeasureRequest,
   MeasureResult,
   NativeError,
@@ -11,6 +9,7 @@ import type {
   NativeSession,
   PinningKind,
 } from "../native/contract.js";
+import type { DeviceFacts, DeviceHealth } from "../native/device-contract.js";
 import type { PlannedArenas } from "../plan/geometry.js";
 import { copiesPerSample, warmup } from "../plan/sampling.js";
 import type { LinkRecord } from "../results/schema.js";

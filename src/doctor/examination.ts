@@ -1,4 +1,4 @@
-import type { DeviceActivity, DeviceFacts, DeviceHealth, DeviceProcess } from "../native/contract.js";
+import type { DeviceActivity, DeviceFacts, DeviceHealth, DeviceProcess } from "../native/device-contract.js";
 import type { DirectionMoved } from "../settings/choices.js";
 import type { MachineFacts } from "./facts/machine-facts.js";
 import type { PciPath } from "./facts/pci-path.js";

@@ -1,12 +1,7 @@
 import type { DeviceSharing } from "../host/device-sharing.js";
 import type { Backend } from "../native/backend.js";
-import type {
-  DeviceActivity,
-  DeviceFacts,
-  DeviceHealth,
-  DeviceProcess,
-  NativeDriver,
-} from "../native/contract.js";
+import type { NativeDriver } from "../native/contract.js";
+import type { DeviceActivity, DeviceFacts, DeviceHealth, DeviceProcess } from "../native/device-contract.js";
 import type { LinkRecord } from "../results/schema.js";
 import { type CopyBench, noRates } from "./copy-bench.js";
 import type { DeviceExamination, DeviceMeasurements } from "./examination.js";

@@ -1,4 +1,5 @@
-import type { DeviceFacts, MeasureResult, NativeError } from "../native/contract.js";
+import type { MeasureResult, NativeError } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
 import type { PlannedCell } from "../plan/cells.js";
 import { linkLimitGBps } from "../results/device-facts.js";
 import type {

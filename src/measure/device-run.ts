@@ -5,7 +5,6 @@ import type {
   ArenaGeometry,
   ArenaKind,
   ArenaReport,
-  DeviceFacts,
   MeasureRequest,
   MeasureResult,
   NativeError,
@@ -13,6 +12,7 @@ import type {
   NativeSession,
   SessionOpening,
 } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
 import { programPath } from "../package-facts.js";
 import { takesKernel } from "../plan/cells.js";
 import { arenaKind, usesStagingRing } from "../plan/geometry.js";

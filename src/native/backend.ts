@@ -3,7 +3,8 @@ import { realpathSync } from "node:fs";
 import { PinbenchError } from "../errors.js";
 import { shortageHint } from "../machine-shortage.js";
 import type { BackendChoice, BackendName } from "../settings/choices.js";
-import type { DeviceFacts, DriverFacts, NativeDriver, NativeError } from "./contract.js";
+import type { NativeDriver, NativeError } from "./contract.js";
+import type { DeviceFacts, DriverFacts } from "./device-contract.js";
 import type { LoadedAddon } from "./load.js";
 
 /** A driver that is open and initialised, and the name of the backend that it is. */

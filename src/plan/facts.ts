@@ -1,6 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import type { MemorySpeed } from "../host/memory-speed.js";
-import type { DeviceFacts } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
 
 /** What the plan needs to know of a device. */
 export type PlanDevice = Pick<

@@ -1,4 +1,5 @@
-import type { BuildInfo, DeviceFacts } from "../native/contract.js";
+import type { BuildInfo } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
 import type { HostRecord, ResultDocument } from "../results/schema.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { roundDown } from "./format-number.js";

@@ -1,4 +1,4 @@
-import type { DeviceFacts } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
 import type { PlannedCell } from "../plan/cells.js";
 import type { Plan } from "../plan/plan.js";
 import { inOrder, memories, workerKinds } from "../settings/choices.js";

@@ -7,7 +7,7 @@ import type {
 import { readMachineFacts } from "../../src/doctor/facts/machine-facts.js";
 import type { MachineCounters } from "../../src/doctor/facts/memory-facts.js";
 import { readPciPath } from "../../src/doctor/facts/pci-path.js";
-import type { DeviceHealth } from "../../src/native/contract.js";
+import type { DeviceHealth } from "../../src/native/device-contract.js";
 import { linkLimitGBps } from "../../src/results/device-facts.js";
 import { gpuNames } from "./machine-tree.js";
 

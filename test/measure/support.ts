@@ -3,7 +3,6 @@ import { CellProgress } from "../../src/measure/cell-progress.js";
 import type { Measure } from "../../src/measure/rounds.js";
 import type {
   ArenaReport,
-  DeviceFacts,
   MeasureRequest,
   MeasureResult,
   NativeError,
@@ -12,6 +11,7 @@ import type {
   SampleColumns,
   SessionOpening,
 } from "../../src/native/contract.js";
+import type { DeviceFacts } from "../../src/native/device-contract.js";
 import type { PlannedCell } from "../../src/plan/cells.js";
 import { cellId } from "../../src/results/cell-id.js";
 import type { Cell, PinningCost } from "../../src/results/schema.js";

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { PinbenchError } from "../../src/errors.js";
 import { openBackend, sharedDevices } from "../../src/native/backend.js";
-import type { DriverFacts, NativeAddon } from "../../src/native/contract.js";
+import type { NativeAddon } from "../../src/native/contract.js";
+import type { DriverFacts } from "../../src/native/device-contract.js";
 import type { BackendChoice } from "../../src/settings/choices.js";
 import { deviceFacts, nativeError } from "../measure/support.js";
 

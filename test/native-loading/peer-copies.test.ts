@@ -1,12 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openBackend } from "../../src/native/backend.js";
-import type {
-  DriverFacts,
-  MeasureRequest,
-  NativeDriver,
-  NativeSession,
-  PeerCopy,
-} from "../../src/native/contract.js";
+import type { MeasureRequest, NativeDriver, NativeSession, PeerCopy } from "../../src/native/contract.js";
+import type { DriverFacts } from "../../src/native/device-contract.js";
 import { loadAddon } from "../../src/native/load.js";
 import { peerPaths } from "../../src/settings/choices.js";
 import { measureRequest } from "../helpers/measure-request.js";

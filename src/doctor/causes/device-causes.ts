@@ -1,5 +1,5 @@
 import { sysfsPciName } from "../../host/topology.js";
-import type { DeviceProcess } from "../../native/contract.js";
+import type { DeviceProcess } from "../../native/device-contract.js";
 import { formatSizeRounded } from "../../settings/units.js";
 import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";

@@ -1,10 +1,10 @@
 import type {
-  DeviceFacts,
   NativeDriver,
   NativeError,
   NativeSession,
   SessionOptions,
 } from "../../../src/native/contract.js";
+import type { DeviceFacts } from "../../../src/native/device-contract.js";
 import type { LoaderArrivals, LoaderOptions, NativeLoader } from "../../../src/native/loader-contract.js";
 import type { LoaderSetting } from "../../../src/results/tuning.js";
 import type { TrialControl } from "../../../src/tune/loader-probe.js";
