@@ -14,6 +14,7 @@ import {
   type Started,
   startCli,
   temporaryFolder,
+  withTimeEnough,
 } from "../helpers/run-cli.js";
 
 const small = ["--backend", "emulated", "--llc", "1MiB", "--workers", "1", "--memory", "pinned"];
@@ -34,18 +35,6 @@ function expectInTime({ exitCode, stderr, tookMs }: Awaited<ReturnType<typeof ti
   expect(stderr).toMatch(new RegExp(`^pinbench: the deadline of ${seconds} s came: `, "m"));
   expect(exitCode).toBe(4);
   expect(tookMs).toBeLessThan(seconds * 1000 + 20_000);
-}
-
-/**
- * What `attempt` returns for the first of ever longer deadlines, in seconds, for which that is not null: how much a
- * machine does before a deadline depends on who else keeps it busy.
- */
-async function withTimeEnough<Found>(attempt: (seconds: number) => Promise<Found | null>): Promise<Found> {
-  for (let seconds = 4; seconds <= 64; seconds *= 2) {
-    const found = await attempt(seconds);
-    if (found !== null) return found;
-  }
-  throw new Error("no deadline was long enough");
 }
 
 /** What `find` finds before the process ends; null where it ends first. */

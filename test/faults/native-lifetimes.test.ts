@@ -197,16 +197,19 @@ async function runProgram({ code, flags = [] }: Program): Promise<{ status: numb
   return { status, output: output.trim() };
 }
 
-/** The limit leaves half of what a copy of the text needs. Not for AddressSanitizer, which ends a process itself then. */
+/**
+ * The limit leaves half of what a copy of the text needs, and so much that Node's own threads have enough. Not for
+ * AddressSanitizer, which ends a process itself then.
+ */
 const withoutMemory: Program = {
   what: "an argument for which there is no memory",
   code: `
     const { execFileSync } = await import("node:child_process");
     const { readFileSync } = await import("node:fs");
-    globalThis.kept = Buffer.alloc(128 << 20);  // what was given back would be room for the copy
+    globalThis.kept = Buffer.alloc(384 << 20);  // what was given back would be room for the copy
     const text = kept.toString("latin1");
     const [, kiB] = /VmSize:\\s+(\\d+) kB/.exec(readFileSync("/proc/self/status", "utf8"));
-    execFileSync("prlimit", ["--pid", process.pid, "--as=" + (kiB * 1024 + (64 << 20))]);
+    execFileSync("prlimit", ["--pid", process.pid, "--as=" + (kiB * 1024 + (192 << 20))]);
     const { addon } = loadAddon();
     for (const call of [() => addon.dropFromPageCache([text]), () => addon.openRendezvous(text)]) {
       try { call(); } catch (error) { say(error.message); }

@@ -122,3 +122,17 @@ export function cleanEnvironment(): NodeJS.ProcessEnv {
     /^(NO_COLOR|FORCE_COLOR|CLICOLOR.*|COLORTERM|LC_ALL|LC_CTYPE|LANG|COLUMNS|CI|CI_.*|GITHUB_.*|GITLAB_.*|TEAMCITY_VERSION|TF_BUILD|TRAVIS|CIRCLECI|APPVEYOR|BUILDKITE|DRONE|PINBENCH_(?!ADDON$).*)$/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
 }
+
+/**
+ * What `attempt` returns for the first of ever longer deadlines, in seconds, for which that is not null: how much a
+ * machine does before a deadline depends on who else keeps it busy.
+ */
+export async function withTimeEnough<Found>(
+  attempt: (seconds: number) => Promise<Found | null>,
+): Promise<Found> {
+  for (let seconds = 4; seconds <= 64; seconds *= 2) {
+    const found = await attempt(seconds);
+    if (found !== null) return found;
+  }
+  throw new Error("no deadline was long enough");
+}
