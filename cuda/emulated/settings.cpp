@@ -34,6 +34,12 @@ std::string must_be(const char* name, const std::string& what) {
   return std::string(name) + " must be " + what;
 }
 
+// What is wrong within a variable's value. Put together in steps: GCC 12 sees a copy beyond the end in `+`.
+std::string said_of(const char* name, const std::string& complaint) {
+  std::string said = name;
+  return said.append(": ").append(complaint);
+}
+
 // Each of these takes over what the variable sets, if it is set, or says what it must be.
 using Complaint = std::optional<std::string>;
 
@@ -84,7 +90,7 @@ Complaint read_nvml(const char* name, std::size_t devices, decltype(Settings::nv
   const auto text = variable(name);
   if (!text) return std::nullopt;
   const auto complaint = read_nvml_facts(*text, devices, setting.emplace());
-  return complaint ? Complaint(std::string(name) + ": " + *complaint) : std::nullopt;
+  return complaint ? Complaint(said_of(name, *complaint)) : std::nullopt;
 }
 
 Complaint read_fault_plan(std::unique_ptr<FaultPlan>& setting) {
@@ -118,10 +124,7 @@ std::optional<std::string> read_fault_variable(FaultList& list) {
   const auto text = variable(kName);
   if (!text) return std::nullopt;
   const auto complaint = read_faults(*text, list);
-  if (!complaint) return std::nullopt;
-  std::string said = kName;
-  said.append(": ").append(*complaint);
-  return said;
+  return complaint ? Complaint(said_of(kName, *complaint)) : std::nullopt;
 }
 
 std::optional<std::string> Settings::read_environment() {
