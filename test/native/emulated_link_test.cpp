@@ -62,7 +62,7 @@ TEST_CASE("copies back to back take what their link takes, and nothing beside it
 
 TEST_CASE("all that goes one way shares the link, from whatever memory and stream") {
   const EmulatedDevice device(link());
-  const cu::DevicePtr memory = device.device_memory(kBytes);
+  const cu::DevicePtr memory = device.device_memory(3 * kBytes);
   unsigned char* const host = device.pinned_memory(kBytes);
   const auto pageable = test_bytes(kBytes);
   const cu::Stream other = device.new_stream();
@@ -71,8 +71,9 @@ TEST_CASE("all that goes one way shares the link, from whatever memory and strea
   REQUIRE(device.memHostGetDevicePointer(&mapped, host, 0) == cu::kSuccess);
   const auto start = std::chrono::steady_clock::now();
   REQUIRE(device.memcpyHtoDAsync(memory, host, kBytes, other) == cu::kSuccess);
-  REQUIRE(device.launch(zero_copy, {memory, mapped, kBytes}) == cu::kSuccess);
-  REQUIRE(device.memcpyHtoDAsync(memory, pageable.data(), kBytes, device.stream) == cu::kSuccess);
+  REQUIRE(device.launch(zero_copy, {memory + kBytes, mapped, kBytes}) == cu::kSuccess);
+  REQUIRE(device.memcpyHtoDAsync(memory + 2 * kBytes, pageable.data(), kBytes, device.stream) ==
+          cu::kSuccess);
   REQUIRE(device.contextSynchronize() == cu::kSuccess);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   CHECK(taken.count() >= 3 * kCopySeconds - kRounding);
@@ -102,7 +103,7 @@ TEST_CASE("a copy between two devices takes the link of each") {
   cu::DevicePtr peer_memory = 0;
   REQUIRE(device.primaryContextRetain(&peer, 1) == cu::kSuccess);
   REQUIRE(device.contextSetCurrent(peer) == cu::kSuccess);
-  REQUIRE(device.memAlloc(&peer_memory, kBytes) == cu::kSuccess);
+  REQUIRE(device.memAlloc(&peer_memory, 2 * kBytes) == cu::kSuccess);
   const cu::Stream stream_of_peer = device.new_stream();
   unsigned char* const host = device.pinned_memory(kBytes);
 
@@ -110,7 +111,7 @@ TEST_CASE("a copy between two devices takes the link of each") {
   // To the other device, from here and from the host.
   REQUIRE(device.memcpyHtoDAsync(peer_memory, host, kBytes, stream_of_peer) == cu::kSuccess);
   REQUIRE(device.contextSetCurrent(device.context) == cu::kSuccess);
-  REQUIRE(device.memcpyPeerAsync(peer_memory, peer, memory, device.context, kBytes, device.stream) ==
+  REQUIRE(device.memcpyPeerAsync(peer_memory + kBytes, peer, memory, device.context, kBytes, device.stream) ==
           cu::kSuccess);
   REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
   REQUIRE(device.contextSetCurrent(peer) == cu::kSuccess);
