@@ -1,6 +1,7 @@
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { byWeight, findCauses } from "./causes/causes.js";
+import { gigabytes } from "./causes/cost.js";
 import type { Diagnosis, Finding } from "./diagnosis.js";
 import { type DeviceExamination, type Examination, type Rates, shortfallGBps } from "./examination.js";
 import { unseenFacts } from "./facts/unseen.js";
@@ -299,11 +300,4 @@ function namesOf(devices: readonly DeviceExamination[]): string {
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-/** Rounded down, so that no figure looks better than it is. */
-function gigabytes(rateGBps: number): string {
-  const decimals = rateGBps >= 10 ? 1 : 2;
-  const scale = 10 ** decimals;
-  return `${(Math.floor(rateGBps * scale * (1 + 1e-12)) / scale).toFixed(decimals)} GB/s`;
 }

@@ -93,7 +93,7 @@ export function reachesExpectation(device: DeviceExamination): boolean {
   return known.length > 0 && known.every((direction) => shortfallGBps(device, direction) === null);
 }
 
-/** A rate for people, rounded down: "27.3 GB/s", "0.98 GB/s". */
+/** A rate for people, rounded down, so that none looks better than it is: "27.3 GB/s", "0.98 GB/s". */
 export function gigabytes(rateGBps: number): string {
   const scale = rateGBps >= 10 ? 10 : 100;
   return `${(Math.floor(rateGBps * scale * (1 + 1e-12)) / scale).toFixed(Math.log10(scale))} GB/s`;
