@@ -9,9 +9,9 @@ const source = fileURLToPath(new URL("../src", import.meta.url));
 const layers = [
   ["index.ts", "cli"],
   ["report"],
-  ["fleet"],
+  ["fleet", "explain"],
   ["doctor"],
-  ["measure", "tune", "compare"],
+  ["measure", "tune", "compare", "pools"],
   ["plan"],
   ["native", "host"],
   ["results"],

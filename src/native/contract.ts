@@ -6,10 +6,11 @@
  */
 
 import type { Cell, CellResult, ErrorRecord, LinkRecord, PinningCost } from "../results/schema.js";
-import type { Beside, DirectionMoved, PeerPath } from "../settings/choices.js";
+import type { Beside, BlockWay, DirectionMoved, PeerPath } from "../settings/choices.js";
 import type { Verifying } from "../settings/kinds.js";
 import type { DeviceActivity, DeviceHealth, DeviceProcess, DriverFacts } from "./device-contract.js";
 import type { LoaderOptions, NativeLoader } from "./loader-contract.js";
+import type { NativePool, PoolOptions } from "./pool-contract.js";
 
 /** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined";
@@ -112,6 +113,12 @@ export interface NativeSession {
    * thread rests for `restMs`, at most 1000, once that memory is there, and then copies at once.
    */
   measureFirstCopy(restMs: number): Promise<{ durationNs: number }>;
+  /**
+   * Obtains pinned memory as a program does that keeps a pool of it, in the way and the number of pieces asked for. Rejects
+   * with `INVALID_REQUEST`, `OUT_OF_HOST_MEMORY`, `NO_HUGE_PAGES` (hugetlbfs has too few), `TOO_MANY_THREADS`, `ABORTED`, or
+   * the driver's error; nothing of it stays then.
+   */
+  obtainPool(options: PoolOptions): Promise<NativePool>;
   memoryInfo(): { freeBytes: number; totalBytes: number };
   /**
    * Starts a model of a training job's loader; nothing else may be measured until it is closed. Rejects with
@@ -205,6 +212,8 @@ export interface MeasureRequest
   company?: Company;
   /** Absent where copies are all there is. */
   pipeline?: Pipeline;
+  /** Absent where copies are made in one piece. */
+  blocks?: BlockCopy;
   /** Of p2p alone. */
   peer?: PeerCopy;
 }
@@ -247,6 +256,24 @@ export interface Pipeline {
   computeNs: number;
 }
 
+/**
+ * A copy of `sizeBytes` in blocks, h2d or d2h by the wall timer, cold, without company or pipeline. Each worker's rotation,
+ * `buffers` of `sizeBytes` each, is divided into places of `bytes`, and the places of each side are shuffled by themselves,
+ * by the session's seed: copy i has the i-th run of places of both sides. The lists of addresses stand ready before a
+ * sample, where the way needs them: in host memory for `loop` and `batch`; for kernels too, which each copy sends them to
+ * first. Memory is pinned or pageable for all ways but `kernel`, which takes pinned memory alone; `gather` goes through the
+ * worker's staging ring, and as much memory of the device for each slot. Every block is compared where `verify` is on.
+ * Rejects with `NO_KERNELS` for `kernel` and `gather` where none are loaded, and with `NO_BATCH_COPIES` where the driver
+ * lacks cuMemcpyBatchAsync.
+ */
+export interface BlockCopy {
+  /** Of a block: a multiple of 16, of which `sizeBytes` is one. */
+  bytes: number;
+  way: BlockWay;
+  /** Most multiprocessors that the kernel of way `kernel` may use; null for as many as help, and for other ways. */
+  multiprocessors: number | null;
+}
+
 /** What was compared, and what was found wrong: as a result has it. */
 export interface Verification
   extends Pick<NonNullable<CellResult["verification"]>, "checkedBytes" | "mismatches"> {
@@ -281,6 +308,11 @@ export interface SampleColumns {
   /** From the session's zero. */
   startNs: Float64Array;
   durationNs: Float64Array;
+  /**
+   * Of block copies: from the sample's start until the last call that a worker's copies take has returned, waiting for
+   * their end left out; the mean of the workers.
+   */
+  hostNs?: Float64Array;
 }
 
 /**

@@ -52,6 +52,7 @@ function gridOf(group: CellGroup, context: GridContext): Grid {
       return besideGrid(group, context);
     case "pipeline":
       return pipelineGrid(group, context);
+    case "blocks":
     case "plain":
       return group.direction === "bidir"
         ? bidirGrid(group, context.precision)

@@ -1,7 +1,9 @@
 import { PinbenchError } from "../errors.js";
 import {
   type Beside,
+  type BlockWay,
   besides,
+  blockWays,
   type Cache,
   caches,
   type Direction,
@@ -21,10 +23,11 @@ import type { Cell } from "./schema.js";
 
 /**
  * The cell's id, for example `d0/h2d/pinned/16777216/w4/throughput/wall/cold`: comparisons join on it. What a plain cell
- * does not have stands behind that: `…/process`, `…/together-0-1`, `…/to-1/read`, `…/beside-compute`, `…/chunks-4`.
+ * does not have stands behind that: `…/process`, `…/together-0-1`, `…/to-1/read`, `…/beside-compute`, `…/chunks-4`,
+ * `…/blocks-4096-loop`, `…/blocks-4096-kernel-sms-8`.
  */
 export function cellId(cell: Cell): string {
-  const { workerKind, together, peer, path, beside, chunks } = cell;
+  const { workerKind, together, peer, path, beside, chunks, blockBytes, blockWay, blockSms } = cell;
   return [
     `d${cell.device}`,
     cell.direction,
@@ -39,6 +42,9 @@ export function cellId(cell: Cell): string {
     ...(peer === undefined ? [] : [`to-${peer}`, path]),
     ...(beside === undefined ? [] : [`beside-${beside}`]),
     ...(chunks === undefined ? [] : [`chunks-${chunks}`]),
+    ...(blockBytes === undefined
+      ? []
+      : [`blocks-${blockBytes}-${blockWay}${blockSms === undefined ? "" : `-sms-${blockSms}`}`]),
   ].join("/");
 }
 
@@ -48,7 +54,7 @@ const number = "(0|[1-9]\\d{0,15})";
 const plainForm = `d${number}/${oneOf(directions)}/${oneOf(memories)}/${number}/w${number}/${oneOf(modes)}/${oneOf(timers)}/${oneOf(caches)}`;
 const loads = besides.filter((beside) => beside !== "none");
 const idForm = new RegExp(
-  `^${plainForm}(/process)?(?:/together((?:-(?:0|[1-9]\\d{0,2}))+))?(?:/to-${number}/${oneOf(peerPaths)})?(?:/beside-${oneOf(loads)})?(?:/chunks-${number})?$`,
+  `^${plainForm}(/process)?(?:/together((?:-(?:0|[1-9]\\d{0,2}))+))?(?:/to-${number}/${oneOf(peerPaths)})?(?:/beside-${oneOf(loads)})?(?:/chunks-${number})?(?:/blocks-${number}-${oneOf(blockWays)}(?:-sms-${number})?)?$`,
 );
 
 /**
@@ -63,7 +69,7 @@ export function parseCellId(text: string): Cell {
     });
   }
   const [, device, direction, memory, sizeBytes, workers, mode, timer, cache] = match;
-  const [process, together, peer, path, beside, chunks] = match.slice(9);
+  const [process, together, peer, path, beside, chunks, blockBytes, blockWay, blockSms] = match.slice(9);
   return {
     device: Number(device),
     direction: direction as Direction,
@@ -78,6 +84,8 @@ export function parseCellId(text: string): Cell {
     ...(peer !== undefined && { peer: Number(peer), path: path as PeerPath }),
     ...(beside !== undefined && { beside: beside as Exclude<Beside, "none"> }),
     ...(chunks !== undefined && { chunks: Number(chunks) }),
+    ...(blockBytes !== undefined && { blockBytes: Number(blockBytes), blockWay: blockWay as BlockWay }),
+    ...(blockSms !== undefined && { blockSms: Number(blockSms) }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   besides,
+  blockWays,
   caches,
   directions,
   directionsMoved,
@@ -122,6 +123,11 @@ export const cellSchema = z.object({
   beside: z.enum(besides).exclude(["none"]).optional(),
   /** Each copy is made in so many chunks, each followed by a kernel over it in another stream; absent: a plain copy. */
   chunks: count.optional(),
+  /** Each copy is made of blocks of so many bytes at shuffled places of both sides, and how; absent: in one piece. */
+  blockBytes: count.optional(),
+  blockWay: z.enum(blockWays).optional(),
+  /** Multiprocessors that way `kernel` keeps to; absent: as many as help. */
+  blockSms: count.optional(),
 });
 
 /** The schema of the fields that a plain cell lacks. */
@@ -132,6 +138,9 @@ export const variantSchema = cellSchema.pick({
   path: true,
   beside: true,
   chunks: true,
+  blockBytes: true,
+  blockWay: true,
+  blockSms: true,
 });
 
 /** What a run measured of a cell. */
@@ -188,6 +197,8 @@ export const cellResultSchema = z.object({
     .nullish(),
   /** Of a pipeline: what the kernels of one copy take together. */
   computeNs: nanoseconds.nullish(),
+  /** Of scattered blocks: what a block costs the CPU of a worker, until the last call that starts its copy returns. */
+  hostNsPerBlock: distributionSchema.nullish(),
   /** Null for a cell that is not finished: the run goes on, or it was aborted or failed. */
   outcome: outcomeSchema.nullable(),
   /** Why it was skipped; null otherwise. */

@@ -3,20 +3,24 @@ import { cellId } from "./cell-id.js";
 import type { Cell } from "./schema.js";
 
 /** The parameters that a plain cell lacks. */
-export type VariantFields = Pick<Cell, "workerKind" | "together" | "peer" | "path" | "beside" | "chunks">;
+export type VariantFields = Pick<
+  Cell,
+  "workerKind" | "together" | "peer" | "path" | "beside" | "chunks" | "blockBytes" | "blockWay" | "blockSms"
+>;
 
 /**
  * What is measured in a cell: copies by themselves ("plain", by threads or by processes), on several devices at the same
- * time, between two devices, beside a load, or in chunks with a kernel behind each. In the order of tables.
+ * time, between two devices, beside a load, in chunks with a kernel behind each, or in scattered blocks. In the order of tables.
  */
-export const variants = ["plain", "beside", "pipeline", "together", "p2p"] as const;
+export const variants = ["plain", "beside", "pipeline", "blocks", "together", "p2p"] as const;
 export type Variant = (typeof variants)[number];
 
 /** Which of them a cell is. */
-export function variantOf({ together, peer, beside, chunks }: VariantFields): Variant {
+export function variantOf({ together, peer, beside, chunks, blockBytes }: VariantFields): Variant {
   if (peer !== undefined) return "p2p";
   if (together !== undefined) return "together";
   if (beside !== undefined) return "beside";
+  if (blockBytes !== undefined) return "blocks";
   return chunks === undefined ? "plain" : "pipeline";
 }
 
@@ -33,6 +37,9 @@ export function variantFields({
   path,
   beside,
   chunks,
+  blockBytes,
+  blockWay,
+  blockSms,
 }: VariantFields): VariantFields {
   return {
     ...(workerKind === "process" && { workerKind }),
@@ -41,6 +48,8 @@ export function variantFields({
     ...(path !== undefined && { path }),
     ...(beside !== undefined && { beside }),
     ...(chunks !== undefined && { chunks }),
+    ...(blockBytes !== undefined && { blockBytes, blockWay }),
+    ...(blockSms !== undefined && { blockSms }),
   };
 }
 
@@ -49,13 +58,14 @@ export function variantFields({
  * these. Which devices and how many chunks it takes makes no difference.
  */
 export function variantName(cell: VariantFields): string {
-  const { workerKind, together, path, beside, chunks } = cell;
+  const { workerKind, together, path, beside, chunks, blockWay } = cell;
   return [
     ...(workerKind === "process" ? [workerKind] : []),
     ...(together === undefined ? [] : ["together"]),
     ...(path === undefined ? [] : [path]),
     ...(beside === undefined ? [] : [`beside ${beside}`]),
     ...(chunks === undefined ? [] : ["pipeline"]),
+    ...(blockWay === undefined ? [] : [`blocks ${blockWay}`]),
   ].join(" ");
 }
 
@@ -69,6 +79,14 @@ export function isSteady(cell: VariantFields & { memory: string }): boolean {
 
 /** The id of the cell that shows what this one reaches by itself: the same workers, alone and in whole copies. */
 export function idOfAlone(cell: Cell): string {
-  const { together: _, beside: __, chunks: ___, ...alone } = cell;
+  const {
+    together: _,
+    beside: __,
+    chunks: ___,
+    blockBytes: ____,
+    blockWay: _____,
+    blockSms: ______,
+    ...alone
+  } = cell;
   return cellId(alone);
 }

@@ -59,6 +59,21 @@ export const peerPaths = ["write", "read", "through-host", "kernel-write", "kern
 export type PeerPath = (typeof peerPaths)[number];
 
 /**
+ * How blocks that lie scattered on both sides are copied: by a call of the driver each, by one call that takes all of them,
+ * by a kernel that reads or writes mapped host memory, or together as one copy, which the CPU gathers in pinned slots and a
+ * kernel scatters (device to host the other way round).
+ */
+export const blockWays = ["loop", "batch", "kernel", "gather"] as const;
+export type BlockWay = (typeof blockWays)[number];
+
+/**
+ * How a pool of pinned memory is obtained: cuMemHostAlloc; malloc() and cuMemHostRegister; the same of transparent huge
+ * pages, or of those that hugetlbfs holds ready.
+ */
+export const poolWays = ["host-alloc", "register", "register-huge", "register-hugetlb"] as const;
+export type PoolWay = (typeof poolWays)[number];
+
+/**
  * What keeps the machine busy beside the copies: arithmetic on the device, the device's memory, or CPU threads that use
  * the host's memory.
  */
