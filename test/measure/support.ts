@@ -161,6 +161,9 @@ export class FakeSession implements NativeSession {
   openLoader(): Promise<never> {
     return Promise.reject(new Error("a run opens no loader"));
   }
+  obtainPool(): Promise<never> {
+    return Promise.reject(new Error("a run obtains no pool"));
+  }
   startLoad(): Promise<never> {
     return Promise.reject(new Error("nothing was to run beside the copies"));
   }
