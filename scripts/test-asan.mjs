@@ -23,7 +23,8 @@ const leftOut = [
   "test/faults/{settings,small-machines}.test.ts",
   "test/cli/{keep-inputs,late-failures,live-tune,tune,version}*.test.ts",
   // What is about the time in which processes start and answer, which takes several times as long here.
-  "test/{cli/deadline,cli/device-in-use,cli/run-processes,measure/fresh-process,measure/process-series}.test.ts",
+  "test/cli/{deadline,device-in-use,run-processes}.test.ts",
+  "test/measure/{fresh-process,process-series,worker-pool}.test.ts",
 ];
 
 await main(async () => {
