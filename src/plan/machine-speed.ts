@@ -12,12 +12,16 @@ export interface MachineSpeed {
   processStartNs: number;
   /** The same of a worker process, which loads less. */
   workerStartNs: number;
+  /** Asking NVML, before and after measuring, who else uses a device and how busy it is. */
+  noticingNs: number;
   /** Creating a context. */
   contextNs: number;
   /** Mapping or pinning memory and filling it for the first time, one kind after the other. */
   reserveGBps: Readonly<Record<ArenaKind | "device", number>>;
   /** Giving it back. */
   releaseGBps: { pinned: number; other: number };
+  /** From giving it back to the end of the process. */
+  endingNs: number;
   /** Obtaining and giving back a byte in all the ways whose cost is timed. */
   pinningNsPerByte: number;
   /** Copies of a cell, out of caches that hold none of it. */
@@ -56,6 +60,7 @@ function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
   return {
     processStartNs: 250e6,
     workerStartNs: 150e6,
+    noticingNs: 50e6,
     contextNs: 120e6,
     reserveGBps: {
       pageable: 8,
@@ -65,6 +70,7 @@ function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
       device: 100,
     },
     releaseGBps: { pinned: 7, other: 20 },
+    endingNs: 80e6,
     pinningNsPerByte: 1.2,
     copyGBps: gpuCopyGBps,
     calibrationGain: 1.2,
@@ -81,7 +87,7 @@ function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
     visitNs: 1e6,
     calibrationNs: 1.5e6,
     checkGBps: { host: checkGBps, device: 400 },
-    everyPassGBps: checkGBps / 4,
+    everyPassGBps: checkGBps / 1.3,
     loadStartNs: 50e6,
     sampleSpread: gpuSampleSpread,
   };
@@ -129,6 +135,7 @@ function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
   return {
     processStartNs: 300e6,
     workerStartNs: 150e6,
+    noticingNs: 0,
     contextNs: 1e6,
     reserveGBps: {
       pageable: reserveGBps,
@@ -138,6 +145,7 @@ function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
       device: 1.5 * firstTouchGBps,
     },
     releaseGBps: { pinned: 10, other: 10 },
+    endingNs: 0,
     pinningNsPerByte: 2 / firstTouchGBps,
     copyGBps: (cell) => (cell.memory === "host" ? 1.4 : 0.63 * gainOf(cell)) * copyGBps,
     calibrationGain: 2.2,
