@@ -1,6 +1,6 @@
 import type { CellResult, ResultDocument } from "../../results/schema.js";
 import { idOfAlone, variantOf } from "../../results/variant.js";
-import { blockWays, memories } from "../../settings/choices.js";
+import { blockWays, directions, memories } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
 import type { Curve, CurveChart } from "../chart/chart.js";
 import { formatGBps } from "../format-number.js";
@@ -16,12 +16,17 @@ import { chartName, directionSubject } from "./chart-identity.js";
 export function blockCharts(document: ResultDocument): CurveChart[] {
   const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
   const blocks = document.cells.filter((cell) => variantOf(cell) === "blocks");
-  const kinds = groupBy(blocks, ({ device, direction, memory }) =>
-    [device, direction === "h2d" ? 0 : 1, memories.indexOf(memory)].join("/"),
+  const kinds = groupBy(
+    blocks.sort((a, b) => a.device - b.device || memoryPlace(a) - memoryPlace(b)),
+    ({ device, direction, memory }) => [device, direction, memory].join("/"),
   );
   return [...kinds.values()].flatMap((cells) =>
     chartOf(document, cells, (cell) => byId.get(idOfAlone(cell))),
   );
+}
+
+function memoryPlace({ direction, memory }: CellResult): number {
+  return directions.indexOf(direction) * memories.length + memories.indexOf(memory);
 }
 
 function chartOf(
