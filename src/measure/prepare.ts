@@ -142,9 +142,12 @@ export function eventTimerOff({ facts }: Backend): string | null {
     : null;
 }
 
+/** Either is enough: that of CUDA 12.8 and that of 13.0, which says nothing of where it failed. */
+const batchCalls = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
+
 /** Why this driver cannot copy blocks by one call; null where it can. */
 export function batchCopiesOff({ facts }: Backend): string | null {
-  return facts.missingSymbols.includes("cuMemcpyBatchAsync")
+  return batchCalls.every((symbol) => facts.missingSymbols.includes(symbol))
     ? "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8"
     : null;
 }

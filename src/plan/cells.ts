@@ -134,7 +134,7 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
   if (cell.blockWay === "batch" && facts.batchCopiesOff !== null)
     return `a batch copies blocks by one call of the driver: ${facts.batchCopiesOff}`;
   if (cell.blockSms !== undefined && cell.blockSms > device.multiprocessors)
-    return `device ${device.ordinal} (${device.name}) has ${device.multiprocessors} multiprocessors`;
+    return `device ${device.ordinal} (${device.name}) has fewer than ${cell.blockSms} multiprocessors: ${device.multiprocessors}`;
   return null;
 }
 

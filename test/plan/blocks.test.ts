@@ -178,7 +178,7 @@ describe("a machine that lacks something", () => {
       ]),
     );
     expect(reasonsOf(asked, { devices: [{ ...h200, multiprocessors: 4 }] })).toEqual([
-      ["blocks-4096-kernel-sms-8", "device 0 (NVIDIA H200) has 4 multiprocessors"],
+      ["blocks-4096-kernel-sms-8", "device 0 (NVIDIA H200) has fewer than 8 multiprocessors: 4"],
     ]);
   });
 });
