@@ -168,7 +168,7 @@ function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
       mapped: 2e3,
       device: 2e3,
     },
-    blockNs: () => 300,
+    blockNs: emulatedBlockNs,
     visitNs: 1e6,
     calibrationNs: 2.7e6,
     checkGBps: { host: 0.9 * copyGBps, device: 0.52 * copyGBps },
@@ -176,4 +176,12 @@ function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
     loadStartNs: 120e6,
     sampleSpread: ({ mode }) => (mode === "latency" ? 0.2 : 0.15),
   };
+}
+
+/** As blocks of 4 KiB were copied there: each has threads wake each other, and pageable ones wait for their end besides. */
+function emulatedBlockNs({ direction, memory, blockWay }: Cell): number {
+  if (blockWay === "gather") return 600;
+  if (blockWay === "kernel") return 200;
+  if (memory === "pageable") return direction === "d2h" ? 8_000 : 1_700;
+  return blockWay === "loop" ? 1_400 : 200;
 }
