@@ -7,13 +7,14 @@ import { largestAmount } from "./largest-amount.js";
 import type { PinningLimit, PoolShape } from "./pinning-document.js";
 import { isOfSize, PoolBench } from "./pool-bench.js";
 import { PoolObservations } from "./pool-observations.js";
-import { leastPieceBytes, poolShapes, type ShapeRequest } from "./pool-shapes.js";
+import { leastPieceBytes, type PoolResources, poolShapes, type ShapeRequest } from "./pool-shapes.js";
 
 /** What is measured, and how long that may take. */
 export interface MeasurePoolsOptions {
   driver: NativeDriver;
   device: DeviceFacts;
   placement: Placement;
+  resources: PoolResources;
   /** Ascending. */
   sizesBytes: readonly number[];
   shapes: ShapeRequest;
@@ -62,9 +63,9 @@ export class PoolMeasurement {
 
   constructor(options: MeasurePoolsOptions) {
     this.#options = options;
-    const { sizesBytes, placement, shapes } = options;
+    const { sizesBytes, resources, shapes } = options;
     this.pools = sizesBytes.flatMap((sizeBytes) =>
-      poolShapes(sizeBytes, placement.threads, shapes).map((shape) => new PoolObservations(sizeBytes, shape)),
+      poolShapes(sizeBytes, resources, shapes).map((shape) => new PoolObservations(sizeBytes, shape)),
     );
   }
 
@@ -137,7 +138,7 @@ export class PoolMeasurement {
       const { code, message, sticky } = error as NativeError;
       if (this.#options.signal.aborted || typeof code !== "string") throw error;
       pool.error = { code, message };
-      pool.reason = message;
+      pool.reason = code === "NO_HUGE_PAGES" ? tooFewHugePages : message;
       if (sticky) throw error;
       if (pool.isMeasured) this.omitted.push(`${formatSize(sizeBytes)} by ${pool.id} once more: ${message}`);
       else if (isOfSize(error as NativeError) && code !== "NO_HUGE_PAGES") await this.#findLimit(pool);
@@ -216,6 +217,10 @@ export class PoolMeasurement {
     }
   }
 }
+
+/** What anybody can do about it. */
+const tooFewHugePages =
+  "hugetlbfs has too few free pages: root sets them aside with sysctl vm.nr_hugepages, 512 of them for each GiB";
 
 function isAlike(one: PoolShape, other: PoolShape): boolean {
   return one.way === other.way && one.pieces > 1 === other.pieces > 1;

@@ -18,10 +18,17 @@ import { noticeOf } from "../results/device-facts.js";
 import { describeSharing } from "../results/other-programs.js";
 import type { BackendChoice } from "../settings/choices.js";
 import type { NumaChoice } from "../settings/kinds.js";
-import { MiB } from "../settings/units.js";
+import { formatSize, MiB } from "../settings/units.js";
 import { PoolMeasurement } from "./measure-pools.js";
 import type { Pinning } from "./pinning-document.js";
-import { mostPinnedBytes, poolSizes, type ShapeRequest } from "./pool-shapes.js";
+import {
+  leastPieceBytes,
+  mostPinnedBytes,
+  type PoolResources,
+  poolShapes,
+  poolSizes,
+  type ShapeRequest,
+} from "./pool-shapes.js";
 import { recommendPool } from "./recommend-pool.js";
 import { refusalReason } from "./refusal-reason.js";
 
@@ -36,6 +43,9 @@ export interface PinRequest extends ShapeRequest {
   numa: NumaChoice;
 }
 
+/** Most pieces, and most threads. */
+const mostCount = 1024;
+
 /** A device that is there, and the sizes that fit the machine. */
 export interface PreparedPools {
   request: PinRequest;
@@ -43,6 +53,7 @@ export interface PreparedPools {
   devices: readonly [DeviceFacts];
   passedOver: readonly FailedCandidate[];
   placement: Placement;
+  resources: PoolResources;
   sizesBytes: readonly number[];
   /** What is left out from the beginning. */
   omitted: readonly string[];
@@ -61,6 +72,16 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
       hint: "pinbench devices lists those that there are.",
     });
   }
+  for (const [what, counts] of [
+    ["pieces", request.pieces],
+    ["threads", request.threads],
+  ] as const) {
+    const tooMany = counts?.find((count) => count > mostCount);
+    if (tooMany === undefined) continue;
+    throw new PinbenchError("usage", `A pool by ${tooMany} ${what} is more than pinbench pin tries.`, {
+      hint: `Ask for at most ${mostCount} ${what}; more than there are CPUs seldom help.`,
+    });
+  }
   const availableBytes = memoryAvailableBytes(root);
   const { emulated } = backend.facts;
   const limits = {
@@ -68,12 +89,18 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
     askedMaxPinnedBytes: request.maxPinnedBytes,
     emulated,
   };
+  const { sizesBytes, omitted } = poolSizes(request.sizesBytes, limits);
   const placement = choosePlacement(device.pciBusId, request.numa, root);
+  const resources = { cpusUsable: placement.threads, hugetlbFreeBytes: hugetlbFreeBytes(root) };
+  if (sizesBytes.every((sizeBytes) => poolShapes(sizeBytes, resources, request).length === 0)) {
+    throw new PinbenchError("usage", "Pools of these sizes cannot be had in so many pieces.", {
+      hint: `A piece has at least ${formatSize(leastPieceBytes)}: ask for larger sizes, or fewer pieces.`,
+    });
+  }
   return {
-    ...{ request, backend, passedOver, placement, root },
+    ...{ request, backend, passedOver, placement, resources, sizesBytes, omitted, root },
     devices: [device],
     memoryAvailableBytes: availableBytes,
-    ...poolSizes(request.sizesBytes, limits),
   };
 }
 
@@ -102,13 +129,13 @@ export class PinMemory {
   constructor(options: PinOptions) {
     this.#options = options;
     const { prepared, countedFromMs, signal, onActivity } = options;
-    const { backend, devices, placement, sizesBytes, request, root } = prepared;
+    const { backend, devices, placement, resources, sizesBytes, request, root } = prepared;
     this.#measurement = new PoolMeasurement({
       driver: backend.driver,
       device: devices[0],
       shapes: request,
       endMs: countedFromMs + request.budgetNs / 1e6,
-      ...{ placement, sizesBytes, root, signal, onActivity },
+      ...{ placement, resources, sizesBytes, root, signal, onActivity },
     });
   }
 
@@ -127,18 +154,17 @@ export class PinMemory {
   /** What was found until now. */
   document(): Pinning {
     const { prepared, sharing, labels, startedAt, startedMs } = this.#options;
-    const { backend, devices, placement, request, root } = prepared;
+    const { backend, devices, resources, request, root } = prepared;
     const [{ ordinal, name, uuid, pciBusId, link }] = devices;
     const { pools, limits, error, omitted } = this.#measurement;
     const records = pools.map((pool) => pool.record());
     const machine = {
-      cpusUsable: placement.threads,
+      ...resources,
       memoryAvailableBytes: prepared.memoryAvailableBytes,
       cgroupMemoryLimitBytes: cgroupMemoryLimitBytes(root),
       memlockLimitBytes: memlockLimitBytes(root),
       virtualization: virtualization(root),
       transparentHugePages: transparentHugePages(root),
-      hugetlbFreeBytes: hugetlbFreeBytes(root),
       maxPinnedBytes: mostPinnedBytes(prepared.memoryAvailableBytes, request.maxPinnedBytes),
     };
     return {

@@ -11,6 +11,9 @@ import { backendNames, poolWays } from "../settings/choices.js";
 /** The middle, least and largest of the times, which are few. */
 const spreadSchema = z.object({ median: nanoseconds, least: nanoseconds, most: nanoseconds });
 
+/** The same of the rates of single copies. */
+const rateSchema = z.object({ median: ratio, least: ratio, most: ratio });
+
 /** How a pool is obtained: the ways are those of poolWays. */
 const shapeSchema = z.object({
   way: z.enum(poolWays),
@@ -48,8 +51,8 @@ const poolSchema = shapeSchema.extend({
   obtain: spreadSchema.nullable(),
   release: spreadSchema.nullable(),
   /** Of copies all over the pool, one after the other. */
-  h2dGigabytesPerSecond: ratio.nullable(),
-  d2hGigabytesPerSecond: ratio.nullable(),
+  h2dGigabytesPerSecond: rateSchema.nullable(),
+  d2hGigabytesPerSecond: rateSchema.nullable(),
   /** Of the pool that was obtained last. */
   memory: z
     .object({ before: processMemorySchema, held: processMemorySchema, after: processMemorySchema })

@@ -14,8 +14,8 @@ function lines(...parts: readonly (string | null)[]): string {
   return `${parts.filter((part) => part !== null).join("\n")}\n`;
 }
 
-/** The least that is found in a line of either language to say how it is obtained. */
-function summary({ way, pieces, threads }: PoolShape, sizeBytes: number): string {
+/** What either program obtains, in two lines. */
+function summary({ way, pieces, threads }: PoolShape, sizeBytes: number): string[] {
   const pages = {
     "host-alloc": "cudaHostAlloc",
     register: "ordinary pages, registered",
@@ -23,7 +23,8 @@ function summary({ way, pieces, threads }: PoolShape, sizeBytes: number): string
     "register-hugetlb": "pages of hugetlbfs, registered",
   }[way];
   const inPieces = pieces === 1 ? "in one piece" : `in ${pieces} pieces`;
-  return `${formatSize(sizeBytes)} of pinned memory ${inPieces} by ${threads === 1 ? "1 thread" : `${threads} threads`}: ${pages}`;
+  const by = threads === 1 ? "1 thread" : `${threads} threads`;
+  return [`${formatSize(sizeBytes)} of pinned memory ${inPieces} by ${by}`, pages];
 }
 
 function cProgram(shape: PoolShape, sizeBytes: number): string {
@@ -35,18 +36,17 @@ function cProgram(shape: PoolShape, sizeBytes: number): string {
     way === "register-hugetlb" ? "MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB" : "MAP_PRIVATE | MAP_ANONYMOUS";
   const isShared = pieces === 1;
   return lines(
-    `/* ${summary(shape, sizeBytes)}.`,
-    "   gcc -O2 pool.c -I/usr/local/cuda/include -L/usr/local/cuda/lib64 -lcudart -lpthread */",
+    ...cHead(shape, sizeBytes, "-lcudart -lpthread"),
+    "#ifndef _GNU_SOURCE",
     "#define _GNU_SOURCE",
+    "#endif",
     "#include <cuda_runtime_api.h>",
     "#include <pthread.h>",
     "#include <stdint.h>",
     "#include <stdio.h>",
     isMapped ? "#include <sys/mman.h>" : null,
     "",
-    "enum { PIECES = %PIECES%, THREADS = %THREADS%, DEVICE = 0 };"
-      .replace("%PIECES%", String(pieces))
-      .replace("%THREADS%", String(threads)),
+    `enum { PIECES = ${pieces}, THREADS = ${threads}, DEVICE = 0 };`,
     `static const size_t POOL_BYTES = (size_t)${sizeBytes};`,
     "static const size_t HUGE_PAGE = (size_t)2 << 20;",
     "",
@@ -64,32 +64,38 @@ function cProgram(shape: PoolShape, sizeBytes: number): string {
       ? [
           "/* Gives a piece addresses; it has no pages yet. */",
           "static int map_piece(struct piece *piece) {",
-          `  piece->map_bytes = (piece->bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE${isHuge ? " + HUGE_PAGE" : ""};`,
-          `  piece->map = mmap(NULL, piece->map_bytes, PROT_READ | PROT_WRITE, ${flags}, -1, 0);`,
+          "  const size_t pages = (piece->bytes + HUGE_PAGE - 1) / HUGE_PAGE;",
+          `  piece->map_bytes = ${isHuge ? "(pages + 1)" : "pages"} * HUGE_PAGE;`,
+          "  piece->map = mmap(NULL, piece->map_bytes, PROT_READ | PROT_WRITE,",
+          `                    ${flags}, -1, 0);`,
           "  if (piece->map == MAP_FAILED) {",
           "    piece->map = NULL;",
           "    return -1;",
           "  }",
           ...(isHuge
             ? [
-                "  piece->data = (char *)(((uintptr_t)piece->map + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);",
+                "  const uintptr_t end = (uintptr_t)piece->map + HUGE_PAGE - 1;",
+                "  piece->data = (char *)(end / HUGE_PAGE * HUGE_PAGE);",
                 "  madvise(piece->data, piece->bytes, MADV_HUGEPAGE);",
               ]
             : ["  piece->data = (char *)piece->map;"]),
           "  return 0;",
           "}",
           "",
-          "/* Has the kernel find and clear pages: in one call where it knows it (Linux 5.14), else by writing to each. */",
+          "/* Has the kernel find and clear pages: in one call since Linux 5.14,",
+          "   else by writing to each. */",
           "static void touch(char *begin, size_t bytes) {",
           "  const int madv_populate_write = 23;",
+          "  volatile char *memory = begin;",
           "  if (madvise(begin, bytes, madv_populate_write) == 0) return;",
-          "  for (size_t at = 0; at < bytes; at += 4096) ((volatile char *)begin)[at] = 0;",
+          "  for (size_t at = 0; at < bytes; at += 4096) memory[at] = 0;",
           "}",
           "",
           "static int register_piece(struct piece *piece) {",
-          "  if (cudaHostRegister(piece->data, piece->bytes, cudaHostRegisterPortable) != cudaSuccess) return -1;",
-          "  piece->is_registered = 1;",
-          "  return 0;",
+          "  const cudaError_t result = cudaHostRegister(piece->data, piece->bytes,",
+          "                                              cudaHostRegisterPortable);",
+          "  piece->is_registered = result == cudaSuccess;",
+          "  return result == cudaSuccess ? 0 : -1;",
           "}",
           "",
         ]
@@ -99,13 +105,16 @@ function cProgram(shape: PoolShape, sizeBytes: number): string {
           "/* Each thread touches every THREADS-th part of 32 MiB. */",
           "static void *work(void *number) {",
           "  const size_t part = (size_t)32 << 20;",
-          "  for (size_t at = (size_t)(intptr_t)number * part; at < pool[0].bytes; at += THREADS * part)",
-          "    touch(pool[0].data + at, pool[0].bytes - at < part ? pool[0].bytes - at : part);",
+          "  size_t at = (size_t)(intptr_t)number * part;",
+          "  for (; at < pool[0].bytes; at += THREADS * part) {",
+          "    const size_t left = pool[0].bytes - at;",
+          "    touch(pool[0].data + at, left < part ? left : part);",
+          "  }",
           "  return NULL;",
           "}",
         ]
       : [
-          "/* Each thread obtains every THREADS-th piece, and returns itself where one fails. */",
+          "/* Each thread obtains every THREADS-th piece; what is not NULL is a failure. */",
           "static void *work(void *number) {",
           "  if (cudaSetDevice(DEVICE) != cudaSuccess) return &pool;",
           "  for (intptr_t i = (intptr_t)number; i < PIECES; i += THREADS) {",
@@ -117,8 +126,11 @@ function cProgram(shape: PoolShape, sizeBytes: number): string {
                 "    if (register_piece(piece) != 0) return &pool;",
               ]
             : [
-                "    if (cudaHostAlloc((void **)&piece->data, piece->bytes, cudaHostAllocPortable) != cudaSuccess)",
+                "    void *data = NULL;",
+                "    if (cudaHostAlloc(&data, piece->bytes, cudaHostAllocPortable) !=",
+                "        cudaSuccess)",
                 "      return &pool;",
+                "    piece->data = (char *)data;",
               ]),
           "  }",
           "  return NULL;",
@@ -147,7 +159,8 @@ function cProgram(shape: PoolShape, sizeBytes: number): string {
     ...(isShared
       ? [
           "  pool[0].bytes = POOL_BYTES;",
-          "  if (cudaSetDevice(DEVICE) != cudaSuccess || map_piece(&pool[0]) != 0) return -1;",
+          "  if (cudaSetDevice(DEVICE) != cudaSuccess) return -1;",
+          "  if (map_piece(&pool[0]) != 0) return -1;",
         ]
       : [
           "  for (size_t i = 0; i < PIECES; ++i) {",
@@ -155,8 +168,10 @@ function cProgram(shape: PoolShape, sizeBytes: number): string {
           "    pool[i].bytes = (pages / PIECES + (i < pages % PIECES)) * HUGE_PAGE;",
           "  }",
         ]),
-    "  for (; started < THREADS; ++started)",
-    "    if (pthread_create(&threads[started], NULL, work, (void *)(intptr_t)started) != 0) break;",
+    "  for (; started < THREADS; ++started) {",
+    "    void *number = (void *)(intptr_t)started;",
+    "    if (pthread_create(&threads[started], NULL, work, number) != 0) break;",
+    "  }",
     "  failed = started < THREADS;",
     "  for (int i = 0; i < started; ++i) {",
     "    void *result = NULL;",
@@ -175,8 +190,7 @@ function cProgram(shape: PoolShape, sizeBytes: number): string {
 
 function plainCProgram(shape: PoolShape, sizeBytes: number): string {
   return lines(
-    `/* ${summary(shape, sizeBytes)}.`,
-    "   gcc -O2 pool.c -I/usr/local/cuda/include -L/usr/local/cuda/lib64 -lcudart */",
+    ...cHead(shape, sizeBytes, "-lcudart"),
     "#include <cuda_runtime_api.h>",
     "#include <stddef.h>",
     "#include <stdio.h>",
@@ -191,18 +205,29 @@ function plainCProgram(shape: PoolShape, sizeBytes: number): string {
     "",
     "/* 0, or -1 where it cannot be had. */",
     "int pool_obtain(void) {",
-    "  return cudaHostAlloc(&pool, POOL_BYTES, cudaHostAllocPortable) == cudaSuccess ? 0 : -1;",
+    "  const cudaError_t result =",
+    "      cudaHostAlloc(&pool, POOL_BYTES, cudaHostAllocPortable);",
+    "  return result == cudaSuccess ? 0 : -1;",
     "}",
     "",
     ...cMain(),
   );
 }
 
+function cHead(shape: PoolShape, sizeBytes: number, libraries: string): string[] {
+  return [
+    `/* ${summary(shape, sizeBytes).join(":\n   ")}.`,
+    "   gcc -O2 pool.c -I/usr/local/cuda/include \\",
+    `     -L/usr/local/cuda/lib64 ${libraries} */`,
+  ];
+}
+
 function cMain(): string[] {
   return [
     "int main(void) {",
     "  if (pool_obtain() != 0) {",
-    '    fprintf(stderr, "no pool: %s\\n", cudaGetErrorString(cudaGetLastError()));',
+    "    const cudaError_t error = cudaGetLastError();",
+    '    fprintf(stderr, "no pool: %s\\n", cudaGetErrorString(error));',
     "    return 1;",
     "  }",
     '  printf("%zu bytes are pinned\\n", POOL_BYTES);',
@@ -216,12 +241,9 @@ function pythonModule(shape: PoolShape, sizeBytes: number): string {
   const { way, pieces, threads } = shape;
   if (way === "host-alloc") return pinMemoryModule(shape, sizeBytes);
   const isHuge = way === "register-huge";
-  const flags =
-    way === "register-hugetlb"
-      ? "mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x40000  # MAP_HUGETLB"
-      : "mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS";
+  const isHugetlb = way === "register-hugetlb";
   return lines(
-    `# ${summary(shape, sizeBytes)}.`,
+    `# ${summary(shape, sizeBytes).join(":\n# ")}.`,
     "import ctypes",
     "import mmap",
     "from concurrent.futures import ThreadPoolExecutor",
@@ -233,6 +255,7 @@ function pythonModule(shape: PoolShape, sizeBytes: number): string {
     `THREADS = ${threads}`,
     "DEVICE = 0",
     "HUGE_PAGE = 2 << 20",
+    isHugetlb ? "MAP_HUGETLB = 0x40000" : null,
     isHuge ? "MADV_HUGEPAGE = 14" : null,
     "MADV_POPULATE_WRITE = 23  # since Linux 5.14",
     "PORTABLE = 1  # cudaHostRegisterPortable",
@@ -242,7 +265,8 @@ function pythonModule(shape: PoolShape, sizeBytes: number): string {
     "",
     "",
     "def map_piece(count):",
-    `    memory = mmap.mmap(-1, count, flags=${flags.split("  #")[0]})${flags.includes("#") ? "  # MAP_HUGETLB" : ""}`,
+    `    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS${isHugetlb ? " | MAP_HUGETLB" : ""}`,
+    "    memory = mmap.mmap(-1, count, flags=flags)",
     "    piece = torch.frombuffer(memory, dtype=torch.uint8)",
     isHuge ? "    libc.madvise(piece.data_ptr(), count, MADV_HUGEPAGE)" : null,
     "    return piece",
@@ -255,7 +279,8 @@ function pythonModule(shape: PoolShape, sizeBytes: number): string {
     "",
     "def register(piece):",
     "    torch.cuda.set_device(DEVICE)  # of this thread",
-    "    error = torch.cuda.cudart().cudaHostRegister(piece.data_ptr(), piece.numel(), PORTABLE)",
+    "    cuda = torch.cuda.cudart()",
+    "    error = cuda.cudaHostRegister(piece.data_ptr(), piece.numel(), PORTABLE)",
     "    if int(error) != 0:",
     '        raise RuntimeError(f"cudaHostRegister: {error}")',
     "    return piece",
@@ -273,10 +298,13 @@ function pythonModule(shape: PoolShape, sizeBytes: number): string {
           "    torch.cuda.init()",
           "    piece = map_piece(-(-POOL_BYTES // HUGE_PAGE) * HUGE_PAGE)",
           "    part = 16 * HUGE_PAGE",
-          "    starts = range(0, piece.numel(), part)",
+          "    begin, count = piece.data_ptr(), piece.numel()",
+          "",
+          "    def touch_part(at):",
+          "        touch(begin + at, min(part, count - at))",
+          "",
           "    with ThreadPoolExecutor(THREADS) as threads:",
-          "        begin = piece.data_ptr()",
-          "        list(threads.map(lambda at: touch(begin + at, min(part, piece.numel() - at)), starts))",
+          "        list(threads.map(touch_part, range(0, count, part)))",
           "    return [register(piece)]",
         ]
       : [
@@ -291,10 +319,10 @@ function pythonModule(shape: PoolShape, sizeBytes: number): string {
           "    torch.cuda.init()",
           "    with ThreadPoolExecutor(THREADS) as threads:",
           "        tasks = [threads.submit(obtain_piece, index) for index in range(PIECES)]",
-          "    failed = next((task.exception() for task in tasks if task.exception()), None)",
-          "    if failed is not None:",
+          "    failures = [task.exception() for task in tasks if task.exception()]",
+          "    if failures:",
           "        release([task.result() for task in tasks if not task.exception()])",
-          "        raise failed",
+          "        raise failures[0]",
           "    return [task.result() for task in tasks]",
         ]),
     "",
@@ -306,7 +334,7 @@ function pythonModule(shape: PoolShape, sizeBytes: number): string {
 function pinMemoryModule(shape: PoolShape, sizeBytes: number): string {
   const { pieces, threads } = shape;
   return lines(
-    `# ${summary(shape, sizeBytes).replace("cudaHostAlloc", "pin_memory=True")}.`,
+    `# ${summary(shape, sizeBytes)[0]}: pin_memory=True.`,
     pieces > 1 ? "from concurrent.futures import ThreadPoolExecutor" : null,
     pieces > 1 ? "" : null,
     "import torch",
@@ -346,7 +374,8 @@ function pythonMain(): string[] {
   return [
     'if __name__ == "__main__":',
     "    pool = obtain()",
-    '    print(sum(piece.numel() for piece in pool), "bytes are pinned:", all(piece.is_pinned() for piece in pool))',
+    "    assert all(piece.is_pinned() for piece in pool)",
+    '    print(sum(piece.numel() for piece in pool), "bytes are pinned")',
     "    release(pool)",
   ];
 }

@@ -35,10 +35,8 @@ export class PoolObservations {
   record(): PinnedPool {
     const { samples, sizeBytes, shape, error, reason } = this;
     const last = samples.at(-1);
-    const rate = (times: (sample: PoolSample) => readonly number[]) => {
-      const rates = samples.flatMap((sample) => times(sample).map((ns) => sample.copyBytes / ns));
-      return rates.length === 0 ? null : median(rates);
-    };
+    const rate = (times: (sample: PoolSample) => readonly number[]) =>
+      spreadOf(samples.flatMap((sample) => times(sample).map((ns) => sample.copyBytes / ns)));
     return {
       ...shape,
       sizeBytes,
@@ -61,8 +59,8 @@ export class PoolObservations {
   }
 }
 
-function spreadOf(times: readonly number[]): PinnedPool["obtain"] {
-  if (times.length === 0) return null;
-  const { median: middle, min, max } = distribution(times);
+function spreadOf(figures: readonly number[]): PinnedPool["obtain"] {
+  if (figures.length === 0) return null;
+  const { median: middle, min, max } = distribution(figures);
   return { median: middle, least: min, most: max };
 }

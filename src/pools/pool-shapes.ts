@@ -90,23 +90,35 @@ export interface ShapeRequest {
   threads: readonly number[] | null;
 }
 
+/** What the machine has for pools. */
+export interface PoolResources {
+  cpusUsable: number;
+  /** In hugetlbfs; null where the kernel has none. */
+  hugetlbFreeBytes: number | null;
+}
+
 /**
  * How pools of a size are obtained, the simple ones first: in one piece, whose pages so many threads touch; and in so many
- * pieces, which as many threads obtain as there are. cuMemHostAlloc in one piece is the work of one thread.
+ * pieces, which as many threads obtain as there are. cuMemHostAlloc in one piece is the work of one thread. Where
+ * hugetlbfs has too few pages, one attempt shows that.
  */
-export function poolShapes(sizeBytes: number, cpusUsable: number, request: ShapeRequest): PoolShape[] {
+export function poolShapes(
+  sizeBytes: number,
+  { cpusUsable, hugetlbFreeBytes }: PoolResources,
+  request: ShapeRequest,
+): PoolShape[] {
   const threads = request.threads ?? [...new Set([1, cpusUsable])];
-  const mostThreads = Math.max(...threads);
-  const pieces = request.pieces ?? [...new Set([1, mostThreads])];
-  const shapes = (request.ways ?? poolWays).flatMap((way) =>
-    pieces
-      .filter((count) => count === 1 || sizeBytes / count >= leastPieceBytes)
-      .flatMap((count) =>
-        threadsOf(way, count, threads).map((each) => ({ way, pieces: count, threads: each })),
-      ),
-  );
-  const seen = new Map(shapes.map((shape) => [shapeId(shape), shape]));
-  return [...seen.values()];
+  const pieces = request.pieces ?? [...new Set([1, Math.max(...threads)])];
+  const fitting = pieces.filter((count) => count === 1 || sizeBytes / count >= leastPieceBytes);
+  const shapes = (request.ways ?? poolWays).flatMap((way) => {
+    if (way === "register-hugetlb" && (hugetlbFreeBytes ?? 0) < sizeBytes && fitting.length > 0) {
+      return [{ way, pieces: 1, threads: 1 }];
+    }
+    return fitting.flatMap((count) =>
+      threadsOf(way, count, threads).map((each) => ({ way, pieces: count, threads: each })),
+    );
+  });
+  return [...new Map(shapes.map((shape) => [shapeId(shape), shape])).values()];
 }
 
 /** One thread for several pieces shows nothing, unless no more may be used. */

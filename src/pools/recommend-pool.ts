@@ -9,7 +9,17 @@ import { shapeId } from "./pool-shapes.js";
  */
 const leastGain = 0.1;
 
-/** Pools whose copies are slower by more than this than those of another way are no good, however soon they are there. */
+/** Of pairs of a time of each way, so many must have it the same way round: one time in five may be an odd one. */
+const leastPairShare = 0.75;
+
+/** With fewer times of either, such a gain shows by itself: the ways between are measured more often. */
+const fewTimes = 3;
+const gainOfFewTimes = 0.5;
+
+/**
+ * Pools from which not even the quickest copy reaches such a share of what another way's copies do are no good, however
+ * soon they are there.
+ */
 const leastRateShare = 0.95;
 
 /** A pool that was measured. */
@@ -44,16 +54,17 @@ export function recommendPool(pools: readonly PinnedPool[]): PinningRecommendati
 
 function copiesWell(pool: Measured, all: readonly Measured[]): boolean {
   return (["h2dGigabytesPerSecond", "d2hGigabytesPerSecond"] as const).every((key) => {
-    const best = Math.max(...all.map((other) => other[key] ?? 0));
-    return (pool[key] ?? best) >= best * leastRateShare;
+    const best = Math.max(...all.map((other) => other[key]?.median ?? 0));
+    return (pool[key]?.most ?? best) >= best * leastRateShare;
   });
 }
 
-/** Not by chance: every time it took longer than the other one ever did, and by so much that it matters. */
+/** Not by chance, and by so much that it matters. */
 function isCertainlySlower(pool: Measured, fastest: Measured): boolean {
-  return (
-    pool.obtain.least > fastest.obtain.most && pool.obtain.median > fastest.obtain.median * (1 + leastGain)
-  );
+  const gain = pool.obtain.median / fastest.obtain.median - 1;
+  if (Math.min(pool.samples.length, fastest.samples.length) < fewTimes) return gain > gainOfFewTimes;
+  const pairs = pool.samples.flatMap((one) => fastest.samples.map((other) => one.obtainNs > other.obtainNs));
+  return gain > leastGain && pairs.filter(Boolean).length >= pairs.length * leastPairShare;
 }
 
 function isSimpler(one: Measured, other: Measured): boolean {
@@ -77,17 +88,25 @@ function trouble({ way, pieces, threads }: PoolShape): number {
 
 function reasonFor(chosen: Measured, fastest: Measured, ofSize: readonly Measured[]): string {
   const skipped = ofSize.find(
-    (pool) => pool.obtain.median < chosen.obtain.median && !copiesWell(pool, ofSize),
+    (pool) => pool.obtain.median < fastest.obtain.median && !copiesWell(pool, ofSize),
   );
   if (skipped !== undefined) {
-    return `It is the fastest of those from which copies are as fast as any: ${wayInWords(skipped)} is there in ${formatDuration(skipped.obtain.median)}, but copies more slowly.`;
+    return `It is worth the longer wait: memory by ${wayInWords(skipped)} is there in ${formatDuration(skipped.obtain.median)}, but copies from it or to it are slower.`;
   }
   if (shapeId(chosen) === shapeId(fastest)) {
     return chosen.way === "host-alloc" && chosen.pieces === 1
       ? "Nothing else is faster, and nothing is simpler."
       : "It is the fastest way of those that were measured.";
   }
-  return `The fastest, ${wayInWords(fastest)}, takes ${formatDuration(fastest.obtain.median)}: not certainly so much less that it is worth the trouble.`;
+  return `The fastest way, ${wayInWords(fastest)}, takes ${formatDuration(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, and the difference is too small, or not certain enough, to be worth that.`;
+}
+
+/** What the one way asks of a program that the other does not, where that is most. */
+function mostTrouble(one: PoolShape, other: PoolShape): string {
+  if (one.way === "register-hugetlb" && other.way !== one.way) return "root has to set its pages aside";
+  if (one.pieces > 1 && other.pieces === 1) return "no copy may go from one piece into the next";
+  if (one.threads > 1 && other.threads === 1) return "it takes threads";
+  return "it takes more code";
 }
 
 const names = {

@@ -22,11 +22,6 @@ export interface Refusal {
 export function refusalReason(refusal: Refusal): string {
   const { way, code, largestBytes, refusedBytes, machine, confidentialComputing } = refusal;
   const isRegistering = way !== "host-alloc";
-  if (code === "NO_HUGE_PAGES") {
-    return "hugetlbfs holds too few huge pages: root sets them aside with sysctl vm.nr_hugepages";
-  }
-  if (code === "TOO_MANY_THREADS")
-    return "the system starts no more threads: ulimit -u, or the cgroup's pids.max";
   if (code === "OUT_OF_HOST_MEMORY") {
     return "the system gives no more memory to this process: ulimit -v, the cgroup, or vm.overcommit_memory=2";
   }
@@ -40,7 +35,8 @@ export function refusalReason(refusal: Refusal): string {
     return "the driver registers no memory of programs here, as under confidential computing and in some virtual machines: use cudaHostAlloc";
   }
   const { cgroupMemoryLimitBytes, memoryTotalBytes, memlockLimitBytes } = machine;
-  if (memlockLimitBytes !== null && memlockLimitBytes < refusedBytes) {
+  // Most drivers do not count pinned memory as locked: then more than the limit could be had.
+  if (memlockLimitBytes !== null && largestBytes <= memlockLimitBytes && memlockLimitBytes < refusedBytes) {
     return `the limit of locked memory is ${formatSizeRounded(memlockLimitBytes, Math.floor)}: ulimit -l unlimited raises it`;
   }
   if (cgroupMemoryLimitBytes !== null && cgroupMemoryLimitBytes < memoryTotalBytes) {

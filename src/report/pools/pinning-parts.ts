@@ -165,7 +165,8 @@ function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
   const middle = middleSample(pool);
   const ms = (timeNs: number | null | undefined) =>
     timeNs == null ? figure("-") : figure(formatMilliseconds(timeNs));
-  const rate = (value: number | null) => figure(value === null ? "-" : formatGBps(value));
+  const rate = (value: PinnedPool["h2dGigabytesPerSecond"]) =>
+    figure(value === null ? "-" : formatGBps(value.median));
   const { before, held } = memory ?? {};
   const spread = samples.length < 2 ? "" : formatHalfWidth((obtain.most - obtain.least) / 2 / obtain.median);
   return [
