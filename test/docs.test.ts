@@ -112,7 +112,7 @@ const quickly: Readonly<Record<string, string>> = {
   import: "--quiet",
   devices: "--backend emulated",
   doctor: "--backend emulated --llc 1MiB --quick --quiet",
-  pin: "--backend emulated --sizes 4MiB --budget 500ms --quiet",
+  pin: "--backend emulated --sizes 4MiB --budget 30s --quiet",
   help: "",
   tune: `--python ${testPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
   // `pinbench --version`

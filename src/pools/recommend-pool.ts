@@ -95,7 +95,7 @@ function reasonFor(chosen: Measured, fastest: Measured, ofSize: readonly Measure
   }
   if (shapeId(chosen) === shapeId(fastest)) {
     return chosen.way === "host-alloc" && chosen.pieces === 1
-      ? "Nothing else is faster, and nothing is simpler."
+      ? "Nothing that was measured is faster, and nothing is simpler."
       : "It is the fastest way of those that were measured.";
   }
   return `The fastest way, ${wayInWords(fastest)}, takes ${formatDuration(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, and the difference is too small, or not certain enough, to be worth that.`;

@@ -57,7 +57,7 @@ describe("the way that is recommended", () => {
     expect(recommendPool(pools)).toMatchObject({
       ...hostAlloc,
       timesAsFast: 1,
-      reason: "Nothing else is faster, and nothing is simpler.",
+      reason: "Nothing that was measured is faster, and nothing is simpler.",
     });
   });
 

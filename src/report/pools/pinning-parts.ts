@@ -23,7 +23,7 @@ import {
   spared,
   wordColumn,
 } from "../report-parts.js";
-import { capital, counted, listed, pcieLink } from "../wording.js";
+import { counted, listed, pcieLink } from "../wording.js";
 import { middleSample } from "./pinning-csv.js";
 
 /** What must be read before any figure. */
@@ -177,7 +177,7 @@ function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
     ms(release.median),
     rate(pool.h2dGigabytesPerSecond),
     rate(pool.d2hGigabytesPerSecond),
-    figure(hugePageShare === null ? "-" : formatWholeShare(hugePageShare)),
+    figure(hugePageShare === null ? "-" : hugePageShare === 0 ? "0 %" : formatWholeShare(hugePageShare)),
     before?.residentBytes == null || held?.residentBytes == null
       ? figure("-")
       : figure(
@@ -187,18 +187,24 @@ function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
   ];
 }
 
+/** So many pools are named in a note. */
+const mostNamed = 3;
+
 /** What must be known to read the tables: limits, what was refused or left out, and what stayed behind. */
 export function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
   const isLimited = ({ way, pieces }: PoolShape) =>
     limits.some((limit) => limit.way === way && limit.pieces > 1 === pieces > 1);
+  // Where it is many, the tables show which.
   const whom = (list: readonly PinnedPool[]) =>
-    listed(list.map((pool) => `${formatSize(pool.sizeBytes)} by ${shapeId(pool)}`));
+    list.length > mostNamed
+      ? `${list.length} pools`
+      : listed(list.map((pool) => `${formatSize(pool.sizeBytes)} by ${shapeId(pool)}`));
   const refused = pools.filter((pool) => pool.outcome === "refused" && !isLimited(pool));
   const left = pools.filter(({ outcome }) => outcome === "omitted");
   return [
     ...limits.map((limit) =>
       note(
-        `${capital(wayInWords(limit))}: ${limit.largestBytes === 0 ? "none can be had" : `${formatSizeRounded(limit.largestBytes, Math.floor)} can be had`}, and ${formatSize(limit.refusedBytes)} is refused (${limit.error.code}). Likely reason: ${limit.reason}.`,
+        `By ${wayInWords(limit)}, ${limit.largestBytes === 0 ? "nothing can be had" : `${formatSizeRounded(limit.largestBytes, Math.floor)} can be had`}: ${formatSize(limit.refusedBytes)} is refused (${limit.error.code}). Likely reason: ${limit.reason}.`,
         "warning",
       ),
     ),
