@@ -4,6 +4,7 @@ import { comparisonSchema } from "../dist/compare/comparison.js";
 import { historySchema } from "../dist/compare/history-document.js";
 import { diagnosisSchema } from "../dist/doctor/diagnosis.js";
 import { fleetSchema } from "../dist/fleet/fleet-document.js";
+import { pinningSchema } from "../dist/pools/pinning-document.js";
 import { historyEntrySchema } from "../dist/results/history-entry.js";
 import { resultSchema } from "../dist/results/schema.js";
 import { tuningSchema } from "../dist/results/tuning.js";
@@ -19,6 +20,7 @@ const schemas = {
   "tuning-v1.json": tuningSchema,
   "diagnosis-v1.json": diagnosisSchema,
   "fleet-v1.json": fleetSchema,
+  "pinning-v1.json": pinningSchema,
 };
 
 const folder = new URL("../schema/", import.meta.url);

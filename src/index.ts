@@ -14,6 +14,8 @@ import { judgeResults } from "./fleet/judge-results.js";
 import { prepareRun, shareDevices } from "./measure/prepare.js";
 import { Run } from "./measure/run.js";
 import { packageVersion } from "./package-facts.js";
+import { PinMemory, preparePools } from "./pools/pin-memory.js";
+import type { Pinning } from "./pools/pinning-document.js";
 import { readHistory } from "./results/history-file.js";
 import { checkedResult } from "./results/parse.js";
 import type { ResultDocument } from "./results/schema.js";
@@ -21,6 +23,7 @@ import type { Tuning } from "./results/tuning.js";
 import type { Direction, Memory } from "./settings/choices.js";
 import { commandSettings } from "./settings/command-settings.js";
 import { readSection, thresholdsOf } from "./settings/configuration.js";
+import { pinSettings } from "./settings/pin-settings.js";
 import { type Options, optionName } from "./settings/setting.js";
 import {
   type Call,
@@ -51,6 +54,7 @@ export type { Course, HistoryDocument } from "./compare/history-document.js";
 export type { Diagnosis, Finding } from "./doctor/diagnosis.js";
 export { type ErrorKind, PinbenchError } from "./errors.js";
 export type { FleetDocument, FleetOutlier } from "./fleet/fleet-document.js";
+export type { PinnedPool, Pinning } from "./pools/pinning-document.js";
 export type { CellResult, ResultDocument } from "./results/schema.js";
 export type { Recommendation, Tuning } from "./results/tuning.js";
 export type { List, Quantity } from "./settings/units.js";
@@ -258,6 +262,43 @@ export async function doctor({
       countedFromMs: call.startedMs,
       onActivity: () => undefined,
     });
+  } finally {
+    await sharing?.release();
+  }
+}
+
+/** What to obtain, and how to end it early. */
+export interface PinOptions extends Options<typeof pinSettings> {
+  /** Ends it with what it has measured: the status of its document is then "aborted". */
+  signal?: AbortSignal;
+}
+
+/**
+ * Measures what pinned memory costs to obtain as `pinbench pin` does, and returns the document that its --json prints. A
+ * way that is refused does not reject: see its `pools` and `limits`. What is wrong with the options or the machine rejects
+ * as a PinbenchError. Nothing is pinned any more when it settles.
+ */
+export async function pin({
+  signal = new AbortController().signal,
+  ...options
+}: PinOptions = {}): Promise<Pinning> {
+  const call = callNow();
+  const prepared = await preparePools({
+    ...defaultsOf(pinSettings),
+    ...readOptions(pinSettings, options),
+  });
+  const { backend, devices } = prepared;
+  const sharing = shareDevices({ backend, devices: [...devices] }, { command: "library", ownerPid: null });
+  try {
+    await sharing?.begin();
+    const pinning = new PinMemory({
+      ...{ prepared, sharing, signal, labels: {} },
+      ...call,
+      countedFromMs: call.startedMs,
+      onActivity: () => undefined,
+    });
+    await pinning.measure();
+    return pinning.document();
   } finally {
     await sharing?.release();
   }

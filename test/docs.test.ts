@@ -112,6 +112,7 @@ const quickly: Readonly<Record<string, string>> = {
   import: "--quiet",
   devices: "--backend emulated",
   doctor: "--backend emulated --llc 1MiB --quick --quiet",
+  pin: "--backend emulated --sizes 4MiB --budget 30s --quiet",
   help: "",
   tune: `--python ${testPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
   // `pinbench --version`
@@ -328,6 +329,7 @@ describe("the documents", () => {
     ["history", 4],
     ["report", 4],
     ["doctor", 15],
+    ["pin", 18],
     ["import nvbandwidth", 2],
   ])("name every flag of the help of %s", async (command, least) => {
     const { stdout } = await callCli([...command.split(" "), "--help"]);

@@ -31,6 +31,7 @@ HostMemoryKind read_arena_kind(const Napi::Value& value);
 ArenaGeometry read_geometry(const Napi::Value& value);
 MeasureRequest read_measure_request(const Napi::Value& value);
 LoadOptions read_load_options(const Napi::Value& value);
+PoolOptions read_pool_options(const Napi::Value& value);
 LoaderOptions read_loader_options(const Napi::Value& value);
 std::vector<std::string> read_strings(const Napi::Value& value, const char* field);
 Napi::Object read_object(const Napi::Value& value, const char* name);

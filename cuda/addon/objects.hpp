@@ -53,6 +53,9 @@ std::shared_ptr<Session> read_session(const Napi::Value& value);
 // NativeLoad. It does not keep its session, which ends it.
 Napi::Object make_load_object(Napi::Env env, std::shared_ptr<Load> load);
 
+// NativePool. It does not keep its session, which gives it back; its calls do as long as they run.
+Napi::Object make_pool_object(Napi::Env env, std::weak_ptr<Session> session, std::shared_ptr<Pool> pool);
+
 // NativeLoader. It keeps its session.
 Napi::Object make_loader_object(Napi::Env env, std::shared_ptr<Session> session,
                                 std::shared_ptr<Loader> loader);

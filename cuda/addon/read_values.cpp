@@ -255,6 +255,20 @@ LoadOptions read_load_options(const Napi::Value& value) {
   return options;
 }
 
+PoolOptions read_pool_options(const Napi::Value& value) {
+  static const std::map<std::string, PoolWay> ways = {{"host-alloc", PoolWay::kHostAlloc},
+                                                      {"register", PoolWay::kRegister},
+                                                      {"register-huge", PoolWay::kRegisterHuge},
+                                                      {"register-hugetlb", PoolWay::kRegisterHugetlb}};
+  const auto object = read_object(value, "options");
+  PoolOptions options;
+  options.way = read_enum(object, "way", ways);
+  options.bytes = read_size(object, "bytes");
+  options.pieces = read_size(object, "pieces");
+  options.threads = read_size(object, "threads");
+  return options;
+}
+
 LoaderOptions read_loader_options(const Napi::Value& value) {
   const auto object = read_object(value, "options");
   LoaderOptions options;

@@ -113,6 +113,17 @@ Napi::Value start_load(Handle& handle, const Napi::CallbackInfo& info) {
       [](Napi::Env env, std::shared_ptr<Load>& load) { return make_load_object(env, std::move(load)); });
 }
 
+Napi::Value obtain_pool(Handle& handle, const Napi::CallbackInfo& info) {
+  const auto session = handle.get(info.Env());
+  // What the promise is settled with must not keep the session, which may be closed before.
+  const std::weak_ptr<Session> owner = session;
+  return AsyncTask<std::shared_ptr<Pool>>::run(
+      info.Env(), [session, options = read_pool_options(info[0])] { return session->obtain_pool(options); },
+      [owner](Napi::Env env, std::shared_ptr<Pool>& pool) {
+        return make_pool_object(env, owner, std::move(pool));
+      });
+}
+
 Napi::Value memory_info(Handle& handle, const Napi::CallbackInfo& info) {
   const auto env = info.Env();
   try {
@@ -132,13 +143,16 @@ Napi::Value abort_session(Handle& handle, const Napi::CallbackInfo& info) {
 }
 
 // Freeing gigabytes of pinned memory takes long, so it too is done off Node's thread. A call that still runs
-// keeps the session until it has ended; loads end at once.
+// keeps the session until it has ended; loads end at once, and pools are given back.
 Napi::Value close(Handle& handle, const Napi::CallbackInfo& info) {
   auto session = std::make_shared<std::shared_ptr<Session>>(std::exchange(handle.session, nullptr));
   return AsyncTask<Nothing>::run(
       info.Env(),
       [session] {
-        if (*session != nullptr) (*session)->end_loads();
+        if (*session != nullptr) {
+          (*session)->end_loads();
+          (*session)->release_pools();
+        }
         session->reset();
         return Nothing{};
       },
@@ -160,6 +174,7 @@ Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session
   define(object, "memoryInfo", handle, memory_info);
   define(object, "openLoader", handle, open_loader);
   define(object, "startLoad", handle, start_load);
+  define(object, "obtainPool", handle, obtain_pool);
   define(object, "abort", handle, abort_session);
   define(object, "close", handle, close);
   keep_behind(object, kSessionTag, handle);

@@ -22,6 +22,7 @@ Session::Session(std::shared_ptr<const CudaDriver> driver, std::shared_ptr<const
 
 Session::~Session() {
   end_loads();
+  release_pools();
   free_all();
 }
 
@@ -208,6 +209,21 @@ void Session::end_loads() noexcept {
   const std::lock_guard lock(loads_mutex_);
   for (const auto& load : loads_) load->end();
   loads_.clear();
+}
+
+// Without the lock of the other calls: giving back a pool must not wait for what is measured.
+std::shared_ptr<Pool> Session::obtain_pool(const PoolOptions& options) {
+  const auto pool = std::make_shared<Pool>(context_, options);
+  const std::lock_guard lock(pools_mutex_);
+  std::erase_if(pools_, [](const auto& other) { return other->is_released(); });
+  pools_.push_back(pool);
+  return pool;
+}
+
+void Session::release_pools() noexcept {
+  const std::lock_guard lock(pools_mutex_);
+  for (const auto& pool : pools_) pool->release();
+  pools_.clear();
 }
 
 MemoryInfo Session::memory_info() {

@@ -14,6 +14,7 @@
 #include "engine/peer_access.hpp"
 #include "engine/stream_hold.hpp"
 #include "loader/loader.hpp"
+#include "pool/pool.hpp"
 
 namespace pinbench {
 
@@ -46,8 +47,8 @@ struct MemoryInfo {
 };
 
 // One device, made ready to measure: NativeSession of src/native/contract.ts. Calls come one after the other,
-// but for reserve_host() of different kinds and the loads, which may overlap; abort() may come from any
-// thread. A copy between two devices is a call of both sessions.
+// but for reserve_host() of different kinds, the loads and the pools, which may overlap; abort() may come
+// from any thread. A copy between two devices is a call of both sessions.
 class Session {
  public:
   // `nvml` may be null.
@@ -65,6 +66,9 @@ class Session {
   PinningCost measure_pinning(HostMemoryKind kind, std::size_t size_bytes);
   // With `rest`, all is ready before it, and the copy is the first thing that the thread does afterwards.
   double measure_first_copy_ns(std::chrono::milliseconds rest = {});
+  // Several may be there at once. They are given back with the session at the latest.
+  std::shared_ptr<Pool> obtain_pool(const PoolOptions& options);
+  void release_pools() noexcept;
   MemoryInfo memory_info();
   // At most one is open at a time (LOADER_OPEN), and nothing else may be measured meanwhile.
   std::shared_ptr<Loader> open_loader(const LoaderOptions& options);
@@ -127,6 +131,8 @@ class Session {
   std::weak_ptr<Loader> loader_;
   std::mutex loads_mutex_;
   std::vector<std::shared_ptr<Load>> loads_;
+  std::mutex pools_mutex_;
+  std::vector<std::shared_ptr<Pool>> pools_;
 };
 
 }  // namespace pinbench

@@ -175,6 +175,16 @@ Examples:
   pinbench doctor --quick --format nhc    one line, for the health check of a scheduler`,
     load: async () => (await import("./doctor-command.js")).doctorCommand,
   },
+  pin: {
+    summary: "measure what pinned memory costs to obtain, and print code for the best way",
+    help: `
+Examples:
+  pinbench pin                                 pools of 1 and 16 GiB, in every way, in about a minute
+  pinbench pin --sizes 4GiB --threads 1,4,16   one size, and how threads help
+  pinbench pin --ways host-alloc,register-huge --pieces 1,8
+  pinbench pin --json --output pin.md          for programs, and for people`,
+    load: async () => (await import("./pin-command.js")).pinCommand,
+  },
   devices: {
     summary: "list devices, links and limits, and what this build and driver can do",
     help: `

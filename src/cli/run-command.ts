@@ -149,14 +149,23 @@ async function carryOut(
 }
 
 /** What is to be said of a run before it measures. */
-export function notesOn({ plan, backend, passedOver }: PreparedRun, isDryRun = false): string[] {
-  const doing = isDryRun ? "planning for" : "measuring";
+export function notesOn({ plan, ...opened }: PreparedRun, isDryRun = false): string[] {
+  return [
+    ...backendNotes(opened, isDryRun ? "planning for" : "measuring"),
+    ...plan.notes,
+    ...[budgetNote(plan)].filter((note) => note !== null),
+  ];
+}
+
+/** Of these, what there is to say of the driver that was opened, and of builds that were not. */
+export function backendNotes(
+  { backend, passedOver }: Pick<PreparedRun, "backend" | "passedOver">,
+  doing = "measuring",
+): string[] {
   const { fallbackReason } = backend;
   return [
     ...passedOver.map((one) => `not used: ${describeFailed(one)}.`),
     ...(fallbackReason === null ? [] : [`${fallbackReason}: ${doing} the emulated device instead.`]),
-    ...plan.notes,
-    ...[budgetNote(plan)].filter((note) => note !== null),
   ];
 }
 

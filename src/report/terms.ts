@@ -312,6 +312,26 @@ export const termGroups: readonly TermGroup[] = [
     ],
   },
   {
+    title: "pin",
+    terms: [
+      term(["pool", "pools"], "a large amount of pinned memory that a program obtains once and keeps"),
+      term("way", "how a pool is obtained: one of the four below"),
+      term("host-alloc", "by cuMemHostAlloc, as cudaHostAlloc and pin_memory=True do"),
+      term("register", "as ordinary memory, which is then pinned; as a column: how long pinning takes"),
+      term("register-huge", "the same of huge pages, which the kernel clears and pins far sooner"),
+      term("register-hugetlb", "the same of huge pages that root has set aside before"),
+      term("pieces", "how many allocations a pool is made of"),
+      term("threads", "how many touch its pages, or obtain its pieces"),
+      term("obtain", "until the last byte of a pool could be copied"),
+      term("touch", "until the kernel has found and cleared all pages"),
+      term("give back", "until all of a pool is free again"),
+      term("huge pages", "the share of a pool that lies in pages of 2 MiB or more"),
+      term("RSS", "how much more memory the process holds for it"),
+      term("refused", "the driver or the system did not give it"),
+      term("omitted", "not tried: the notes say why"),
+    ],
+  },
+  {
     title: "devices",
     terms: [
       term("name", "what NVIDIA calls the GPU"),

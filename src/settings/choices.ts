@@ -137,6 +137,10 @@ export type FleetFormat = (typeof fleetFormats)[number];
 export const diagnosisFormats = ["table", "json", "markdown", "nhc"] as const;
 export type DiagnosisFormat = (typeof diagnosisFormats)[number];
 
+/** What `pin` prints or writes its findings as. */
+export const pinningFormats = ["table", "json", "csv", "markdown"] as const;
+export type PinningFormat = (typeof pinningFormats)[number];
+
 /** What a file can have that is looked at: all charts and tables as a page, or one chart. */
 export const pictureFormats = ["html", "svg"] as const;
 export type PictureFormat = (typeof pictureFormats)[number];

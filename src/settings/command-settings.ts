@@ -3,12 +3,14 @@ import {
   diagnosisFormats,
   fleetFormats,
   historyFormats,
+  pinningFormats,
   reportFormats,
   tuningFormats,
 } from "./choices.js";
 import * as kind from "./kinds.js";
 import { labels } from "./labels.js";
 import { launchSettings } from "./launch-settings.js";
+import { pinSettings } from "./pin-settings.js";
 import { onDemand, repeatable, type SettingTable, setting, type Values } from "./setting.js";
 import {
   baselineSettings,
@@ -230,6 +232,21 @@ export const commandSettings = {
     format: format(diagnosisFormats),
     json,
     output: output(".json .md .txt"),
+    quiet,
+    progress,
+    plain,
+    ascii,
+    color,
+    debug,
+  },
+  pin: {
+    ...pinSettings,
+    labels,
+    ...turn,
+    deadlineNs,
+    format: format(pinningFormats),
+    json,
+    output: output(".json .csv .md .txt"),
     quiet,
     progress,
     plain,

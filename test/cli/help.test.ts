@@ -36,6 +36,7 @@ describe("pinbench help", () => {
       "report",
       "tune",
       "doctor",
+      "pin",
       "devices",
       "import",
       "build",

@@ -3,6 +3,7 @@ import { openBackend } from "../../src/native/backend.js";
 import type { NativeDriver, NativeRendezvous, NativeSession } from "../../src/native/contract.js";
 import { loadAddon } from "../../src/native/load.js";
 import type { LoaderOptions } from "../../src/native/loader-contract.js";
+import type { NativePool } from "../../src/native/pool-contract.js";
 import { measureRequest } from "../helpers/measure-request.js";
 import { seeded } from "../helpers/seeded.js";
 import { countTrials, trialSeed, trials } from "../helpers/trials.js";
@@ -22,6 +23,7 @@ let driver: NativeDriver;
 let session: NativeSession;
 let other: NativeSession;
 let rendezvous: NativeRendezvous;
+let copiedPool: NativePool;
 
 beforeAll(async () => {
   process.env[devicesVariable] = "2";
@@ -29,6 +31,7 @@ beforeAll(async () => {
   session = await openSession(0);
   other = await openSession(1);
   rendezvous = addon.createRendezvous();
+  copiedPool = await session.obtainPool({ way: "register", bytes: 1 << 20, pieces: 1, threads: 1 });
 });
 afterAll(async () => {
   delete process.env[devicesVariable];
@@ -133,6 +136,17 @@ const calls: Call[] = [
     name: "measurePinning",
     args: () => ["registered", 4096],
     run: (kind, bytes) => session.measurePinning(kind, bytes),
+  },
+  {
+    name: "obtainPool",
+    args: () => [{ way: "register-huge", bytes: 1 << 20, pieces: 2, threads: 2 }],
+    run: (options) => session.obtainPool(options),
+    undo: (pool: { release(): Promise<unknown> }) => pool.release(),
+  },
+  {
+    name: "copy of a pool",
+    args: () => ["h2d", 4096, 2],
+    run: (direction, sizeBytes, copies) => copiedPool.copy(direction, sizeBytes, copies),
   },
   {
     name: "openLoader",

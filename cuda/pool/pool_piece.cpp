@@ -1,0 +1,132 @@
+#include "pool/pool_piece.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "driver/error.hpp"
+
+namespace pinbench {
+namespace {
+
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+constexpr std::size_t kPageBytes = 4096;
+
+// Of linux/mman.h since Linux 5.14; older C libraries do not have it.
+constexpr int kMadvisePopulateWrite = 23;
+
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+Error no_huge_pages(std::size_t bytes, int reason) {
+  return Error("NO_HUGE_PAGES", "hugetlbfs has no huge pages left for " + std::to_string(bytes) +
+                                    " bytes: " + std::strerror(reason));
+}
+
+// One page of hugetlbfs for each that the memory begins: the system sets them aside at once, or refuses.
+MappedPages map_hugetlb_pages(std::size_t bytes) {
+  const auto page_bytes = hugetlb_page_bytes();
+  if (!page_bytes) throw Error("NO_HUGE_PAGES", "the kernel has no hugetlbfs");
+  const std::size_t mapped = rounded_up(bytes, *page_bytes);
+  void* const begin =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+  if (begin == MAP_FAILED) throw no_huge_pages(bytes, errno);
+  return {static_cast<std::byte*>(begin), UnmapPages{mapped}};
+}
+
+}  // namespace
+
+PoolPiece& PoolPiece::operator=(PoolPiece&& other) noexcept {
+  give_back();
+  way_ = other.way_;
+  pinned_ = std::move(other.pinned_);
+  pages_ = std::move(other.pages_);
+  registration_ = std::move(other.registration_);
+  bytes_ = std::exchange(other.bytes_, {});
+  return *this;
+}
+
+void PoolPiece::allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes) {
+  way_ = way;
+  std::byte* data = nullptr;
+  switch (way) {
+    case PoolWay::kHostAlloc:
+      pinned_ = allocate_pinned_memory(cuda, bytes, cu::kHostAllocPortable | cu::kHostAllocDeviceMap);
+      data = static_cast<std::byte*>(pinned_.get());
+      break;
+    case PoolWay::kRegister:
+      // Where malloc() has large blocks from; one that it gave out before would have its pages already.
+      pages_ = map_pages(bytes);
+      data = pages_.get();
+      break;
+    case PoolWay::kRegisterHuge: {
+      pages_ = map_pages(rounded_up(bytes, kPageBytes) + kHugePageBytes);
+      const auto address = reinterpret_cast<std::uintptr_t>(pages_.get());
+      data = reinterpret_cast<std::byte*>(rounded_up(address, kHugePageBytes));
+      madvise(data, rounded_up(bytes, kPageBytes), MADV_HUGEPAGE);  // a refusal shows in the coverage
+      break;
+    }
+    case PoolWay::kRegisterHugetlb:
+      pages_ = map_hugetlb_pages(bytes);
+      data = pages_.get();
+      break;
+  }
+  bytes_ = {data, bytes};
+}
+
+// The system call finds and clears the pages without a fault for each. Where it is not known, they are
+// written to. Pages of hugetlbfs that a cgroup refuses would end the process if they were written to; the
+// system call tells instead.
+void PoolPiece::touch(std::span<std::byte> part) const {
+  if (way_ == PoolWay::kHostAlloc || part.empty()) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(part.data());
+  auto* const begin = reinterpret_cast<std::byte*>(address / kPageBytes * kPageBytes);
+  const auto length = static_cast<std::size_t>(part.data() + part.size() - begin);
+  int result = 0;
+  do {
+    result = madvise(begin, length, kMadvisePopulateWrite);
+  } while (result != 0 && (errno == EAGAIN || errno == EINTR));
+  if (result == 0) return;
+  if (errno == ENOMEM || errno == EFAULT) {
+    if (way_ == PoolWay::kRegisterHugetlb) throw no_huge_pages(part.size(), errno);
+    throw Error("OUT_OF_HOST_MEMORY", "the system has no pages for " + std::to_string(part.size()) +
+                                          " bytes: " + std::strerror(errno));
+  }
+  touch_pages(AbortFlag(), part);
+}
+
+void PoolPiece::register_pages(const CudaDriver& cuda) {
+  if (way_ == PoolWay::kHostAlloc) return;
+  registration_ = register_memory(cuda, bytes_.data(), bytes_.size(),
+                                  cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap);
+}
+
+// Pages that the driver goes on holding stay mapped, as those of a HostBlock do.
+void PoolPiece::give_back() noexcept {
+  bytes_ = {};
+  pinned_ = {};
+  if (registration_.give_back() != cu::kSuccess) static_cast<void>(pages_.release());
+  pages_.reset();
+}
+
+std::optional<std::size_t> hugetlb_page_bytes() {
+  constexpr const char* kField = "Hugepagesize:";
+  std::ifstream memory("/proc/meminfo");
+  for (std::string line; std::getline(memory, line);) {
+    if (!line.starts_with(kField)) continue;
+    std::size_t kibibytes = 0;
+    std::istringstream(line.substr(std::strlen(kField))) >> kibibytes;
+    if (kibibytes > 0) return kibibytes * 1024;
+  }
+  return std::nullopt;
+}
+
+}  // namespace pinbench

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "driver/handles.hpp"
+#include "engine/host_memory.hpp"
+
+namespace pinbench {
+
+// PoolWay of src/settings/choices.ts.
+enum class PoolWay { kHostAlloc, kRegister, kRegisterHuge, kRegisterHugetlb };
+
+// One allocation of a pool. It is made in three steps, each in a thread where the context is current; it is
+// destroyed in such a thread, too. Empty until allocated, and once moved from.
+class PoolPiece {
+ public:
+  PoolPiece() = default;
+  PoolPiece(PoolPiece&&) noexcept = default;
+  PoolPiece& operator=(PoolPiece&& other) noexcept;
+  ~PoolPiece() { give_back(); }
+
+  // Obtains addresses; pinned memory with kHostAlloc, which needs no more. Throws OUT_OF_HOST_MEMORY,
+  // NO_HUGE_PAGES, or the driver's error.
+  void allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes);
+  // Has the system give `part` of it pages, filled with zeros. Throws OUT_OF_HOST_MEMORY and NO_HUGE_PAGES.
+  void touch(std::span<std::byte> part) const;
+  // Pins all of it. Throws the driver's error.
+  void register_pages(const CudaDriver& cuda);
+  void give_back() noexcept;
+
+  std::span<std::byte> bytes() const { return bytes_; }
+
+ private:
+  PoolWay way_ = PoolWay::kHostAlloc;
+  // What the way needs; the rest is empty.
+  PinnedMemory pinned_;
+  MappedPages pages_;  // around the piece, which is aligned
+  Registration registration_;
+  std::span<std::byte> bytes_;
+};
+
+// Bytes of a page of hugetlbfs, as /proc/meminfo has it; empty where the kernel has none.
+std::optional<std::size_t> hugetlb_page_bytes();
+
+}  // namespace pinbench

@@ -1,0 +1,231 @@
+import { memoryAvailableBytes } from "../host/memory.js";
+import type { Placement } from "../host/placement.js";
+import type { NativeDriver, NativeError } from "../native/contract.js";
+import type { DeviceFacts } from "../native/device-contract.js";
+import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
+import { largestAmount } from "./largest-amount.js";
+import type { PinningLimit, PoolShape } from "./pinning-document.js";
+import { isOfSize, PoolBench } from "./pool-bench.js";
+import { PoolObservations } from "./pool-observations.js";
+import { leastPieceBytes, type PoolResources, poolShapes, type ShapeRequest } from "./pool-shapes.js";
+
+/** What is measured, and how long that may take. */
+export interface MeasurePoolsOptions {
+  driver: NativeDriver;
+  device: DeviceFacts;
+  placement: Placement;
+  resources: PoolResources;
+  /** Ascending. */
+  sizesBytes: readonly number[];
+  shapes: ShapeRequest;
+  /** Where /proc and /sys are. */
+  root: string;
+  /** On the clock of performance.now(): nothing is begun that is likely to last longer. */
+  endMs: number;
+  signal: AbortSignal;
+  /** What is being done, in words, and how long all of it still takes at most, in ns. */
+  onActivity: (text: string, leftNs: number) => void;
+}
+
+/** A limit that was met; whoever knows the machine says why it is there. */
+export type MetLimit = Omit<PinningLimit, "reason">;
+
+/** Repetitions of what is cheap: enough for a middle and a spread. */
+const mostRounds = 5;
+
+/** Further rounds of a size take no more than this share of the time that is left. */
+const roundShare = 0.1;
+
+/** Those of a large size, of the ways that may be the best alone, take no more than this. */
+const contendersShare = 0.5;
+const contenderRounds = 3;
+const contenderRatio = 1.5;
+
+/** Of the memory that is there at the moment, a pool may take so much. */
+const shareOfAvailable = 0.9;
+
+/** Amounts that are tried to find a limit: it is then known to a thousandth of what was refused. */
+const mostTries = 10;
+
+/**
+ * Measures all pools: first each once, the small ones first, which tell how long the large ones take; then again, in turns,
+ * while there is time, what is cheap and what may be the best. It goes on as long as measure() runs; what it has found can
+ * be read at any time.
+ */
+export class PoolMeasurement {
+  readonly pools: readonly PoolObservations[];
+  readonly limits: MetLimit[] = [];
+  /** What ended it early, where something did. */
+  error: { code: string; message: string } | null = null;
+  readonly omitted: string[] = [];
+  readonly #options: MeasurePoolsOptions;
+  #bench: PoolBench | null = null;
+
+  constructor(options: MeasurePoolsOptions) {
+    this.#options = options;
+    const { sizesBytes, resources, shapes } = options;
+    this.pools = sizesBytes.flatMap((sizeBytes) =>
+      poolShapes(sizeBytes, resources, shapes).map((shape) => new PoolObservations(sizeBytes, shape)),
+    );
+  }
+
+  /** Resolves when all is measured, the time is over, the device fails, or the signal is aborted. */
+  async measure(): Promise<void> {
+    const { driver, device, placement, root, signal } = this.#options;
+    const abort = () => this.#bench?.abort();
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      this.#say("opening the device");
+      this.#bench = await PoolBench.open(driver, device, placement, root);
+      if (signal.aborted) return;
+      await this.#bench.warmUp(placement.threads);
+      await this.#firstRound();
+      await this.#furtherRounds();
+    } catch (error) {
+      if (signal.aborted) return;
+      const { code, message } = error as NativeError;
+      // What is no failure of the driver's or the system's is one of this program.
+      if (typeof code !== "string") throw error;
+      this.error = { code, message };
+    } finally {
+      signal.removeEventListener("abort", abort);
+      this.#leaveOut();
+      await this.#bench?.close();
+    }
+  }
+
+  async #firstRound(): Promise<void> {
+    for (const sizeBytes of this.#options.sizesBytes) {
+      // What takes longest comes last, where time may no longer do.
+      const pools = this.pools.filter((pool) => pool.sizeBytes === sizeBytes);
+      const expected = pools.map((pool) => ({ pool, aboutMs: this.#aboutMs(pool) }));
+      for (const { pool, aboutMs } of expected.sort((a, b) => a.aboutMs - b.aboutMs)) {
+        this.#throwIfAborted();
+        if (!this.#isRefusedAlready(pool) && this.#fits(pool, aboutMs)) await this.#attempt(pool);
+      }
+    }
+  }
+
+  async #furtherRounds(): Promise<void> {
+    for (const sizeBytes of this.#options.sizesBytes) {
+      const measured = this.pools.filter((pool) => pool.sizeBytes === sizeBytes && pool.isMeasured);
+      const isCheap = msOf(measured) < this.#leftMs() * roundShare;
+      const best = Math.min(...measured.map(({ obtainNs }) => obtainNs));
+      const repeated = isCheap
+        ? measured
+        : measured.filter(({ obtainNs }) => obtainNs <= best * contenderRatio);
+      const rounds = isCheap ? mostRounds : contenderRounds;
+      for (let round = 1; round < rounds; ++round) {
+        if (msOf(repeated) > this.#leftMs() * contendersShare) break;
+        // Each begins at another one, so that none always follows the same.
+        for (const index of repeated.keys()) {
+          this.#throwIfAborted();
+          const pool = repeated[(index + round) % repeated.length]!;
+          if (pool.error === null) await this.#attempt(pool);
+        }
+      }
+    }
+  }
+
+  async #attempt(pool: PoolObservations): Promise<void> {
+    const { sizeBytes, shape } = pool;
+    const startedMs = performance.now();
+    this.#say(`${formatSize(sizeBytes)} by ${pool.id}`);
+    try {
+      pool.samples.push(await this.#bench!.measure(sizeBytes, shape));
+      pool.roundMs = Math.max(pool.roundMs ?? 0, performance.now() - startedMs);
+    } catch (error) {
+      const { code, message, sticky } = error as NativeError;
+      if (this.#options.signal.aborted || typeof code !== "string") throw error;
+      pool.error = { code, message };
+      pool.reason = code === "NO_HUGE_PAGES" ? tooFewHugePages : message;
+      if (sticky) throw error;
+      if (pool.isMeasured) this.omitted.push(`${formatSize(sizeBytes)} by ${pool.id} once more: ${message}`);
+      else if (isOfSize(error as NativeError) && code !== "NO_HUGE_PAGES") await this.#findLimit(pool);
+    }
+  }
+
+  /** How much may be had where all of it was refused; once for each way in one piece, and in several. */
+  async #findLimit({ sizeBytes, shape, error }: PoolObservations): Promise<void> {
+    if (this.limits.some((limit) => isAlike(limit, shape))) return;
+    const known = this.pools.filter((pool) => pool.isMeasured && isAlike(pool.shape, shape));
+    const largestBytes = await largestAmount({
+      refusedBytes: sizeBytes,
+      knownBytes: Math.max(0, ...known.map((pool) => pool.sizeBytes).filter((bytes) => bytes < sizeBytes)),
+      unitBytes: leastPieceBytes * shape.pieces,
+      mostTries,
+      tryAmount: async (bytes) => {
+        this.#throwIfAborted();
+        this.#say(`how much can be had by ${shape.way}: ${formatSize(bytes)}`);
+        return this.#bench!.canObtain(bytes, shape);
+      },
+    });
+    this.limits.push({ ...shape, largestBytes, refusedBytes: sizeBytes, error: error! });
+  }
+
+  /** More than was refused is refused, too. */
+  #isRefusedAlready(pool: PoolObservations): boolean {
+    const refused = this.pools.find(
+      (other) => other.error !== null && other.sizeBytes < pool.sizeBytes && other.id === pool.id,
+    );
+    if (refused === undefined) return false;
+    pool.reason = `${formatSize(refused.sizeBytes)} was refused`;
+    return true;
+  }
+
+  /** By what a smaller one has taken, in proportion; 0 where nothing is known. */
+  #aboutMs({ id, sizeBytes }: PoolObservations): number {
+    const smaller = this.pools
+      .filter((pool) => pool.id === id && pool.sizeBytes < sizeBytes && pool.roundMs !== null)
+      .at(-1);
+    return smaller === undefined ? 0 : (smaller.roundMs! * sizeBytes) / smaller.sizeBytes;
+  }
+
+  #fits(pool: PoolObservations, aboutMs: number): boolean {
+    const leftMs = this.#leftMs();
+    if (leftMs <= 0 || aboutMs > leftMs) {
+      pool.reason =
+        aboutMs === 0
+          ? "no time was left"
+          : `it would take about ${formatDuration(aboutMs * 1e6)}, and ${leftMs > 0 ? `${formatDuration(leftMs * 1e6)} was` : "no time was"} left`;
+      return false;
+    }
+    const availableBytes = memoryAvailableBytes(this.#options.root);
+    if (pool.sizeBytes <= availableBytes * shareOfAvailable) return true;
+    pool.reason = `only ${formatSizeRounded(availableBytes, Math.floor)} of memory was available`;
+    return false;
+  }
+
+  #leftMs(): number {
+    return this.#options.endMs - performance.now();
+  }
+
+  #say(text: string): void {
+    this.#options.onActivity(text, Math.max(0, this.#leftMs()) * 1e6);
+  }
+
+  #throwIfAborted(): void {
+    if (this.#options.signal.aborted) throw this.#options.signal.reason;
+  }
+
+  /** Whatever has neither figures nor a reason was cut off. */
+  #leaveOut(): void {
+    for (const pool of this.pools) {
+      if (pool.isMeasured) continue;
+      if (this.#options.signal.aborted) pool.reason ??= "interrupted before";
+      else if (this.error !== null) pool.reason ??= "the device had failed before";
+    }
+  }
+}
+
+/** What anybody can do about it. */
+const tooFewHugePages =
+  "hugetlbfs has too few free pages: root sets them aside with sysctl vm.nr_hugepages, 512 of them for each GiB";
+
+function isAlike(one: PoolShape, other: PoolShape): boolean {
+  return one.way === other.way && one.pieces > 1 === other.pieces > 1;
+}
+
+function msOf(pools: readonly PoolObservations[]): number {
+  return pools.reduce((sum, { roundMs }) => sum + (roundMs ?? 0), 0);
+}

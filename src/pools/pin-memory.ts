@@ -1,0 +1,206 @@
+import { PinbenchError } from "../errors.js";
+import type { DeviceSharing } from "../host/device-sharing.js";
+import { readCount } from "../host/files.js";
+import {
+  cgroupMemoryLimitBytes,
+  memlockLimitBytes,
+  memoryAvailableBytes,
+  memoryTotalBytes,
+} from "../host/memory.js";
+import { choosePlacement, type Placement } from "../host/placement.js";
+import { hostname, transparentHugePages, virtualization } from "../host/system.js";
+import { type Backend, openBackend } from "../native/backend.js";
+import type { DeviceFacts } from "../native/device-contract.js";
+import { loadAddon } from "../native/load.js";
+import type { FailedCandidate } from "../native/load-failure.js";
+import { packageVersion } from "../package-facts.js";
+import { noticeOf } from "../results/device-facts.js";
+import { describeSharing } from "../results/other-programs.js";
+import type { BackendChoice } from "../settings/choices.js";
+import type { NumaChoice } from "../settings/kinds.js";
+import { formatSize, MiB } from "../settings/units.js";
+import { PoolMeasurement } from "./measure-pools.js";
+import type { Pinning } from "./pinning-document.js";
+import {
+  leastPieceBytes,
+  mostPinnedBytes,
+  type PoolResources,
+  poolShapes,
+  poolSizes,
+  type ShapeRequest,
+} from "./pool-shapes.js";
+import { recommendPool } from "./recommend-pool.js";
+import { refusalReason } from "./refusal-reason.js";
+
+/** What is to be obtained, and how. */
+export interface PinRequest extends ShapeRequest {
+  backend: BackendChoice;
+  device: number;
+  /** Null takes what suits the machine. */
+  sizesBytes: readonly number[] | null;
+  maxPinnedBytes: number | null;
+  budgetNs: number;
+  numa: NumaChoice;
+}
+
+/** Most pieces, and most threads. */
+const mostCount = 1024;
+
+/** A device that is there, and the sizes that fit the machine. */
+export interface PreparedPools {
+  request: PinRequest;
+  backend: Backend;
+  devices: readonly [DeviceFacts];
+  passedOver: readonly FailedCandidate[];
+  placement: Placement;
+  resources: PoolResources;
+  sizesBytes: readonly number[];
+  /** What is left out from the beginning. */
+  omitted: readonly string[];
+  memoryAvailableBytes: number;
+  /** Where /proc and /sys are. */
+  root: string;
+}
+
+/** All that comes before measuring: what is wrong with the request is found here. Rejects with a PinbenchError. */
+export async function preparePools(request: PinRequest, root = "/"): Promise<PreparedPools> {
+  const { addon, emulatedLibraryPath, passedOver } = loadAddon();
+  const backend = await openBackend(request.backend, { addon, emulatedLibraryPath });
+  const device = backend.facts.devices.find(({ ordinal }) => ordinal === request.device);
+  if (device === undefined) {
+    throw new PinbenchError("unavailable", `There is no device ${request.device}.`, {
+      hint: "pinbench devices lists those that there are.",
+    });
+  }
+  for (const [what, counts] of [
+    ["pieces", request.pieces],
+    ["threads", request.threads],
+  ] as const) {
+    const tooMany = counts?.find((count) => count > mostCount);
+    if (tooMany === undefined) continue;
+    throw new PinbenchError("usage", `A pool by ${tooMany} ${what} is more than pinbench pin tries.`, {
+      hint: `Ask for at most ${mostCount} ${what}; more than there are CPUs seldom help.`,
+    });
+  }
+  const availableBytes = memoryAvailableBytes(root);
+  const { emulated } = backend.facts;
+  const limits = {
+    memoryAvailableBytes: availableBytes,
+    askedMaxPinnedBytes: request.maxPinnedBytes,
+    emulated,
+  };
+  const { sizesBytes, omitted } = poolSizes(request.sizesBytes, limits);
+  const placement = choosePlacement(device.pciBusId, request.numa, root);
+  const resources = { cpusUsable: placement.threads, hugetlbFreeBytes: hugetlbFreeBytes(root) };
+  if (sizesBytes.every((sizeBytes) => poolShapes(sizeBytes, resources, request).length === 0)) {
+    throw new PinbenchError("usage", "Pools of these sizes cannot be had in so many pieces.", {
+      hint: `A piece has at least ${formatSize(leastPieceBytes)}: ask for larger sizes, or fewer pieces.`,
+    });
+  }
+  return {
+    ...{ request, backend, passedOver, placement, resources, sizesBytes, omitted, root },
+    devices: [device],
+    memoryAvailableBytes: availableBytes,
+  };
+}
+
+/** Of a measurement: since when, for how long, and who hears of it. */
+export interface PinOptions {
+  prepared: PreparedPools;
+  /** Who else uses the device, of a process that has announced itself; null where nobody else can. */
+  sharing: DeviceSharing | null;
+  labels: Readonly<Record<string, string>>;
+  startedAt: Date;
+  /** On the clock of performance.now(). */
+  startedMs: number;
+  /** When the budget began to count, which is later where it has waited for its turn. */
+  countedFromMs: number;
+  signal: AbortSignal;
+  onActivity: (text: string, leftNs: number) => void;
+}
+
+/** Measures what pinned memory costs here; its document can be had at any time. */
+export class PinMemory {
+  readonly #options: PinOptions;
+  readonly #measurement: PoolMeasurement;
+  #isComplete = false;
+  #confidentialComputing: boolean | null = null;
+
+  constructor(options: PinOptions) {
+    this.#options = options;
+    const { prepared, countedFromMs, signal, onActivity } = options;
+    const { backend, devices, placement, resources, sizesBytes, request, root } = prepared;
+    this.#measurement = new PoolMeasurement({
+      driver: backend.driver,
+      device: devices[0],
+      shapes: request,
+      endMs: countedFromMs + request.budgetNs / 1e6,
+      ...{ placement, resources, sizesBytes, root, signal, onActivity },
+    });
+  }
+
+  /** Resolves when all is measured, or was interrupted; nothing is pinned any more then. */
+  async measure(): Promise<void> {
+    const { prepared, sharing, signal } = this.#options;
+    const [{ pciBusId, ordinal }] = prepared.devices;
+    const health = await prepared.backend.driver.readHealth(pciBusId).catch(() => null);
+    this.#confidentialComputing = health?.confidentialComputing ?? null;
+    await this.#measurement.measure();
+    if (signal.aborted) return;
+    this.#isComplete = true;
+    await sharing?.look([ordinal], [], true);
+  }
+
+  /** What was found until now. */
+  document(): Pinning {
+    const { prepared, sharing, labels, startedAt, startedMs } = this.#options;
+    const { backend, devices, resources, request, root } = prepared;
+    const [{ ordinal, name, uuid, pciBusId, link }] = devices;
+    const { pools, limits, error, omitted } = this.#measurement;
+    const records = pools.map((pool) => pool.record());
+    const machine = {
+      ...resources,
+      memoryAvailableBytes: prepared.memoryAvailableBytes,
+      cgroupMemoryLimitBytes: cgroupMemoryLimitBytes(root),
+      memlockLimitBytes: memlockLimitBytes(root),
+      virtualization: virtualization(root),
+      transparentHugePages: transparentHugePages(root),
+      maxPinnedBytes: mostPinnedBytes(prepared.memoryAvailableBytes, request.maxPinnedBytes),
+    };
+    return {
+      schemaVersion: 1,
+      kind: "pinning",
+      tool: { name: "pinbench", version: packageVersion() },
+      createdAt: startedAt.toISOString(),
+      wallNs: (performance.now() - startedMs) * 1e6,
+      status: !this.#isComplete ? "aborted" : error === null ? "complete" : "failed",
+      error,
+      backend: backend.name,
+      notice: noticeOf(backend.name),
+      host: hostname(root),
+      labels: { ...labels },
+      device: { ordinal, name, uuid, pciBusId, link },
+      machine,
+      budgetNs: request.budgetNs,
+      pools: records,
+      limits: limits.map((limit) => ({
+        ...limit,
+        reason: refusalReason({
+          ...limit,
+          code: limit.error.code,
+          machine: { ...machine, memoryTotalBytes: memoryTotalBytes(root) },
+          confidentialComputing: this.#confidentialComputing,
+        }),
+      })),
+      recommendation: recommendPool(records),
+      others: sharing?.records.flatMap(describeSharing) ?? [],
+      omitted: [...prepared.omitted, ...omitted],
+    };
+  }
+}
+
+/** Of pages of 2 MiB; null where the kernel has none of that size. */
+function hugetlbFreeBytes(root: string): number | null {
+  const pages = readCount(root, "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
+  return pages === null ? null : pages * 2 * MiB;
+}

@@ -1,0 +1,66 @@
+import { distribution, median } from "../stats/order-statistics.js";
+import type { PinnedPool, PoolShape } from "./pinning-document.js";
+import type { PoolSample } from "./pool-bench.js";
+import { shapeId } from "./pool-shapes.js";
+
+/** A size and a way of obtaining it, and what has been found of it so far. */
+export class PoolObservations {
+  readonly sizeBytes: number;
+  readonly shape: PoolShape;
+  readonly samples: PoolSample[] = [];
+  error: { code: string; message: string } | null = null;
+  /** Why it was refused or left out; null while neither is so. */
+  reason: string | null = null;
+  /** What measuring it once takes, in milliseconds, all in all; null until then. */
+  roundMs: number | null = null;
+
+  constructor(sizeBytes: number, shape: PoolShape) {
+    this.sizeBytes = sizeBytes;
+    this.shape = shape;
+  }
+
+  get id(): string {
+    return shapeId(this.shape);
+  }
+
+  get isMeasured(): boolean {
+    return this.samples.length > 0;
+  }
+
+  /** Median time to obtain it, in nanoseconds; infinite until it is measured. */
+  get obtainNs(): number {
+    return this.isMeasured ? median(this.samples.map(({ obtainNs }) => obtainNs)) : Number.POSITIVE_INFINITY;
+  }
+
+  record(): PinnedPool {
+    const { samples, sizeBytes, shape, error, reason } = this;
+    const last = samples.at(-1);
+    const rate = (times: (sample: PoolSample) => readonly number[]) =>
+      spreadOf(samples.flatMap((sample) => times(sample).map((ns) => sample.copyBytes / ns)));
+    return {
+      ...shape,
+      sizeBytes,
+      outcome: this.isMeasured ? "measured" : error === null ? "omitted" : "refused",
+      reason: this.isMeasured ? null : reason,
+      error: this.isMeasured ? null : error,
+      samples: samples.map(({ obtainNs, touchNs, registerNs, releaseNs }) => ({
+        obtainNs,
+        touchNs,
+        registerNs,
+        releaseNs,
+      })),
+      obtain: spreadOf(samples.map(({ obtainNs }) => obtainNs)),
+      release: spreadOf(samples.map(({ releaseNs }) => releaseNs)),
+      h2dGigabytesPerSecond: rate(({ h2dNs }) => h2dNs),
+      d2hGigabytesPerSecond: rate(({ d2hNs }) => d2hNs),
+      memory: last?.memory ?? null,
+      hugePageShare: last?.hugePageShare ?? null,
+    };
+  }
+}
+
+function spreadOf(figures: readonly number[]): PinnedPool["obtain"] {
+  if (figures.length === 0) return null;
+  const { median: middle, min, max } = distribution(figures);
+  return { median: middle, least: min, most: max };
+}

@@ -1,0 +1,144 @@
+import { PinbenchError } from "../errors.js";
+import { type PoolWay, poolWays } from "../settings/choices.js";
+import { formatSize, formatSizeRounded, MiB } from "../settings/units.js";
+import type { PoolShape } from "./pinning-document.js";
+
+/** The largest pool that is tried. */
+export const mostPoolBytes = 64 * 1024 * MiB;
+
+/** Of the memory that is available: pages that are pinned are lost to everything else on the machine. */
+const pinnedShareOfAvailable = 1 / 2;
+
+/** Of a GPU's machine; of an emulated device's, whose figures are none to plan with. */
+const usualSizes = [1024 * MiB, 16 * 1024 * MiB];
+const emulatedSizes = [64 * MiB];
+
+/** Where not even the least of the usual sizes fits, half of it is tried, and so on down to this. */
+const leastUsualBytes = 16 * MiB;
+
+/** A piece is no smaller: a huge page. */
+export const leastPieceBytes = 2 * MiB;
+
+/** Most bytes to pin: as asked for, but no more than there are, else half of what is available. */
+export function mostPinnedBytes(memoryAvailableBytes: number, asked: number | null): number {
+  return Math.min(asked ?? Math.floor(memoryAvailableBytes * pinnedShareOfAvailable), memoryAvailableBytes);
+}
+
+/** What the pools may have. */
+export interface PoolLimits {
+  memoryAvailableBytes: number;
+  /** --max-pinned; null where nobody says. */
+  askedMaxPinnedBytes: number | null;
+  emulated: boolean;
+}
+
+/**
+ * The sizes that are tried, ascending, and what is left out of the usual ones. Throws a PinbenchError for sizes that were
+ * asked for and are more than may be pinned, and where nothing fits.
+ */
+export function poolSizes(
+  asked: readonly number[] | null,
+  { memoryAvailableBytes, askedMaxPinnedBytes, emulated }: PoolLimits,
+): { sizesBytes: number[]; omitted: string[] } {
+  const limitBytes = mostPinnedBytes(memoryAvailableBytes, askedMaxPinnedBytes);
+  const origin =
+    askedMaxPinnedBytes === null || askedMaxPinnedBytes > memoryAvailableBytes
+      ? `${askedMaxPinnedBytes === null ? "half of " : ""}the ${formatSizeRounded(memoryAvailableBytes, Math.floor)} of memory available`
+      : "--max-pinned";
+  const limit = `the limit of ${formatSizeRounded(limitBytes, Math.floor)} (${origin})`;
+  if (asked !== null) {
+    const tooLarge = asked.find((sizeBytes) => sizeBytes > mostPoolBytes);
+    if (tooLarge !== undefined) {
+      throw new PinbenchError(
+        "usage",
+        `A pool of ${formatSize(tooLarge)} is larger than pinbench pin tries.`,
+        {
+          hint: `Ask for at most ${formatSize(mostPoolBytes)}: what it costs grows in proportion.`,
+        },
+      );
+    }
+    const tooSmall = asked.find((sizeBytes) => sizeBytes < leastPieceBytes);
+    if (tooSmall !== undefined) {
+      throw new PinbenchError("usage", `A pool of ${formatSize(tooSmall)} is no pool.`, {
+        hint: `Ask for at least ${formatSize(leastPieceBytes)}; pinbench run times single buffers of any size.`,
+      });
+    }
+    const beyond = asked.find((sizeBytes) => sizeBytes > limitBytes);
+    if (beyond === undefined) return { sizesBytes: [...asked], omitted: [] };
+    throw new PinbenchError("limit", `A pool of ${formatSize(beyond)} would be above ${limit}.`, {
+      hint: "Ask for smaller sizes, free memory, or raise the limit with --max-pinned.",
+    });
+  }
+  const usual = emulated ? emulatedSizes : usualSizes;
+  const fitting = usual.filter((sizeBytes) => sizeBytes <= limitBytes);
+  const omitted = usual
+    .filter((sizeBytes) => sizeBytes > limitBytes)
+    .map((sizeBytes) => `a pool of ${formatSize(sizeBytes)}: above ${limit}`);
+  if (fitting.length > 0) return { sizesBytes: fitting, omitted };
+  for (let sizeBytes = usual[0]! / 2; sizeBytes >= leastUsualBytes; sizeBytes /= 2) {
+    if (sizeBytes <= limitBytes) return { sizesBytes: [sizeBytes], omitted };
+  }
+  throw new PinbenchError("limit", `Not even ${formatSize(leastUsualBytes)} can be pinned: ${limit}.`, {
+    hint: "Free memory, or raise the limit with --max-pinned.",
+  });
+}
+
+/** What is asked for; null is for poolShapes() to say. */
+export interface ShapeRequest {
+  ways: readonly PoolWay[] | null;
+  pieces: readonly number[] | null;
+  threads: readonly number[] | null;
+}
+
+/** What the machine has for pools. */
+export interface PoolResources {
+  cpusUsable: number;
+  /** In hugetlbfs; null where the kernel has none. */
+  hugetlbFreeBytes: number | null;
+}
+
+/**
+ * How pools of a size are obtained, the simple ones first: in one piece, whose pages so many threads touch; and in so many
+ * pieces, which as many threads obtain as there are. cuMemHostAlloc in one piece is the work of one thread. Where
+ * hugetlbfs has too few pages, one attempt shows that.
+ */
+export function poolShapes(
+  sizeBytes: number,
+  { cpusUsable, hugetlbFreeBytes }: PoolResources,
+  request: ShapeRequest,
+): PoolShape[] {
+  const threads = request.threads ?? [...new Set([1, cpusUsable])];
+  const pieces = request.pieces ?? [...new Set([1, Math.max(...threads)])];
+  const fitting = pieces.filter((count) => count === 1 || sizeBytes / count >= leastPieceBytes);
+  const shapes = (request.ways ?? poolWays).flatMap((way) => {
+    if (way === "register-hugetlb" && (hugetlbFreeBytes ?? 0) < sizeBytes && fitting.length > 0) {
+      return [{ way, pieces: 1, threads: 1 }];
+    }
+    return fitting.flatMap((count) =>
+      threadsOf(way, count, threads).map((each) => ({ way, pieces: count, threads: each })),
+    );
+  });
+  return [...new Map(shapes.map((shape) => [shapeId(shape), shape])).values()];
+}
+
+/** One thread for several pieces shows nothing, unless no more may be used. */
+function threadsOf(way: PoolWay, pieces: number, threads: readonly number[]): readonly number[] {
+  if (pieces === 1) return way === "host-alloc" ? [1] : threads;
+  const several = threads.filter((count) => count > 1);
+  return (several.length > 0 ? several : threads).map((count) => Math.min(count, pieces));
+}
+
+/** "register-huge/pieces-16/threads-16". */
+export function shapeId({ way, pieces, threads }: PoolShape): string {
+  return `${way}/pieces-${pieces}/threads-${threads}`;
+}
+
+/** Most of one copy: few calls for the driver, and many for a median. */
+const mostCopyBytes = 256 * MiB;
+
+/** The size of copies over a pool: at most a piece, whole huge pages, and an eighth of the pool or less, but for small ones. */
+export function copyBytesOf(sizeBytes: number, pieces: number): number {
+  const pieceBytes = Math.floor(sizeBytes / pieces / leastPieceBytes) * leastPieceBytes;
+  const eighth = Math.floor(sizeBytes / 8 / leastPieceBytes) * leastPieceBytes;
+  return Math.max(leastPieceBytes, Math.min(pieceBytes, eighth, mostCopyBytes));
+}

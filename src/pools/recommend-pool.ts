@@ -1,0 +1,124 @@
+import { formatDuration } from "../settings/units.js";
+import type { PinnedPool, PinningRecommendation, PoolShape } from "./pinning-document.js";
+import { poolCode } from "./pool-code.js";
+import { shapeId } from "./pool-shapes.js";
+
+/**
+ * Less than this is not worth a way that is more trouble: another process, or another day, may have it the other way
+ * round (the same way differs by some 5 % from time to time on machines with a GPU).
+ */
+const leastGain = 0.1;
+
+/** Of pairs of a time of each way, so many must have it the same way round: one time in five may be an odd one. */
+const leastPairShare = 0.75;
+
+/** With fewer times of either, such a gain shows by itself: the ways between are measured more often. */
+const fewTimes = 3;
+const gainOfFewTimes = 0.5;
+
+/**
+ * Pools from which not even the quickest copy reaches such a share of what another way's copies do are no good, however
+ * soon they are there.
+ */
+const leastRateShare = 0.95;
+
+/** A pool that was measured. */
+type Measured = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
+
+/**
+ * The way to obtain the largest pool that was measured: the simplest of those that are not certainly slower than the
+ * fastest. Null where none was measured.
+ */
+export function recommendPool(pools: readonly PinnedPool[]): PinningRecommendation | null {
+  const measured = pools.filter((pool): pool is Measured => pool.obtain !== null);
+  if (measured.length === 0) return null;
+  const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
+  const ofSize = measured.filter((pool) => pool.sizeBytes === sizeBytes);
+  const wellCopied = ofSize.filter((pool) => copiesWell(pool, ofSize));
+  const candidates = wellCopied.length > 0 ? wellCopied : ofSize;
+  const fastest = candidates.reduce((best, pool) => (pool.obtain.median < best.obtain.median ? pool : best));
+  const chosen = candidates
+    .filter((pool) => !isCertainlySlower(pool, fastest))
+    .reduce((best, pool) => (isSimpler(pool, best) ? pool : best));
+  const hostAlloc = ofSize.find(({ way, pieces }) => way === "host-alloc" && pieces === 1) ?? null;
+  const { way, pieces, threads } = chosen;
+  return {
+    ...{ way, pieces, threads, sizeBytes },
+    obtainNs: chosen.obtain.median,
+    hostAllocNs: hostAlloc?.obtain.median ?? null,
+    timesAsFast: hostAlloc === null ? null : hostAlloc.obtain.median / chosen.obtain.median,
+    reason: reasonFor(chosen, fastest, ofSize),
+    code: poolCode(chosen, sizeBytes),
+  };
+}
+
+function copiesWell(pool: Measured, all: readonly Measured[]): boolean {
+  return (["h2dGigabytesPerSecond", "d2hGigabytesPerSecond"] as const).every((key) => {
+    const best = Math.max(...all.map((other) => other[key]?.median ?? 0));
+    return (pool[key]?.most ?? best) >= best * leastRateShare;
+  });
+}
+
+/** Not by chance, and by so much that it matters. */
+function isCertainlySlower(pool: Measured, fastest: Measured): boolean {
+  const gain = pool.obtain.median / fastest.obtain.median - 1;
+  if (Math.min(pool.samples.length, fastest.samples.length) < fewTimes) return gain > gainOfFewTimes;
+  const pairs = pool.samples.flatMap((one) => fastest.samples.map((other) => one.obtainNs > other.obtainNs));
+  return gain > leastGain && pairs.filter(Boolean).length >= pairs.length * leastPairShare;
+}
+
+function isSimpler(one: Measured, other: Measured): boolean {
+  const [a, b] = [trouble(one), trouble(other)];
+  return a < b || (a === b && one.obtain.median < other.obtain.median);
+}
+
+/**
+ * What a way asks of a program, of each kind more than all of the next: pages that root has set aside; memory in pieces,
+ * across which no copy may go; threads; huge pages; memory of its own.
+ */
+function trouble({ way, pieces, threads }: PoolShape): number {
+  return (
+    (way === "register-hugetlb" ? 16 : 0) +
+    (pieces > 1 ? 8 : 0) +
+    (threads > 1 ? 4 : 0) +
+    (way === "register-huge" ? 2 : 0) +
+    (way === "register" ? 1 : 0)
+  );
+}
+
+function reasonFor(chosen: Measured, fastest: Measured, ofSize: readonly Measured[]): string {
+  const skipped = ofSize.find(
+    (pool) => pool.obtain.median < fastest.obtain.median && !copiesWell(pool, ofSize),
+  );
+  if (skipped !== undefined) {
+    return `It is worth the longer wait: memory by ${wayInWords(skipped)} is there in ${formatDuration(skipped.obtain.median)}, but copies from it or to it are slower.`;
+  }
+  if (shapeId(chosen) === shapeId(fastest)) {
+    return chosen.way === "host-alloc" && chosen.pieces === 1
+      ? "Nothing that was measured is faster, and nothing is simpler."
+      : "It is the fastest way of those that were measured.";
+  }
+  return `The fastest way, ${wayInWords(fastest)}, takes ${formatDuration(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, and the difference is too small, or not certain enough, to be worth that.`;
+}
+
+/** What the one way asks of a program that the other does not, where that is most. */
+function mostTrouble(one: PoolShape, other: PoolShape): string {
+  if (one.way === "register-hugetlb" && other.way !== one.way) return "root has to set its pages aside";
+  if (one.pieces > 1 && other.pieces === 1) return "no copy may go from one piece into the next";
+  if (one.threads > 1 && other.threads === 1) return "it takes threads";
+  return "it takes more code";
+}
+
+const names = {
+  "host-alloc": "cuMemHostAlloc",
+  register: "ordinary pages, registered",
+  "register-huge": "huge pages, registered",
+  "register-hugetlb": "pages of hugetlbfs, registered",
+} as const satisfies Record<PoolShape["way"], string>;
+
+/** "huge pages, registered, touched by 16 threads", "cuMemHostAlloc in 16 pieces by 16 threads". */
+export function wayInWords({ way, pieces, threads }: PoolShape): string {
+  const by = threads === 1 ? "1 thread" : `${threads} threads`;
+  if (pieces > 1) return `${names[way]} in ${pieces} pieces by ${by}`;
+  return way === "host-alloc" ? names[way] : `${names[way]}, touched by ${by}`;
+}

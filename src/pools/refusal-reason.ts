@@ -1,0 +1,46 @@
+import type { PoolWay } from "../settings/choices.js";
+import { formatSizeRounded } from "../settings/units.js";
+
+/** What is known of a refusal. */
+export interface Refusal {
+  way: PoolWay;
+  code: string;
+  /** The largest amount that was not refused. */
+  largestBytes: number;
+  refusedBytes: number;
+  machine: {
+    virtualization: string | null;
+    cgroupMemoryLimitBytes: number | null;
+    memoryTotalBytes: number;
+    memlockLimitBytes: number | null;
+  };
+  /** What NVML says of the device; null where it does not. */
+  confidentialComputing: boolean | null;
+}
+
+/** The likely reason why pinned memory is refused, and what to do, in one sentence. */
+export function refusalReason(refusal: Refusal): string {
+  const { way, code, largestBytes, refusedBytes, machine, confidentialComputing } = refusal;
+  const isRegistering = way !== "host-alloc";
+  if (code === "OUT_OF_HOST_MEMORY") {
+    return "the system gives no more memory to this process: ulimit -v, the cgroup, or vm.overcommit_memory=2";
+  }
+  if (machine.virtualization === "wsl2") {
+    return "Windows lets WSL pin only a part of the machine's memory, about half of it: use smaller pools, or more memory in .wslconfig";
+  }
+  if (isRegistering && confidentialComputing === true) {
+    return "under confidential computing the device cannot reach a program's own memory: use cudaHostAlloc, whose copies go through bounce buffers all the same";
+  }
+  if (largestBytes === 0 && isRegistering) {
+    return "the driver registers no memory of programs here, as under confidential computing and in some virtual machines: use cudaHostAlloc";
+  }
+  const { cgroupMemoryLimitBytes, memoryTotalBytes, memlockLimitBytes } = machine;
+  // Most drivers do not count pinned memory as locked: then more than the limit could be had.
+  if (memlockLimitBytes !== null && largestBytes <= memlockLimitBytes && memlockLimitBytes < refusedBytes) {
+    return `the limit of locked memory is ${formatSizeRounded(memlockLimitBytes, Math.floor)}: ulimit -l unlimited raises it`;
+  }
+  if (cgroupMemoryLimitBytes !== null && cgroupMemoryLimitBytes < memoryTotalBytes) {
+    return `the cgroup has ${formatSizeRounded(cgroupMemoryLimitBytes, Math.floor)} of memory: raise the container's or job's limit`;
+  }
+  return "not known: see the kernel log, and whether other programs hold pinned memory";
+}

@@ -1,0 +1,38 @@
+import { poolWays } from "./choices.js";
+import * as kind from "./kinds.js";
+import { setting } from "./setting.js";
+import { cellSettings, measuringSettings } from "./table.js";
+
+/** What `pin` obtains, and how. What is null is for the machine to say. */
+export const pinSettings = {
+  backend: cellSettings.backend,
+  device: setting(
+    "--device <number>",
+    "the device that copies from the memory (0)",
+    kind.count("device number", 0, 9999),
+    { default: 0 },
+  ),
+  sizesBytes: setting(
+    "--sizes <list>",
+    "sizes of the pools, up to 64GiB: 1GiB,16GiB (those, as far as half of the memory available goes)",
+    kind.sizes,
+  ),
+  ways: setting("--ways <list>", `of ${poolWays.join(", ")} (all)`, kind.choicesOf("way", poolWays)),
+  pieces: setting(
+    "--pieces <list>",
+    "allocations that a pool is made of: 1,4,16 (one, and one for each thread)",
+    kind.counts("pieces"),
+  ),
+  threads: setting(
+    "--threads <list>",
+    "threads that touch pages, or obtain pieces: 1,4,16 (one, and one for each CPU)",
+    kind.counts("threads"),
+  ),
+  maxPinnedBytes: {
+    ...measuringSettings.maxPinnedBytes,
+    help: "most memory to pin (half of what is available)",
+  },
+  /** From the beginning of the command. */
+  budgetNs: setting("--budget <time>", "time for all of it (60s)", kind.time, { default: 60e9 }),
+  numa: measuringSettings.numa,
+} as const;

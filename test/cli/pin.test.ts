@@ -1,0 +1,147 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Pinning, pinningSchema } from "../../src/pools/pinning-document.js";
+import { callCli } from "../helpers/in-process.js";
+import { untilInSlowCopy } from "../helpers/processes.js";
+import { emulatedFaults, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
+
+const pin = (...args: string[]) => ["pin", "--backend", "emulated", "--quiet", ...args];
+const small = ["--sizes", "4MiB", "--pieces", "1,2", "--threads", "1,2", "--budget", "30s"];
+
+const parse = (text: string): Pinning => pinningSchema.parse(JSON.parse(text));
+
+async function pinned(env: Record<string, string>, ...args: string[]) {
+  const { exitCode, stdout, stderr } = await runCli(pin("--json", ...args), { env });
+  return { exitCode, stderr, pinning: parse(stdout) };
+}
+
+/** What a process had not given back of the driver's when it ended, in the words of its report. */
+function notGivenBack(path: string): string[] {
+  const { held, leftBehind } = JSON.parse(readFileSync(path, "utf8")) as Record<
+    string,
+    Record<string, number>
+  >;
+  return Object.entries({ ...held, ...leftBehind })
+    .filter(([, count]) => count > 0)
+    .map(([kind]) => kind);
+}
+
+describe("pinbench pin on an emulated device", () => {
+  it("measures every way, and recommends one", async () => {
+    const cwd = temporaryFolder();
+    const names = ["pin.json", "pin.csv", "pin.md", "pin.txt"];
+    const outputs = names.flatMap((name) => ["--output", name]);
+    const { exitCode, stdout, stderr } = await callCli(pin(...small, "--label", "rack=7", ...outputs), {
+      cwd,
+    });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const [json, csv, markdown, table] = names.map((name) => readFileSync(join(cwd, name), "utf8"));
+    const pinning = parse(json!);
+    expect(pinning).toMatchObject({ status: "complete", labels: { rack: "7" }, limits: [], budgetNs: 30e9 });
+    const measured = pinning.pools.filter(({ outcome }) => outcome === "measured");
+    const ways = new Set(measured.map(({ way }) => way));
+    for (const way of ["host-alloc", "register", "register-huge"]) expect(ways).toContain(way);
+    for (const { obtain, h2dGigabytesPerSecond, d2hGigabytesPerSecond, memory } of measured) {
+      expect(obtain!.median).toBeGreaterThan(0);
+      expect(h2dGigabytesPerSecond!.median).toBeGreaterThan(0);
+      expect(d2hGigabytesPerSecond!.median).toBeGreaterThan(0);
+      expect(memory!.held.residentBytes).toBeGreaterThan(0);
+    }
+    expect(pinning.recommendation?.code.c).toContain("int main(void)");
+    expect(csv!.split("\n")).toHaveLength(pinning.pools.length + 2);
+    expect(markdown).toMatch(/^## pinbench pin: .*```c\n.*```python\n/s);
+    expect(table).toContain("=> Obtain 4 MiB of pinned memory by ");
+    expect(stdout).toContain("=> Obtain 4 MiB of pinned memory by ");
+  });
+
+  it("finds how much can be had where more is refused, and goes on with what is given", async () => {
+    const { exitCode, pinning } = await pinned(
+      emulatedFaults({ outOfMemoryAbove: "9MiB" }),
+      ...["--sizes", "32MiB", "--ways", "host-alloc,register-huge", "--pieces", "1,4", "--threads", "2"],
+    );
+    expect(exitCode).toBe(0);
+    expect(pinning.limits).toMatchObject(
+      ["host-alloc", "register-huge"].map((way) => ({
+        ...{ way, pieces: 1, largestBytes: 8 * 1024 ** 2, refusedBytes: 32 * 1024 ** 2 },
+        error: { code: "CUDA_ERROR_OUT_OF_MEMORY" },
+      })),
+    );
+    expect(pinning.recommendation).toMatchObject({ pieces: 4 });
+  });
+
+  it("says that registering is not supported, as under confidential computing", async () => {
+    const { exitCode, pinning } = await pinned(
+      emulatedFaults({ call: "cuMemHostRegister_v2", result: 801 }),
+      ...small,
+    );
+    expect(exitCode).toBe(0);
+    expect(pinning.recommendation).toMatchObject({ way: "host-alloc" });
+    expect(pinning.limits.map(({ largestBytes }) => largestBytes)).toEqual(pinning.limits.map(() => 0));
+    expect(pinning.limits[0]!.reason).toMatch(/^the driver registers no memory of programs here/);
+  });
+
+  it("fails where nothing can be had, or the device is lost, with what it found", async () => {
+    const refused = await pinned(
+      emulatedFaults(
+        { call: "cuMemHostRegister_v2", result: 801 },
+        { call: "cuMemHostAlloc", from: 2, result: 2 },
+      ),
+      ...small,
+    );
+    expect(refused).toMatchObject({ exitCode: 4, pinning: { recommendation: null, status: "complete" } });
+    const lost = await pinned(
+      emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", from: 30, result: 719 }),
+      ...small,
+    );
+    expect(lost).toMatchObject({ exitCode: 4, pinning: { status: "failed" } });
+    expect(lost.stderr).toContain("The device failed: ");
+    expect(lost.pinning.recommendation).not.toBeNull();
+  });
+});
+
+it.each([
+  [["--sizes", "65GiB"], 2, "larger than pinbench pin tries"],
+  [["--sizes", "1MiB"], 2, "is no pool"],
+  [["--sizes", "8MiB", "--max-pinned", "4MiB"], 2, "--max-pinned"],
+  [["--ways", "malloc"], 2, '"malloc" is not a way'],
+  [["--sizes", "4MiB", "--pieces", "4"], 2, "cannot be had in so many pieces"],
+  [["--threads", "5000"], 2, "5000 threads is more than"],
+  [["--device", "7"], 3, "There is no device 7"],
+  [["--output", "pin.html"], 2, "pinbench pin draws none"],
+  [["--budget", "0s"], 2, "no time at all"],
+])("what makes no sense is refused: %j", async (args, exitCode, message) => {
+  const finished = await callCli(pin(...args));
+  expect(finished).toMatchObject({ exitCode, stdout: "" });
+  expect(finished.stderr).toContain(message);
+});
+
+describe("an interrupt", () => {
+  async function interrupted(signal: NodeJS.Signals) {
+    const cwd = temporaryFolder();
+    // From the second pool on a copy takes a good part of a second.
+    const env = {
+      ...emulatedFaults({ link: "h2d", slowdown: 1000, from: 14 }),
+      PINBENCH_EMULATED_LEAKS: join(cwd, "leaks"),
+    };
+    const pools = ["--sizes", "32MiB", "--ways", "register-huge", "--threads", "1,2"];
+    const { child, finished } = startCli(pin("--json", "--output", "pin.json", ...pools), { cwd, env });
+    await untilInSlowCopy(child.pid!);
+    child.kill(signal);
+    const { stdout, exitCode, stderr } = await finished;
+    const pinning = parse(stdout);
+    expect(parse(readFileSync(join(cwd, "pin.json"), "utf8"))).toEqual(pinning);
+    return { exitCode, stderr, pinning, left: notGivenBack(join(cwd, "leaks")) };
+  }
+
+  it("leaves nothing pinned, and prints what was measured", async () => {
+    const ends = await Promise.all((["SIGINT", "SIGTERM"] as const).map(interrupted));
+    expect(ends.map(({ exitCode }) => exitCode)).toEqual([130, 143]);
+    for (const { stderr, pinning, left } of ends) {
+      expect({ stderr, left }).toEqual({ stderr: "", left: [] });
+      expect(pinning.status).toBe("aborted");
+      expect(pinning.pools.map(({ outcome }) => outcome)).toContain("measured");
+      expect(pinning.pools.map(({ reason }) => reason)).toContain("interrupted before");
+    }
+  });
+});

@@ -1,0 +1,87 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Pinning, pinningSchema } from "../../src/pools/pinning-document.js";
+import { poolCode } from "../../src/pools/pool-code.js";
+import { poolWays } from "../../src/settings/choices.js";
+import { runCli } from "../helpers/run-cli.js";
+
+const MiB = 1024 ** 2;
+
+async function pinned(...args: string[]): Promise<Pinning> {
+  const { exitCode, stdout, stderr } = await runCli([
+    "pin",
+    "--backend",
+    "cuda",
+    "--json",
+    "--quiet",
+    ...args,
+  ]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  return pinningSchema.parse(JSON.parse(stdout));
+}
+
+describe("pools of a GPU", () => {
+  it("are had in every way, and copied at the rate of pinned memory", { timeout: 120_000 }, async () => {
+    const pinning = await pinned("--sizes", "256MiB", "--threads", "1,4", "--pieces", "1,4");
+    const measured = pinning.pools.filter(({ outcome }) => outcome === "measured");
+    expect(new Set(measured.map(({ way }) => way)).size).toBeGreaterThanOrEqual(3);
+    const best = Math.max(...measured.map((pool) => pool.h2dGigabytesPerSecond!.median));
+    for (const pool of measured) expect(pool.h2dGigabytesPerSecond!.median).toBeGreaterThan(best / 2);
+    for (const { memory, sizeBytes } of measured) {
+      const { before, after } = memory!;
+      expect(after.residentBytes! - before.residentBytes!).toBeLessThan(sizeBytes / 2);
+    }
+  });
+
+  it("are sooner there than cuMemHostAlloc has them, by the way that is recommended", {
+    timeout: 120_000,
+  }, async () => {
+    const { recommendation } = await pinned("--sizes", "1GiB", "--budget", "30s");
+    expect(recommendation!.timesAsFast).toBeGreaterThan(1);
+  });
+});
+
+/** Of the Python that has torch with CUDA; where there is none, its programs are not tried. */
+const hasTorch =
+  spawnSync("python3", ["-c", "import torch; assert torch.cuda.is_available()"], { stdio: "ignore" })
+    .status === 0;
+const hasNvcc = spawnSync("nvcc", ["--version"], { stdio: "ignore" }).status === 0;
+// hugetlbfs has no pages unless root has set some aside.
+const shapes = poolWays
+  .filter((way) => way !== "register-hugetlb")
+  .flatMap((way) => [
+    { way, pieces: 1, threads: way === "host-alloc" ? 1 : 4 },
+    { way, pieces: 4, threads: 4 },
+  ]);
+
+describe.each(shapes)("the programs for $way in $pieces pieces", (shape) => {
+  const inFolder = (work: (folder: string) => void) => {
+    const folder = mkdtempSync(join(tmpdir(), "pinbench-pool-"));
+    try {
+      work(folder);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  };
+  const code = poolCode(shape, 64 * MiB);
+
+  it.skipIf(!hasTorch)("obtain it with torch", { timeout: 60_000 }, () => {
+    inFolder((folder) => {
+      const path = join(folder, "pool.py");
+      writeFileSync(path, code.python);
+      expect(execFileSync("python3", [path], { encoding: "utf8" })).toBe(`${64 * MiB} bytes are pinned\n`);
+    });
+  });
+
+  it.skipIf(!hasNvcc)("obtain it in C", { timeout: 60_000 }, () => {
+    inFolder((folder) => {
+      const [source, program] = [join(folder, "pool.c"), join(folder, "pool")];
+      writeFileSync(source, code.c);
+      execFileSync("nvcc", ["-o", program, source, "-lpthread"]);
+      expect(execFileSync(program, { encoding: "utf8" })).toBe(`${64 * MiB} bytes are pinned\n`);
+    });
+  });
+});

@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { type PinOptions, pin } from "../../src/index.js";
+import { pinningSchema } from "../../src/pools/pinning-document.js";
+
+const small: PinOptions = { backend: "emulated", sizes: "4MiB", ways: ["host-alloc", "register-huge"] };
+
+describe("pin() of the library", () => {
+  it("returns the document that --json prints", async () => {
+    const pinning = await pin(small);
+    expect(pinningSchema.parse(pinning)).toEqual(pinning);
+    expect(pinning).toMatchObject({ kind: "pinning", status: "complete", backend: "emulated", labels: {} });
+    expect(pinning.pools.filter(({ outcome }) => outcome === "measured").length).toBeGreaterThanOrEqual(2);
+  });
+
+  it("returns what it has where it is aborted", async () => {
+    const pinning = await pin({ ...small, signal: AbortSignal.abort() });
+    expect(pinning).toMatchObject({ status: "aborted", recommendation: null });
+    expect(pinning.pools.map(({ outcome }) => outcome)).toEqual(pinning.pools.map(() => "omitted"));
+  });
+
+  it("says what is wrong with an option", async () => {
+    await expect(pin({ ...small, size: 4096 } as PinOptions)).rejects.toMatchObject({
+      kind: "usage",
+      hint: "The options are backend, device, sizes, ways, pieces, threads, maxPinned, budget, numa.",
+    });
+    await expect(pin({ ...small, device: 7 })).rejects.toMatchObject({ kind: "unavailable" });
+  });
+});

@@ -1,0 +1,218 @@
+// Pools of pinned memory: in one piece and in several, obtained by one thread and by more, and that nothing
+// of them stays pinned, whatever fails.
+#include <fstream>
+#include <thread>
+
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kBytes = 9 * kMiB;
+
+// What a session pins for itself is less.
+constexpr std::size_t kOfSessions = 256 * kKiB;
+
+// A machine that pins no more than a pool of kBytes at a time: a second one shows that the first has been
+// given back.
+const Environment kRoomForOne = with_setting("PINNED_LIMIT", std::to_string(kBytes + kOfSessions));
+
+constexpr PoolOptions kShapes[] = {
+    {PoolWay::kHostAlloc, kBytes, 1, 1},    {PoolWay::kHostAlloc, kBytes, 3, 2},
+    {PoolWay::kHostAlloc, kBytes, 4, 4},    {PoolWay::kRegister, kBytes, 1, 1},
+    {PoolWay::kRegister, kBytes, 1, 3},     {PoolWay::kRegister, kBytes, 3, 2},
+    {PoolWay::kRegisterHuge, kBytes, 1, 1}, {PoolWay::kRegisterHuge, kBytes, 1, 3},
+    {PoolWay::kRegisterHuge, kBytes, 3, 3}, {PoolWay::kRegisterHuge, kBytes, 7, 2},
+};
+
+Environment with_room_and_faults(const std::string& faults) {
+  Environment environment = kRoomForOne;
+  environment.push_back(with_faults(faults).front());
+  return environment;
+}
+
+std::string failing(const std::string& call, std::size_t nth, cu::Result result) {
+  return R"([{"call":")" + call + R"(","nth":)" + std::to_string(nth) + R"(,"result":)" +
+         std::to_string(result) + "}]";
+}
+
+std::size_t free_hugetlb_pages() {
+  std::ifstream memory("/proc/meminfo");
+  std::string word;
+  while (memory >> word && word != "HugePages_Free:") continue;
+  std::size_t pages = 0;
+  memory >> pages;
+  return pages;
+}
+
+}  // namespace
+
+TEST_CASE("a pool of every way is copied from and to, and given back whole") {
+  TestSession session(kRoomForOne);
+  for (const auto& options : kShapes) {
+    CAPTURE(static_cast<int>(options.way));
+    CAPTURE(options.pieces);
+    CAPTURE(options.threads);
+    const auto pool = session.obtain_pool(options);
+    CHECK(pool->obtain_ns() > 0);
+    CHECK(pool->register_ns() > 0);
+    CHECK(pool->touch_ns() + pool->register_ns() <= pool->obtain_ns());
+    const bool is_touched = options.way != PoolWay::kHostAlloc;
+    CHECK((pool->touch_ns() > 0) == is_touched);
+    if (pool->huge_page_bytes()) CHECK(*pool->huge_page_bytes() <= options.bytes);
+    for (const bool to_device : {true, false}) {
+      // More copies than places, and fewer.
+      CHECK(pool->copy(to_device, kMiB, 20).size() == 20);
+      CHECK(pool->copy(to_device, kMiB, 3).size() == 3);
+    }
+    CHECK(error_of([&] { session.obtain_pool(options); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
+    CHECK_FALSE(pool->is_released());
+    CHECK(pool->release() > 0);
+    CHECK(pool->is_released());
+    CHECK(pool->release() == 0);
+    CHECK(error_of([&] { pool->copy(true, kMiB, 1); }).code() == "POOL_RELEASED");
+  }
+}
+
+TEST_CASE("a pool's pieces have all of its bytes and no more, and no piece is without any") {
+  // An odd number of bytes, more pieces than huge pages, and a last piece that is smaller than the others.
+  for (const auto& [bytes, pieces] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {kMiB + 3 * 4096 + 1, 4}, {5 * kMiB + 12'345, 7}, {64 * kMiB + 1, 5}}) {
+    CAPTURE(bytes);
+    CAPTURE(pieces);
+    const PoolOptions options{PoolWay::kRegister, bytes, pieces, 2};
+    const auto limit = [](std::size_t room) { return with_setting("PINNED_LIMIT", std::to_string(room)); };
+    CHECK(TestSession(limit(bytes + kOfSessions)).obtain_pool(options)->copy(true, 4096, 100).size() == 100);
+    TestSession full(limit(bytes));
+    CHECK(error_of([&] { full.obtain_pool(options); }).code() == "CUDA_ERROR_OUT_OF_MEMORY");
+  }
+  // A page each.
+  TestSession().obtain_pool({PoolWay::kRegister, 3 * 4096 + 1, 4, 2})->copy(false, 4096, 8);
+}
+
+TEST_CASE("a call that fails while a pool is obtained leaves nothing pinned, and the next pool is there") {
+  for (const auto& options : kShapes) {
+    const bool is_host_alloc = options.way == PoolWay::kHostAlloc;
+    const std::string call = is_host_alloc ? "cuMemHostAlloc" : "cuMemHostRegister_v2";
+    // A session makes one for itself.
+    const std::size_t first = is_host_alloc ? 2 : 1;
+    for (std::size_t nth = first; nth < first + options.pieces; ++nth) {
+      CAPTURE(static_cast<int>(options.way));
+      CAPTURE(options.pieces);
+      CAPTURE(nth);
+      TestSession session(with_room_and_faults(failing(call, nth, cu::kErrorNotSupported)));
+      const auto error = error_of([&] { session.obtain_pool(options); });
+      CHECK(error.code() == "CUDA_ERROR_NOT_SUPPORTED");
+      CHECK(error.call() == call);
+      session.obtain_pool(options)->release();
+    }
+  }
+}
+
+TEST_CASE("a call that fails while a pool is copied leaves it as it is") {
+  for (const auto* call :
+       {"cuMemAlloc_v2", "cuStreamCreate", "cuMemcpyHtoDAsync_v2", "cuStreamSynchronize"}) {
+    CAPTURE(std::string(call));
+    // Opening a session makes calls as well: the first one after that is looked for.
+    bool has_failed = false;
+    for (std::size_t nth = 1; nth < 8 && !has_failed; ++nth) {
+      std::optional<TestSession> session;
+      try {
+        session.emplace(with_room_and_faults(failing(call, nth, cu::kErrorInvalidValue)));
+      } catch (const Error&) {
+        continue;
+      }
+      const auto pool = session->obtain_pool(kShapes[9]);
+      try {
+        pool->copy(true, kMiB, 3);
+      } catch (const Error& error) {
+        has_failed = true;
+        CHECK(error.call() == call);
+        CHECK(pool->copy(true, kMiB, 3).size() == 3);
+      }
+      CHECK(pool->release() > 0);
+      session->obtain_pool(kShapes[9]);
+    }
+    CHECK(has_failed);
+  }
+}
+
+TEST_CASE("pages that the driver goes on holding stay mapped") {
+  TestSession session(with_faults(failing("cuMemHostUnregister", 1, cu::kErrorUnknown)));
+  session.obtain_pool({PoolWay::kRegister, kBytes, 1, 1})->release();
+  // New pages at their address would be registered in part, which the driver refuses.
+  for (int i = 0; i < 3; ++i) session.obtain_pool({PoolWay::kRegister, kBytes, 1, 1});
+}
+
+TEST_CASE("an abort ends obtaining between two pieces, and nothing stays pinned") {
+  const auto driver = emulated_driver(kRoomForOne);
+  for (const auto& options : kShapes) {
+    CAPTURE(static_cast<int>(options.way));
+    CAPTURE(options.pieces);
+    TestSession session(driver);
+    std::thread obtaining([&] {
+      // Again and again, so that the abort comes in the midst of it.
+      const auto error = error_of([&] {
+        for (;;) session.obtain_pool(options)->release();
+      });
+      CHECK(error.code() == "ABORTED");
+    });
+    session.abort();
+    obtaining.join();
+    // A session that is aborted stays so; another one has all of the room.
+    TestSession(driver).obtain_pool(options)->release();
+  }
+}
+
+TEST_CASE("a pool is given back after an abort, too, and is no longer copied") {
+  const auto driver = emulated_driver(kRoomForOne);
+  TestSession session(driver);
+  const auto pool = session.obtain_pool(kShapes[8]);
+  session.abort();
+  CHECK(error_of([&] { pool->copy(true, kMiB, 1); }).code() == "ABORTED");
+  CHECK(pool->release() > 0);
+  TestSession(driver).obtain_pool(kShapes[8]);
+}
+
+TEST_CASE("what is left of pools is given back with the session, whoever still holds them") {
+  const auto driver = emulated_driver(kRoomForOne);
+  std::shared_ptr<Pool> pool;
+  {
+    TestSession session(driver);
+    pool = session.obtain_pool(kShapes[5]);
+  }
+  CHECK(pool->is_released());
+  CHECK(pool->release() == 0);
+  TestSession(driver).obtain_pool(kShapes[5]);
+}
+
+TEST_CASE("hugetlbfs gives what it has, and says where that is too little") {
+  TestSession session;
+  const PoolOptions more{PoolWay::kRegisterHugetlb, (free_hugetlb_pages() + 1) * 2 * kMiB, 1, 2};
+  const auto error = error_of([&] { session.obtain_pool(more); });
+  CHECK(error.code() == "NO_HUGE_PAGES");
+  if (free_hugetlb_pages() < 4) return;
+  const auto pool = session.obtain_pool({PoolWay::kRegisterHugetlb, 8 * kMiB, 2, 2});
+  CHECK(pool->huge_page_bytes() == 8 * kMiB);
+  CHECK(pool->copy(false, kMiB, 2).size() == 2);
+}
+
+TEST_CASE("a request that makes no sense is refused") {
+  TestSession session;
+  for (const auto& wrong : std::vector<PoolOptions>{{PoolWay::kRegister, 0, 1, 1},
+                                                    {PoolWay::kRegister, kBytes, 0, 1},
+                                                    {PoolWay::kRegister, kBytes, 1, 0},
+                                                    {PoolWay::kRegister, kBytes, 2, 3},
+                                                    {PoolWay::kRegister, 2 * 4096, 3, 1},
+                                                    {PoolWay::kRegister, kBytes, 5000, 1},
+                                                    {PoolWay::kRegister, kBytes, 1, 5000},
+                                                    {PoolWay::kHostAlloc, std::size_t{1} << 50, 1, 1}}) {
+    CHECK(error_of([&] { session.obtain_pool(wrong); }).code() == "INVALID_REQUEST");
+  }
+  const auto pool = session.obtain_pool({PoolWay::kRegister, kBytes, 3, 1});
+  CHECK(error_of([&] { pool->copy(true, 0, 1); }).code() == "INVALID_REQUEST");
+  CHECK(error_of([&] { pool->copy(true, kMiB, 0); }).code() == "INVALID_REQUEST");
+  CHECK(error_of([&] { pool->copy(true, kBytes, 1); }).code() == "INVALID_REQUEST");
+}
+
+}  // namespace pinbench::test

@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { type Refusal, refusalReason } from "../../src/pools/refusal-reason.js";
+
+const GiB = 1024 ** 3;
+const plain: Refusal = {
+  way: "host-alloc",
+  code: "CUDA_ERROR_OUT_OF_MEMORY",
+  largestBytes: 4 * GiB,
+  refusedBytes: 16 * GiB,
+  machine: {
+    virtualization: null,
+    cgroupMemoryLimitBytes: null,
+    memoryTotalBytes: 64 * GiB,
+    memlockLimitBytes: null,
+  },
+  confidentialComputing: false,
+};
+const reasonOf = (part: Partial<Refusal>, machine: Partial<Refusal["machine"]> = {}) =>
+  refusalReason({ ...plain, ...part, machine: { ...plain.machine, ...machine } });
+
+it("a refusal is told with what is most likely behind it", () => {
+  expect(reasonOf({}, { virtualization: "wsl2" })).toMatch(/^Windows lets WSL pin only a part/);
+  expect(reasonOf({ way: "register-huge", confidentialComputing: true })).toMatch(/confidential computing/);
+  expect(reasonOf({ way: "register", largestBytes: 0, code: "CUDA_ERROR_NOT_SUPPORTED" })).toMatch(
+    /registers no memory of programs/,
+  );
+  expect(reasonOf({}, { memlockLimitBytes: 5 * GiB })).toBe(
+    "the limit of locked memory is 5 GiB: ulimit -l unlimited raises it",
+  );
+  expect(reasonOf({}, { cgroupMemoryLimitBytes: 8 * GiB })).toMatch(/^the cgroup has 8 GiB/);
+  expect(reasonOf({ code: "OUT_OF_HOST_MEMORY" })).toMatch(/ulimit -v/);
+});
+
+it("where nothing is known, nothing is claimed", () => {
+  expect(reasonOf({})).toMatch(/^not known/);
+  // More than may be locked was pinned.
+  expect(reasonOf({}, { memlockLimitBytes: GiB })).toMatch(/^not known/);
+  // What the driver allocates itself it may, under confidential computing too.
+  expect(reasonOf({ confidentialComputing: true })).toMatch(/^not known/);
+  expect(reasonOf({}, { cgroupMemoryLimitBytes: 64 * GiB, memlockLimitBytes: 32 * GiB })).toMatch(
+    /^not known/,
+  );
+});
