@@ -174,6 +174,16 @@ Examples:
   pinbench doctor --quick --format nhc    one line, for the health check of a scheduler`,
     load: async () => (await import("./doctor-command.js")).doctorCommand,
   },
+  explain: {
+    summary: "show by experiments on this machine what pinned memory does, and what articles claim of it",
+    operands: [new Argument("[question...]", "the questions to answer; without any, they are listed")],
+    help: `
+Examples:
+  pinbench explain                                    the questions
+  pinbench explain why-pinned 81-times                two of them, answered by measuring
+  pinbench explain --all --output pinned-memory.md    all of them, as a page to read`,
+    load: async () => (await import("./explain-command.js")).explainCommand,
+  },
   devices: {
     summary: "list devices, links and limits, and what this build and driver can do",
     help: `
