@@ -15,11 +15,13 @@ import { fillRunSettings, type RunSettings } from "../settings/settings.js";
 import { runSettings } from "../settings/table.js";
 import { formatDuration, formatSize } from "../settings/units.js";
 import type { RunRequest, Tools } from "./question.js";
+import type { TorchBench } from "./torch/torch-bench.js";
 
 /** On what all questions are answered. */
 export interface Bench {
   prepared: Pick<PreparedRun, "backend" | "devices">;
   sharing: DeviceSharing | null;
+  torch: TorchBench;
   /** As the caller chose. */
   settings: { backend: BackendChoice; lastLevelCacheBytes: number | null; python: string | null };
   onActivity: (text: string) => void;
@@ -47,13 +49,13 @@ export async function openDevices({
 
 /** The tools of one question, which end with `signal`. */
 export function toolsOn(bench: Bench, signal: AbortSignal): Tools {
-  const { prepared, settings, onActivity } = bench;
+  const { prepared, onActivity } = bench;
   return {
     signal,
     onActivity,
     backend: prepared.backend,
     devices: prepared.devices,
-    python: settings.python,
+    torch: bench.torch,
     run: async (request) => {
       const call = { argv: [], startedAt: new Date(), startedMs: performance.now() };
       const planned = await prepareRun(settingsOf(bench, request));

@@ -6,9 +6,11 @@ import type { PreparedRun } from "../measure/prepare.js";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { formatDuration } from "../settings/units.js";
+import { usualPython } from "../tune/training-python.js";
 import { type Bench, keepContexts, toolsOn } from "./experiment-tools.js";
 import type { ExplainedAnswer, Explanation } from "./explanation.js";
 import type { Question } from "./question.js";
+import { TorchBench } from "./torch/torch-bench.js";
 
 /** What is asked, on what, since when, and who hears of it. */
 export interface ExplainRequest {
@@ -32,6 +34,8 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
   const { questions, prepared, signal, startedAt, startedMs } = request;
   const { backend, devices } = prepared;
   const release = await keepContexts(prepared);
+  const python = request.settings.python ?? usualPython(process.env);
+  const torch = new TorchBench(python, devices[0]?.ordinal ?? 0);
   const answers: ExplainedAnswer[] = [];
   try {
     for (const [index, question] of questions.entries()) {
@@ -39,11 +43,11 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
       const place = `${index + 1} of ${questions.length}`;
       const onActivity = (text: string) => request.onActivity(`${question.name} (${place}): ${text}`);
       request.onActivity(`${question.name} (${place})`);
-      const answer = await answerInTime(question, { ...request, onActivity }, signal);
+      const answer = await answerInTime(question, { ...request, torch, onActivity }, signal);
       if (answer !== null) answers.push(answer);
     }
   } finally {
-    await release();
+    await Promise.all([release(), torch.close()]);
   }
   return {
     schemaVersion: 1,

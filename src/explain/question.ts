@@ -4,6 +4,7 @@ import type { QuestionName } from "../settings/choices.js";
 import type { Given } from "../settings/setting.js";
 import type { runSettings } from "../settings/table.js";
 import type { ExplainedAnswer } from "./explanation.js";
+import type { TorchBench } from "./torch/torch-bench.js";
 
 /** What an experiment measures: given as to `pinbench run`, but for the backend, which is that of all questions. */
 export type RunRequest = Omit<Given<typeof runSettings>, "backend">;
@@ -15,8 +16,8 @@ export interface Tools {
   backend: PreparedRun["backend"];
   /** The devices that were asked for; experiments on one device take the first. */
   devices: PreparedRun["devices"];
-  /** `--python`; null leaves it to whoever needs one. */
-  python: string | null;
+  /** The user's torch, which starts when it is asked for the first time. */
+  torch: TorchBench;
   /** What is being done, in words. */
   onActivity: (text: string) => void;
   /**

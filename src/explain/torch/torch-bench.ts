@@ -25,7 +25,8 @@ type ProgramProcess = ProbeProcess<ProgramMessage, ProgramCommand>;
  * where one was cut short.
  */
 export class TorchBench {
-  readonly #python: string;
+  /** Which Python it is: a path, or a name in PATH. */
+  readonly python: string;
   readonly #device: number;
   #open: { process: ProgramProcess; facts: TorchFacts } | null = null;
   /** Why there is no torch: it is not looked for again. */
@@ -33,7 +34,7 @@ export class TorchBench {
 
   /** `device`: as torch numbers them, which is as the driver does. */
   constructor(python: string, device: number) {
-    this.#python = python;
+    this.python = python;
     this.#device = device;
   }
 
@@ -92,13 +93,10 @@ export class TorchBench {
 
   #start(): ProgramProcess {
     try {
-      return new ProbeProcess<ProgramMessage, ProgramCommand>(this.#python, explainProgram);
+      return new ProbeProcess<ProgramMessage, ProgramCommand>(this.python, explainProgram);
     } catch (error) {
       if (error instanceof PinbenchError) throw error;
-      throw this.#isMissing(
-        cannotBeStarted(this.#python, error as NodeJS.ErrnoException).message,
-        pythonHint,
-      );
+      throw this.#isMissing(cannotBeStarted(this.python, error as NodeJS.ErrnoException).message, pythonHint);
     }
   }
 
@@ -130,10 +128,10 @@ export class TorchBench {
 
   #endedError(process: ProgramProcess, exit: Exit): PinbenchError {
     if (exit.error !== null) {
-      return this.#isMissing(cannotBeStarted(this.#python, exit.error).message, pythonHint);
+      return this.#isMissing(cannotBeStarted(this.python, exit.error).message, pythonHint);
     }
     const lastWords = process.stderrTail?.split("\n").at(-1);
     const said = lastWords === undefined ? "" : ` Its last words: ${lastWords}`;
-    return new PinbenchError("measurement", `${this.#python} ${describeExit(exit)}.${said}`);
+    return new PinbenchError("measurement", `${this.python} ${describeExit(exit)}.${said}`);
   }
 }

@@ -1,0 +1,93 @@
+import { fileURLToPath } from "node:url";
+import { cpusPerRank, machineLimits } from "../../tune/machine-limits.js";
+import { usualStopping } from "../../tune/stopping.js";
+import { openTorchProbe } from "../../tune/torch/torch-probe.js";
+import { neverRuledOut, Trials } from "../../tune/trials.js";
+
+/** Samples that take a worker some milliseconds each, beside this file both in src/ and in dist/. */
+const samples = `${fileURLToPath(new URL("program/worker_samples.py", import.meta.url))}:samples`;
+
+/** What a number of workers delivers; the interval's ends are 0 and infinity where they are not known. */
+export interface WorkersRate {
+  numWorkers: number;
+  batchesPerSecond: number;
+  low: number;
+  high: number;
+  batches: number;
+}
+
+/** What was tried of a DataLoader, in ascending order of workers. */
+export interface WorkerTrials {
+  /** CPUs that this process may keep busy. */
+  cpus: number;
+  rates: WorkersRate[];
+  /** Why others have no rate: "32 workers: batches in flight need ...". */
+  without: string[];
+}
+
+/** More take seconds to start, wherever they run. */
+const mostWorkers = 128;
+const batchSize = 8;
+const stopping = {
+  ...usualStopping,
+  mostTimedNs: 0.6e9,
+  tolerance: neverRuledOut,
+  mostNs: 6e9,
+  epochBatches: null,
+};
+/** In turns: what changes on the machine meanwhile meets all alike, and what one trial says another may not. */
+const passes = 2;
+
+/** No workers, half of the CPUs, each of them, and twice as many. */
+export function workersToTry(cpus: number): number[] {
+  const counts = [0, Math.floor(cpus / 2), cpus, 2 * cpus].map((count) => Math.min(count, mostWorkers));
+  return [...new Set(counts)];
+}
+
+/**
+ * Has torch's DataLoader, in the user's Python, load samples with numbers of workers, as `pinbench tune` does. Rejects with
+ * a PinbenchError, and with the signal's reason; no process is left then.
+ */
+export async function tryWorkers(
+  python: string,
+  onTrial: (numWorkers: number) => void,
+  signal: AbortSignal,
+): Promise<WorkerTrials> {
+  const limits = machineLimits(1);
+  const cpus = cpusPerRank(limits);
+  const counts = workersToTry(cpus);
+  const timeoutNs = 10e9;
+  const probe = await openTorchProbe({
+    ...{ torch: samples, python, batchSize, timeoutNs: 60e9, signal },
+    ...{ collate: null, kwargs: {}, stepTime: null, step: null, rank: null, coldFolder: null },
+    ...{ shuffle: false, seed: 1 },
+  });
+  try {
+    const trials = new Trials(probe, {
+      ...{ limits, stopping, timeoutNs, signal },
+      maxWorkers: counts.at(-1)!,
+      onTrial: ({ numWorkers }) => onTrial(numWorkers),
+    });
+    for (let pass = 0; pass < passes; ++pass) {
+      for (const count of pass % 2 === 0 ? counts : counts.toReversed()) {
+        if (!trials.isOver) await trials.run(trials.settingOf(count, false));
+      }
+    }
+    signal.throwIfAborted();
+    const failed = trials.tried.flatMap(({ setting, trials: run }) => {
+      const failure = run.find((one) => one.failure !== null)?.failure;
+      return failure == null ? [] : [`${setting.numWorkers} workers: ${failure.message}`];
+    });
+    const skipped = trials.skipped.map(({ setting, reason }) => `${setting.numWorkers} workers: ${reason}.`);
+    const rates = trials.measured.map(({ setting, score }) => {
+      const { batchesPerSecond, low, high } = score;
+      const record = trials.find(setting)!.trials;
+      const batches = record.reduce((sum, { arrivalsNs }) => sum + arrivalsNs.length, 0);
+      return { numWorkers: setting.numWorkers, batchesPerSecond, low, high, batches };
+    });
+    rates.sort((a, b) => a.numWorkers - b.numWorkers);
+    return { cpus, rates, without: [...failed, ...skipped] };
+  } finally {
+    await probe.close();
+  }
+}
