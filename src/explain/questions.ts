@@ -1,8 +1,24 @@
 import { questionNames } from "../settings/choices.js";
 import type { Question } from "./question.js";
+import { eightyOneTimes } from "./questions/eighty-one-times.js";
+import { lowLatency } from "./questions/low-latency.js";
+import { overlap } from "./questions/overlap.js";
+import { paysOff } from "./questions/pays-off.js";
+import { severalGpus } from "./questions/several-gpus.js";
+import { tooMuchPinned } from "./questions/too-much-pinned.js";
+import { tooSmall } from "./questions/too-small.js";
 import { whyPinned } from "./questions/why-pinned.js";
 
-const known: readonly Question[] = [whyPinned];
+const known: readonly Question[] = [
+  whyPinned,
+  paysOff,
+  eightyOneTimes,
+  tooSmall,
+  lowLatency,
+  overlap,
+  severalGpus,
+  tooMuchPinned,
+];
 
 /** All questions, in the order in which they are told. */
 export const questions: readonly Question[] = questionNames.flatMap((name) =>
