@@ -1,6 +1,7 @@
 import { Argument, Command } from "commander";
 import type { ExitCode } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
+import { questionNames } from "../settings/choices.js";
 import { type CommandSettings, commandSettings } from "../settings/command-settings.js";
 import { optionName, type SettingTable } from "../settings/setting.js";
 import { defaultsOf } from "../settings/settings.js";
@@ -176,7 +177,12 @@ Examples:
   },
   explain: {
     summary: "show by experiments on this machine what pinned memory does, and what articles claim of it",
-    operands: [new Argument("[question...]", "the questions to answer; without any, they are listed")],
+    operands: [
+      // For completion alone: what is no question is said in our own words.
+      Object.assign(new Argument("[question...]", "the questions to answer; without any, they are listed"), {
+        argChoices: [...questionNames],
+      }),
+    ],
     help: `
 Examples:
   pinbench explain                                    the questions
