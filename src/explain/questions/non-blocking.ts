@@ -51,7 +51,7 @@ export function concludeNonBlocking(overlap: Experiments["overlap"]["figures"]):
       `As a loop does it, in torch's one stream, a pinned copy behind a computation of ${figureText(computing)} makes that ${figureText(pinnedOne.both)}: ${howItRuns(pinnedOne)}.`,
       `In a stream of its own (torch.cuda.stream()) both take ${figureText(pinnedOwn.both)}: ${howItRuns(pinnedOwn)}.`,
       `From pageable memory both take ${figureText(pageableOne.both)} in one stream (${howItRuns(pageableOne)}) and ${figureText(pageableOwn.both)} in two (${howItRuns(pageableOwn)}).`,
-      adviceOf(pinnedOne.overlaps, pinnedOwn.overlaps, pageableOwn.overlaps),
+      adviceOf(pinnedOne.overlaps, pinnedOwn.overlaps, pageableOwn.overlaps, pageable.returnsEarly),
     ],
   };
 
@@ -94,11 +94,11 @@ function howItRuns({ overlaps, hiding }: Way): string {
   return overlaps ? `they overlap, by ${figureText(hiding)}` : "one runs after the other";
 }
 
-function adviceOf(pinnedOne: Known, pinnedOwn: Known, pageableOwn: Known): string {
+function adviceOf(pinnedOne: Known, pinnedOwn: Known, pageableOwn: Known, freesTheCpu: Known): string {
   if (pinnedOne === true) return "So non_blocking=True with pinned memory is enough for the two to overlap.";
   if (pinnedOwn === true) {
     return pageableOwn === true
-      ? "So it takes a stream of its own for a copy to overlap, pinned or not."
+      ? `So it takes a stream of its own for a copy to overlap, pinned or not${freesTheCpu === false ? "; but from pageable memory the CPU can do nothing else meanwhile" : ""}.`
       : "So it takes both for a copy to overlap: pinned memory and a stream of its own. In one stream non_blocking=True only lets the CPU go on.";
   }
   return pinnedOwn === false

@@ -45,7 +45,7 @@ export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Co
         isLost === null
           ? "the intervals do not tell whether the speed-up is lost"
           : isLost
-            ? "no speed-up"
+            ? "the speed-up is lost"
             : "the speed-up is still there"
       }.`,
       causeOf(sent, isLost),
@@ -68,8 +68,8 @@ function causeOf(sent: Experiments["sent"]["figures"], isLost: boolean | null): 
       ? "is_pinned() is False there, with an object around the tensor and without one"
       : `is_pinned() is False there of the tensor ${isPinnedInObject ? "by itself" : "inside the object"} alone`;
   const sender = isPinnedAfter
-    ? "that of the sender stays pinned"
-    : "in the sender, too, it is False from then on";
+    ? "in the sender it stays pinned"
+    : "in the sender, too, is_pinned() is False from then on";
   return `${isLost === true ? "The cause: " : "And yet "}${which}. torch sends a tensor by moving it into shared memory, which nobody has pinned; ${sender}.`;
 }
 

@@ -55,7 +55,7 @@ function mostSentence(
 ): string {
   const workers = counted(most.numWorkers, "worker");
   if (most.numWorkers <= cpus) {
-    return `No more than ${workers} could be tried, which ${counted(cpus, "CPU")} have room for: too many were not.`;
+    return `No more than ${workers} were tried, for which there are CPUs: what too many do cannot be told.`;
   }
   const on = `With ${workers} on ${counted(cpus, "CPU")} the rate is ${figureText(share)} that of the best with fewer`;
   if (isSlower === null) return `${on}, and the intervals do not tell whether that is slower.`;

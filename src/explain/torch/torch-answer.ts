@@ -9,7 +9,7 @@ export async function answerWithTorch(
   tools: Tools,
   conclude: () => Promise<Conclusion>,
 ): Promise<Answer> {
-  const command = `pinbench explain ${name}`;
+  const command = explainCommand(name, tools);
   try {
     tools.onActivity("torch is being imported");
     const { torch, python } = await tools.torch.facts(tools.signal);
@@ -24,6 +24,32 @@ export async function answerWithTorch(
     if (!(error instanceof PinbenchError) || error.kind !== "unavailable") throw error;
     return { ...untold([error.message, ...(error.hint === null ? [] : [error.hint])]), command };
   }
+}
+
+/** `pinbench explain` with the flags that ask for the same. */
+export function explainCommand(
+  name: QuestionName,
+  {
+    backend,
+    devices,
+    torch,
+  }: Pick<Tools, "devices"> & {
+    backend: Pick<Tools["backend"], "name">;
+    torch: Pick<Tools["torch"], "python">;
+  },
+): string {
+  const [first] = devices;
+  const { python } = torch;
+  const isPlain = /^[\w@%+=:,./-]+$/.test(python);
+  return [
+    `pinbench explain ${name}`,
+    ...(backend.name === "emulated" ? ["--backend emulated"] : []),
+    ...(first === undefined || first.ordinal === 0 ? [] : [`--device ${first.ordinal}`]),
+    // Whatever a path has in it, a shell takes it as it is.
+    ...(python === "python3"
+      ? []
+      : [`--python ${isPlain ? python : `'${python.replaceAll("'", "'\\''")}'`}`]),
+  ].join(" ");
 }
 
 /** The answer of a question that is an experiment on a GPU. */

@@ -1,11 +1,13 @@
 import { fileURLToPath } from "node:url";
-import { cpusPerRank, machineLimits } from "../../tune/machine-limits.js";
+import { describeSetting } from "../../results/loader-setting.js";
+import type { Probe } from "../../tune/loader-probe.js";
+import { cpusPerRank, type MachineLimits, machineLimits } from "../../tune/machine-limits.js";
 import { usualStopping } from "../../tune/stopping.js";
 import { openTorchProbe } from "../../tune/torch/torch-probe.js";
 import { neverRuledOut, Trials } from "../../tune/trials.js";
 
 /** Samples that take a worker some milliseconds each, beside this file both in src/ and in dist/. */
-const samples = `${fileURLToPath(new URL("program/worker_samples.py", import.meta.url))}:samples`;
+export const workerSamples = `${fileURLToPath(new URL("program/worker_samples.py", import.meta.url))}:samples`;
 
 /** What a number of workers delivers; the interval's ends are 0 and infinity where they are not known. */
 export interface WorkersRate {
@@ -21,13 +23,16 @@ export interface WorkerTrials {
   /** CPUs that this process may keep busy. */
   cpus: number;
   rates: WorkersRate[];
-  /** Why others have no rate: "32 workers: batches in flight need ...". */
+  /** Why others have no rate: "32 workers, not pinned: batches in flight need ...". */
   without: string[];
 }
 
 /** More take seconds to start, wherever they run. */
 const mostWorkers = 128;
 const batchSize = 8;
+/** Nothing may happen for so long: while torch and the samples are being loaded, and before a batch comes. */
+const openMostNs = 30e9;
+const batchMostNs = 10e9;
 const stopping = {
   ...usualStopping,
   mostTimedNs: 0.6e9,
@@ -53,41 +58,49 @@ export async function tryWorkers(
   onTrial: (numWorkers: number) => void,
   signal: AbortSignal,
 ): Promise<WorkerTrials> {
-  const limits = machineLimits(1);
-  const cpus = cpusPerRank(limits);
-  const counts = workersToTry(cpus);
-  const timeoutNs = 10e9;
   const probe = await openTorchProbe({
-    ...{ torch: samples, python, batchSize, timeoutNs: 60e9, signal },
+    ...{ torch: workerSamples, python, batchSize, timeoutNs: openMostNs, signal },
     ...{ collate: null, kwargs: {}, stepTime: null, step: null, rank: null, coldFolder: null },
     ...{ shuffle: false, seed: 1 },
   });
   try {
-    const trials = new Trials(probe, {
-      ...{ limits, stopping, timeoutNs, signal },
-      maxWorkers: counts.at(-1)!,
-      onTrial: ({ numWorkers }) => onTrial(numWorkers),
-    });
-    for (let pass = 0; pass < passes; ++pass) {
-      for (const count of pass % 2 === 0 ? counts : counts.toReversed()) {
-        if (!trials.isOver) await trials.run(trials.settingOf(count, false));
-      }
-    }
-    signal.throwIfAborted();
-    const failed = trials.tried.flatMap(({ setting, trials: run }) => {
-      const failure = run.find((one) => one.failure !== null)?.failure;
-      return failure == null ? [] : [`${setting.numWorkers} workers: ${failure.message}`];
-    });
-    const skipped = trials.skipped.map(({ setting, reason }) => `${setting.numWorkers} workers: ${reason}.`);
-    const rates = trials.measured.map(({ setting, score }) => {
-      const { batchesPerSecond, low, high } = score;
-      const record = trials.find(setting)!.trials;
-      const batches = record.reduce((sum, { arrivalsNs }) => sum + arrivalsNs.length, 0);
-      return { numWorkers: setting.numWorkers, batchesPerSecond, low, high, batches };
-    });
-    rates.sort((a, b) => a.numWorkers - b.numWorkers);
-    return { cpus, rates, without: [...failed, ...skipped] };
+    return await runWorkerTrials(probe, machineLimits(1), onTrial, signal);
   } finally {
     await probe.close();
   }
+}
+
+/** The trials of a loader that is open. */
+export async function runWorkerTrials(
+  probe: Probe,
+  limits: MachineLimits,
+  onTrial: (numWorkers: number) => void,
+  signal: AbortSignal,
+): Promise<WorkerTrials> {
+  const cpus = cpusPerRank(limits);
+  const counts = workersToTry(cpus);
+  const trials = new Trials(probe, {
+    ...{ limits, stopping, timeoutNs: batchMostNs, signal },
+    maxWorkers: counts.at(-1)!,
+    onTrial: ({ numWorkers }) => onTrial(numWorkers),
+  });
+  for (let pass = 0; pass < passes; ++pass) {
+    for (const count of pass % 2 === 0 ? counts : counts.toReversed()) {
+      if (!trials.isOver) await trials.run(trials.settingOf(count, false));
+    }
+  }
+  signal.throwIfAborted();
+  const failed = trials.tried.flatMap(({ setting, trials: run }) => {
+    const message = run.find(({ failure }) => failure !== null)?.failure?.message;
+    return message === undefined ? [] : [`${describeSetting(setting)}: ${message}`];
+  });
+  const skipped = trials.skipped.map(({ setting, reason }) => `${describeSetting(setting)}: ${reason}.`);
+  const rates = trials.measured.map(({ setting, score }) => {
+    const { batchesPerSecond, low, high } = score;
+    const record = trials.find(setting)!.trials;
+    const batches = record.reduce((sum, { arrivalsNs }) => sum + arrivalsNs.length, 0);
+    return { numWorkers: setting.numWorkers, batchesPerSecond, low, high, batches };
+  });
+  rates.sort((a, b) => a.numWorkers - b.numWorkers);
+  return { cpus, rates, without: [...failed, ...skipped] };
 }
