@@ -14,7 +14,7 @@ export function concludeLoaderPinMemory(
   { batches, pinned, unpinned, uncopied }: Experiments["loader"]["figures"],
   gpuMissing: string | null,
 ): Conclusion {
-  const making = medianFigure("an epoch that is not copied", "ns", uncopied);
+  const making = medianFigure("an epoch without copying", "ns", uncopied);
   if (gpuMissing !== null || pinned.length === 0) {
     return {
       verdict: "cannot be told",
@@ -27,17 +27,17 @@ export function concludeLoaderPinMemory(
     };
   }
   const withPinning = medianFigure("an epoch with pin_memory", "ns", pinned);
-  const without = medianFigure("an epoch without", "ns", unpinned);
+  const without = medianFigure("an epoch without pin_memory", "ns", unpinned);
   // Of each round, whose epochs ran one after the other.
   const savedNs = unpinned.map((ns, round) => (ns - pinned[round]!) / batches);
-  const saved = medianFigure("saved a batch", "ns", savedNs);
+  const saved = medianFigure("saved by pinning, a batch", "ns", savedNs);
   const gain = medianFigure(
-    "saved of an epoch",
+    "saved by pinning, of an epoch",
     "share",
     unpinned.map((ns, round) => (ns - pinned[round]!) / ns),
   );
   const copying = medianFigure(
-    "of an epoch without, its copies",
+    "copying, of an epoch without pin_memory",
     "share",
     unpinned.map((ns, round) => (ns - uncopied[round]!) / ns),
   );
@@ -49,7 +49,7 @@ export function concludeLoaderPinMemory(
     verdict: verdictOf(isGain),
     figures: [withPinning, without, making, saved, gain, copying],
     sentences: [
-      `An epoch over ${rows} rows of ${columns} floats, in ${batches} batches of ${kibibytes} KiB, takes ${figureText(withPinning)} with pin_memory and ${figureText(without)} without.`,
+      `An epoch over ${grouped(rows)} rows of ${columns} floats, in ${batches} batches of ${kibibytes} KiB, takes ${figureText(withPinning)} with pin_memory and ${figureText(without)} without.`,
       isGain === true
         ? `That saves ${each} a batch: pinning pays off even for batches this small.`
         : isGain === false
@@ -58,6 +58,11 @@ export function concludeLoaderPinMemory(
       `Copying is ${figureText(copying)} of an epoch without pin_memory; the rest is the making of batches in Python, which pinning cannot shorten.`,
     ],
   };
+}
+
+/** "10 000", as people write it. */
+function grouped(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, " ");
 }
 
 /** Whether a DataLoader's pin_memory makes a loop over small batches faster. */

@@ -26,12 +26,12 @@ export function concludeNonBlocking(overlap: Experiments["overlap"]["figures"]):
     );
   const hidden = (name: string, copyNs: readonly number[], bothNs: readonly number[]) =>
     share(
-      `hidden of the shorter: ${name}`,
+      `${name}: hidden of the shorter`,
       (i) => (compute[i]! + copyNs[i]! - bothNs[i]!) / Math.min(compute[i]!, copyNs[i]!),
     );
   const pinned = copied("pinned", pinnedCopy, overlap.pinnedCall);
   const pageable = copied("pageable", pageableCopy, overlap.pageableCall);
-  const computing = time("the computation", compute);
+  const computing = time("the computation alone", compute);
   const ways = {
     pinnedOne: way("pinned, one stream", pinnedCopy, overlap.pinnedOneStream),
     pinnedOwn: way("pinned, own stream", pinnedCopy, overlap.pinnedOwnStream),
@@ -56,17 +56,17 @@ export function concludeNonBlocking(overlap: Experiments["overlap"]["figures"]):
   };
 
   function copied(name: string, copyNs: readonly number[], callNs: readonly number[]) {
-    const part = share(`the call over its copy, ${name}`, (i) => callNs[i]! / copyNs[i]!);
+    const part = share(`${name}: the call over its copy`, (i) => callNs[i]! / copyNs[i]!);
     return {
-      whole: time(`a copy, ${name}`, copyNs),
-      call: time(`until its call returns, ${name}`, callNs),
+      whole: time(`${name}: a copy alone`, copyNs),
+      call: time(`${name}: until its call returns`, callNs),
       returnsEarly: not(isAtLeast(part, waiting)),
     };
   }
 
   function way(name: string, copyNs: readonly number[], bothNs: readonly number[]): Way {
     const hiding = hidden(name, copyNs, bothNs);
-    return { name, both: time(`both: ${name}`, bothNs), hiding, overlaps: isAtLeast(hiding, overlapping) };
+    return { name, both: time(`${name}: both`, bothNs), hiding, overlaps: isAtLeast(hiding, overlapping) };
   }
 }
 

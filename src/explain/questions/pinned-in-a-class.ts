@@ -19,16 +19,16 @@ export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Co
       "GB/s",
       timesNs.map((ns) => sent.bytes / ns),
     );
-  const pinned = rates("pinned, where it was pinned", sent.parentPinned);
-  const pageable = rates("pageable, there", sent.parentPageable);
-  const alone = rates("pinned and then sent", sent.childPinned);
-  const inObject = rates("pinned and then sent in an object", sent.childInObject);
-  const sentPageable = rates("pageable, sent in an object", sent.childPageable);
-  const gain = ratioFigure("pinned over pageable, where it was pinned", pinned, pageable);
-  const gainThere = ratioFigure("pinned over pageable, both sent", inObject, sentPageable);
+  const pinned = rates("sender: pinned", sent.parentPinned);
+  const pageable = rates("sender: pageable", sent.parentPageable);
+  const alone = rates("receiver: pinned", sent.childPinned);
+  const inObject = rates("receiver: pinned, in an object", sent.childInObject);
+  const sentPageable = rates("receiver: pageable, in an object", sent.childPageable);
+  const gain = ratioFigure("sender: pinned over pageable", pinned, pageable);
+  const gainThere = ratioFigure("receiver: pinned over pageable, in objects", inObject, sentPageable);
   const registered =
-    sent.registerRefused === null ? rates("sent and then registered", sent.childRegistered) : null;
-  const rise = registered && ratioFigure("registered over sent", registered, inObject);
+    sent.registerRefused === null ? rates("receiver: registered", sent.childRegistered) : null;
+  const rise = registered && ratioFigure("receiver: registered over as it came", registered, inObject);
   const isGained = isAtLeast(gain, faster);
   const isLost = not(isAtLeast(gainThere, faster));
   return {

@@ -12,12 +12,15 @@ export async function answerWithTorch(
   const command = explainCommand(name, tools);
   try {
     tools.onActivity("torch is being imported");
-    const { torch, python } = await tools.torch.facts(tools.signal);
+    const { torch, python, deviceName } = await tools.torch.facts(tools.signal);
     tools.onActivity("torch measures");
     const conclusion = await conclude();
     return {
       ...conclusion,
-      sentences: [...conclusion.sentences, `Measured with torch ${torch} of ${python}.`],
+      sentences: [
+        ...conclusion.sentences,
+        `Measured with torch ${torch} of ${python}${deviceName === null ? "" : `, on ${deviceName}`}.`,
+      ],
       command,
     };
   } catch (error) {

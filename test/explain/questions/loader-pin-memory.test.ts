@@ -16,7 +16,7 @@ describe("that pin_memory makes a loader of small batches faster is", () => {
   it("not here where it costs time", () => {
     expect(told()).toEqual({
       verdict: "not here",
-      text: `An epoch over 10000 rows of 256 floats, in 79 batches of 128 KiB, takes 28.4 ms with pin_memory and 27 ms without.
+      text: `An epoch over 10 000 rows of 256 floats, in 79 batches of 128 KiB, takes 28.4 ms with pin_memory and 27 ms without.
 That costs 17.7 µs a batch: batches this small gain nothing.
 Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batches in Python, which pinning cannot shorten.`,
     });
