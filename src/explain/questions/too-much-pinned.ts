@@ -78,7 +78,7 @@ export const tooMuchPinned: Question = {
   claim:
     "Pinned memory cannot be paged out: too much of it leaves too little for all else, and an allocation can fail.",
   needs: "device",
-  mostMs: 15_000,
+  mostMs: 20_000,
   async answer(tools) {
     const command = "pinbench explain too-much-pinned";
     const availableBytes = systemAvailableBytes();
