@@ -2,7 +2,7 @@ import { ExitCode, PinbenchError } from "../errors.js";
 import { openDevices } from "../explain/experiment-tools.js";
 import { explainMachine } from "../explain/explain-machine.js";
 import type { Question } from "../explain/question.js";
-import { questions } from "../explain/questions.js";
+import { questions, questionsNamed } from "../explain/questions.js";
 import { shareDevices } from "../measure/prepare.js";
 import {
   explanationFormatOfPath,
@@ -11,7 +11,6 @@ import {
 } from "../report/explain/explanation-report.js";
 import { progressLine } from "../report/progress.js";
 import { checkWritable } from "../results/store.js";
-import { parseChoices } from "../settings/choices.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
@@ -83,9 +82,6 @@ function askedQuestions(operands: readonly string[], isAll: boolean): readonly Q
       hint: "Leave one of them out.",
     });
   }
-  if (isAll) return questions;
-  if (operands.length === 0) return null;
-  const names = questions.map(({ name }) => name);
-  const asked: readonly string[] = parseChoices([...operands], "question", names);
-  return questions.filter(({ name }) => asked.includes(name));
+  if (isAll) return questionsNamed("all");
+  return operands.length === 0 ? null : questionsNamed(operands);
 }

@@ -13,7 +13,7 @@ import type { ResultDocument } from "../results/schema.js";
 import type { BackendChoice } from "../settings/choices.js";
 import { fillRunSettings, type RunSettings } from "../settings/settings.js";
 import { runSettings } from "../settings/table.js";
-import { formatDuration, formatSize } from "../settings/units.js";
+import { formatDuration, formatSize, KiB } from "../settings/units.js";
 import type { RunRequest, Tools } from "./question.js";
 import type { TorchBench } from "./torch/torch-bench.js";
 
@@ -128,11 +128,17 @@ export function commandOf(request: RunRequest, isEmulated: boolean): string {
     if (value === true) return [name];
     const write = (one: unknown) =>
       inBytes.includes(key)
-        ? formatSize(one as number).replace(" ", "")
+        ? sizeText(one as number)
         : inNanoseconds.includes(key)
           ? formatDuration(one as number).replace(" ", "")
           : String(one);
     return [name, [value].flat().map(write).join(",")];
   });
   return ["pinbench run", ...(isEmulated ? ["--backend emulated"] : []), ...flags].join(" ");
+}
+
+/** A size as a flag has it: decimal where it was meant so, as in 40MB. */
+function sizeText(bytes: number): string {
+  const isDecimal = bytes % 1e6 === 0 && bytes % KiB !== 0;
+  return isDecimal ? `${bytes / 1e6}MB` : formatSize(bytes).replace(" ", "");
 }

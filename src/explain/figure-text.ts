@@ -5,13 +5,10 @@ import type { MeasuredFigure } from "./explanation.js";
  * Figures in words, for sentences and tables alike.
  */
 
-/** A number to three digits, with no more zeros than it needs: "55.4", "0.0123", "1230". */
+/** A number to three digits, and all of those before the point: "55.4", "7.60", "0.0123", "1230". */
 export function digits(value: number): string {
-  const rounded = Number(value.toPrecision(3));
-  // A number is written without an exponent, as people read it.
-  return Math.abs(rounded) >= 1e-6 || rounded === 0
-    ? String(rounded)
-    : rounded.toFixed(12).replace(/0+$/, "");
+  const power = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)));
+  return value.toFixed(Math.min(9, Math.max(0, 2 - power)));
 }
 
 const writers: Readonly<Record<MeasuredFigure["unit"], (value: number) => string>> = {
@@ -20,7 +17,7 @@ const writers: Readonly<Record<MeasuredFigure["unit"], (value: number) => string
   bytes: (value) => (value < 0 ? `-${formatSizeRounded(-value)}` : formatSizeRounded(value)),
   ratio: (value) => `${digits(value)} times`,
   share: (value) => `${digits(value * 100)} %`,
-  count: digits,
+  count: (value) => String(Number(value.toPrecision(3))),
   "batches/s": (value) => `${digits(value)} batches/s`,
   "samples/s": (value) => `${digits(value)} samples/s`,
 };
@@ -35,9 +32,12 @@ export function figureText({ value, unit }: Pick<MeasuredFigure, "value" | "unit
   return writers[unit](value);
 }
 
-/** What lies between the ends of a figure's interval: "54.9 GB/s to 55.6 GB/s"; "not known" where there is none. */
+/** The ends of a figure's interval: "54.9 to 55.6 GB/s", "980 µs to 1.02 ms"; "not known" where there is none. */
 export function intervalText({ interval, unit }: Pick<MeasuredFigure, "interval" | "unit">): string {
   if (interval === null) return "not known";
   const [low, high] = [writers[unit](interval.low), writers[unit](interval.high)];
-  return low === high ? low : `${low} to ${high}`;
+  if (low === high) return low;
+  const [number = "", ...unitOf] = low.split(" ");
+  const isSameUnit = unitOf.join(" ") === high.split(" ").slice(1).join(" ");
+  return `${isSameUnit ? number : low} to ${high}`;
 }

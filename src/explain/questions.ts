@@ -1,4 +1,4 @@
-import { questionNames } from "../settings/choices.js";
+import { parseChoices, questionNames } from "../settings/choices.js";
 import type { Question } from "./question.js";
 import { eightyOneTimes } from "./questions/eighty-one-times.js";
 import { loaderPinMemory } from "./questions/loader-pin-memory.js";
@@ -32,3 +32,11 @@ const known: readonly Question[] = [
 export const questions: readonly Question[] = questionNames.flatMap((name) =>
   known.filter((question) => question.name === name),
 );
+
+/** The questions of these names, in their own order, or all. Throws a usage error for a name that there is not. */
+export function questionsNamed(names: readonly string[] | "all"): readonly Question[] {
+  if (names === "all") return questions;
+  const known: readonly string[] = questions.map(({ name }) => name);
+  const asked = parseChoices([...names], "question", known);
+  return questions.filter(({ name }) => asked.includes(name));
+}

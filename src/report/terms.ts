@@ -291,6 +291,19 @@ export const termGroups: readonly TermGroup[] = [
     ],
   },
   {
+    title: "explain",
+    terms: [
+      term("question", "what is asked of this machine; `pinbench explain` lists all questions"),
+      term("what was measured", "what a figure is of"),
+      term("figure", "the median of the samples, or what is computed from others"),
+      term("interval", "where the figure lies at 95 %: between these two"),
+      term(
+        ["verdict", "true here", "not here", "cannot be told"],
+        "whether a claim holds on this machine, does not, or cannot be decided by what was measured",
+      ),
+    ],
+  },
+  {
     title: "devices",
     terms: [
       term("name", "what NVIDIA calls the GPU"),
