@@ -48,7 +48,7 @@ export function concludeNonBlocking(overlap: Experiments["overlap"]["figures"]):
     ],
     sentences: [
       `${callSentence(`.to(device, non_blocking=True) of ${formatSize(overlap.bytes)} of pinned memory`, pinned)}; ${callSentence("of pageable memory it", pageable)}.`,
-      `As a loop does it, in torch's one stream, a pinned copy behind a computation of ${figureText(computing)} makes that ${figureText(pinnedOne.both)}: ${howItRuns(pinnedOne)}.`,
+      `In torch's one stream, as a training loop has it, a computation of ${figureText(computing)} and then a pinned copy take ${figureText(pinnedOne.both)}: ${howItRuns(pinnedOne)}.`,
       `In a stream of its own (torch.cuda.stream()) both take ${figureText(pinnedOwn.both)}: ${howItRuns(pinnedOwn)}.`,
       `From pageable memory both take ${figureText(pageableOne.both)} in one stream (${howItRuns(pageableOne)}) and ${figureText(pageableOwn.both)} in two (${howItRuns(pageableOwn)}).`,
       adviceOf(pinnedOne.overlaps, pinnedOwn.overlaps, pageableOwn.overlaps, pageable.returnsEarly),
@@ -91,7 +91,9 @@ function callSentence(
 
 function howItRuns({ overlaps, hiding }: Way): string {
   if (overlaps === null) return "the intervals do not tell whether they overlap";
-  return overlaps ? `they overlap, by ${figureText(hiding)}` : "one runs after the other";
+  return overlaps
+    ? `they overlap, with ${figureText(hiding)} of the shorter one hidden`
+    : "one runs after the other";
 }
 
 function adviceOf(pinnedOne: Known, pinnedOwn: Known, pageableOwn: Known, freesTheCpu: Known): string {

@@ -1,4 +1,4 @@
-import { MiB } from "../../settings/units.js";
+import { formatSize, MiB } from "../../settings/units.js";
 import type { MeasuredFigure } from "../explanation.js";
 import { figureText } from "../figure-text.js";
 import type { Conclusion, Question } from "../question.js";
@@ -38,7 +38,7 @@ export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Co
       ...(registered === null ? [] : [registered, rise!]),
     ],
     sentences: [
-      `Where it was pinned, a tensor is copied to the GPU at ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one${
+      `Where it was pinned, a tensor of ${formatSize(sent.bytes)} is copied to the GPU at ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one${
         isGained === false ? ": pinning gains nothing here that could be lost" : ""
       }.`,
       `In a process that it was sent to, inside an object, it is copied at ${figureText(inObject)}, ${figureText(gainThere)} the rate of a pageable one: ${

@@ -62,6 +62,8 @@ export async function tryWorkers(
     ...{ torch: workerSamples, python, batchSize, timeoutNs: openMostNs, signal },
     ...{ collate: null, kwargs: {}, stepTime: null, step: null, rank: null, coldFolder: null },
     ...{ shuffle: false, seed: 1 },
+    // pinbench may be installed where it must not or cannot write.
+    environment: { PYTHONDONTWRITEBYTECODE: "1" },
   });
   try {
     return await runWorkerTrials(probe, machineLimits(1), onTrial, signal);

@@ -117,8 +117,8 @@ interface Opened {
  */
 async function open(options: TorchProbeOptions, { link }: { link: boolean }): Promise<Opened> {
   if (options.signal.aborted) throw interrupted();
-  const { signal, ...settings } = options;
-  const probe = start(settings.python, rankEnvironment(settings.rank));
+  const { signal, environment, ...settings } = options;
+  const probe = start(settings.python, { ...environment, ...rankEnvironment(settings.rank) });
   try {
     const ready = waitUntilReady(probe, options);
     probe.send({ type: "open", link, ...settings });

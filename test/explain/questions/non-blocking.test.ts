@@ -30,8 +30,8 @@ describe("that non_blocking=True lets a copy overlap is", () => {
       verdict: "not here",
       parts: ["not here", "true", "not here", "not here"],
       text: `.to(device, non_blocking=True) of 64 MiB of pinned memory returns after 20 µs, of a copy of 1.2 ms, and does not wait; of pageable memory it returns after 4.7 ms, of a copy of 4.8 ms: it waits.
-As a loop does it, in torch's one stream, a pinned copy behind a computation of 5 ms makes that 6.2 ms: one runs after the other.
-In a stream of its own (torch.cuda.stream()) both take 5.1 ms: they overlap, by 91.7 %.
+In torch's one stream, as a training loop has it, a computation of 5 ms and then a pinned copy take 6.2 ms: one runs after the other.
+In a stream of its own (torch.cuda.stream()) both take 5.1 ms: they overlap, with 91.7 % of the shorter one hidden.
 From pageable memory both take 9.7 ms in one stream (one runs after the other) and 9.6 ms in two (one runs after the other).
 So it takes both for a copy to overlap: pinned memory and a stream of its own. In one stream non_blocking=True only lets the CPU go on.`,
     });
@@ -47,7 +47,7 @@ So it takes both for a copy to overlap: pinned memory and a stream of its own. I
     const { verdict, parts, text } = told({ pinnedOneStream: ms(5.6, 0.1) });
     expect(verdict).toBe("cannot be told");
     expect(parts).toEqual(["cannot be told", "true", "not here", "not here"]);
-    expect(text).toContain("makes that 5.6 ms: the intervals do not tell whether they overlap.");
+    expect(text).toContain("take 5.6 ms: the intervals do not tell whether they overlap.");
   });
 });
 
@@ -55,7 +55,7 @@ describe("of what it takes for a copy to overlap is said", () => {
   it("that pinning is not part of it, and what pageable memory costs all the same", () => {
     const { parts, text } = told({ pageableOwnStream: ms(5.2) });
     expect(parts?.[3]).toBe("true");
-    expect(text).toContain("5.2 ms in two (they overlap, by 95.8 %)");
+    expect(text).toContain("5.2 ms in two (they overlap, with 95.8 % of the shorter one hidden)");
     expect(text).toContain("pinned or not; but from pageable memory the CPU can do nothing else meanwhile.");
     expect(told({ pageableOwnStream: ms(5.2), pageableCall: ms(0.1) }).text).toContain("pinned or not.");
   });

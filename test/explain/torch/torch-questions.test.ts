@@ -34,7 +34,7 @@ it("each question is answered by what the user's torch measures", async () => {
   ]);
   const [pinned, loader, nonBlocking] = answers.map(sentencesOf);
   expect(pinned).toContain("copied to the GPU at 49.8 GB/s, 3.99 times the rate of a pageable one.");
-  expect(pinned).toContain("12.5 GB/s, 1 times the rate of a pageable one: the speed-up is lost.");
+  expect(pinned).toContain("12.5 GB/s, 1.00 times the rate of a pageable one: the speed-up is lost.");
   expect(pinned).toContain("The cause: is_pinned() is False there");
   expect(pinned).toContain("brings it to 49.8 GB/s");
   expect(loader).toContain("That costs 9.63 µs a batch: batches this small gain nothing.");
