@@ -116,6 +116,8 @@ async function answerInTime(
 function sentenceOf(error: unknown): string {
   const hint = error instanceof PinbenchError ? error.hint : null;
   const message = error instanceof Error ? error.message : String(error);
-  const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}${/[.!?]$/.test(message) ? "" : "."}`;
+  // A function of the driver's keeps its name.
+  const begun = message.replace(/^[a-z](?=[a-z]*\b)/, (letter) => letter.toUpperCase());
+  const sentence = /[.!?]$/.test(begun) ? begun : `${begun}.`;
   return hint === null ? sentence : `${sentence} ${hint}`;
 }

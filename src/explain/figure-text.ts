@@ -32,9 +32,9 @@ export function figureText({ value, unit }: Pick<MeasuredFigure, "value" | "unit
   return writers[unit](value);
 }
 
-/** The ends of a figure's interval: "54.9 to 55.6 GB/s", "980 µs to 1.02 ms"; "not known" where there is none. */
+/** The ends of a figure's interval: "54.9 to 55.6 GB/s", "980 µs to 1.02 ms"; "-" where there is none. */
 export function intervalText({ interval, unit }: Pick<MeasuredFigure, "interval" | "unit">): string {
-  if (interval === null) return "not known";
+  if (interval === null) return "-";
   const [low, high] = [writers[unit](interval.low), writers[unit](interval.high)];
   if (low === high) return low;
   const [number = "", ...unitOf] = low.split(" ");

@@ -293,14 +293,15 @@ export const termGroups: readonly TermGroup[] = [
   {
     title: "explain",
     terms: [
-      term("question", "what is asked of this machine; `pinbench explain` lists all questions"),
-      term("what was measured", "what a figure is of"),
-      term("figure", "the median of the samples, or what is computed from others"),
-      term("interval", "where the figure lies at 95 %: between these two"),
+      term("question", "what is asked of this machine; `pinbench explain` lists all of them"),
+      term("what was measured", "what the figure and its interval are of"),
       term(
-        ["verdict", "true here", "not here", "cannot be told"],
-        "whether a claim holds on this machine, does not, or cannot be decided by what was measured",
+        "samples",
+        "how many measurements the figure is the median of; - where it is computed from others",
       ),
+      term("true here", "the claim holds on this machine, for certain"),
+      term("not here", "the claim does not hold on this machine, for certain"),
+      term("cannot be told", "what was measured does not decide the claim, or it could not be measured"),
     ],
   },
   {

@@ -36,6 +36,7 @@ describe("pinbench help", () => {
       "report",
       "tune",
       "doctor",
+      "explain",
       "devices",
       "import",
       "build",

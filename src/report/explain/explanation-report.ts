@@ -100,7 +100,7 @@ function explanationTable(explanation: Explanation, screen: Screen): string {
       factLines([["claim", answer.claim]], indent, screen),
       answer.figures.length === 0 ? [] : gridLines(figureGrid(answer), screen),
       [
-        ...paragraph(verdictLine(answer), screen, {
+        ...paragraph(capital(verdictLine(answer)), screen, {
           prefix: "=> ",
           style: (line) => chalk.bold(paint(line, toneOf(answer), screen)),
         }),
@@ -108,12 +108,26 @@ function explanationTable(explanation: Explanation, screen: Screen): string {
         ...factLines([["again", answer.command]], indent, screen),
       ],
     ]),
+    overviewLines(answers, screen),
   ]);
+}
+
+/** All verdicts at a glance, where there are several; below them, for that is what a terminal shows. */
+function overviewLines(answers: readonly ExplainedAnswer[], screen: Screen): string[] {
+  if (answers.length < 2) return [];
+  return [
+    ...paragraph("In short", screen, { style: screen.chalk.bold }),
+    ...factLines(
+      answers.map(({ question, verdict }): Fact => [question, verdictWords[verdict]]),
+      indent,
+      screen,
+    ),
+  ];
 }
 
 /** The verdict on a claim, and on each of its parts. */
 function verdictLine({ verdict, parts }: ExplainedAnswer): string {
-  const told = capital(verdictWords[verdict]);
+  const told = verdictWords[verdict];
   if (parts.length === 0) return told;
   return `${told} (${parts.map((part) => `${part.name}: ${verdictWords[part.verdict]}`).join("; ")})`;
 }
@@ -157,7 +171,9 @@ function explanationMarkdown(explanation: Explanation): string {
     ...answers.flatMap((answer) => [
       [`## ${escapeMarkdown(capital(answer.title))}`],
       [`> ${escapeMarkdown(answer.claim)}`],
-      [`**${escapeMarkdown(verdictLine(answer))}.** ${answer.sentences.map(escapeMarkdown).join(" ")}`],
+      [
+        `**${escapeMarkdown(capital(verdictLine(answer)))}.** ${answer.sentences.map(escapeMarkdown).join(" ")}`,
+      ],
       answer.figures.length === 0 ? [] : markdownGrid(figureGrid(answer)),
       ["Again:"],
       ["```sh", answer.command, "```"],
