@@ -100,6 +100,6 @@ export const pinnedInAClass: Question = {
   claim:
     "With the tensors inside a class that is handed to a process, pinned memory is only 1.01 times as fast as pageable memory, for an unknown cause.",
   needs: "torch",
-  mostMs: 40_000,
+  mostMs: 30_000,
   answer: (tools) => answerOnGpu("pinned-in-a-class", tools, "sent", options, concludePinnedInAClass),
 };

@@ -88,7 +88,7 @@ export const tooManyWorkers: Question = {
   claim:
     "As many workers as there are CPU cores is a rule of thumb; with too many they compete, and loading becomes slower: measure.",
   needs: "torch",
-  mostMs: 45_000,
+  mostMs: 30_000,
   answer: (tools) =>
     answerWithTorch("too-many-workers", tools, async () => {
       const { python } = tools.torch;
