@@ -70,7 +70,7 @@ export const loaderPinMemory: Question = {
   name: "loader-pin-memory",
   title: "does pin_memory make a DataLoader of small batches faster?",
   claim:
-    "pin_memory=True makes a DataLoader faster: measured over 10 000 rows of 256 floats, in batches of 128.",
+    "A DataLoader is faster with pin_memory=True: measured over 10 000 rows of 256 floats, in batches of 128.",
   needs: "torch",
   mostMs: 30_000,
   answer: (tools) =>

@@ -71,7 +71,7 @@ export function answerOnGpu<Name extends ExperimentName>(
 }
 
 /** What to do where torch has no GPU. */
-export const gpuHint = "--python names another Python: one whose torch has CUDA.";
+export const gpuHint = "Name another Python with --python: one whose torch has CUDA.";
 
 /** That torch has no GPU, as a sentence. */
 export function noGpu(reason: string): string {

@@ -1,19 +1,23 @@
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type Explanation, explanationSchema } from "../../../src/explain/explanation.js";
 import { explainCommand } from "../../../src/explain/torch/torch-answer.js";
 import { callCli } from "../../helpers/in-process.js";
+import { startCli } from "../../helpers/run-cli.js";
 import { testPython } from "../../helpers/test-python.js";
-import { expectNothingLeft, marker } from "../../tune/torch/support.js";
+import { expectNothingLeft, marked, marker } from "../../tune/torch/support.js";
 
 /** A torch whose GPU and whose clock are played: figures are the same each time. */
 const playedTorch = fileURLToPath(new URL("../../fixtures/explain", import.meta.url));
 
+/** Whatever is started has it, so that it can be found. */
+const markedBy = Object.fromEntries([marker.split("=")]);
+
 /** What `explain` answers to these questions, by the played torch as `words` have it behave. */
 async function answersTo(questions: readonly string[], words = "", python = testPython) {
-  const [variable = "", value = ""] = marker.split("=");
   const args = ["explain", ...questions, "--backend", "emulated", "--python", python, "--json"];
-  const env = { PYTHONPATH: playedTorch, FAKE_TORCH: words, [variable]: value };
+  const env = { PYTHONPATH: playedTorch, FAKE_TORCH: words, ...markedBy };
   const { stdout, exitCode } = await callCli(args, { env });
   const { answers }: Explanation = explanationSchema.parse(JSON.parse(stdout));
   await expectNothingLeft();
@@ -57,7 +61,7 @@ describe("cannot be told, and that is no failure,", () => {
     for (const answer of answers) {
       expect(answer).toMatchObject({ verdict: "cannot be told", failure: null });
       expect(sentencesOf(answer)).toContain(
-        `This takes a GPU, and torch 2.11.0 of ${testPython} sees no GPU.\n--python names another Python: one whose torch has CUDA.`,
+        `This takes a GPU, and torch 2.11.0 of ${testPython} sees no GPU.\nName another Python with --python: one whose torch has CUDA.`,
       );
     }
     expect(answers.map(({ figures }) => figures.length)).toEqual([0, 1, 0]);
@@ -102,3 +106,17 @@ it.each([
     expect(explainCommand("non-blocking", tools as Parameters<typeof explainCommand>[1])).toBe(command);
   },
 );
+
+it.each([
+  ["SIGINT", 130],
+  ["SIGKILL", null],
+] as const)("%s in the middle of an experiment leaves nothing of it behind", async (signal, exitCode) => {
+  const args = ["explain", "pinned-in-a-class", "--backend", "emulated", "--python", testPython];
+  const env = { PYTHONPATH: playedTorch, FAKE_TORCH: "child-hangs", ...markedBy };
+  const { child, finished } = startCli(args, { env });
+  const isSpawned = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("spawn_main");
+  await vi.waitFor(() => expect(marked().some(isSpawned)).toBe(true), { timeout: 30_000 });
+  child.kill(signal);
+  expect((await finished).exitCode).toBe(exitCode);
+  await expectNothingLeft();
+});
