@@ -35,7 +35,10 @@ export interface PlanFacts {
 }
 
 /** The devices of these ordinals, in the driver's order. Throws "unavailable" for one that is not there, and for none. */
-export function selectDevices({ devices }: PlanFacts, ordinals: readonly number[] | "all"): PlanDevice[] {
+export function selectDevices(
+  { devices }: Pick<PlanFacts, "devices">,
+  ordinals: readonly number[] | "all",
+): PlanDevice[] {
   const present = devices.map((device) => device.ordinal);
   const wanted = ordinals === "all" ? present : ordinals;
   const missing = wanted.find((ordinal) => !present.includes(ordinal));

@@ -332,6 +332,20 @@ export const termGroups: readonly TermGroup[] = [
     ],
   },
   {
+    title: "explain",
+    terms: [
+      term("question", "what is asked of this machine; `pinbench explain` lists all of them"),
+      term("what was measured", "what the figure and its interval are of"),
+      term(
+        "samples",
+        "how many measurements the figure is the median of; - where it is computed from others",
+      ),
+      term("true here", "the claim holds on this machine, for certain"),
+      term("not here", "the claim does not hold on this machine, for certain"),
+      term("cannot be told", "what was measured does not decide the claim, or it could not be measured"),
+    ],
+  },
+  {
     title: "devices",
     terms: [
       term("name", "what NVIDIA calls the GPU"),

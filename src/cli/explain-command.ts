@@ -1,0 +1,87 @@
+import { ExitCode, PinbenchError } from "../errors.js";
+import { openDevices } from "../explain/experiment-tools.js";
+import { explainMachine } from "../explain/explain-machine.js";
+import type { Question } from "../explain/question.js";
+import { questions, questionsNamed } from "../explain/questions.js";
+import { shareDevices } from "../measure/prepare.js";
+import {
+  explanationFormatOfPath,
+  renderExplanation,
+  renderQuestions,
+} from "../report/explain/explanation-report.js";
+import { progressLine } from "../report/progress.js";
+import { checkWritable } from "../results/store.js";
+import type { CommandSettings } from "../settings/command-settings.js";
+import { chosenFormat, type Invocation } from "./asked-settings.js";
+import { deliver } from "./delivery.js";
+import { beginOnDevices } from "./device-turn.js";
+import { Interruption, sayNothingMeasured } from "./interruption.js";
+import { ProgressLine } from "./progress-line.js";
+import { stdoutScreen } from "./screens.js";
+import { noter, writeStdout } from "./terminal.js";
+
+/** `pinbench explain`: returns the exit code; throws PinbenchError. */
+export async function explainCommand(
+  flags: CommandSettings<"explain">,
+  { operands, call }: Invocation,
+): Promise<ExitCode> {
+  const format = chosenFormat(flags);
+  const asked = askedQuestions(operands, flags.all);
+  if (asked === null) {
+    await writeStdout(renderQuestions(questions, format, stdoutScreen(flags)));
+    return ExitCode.ok;
+  }
+  const files = flags.output.map((path) => ({ path, format: explanationFormatOfPath(path) }));
+  for (const { path } of files) await checkWritable(path);
+  const interruption = new Interruption();
+  const { signal } = interruption;
+  const ended = () => {
+    sayNothingMeasured(flags.output);
+    return interruption.exitCode ?? ExitCode.interrupted;
+  };
+  let sharing: ReturnType<typeof shareDevices> = null;
+  const line = new ProgressLine(flags);
+  try {
+    const prepared = await interruption.unlessAborted(openDevices(flags));
+    if (prepared === null) return ended();
+    const { fallbackReason } = prepared.backend;
+    if (fallbackReason !== null) noter(flags)(`${fallbackReason}: the emulated device answers.`);
+    sharing = shareDevices(prepared, { command: "explain", ownerPid: null });
+    if (!(await beginOnDevices(sharing, flags, signal))) return ended();
+    const explaining = explainMachine({
+      ...{ questions: asked, prepared, sharing, settings: flags, signal },
+      startedAt: call.startedAt,
+      startedMs: call.startedMs,
+      onActivity: (text) =>
+        line.update((columns) =>
+          progressLine({ leftNs: null, done: { text }, now: null, best: null }, columns),
+        ),
+    });
+    const explanation = await interruption.unlessAborted(explaining);
+    line.clear();
+    await sharing?.release();
+    if (explanation === null) return ended();
+    await deliver(
+      (chosen, screen) => renderExplanation(explanation, chosen, screen),
+      { format, files },
+      flags,
+    );
+    const hasFailed = explanation.answers.some(({ failure }) => failure !== null);
+    return hasFailed ? ExitCode.measurement : ExitCode.ok;
+  } finally {
+    line.clear();
+    await sharing?.release();
+    interruption.dispose();
+  }
+}
+
+/** The questions that were named, in their own order; null where none was asked. Throws a usage error. */
+function askedQuestions(operands: readonly string[], isAll: boolean): readonly Question[] | null {
+  if (isAll && operands.length > 0) {
+    throw new PinbenchError("usage", "--all asks all questions, and none needs to be named beside it.", {
+      hint: "Leave one of them out.",
+    });
+  }
+  if (isAll) return questionsNamed("all");
+  return operands.length === 0 ? null : questionsNamed(operands);
+}
