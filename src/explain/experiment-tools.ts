@@ -59,12 +59,14 @@ export function toolsOn(bench: Bench, signal: AbortSignal): Tools {
       const planned = await prepareRun(settingsOf(bench, request));
       const run = new Run({ ...call, ...planned, sharing: bench.sharing });
       for await (const event of run.measure(signal)) {
-        if (event.kind === "visit") onActivity(event.progress.cell.id);
+        if (event.kind !== "visit") continue;
+        const { memory, sizeBytes } = event.progress.cell;
+        onActivity(`${memory} copies of ${formatSize(sizeBytes)}`);
       }
-      return sound(run.document());
+      return wholeResult(run.document());
     },
     runInFreshProcess: async (request) =>
-      sound(await measureInFreshProcess(settingsOf(bench, request), { entry: programPath, signal })),
+      wholeResult(await measureInFreshProcess(settingsOf(bench, request), { entry: programPath, signal })),
     commandFor: (request) => commandOf(withBench(bench, request), prepared.backend.name === "emulated"),
   };
 }
@@ -102,8 +104,8 @@ function withBench({ prepared, settings }: Bench, request: RunRequest): RunReque
   };
 }
 
-/** The document, where it is whole and nothing in it is wrong. Throws a PinbenchError. */
-function sound(document: ResultDocument): ResultDocument {
+/** The document, where it is whole, and nothing in it failed or came back wrong. Throws a PinbenchError. */
+export function wholeResult(document: ResultDocument): ResultDocument {
   const { status, error } = document.run;
   if (status === "aborted") throw new PinbenchError("measurement", "the measurement was cut short.");
   if (error !== null) throw new PinbenchError("measurement", error.message);

@@ -43,7 +43,8 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
       if (answer !== null) answers.push(answer);
     }
   } finally {
-    await release();
+    // A call that hangs holds its context.
+    await Promise.race([release(), sleep(patienceMs, undefined, { ref: false })]);
   }
   return {
     schemaVersion: 1,
@@ -55,12 +56,13 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
     notice: noticeOf(backend.name),
     host: hostname(),
     devices: devices.map(({ ordinal, name }) => ({ ordinal, name })),
+    asked: questions.map(({ name }) => name),
     answers,
   };
 }
 
 /** How long an experiment that was ended may take to end; a driver's call that does not return is then left alone. */
-const patienceMs = 2000;
+const patienceMs = 700;
 
 /** Null where the whole was interrupted meanwhile. */
 async function answerInTime(
