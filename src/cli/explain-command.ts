@@ -28,6 +28,7 @@ export async function explainCommand(
   const format = chosenFormat(flags);
   const asked = askedQuestions(operands, flags.all);
   if (asked === null) {
+    if (flags.output.length > 0) throw nothingToWrite(flags.output);
     await writeStdout(renderQuestions(questions, format, stdoutScreen(flags)));
     return ExitCode.ok;
   }
@@ -77,6 +78,16 @@ export async function explainCommand(
     await sharing?.release();
     interruption.dispose();
   }
+}
+
+function nothingToWrite(paths: readonly string[]): PinbenchError {
+  return new PinbenchError(
+    "usage",
+    `There is nothing to write to ${paths.join(", ")}: no question was asked.`,
+    {
+      hint: "Name questions, or ask all of them with --all.",
+    },
+  );
 }
 
 /** The questions that were named, in their own order; null where none was asked. Throws a usage error. */

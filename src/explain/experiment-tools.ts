@@ -75,7 +75,10 @@ export function toolsOn(bench: Bench, signal: AbortSignal): Tools {
  * Holds the contexts of devices open while questions are answered, so that each of their runs need not create one anew.
  * Resolves with what lets go of them. A device that cannot be opened is the run's to report.
  */
-export async function keepContexts({ backend, devices }: Bench["prepared"]): Promise<() => Promise<void>> {
+export async function keepContexts(
+  backend: PreparedRun["backend"],
+  devices: PreparedRun["devices"],
+): Promise<() => Promise<void>> {
   const sessions: NativeSession[] = [];
   for (const { ordinal, pciBusId } of devices) {
     const { cpus } = choosePlacement(pciBusId, "local");

@@ -31,7 +31,7 @@ export interface ExplainRequest {
 export async function explainMachine(request: ExplainRequest): Promise<Explanation> {
   const { questions, prepared, signal, startedAt, startedMs } = request;
   const { backend, devices } = prepared;
-  const release = await keepContexts(prepared);
+  const release = await keepContexts(backend, devicesFor(questions, devices));
   const answers: ExplainedAnswer[] = [];
   try {
     for (const [index, question] of questions.entries()) {
@@ -59,6 +59,13 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
     asked: questions.map(({ name }) => name),
     answers,
   };
+}
+
+/** The devices that pinbench itself measures on: none for questions about torch, and the first unless one is about several. */
+function devicesFor(questions: readonly Question[], devices: PreparedRun["devices"]): PreparedRun["devices"] {
+  const needs = questions.map((question) => question.needs);
+  if (needs.includes("devices")) return devices;
+  return needs.includes("device") ? devices.slice(0, 1) : [];
 }
 
 /** How long an experiment that was ended may take to end; a driver's call that does not return is then left alone. */

@@ -54,6 +54,7 @@ describe("pinbench explain QUESTION", () => {
   it.each([
     [["why-pined"], "Did you mean why-pinned?"],
     [["why-pinned", "--all"], "none needs to be named beside it"],
+    [["--output", "a.md"], "There is nothing to write to a.md: no question was asked."],
     [["why-pinned", "--output", "a.html"], "an explanation has none"],
     [["why-pinned", "--device", "7"], "There is no device 7"],
     [["why-pinned", "--json", "--format", "markdown"], "contradict each other"],

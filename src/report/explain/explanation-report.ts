@@ -187,7 +187,7 @@ function explanationMarkdown(explanation: Explanation): string {
         `**${escapeMarkdown(capital(verdictLine(answer)))}.** ${answer.sentences.map(escapeMarkdown).join(" ")}`,
       ],
       answer.figures.length === 0 ? [] : markdownGrid(figureGrid(answer)),
-      ["Again:"],
+      ["The same again:"],
       ["```sh", answer.command, "```"],
     ]),
   ]);
