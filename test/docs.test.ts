@@ -118,10 +118,18 @@ const quickly: Readonly<Record<string, string>> = {
   "": "",
 };
 
+/** Blocks take the place of sizes. */
+const quickSize = (line: string, flags: string | undefined) =>
+  line.includes(" --blocks ")
+    ? flags?.replace("--sizes 64KiB", "--blocks 4KiB,16KiB --block-count 4")
+    : flags;
+
 /** The flags that follow a line: `quickly`'s, but for what an addition leaves to its baseline; none takes long. */
 const quickFlags = (line: string) =>
   [
-    line.includes(" --append") ? "--runs 2 --budget 100ms --quiet" : quickly[subcommandOf(line)],
+    line.includes(" --append")
+      ? "--runs 2 --budget 100ms --quiet"
+      : quickSize(line, quickly[subcommandOf(line)]),
     ...(line.includes(" --sample-cost ") ? ["--sample-cost 100us"] : []),
     ...(line.includes(" --sessions ") ? ["--every 10ms"] : []),
     // Each load runs a while before and after its copies.

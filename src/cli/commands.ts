@@ -42,6 +42,7 @@ Examples:
   pinbench run --direction p2p                        between GPUs
   pinbench run --beside compute,memory,host           what copies and kernels lose to each other
   pinbench run --pipeline 4,16                        what overlapping copies with kernels gains
+  pinbench run --blocks 4KiB..1MiB*4 --block-sms 8    scattered blocks, in every way
   pinbench run --json --output result.json            for programs, and kept`,
     load: async () => (await import("./run-command.js")).runCommand,
   },

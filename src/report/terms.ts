@@ -179,6 +179,27 @@ export const termGroups: readonly TermGroup[] = [
         "a part of a batch that is copied by itself while a kernel works on the one before (--pipeline)",
       ),
       term(
+        ["block", "blocks", "in scattered blocks"],
+        "a part of a copy that lies by itself, on both sides, as pages of a KV cache or rows of a table do (--blocks)",
+      ),
+      term("count", "so many blocks are one copy"),
+      term(["one piece"], "the same bytes as one copy, which lie together on both sides"),
+      term("loop", "blocks are copied by a call of the driver each"),
+      term(
+        "batch",
+        "blocks are copied by one call of the driver that takes all of them; or what a loader hands out",
+      ),
+      term(
+        ["kernel SMs", "SM", "SMs"],
+        "blocks are copied by a kernel that keeps to so few multiprocessors of the GPU, and leaves the others free",
+      ),
+      term(
+        "gather",
+        "the CPU collects blocks in pinned memory, and a kernel puts them in their places; back likewise",
+      ),
+      term("blocks/ms", "how many blocks are copied in a thousandth of a second: thousands a second"),
+      term("host ns", "how many thousand-millionths of a second a block keeps a CPU busy"),
+      term(
         ["kernel", "kernels alone"],
         "a program that runs on the GPU, and how long it takes without copies",
       ),
@@ -317,6 +338,7 @@ function keyOf(word: string): string {
     .replaceAll(/\s+/g, " ")
     .replace(/^\d+ /, "")
     .replace(/ \d+$/, "")
+    .replace(/ \d+ sms?$/, " sms")
     .replace(/^x\d+$/, "x4")
     .replace(/^[a-z-]+\/link$/, "link");
 }

@@ -14,10 +14,11 @@ import { usualSetting } from "../../src/results/loader-setting.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
 import { h200, planOf } from "../plan/support.js";
+import { blockCells } from "./blocks.js";
 import { buildDiagnosis, buildSlowDiagnosis } from "./diagnosis.js";
 import { buildMixedFleet } from "./fleet.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "./history.js";
-import { buildDevice, buildHost } from "./result-document.js";
+import { buildDevice, buildDocument, buildHost } from "./result-document.js";
 import { compareRuns } from "./runs.js";
 import { buildTried, buildTuning } from "./tuning.js";
 
@@ -105,6 +106,7 @@ export const shownDocuments: Readonly<Record<string, (screen: Screen) => string>
   run: (screen) => renderReport(sweep, "table", screen),
   beside: (screen) => renderReport(recorded("at-once-beside"), "table", screen),
   together: (screen) => renderReport(recorded("at-once-together"), "table", screen),
+  blocks: (screen) => renderReport(buildDocument({ cells: blockCells() }), "table", screen),
   compare: (screen) => renderComparison(comparison, "table", screen),
   history: (screen) => renderHistory(history, "table", screen),
   fleet: (screen) => renderFleet(fleet, "table", screen),
