@@ -15,7 +15,7 @@ import type { CommandSettings } from "../settings/command-settings.js";
 import { chosenFormat, type Invocation } from "./asked-settings.js";
 import { deliver } from "./delivery.js";
 import { beginOnDevices } from "./device-turn.js";
-import { Interruption, sayNothingMeasured } from "./interruption.js";
+import { Interruption, killAfterPatience, sayNothingMeasured } from "./interruption.js";
 import { ProgressLine } from "./progress-line.js";
 import { stdoutScreen } from "./screens.js";
 import { noter, writeStdout } from "./terminal.js";
@@ -28,6 +28,7 @@ export async function explainCommand(
   const format = chosenFormat(flags);
   const asked = askedQuestions(operands, flags.all);
   if (asked === null) {
+    if (flags.output.length > 0) throw nothingToWrite(flags.output);
     await writeStdout(renderQuestions(questions, format, stdoutScreen(flags)));
     return ExitCode.ok;
   }
@@ -36,6 +37,7 @@ export async function explainCommand(
   const interruption = new Interruption();
   const { signal } = interruption;
   const ended = () => {
+    killAfterPatience();
     sayNothingMeasured(flags.output);
     return interruption.exitCode ?? ExitCode.interrupted;
   };
@@ -57,22 +59,35 @@ export async function explainCommand(
           progressLine({ leftNs: null, done: { text }, now: null, best: null }, columns),
         ),
     });
-    const explanation = await interruption.unlessAborted(explaining);
+    const explanation = await explaining;
     line.clear();
     await sharing?.release();
-    if (explanation === null) return ended();
+    // What was answered before an interruption is kept.
+    if (signal.aborted && explanation.answers.length === 0) return ended();
     await deliver(
       (chosen, screen) => renderExplanation(explanation, chosen, screen),
       { format, files },
       flags,
     );
     const hasFailed = explanation.answers.some(({ failure }) => failure !== null);
-    return hasFailed ? ExitCode.measurement : ExitCode.ok;
+    // A driver's call that does not return would hold the process.
+    if (hasFailed || signal.aborted) killAfterPatience();
+    return interruption.exitCode ?? (hasFailed ? ExitCode.measurement : ExitCode.ok);
   } finally {
     line.clear();
     await sharing?.release();
     interruption.dispose();
   }
+}
+
+function nothingToWrite(paths: readonly string[]): PinbenchError {
+  return new PinbenchError(
+    "usage",
+    `There is nothing to write to ${paths.join(", ")}: no question was asked.`,
+    {
+      hint: "Name questions, or ask all of them with --all.",
+    },
+  );
 }
 
 /** The questions that were named, in their own order; null where none was asked. Throws a usage error. */

@@ -61,12 +61,14 @@ export function toolsOn(bench: Bench, signal: AbortSignal): Tools {
       const planned = await prepareRun(settingsOf(bench, request));
       const run = new Run({ ...call, ...planned, sharing: bench.sharing });
       for await (const event of run.measure(signal)) {
-        if (event.kind === "visit") onActivity(event.progress.cell.id);
+        if (event.kind !== "visit") continue;
+        const { memory, sizeBytes } = event.progress.cell;
+        onActivity(`${memory} copies of ${formatSize(sizeBytes)}`);
       }
-      return sound(run.document());
+      return wholeResult(run.document());
     },
     runInFreshProcess: async (request) =>
-      sound(await measureInFreshProcess(settingsOf(bench, request), { entry: programPath, signal })),
+      wholeResult(await measureInFreshProcess(settingsOf(bench, request), { entry: programPath, signal })),
     commandFor: (request) => commandOf(withBench(bench, request), prepared.backend.name === "emulated"),
   };
 }
@@ -75,7 +77,10 @@ export function toolsOn(bench: Bench, signal: AbortSignal): Tools {
  * Holds the contexts of devices open while questions are answered, so that each of their runs need not create one anew.
  * Resolves with what lets go of them. A device that cannot be opened is the run's to report.
  */
-export async function keepContexts({ backend, devices }: Bench["prepared"]): Promise<() => Promise<void>> {
+export async function keepContexts(
+  backend: PreparedRun["backend"],
+  devices: PreparedRun["devices"],
+): Promise<() => Promise<void>> {
   const sessions: NativeSession[] = [];
   for (const { ordinal, pciBusId } of devices) {
     const { cpus } = choosePlacement(pciBusId, "local");
@@ -104,8 +109,8 @@ function withBench({ prepared, settings }: Bench, request: RunRequest): RunReque
   };
 }
 
-/** The document, where it is whole and nothing in it is wrong. Throws a PinbenchError. */
-function sound(document: ResultDocument): ResultDocument {
+/** The document, where it is whole, and nothing in it failed or came back wrong. Throws a PinbenchError. */
+export function wholeResult(document: ResultDocument): ResultDocument {
   const { status, error } = document.run;
   if (status === "aborted") throw new PinbenchError("measurement", "the measurement was cut short.");
   if (error !== null) throw new PinbenchError("measurement", error.message);

@@ -33,7 +33,7 @@ export interface ExplainRequest {
 export async function explainMachine(request: ExplainRequest): Promise<Explanation> {
   const { questions, prepared, signal, startedAt, startedMs } = request;
   const { backend, devices } = prepared;
-  const release = await keepContexts(prepared);
+  const release = await keepContexts(backend, devicesFor(questions, devices));
   const python = request.settings.python ?? usualPython(process.env);
   const torch = new TorchBench(python, devices[0]?.ordinal ?? 0);
   const answers: ExplainedAnswer[] = [];
@@ -47,7 +47,9 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
       if (answer !== null) answers.push(answer);
     }
   } finally {
-    await Promise.all([release(), torch.close()]);
+    // A call that hangs holds its context.
+    const released = Promise.race([release(), sleep(patienceMs, undefined, { ref: false })]);
+    await Promise.all([released, torch.close()]);
   }
   return {
     schemaVersion: 1,
@@ -59,12 +61,20 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
     notice: noticeOf(backend.name),
     host: hostname(),
     devices: devices.map(({ ordinal, name }) => ({ ordinal, name })),
+    asked: questions.map(({ name }) => name),
     answers,
   };
 }
 
+/** The devices that pinbench itself measures on: none for questions about torch, and the first unless one is about several. */
+function devicesFor(questions: readonly Question[], devices: PreparedRun["devices"]): PreparedRun["devices"] {
+  const needs = questions.map((question) => question.needs);
+  if (needs.includes("devices")) return devices;
+  return needs.includes("device") ? devices.slice(0, 1) : [];
+}
+
 /** How long an experiment that was ended may take to end; a driver's call that does not return is then left alone. */
-const patienceMs = 2000;
+const patienceMs = 700;
 
 /** Null where the whole was interrupted meanwhile. */
 async function answerInTime(

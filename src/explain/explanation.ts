@@ -67,6 +67,8 @@ export const explanationSchema = z.object({
   notice: z.string().nullable(),
   host: z.string(),
   devices: z.array(z.object({ ordinal: count, name: z.string() })),
+  /** All that was asked; what has no answer was not reached before an interruption. */
+  asked: z.array(z.enum(questionNames)),
   /** In the order of the questions. */
   answers: z.array(answerSchema),
 });

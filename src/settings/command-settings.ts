@@ -243,7 +243,7 @@ export const commandSettings = {
     backend: cellSettings.backend,
     devices: setting(
       "--device <list>",
-      "devices to ask: the first for one device, all of them for several (all)",
+      "devices: the first for what is asked of one, all for several-gpus (all)",
       kind.devices,
       { default: "all" },
     ),

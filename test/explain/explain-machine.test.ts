@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { PinbenchError } from "../../src/errors.js";
-import { commandOf, openDevices } from "../../src/explain/experiment-tools.js";
+import { commandOf, openDevices, wholeResult } from "../../src/explain/experiment-tools.js";
 import { explainMachine } from "../../src/explain/explain-machine.js";
 import { explanationSchema } from "../../src/explain/explanation.js";
 import type { Answer, Question, Tools } from "../../src/explain/question.js";
 import { questions } from "../../src/explain/questions.js";
+import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 import { callCli } from "../helpers/in-process.js";
+import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 
 /* Questions that are made up, of an emulated device. */
 
@@ -100,6 +102,28 @@ describe("explaining a machine", () => {
         "pinbench run --backend emulated --llc 1MiB --sizes 4KiB --memory pinned --workers 1 --samples 6",
     });
     expect(answers[1]!.failure).toContain("larger than the");
+  });
+});
+
+describe("a result that figures are taken of", () => {
+  const withCell = (part: Partial<CellResult>) =>
+    buildDocument({ cells: defaultSweepCells().map((cell, i) => (i === 0 ? { ...cell, ...part } : cell)) });
+  const failure = {
+    code: "CUDA_ERROR_UNKNOWN",
+    message: "the copy failed",
+    call: null,
+    location: null,
+    sticky: false,
+  };
+
+  it("is whole, and nothing in it failed or came back wrong", () => {
+    const good = withCell({});
+    expect(wholeResult(good)).toBe(good);
+    expect(() => wholeResult(withCell({ outcome: "mismatch" }))).toThrow(/^data came back wrong from d0\//);
+    expect(() => wholeResult(withCell({ outcome: "failed", error: failure }))).toThrow("the copy failed");
+    const run = (part: Partial<ResultDocument["run"]>) => ({ ...good, run: { ...good.run, ...part } });
+    expect(() => wholeResult(run({ status: "aborted" }))).toThrow("cut short");
+    expect(() => wholeResult(run({ status: "failed", error: failure }))).toThrow("the copy failed");
   });
 });
 

@@ -8,8 +8,10 @@ import { runCli, startCli } from "../helpers/run-cli.js";
 /** The Python that has a torch with CUDA. */
 const python = process.env.PINBENCH_TEST_PYTHON ?? "python3";
 
+const isEmulated = process.env.PINBENCH_TEST_BACKEND === "emulated";
+
 const hasTorch =
-  process.env.PINBENCH_TEST_BACKEND !== "emulated" &&
+  !isEmulated &&
   spawnSync(python, ["-c", "import sys, torch; sys.exit(not torch.cuda.is_available())"]).status === 0;
 
 const asked = ["explain", "--backend", "cuda", "--device", "0", "--python", python];
@@ -25,6 +27,21 @@ function marked(marker: string): string[] {
     }
   });
 }
+
+describe.skipIf(isEmulated)("pinbench explain of a GPU that nobody else uses", () => {
+  it("answers all questions in at most 90 s, the known ones as they are known", async () => {
+    const { exitCode, stdout } = await runCli(["explain", "--backend", "cuda", "--all", "--json"]);
+    const { answers, wallNs, notice } = explanationSchema.parse(JSON.parse(stdout));
+    expect(answers.filter(({ failure }) => failure !== null)).toEqual([]);
+    expect({ exitCode, notice }).toEqual({ exitCode: 0, notice: null });
+    expect(wallNs).toBeLessThan(90e9);
+    const verdictOn = (name: string) => answers.find(({ question }) => question === name)?.verdict;
+    expect(verdictOn("81-times")).toBe("not here");
+    expect(verdictOn("why-pinned")).toBe("true");
+    expect(verdictOn("pays-off")).toBe("true");
+    expect(verdictOn("too-small")).toBe("true");
+  });
+});
 
 describe.skipIf(!hasTorch)("pinbench explain with a torch that has a GPU", () => {
   it("finds that a pinned tensor which is sent loses its speed-up, and that registering it brings it back", async () => {

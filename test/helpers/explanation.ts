@@ -34,6 +34,7 @@ export function buildExplanation(part: Partial<Explanation> = {}): Explanation {
     notice: null,
     host: "node-17",
     devices: [{ ordinal: 0, name: "NVIDIA H200" }],
+    asked: ["why-pinned", "low-latency", "overlap"],
     answers: [
       answer({
         question: "why-pinned",

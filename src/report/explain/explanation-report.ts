@@ -11,6 +11,7 @@ import {
   type Fact,
   figure,
   type Grid,
+  type Note,
   note,
   numberColumn,
   spared,
@@ -88,11 +89,11 @@ const toneOf = ({ verdict, failure }: ExplainedAnswer): Tone =>
 
 function explanationTable(explanation: Explanation, screen: Screen): string {
   const { chalk } = screen;
-  const { notice, answers, tool } = explanation;
+  const { answers, tool } = explanation;
   return joinBlocks([
     [
       ...paragraph(`pinbench ${tool.version} explain`, screen, { style: chalk.bold }),
-      ...alertLines(notice === null ? [] : [note(notice, "warning")], screen),
+      ...alertLines(alertsOf(explanation), screen),
     ],
     factLines(factsOf(explanation), indent, screen),
     ...answers.flatMap((answer) => [
@@ -110,6 +111,17 @@ function explanationTable(explanation: Explanation, screen: Screen): string {
     ]),
     overviewLines(answers, screen),
   ]);
+}
+
+/** What must be read before any answer. */
+function alertsOf({ notice, asked, answers }: Explanation): Note[] {
+  const isCutShort = answers.length < asked.length;
+  return [
+    ...(notice === null ? [] : [note(notice, "warning")]),
+    ...(isCutShort
+      ? [note(`interrupted: ${answers.length} of ${counted(asked.length, "question")} answered`, "warning")]
+      : []),
+  ];
 }
 
 /** All verdicts at a glance, where there are several; below them, for that is what a terminal shows. */
@@ -159,10 +171,10 @@ function factsOf({ host, devices, createdAt }: Explanation): Fact[] {
 }
 
 function explanationMarkdown(explanation: Explanation): string {
-  const { notice, answers, tool } = explanation;
+  const { answers, tool } = explanation;
   return joinBlocks([
     ["# What pinned memory does on this machine"],
-    ...alertBlocks(notice === null ? [] : [note(notice, "warning")]),
+    ...alertBlocks(alertsOf(explanation)),
     [
       `Measured by pinbench ${tool.version}: ${counted(answers.length, "claim")} of articles on pinned memory, each tried by an experiment. The figures are medians, and the intervals are where these lie at 95 %.`,
     ],
@@ -175,7 +187,7 @@ function explanationMarkdown(explanation: Explanation): string {
         `**${escapeMarkdown(capital(verdictLine(answer)))}.** ${answer.sentences.map(escapeMarkdown).join(" ")}`,
       ],
       answer.figures.length === 0 ? [] : markdownGrid(figureGrid(answer)),
-      ["Again:"],
+      ["The same again:"],
       ["```sh", answer.command, "```"],
     ]),
   ]);
