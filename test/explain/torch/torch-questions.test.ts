@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import { type Explanation, explanationSchema } from "../../../src/explain/explanation.js";
 import { explainCommand } from "../../../src/explain/torch/torch-answer.js";
 import { callCli } from "../../helpers/in-process.js";
-import { startCli } from "../../helpers/run-cli.js";
+import { runCli, startCli } from "../../helpers/run-cli.js";
 import { testPython } from "../../helpers/test-python.js";
 import { expectNothingLeft, marked, marker } from "../../tune/torch/support.js";
 
@@ -14,11 +14,18 @@ const playedTorch = fileURLToPath(new URL("../../fixtures/explain", import.meta.
 /** Whatever is started has it, so that it can be found. */
 const markedBy = Object.fromEntries([marker.split("=")]);
 
-/** What `explain` answers to these questions, by the played torch as `words` have it behave. */
-async function answersTo(questions: readonly string[], words = "", python = testPython) {
+/**
+ * What `explain` answers to these questions, by the played torch as `words` have it behave. One that fails has `explain` end its
+ * process by force, which must then be one of its own.
+ */
+async function answersTo(
+  questions: readonly string[],
+  words = "",
+  { python = testPython, call = callCli as typeof runCli } = {},
+) {
   const args = ["explain", ...questions, "--backend", "emulated", "--python", python, "--json"];
   const env = { PYTHONPATH: playedTorch, FAKE_TORCH: words, ...markedBy };
-  const { stdout, exitCode } = await callCli(args, { env });
+  const { stdout, exitCode } = await call(args, { env });
   const { answers }: Explanation = explanationSchema.parse(JSON.parse(stdout));
   await expectNothingLeft();
   return { exitCode, answers };
@@ -68,11 +75,9 @@ describe("cannot be told, and that is no failure,", () => {
   });
 
   it("what takes torch where there is none", async () => {
-    const { exitCode, answers } = await answersTo(
-      [...onGpu, "too-many-workers"],
-      "",
-      "/nowhere/the user's python",
-    );
+    const { exitCode, answers } = await answersTo([...onGpu, "too-many-workers"], "", {
+      python: "/nowhere/the user's python",
+    });
     expect(exitCode).toBe(0);
     for (const answer of answers) {
       expect(answer).toMatchObject({ verdict: "cannot be told", figures: [], failure: null });
@@ -84,7 +89,9 @@ describe("cannot be told, and that is no failure,", () => {
 });
 
 it("a process that ends in the middle fails its question, and the next one is answered", async () => {
-  const { exitCode, answers } = await answersTo(["pinned-in-a-class", "loader-pin-memory"], "child-dies");
+  const { exitCode, answers } = await answersTo(["pinned-in-a-class", "loader-pin-memory"], "child-dies", {
+    call: runCli,
+  });
   expect(exitCode).toBe(4);
   expect(answers.map(({ verdict }) => verdict)).toEqual(["cannot be told", "not here"]);
   expect(answers[0]?.failure).toBe("The process that the tensors were sent to ended (exit code 9).");
