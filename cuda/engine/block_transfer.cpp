@@ -77,22 +77,36 @@ class BatchTransfer : public Transfer {
   cu::CopyAttributes attributes_;
 };
 
-void send_table(const CudaDriver& cuda, const Lane& lane, const BufferPair& buffer, std::size_t count) {
-  cuda.check(cuda.memcpyHtoDAsync(lane.blocks.table.get(), buffer.blocks.table,
-                                  count * sizeof(kernels::BlockEnds), lane.stream.get()));
-}
-
-// The list goes to the device before each copy, as it does in a program that does not know it long before.
+// The list goes to the device before each copy, as it does in a program that does not know it long before: on
+// a stream of its own, so that it is there when the kernel of the copy before has ended. There are two
+// tables, each of which waits for the kernel that used it last.
 class KernelBlockTransfer : public Transfer {
  public:
   KernelBlockTransfer(const CudaDriver& cuda, const Lane& lane, const BlockCopy& blocks, std::size_t count,
                       const Kernels& kernels)
-      : cuda_(cuda), lane_(lane), blocks_(blocks), count_(count), kernels_(kernels) {}
+      : cuda_(cuda),
+        lane_(lane),
+        blocks_(blocks),
+        count_(count),
+        kernels_(kernels),
+        lists_(create_stream(cuda)),
+        sent_{create_event(cuda, cu::kEventDisableTiming), create_event(cuda, cu::kEventDisableTiming)},
+        used_{create_event(cuda, cu::kEventDisableTiming), create_event(cuda, cu::kEventDisableTiming)} {}
+
+  // No list is under way when its memory goes, also after a failure, which was told already.
+  ~KernelBlockTransfer() override { cuda_.streamSynchronize(lists_.get()); }
 
   void issue(const BufferPair& buffer) override {
-    send_table(cuda_, lane_, buffer, count_);
-    kernels_.copy_blocks(lane_.stream.get(), lane_.blocks.table.get(), count_, blocks_.bytes,
-                         blocks_.multiprocessors);
+    const std::size_t which = issued_++ % kTablesOfKernel;
+    const std::size_t bytes = count_ * sizeof(kernels::BlockEnds);
+    const auto table = lane_.blocks.tables.get() + which * bytes;
+    // An event that was never recorded is not waited for.
+    cuda_.check(cuda_.streamWaitEvent(lists_.get(), used_[which].get(), 0));
+    cuda_.check(cuda_.memcpyHtoDAsync(table, buffer.blocks.table, bytes, lists_.get()));
+    cuda_.check(cuda_.eventRecord(sent_[which].get(), lists_.get()));
+    cuda_.check(cuda_.streamWaitEvent(lane_.stream.get(), sent_[which].get(), 0));
+    kernels_.copy_blocks(lane_.stream.get(), table, count_, blocks_.bytes, blocks_.multiprocessors);
+    cuda_.check(cuda_.eventRecord(used_[which].get(), lane_.stream.get()));
   }
 
   void finish() override { cuda_.check(cuda_.streamSynchronize(lane_.stream.get())); }
@@ -103,6 +117,10 @@ class KernelBlockTransfer : public Transfer {
   const BlockCopy blocks_;
   const std::size_t count_;
   const Kernels& kernels_;
+  const Stream lists_;
+  const Event sent_[kTablesOfKernel];
+  const Event used_[kTablesOfKernel];
+  std::size_t issued_ = 0;
 };
 
 // The blocks that one slot takes of a copy.
@@ -139,9 +157,13 @@ class GatherTransfer : public Transfer {
     return lane_.blocks.scratch.get() + slot * lane_.blocks.scratch_slot_bytes;
   }
   cu::Event kernel_done(std::size_t slot) const { return lane_.blocks.kernel_done[slot].get(); }
+  void send_table(const BufferPair& buffer) const {
+    cuda_.check(cuda_.memcpyHtoDAsync(lane_.blocks.tables.get(), buffer.blocks.table,
+                                      count_ * sizeof(kernels::BlockEnds), lane_.stream.get()));
+  }
   void copy_on_device(const SlotPart& part) const {
     kernels_.copy_blocks(lane_.stream.get(),
-                         lane_.blocks.table.get() + part.first * sizeof(kernels::BlockEnds), part.count,
+                         lane_.blocks.tables.get() + part.first * sizeof(kernels::BlockEnds), part.count,
                          block_bytes_);
     cuda_.check(cuda_.eventRecord(kernel_done(part.slot), lane_.stream.get()));
   }
@@ -160,7 +182,7 @@ class GatherUpload : public GatherTransfer {
   using GatherTransfer::GatherTransfer;
 
   void issue(const BufferPair& buffer) override {
-    send_table(cuda_, lane_, buffer, count_);
+    send_table(buffer);
     for_each_part(buffer, [&](const SlotPart& part) {
       // An event that was never recorded counts as complete.
       cuda_.check(cuda_.eventSynchronize(kernel_done(part.slot)));
@@ -182,7 +204,7 @@ class GatherDownload : public GatherTransfer {
   using GatherTransfer::GatherTransfer;
 
   void issue(const BufferPair& buffer) override {
-    send_table(cuda_, lane_, buffer, count_);
+    send_table(buffer);
     for_each_part(buffer, [&](const SlotPart& part) {
       const auto is_full = [&] {
         return std::any_of(full_.begin(), full_.end(),

@@ -31,6 +31,10 @@ inline bool uses_table(const BlockCopy& blocks, const StagingRing& ring) {
          (blocks.way == BlockWay::kGather && blocks_per_slot(ring, blocks.bytes) > 0);
 }
 
+// Tables that the lane's BlockMemory has room for: of a kernel one is filled while the other is used.
+inline constexpr std::size_t kTablesOfKernel = 2;
+inline constexpr std::size_t kTablesOfGather = 1;
+
 // Copies the first `count` blocks of each list, to the device or from it. Needs `kernels` for the ways that
 // have a kernel, and the lane's BlockMemory where there is a table.
 std::unique_ptr<Transfer> make_block_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,

@@ -86,7 +86,7 @@ std::size_t Lanes::reserve_rings(std::size_t workers, const StagingShape& shape)
   return bytes;
 }
 
-void Lanes::reserve_blocks(std::size_t workers, std::size_t lists_bytes, std::size_t table_bytes,
+void Lanes::reserve_blocks(std::size_t workers, std::size_t lists_bytes, std::size_t tables_bytes,
                            bool with_scratch) {
   ensure(workers);
   const auto& cuda = context_.cuda();
@@ -98,11 +98,11 @@ void Lanes::reserve_blocks(std::size_t workers, std::size_t lists_bytes, std::si
       blocks.lists.emplace(HostBlock::allocate(context_, HostMemoryKind::kPinned, lists_bytes));
     }
     context_.on_device_thread([&] {
-      if (blocks.table_bytes < table_bytes) {
-        blocks.table_bytes = 0;
-        blocks.table = {};
-        blocks.table = allocate_device_memory(cuda, table_bytes);
-        blocks.table_bytes = table_bytes;
+      if (blocks.tables_bytes < tables_bytes) {
+        blocks.tables_bytes = 0;
+        blocks.tables = {};
+        blocks.tables = allocate_device_memory(cuda, tables_bytes);
+        blocks.tables_bytes = tables_bytes;
       }
       if (!with_scratch || blocks.scratch) return;
       blocks.scratch_slot_bytes = round_up(ring.chunk_bytes, kBufferAlignment);

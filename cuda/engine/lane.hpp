@@ -44,8 +44,8 @@ inline std::size_t host_chunk_bytes(const StagingRing& ring) {
 // What copies in blocks need of one worker, besides their ends.
 struct BlockMemory {
   std::optional<HostBlock> lists;  // pinned: those of all copies of a call, one after the other
-  DeviceMemory table;              // the list of one copy
-  std::size_t table_bytes = 0;
+  DeviceMemory tables;             // lists of one copy each
+  std::size_t tables_bytes = 0;
   DeviceMemory scratch;  // as much as each slot of the ring has
   std::size_t scratch_slot_bytes = 0;
   std::vector<Event> kernel_done;  // of the last kernel that worked on a slot's scratch memory
@@ -74,9 +74,9 @@ class Lanes {
   // Gives `workers` lanes a ring each, cut from one registered block; returns the block's bytes.
   std::size_t reserve_rings(std::size_t workers, const StagingShape& shape);
   std::size_t rings() const { return rings_; }
-  // Makes sure that `workers` lanes have pinned memory for lists of so many bytes in all, of which one copy's
-  // has `table_bytes`, and where it is asked for device memory for each slot of their rings.
-  void reserve_blocks(std::size_t workers, std::size_t lists_bytes, std::size_t table_bytes,
+  // Makes sure that `workers` lanes have pinned memory for so many bytes of lists, so much device memory for
+  // tables, and where it is asked for device memory for each slot of their rings.
+  void reserve_blocks(std::size_t workers, std::size_t lists_bytes, std::size_t tables_bytes,
                       bool with_scratch);
 
   Lane& operator[](std::size_t worker) { return *lanes_[worker]; }

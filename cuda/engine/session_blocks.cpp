@@ -117,7 +117,8 @@ std::vector<Session::BlockAddresses> Session::list_blocks(const MeasureRequest& 
   const bool is_by_kernel = blocks.way == BlockWay::kKernel;
   if (has_table) {
     const std::size_t table_bytes = count * sizeof(kernels::BlockEnds);
-    lanes_->reserve_blocks(request.workers, copies * table_bytes, table_bytes, !is_by_kernel);
+    const std::size_t tables = is_by_kernel ? kTablesOfKernel : kTablesOfGather;
+    lanes_->reserve_blocks(request.workers, copies * table_bytes, tables * table_bytes, !is_by_kernel);
   }
   std::vector<BlockAddresses> addresses(request.workers);
   if (!is_by_kernel) {
