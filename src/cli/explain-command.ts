@@ -4,6 +4,7 @@ import { explainMachine } from "../explain/explain-machine.js";
 import type { Question } from "../explain/question.js";
 import { questions, questionsNamed } from "../explain/questions.js";
 import { shareDevices } from "../measure/prepare.js";
+import { describeFailed } from "../native/load-failure.js";
 import {
   explanationFormatOfPath,
   renderExplanation,
@@ -47,7 +48,9 @@ export async function explainCommand(
     const prepared = await interruption.unlessAborted(openDevices(flags));
     if (prepared === null) return ended();
     const { fallbackReason } = prepared.backend;
-    if (fallbackReason !== null) noter(flags)(`${fallbackReason}: the emulated device answers.`);
+    const note = noter(flags);
+    for (const one of prepared.passedOver) note(`not used: ${describeFailed(one)}.`);
+    if (fallbackReason !== null) note(`${fallbackReason}: measuring the emulated device instead.`);
     sharing = shareDevices(prepared, { command: "explain", ownerPid: null });
     if (!(await beginOnDevices(sharing, flags, signal))) return ended();
     const explaining = explainMachine({

@@ -37,14 +37,16 @@ export async function openDevices({
 }: {
   backend: BackendChoice;
   devices: readonly number[] | "all";
-}): Promise<Bench["prepared"]> {
-  const backend = await openBackend(choice, loadAddon());
+}): Promise<Pick<PreparedRun, "backend" | "devices" | "passedOver">> {
+  const loaded = loadAddon();
+  const backend = await openBackend(choice, loaded);
   const { devices } = backend.facts;
   const ordinals = selectDevices(
     { devices: devices.map((device) => ({ ...device, freeMemoryBytes: null })) },
     wanted,
   ).map(({ ordinal }) => ordinal);
-  return { backend, devices: devices.filter(({ ordinal }) => ordinals.includes(ordinal)) };
+  const { passedOver } = loaded;
+  return { backend, passedOver, devices: devices.filter(({ ordinal }) => ordinals.includes(ordinal)) };
 }
 
 /** The tools of one question, which end with `signal`. */

@@ -22,7 +22,7 @@ const request = {
   directions: ["h2d"],
   workers: [1],
   pipelineChunks: [1, chunks],
-  budgetNs: 2e9,
+  budgetNs: 3e9,
 } as const satisfies RunRequest;
 
 /** A batch from one kind of memory: what its copy takes, and what copy and kernels take together. */
