@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { openDevices, toolsOn } from "../../src/explain/experiment-tools.js";
 import type { Answer, Tools } from "../../src/explain/question.js";
 import { questions } from "../../src/explain/questions.js";
+import { TorchBench } from "../../src/explain/torch/torch-bench.js";
 import type { QuestionName } from "../../src/settings/choices.js";
 
 /*
@@ -15,7 +16,9 @@ let tools: Tools;
 beforeAll(async () => {
   const prepared = await openDevices({ backend: "emulated", devices: "all" });
   const settings = { backend: "emulated", lastLevelCacheBytes: 2 ** 20, python: null } as const;
-  const bench = { prepared, sharing: null, settings, onActivity: () => undefined };
+  // Nobody asks it here.
+  const torch = new TorchBench("python3", 0);
+  const bench = { prepared, sharing: null, torch, settings, onActivity: () => undefined };
   const real = toolsOn(bench, new AbortController().signal);
   const run: Tools["run"] = ({ budgetNs, ...request }) =>
     real.run({ ...request, samplesPerCell: 6, verify: false });
