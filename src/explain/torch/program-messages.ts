@@ -95,8 +95,8 @@ export type ProgramMessage =
   /** There is no torch that will do: a sentence. */
   | { type: "refused"; message: string; hint: string | null }
   | { type: "figures"; experiment: ExperimentName; figures: Experiments[ExperimentName]["figures"] }
-  /** Why an experiment has no figures: a clause. */
-  | { type: "failed"; message: string; hint: string | null };
+  /** Why an experiment has no figures: a clause; "unavailable" where that is for something that this machine lacks. */
+  | { type: "failed"; kind: "unavailable" | "measurement"; message: string; hint: string | null };
 
 const isTimes = listOf(isNumber);
 
@@ -140,7 +140,7 @@ const shapes: MessageShapes<ProgramMessage> = {
     experiment: oneOf(...Object.keys(figureShapes)),
     figures: () => true,
   },
-  failed: { message: isText, hint: orNull(isText) },
+  failed: { kind: oneOf("unavailable", "measurement"), message: isText, hint: orNull(isText) },
 };
 
 /** A line of the Python program's; null for one that is no message. */

@@ -29,7 +29,7 @@ export class TorchBench {
   readonly python: string;
   readonly #device: number;
   #open: { process: ProgramProcess; facts: TorchFacts } | null = null;
-  /** Why there is no torch: it is not looked for again. */
+  /** Why there is no torch, or none in time: it is not looked for again. */
   #missing: PinbenchError | null = null;
 
   /** `device`: as torch numbers them, which is as the driver does. */
@@ -38,7 +38,7 @@ export class TorchBench {
     this.#device = device;
   }
 
-  /** Which torch this is. Rejects with a PinbenchError of the kind `unavailable` where there is none, or with the signal's reason. */
+  /** Which torch this is. Rejects with a PinbenchError of the kind `unavailable` where there is none, and with the signal's reason. */
   async facts(signal: AbortSignal): Promise<TorchFacts> {
     return (await this.#ready(signal)).facts;
   }
@@ -59,9 +59,11 @@ export class TorchBench {
     if (said.type === "figures" && said.experiment === experiment) {
       return said.figures as Experiments[Name]["figures"];
     }
-    const [message, hint] =
-      said.type === "failed" ? [said.message, said.hint] : [`it said "${said.type}"`, null];
-    throw new PinbenchError("measurement", `${message}.`, hint === null ? {} : { hint });
+    const { kind, message, hint } =
+      said.type === "failed"
+        ? said
+        : ({ kind: "measurement", message: `it said "${said.type}"`, hint: null } as const);
+    throw new PinbenchError(kind, `${message}.`, hint === null ? {} : { hint });
   }
 
   /** Ends the process, by force where it must. */
@@ -79,7 +81,17 @@ export class TorchBench {
     const process = this.#start();
     const said = await this.#said(process, signal, () =>
       process.send({ type: "open", device: this.#device }),
-    );
+    ).catch((error: unknown) => {
+      // The next question would wait as long for nothing.
+      if (signal.aborted) {
+        this.#missing = new PinbenchError(
+          "measurement",
+          `${this.python} had not imported torch when the first question's time was up.`,
+          { hint: pythonHint },
+        );
+      }
+      throw error;
+    });
     if (said.type === "ready") {
       const { type: _, ...facts } = said;
       this.#open = { process, facts };

@@ -58,6 +58,19 @@ describe("which torch there is", () => {
   });
 });
 
+it("a torch whose importing takes longer than a question may is not waited for again", async () => {
+  const bench = benchOn("never-imported");
+  const end = new AbortController();
+  const first = bench.facts(end.signal).catch((error: unknown) => error);
+  await vi.waitFor(() => expect(marked().length).toBeGreaterThan(1), { timeout: 20_000 });
+  end.abort(new Error("its time is up"));
+  expect(await first).toMatchObject({ message: "its time is up" });
+  await expect(bench.facts(never)).rejects.toMatchObject({
+    kind: "measurement",
+    message: `${testPython} had not imported torch when the first question's time was up.`,
+  });
+});
+
 describe("a pinned tensor that is sent", () => {
   it("arrives unpinned, is unpinned in the sender as well, and is fast again once it is registered", async () => {
     const sent = await benchOn().measure("sent", few, never);

@@ -74,6 +74,15 @@ describe("cannot be told, and that is no failure,", () => {
     expect(answers.map(({ figures }) => figures.length)).toEqual([0, 1, 0]);
   });
 
+  it("what takes more shared memory than there is", async () => {
+    const { exitCode, answers } = await answersTo(["pinned-in-a-class"], "no-shared-memory");
+    expect(exitCode).toBe(0);
+    expect(answers[0]).toMatchObject({ verdict: "cannot be told", failure: null });
+    expect(sentencesOf(answers[0]!)).toBe(
+      "Torch sends tensors through /dev/shm, which has only 240 KiB free.\nA container gets more with --shm-size.",
+    );
+  });
+
   it("what takes torch where there is none", async () => {
     const { exitCode, answers } = await answersTo([...onGpu, "too-many-workers"], "", {
       python: "/nowhere/the user's python",

@@ -51,7 +51,7 @@ def _that_fits(size):
     free = stat.f_bavail * stat.f_frsize
     fitting = min(size, free // _SHARE_OF_FREE // _MEBI * _MEBI)
     if fitting < _MEBI:
-        said = "%s has only %d KiB free, through which torch sends tensors" % (_SHARED_MEMORY, free >> 10)
+        said = "Torch sends tensors through %s, which has only %d KiB free" % (_SHARED_MEMORY, free >> 10)
         raise Refusal("unavailable", said, "A container gets more with --shm-size.")
     return fitting
 

@@ -13,6 +13,9 @@ from pinbench_probe.serve import check_torch
 # Each is a module with `run(device, options)`, which returns its figures: times in ns, in lists.
 _EXPERIMENTS = ("sent", "overlap", "loader")
 
+# torch lists all that it was built for in the reasons of some errors.
+_LONGEST_REASON = 300
+
 
 def main():
     scratch = os.environ.pop("PINBENCH_PROBE_SCRATCH")
@@ -73,13 +76,14 @@ def _answer(channel, command, device):
     try:
         figures = importlib.import_module("pinbench_explain." + name).run(device, command["options"])
     except Refusal as refusal:
-        channel.send("failed", message=refusal.message, hint=refusal.hint)
+        channel.send("failed", kind=refusal.kind, message=refusal.message, hint=refusal.hint)
     except Exception as error:
-        channel.send("failed", message="%s: %s" % (type(error).__name__, _first_line(error)), hint=None)
+        said = "%s: %s" % (type(error).__name__, _first_line(error))
+        channel.send("failed", kind="measurement", message=said, hint=None)
     else:
         channel.send("figures", experiment=name, figures=figures)
 
 
 def _first_line(error):
     lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else "no reason was given"
+    return lines[0][:_LONGEST_REASON].rstrip(".") if lines else "no reason was given"
