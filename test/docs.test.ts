@@ -121,7 +121,7 @@ const quickly: Readonly<Record<string, string>> = {
 /** Blocks take the place of sizes. */
 const quickSize = (line: string, flags: string | undefined) =>
   line.includes(" --blocks ")
-    ? flags?.replace("--sizes 64KiB", "--blocks 4KiB,16KiB --block-count 4")
+    ? flags?.replace("--sizes 64KiB", "--blocks 4KiB --block-count 4 --direction h2d --memory pinned")
     : flags;
 
 /** The flags that follow a line: `quickly`'s, but for what an addition leaves to its baseline; none takes long. */

@@ -171,8 +171,11 @@ function firstThatFits(
       lastExcess = draft.excess;
     }
   }
-  throw doesNotFit(lastExcess);
+  throw doesNotFit(axes.blocks.length > 0 ? { ...lastExcess, hint: hintOfBlocks } : lastExcess);
 }
+
+const hintOfBlocks =
+  "Ask for fewer blocks with --block-count, smaller ones, fewer workers, or one kind of --memory.";
 
 /** The list itself, then each time without its last entry, down to the first entry alone. */
 function prefixes(values: readonly number[]): (readonly number[])[] {

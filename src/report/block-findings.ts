@@ -122,10 +122,11 @@ function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
   const lastNot = told.findLastIndex(({ enough }) => enough !== "yes");
   const first = told[lastNot + 1];
   if (first === undefined) {
-    if (last.enough === "no") return `a loop of copies is not enough up to ${last.size}`;
-    const no = told.findLast(({ enough }) => enough === "no");
-    const upTo = no === undefined ? "" : `, and up to ${no.size} it is not`;
-    return `whether a loop of copies is enough at ${last.size} cannot be told at these intervals${upTo}`;
+    const lastNo = told.findLastIndex(({ enough }) => enough === "no");
+    const where = told.slice(0, lastNo + 1).every(({ enough }) => enough === "no") ? "up to" : "at";
+    if (last.enough === "no") return `a loop of copies is not enough ${where} ${last.size}`;
+    const known = lastNo < 0 ? "" : `, and ${where} ${told[lastNo]!.size} it is not`;
+    return `whether a loop of copies is enough at ${last.size} cannot be told at these intervals${known}`;
   }
   const atLatest = told[lastNot]?.enough === "open" ? " at the latest" : "";
   const reaches =

@@ -1,7 +1,7 @@
 import type { DeviceFacts } from "../native/device-contract.js";
 import type { PlannedCell } from "../plan/cells.js";
 import type { Plan } from "../plan/plan.js";
-import { inOrder, memories, workerKinds } from "../settings/choices.js";
+import { blockWays, inOrder, memories, workerKinds } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 import { formatPrecision } from "./format-number.js";
 import { printableDocument } from "./printable-text.js";
@@ -106,8 +106,17 @@ function variantFacts({ cells }: Plan): Fact[] {
     ...fact("Beside", ({ beside }) => beside && besideName[beside]),
     ...fact("Chunks", ({ chunks }) => chunks),
     ...fact("Blocks", ({ sizeBytes, blockBytes }) => blockBytes && blocksText(sizeBytes, blockBytes)),
-    ...fact("Ways", ({ blockWay, blockSms }) => blockWay && blockWayText(blockWay, blockSms)),
+    ...wayFacts(cells),
   ];
+}
+
+/** How blocks are copied, in the order of tables; none where there are none. */
+function wayFacts(cells: readonly PlannedCell[]): Fact[] {
+  const ways = blockWays.flatMap((way) => {
+    const sms = cells.flatMap(({ blockWay, blockSms = 0 }) => (blockWay === way ? [blockSms] : []));
+    return ascending(sms).map((count) => blockWayText(way, count === 0 ? undefined : count));
+  });
+  return ways.length === 0 ? [] : [["Ways", ways.join(", ")]];
 }
 
 /** What the budget ends, and what it does not. */

@@ -121,7 +121,8 @@ describe("what is wrong with a request for blocks", () => {
 
   it("is what does not fit, of which nothing is left out: every size was asked for", () => {
     const error = errorOf(() => planOf({ blockSizesBytes: [4 * KiB, MiB] }, { memoryAvailableBytes: GiB }));
-    expect(error).toMatchObject({ kind: "limit", message: expect.stringContaining("pin") });
+    expect(error).toMatchObject({ kind: "limit", message: expect.stringContaining("it would pin 518 MiB") });
+    expect(error.hint).toMatch(/^Ask for fewer blocks with --block-count/);
   });
 });
 

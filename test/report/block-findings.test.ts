@@ -81,6 +81,12 @@ describe("from which size of a block on a loop is enough", () => {
       "pinned memory, whether a loop of copies is enough at 1 MiB cannot be told at these intervals, and up to 4 KiB it is " +
         "not (H2D)",
     );
+    expect(firstOf(sizes([open!, no!, no!]))).toBe(
+      "pinned memory, a loop of copies is not enough at 1 MiB (H2D)",
+    );
+    expect(firstOf(sizes([open!, no!, open!]))).toMatch(
+      /at 1 MiB cannot be told .*, and at 64 KiB it is not/,
+    );
     expect(firstOf(sizes([open!, open!, open!]))).toBe(
       "pinned memory, whether a loop of copies is enough at 1 MiB cannot be told at these intervals (H2D)",
     );
