@@ -107,6 +107,14 @@ void Checker::poison(const DeviceArena& arena, const std::vector<Range>& ranges,
   });
 }
 
+void Checker::poison(cu::DevicePtr memory, std::size_t bytes) {
+  const auto& cuda = context_.cuda();
+  context_.on_device_thread([&] {
+    cuda.check(cuda.memsetD8Async(memory, kPoisonByte, bytes, stream_.get()));
+    synchronize();
+  });
+}
+
 void Checker::fill(const std::vector<HostStretch>& stretches) {
   context_.for_each_piece(stretches.size(),
                           [&](std::size_t i) { fill_pattern(stretches[i].bytes, stretches[i].base); });

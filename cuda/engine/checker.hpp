@@ -50,6 +50,9 @@ class Checker {
   void poison(const HostArena& arena, const std::vector<Range>& ranges, bool keep_warm);
   void poison(const DeviceArena& arena, const std::vector<Range>& ranges, bool keep_warm);
 
+  // Memory of the device that is part of no arena.
+  void poison(cu::DevicePtr memory, std::size_t bytes);
+
   // Against this generation of the pattern (pattern.hpp).
   std::vector<Mismatch> verify(const HostArena& arena, const std::vector<Range>& ranges,
                                std::uint64_t generation = 0);

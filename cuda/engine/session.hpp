@@ -99,6 +99,7 @@ class Session {
                                           std::vector<WorkerBuffers>& buffers);
   void fill_block_sources(const MeasureRequest& request, const Arenas& arenas, std::uint64_t generation);
   void poison_blocks(const MeasureRequest& request, const Arenas& arenas);
+  void poison_slots(std::size_t workers);
   void verify_blocks(const MeasureRequest& request, const Arenas& arenas, std::uint64_t generation,
                      MeasureResult& result);
   void restore_block_destinations(const MeasureRequest& request, const Arenas& arenas);

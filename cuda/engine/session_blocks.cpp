@@ -179,7 +179,21 @@ void Session::fill_block_sources(const MeasureRequest& request, const Arenas& ar
   }
 }
 
+// What the warm-up left in the slots, and in the device's memory beside them, would hide that the same bytes
+// did not get there again.
+void Session::poison_slots(std::size_t workers) {
+  std::vector<HostStretch> slots;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    const auto& ring = (*lanes_)[worker].ring;
+    const auto& blocks = (*lanes_)[worker].blocks;
+    for (auto* const slot : ring.slots) slots.push_back({worker, 0, {slot, ring.chunk_bytes}, 0});
+    if (blocks.scratch) checker_->poison(blocks.scratch.get(), ring.slots.size() * blocks.scratch_slot_bytes);
+  }
+  checker_->poison(slots);
+}
+
 void Session::poison_blocks(const MeasureRequest& request, const Arenas& arenas) {
+  if (request.blocks->way == BlockWay::kGather) poison_slots(request.workers);
   if (is_to_device(request)) {
     checker_->poison(*arenas.device, whole_rotation(request, arenas.geometry()), false);
   } else {

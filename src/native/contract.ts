@@ -257,20 +257,22 @@ export interface Pipeline {
 }
 
 /**
- * A copy of `sizeBytes` in blocks, h2d or d2h by the wall timer, cold, without company or pipeline. Each worker's rotation,
- * `buffers` of `sizeBytes` each, is divided into places of `bytes`, and the places of each side are shuffled by themselves,
- * by the session's seed: copy i has the i-th run of places of both sides. The lists of addresses stand ready before a
- * sample, where the way needs them: in host memory for `loop` and `batch`; for kernels too, which each copy sends them to
- * first. Memory is pinned or pageable for all ways but `kernel`, which takes pinned memory alone; `gather` goes through the
- * worker's staging ring, and as much memory of the device for each slot. Every block is compared where `verify` is on.
- * Rejects with `NO_KERNELS` for `kernel` and `gather` where none are loaded, and with `NO_BATCH_COPIES` where the driver
- * lacks cuMemcpyBatchAsync.
+ * A copy of `sizeBytes`, at most 32 GiB, in blocks: h2d or d2h, throughput by the wall timer, cold, without company or
+ * pipeline. Each worker's rotation, `buffers` of `sizeBytes` each, is divided into places of `bytes`, and the places of
+ * each side are shuffled by themselves, by the session's seed: copy i has the i-th run of places of both sides. The lists
+ * of addresses stand ready before a sample, in host memory; for kernels each copy sends its own to the device, in its time.
+ * Memory is pinned or pageable for all ways but `kernel`, which takes pinned memory alone; `gather` goes through the
+ * worker's staging ring, and takes as much memory of the device as the ring has. Blocks larger than a slot go through
+ * it in pieces, without a kernel. Every block is compared where `verify` is on; mismatches are told at the places where
+ * blocks should have arrived. Rejects with `NO_KERNELS` for `kernel` and `gather` where none are loaded, with
+ * `NO_BATCH_COPIES` where the driver lacks cuMemcpyBatchAsync, with `NOT_RESERVED` where there is no staging ring for
+ * `gather` or the device does not map the memory, and with `INVALID_REQUEST` for what is no such copy.
  */
 export interface BlockCopy {
   /** Of a block: a multiple of 16, of which `sizeBytes` is one. */
   bytes: number;
   way: BlockWay;
-  /** Most multiprocessors that the kernel of way `kernel` may use; null for as many as help, and for other ways. */
+  /** Most multiprocessors that the kernel of way `kernel` may use, at least 1; null for all, and for other ways. */
   multiprocessors: number | null;
 }
 
@@ -310,7 +312,7 @@ export interface SampleColumns {
   durationNs: Float64Array;
   /**
    * Of block copies: from the sample's start until the last call that a worker's copies take has returned, waiting for
-   * their end left out; the mean of the workers.
+   * their end left out; by `gather` to the host, until the CPU has put the last block in its place. The mean of the workers.
    */
   hostNs?: Float64Array;
 }

@@ -30,6 +30,14 @@ function scenario(name: string, options: Record<string, unknown>, rest: Partial<
   return { name, command: "run", options: { ...tiny, ...options }, env: {}, always: [], ...rest };
 }
 
+const inBlocks = {
+  sizes: undefined,
+  blocks: ["4KiB"],
+  blockCount: 16,
+  workers: [1],
+  mode: ["throughput"],
+};
+
 const twoDevices = { env: { PINBENCH_EMULATED_DEVICES: "2" } };
 
 const byMemory = ["pageable", "staged", "pinned", "registered", "write-combined", "mapped"].flatMap(
@@ -64,6 +72,10 @@ const otherCopies = [
     workers: [1],
     mode: ["throughput"],
     pipeline: [2],
+  }),
+  scenario("in scattered blocks", inBlocks),
+  scenario("in scattered blocks by a driver that has the newer batch call alone", inBlocks, {
+    always: [{ missing: ["cuMemcpyBatchAsync"] }],
   }),
   scenario(
     "an error that has a text",

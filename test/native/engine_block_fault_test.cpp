@@ -131,6 +131,28 @@ TEST_CASE("of what a kernel gathers or scatters within the device: the same") {
   }
 }
 
+TEST_CASE("what the warm-up left in slots and scratch memory hides no block that was dropped") {
+  struct Hidden {
+    Direction direction;
+    const char* faults;
+    std::size_t blocks;
+  };
+  // The warm-up's copy fills two slots, each with a kernel's list; to the device, an address list goes first.
+  for (const auto& [direction, faults, blocks] :
+       {Hidden{Direction::kHostToDevice, R"([{"block":"d2d","fault":"drop","nth":3}])", 1},
+        Hidden{Direction::kDeviceToHost, R"([{"block":"d2d","fault":"drop","nth":3}])", 1},
+        Hidden{Direction::kHostToDevice, R"([{"copy":"h2d","fault":"drop","nth":5}])", kPerSlot},
+        Hidden{Direction::kDeviceToHost, R"([{"copy":"d2h","fault":"drop","nth":3}])", kPerSlot}}) {
+    CAPTURE(std::string(faults));
+    TestSession session(with_faults(faults));
+    session.reserve(CopyMemory::kPinned, kArena);
+    session.reserve_staging(1, {3, kPerSlot * kBlock, 0, 0});
+    auto request = request_of({BlockWay::kGather, CopyMemory::kPinned, direction, ""});
+    request.samples = 1;  // of the copy that the warm-up made
+    CHECK(session.measure(request).mismatches.size() == blocks);
+  }
+}
+
 TEST_CASE("of a loop: a block dropped, one that arrives twice and two swapped are found") {
   for (const auto direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
     const std::string name = direction == Direction::kHostToDevice ? "h2d" : "d2h";

@@ -98,8 +98,12 @@ TEST_CASE("the places of a rotation are each used once on either side, and lie w
     REQUIRE(places.blocks_per_copy() == 5);
     std::set<std::size_t> host;
     std::set<std::size_t> device;
+    std::size_t together = 0;  // blocks that go to the place on the device that they have on the host
     for (std::size_t copy = 0; copy < 6; ++copy) {
       for (std::size_t block = 0; block < 5; ++block) {
+        const auto from = places.host(copy, block);
+        const auto to = places.device(copy, block);
+        if (from.chunk == to.chunk && from.offset == to.offset) ++together;
         for (const auto& [used, at] :
              {std::pair(&host, places.host(copy, block)), std::pair(&device, places.device(copy, block))}) {
           CHECK(at.chunk < 3);
@@ -112,6 +116,7 @@ TEST_CASE("the places of a rotation are each used once on either side, and lie w
     }
     CHECK(host.size() == 30);
     CHECK(device.size() == 30);
+    CHECK(together < 15);
   }
 }
 
