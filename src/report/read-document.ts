@@ -81,8 +81,8 @@ function documentOf(value: unknown, path: string) {
       hint: "Give the folder.",
     });
   }
-  if (kind === "diagnosis" || kind === "fleet") {
-    const command = kind === "diagnosis" ? "doctor" : "fleet";
+  if (kind === "diagnosis" || kind === "pinning") {
+    const command = kind === "diagnosis" ? "doctor" : "pin";
     throw new PinbenchError("usage", `${path} is what pinbench ${command} found, which has no charts.`, {
       hint: `\`pinbench ${command} --format markdown\` makes a text to keep of it.`,
     });
