@@ -2,6 +2,7 @@
 // what they take. Where other programs had much of the CPUs meanwhile, that tells nothing of the estimate.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { fixed, printTable } from "./lib/table.mjs";
@@ -32,6 +33,9 @@ const [least, most] = [0.75, 1.25];
 
 /** Above this share of the CPU time, what other programs took is what made the run longer. */
 const mostOfOthers = 0.2;
+
+/** So long NVML tells of the run before; one that begins sooner waits, to see whether another program is at work. */
+const nvmlPeriodMs = 1500;
 
 const program = fileURLToPath(new URL("../bin/pinbench.js", import.meta.url));
 
@@ -71,6 +75,7 @@ for (let turn = 0; turn < Number(values.repeat); ++turn) {
   for (const plan of plans) {
     const args = [...plan.split(" "), "--backend", values.backend, "--no-config", "--quiet"];
     const { estimate } = timed([...args, "--dry-run"]).document;
+    if (values.backend !== "emulated") await sleep(nvmlPeriodMs);
     const { seconds, othersShare } = timed(args);
     const estimatedSeconds = estimate.durationNs / 1e9;
     figures.push({ plan, estimatedSeconds, seconds, ratio: estimatedSeconds / seconds, othersShare });

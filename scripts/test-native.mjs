@@ -26,7 +26,7 @@ function withoutRandomAddresses(command) {
 }
 
 /** Most tests keep one CPU busy: of so many ranges of them, two run at a time. */
-const ranges = 8;
+const ranges = 24;
 const rangesAtOnce = 2;
 
 /** Runs all tests that the arguments choose; shows what is printed of a range where one fails. */

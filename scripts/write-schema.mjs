@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { comparisonSchema } from "../dist/compare/comparison.js";
 import { historySchema } from "../dist/compare/history-document.js";
 import { diagnosisSchema } from "../dist/doctor/diagnosis.js";
+import { explanationSchema } from "../dist/explain/explanation.js";
 import { fleetSchema } from "../dist/fleet/fleet-document.js";
 import { pinningSchema } from "../dist/pools/pinning-document.js";
 import { historyEntrySchema } from "../dist/results/history-entry.js";
@@ -21,6 +22,7 @@ const schemas = {
   "diagnosis-v1.json": diagnosisSchema,
   "fleet-v1.json": fleetSchema,
   "pinning-v1.json": pinningSchema,
+  "explanation-v1.json": explanationSchema,
 };
 
 const folder = new URL("../schema/", import.meta.url);

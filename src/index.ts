@@ -9,6 +9,10 @@ import { diagnoseMachine } from "./doctor/diagnose-machine.js";
 import type { Diagnosis } from "./doctor/diagnosis.js";
 import { prepareExamination } from "./doctor/prepare-examination.js";
 import { PinbenchError } from "./errors.js";
+import { openDevices } from "./explain/experiment-tools.js";
+import { explainMachine } from "./explain/explain-machine.js";
+import type { Explanation } from "./explain/explanation.js";
+import { questionsNamed } from "./explain/questions.js";
 import type { FleetDocument } from "./fleet/fleet-document.js";
 import { judgeResults } from "./fleet/judge-results.js";
 import { prepareRun, shareDevices } from "./measure/prepare.js";
@@ -20,7 +24,7 @@ import { readHistory } from "./results/history-file.js";
 import { checkedResult } from "./results/parse.js";
 import type { ResultDocument } from "./results/schema.js";
 import type { Tuning } from "./results/tuning.js";
-import type { Direction, Memory } from "./settings/choices.js";
+import type { Direction, Memory, QuestionName } from "./settings/choices.js";
 import { commandSettings } from "./settings/command-settings.js";
 import { readSection, thresholdsOf } from "./settings/configuration.js";
 import { pinSettings } from "./settings/pin-settings.js";
@@ -53,6 +57,7 @@ export type { CellComparison, Comparison } from "./compare/comparison.js";
 export type { Course, HistoryDocument } from "./compare/history-document.js";
 export type { Diagnosis, Finding } from "./doctor/diagnosis.js";
 export { type ErrorKind, PinbenchError } from "./errors.js";
+export type { ExplainedAnswer, Explanation } from "./explain/explanation.js";
 export type { FleetDocument, FleetOutlier } from "./fleet/fleet-document.js";
 export type { PinnedPool, Pinning } from "./pools/pinning-document.js";
 export type { CellResult, ResultDocument } from "./results/schema.js";
@@ -299,6 +304,51 @@ export async function pin({
     });
     await pinning.measure();
     return pinning.document();
+  } finally {
+    await sharing?.release();
+  }
+}
+
+const explainSettings = {
+  backend: commandSettings.explain.backend,
+  devices: commandSettings.explain.devices,
+  python: commandSettings.explain.python,
+  lastLevelCacheBytes: commandSettings.explain.lastLevelCacheBytes,
+} as const;
+
+/** Which questions to answer, on which devices, and how to end it early. */
+export interface ExplainOptions extends Options<typeof explainSettings> {
+  questions: readonly QuestionName[] | "all";
+  /** Ends it with the answers that there are. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Answers questions by experiments as `pinbench explain` does, and returns the document that its --json prints. A question
+ * that fails does not reject: see its answer's `failure`. What is wrong with the options rejects as a PinbenchError.
+ */
+export async function explain({
+  questions,
+  signal = new AbortController().signal,
+  ...options
+}: ExplainOptions): Promise<Explanation> {
+  const call = callNow();
+  const names: unknown = questions;
+  const areNames = Array.isArray(names) && names.every((name) => typeof name === "string");
+  if (names !== "all" && !areNames) {
+    throw new PinbenchError("usage", 'The option questions must be "all" or a list of names.');
+  }
+  const settings = { ...defaultsOf(explainSettings), ...readOptions(explainSettings, options) };
+  const asked = questionsNamed(questions);
+  const prepared = await openDevices(settings);
+  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
+  try {
+    await sharing?.begin();
+    return await explainMachine({
+      ...{ questions: asked, prepared, sharing, settings, signal },
+      ...call,
+      onActivity: () => undefined,
+    });
   } finally {
     await sharing?.release();
   }

@@ -113,16 +113,25 @@ const quickly: Readonly<Record<string, string>> = {
   devices: "--backend emulated",
   doctor: "--backend emulated --llc 1MiB --quick --quiet",
   pin: "--backend emulated --sizes 4MiB --budget 30s --quiet",
+  explain: "--backend emulated --llc 1MiB --quiet",
   help: "",
   tune: `--python ${testPython} --backend emulated --budget 1s --max-workers 1 --quiet`,
   // `pinbench --version`
   "": "",
 };
 
+/** Blocks take the place of sizes. */
+const quickSize = (line: string, flags: string | undefined) =>
+  line.includes(" --blocks ")
+    ? flags?.replace("--sizes 64KiB", "--blocks 4KiB,16KiB --block-count 4")
+    : flags;
+
 /** The flags that follow a line: `quickly`'s, but for what an addition leaves to its baseline; none takes long. */
 const quickFlags = (line: string) =>
   [
-    line.includes(" --append") ? "--runs 2 --budget 100ms --quiet" : quickly[subcommandOf(line)],
+    line.includes(" --append")
+      ? "--runs 2 --budget 100ms --quiet"
+      : quickSize(line, quickly[subcommandOf(line)]),
     ...(line.includes(" --sample-cost ") ? ["--sample-cost 100us"] : []),
     ...(line.includes(" --sessions ") ? ["--every 10ms"] : []),
     // Each load runs a while before and after its copies.
@@ -221,7 +230,9 @@ describe("every command that the documents show works", () => {
     "%s",
     async (line, { skip }) => {
       if (line.includes(" --torch ")) skip(torchMissing !== null, torchMissing ?? undefined);
-      const command = line.replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"');
+      // All questions take a minute and more: one of them stands for the others.
+      const tried = line.replace("explain --all", "explain too-small");
+      const command = tried.replace(/(npx )?pinbench/, '"$NODE" "$PINBENCH"');
       const subcommand = subcommandOf(line);
       expect(Object.keys(quickly)).toContain(subcommand);
       const cwd = folderFor(line);
@@ -232,7 +243,7 @@ describe("every command that the documents show works", () => {
       // What needs a shell to more than take words apart needs a process, and so does what the driver reads.
       const run = (flags: string) =>
         /^(npx )?pinbench [^|<>&;$`]*$/.test(line) && !takesSeveral && !isDoctor
-          ? callCli(wordsOf(`${line} ${flags}`), { cwd })
+          ? callCli(wordsOf(`${tried} ${flags}`), { cwd })
           : start("bash", ["-c", `${command} ${flags}`], { cwd, env }).finished;
       let finished = await run(quickFlags(line));
       // On a machine that others keep busy a second is too short for some; then it has to work with as much as it needs.
@@ -322,6 +333,7 @@ describe("the documents", () => {
     ["report", 4],
     ["doctor", 15],
     ["pin", 18],
+    ["explain", 15],
     ["import nvbandwidth", 2],
   ])("name every flag of the help of %s", async (command, least) => {
     const { stdout } = await callCli([...command.split(" "), "--help"]);

@@ -176,6 +176,24 @@ std::optional<PeerCopy> read_peer(const Napi::Object& request) {
   return PeerCopy{read_session(object.Get("session")), route, reads};
 }
 
+// BlockCopy of src/native/contract.ts.
+std::optional<BlockCopy> read_blocks(const Napi::Object& request) {
+  static const std::map<std::string, BlockWay> ways = {{"loop", BlockWay::kLoop},
+                                                       {"batch", BlockWay::kBatch},
+                                                       {"kernel", BlockWay::kKernel},
+                                                       {"gather", BlockWay::kGather}};
+  const Napi::Value blocks = request.Get("blocks");
+  if (blocks.IsUndefined()) return std::nullopt;
+  const auto object = read_object(blocks, "blocks");
+  BlockCopy copy{read_size(object, "bytes"), read_enum(object, "way", ways), std::nullopt};
+  const Napi::Value multiprocessors = object.Get("multiprocessors");
+  if (!multiprocessors.IsNull()) {
+    constexpr std::size_t kMost = std::numeric_limits<unsigned>::max();
+    copy.multiprocessors = static_cast<unsigned>(read_size(multiprocessors, "multiprocessors", kMost));
+  }
+  return copy;
+}
+
 }  // namespace
 
 MeasureRequest read_measure_request(const Napi::Value& value) {
@@ -221,6 +239,7 @@ MeasureRequest read_measure_request(const Napi::Value& value) {
     const auto company_object = read_object(company, "company");
     request.company = {read_rendezvous(company_object.Get("rendezvous")), read_size(company_object, "flow")};
   }
+  request.blocks = read_blocks(object);
   request.peer = read_peer(object);
   return request;
 }

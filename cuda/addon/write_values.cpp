@@ -89,6 +89,8 @@ Napi::Object write_measure_result(Napi::Env env, const MeasureResult& result) {
     column.Set("direction", direction_name(result.columns[i].direction));
     column.Set("startNs", write_doubles(env, result.columns[i].start_ns));
     column.Set("durationNs", write_doubles(env, result.columns[i].duration_ns));
+    if (!result.columns[i].host_ns.empty())
+      column.Set("hostNs", write_doubles(env, result.columns[i].host_ns));
     columns.Set(i, column);
   }
   auto mismatches = Napi::Array::New(env);

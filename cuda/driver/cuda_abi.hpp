@@ -21,6 +21,20 @@ struct Uuid {
   unsigned char bytes[16];
 };
 
+// CUmemLocation
+struct MemoryLocation {
+  int type;
+  int id;
+};
+
+// CUmemcpyAttributes: how the copies of a batch may be made.
+struct CopyAttributes {
+  int source_access_order;
+  MemoryLocation source_hint;  // of managed memory and the like alone
+  MemoryLocation destination_hint;
+  unsigned flags;
+};
+
 // CUresult: the codes that the code tells apart or that the emulated driver returns.
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kErrorInvalidValue = 1;
@@ -103,6 +117,11 @@ inline constexpr unsigned kEventBlockingSync = 0x01;
 inline constexpr unsigned kEventDisableTiming = 0x02;
 inline constexpr unsigned kStreamWaitValueGeq = 0x00;
 
+// CUmemcpySrcAccessOrder: in stream order, before the call returns, or whenever the driver likes.
+inline constexpr int kSourceAccessOrderStream = 0x1;
+inline constexpr int kSourceAccessOrderDuringCall = 0x2;
+inline constexpr int kSourceAccessOrderAny = 0x3;
+
 }  // namespace pinbench::cu
 
 // Every entry point, once: PINBENCH_CU_REQUIRED(member, symbol, parameters). The symbol is the versioned name
@@ -146,7 +165,8 @@ inline constexpr unsigned kStreamWaitValueGeq = 0x00;
   X(eventSynchronize, "cuEventSynchronize", (cu::Event))                                              \
   X(eventElapsedTime, "cuEventElapsedTime", (float*, cu::Event, cu::Event))
 
-// PINBENCH_CU_OPTIONAL: absent in an old driver; what needs them is switched off.
+// PINBENCH_CU_OPTIONAL: absent in an old driver; what needs them is switched off. Of the two batch calls one
+// is enough: that of CUDA 12.8 tells which copy it stumbled over, that of 13.0 does not.
 #define PINBENCH_CU_OPTIONAL_FUNCTIONS(X)                                                                    \
   X(deviceGetUuid, "cuDeviceGetUuid_v2", (cu::Uuid*, cu::Device))                                            \
   X(eventElapsedTimeV2, "cuEventElapsedTime_v2", (float*, cu::Event, cu::Event))                             \
@@ -156,6 +176,12 @@ inline constexpr unsigned kStreamWaitValueGeq = 0x00;
   X(contextDisablePeerAccess, "cuCtxDisablePeerAccess", (cu::Context))                                       \
   X(memcpyPeerAsync, "cuMemcpyPeerAsync",                                                                    \
     (cu::DevicePtr, cu::Context, cu::DevicePtr, cu::Context, std::size_t, cu::Stream))                       \
+  X(memcpyBatchAsync, "cuMemcpyBatchAsync",                                                                  \
+    (cu::DevicePtr*, cu::DevicePtr*, std::size_t*, std::size_t, cu::CopyAttributes*, std::size_t*,           \
+     std::size_t, std::size_t*, cu::Stream))                                                                 \
+  X(memcpyBatchAsyncV2, "cuMemcpyBatchAsync_v2",                                                             \
+    (cu::DevicePtr*, cu::DevicePtr*, std::size_t*, std::size_t, cu::CopyAttributes*, std::size_t*,           \
+     std::size_t, cu::Stream))                                                                               \
   X(moduleLoadData, "cuModuleLoadData", (cu::Module*, const void*))                                          \
   X(moduleUnload, "cuModuleUnload", (cu::Module))                                                            \
   X(moduleGetFunction, "cuModuleGetFunction", (cu::Function*, cu::Module, const char*))                      \

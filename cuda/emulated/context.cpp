@@ -34,7 +34,19 @@ void Context::shut_down() {
 }
 
 Copy Context::copy_of(void* destination, const void* source, std::size_t bytes, const Route& route) {
-  return {destination, source, bytes, faults().next_copy(route.direction, ordinal_), route, &links_};
+  Copy copy{destination, source, bytes, faults().next_copy(route.direction, ordinal_), route, &links_};
+  if (!faults().may_mix_up(route.direction)) return copy;
+  const std::scoped_lock lock(previous_mutex_);
+  const auto previous =
+      std::exchange(previous_[static_cast<std::size_t>(route.direction)], {destination, bytes});
+  if (!copy.fault.mixes_up()) return copy;
+  // Memory of the program's own may be gone by then.
+  if (previous.bytes == bytes && is_reachable(reinterpret_cast<cu::DevicePtr>(previous.destination), bytes)) {
+    copy.fault.previous = previous.destination;
+  } else {
+    copy.fault.kind = CopyFaultKind::kDrop;
+  }
+  return copy;
 }
 
 std::shared_ptr<Stream> Context::stream(cu::Stream handle) const {

@@ -127,6 +127,12 @@ class Context {
   bool is_reachable(cu::DevicePtr begin, std::size_t bytes) const;
 
  private:
+  // The last copy in a direction, where copies are mixed up with it.
+  struct PreviousCopy {
+    void* destination = nullptr;
+    std::size_t bytes = 0;
+  };
+
   bool is_peer(const Context& other) const;  // with peers_mutex_ held
 
   Settings& settings_;
@@ -136,6 +142,8 @@ class Context {
   DeviceMemory memory_;
   mutable std::mutex peers_mutex_;
   std::vector<std::weak_ptr<Context>> peers_;
+  std::mutex previous_mutex_;
+  std::array<PreviousCopy, kDirectionCount> previous_;
   const std::shared_ptr<Stream> default_stream_ = std::make_shared<Stream>();
   Scheduler scheduler_;  // last: its threads use all the others
 };

@@ -30,6 +30,13 @@ void move_bytes(const CopyPiece& piece) {
   if (piece.fault.is(CopyFaultKind::kStale))
     return piece.fault.carried->deliver(piece.offset, piece.destination, piece.bytes);
   std::memcpy(piece.destination, piece.source, piece.bytes);
+  if (piece.fault.mixes_up()) {
+    auto* const arrived = static_cast<std::byte*>(piece.destination);
+    auto* const before = static_cast<std::byte*>(piece.fault.previous) + piece.offset;
+    if (piece.fault.is(CopyFaultKind::kTwice)) std::memcpy(before, arrived, piece.bytes);
+    if (piece.fault.is(CopyFaultKind::kSwap)) std::swap_ranges(arrived, arrived + piece.bytes, before);
+    return;
+  }
   if (piece.fault.carried != nullptr) piece.fault.carried->keep(piece.offset, piece.source, piece.bytes);
   if (piece.flipped_byte) {
     std::byte& byte = static_cast<std::byte*>(piece.destination)[*piece.flipped_byte];
@@ -97,6 +104,44 @@ Moment perform(const CopyPiece& piece, Moment due) {
                             [&piece] { move_bytes(piece); });
 }
 
+Moment perform_list(const std::vector<Copy>& copies, Moment due) {
+  std::size_t bytes = 0;
+  double slowed_bytes = 0;
+  for (const Copy& copy : copies) {
+    if (copy.fault.is(CopyFaultKind::kNever)) wait_without_end();
+    if (copy.fault.is(CopyFaultKind::kDrop)) continue;
+    bytes += copy.bytes;
+    slowed_bytes += static_cast<double>(copy.bytes) * copy.fault.slowdown;
+  }
+  if (bytes == 0) return due;
+  const Copy& first = copies.front();
+  return first.links->carry(first.route, bytes, slowed_bytes / static_cast<double>(bytes), due, [&copies] {
+    for (const Copy& copy : copies) {
+      if (!copy.fault.is(CopyFaultKind::kDrop)) move_bytes(copy.whole());
+    }
+  });
+}
+
+void strike_list(std::vector<Copy>& copies, const std::optional<BlockFault>& fault) {
+  if (!fault) return;
+  Copy& struck = copies[fault->at];
+  Copy& neighbour = copies[fault->at + 1 < copies.size() ? fault->at + 1 : fault->at - 1];
+  switch (fault->kind) {
+    case BlockFaultKind::kDrop:
+      struck.fault.kind = CopyFaultKind::kDrop;
+      return;
+    case BlockFaultKind::kSwap:
+      std::swap(struck.destination, neighbour.destination);
+      return;
+    case BlockFaultKind::kTwice: {
+      Copy again = struck;
+      again.destination = neighbour.destination;
+      copies.push_back(std::move(again));
+      return;
+    }
+  }
+}
+
 EngineWork copy_work(Engine engine, const CopyPiece& piece, std::shared_ptr<const void> staging) {
   return {engine, [piece, kept = std::move(staging)](WorkTimes& times) {
             times.done = perform(piece, times.due);
@@ -107,6 +152,14 @@ EngineWork copy_work(Engine engine, const CopyPiece& piece, std::shared_ptr<cons
 void enqueue_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
                   const Copy& copy) {
   if (!copy.fault.is(CopyFaultKind::kDrop)) scheduler.enqueue(stream, copy_work(engine, copy.whole()));
+}
+
+void enqueue_list(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
+                  std::vector<Copy> copies) {
+  scheduler.enqueue(stream, EngineWork{engine, [copies = std::move(copies)](WorkTimes& times) {
+                                         times.done = perform_list(copies, times.due);
+                                         return cu::kSuccess;
+                                       }});
 }
 
 void enqueue_peer_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,

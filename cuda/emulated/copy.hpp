@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "driver/cuda_abi.hpp"
 #include "emulated/link.hpp"
@@ -44,6 +45,9 @@ struct Copy {
 // Moves the bytes in the calling thread, beginning when it is due. Returns when that was done.
 Moment perform(const CopyPiece& piece, Moment due);
 
+// The same for copies of one route and links, at least one, as one transfer of all their bytes.
+Moment perform_list(const std::vector<Copy>& copies, Moment due);
+
 // The piece as work for an engine. `staging` is kept until it is done.
 EngineWork copy_work(Engine engine, const CopyPiece& piece, std::shared_ptr<const void> staging = nullptr);
 
@@ -54,6 +58,13 @@ void* device_address(cu::DevicePtr pointer);
 // device.
 void enqueue_copy(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
                   const Copy& copy);
+
+// The same for some of one route.
+void enqueue_list(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, Engine engine,
+                  std::vector<Copy> copies);
+
+// What is to go wrong with a list of copies, in its order, as a whole; each copy has its own fault already.
+void strike_list(std::vector<Copy>& copies, const std::optional<BlockFault>& fault);
 
 // Enqueues a copy between the memory of this context and that of another, or between two others' memory, on
 // one of this device's engines: directly, or `through_host`. `ends` are kept until it is done.

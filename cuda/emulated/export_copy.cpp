@@ -1,5 +1,9 @@
 // Copies and memsets.
+#include <algorithm>
 #include <cstring>
+#include <limits>
+#include <map>
+#include <vector>
 
 #include "emulated/copy.hpp"
 #include "emulated/exports.hpp"
@@ -33,7 +37,96 @@ void copy_between_devices(Context& context, const std::shared_ptr<Stream>& strea
                     through_host, other);
 }
 
+constexpr Engine engine_of(Direction direction) {
+  if (direction == Direction::kHostToDevice) return Engine::kHostToDevice;
+  return direction == Direction::kDeviceToHost ? Engine::kDeviceToHost : Engine::kCompute;
+}
+
+// The ends of a copy in a batch tell which way it goes. Copies between two devices are none that are played.
+Route route_in_batch(Context& context, cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) {
+  const int device = context.ordinal();
+  const bool to_device = context.memory().contains(destination, bytes);
+  const bool from_device = context.memory().contains(source, bytes);
+  require_argument(to_device || from_device);
+  if (to_device && from_device) return {Direction::kDeviceToDevice, device, std::nullopt, std::nullopt};
+  if (to_device) return {Direction::kHostToDevice, device, std::nullopt, device};
+  return {Direction::kDeviceToHost, device, device, std::nullopt};
+}
+
+// All of a batch is looked at before any of it is enqueued; `at` is left at the copy that is wrong.
+void copy_batch(Context& context, const cu::DevicePtr* destinations, const cu::DevicePtr* sources,
+                const std::size_t* sizes, std::size_t count, const cu::CopyAttributes* attributes,
+                const std::size_t* attribute_indices, std::size_t attribute_count, cu::Stream handle,
+                std::size_t& at) {
+  require_argument(handle != nullptr && count > 0 && destinations != nullptr && sources != nullptr &&
+                   sizes != nullptr);
+  require_argument(attributes != nullptr && attribute_indices != nullptr && attribute_count > 0 &&
+                   attribute_count <= count && attribute_indices[0] == 0);
+  for (std::size_t i = 0; i < attribute_count; ++i) {
+    const int order = attributes[i].source_access_order;
+    require_argument(order >= cu::kSourceAccessOrderStream && order <= cu::kSourceAccessOrderAny);
+    require_argument(i == 0 || attribute_indices[i] > attribute_indices[i - 1]);
+    require_argument(attribute_indices[i] < count);
+  }
+  const std::shared_ptr<Stream> stream = context.stream(handle);
+  std::vector<Route> routes;
+  std::vector<HostPlacement> placements;
+  for (at = 0; at < count; ++at) {
+    const Route route = route_in_batch(context, destinations[at], sources[at], sizes[at]);
+    const bool is_within = route.direction == Direction::kDeviceToDevice;
+    const auto host = route.direction == Direction::kHostToDevice ? sources[at] : destinations[at];
+    require_argument(host != 0);
+    routes.push_back(route);
+    placements.push_back(is_within ? HostPlacement::kPinned
+                                   : context.host_memory().placement_of(device_address(host), sizes[at]));
+  }
+  std::vector<Copy> copies;
+  for (std::size_t i = 0; i < count; ++i)
+    copies.push_back(
+        context.copy_of(device_address(destinations[i]), device_address(sources[i]), sizes[i], routes[i]));
+  strike_list(copies, context.faults().next_list(routes.front().direction, count));
+
+  std::map<Direction, std::vector<Copy>> of_engines;
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const Copy& copy = copies[i];
+    const bool is_pinned = placements[std::min(i, count - 1)] == HostPlacement::kPinned;
+    if (is_pinned) {
+      of_engines[copy.route.direction].push_back(copy);
+    } else if (copy.route.direction == Direction::kHostToDevice) {
+      copy_from_pageable(context.scheduler(), stream, copy);
+    } else {
+      copy_to_pageable(context.scheduler(), stream, copy);
+    }
+  }
+  for (auto& [direction, own] : of_engines)
+    enqueue_list(context.scheduler(), stream, engine_of(direction), std::move(own));
+}
+
 }  // namespace
+
+cu::Result exports::memcpyBatchAsync(cu::DevicePtr* destinations, cu::DevicePtr* sources, std::size_t* sizes,
+                                     std::size_t count, cu::CopyAttributes* attributes,
+                                     std::size_t* attribute_indices, std::size_t attribute_count,
+                                     std::size_t* failed, cu::Stream stream) {
+  std::size_t at = std::numeric_limits<std::size_t>::max();  // where it is no copy of the batch
+  const cu::Result result = context_call(EntryPoint::memcpyBatchAsync, [&](Context& context) {
+    copy_batch(context, destinations, sources, sizes, count, attributes, attribute_indices, attribute_count,
+               stream, at);
+  });
+  if (result != cu::kSuccess && failed != nullptr) *failed = at;
+  return result;
+}
+
+cu::Result exports::memcpyBatchAsyncV2(cu::DevicePtr* destinations, cu::DevicePtr* sources,
+                                       std::size_t* sizes, std::size_t count, cu::CopyAttributes* attributes,
+                                       std::size_t* attribute_indices, std::size_t attribute_count,
+                                       cu::Stream stream) {
+  return context_call(EntryPoint::memcpyBatchAsyncV2, [&](Context& context) {
+    std::size_t at = 0;
+    copy_batch(context, destinations, sources, sizes, count, attributes, attribute_indices, attribute_count,
+               stream, at);
+  });
+}
 
 cu::Result exports::memcpyHtoDAsync(cu::DevicePtr destination, const void* source, std::size_t bytes,
                                     cu::Stream handle) {

@@ -18,10 +18,9 @@ KernelParameters read_parameters(Kernel kernel, void* const* pointers) {
   return parameters;
 }
 
-// Which way a zero-copy kernel moves its bytes. Of the other end of a copy between two devices nothing is
+// Which way a kernel that copies moves its bytes. Of the other end of a copy between two devices nothing is
 // known but that it is another one: its link is not counted.
-Route route_of(Context& context, const KernelParameters& parameters) {
-  const auto [destination, source, bytes, unused] = parameters;
+Route route_of(Context& context, cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) {
   const bool to_device = context.memory().contains(destination, bytes);
   const bool from_device = context.memory().contains(source, bytes);
   const int device = context.ordinal();
@@ -38,6 +37,18 @@ std::function<cu::Result(WorkTimes&)> kernel_run(Context& context, Kernel kernel
   const auto is_reachable = [&context](cu::DevicePtr begin, std::size_t bytes) {
     return context.is_reachable(begin, bytes);
   };
+  const auto make_copy = [&context](std::uint64_t destination, std::uint64_t source, std::size_t bytes) {
+    return context.copy_of(device_address(destination), device_address(source), bytes,
+                           route_of(context, destination, source, bytes));
+  };
+  if (kernel == Kernel::kCopyBlocks) {
+    const auto next_list = [&context](const std::vector<Copy>& copies) {
+      return context.faults().next_list(copies.front().route.direction, copies.size());
+    };
+    return [=](WorkTimes& times) {
+      return run_copy_blocks(parameters, is_reachable, make_copy, next_list, times);
+    };
+  }
   if (kernel != Kernel::kZeroCopy) {
     return [=, slowdown = context.faults().next_throttling()](WorkTimes&) {
       cu::Result result = cu::kSuccess;
@@ -46,8 +57,7 @@ std::function<cu::Result(WorkTimes&)> kernel_run(Context& context, Kernel kernel
     };
   }
   const auto [destination, source, bytes, unused] = parameters;
-  const Copy copy = context.copy_of(device_address(destination), device_address(source), bytes,
-                                    route_of(context, parameters));
+  const Copy copy = make_copy(destination, source, bytes);
   return [=](WorkTimes& times) { return run_zero_copy(copy, is_reachable, times); };
 }
 

@@ -118,6 +118,30 @@ CopyFault FaultPlan::next_copy(Direction direction, int device) {
   return result;
 }
 
+bool FaultPlan::may_mix_up(Direction direction) const {
+  const auto& copies = list_.copies[static_cast<std::size_t>(direction)];
+  return std::any_of(copies.begin(), copies.end(), [](const PlannedCopyFault& each) {
+    return each.kind == CopyFaultKind::kSwap || each.kind == CopyFaultKind::kTwice;
+  });
+}
+
+// A place beyond the end stands for the last block, one before the beginning for the first.
+std::optional<BlockFault> FaultPlan::next_list(Direction direction, std::size_t blocks) {
+  const auto index = static_cast<std::size_t>(direction);
+  const std::uint64_t list = lists_[index].fetch_add(1, std::memory_order_relaxed) + 1;
+  const double ms = elapsed_ms();
+  for (const PlannedBlockFault& fault : list_.blocks[index]) {
+    if (!fault.occurrences.contains(list, ms)) continue;
+    if (blocks == 1 && fault.kind != BlockFaultKind::kDrop) continue;
+    struck_copies_.fetch_add(1, std::memory_order_relaxed);
+    const auto count = static_cast<std::int64_t>(blocks);
+    const std::int64_t at = fault.at.value_or(count / 2);
+    const auto place = std::clamp<std::int64_t>(at < 0 ? count + at : at, 0, count - 1);
+    return BlockFault{fault.kind, static_cast<std::size_t>(place)};
+  }
+  return std::nullopt;
+}
+
 double FaultPlan::rest_delay_us(Direction direction, int device, double rested_ms) const {
   double delay_us = 0;
   for (const RestDelay& each : list_.rests[static_cast<std::size_t>(direction)]) {

@@ -7,12 +7,24 @@
 //   {"copy": DIRECTION, "fault": KIND}
 //     A copy in the direction h2d, d2h, d2d or p2p succeeds and is wrong. A pageable copy is one copy however
 //     many pieces it is moved in, and the zero-copy kernel makes one too, in the direction its pointers tell.
-//     KIND:
+//     Each block of a list, of cuMemcpyBatchAsync or of the kernel that copies blocks, is a copy. KIND:
 //       flip    one byte is inverted, the middle one, or that with "at": OFFSET (from the end where negative)
 //       drop    nothing is written
 //       shift   it arrives rotated by a word of 8 bytes; where it is moved in pieces, each piece by itself
 //       stale   what arrives is what the last right copy in that direction carried; nothing where there was
-//       none never   it never completes, nor does what is behind it; its context can no longer be released
+//       none
+//       swap    its bytes and those that the copy before it in that direction brought change places
+//       twice   its bytes arrive where that copy's did, too. Of both, nothing is written where that one had
+//               another size or went to ordinary memory
+//       never   it never completes, nor does what is behind it; its context can no longer be released
+//   {"block": DIRECTION, "fault": KIND, "at": INDEX}
+//     Of a list of copies in that direction, of cuMemcpyBatchAsync or of the kernel that copies blocks, the
+//     block at that index (from the end where negative; the middle one where it is not given) goes wrong.
+//     Lists are what counts here. KIND:
+//       drop    it is not copied
+//       twice   when all is copied, its bytes arrive a second time, where the block after it went
+//       swap    it and the block after it go to each other's places
+//     The block after the last one is the one before it; with a list of one nothing but drop happens.
 //   {"link": DIRECTION, "slowdown": F, "jitter": J}
 //     Copies in that direction (or "all") take F times their time (1 to 1000, default 1), and by chance up to
 //     J times that in addition (0 to 1000, default 0). Several together make them at most a million times as
@@ -110,8 +122,12 @@ struct Occurrences {
 // A number from 0 up to 1 that looks random, always the same for the same arguments.
 double chance(std::uint64_t seed, std::uint64_t number);
 
-enum class CopyFaultKind : std::size_t { kFlip, kDrop, kShift, kStale, kNever };
-inline constexpr std::string_view kCopyFaultNames[] = {"flip", "drop", "shift", "stale", "never"};
+enum class CopyFaultKind : std::size_t { kFlip, kDrop, kShift, kStale, kSwap, kTwice, kNever };
+inline constexpr std::string_view kCopyFaultNames[] = {"flip", "drop",  "shift", "stale",
+                                                       "swap", "twice", "never"};
+
+enum class BlockFaultKind : std::size_t { kDrop, kTwice, kSwap };
+inline constexpr std::string_view kBlockFaultNames[] = {"drop", "twice", "swap"};
 
 // What the last right copies in a direction have carried. Thread safe.
 class LastCarried {
@@ -130,10 +146,12 @@ class LastCarried {
 struct CopyFault {
   std::optional<CopyFaultKind> kind;
   std::optional<std::int64_t> flipped_at;  // empty for the middle; from the end where negative
+  void* previous = nullptr;                // where the copy before went, which this one is mixed up with
   double slowdown = 1;                     // times as long as it would take
   std::shared_ptr<LastCarried> carried;    // where copies in this direction may be stale
 
   bool is(CopyFaultKind asked) const { return kind == asked; }
+  bool mixes_up() const { return is(CopyFaultKind::kSwap) || is(CopyFaultKind::kTwice); }
 };
 
 struct CallFault {
@@ -145,6 +163,18 @@ struct PlannedCopyFault {
   Occurrences occurrences;
   CopyFaultKind kind;
   std::optional<std::int64_t> flipped_at;
+};
+
+struct PlannedBlockFault {
+  Occurrences occurrences;
+  BlockFaultKind kind;
+  std::optional<std::int64_t> at;
+};
+
+// What is to go wrong with one block of a list.
+struct BlockFault {
+  BlockFaultKind kind;
+  std::size_t at;
 };
 
 struct CpuRange {
@@ -175,6 +205,7 @@ struct OtherProcess {
 struct FaultList {
   std::array<std::vector<CallFault>, kEntryPointCount> calls;
   std::array<std::vector<PlannedCopyFault>, kDirectionCount> copies;
+  std::array<std::vector<PlannedBlockFault>, kDirectionCount> blocks;
   std::array<std::vector<Slowdown>, kDirectionCount> links;
   std::array<std::vector<RestDelay>, kDirectionCount> rests;
   std::vector<Slowdown> throttling;
@@ -201,6 +232,12 @@ class FaultPlan {
   // Counts a copy that the calling thread asks a device for. Returns what is to go wrong with it.
   CopyFault next_copy(Direction direction, int device);
 
+  // Whether any copy in that direction is ever to be mixed up with the one before it.
+  bool may_mix_up(Direction direction) const;
+
+  // Counts a list of so many copies, at least one.
+  std::optional<BlockFault> next_list(Direction direction, std::size_t blocks);
+
   // How much longer a copy takes, in microseconds, whose device has rested so long.
   double rest_delay_us(Direction direction, int device, double rested_ms) const;
 
@@ -224,6 +261,7 @@ class FaultPlan {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::array<std::atomic<std::uint64_t>, kEntryPointCount> calls_{};
   std::array<std::atomic<std::uint64_t>, kDirectionCount> copies_{};
+  std::array<std::atomic<std::uint64_t>, kDirectionCount> lists_{};
   std::atomic<std::uint64_t> throttled_{0};
   std::atomic<std::uint64_t> struck_calls_{0};
   std::atomic<std::uint64_t> struck_copies_{0};

@@ -18,9 +18,10 @@ struct Description {
   std::size_t parameters;
 };
 
-constexpr Description kDescriptions[kKernelCount] = {{kernels::kZeroCopy, 3},      {kernels::kFillPattern, 3},
-                                                     {kernels::kVerifyPattern, 4}, {kernels::kComputeStep, 3},
-                                                     {kernels::kComputeLoad, 2},   {kernels::kMemoryLoad, 4}};
+constexpr Description kDescriptions[kKernelCount] = {
+    {kernels::kZeroCopy, 3},    {kernels::kFillPattern, 3}, {kernels::kVerifyPattern, 4},
+    {kernels::kComputeStep, 3}, {kernels::kComputeLoad, 2}, {kernels::kMemoryLoad, 4},
+    {kernels::kCopyBlocks, 3},  {kernels::kVerifyBlocks, 4}};
 
 // What the emulated device computes in a nanosecond: 20 TFLOPS, as the GPUs of many a workstation.
 constexpr double kMultiplyAddsPerNs = 10'000;
@@ -88,6 +89,46 @@ cu::Result run_zero_copy(const Copy& copy, const ReachableCheck& is_reachable, W
   return cu::kSuccess;
 }
 
+cu::Result run_copy_blocks(const KernelParameters& parameters, const ReachableCheck& is_reachable,
+                           const CopyMaker& make_copy, const ListFaults& next_list, WorkTimes& times) {
+  const auto [list, count, bytes, unused] = parameters;
+  if (count == 0 || bytes == 0) return cu::kSuccess;
+  if (!is_reachable(list, count * sizeof(kernels::BlockEnds))) return cu::kErrorIllegalAddress;
+  std::vector<kernels::BlockEnds> blocks(count);
+  std::memcpy(blocks.data(), bytes_at(list), count * sizeof blocks[0]);
+  std::vector<Copy> copies;
+  for (const auto& [destination, source] : blocks) {
+    if (!is_reachable(destination, bytes) || !is_reachable(source, bytes)) return cu::kErrorIllegalAddress;
+    copies.push_back(make_copy(destination, source, bytes));
+  }
+  strike_list(copies, next_list(copies));
+  times.done = perform_list(copies, times.due);
+  return cu::kSuccess;
+}
+
+namespace {
+
+cu::Result run_verify_blocks(const KernelParameters& parameters, const ReachableCheck& is_reachable) {
+  const auto [list, count, bytes, results] = parameters;
+  if (count == 0) return cu::kSuccess;
+  if (!is_reachable(list, count * sizeof(kernels::BlockCheck)) ||
+      !is_reachable(results, count * sizeof(VerifyResult)))
+    return cu::kErrorIllegalAddress;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    kernels::BlockCheck block{};
+    VerifyResult result{};
+    std::memcpy(&block, bytes_at(list) + i * sizeof block, sizeof block);
+    if (!is_reachable(block.address, bytes)) return cu::kErrorIllegalAddress;
+    std::byte* const written = bytes_at(results) + i * sizeof result;
+    std::memcpy(&result, written, sizeof result);
+    verify_pattern(bytes_at(block.address), bytes, block.base, result);
+    std::memcpy(written, &result, sizeof result);
+  }
+  return cu::kSuccess;
+}
+
+}  // namespace
+
 cu::Result run_kernel(Kernel kernel, const KernelParameters& parameters, const ReachableCheck& is_reachable) {
   if (kernel == Kernel::kComputeStep) {
     const auto [duration_ns, multiply_adds, sink, unused] = parameters;
@@ -110,6 +151,8 @@ cu::Result run_kernel(Kernel kernel, const KernelParameters& parameters, const R
       std::memcpy(bytes_at(destination), bytes_at(source), bytes);
     return cu::kSuccess;
   }
+
+  if (kernel == Kernel::kVerifyBlocks) return run_verify_blocks(parameters, is_reachable);
 
   const auto [region, bytes, base, result_address] = parameters;
   if (bytes > 0 && !is_reachable(region, bytes)) return cu::kErrorIllegalAddress;

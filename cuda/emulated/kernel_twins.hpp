@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "driver/cuda_abi.hpp"
 #include "emulated/copy.hpp"
@@ -19,9 +20,11 @@ enum class Kernel : std::size_t {
   kVerifyPattern,
   kComputeStep,
   kComputeLoad,
-  kMemoryLoad
+  kMemoryLoad,
+  kCopyBlocks,
+  kVerifyBlocks
 };
-inline constexpr std::size_t kKernelCount = 6;
+inline constexpr std::size_t kKernelCount = 8;
 
 std::optional<Kernel> find_kernel(std::string_view name);
 
@@ -32,11 +35,20 @@ std::size_t parameter_count(Kernel kernel);
 // Whether the device can reach all of [begin, begin + bytes).
 using ReachableCheck = std::function<bool(cu::DevicePtr begin, std::size_t bytes)>;
 
-// Does what the kernel does, which is any but the zero-copy one, however large its grid.
+// Does what the kernel does, which is any but the two that copy, however large its grid.
 // CUDA_ERROR_ILLEGAL_ADDRESS where it would leave the memory that the device can reach.
 cu::Result run_kernel(Kernel kernel, const KernelParameters& parameters, const ReachableCheck& is_reachable);
 
 // The zero-copy kernel: a copy like others, with their faults and their link.
 cu::Result run_zero_copy(const Copy& copy, const ReachableCheck& is_reachable, WorkTimes& times);
+
+// Of blocks between `destination` and `source`, the copy with its fault.
+using CopyMaker = std::function<Copy(std::uint64_t destination, std::uint64_t source, std::size_t bytes)>;
+// And what is to go wrong with a list of them.
+using ListFaults = std::function<std::optional<BlockFault>(const std::vector<Copy>&)>;
+
+// The kernel that copies blocks: as many copies, all of the route of the first.
+cu::Result run_copy_blocks(const KernelParameters& parameters, const ReachableCheck& is_reachable,
+                           const CopyMaker& make_copy, const ListFaults& next_list, WorkTimes& times);
 
 }  // namespace pinbench::emulated

@@ -107,6 +107,14 @@ void add_copy_fault(Members& members, FaultList& list) {
   list.copies[direction].push_back({take_occurrences(members), kind, at});
 }
 
+void add_block_fault(Members& members, FaultList& list) {
+  const auto direction = index_in(kDirectionNames, members.take_text("block"), "direction");
+  const auto kind =
+      static_cast<BlockFaultKind>(index_in(kBlockFaultNames, members.take_text("fault"), "fault of a block"));
+  const auto at = members.take_integer("at", -kLargestInteger, kLargestInteger);
+  list.blocks[direction].push_back({take_occurrences(members), kind, at});
+}
+
 // For the direction that the text names, or for each.
 template <class Fault>
 void add_for(const std::string& direction, const Fault& fault,
@@ -159,6 +167,8 @@ void add_fault(const Json& fault, FaultList& list) {
     add_call_fault(members, list);
   } else if (members.has("copy")) {
     add_copy_fault(members, list);
+  } else if (members.has("block")) {
+    add_block_fault(members, list);
   } else if (members.has("link")) {
     add_link_fault(members, list);
   } else if (members.has("rest")) {
@@ -175,8 +185,8 @@ void add_fault(const Json& fault, FaultList& list) {
     list.driver_version = static_cast<int>(*members.take_integer("driverVersion", 1000, 99'999));
   } else {
     throw Complaint{
-        "it must have 'call', 'copy', 'link', 'rest', 'throttling', 'outOfMemoryAbove', 'otherProcess', "
-        "'missing' or 'driverVersion'"};
+        "it must have 'call', 'copy', 'block', 'link', 'rest', 'throttling', 'outOfMemoryAbove', "
+        "'otherProcess', 'missing' or 'driverVersion'"};
   }
   members.require_empty();
 }

@@ -112,9 +112,14 @@ void Checker::fill(const std::vector<HostStretch>& stretches) {
                           [&](std::size_t i) { fill_pattern(stretches[i].bytes, stretches[i].base); });
 }
 
-void Checker::poison(const std::vector<HostStretch>& stretches) {
+void Checker::poison(const std::vector<HostStretch>& stretches, bool keep_warm) {
   context_.for_each_piece(stretches.size(), [&](std::size_t i) {
-    std::memset(stretches[i].bytes.data(), kPoisonByte, stretches[i].bytes.size());
+    const auto& bytes = stretches[i].bytes;
+    if (keep_warm) {
+      std::memset(bytes.data(), kPoisonByte, bytes.size());
+    } else {
+      pinbench::poison(bytes);
+    }
   });
 }
 
@@ -131,6 +136,52 @@ std::vector<Mismatch> Checker::verify(const std::vector<HostStretch>& stretches)
                           std::min<std::size_t>(results[i].mismatchedWords * 8, bytes.size())});
   }
   return mismatches;
+}
+
+std::vector<Mismatch> Checker::verify(const std::vector<DeviceBlock>& blocks, std::size_t block_bytes) {
+  std::vector<kernels::VerifyResult> results;
+  if (kernels_ != nullptr) {
+    results = verify_blocks_with_kernel(blocks, block_bytes);
+  } else {
+    std::vector<DeviceStretch> stretches;
+    for (const auto& block : blocks) stretches.push_back({block.address, block_bytes, block.base});
+    results = verify_by_reading_back(stretches);
+  }
+  std::vector<Mismatch> mismatches;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (results[i].mismatchedWords == 0) continue;
+    mismatches.push_back({blocks[i].worker, blocks[i].offset_bytes + results[i].firstMismatchWord * 8,
+                          std::min<std::size_t>(results[i].mismatchedWords * 8, block_bytes)});
+  }
+  return mismatches;
+}
+
+// A list and its results lie one after the other in the scratch memory.
+std::vector<kernels::VerifyResult> Checker::verify_blocks_with_kernel(const std::vector<DeviceBlock>& blocks,
+                                                                      std::size_t block_bytes) {
+  constexpr std::size_t kMostBlocks =
+      kScratchBytes / (sizeof(kernels::BlockCheck) + sizeof(kernels::VerifyResult));
+  const auto& cuda = context_.cuda();
+  const auto list = device_scratch();
+  std::vector<kernels::VerifyResult> results(blocks.size(), {0, ~0ull});
+  for (std::size_t first = 0; first < blocks.size() && !context_.abort().is_set(); first += kMostBlocks) {
+    const std::size_t count = std::min(kMostBlocks, blocks.size() - first);
+    const auto device_results = list + count * sizeof(kernels::BlockCheck);
+    const std::size_t result_bytes = count * sizeof(kernels::VerifyResult);
+    std::vector<kernels::BlockCheck> checks;
+    for (std::size_t i = first; i < first + count; ++i) checks.push_back({blocks[i].address, blocks[i].base});
+    context_.on_device_thread([&] {
+      cuda.check(cuda.memcpyHtoDAsync(list, checks.data(), count * sizeof checks[0], stream_.get()));
+      cuda.check(cuda.memcpyHtoDAsync(device_results, &results[first], result_bytes, stream_.get()));
+      kernels_->verify_blocks(stream_.get(), list, count, block_bytes, device_results);
+      // Wrong until the device says otherwise, as above.
+      std::fill_n(results.begin() + static_cast<std::ptrdiff_t>(first), count,
+                  kernels::VerifyResult{kNotTold, 0});
+      cuda.check(cuda.memcpyDtoHAsync(&results[first], device_results, result_bytes, stream_.get()));
+      synchronize();
+    });
+  }
+  return results;
 }
 
 void Checker::restore(const HostArena& arena, const std::vector<Range>& ranges, std::uint64_t generation,

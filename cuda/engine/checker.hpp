@@ -27,6 +27,15 @@ struct HostStretch {
   std::uint64_t base;
 };
 
+// A block of device memory that need not hold the pattern of its own place. Mismatches name it by worker and
+// offset.
+struct DeviceBlock {
+  std::size_t worker;
+  std::size_t offset_bytes;
+  cu::DevicePtr address;
+  std::uint64_t base;
+};
+
 // Poisons destinations before copies and compares them whole afterwards. Device memory is compared by a
 // kernel where there are kernels, else by reading it back into pinned memory. Ranges found wrong get their
 // pattern back, so that one wrong copy is reported once. Destroyed on a device thread.
@@ -49,9 +58,11 @@ class Checker {
 
   // The same for stretches of host memory, but that what is found wrong is left so.
   void fill(const std::vector<HostStretch>& stretches);
-  // Leaves them in the caches: staging slots are copied to again and again.
-  void poison(const std::vector<HostStretch>& stretches);
+  // Staging slots, which are copied to again and again, are left in the caches.
+  void poison(const std::vector<HostStretch>& stretches, bool keep_warm = true);
   std::vector<Mismatch> verify(const std::vector<HostStretch>& stretches);
+  // Of blocks of so many bytes each, a multiple of 16; leaves them as it finds them, too.
+  std::vector<Mismatch> verify(const std::vector<DeviceBlock>& blocks, std::size_t block_bytes);
 
   // Puts the pattern back after copies that were not verified, or another generation of it into sources.
   void restore(const HostArena& arena, const std::vector<Range>& ranges, std::uint64_t generation = 0,
@@ -74,6 +85,8 @@ class Checker {
                                           std::uint64_t generation) const;
   std::vector<kernels::VerifyResult> verify_stretches(const std::vector<DeviceStretch>& stretches);
   std::vector<kernels::VerifyResult> verify_with_kernel(const std::vector<DeviceStretch>& stretches);
+  std::vector<kernels::VerifyResult> verify_blocks_with_kernel(const std::vector<DeviceBlock>& blocks,
+                                                               std::size_t block_bytes);
   std::vector<kernels::VerifyResult> verify_by_reading_back(const std::vector<DeviceStretch>& stretches);
   std::vector<kernels::VerifyResult> verify_write_combined(const HostArena& arena,
                                                            const std::vector<Range>& ranges,

@@ -64,7 +64,9 @@ Kernels::Kernels(const CudaDriver& cuda, Module module, unsigned multiprocessors
       verify_pattern_(find(kernels::kVerifyPattern)),
       compute_step_(find(kernels::kComputeStep)),
       compute_load_(find(kernels::kComputeLoad)),
-      memory_load_(find(kernels::kMemoryLoad)) {}
+      memory_load_(find(kernels::kMemoryLoad)),
+      copy_blocks_(find(kernels::kCopyBlocks)),
+      verify_blocks_(find(kernels::kVerifyBlocks)) {}
 
 cu::Function Kernels::find(const char* name) const {
   cu::Function function = nullptr;
@@ -130,6 +132,25 @@ void Kernels::memory_load(cu::Stream stream, cu::DevicePtr destination, cu::Devi
                           std::uint64_t bytes, std::uint64_t passes) const {
   void* parameters[] = {&destination, &source, &bytes, &passes};
   launch_load(memory_load_, stream, parameters);
+}
+
+// A block of threads a multiprocessor: more than one does not fit on it, so that a grid of so many blocks
+// keeps to as many multiprocessors.
+void Kernels::copy_blocks(cu::Stream stream, cu::DevicePtr list, std::uint64_t count,
+                          std::uint64_t block_bytes, std::optional<unsigned> multiprocessors) const {
+  void* parameters[] = {&list, &count, &block_bytes};
+  const std::uint64_t granules = count * block_bytes / kernels::kBlockGranuleBytes;
+  const auto wanted = static_cast<unsigned>(
+      std::min<std::uint64_t>((granules + kernels::kCopyBlocksThreads - 1) / kernels::kCopyBlocksThreads,
+                              std::min(multiprocessors.value_or(multiprocessors_), multiprocessors_)));
+  cuda_->check(cuda_->launchKernel(copy_blocks_, std::max(wanted, 1u), 1, 1, kernels::kCopyBlocksThreads, 1,
+                                   1, 0, stream, parameters, nullptr));
+}
+
+void Kernels::verify_blocks(cu::Stream stream, cu::DevicePtr list, std::uint64_t count,
+                            std::uint64_t block_bytes, cu::DevicePtr results) const {
+  void* parameters[] = {&list, &count, &block_bytes, &results};
+  launch(verify_blocks_, stream, count * block_bytes, parameters, kBlocksPerMultiprocessor);
 }
 
 }  // namespace pinbench

@@ -37,6 +37,14 @@ class Kernels {
   void memory_load(cu::Stream stream, cu::DevicePtr destination, cu::DevicePtr source, std::uint64_t bytes,
                    std::uint64_t passes) const;
 
+  // `list` is the device address of `count` kernels::BlockEnds, of blocks of so many bytes each. It uses as
+  // many multiprocessors as that, or all.
+  void copy_blocks(cu::Stream stream, cu::DevicePtr list, std::uint64_t count, std::uint64_t block_bytes,
+                   std::optional<unsigned> multiprocessors = std::nullopt) const;
+  // `list` has `count` kernels::BlockCheck, `results` a kernels::VerifyResult for each, as above.
+  void verify_blocks(cu::Stream stream, cu::DevicePtr list, std::uint64_t count, std::uint64_t block_bytes,
+                     cu::DevicePtr results) const;
+
  private:
   Kernels(const CudaDriver& cuda, Module module, unsigned multiprocessors);
   cu::Function find(const char* name) const;
@@ -53,6 +61,8 @@ class Kernels {
   cu::Function compute_step_;
   cu::Function compute_load_;
   cu::Function memory_load_;
+  cu::Function copy_blocks_;
+  cu::Function verify_blocks_;
 };
 
 }  // namespace pinbench

@@ -48,7 +48,11 @@ std::size_t Lanes::reserve_rings(std::size_t workers, const StagingShape& shape)
   const auto& cuda = context_.cuda();
   rings_ = 0;
   context_.on_device_thread([this] {
-    for (const auto& lane : lanes_) lane->ring = {};
+    for (const auto& lane : lanes_) {
+      lane->ring = {};
+      lane->blocks.scratch = {};
+      lane->blocks.kernel_done.clear();
+    }
     ring_memory_.reset();
   });
   const std::size_t slot_bytes = round_up(shape.chunk_bytes, kBufferAlignment);
@@ -80,6 +84,33 @@ std::size_t Lanes::reserve_rings(std::size_t workers, const StagingShape& shape)
   });
   rings_ = workers;
   return bytes;
+}
+
+void Lanes::reserve_blocks(std::size_t workers, std::size_t lists_bytes, std::size_t tables_bytes,
+                           bool with_scratch) {
+  ensure(workers);
+  const auto& cuda = context_.cuda();
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    const auto& ring = lanes_[worker]->ring;
+    auto& blocks = lanes_[worker]->blocks;
+    if (!blocks.lists || blocks.lists->bytes().size() < lists_bytes) {
+      context_.on_device_thread([&blocks] { blocks.lists.reset(); });
+      blocks.lists.emplace(HostBlock::allocate(context_, HostMemoryKind::kPinned, lists_bytes));
+    }
+    context_.on_device_thread([&] {
+      if (blocks.tables_bytes < tables_bytes) {
+        blocks.tables_bytes = 0;
+        blocks.tables = {};
+        blocks.tables = allocate_device_memory(cuda, tables_bytes);
+        blocks.tables_bytes = tables_bytes;
+      }
+      if (!with_scratch || blocks.scratch) return;
+      blocks.scratch_slot_bytes = round_up(ring.chunk_bytes, kBufferAlignment);
+      while (blocks.kernel_done.size() < ring.slots.size())
+        blocks.kernel_done.push_back(create_event(cuda, cu::kEventDisableTiming));
+      blocks.scratch = allocate_device_memory(cuda, ring.slots.size() * blocks.scratch_slot_bytes);
+    });
+  }
 }
 
 }  // namespace pinbench

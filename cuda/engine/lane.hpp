@@ -41,6 +41,16 @@ inline std::size_t host_chunk_bytes(const StagingRing& ring) {
   return ring.host_chunk_bytes / kBufferAlignment * kBufferAlignment;
 }
 
+// What copies in blocks need of one worker, besides their ends.
+struct BlockMemory {
+  std::optional<HostBlock> lists;  // pinned: those of all copies of a call, one after the other
+  DeviceMemory tables;             // lists of one copy each
+  std::size_t tables_bytes = 0;
+  DeviceMemory scratch;  // as much as each slot of the ring has
+  std::size_t scratch_slot_bytes = 0;
+  std::vector<Event> kernel_done;  // of the last kernel that worked on a slot's scratch memory
+};
+
 // What a worker thread owns on the device: a stream of its own and the events of its timing.
 struct Lane {
   explicit Lane(const CudaDriver& cuda);
@@ -51,6 +61,7 @@ struct Lane {
   Event end;
   Event refill[2];  // bound what keeps a bidirectional load going
   StagingRing ring;
+  BlockMemory blocks;
 };
 
 // The lanes of a session, made when first needed and destroyed on a device thread.
@@ -63,6 +74,10 @@ class Lanes {
   // Gives `workers` lanes a ring each, cut from one registered block; returns the block's bytes.
   std::size_t reserve_rings(std::size_t workers, const StagingShape& shape);
   std::size_t rings() const { return rings_; }
+  // Makes sure that `workers` lanes have pinned memory for so many bytes of lists, so much device memory for
+  // tables, and where it is asked for device memory for each slot of their rings.
+  void reserve_blocks(std::size_t workers, std::size_t lists_bytes, std::size_t tables_bytes,
+                      bool with_scratch);
 
   Lane& operator[](std::size_t worker) { return *lanes_[worker]; }
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "driver/nvml.hpp"
+#include "engine/block_transfer.hpp"
 #include "engine/checker.hpp"
 #include "engine/rendezvous.hpp"
-#include "engine/transfer.hpp"
 
 namespace pinbench {
 
@@ -49,6 +49,7 @@ struct MeasureRequest {
   Verify verify = Verify::kLastCopies;
   bool read_link = false;
   std::optional<Pipeline> pipeline;
+  std::optional<BlockCopy> blocks;
   std::optional<Company> company;
   std::optional<PeerCopy> peer;  // of direction kPeerToPeer alone
 
@@ -67,6 +68,7 @@ struct SampleColumns {
   Direction direction;
   std::vector<double> start_ns;  // steady clock
   std::vector<double> duration_ns;
+  std::vector<double> host_ns = {};  // of copies in blocks alone
 };
 
 struct DirectedMismatch {

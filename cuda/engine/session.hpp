@@ -18,6 +18,7 @@
 
 namespace pinbench {
 
+class BlockPlaces;
 class TimingRun;
 struct WorkerBuffers;
 
@@ -78,6 +79,7 @@ class Session {
 
  private:
   struct Arenas;
+  struct BlockAddresses;
 
   void open();
   void free_all() noexcept;
@@ -91,6 +93,15 @@ class Session {
   void validate_peer(const MeasureRequest& request) const;
   Arenas arenas_for(const MeasureRequest& request);
   std::optional<PeerPath> prepare_peer(const MeasureRequest& request);
+  void validate_blocks(const MeasureRequest& request, const Arenas& arenas) const;
+  std::vector<BlockPlaces> block_places(const MeasureRequest& request, const Arenas& arenas) const;
+  std::vector<BlockAddresses> list_blocks(const MeasureRequest& request, const Arenas& arenas,
+                                          std::vector<WorkerBuffers>& buffers);
+  void fill_block_sources(const MeasureRequest& request, const Arenas& arenas, std::uint64_t generation);
+  void poison_blocks(const MeasureRequest& request, const Arenas& arenas);
+  void verify_blocks(const MeasureRequest& request, const Arenas& arenas, std::uint64_t generation,
+                     MeasureResult& result);
+  void restore_block_destinations(const MeasureRequest& request, const Arenas& arenas);
   std::vector<WorkerBuffers> buffers_for(const MeasureRequest& request, const Arenas& arenas) const;
   void take_compared_samples(const MeasureRequest& request, const Arenas& arenas, TimingRun& timing,
                              MeasureResult& result);

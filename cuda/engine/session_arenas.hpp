@@ -21,10 +21,22 @@ inline bool is_between_device_memories(Direction direction) {
   return direction == Direction::kDeviceToDevice || direction == Direction::kPeerToPeer;
 }
 
-// Whether the copies leave other bytes in the buffers than other cells expect there.
-inline bool changes_buffers(const MeasureRequest& request) {
+// Whether the sources are the staging slots, which are filled for it, and the buffers get their bytes.
+inline bool copies_out_of_slots(const MeasureRequest& request) {
   return request.memory == CopyMemory::kHost && request.direction == Direction::kDeviceToHost;
 }
+
+// Whether the copies leave other bytes in the buffers than other cells expect there.
+inline bool changes_buffers(const MeasureRequest& request) {
+  return copies_out_of_slots(request) || request.blocks;
+}
+
+// The lists of one worker's copies in blocks, as far as they are kept in ordinary memory: those of the first
+// copy, then those of the second, and so on.
+struct Session::BlockAddresses {
+  std::vector<cu::DevicePtr> host;
+  std::vector<cu::DevicePtr> device;
+};
 
 struct Session::Arenas {
   const HostArena* host = nullptr;           // not within the device
@@ -39,7 +51,7 @@ struct Session::Arenas {
   // Calls act(arena, direction, ranges) for each arena that is written to.
   template <class Act>
   void for_each_destination(const MeasureRequest& request, const Act& act) const {
-    if (request.memory == CopyMemory::kHost && !changes_buffers(request)) return;
+    if (request.memory == CopyMemory::kHost && !copies_out_of_slots(request)) return;
     const auto& geometry = this->geometry();
     const bool both = request.direction == Direction::kBidirectional;
     if (is_between_device_memories(request.direction)) {

@@ -108,6 +108,7 @@ void Session::validate(const MeasureRequest& request, const Arenas& arenas) cons
       (device_memory_alone && !holds(arenas.destination->geometry()))) {
     throw Error("NOT_RESERVED", "the memory reserved is too small for this cell");
   }
+  if (request.blocks) validate_blocks(request, arenas);
   if (request.memory == CopyMemory::kMapped && !context_.maps_host_memory()) {
     throw Error("NOT_RESERVED", "the device cannot map the host memory of this cell");
   }
@@ -214,8 +215,9 @@ MeasureResult Session::measure_locked(const MeasureRequest& request) {
   const auto begin_ns = now_ns();
   lanes_->ensure(request.threads());
   if (hold_) hold_->reset();
-  const auto buffers = buffers_for(request, arenas);
-  if (changes_buffers(request)) fill_sources(request, arenas, 0);
+  auto buffers = buffers_for(request, arenas);
+  const auto block_addresses = list_blocks(request, arenas, buffers);
+  if (copies_out_of_slots(request)) fill_sources(request, arenas, 0);
   const auto peer = prepare_peer(request);
   const bool verifies = request.verify != Verify::kNone;
   const bool every = request.verify == Verify::kEveryCopy;

@@ -30,7 +30,8 @@ MeasureRequest spare_of(const MeasureRequest& request) {
 
 // For host cells out of the slots these are the sources; the slots are filled anew for each of their visits.
 void Session::fill_sources(const MeasureRequest& request, const Arenas& arenas, std::uint64_t generation) {
-  if (changes_buffers(request)) {
+  if (request.blocks) return fill_block_sources(request, arenas, generation);
+  if (copies_out_of_slots(request)) {
     const auto seed = generation_seed(options_.seed, generation);
     return checker_->fill(host_copy_sources(request.workers, *lanes_, seed));
   }
@@ -41,7 +42,8 @@ void Session::fill_sources(const MeasureRequest& request, const Arenas& arenas, 
 
 void Session::poison_destinations(const MeasureRequest& request, const Arenas& arenas,
                                   std::uint64_t generation) {
-  if (request.memory == CopyMemory::kHost && !changes_buffers(request)) {
+  if (request.blocks) return poison_blocks(request, arenas);
+  if (request.memory == CopyMemory::kHost && !copies_out_of_slots(request)) {
     const auto seed = generation_seed(options_.seed, generation);
     return checker_->poison(host_copy_results(request, *arenas.host, *lanes_, seed));
   }
@@ -52,7 +54,8 @@ void Session::poison_destinations(const MeasureRequest& request, const Arenas& a
 
 // After copies that were not compared, and after sources that held another generation.
 void Session::restore_buffers(const MeasureRequest& request, const Arenas& arenas) {
-  if (request.verify == Verify::kEveryCopy && !changes_buffers(request)) fill_sources(request, arenas, 0);
+  if (request.verify == Verify::kEveryCopy && !copies_out_of_slots(request)) fill_sources(request, arenas, 0);
+  if (request.blocks) return restore_block_destinations(request, arenas);
   const auto restore = [&](const auto& arena, Direction, const std::vector<Range>& ranges) {
     arenas.checker->restore(arena, ranges);
   };
@@ -62,6 +65,7 @@ void Session::restore_buffers(const MeasureRequest& request, const Arenas& arena
 
 void Session::verify_destinations(const MeasureRequest& request, const Arenas& arenas,
                                   std::uint64_t generation, MeasureResult& result) {
+  if (request.blocks) return verify_blocks(request, arenas, generation, result);
   if (request.memory == CopyMemory::kHost) {
     const auto seed = generation_seed(options_.seed, generation);
     const auto results = host_copy_results(request, *arenas.host, *lanes_, seed);
@@ -104,7 +108,7 @@ void Session::count_copies(const MeasureRequest& request, MeasureResult& result)
   const bool every = request.verify == Verify::kEveryCopy;
   const std::size_t copies = every ? request.copies_per_sample : request.total_copies();
   std::size_t proven = copies_alone(copies, 1, request.buffers);
-  if (request.memory == CopyMemory::kHost && !changes_buffers(request))
+  if (request.memory == CopyMemory::kHost && !copies_out_of_slots(request))
     proven = copies_alone_in_ring(request, *lanes_, copies);
   // Refills go to the first buffer.
   const bool is_first_alone = copies <= request.buffers;

@@ -116,12 +116,20 @@ void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
   context_.team().run(request_.threads(), work, supervise);
 }
 
+// Of as many bytes; in blocks, of as many whole ones.
+std::unique_ptr<Transfer> TimingRun::transfer_of(std::size_t index, std::size_t size_bytes) const {
+  if (request_.blocks) {
+    return make_block_transfer(cuda_, lanes_[index], direction_of(index), request_.memory, *request_.blocks,
+                               std::max<std::size_t>(size_bytes / request_.blocks->bytes, 1), kernels_);
+  }
+  return make_transfer(cuda_, lanes_[index], direction_of(index), request_.memory, size_bytes, kernels_,
+                       request_.pipeline, peer_);
+}
+
 void TimingRun::sample_worker(std::size_t index, std::size_t first, std::size_t count) {
   auto& lane = lanes_[index];
-  Worker worker{index, lane,
-                make_transfer(cuda_, lane, direction_of(index), request_.memory, request_.size_bytes,
-                              kernels_, request_.pipeline, peer_),
-                buffers_[index], first * request_.copies_per_sample};
+  Worker worker{index, lane, transfer_of(index, request_.size_bytes), buffers_[index],
+                first * request_.copies_per_sample};
   for (std::size_t sample = first; sample < first + count; ++sample) {
     if (!rendezvous_.arrive_and_wait() || !take_sample(worker, sample)) {
       worker.transfer->finish();
@@ -148,9 +156,7 @@ void TimingRun::drain(const Lane& lane) {
 
 // Goes backwards from the last buffer, so that the first samples find theirs as cold as they were.
 void TimingRun::warm_up_worker(std::size_t index) {
-  const auto transfer =
-      make_transfer(cuda_, lanes_[index], direction_of(index), request_.memory,
-                    std::min(request_.warmup_bytes, request_.size_bytes), kernels_, request_.pipeline, peer_);
+  const auto transfer = transfer_of(index, std::min(request_.warmup_bytes, request_.size_bytes));
   const auto& buffers = buffers_[index].rotation;
   const std::size_t cycle = std::min(request_.warmup_copies, buffers.size());
   std::size_t copies = 0;
@@ -180,6 +186,10 @@ void TimingRun::issue_sample(Worker& worker) {
 void TimingRun::take_wall_window(Worker& worker, Window& window) {
   window.start_ns = static_cast<double>(now_ns());
   issue_sample(worker);
+  if (request_.blocks) {
+    worker.transfer->end_host_part();
+    window.issued_ns = static_cast<double>(now_ns());
+  }
   worker.transfer->finish();
   window.end_ns = static_cast<double>(now_ns());
 }
@@ -260,6 +270,10 @@ std::vector<SampleColumns> TimingRun::columns() const {
       for (std::size_t i = 0; i < request_.workers; ++i) windows.push_back(windows_[first + i][sample]);
       append_sample(column, windows, request_.latency,
                     request_.event_timer ? std::optional(released_ns_[sample]) : std::nullopt);
+      if (!request_.blocks) continue;
+      double host_ns = 0;
+      for (const auto& window : windows) host_ns += window.issued_ns - window.start_ns;
+      column.host_ns.push_back(host_ns / static_cast<double>(windows.size()));
     }
   }
   return columns;

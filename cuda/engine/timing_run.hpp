@@ -18,6 +18,7 @@ namespace pinbench {
 struct Window {
   double start_ns = 0;
   double end_ns = 0;
+  double issued_ns = 0;  // when the host had done its part, but for waiting; of copies in blocks alone
 };
 
 // What workers that copied at the same time took together: from the first start to the last end.
@@ -60,6 +61,7 @@ class TimingRun {
  private:
   struct Worker;
 
+  std::unique_ptr<Transfer> transfer_of(std::size_t index, std::size_t size_bytes) const;
   void run_workers(const std::function<void(std::size_t)>& job, const std::function<void()>& meanwhile);
   void warm_up_worker(std::size_t index);
   void sample_worker(std::size_t index, std::size_t first, std::size_t count);

@@ -7,6 +7,7 @@
 
 #include "engine/kernels.hpp"
 #include "engine/lane.hpp"
+#include "kernels/kernel_abi.hpp"
 
 namespace pinbench {
 
@@ -28,6 +29,16 @@ struct PeerPath {
   const AbortFlag* abort;
 };
 
+// The ends of the blocks of one copy, in the order in which they are copied; what its way does not need is
+// null.
+struct BlockList {
+  std::size_t count = 0;
+  cu::DevicePtr* host = nullptr;  // addresses of `count` blocks, as numbers, which is how a batch takes them
+  cu::DevicePtr* device = nullptr;
+  const kernels::BlockEnds* table = nullptr;  // the same for a kernel, in pinned memory
+  std::size_t first_slot = 0;                 // of the worker's ring, where the blocks go through it
+};
+
 // The two ends of one copy. Within a device and between two both are device addresses, and `device` is the
 // source.
 struct BufferPair {
@@ -35,6 +46,7 @@ struct BufferPair {
   cu::DevicePtr mapped_host;  // `host` as the device addresses it; 0 where it is not mapped
   cu::DevicePtr device;
   cu::DevicePtr second_device;
+  BlockList blocks;  // of a copy in blocks, which has no other ends
 };
 
 // A batch that is copied in pieces, each of which the device works on as soon as it has arrived.
@@ -49,6 +61,8 @@ class Transfer {
   virtual ~Transfer() = default;
   // Starts one copy; in stream order, and for host-driven transfers partly done on return.
   virtual void issue(const BufferPair& buffer) = 0;
+  // Does what is left of the host's own part of what was issued; waits where it must.
+  virtual void end_host_part() {}
   // Returns when everything issued has arrived.
   virtual void finish() = 0;
 };

@@ -19,6 +19,18 @@ struct VerifyResult {
   std::uint64_t firstMismatchWord;  // the lowest index, ~0 where there is none
 };
 
+// Where one block of a copy goes, and where it comes from.
+struct BlockEnds {
+  std::uint64_t destination;
+  std::uint64_t source;
+};
+
+// A block of memory and the first word of the pattern that it should hold.
+struct BlockCheck {
+  std::uint64_t address;
+  std::uint64_t base;
+};
+
 // Each kernel takes any grid; the block is one-dimensional. Parameters in order, all 8 bytes wide:
 //   zero_copy       dst, src, bytes          copies between mapped host memory and device memory,
 //                                          or between the memories of two devices with peer access
@@ -32,6 +44,12 @@ struct VerifyResult {
 //                   keeps the tensor cores busy: half precision with float sums, in registers alone. Each
 //                   warp does its share in whole turns of kLoadTurnMultiplyAdds; sink as above
 //   memory_load     dst, src, bytes, passes  copies within the device's memory, so many times over
+//   copy_blocks     list, count, bytes       copies so many blocks of so many bytes, a multiple of 16; list
+//   is
+//                   the device address of as many BlockEnds. Between mapped host memory and device memory, or
+//                   within the device's. All blocks together have less than 2^32 pieces of 16 bytes
+//   verify_blocks   list, count, bytes, results  compares blocks of a multiple of 16 bytes with the pattern;
+//                   list has as many BlockCheck, results a VerifyResult for each
 // Pointers are 16-byte aligned.
 inline constexpr const char* kZeroCopy = "pinbench_zero_copy";
 inline constexpr const char* kFillPattern = "pinbench_fill_pattern";
@@ -39,6 +57,14 @@ inline constexpr const char* kVerifyPattern = "pinbench_verify_pattern";
 inline constexpr const char* kComputeStep = "pinbench_compute_step";
 inline constexpr const char* kComputeLoad = "pinbench_compute_load";
 inline constexpr const char* kMemoryLoad = "pinbench_memory_load";
+inline constexpr const char* kCopyBlocks = "pinbench_copy_blocks";
+inline constexpr const char* kVerifyBlocks = "pinbench_verify_blocks";
+
+// What copy_blocks moves at once; the bytes of a block are a multiple of it.
+inline constexpr std::uint64_t kBlockGranuleBytes = 16;
+inline constexpr std::uint64_t kMostBlockGranules = std::uint64_t{1} << 31;  // of all blocks of a launch
+// It is launched with so many threads a block of threads, of which a multiprocessor holds one at a time.
+inline constexpr unsigned kCopyBlocksThreads = 512;
 
 // One tile of a matrix product as a warp holds it in registers: so many 16 x 16 and 16 x 8 operands, each
 // pair of which has its own sums. 2 x 4 of them are eight independent sums, as many as hide how long one

@@ -55,6 +55,10 @@ __device__ __forceinline__ void copy_region(uint4* dst, const uint4* src, Word b
   for (Word b = vectors * sizeof(uint4) + thread_index(); b < bytes; b += stride) dst_bytes[b] = src_bytes[b];
 }
 
+// So many loads of scattered blocks, whose addresses take registers too: as many as 512 threads have
+// registers for, so that few multiprocessors keep the link full as well.
+constexpr int kBlockLoadsInFlight = 12;
+
 // Two halves that are neither 0 nor large, with signs and digits that differ: what the tensor cores multiply
 // decides how much power they draw, and so at which clock they run.
 __device__ unsigned half_pair(unsigned seed) {
@@ -92,6 +96,78 @@ extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
 extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
     pinbench_memory_load(uint4* dst, const uint4* src, Word bytes, Word passes) {
   for (Word pass = 0; pass < passes; ++pass) copy_region(dst, src, bytes);
+}
+
+// Goes over the pieces of all blocks as if these were one region, so that blocks of any size keep as many
+// loads under way. A thread's next piece lies a grid further on: so many blocks and so many pieces, which
+// saves a division for each.
+extern "C" __global__ void __launch_bounds__(pinbench::kernels::kCopyBlocksThreads)
+    pinbench_copy_blocks(const ulonglong2* list, Word count, Word block_bytes) {
+  const auto pieces_per_block = static_cast<unsigned>(block_bytes / sizeof(uint4));
+  const auto blocks = static_cast<unsigned>(count);
+  const auto stride = static_cast<unsigned>(thread_count());
+  const unsigned stride_blocks = stride / pieces_per_block;
+  const unsigned stride_pieces = stride % pieces_per_block;
+  const auto first = static_cast<unsigned>(thread_index());
+  unsigned block = first / pieces_per_block;
+  unsigned piece = first % pieces_per_block;
+  while (block < blocks) {
+    uint4* to[kBlockLoadsInFlight];
+    const uint4* from[kBlockLoadsInFlight];
+    // All addresses before the first piece: the list is waited for once, and not for each piece.
+#pragma unroll
+    for (int k = 0; k < kBlockLoadsInFlight; ++k) {
+      to[k] = nullptr;
+      if (block < blocks) {
+        const ulonglong2 ends = __ldg(list + block);  // a BlockEnds
+        to[k] = reinterpret_cast<uint4*>(ends.x) + piece;
+        from[k] = reinterpret_cast<const uint4*>(ends.y) + piece;
+      }
+      block += stride_blocks;
+      piece += stride_pieces;
+      if (piece >= pieces_per_block) {
+        piece -= pieces_per_block;
+        ++block;
+      }
+    }
+    uint4 held[kBlockLoadsInFlight];
+#pragma unroll
+    for (int k = 0; k < kBlockLoadsInFlight; ++k) {
+      if (to[k] != nullptr) held[k] = *from[k];
+    }
+#pragma unroll
+    for (int k = 0; k < kBlockLoadsInFlight; ++k) {
+      if (to[k] != nullptr) *to[k] = held[k];
+    }
+  }
+}
+
+// A block of threads for each block of memory, in turn.
+extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
+    pinbench_verify_blocks(const pinbench::kernels::BlockCheck* list, Word count, Word block_bytes,
+                           pinbench::kernels::VerifyResult* results) {
+  const Word vectors = block_bytes / sizeof(ulonglong2);
+  for (Word block = blockIdx.x; block < count; block += gridDim.x) {
+    const auto* region = reinterpret_cast<const ulonglong2*>(list[block].address);
+    const Word base = list[block].base;
+    Word mismatches = 0;
+    Word first = ~Word{0};
+    auto note = [&](Word word) {
+      ++mismatches;
+      if (word < first) first = word;
+    };
+#pragma unroll 4
+    for (Word i = threadIdx.x; i < vectors; i += blockDim.x) {
+      const ulonglong2 found = region[i];
+      const Word even = base + 2 * i * kStep;
+      if (found.x != even) note(2 * i);
+      if (found.y != even + kStep) note(2 * i + 1);
+    }
+    if (mismatches > 0) {
+      atomicAdd(reinterpret_cast<Word*>(&results[block].mismatchedWords), mismatches);
+      atomicMin(reinterpret_cast<Word*>(&results[block].firstMismatchWord), first);
+    }
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)

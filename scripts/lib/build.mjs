@@ -23,7 +23,11 @@ const assets = ["report/page/page.css", "doctor/reference.json"];
 const pageScripts = "report/page/browser";
 
 /** What the user's Python runs goes beside what starts it, with its folder; tsc leaves it where it is. */
-const pythonPrograms = ["tune/torch/probe/main.py", "tune/live/hook/sitecustomize.py"];
+const pythonPrograms = [
+  "tune/torch/probe/main.py",
+  "tune/live/hook/sitecustomize.py",
+  "explain/torch/program/main.py",
+];
 
 /** Compiles into a new folder and swaps it in, so that dist never holds files whose source is gone. */
 async function buildTypeScript({ quiet }) {

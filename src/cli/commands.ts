@@ -1,6 +1,7 @@
 import { Argument, Command } from "commander";
 import type { ExitCode } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
+import { questionNames } from "../settings/choices.js";
 import { type CommandSettings, commandSettings } from "../settings/command-settings.js";
 import { optionName, type SettingTable } from "../settings/setting.js";
 import { defaultsOf } from "../settings/settings.js";
@@ -42,6 +43,7 @@ Examples:
   pinbench run --direction p2p                        between GPUs
   pinbench run --beside compute,memory,host           what copies and kernels lose to each other
   pinbench run --pipeline 4,16                        what overlapping copies with kernels gains
+  pinbench run --blocks 4KiB..1MiB*4 --block-sms 8    scattered blocks, in every way
   pinbench run --json --output result.json            for programs, and kept`,
     load: async () => (await import("./run-command.js")).runCommand,
   },
@@ -183,6 +185,21 @@ Examples:
   pinbench pin --ways host-alloc,register-huge --pieces 1,8
   pinbench pin --json --output pin.md          for programs, and for people`,
     load: async () => (await import("./pin-command.js")).pinCommand,
+  },
+  explain: {
+    summary: "show by experiments on this machine what pinned memory does, and what articles claim of it",
+    operands: [
+      // For completion alone: what is no question is said in our own words.
+      Object.assign(new Argument("[question...]", "the questions to answer; without any, they are listed"), {
+        argChoices: [...questionNames],
+      }),
+    ],
+    help: `
+Examples:
+  pinbench explain                                    the questions
+  pinbench explain why-pinned 81-times                two of them, answered by measuring
+  pinbench explain --all --output pinned-memory.md    all of them, as a page to read`,
+    load: async () => (await import("./explain-command.js")).explainCommand,
   },
   devices: {
     summary: "list devices, links and limits, and what this build and driver can do",

@@ -18,12 +18,14 @@ export function refusePlotsNowhere(formats: readonly string[], hint: string): vo
 
 /** What draws a result's figures against size. */
 export async function resultPlots() {
-  const [{ sizeCharts }, { terminalPlots }] = await Promise.all([
+  const [{ sizeCharts }, { blockCharts }, { terminalPlots }] = await Promise.all([
     import("../report/page/size-charts.js"),
+    import("../report/page/block-charts.js"),
     import("../report/terminal-plot.js"),
   ]);
   const need = "a curve needs figures at two sizes or more, of copies that ran alone";
-  return (document: ResultDocument, screen: Screen) => terminalPlots(sizeCharts(document), screen, need);
+  return (document: ResultDocument, screen: Screen) =>
+    terminalPlots([...sizeCharts(document), ...blockCharts(document)], screen, need);
 }
 
 /** What draws a tuning's rates against workers. */

@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from "node:util";
 import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { byWeight, findCauses } from "./causes/causes.js";
-import { gigabytes } from "./causes/cost.js";
+import { costOfTheRest, gigabytes } from "./causes/cost.js";
 import type { Diagnosis, Finding } from "./diagnosis.js";
 import { type DeviceExamination, type Examination, type Rates, shortfallGBps } from "./examination.js";
 import { unseenFacts } from "./facts/unseen.js";
@@ -152,6 +153,7 @@ function slowTogether(device: DeviceExamination, known: readonly Finding[]): Fin
 /** What is left of a shortfall once the costs of all causes are taken off it. */
 function unexplained(device: DeviceExamination, known: readonly Finding[]): Finding[] {
   const { facts, expected, measured, reference } = device;
+  if (known.some(({ cost, device: of }) => of === facts.ordinal && isCostOfTheRest(cost, device))) return [];
   const costs = known.flatMap(({ cost, device: of }) =>
     cost !== null && (of === null || of === facts.ordinal) ? [cost] : [],
   );
@@ -187,6 +189,11 @@ function unexplained(device: DeviceExamination, known: readonly Finding[]): Find
       sureness: "certain",
     },
   ];
+}
+
+/** A cost has one figure for both directions, or one direction: what both lose cannot be told from it. */
+function isCostOfTheRest(cost: Finding["cost"], device: DeviceExamination): boolean {
+  return cost !== null && isDeepStrictEqual(cost, costOfTheRest(device));
 }
 
 /** Findings after which no figure of the machine is to be trusted. */
@@ -258,9 +265,7 @@ function verdictOf(
   const costly = findings.filter(({ weight }) => weight === "costs");
   if (costly.length > 0) {
     const more =
-      costly.length === 1
-        ? ""
-        : ` ${costly.length - 1} more ${costly.length === 2 ? "finding" : "findings"} below.`;
+      costly.length === 1 ? "" : ` ${costly.length - 1} more ${costly.length === 2 ? "cause" : "causes"}.`;
     return { verdict: "costs", reason: `${costly[0]!.summary}${more}` };
   }
   const unmeasured = devices.filter(({ measured }) => ways.some((way) => measured.pinned[way] === null));

@@ -1,4 +1,5 @@
-import type { DeviceActivity, DeviceFacts, DeviceHealth, DeviceProcess } from "../native/device-contract.js";
+import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
+import type { OtherProgram } from "../results/sharing-schema.js";
 import type { DirectionMoved } from "../settings/choices.js";
 import type { MachineFacts } from "./facts/machine-facts.js";
 import type { PciPath } from "./facts/pci-path.js";
@@ -25,8 +26,8 @@ export interface DeviceExamination {
   health: { before: DeviceHealth | null; underLoad: DeviceHealth | null; after: DeviceHealth | null };
   /** Errors that the path's ports counted while copies ran; null where sysfs does not count them. */
   correctableErrors: number | null;
-  /** Other processes with a context on the device; null where they are not told. */
-  others: readonly DeviceProcess[] | null;
+  /** Other programs that have the device open; null where they are not told. */
+  others: readonly OtherProgram[] | null;
   /** What the link, as it is under load, can carry of payload. */
   limitGBps: number | null;
   /** What healthy machines of this GPU and link reach with plain pinned copies. */

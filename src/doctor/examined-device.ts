@@ -1,8 +1,9 @@
 import type { DeviceSharing } from "../host/device-sharing.js";
 import type { Backend } from "../native/backend.js";
 import type { NativeDriver } from "../native/contract.js";
-import type { DeviceActivity, DeviceFacts, DeviceHealth, DeviceProcess } from "../native/device-contract.js";
+import type { DeviceActivity, DeviceFacts, DeviceHealth } from "../native/device-contract.js";
 import type { LinkRecord } from "../results/schema.js";
+import type { OtherProgram } from "../results/sharing-schema.js";
 import { type CopyBench, noRates } from "./copy-bench.js";
 import type { DeviceExamination, DeviceMeasurements } from "./examination.js";
 import { expectationOf, payloadLimitGBps } from "./expectation.js";
@@ -136,22 +137,21 @@ export function readHealth(driver: NativeDriver, { pciBusId }: DeviceFacts): Pro
   return driver.readHealth(pciBusId).catch(() => null);
 }
 
-/**
- * The processes that use a device beside this one; null where they are not told. One in another container has a process
- * id of its own, which says nothing here: 0.
- */
+/** The programs that use a device beside this one; null where they are not told. */
 async function othersOn(
   { ordinal, pciBusId }: DeviceFacts,
   { driver }: Pick<Backend, "driver">,
   sharing: DeviceSharing | null,
-): Promise<DeviceProcess[] | null> {
+): Promise<readonly OtherProgram[] | null> {
   await sharing?.look([ordinal], [], true);
   const record = sharing?.records.find(({ device }) => device === ordinal);
   if (record !== undefined) {
     const { others, unseen } = record;
     if (others.length === 0 && unseen.includes("programs")) return null;
-    return others.map(({ pid, deviceMemoryBytes }) => ({ pid: pid ?? 0, deviceMemoryBytes }));
+    return others;
   }
   const listed = await driver.readProcesses(pciBusId).catch(() => null);
-  return listed?.filter(({ pid }) => pid !== process.pid) ?? null;
+  if (listed === null) return null;
+  const unknown = { kind: "program", name: null, since: null, wasThereBefore: true } as const;
+  return listed.filter(({ pid }) => pid !== process.pid).map((one) => ({ ...unknown, ...one }));
 }

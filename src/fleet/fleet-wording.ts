@@ -19,6 +19,7 @@ const countOf = (count: number, what: string) => `${count} ${what}${count === 1 
 export function cellText({ cell, moved }: FigureKind): string {
   const parsed = parseCellId(`d0/${cell}`);
   const { direction, memory, sizeBytes, workers, mode, together, peer, path, beside, chunks } = parsed;
+  const { blockBytes, blockWay, blockSms } = parsed;
   return [
     direction === "bidir" ? `${moved} of both directions` : direction,
     ...(memory === "device" ? [] : [memory]),
@@ -29,6 +30,8 @@ export function cellText({ cell, moved }: FigureKind): string {
     ...(peer === undefined ? [] : [`to GPU ${peer} (${path})`]),
     ...(beside === undefined ? [] : [`beside ${beside}`]),
     ...(chunks === undefined ? [] : [`in ${chunks} chunks`]),
+    ...(blockBytes === undefined ? [] : [`in blocks of ${formatSize(blockBytes)} (${blockWay})`]),
+    ...(blockSms === undefined ? [] : [`on ${blockSms} multiprocessors`]),
   ].join(" ");
 }
 

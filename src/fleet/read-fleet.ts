@@ -30,6 +30,7 @@ const otherKinds = [
   "history",
   "baseline",
   "diagnosis",
+  "explanation",
   "pinning",
   "fleet",
   "fleet-run",

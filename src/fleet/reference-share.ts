@@ -1,6 +1,7 @@
 import { type Expectation, type expectationOf, leastReferenceBytes } from "../doctor/expectation.js";
 import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/schema.js";
+import { variantOf } from "../results/variant.js";
 import type { FigureKind, FleetGroupCell } from "./fleet-document.js";
 import { cellText } from "./fleet-wording.js";
 import type { FleetRule } from "./judge-group.js";
@@ -27,9 +28,10 @@ export function shareOfReference(
 }
 
 function isReferenceCell(cell: Cell): boolean {
-  const { direction, memory, sizeBytes, workers, cache, workerKind, beside, chunks } = cell;
+  const { direction, memory, sizeBytes, workers, cache, workerKind } = cell;
   const isPlainCopy = (direction === "h2d" || direction === "d2h") && memory === "pinned";
-  const isAlone = workerKind !== "process" && beside === undefined && chunks === undefined;
+  const variant = variantOf(cell);
+  const isAlone = workerKind !== "process" && (variant === "plain" || variant === "together");
   return isPlainCopy && isAlone && workers === 1 && cache === "cold" && sizeBytes >= leastReferenceBytes;
 }
 

@@ -20,6 +20,11 @@ export function memoryAvailableBytes(root = "/"): number {
   return availableBytes;
 }
 
+/** MemAvailable of the whole system, in bytes, whatever the cgroup's limit leaves; null where the kernel does not tell. */
+export function systemAvailableBytes(root = "/"): number | null {
+  return memoryInfoBytes(root, "MemAvailable");
+}
+
 /** The smallest memory limit of this process' cgroup and its parents, in bytes; null without one. */
 export function cgroupMemoryLimitBytes(root = "/"): number | null {
   const limits = memoryLimits(root).map(({ limitBytes }) => limitBytes);

@@ -1,5 +1,6 @@
 import type { MeasureResult, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
+import { blocksOfCopy } from "../plan/blocks.js";
 import type { PlannedCell } from "../plan/cells.js";
 import { linkLimitGBps } from "../results/device-facts.js";
 import type {
@@ -7,6 +8,7 @@ import type {
   CellResult,
   CellSamples,
   CellStats,
+  Distribution,
   ErrorRecord,
   LinkRecord,
   Outcome,
@@ -30,6 +32,8 @@ export class CellProgress {
   /** Timed copies of all visits that were compared, and those of them that this proves. */
   copies = 0;
   provenCopies = 0;
+  /** Of scattered blocks: what a block cost the CPU of a worker, a figure a sample. */
+  #blockHostNs: number[] = [];
   /** Of a cell beside a load: what that did in each visit. */
   loadVisits: LoadVisit[] = [];
   mismatches: NonNullable<CellResult["verification"]>["mismatches"] = [];
@@ -90,7 +94,16 @@ export class CellProgress {
         samples.round.push(round);
       }
     }
+    const blocks = this.copiesPerSample * blocksOfCopy(this.cell);
+    if (blocks > 0) {
+      for (const ns of result.columns[0]?.hostNs ?? []) this.#blockHostNs.push(ns / blocks);
+    }
     this.stats = summarize(this.cell, this.samples, this.linkLimitGBps);
+  }
+
+  /** What a block cost the CPU; null before there are samples. */
+  get hostNsPerBlock(): Distribution | null {
+    return this.#blockHostNs.length === 0 ? null : distribution(this.#blockHostNs);
   }
 
   /** What the load beside the copies did; null without one, and before a visit that tells it. */

@@ -192,7 +192,7 @@ export class DeviceRun {
     );
     if (staging === null) return;
     await this.#reserve(
-      ({ cell }) => usesStagingRing(cell.memory),
+      ({ cell }) => usesStagingRing(cell),
       () => session.reserveStaging(staging),
     );
   }

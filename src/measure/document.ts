@@ -170,6 +170,7 @@ function cellResult(run: DeviceRun, progress: CellProgress, host: HostRecord): C
           },
     ...(cell.beside === undefined ? {} : { load: progress.load }),
     ...(cell.chunks === undefined ? {} : { computeNs: computeNs(cell) }),
+    ...(cell.blockBytes === undefined ? {} : { hostNsPerBlock: progress.hostNsPerBlock }),
     outcome: progress.outcome,
     skipReason: progress.skipReason,
     error: progress.error,

@@ -80,10 +80,11 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** The load beside the copies and the kernels behind them; absent where they are in the processes. */
-function mergeLoads(parts: readonly CellResult[]): Pick<CellResult, "load" | "computeNs"> {
+/** The load beside the copies, the kernels behind them and what blocks cost; absent where they are in the processes. */
+function mergeLoads(parts: readonly CellResult[]): Pick<CellResult, "load" | "computeNs" | "hostNsPerBlock"> {
   const loads = parts.flatMap(({ load }) => load ?? []);
   const times = parts.flatMap(({ computeNs }) => computeNs ?? []);
+  const blocks = parts.flatMap(({ hostNsPerBlock }) => hostNsPerBlock ?? []);
   const [first] = loads;
   const of = (key: "alone" | "during" | "keptShare") => mergeDistributions(loads.map((load) => load[key]));
   return {
@@ -91,6 +92,7 @@ function mergeLoads(parts: readonly CellResult[]): Pick<CellResult, "load" | "co
       load: { unit: first.unit, alone: of("alone"), during: of("during"), keptShare: of("keptShare") },
     }),
     ...(times.length > 0 && { computeNs: median(times) }),
+    ...(blocks.length > 0 && { hostNsPerBlock: mergeDistributions(blocks) }),
   };
 }
 

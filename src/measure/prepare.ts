@@ -119,6 +119,7 @@ function planFacts(backend: Backend, build: BuildInfo, host: HostRecord): Omit<P
     emulated,
     kernelsOff: kernelsOff(backend, build),
     eventTimerOff: eventTimerOff(backend),
+    batchCopiesOff: batchCopiesOff(backend),
   };
 }
 
@@ -138,5 +139,15 @@ export function kernelsOff({ facts }: Backend, build: BuildInfo): string | null 
 export function eventTimerOff({ facts }: Backend): string | null {
   return facts.missingSymbols.includes("cuStreamWaitValue32_v2")
     ? "the driver lacks cuStreamWaitValue32_v2, which holds a stream until all is enqueued"
+    : null;
+}
+
+/** Either is enough: that of CUDA 12.8 and that of 13.0, which says nothing of where it failed. */
+const batchCalls = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
+
+/** Why this driver cannot copy blocks by one call; null where it can. */
+export function batchCopiesOff({ facts }: Backend): string | null {
+  return batchCalls.every((symbol) => facts.missingSymbols.includes(symbol))
+    ? "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8"
     : null;
 }

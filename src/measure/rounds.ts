@@ -1,4 +1,5 @@
 import type { MeasureRequest, MeasureResult, NativeError } from "../native/contract.js";
+import { wholeBlocks } from "../plan/blocks.js";
 import { computeNs } from "../plan/cell-variants.js";
 import { mostChunks, mostCopiesOfSample } from "../plan/geometry.js";
 import type { Plan } from "../plan/plan.js";
@@ -210,8 +211,11 @@ const calibrationBytes = 4 * 1024 * 1024;
 
 /** What every request says of its cell, of copies of this size: a smaller one has its share of a pipeline's work. */
 function routeOf({ cell }: CellProgress, sizeBytes: number) {
-  const { direction, memory, workers, mode, timer, cache, chunks } = cell;
+  const { direction, memory, workers, mode, timer, cache, chunks, blockBytes, blockWay, blockSms } = cell;
   const route = { direction, memory, sizeBytes, workers, mode, timer, cache };
+  if (blockBytes !== undefined && blockWay !== undefined) {
+    return { ...route, blocks: { bytes: blockBytes, way: blockWay, multiprocessors: blockSms ?? null } };
+  }
   if (chunks === undefined) return route;
   const pipeline = {
     chunks: Math.min(chunks, mostChunks(sizeBytes)),
@@ -225,8 +229,8 @@ function routeOf({ cell }: CellProgress, sizeBytes: number) {
  * rewrites what the buffers hold already).
  */
 function calibrationOf(progress: CellProgress): Visit {
-  const { mode, sizeBytes: wholeBytes, buffersPerWorker } = progress.cell;
-  const sizeBytes = Math.min(wholeBytes, calibrationBytes);
+  const { mode, buffersPerWorker } = progress.cell;
+  const sizeBytes = wholeBlocks(progress.cell, calibrationBytes);
   const request: MeasureRequest = {
     ...routeOf(progress, sizeBytes),
     buffers: Math.min(buffersPerWorker, 2),

@@ -186,7 +186,7 @@ export class WorkerPool {
     await this.#takePlaces(left);
     const workers = left.slice(0, count);
     const needed: Reservation[] = ["device", ...(memory === "device" ? [] : [arenaKind(memory)])];
-    if (usesStagingRing(memory)) needed.push("staging");
+    if (usesStagingRing({ memory })) needed.push("staging");
     for (const { process, lacking } of workers) {
       const lack = process.failure ?? needed.map((what) => lacking.get(what)).find(Boolean);
       if (lack) throw lack;

@@ -20,6 +20,7 @@ import {
 } from "../settings/choices.js";
 import { type Preset, type PresetName, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/settings.js";
+import { type Blocks, blocksAskedFor, presetOfBlocks } from "./blocks.js";
 import {
   beyondCpus,
   describeCpus,
@@ -50,6 +51,9 @@ export interface Axes {
   besides: readonly Beside[];
   /** Chunk counts of the pipeline, 1 among them, which is the sum of its parts; empty for no pipeline. */
   pipelineChunks: readonly number[];
+  /** Copies in scattered blocks, beside those of the same bytes in one piece; and the multiprocessors of kernels on few. */
+  blocks: readonly Blocks[];
+  blockSms: readonly number[];
 }
 
 /** The axes of a plan, and what of them a preset filled in. */
@@ -70,23 +74,23 @@ export interface ResolvedAxes {
 export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAxes {
   checkAxes(settings);
   const presetName = settings.preset ?? "default";
-  const preset = presets[presetName];
+  const blocks = blocksAskedFor(settings);
+  const hasBlocks = blocks.length > 0;
+  const preset = hasBlocks ? presetOfBlocks(presets[presetName], blocks) : presets[presetName];
   const notes: string[] = [];
-  const presetFills = [settings.sizesBytes, settings.workers, settings.memory, settings.directions].includes(
-    null,
-  );
+  const { sizesBytes, workers, memory } = settings;
+  const presetFills = !hasBlocks && [sizesBytes, workers, memory, settings.directions].includes(null);
   const { pipelineChunks, origins } = settings;
   const devices = resolveDevices(settings, preset, facts);
   const isPresetTogether =
     preset.togetherMemory !== undefined && origins.together === undefined && devices.length > 1;
-  const latency =
-    (origins.modes === undefined && settings.memory === null ? preset.latency : undefined) ?? null;
+  const latency = (origins.modes === undefined && memory === null ? preset.latency : undefined) ?? null;
   return {
     axes: {
       devices,
       ...resolveRoutes(settings, preset),
-      sizesBytes: ascending(settings.sizesBytes ?? preset.sizesBytes),
-      workers: resolveWorkers(settings.workers, preset.workers, facts.cpusUsable, notes),
+      sizesBytes: ascending(sizesBytes ?? preset.sizesBytes),
+      workers: resolveWorkers(workers, preset.workers, facts.cpusUsable, notes),
       modes: inOrder(modes, latency === null ? settings.modes : [...settings.modes, "latency"]),
       timers: inOrder(timers, settings.timers),
       caches: inOrder(caches, settings.caches),
@@ -96,10 +100,12 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
       latency,
       besides: inOrder(besides, ["none", ...settings.besides]),
       pipelineChunks: pipelineChunks === null ? [] : ascending([1, ...pipelineChunks]),
+      blocks,
+      blockSms: ascending(settings.blockSms ?? []),
     },
     preset: presetFills ? presetName : null,
-    sizesOpen: settings.sizesBytes === null,
-    workersOpen: settings.workers === null,
+    sizesOpen: sizesBytes === null && !hasBlocks,
+    workersOpen: workers === null && !hasBlocks,
     notes,
   };
 }
@@ -157,7 +163,8 @@ function checkAxes(settings: RunSettings): void {
   settings.workers?.forEach(checkWorkers);
   const { sizesBytes, workers, memory, directions, modes, timers, caches, pipelineChunks } = settings;
   const kinds = { "worker kinds": settings.workerKinds, loads: settings.besides, chunks: pipelineChunks };
-  const axes = { sizes: sizesBytes, workers, memory, directions, modes, timers, caches, ...kinds };
+  const blocks = { blocks: settings.blockSizesBytes, multiprocessors: settings.blockSms };
+  const axes = { sizes: sizesBytes, workers, memory, directions, modes, timers, caches, ...kinds, ...blocks };
   for (const [name, values] of Object.entries(axes)) {
     if (values?.length === 0) throw new PinbenchError("usage", `The list of ${name} is empty.`);
   }

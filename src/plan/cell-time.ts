@@ -1,4 +1,5 @@
 import type { Verifying } from "../settings/kinds.js";
+import { blocksOfCopy } from "./blocks.js";
 import { computeNs } from "./cell-variants.js";
 import type { PlannedCell } from "./cells.js";
 import { mostCopiesOfSample, threadCount } from "./geometry.js";
@@ -58,7 +59,8 @@ function samplesFor(precision: number, spread: number): number {
 /** What one sample takes, and a visit of so many samples beside them. */
 function visitTime(cell: PlannedCell, verify: Verifying, speed: MachineSpeed) {
   const bytesPerTurn = threadCount(cell) * cell.sizeBytes;
-  const workNs = cell.chunks === undefined ? 0 : computeNs(cell);
+  const blocksNs = cell.workers * blocksOfCopy(cell) * speed.blockNs(cell);
+  const workNs = blocksNs + (cell.chunks === undefined ? 0 : computeNs(cell));
   const turnNs = (gain: number) =>
     speed.copyOverheadNs[cell.memory] + bytesPerTurn / (gain * speed.copyGBps(cell)) + workNs;
   // Larger copies are calibrated by what no cache holds, and warm cells are measured as they were calibrated.

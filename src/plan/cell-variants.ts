@@ -1,11 +1,12 @@
 import { PinbenchError } from "../errors.js";
 import type { Cell } from "../results/schema.js";
-import { besides, copiesHostMemory, peerPaths, workerKinds } from "../settings/choices.js";
+import { besides, blockWays, copiesHostMemory, peerPaths, workerKinds } from "../settings/choices.js";
 import type { Axes } from "./axes.js";
+import { blockCells, problemOfBlocks } from "./blocks.js";
 
 /*
  * What a cell may be beside a plain one: copied by processes, on several devices at once, between two of them, beside a
- * load, or in chunks with a kernel behind each.
+ * load, in chunks with a kernel behind each, or in scattered blocks.
  */
 
 /** Of all variants of a plain cell those that were asked for and make sense, the plain one first where it is among them. */
@@ -26,7 +27,7 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
   const alone = kinds.length > 0 ? kinds : [plain];
   const together = isTogether(plain, axes) ? alone.map((cell) => ({ ...cell, together: ordinals })) : [];
   const chunked = isPipelined(plain) ? axes.pipelineChunks.map((chunks) => ({ ...plain, chunks })) : [];
-  const ofThreads = [...loaded, ...chunked];
+  const ofThreads = [...loaded, ...chunked, ...blockCells(plain, axes)];
   // What these lose or gain is told against threads, though processes alone were asked for.
   const compared = ofThreads.length > 0 && !alone.includes(plain) ? [plain] : [];
   return [...compared, ...alone, ...together, ...ofThreads];
@@ -41,7 +42,8 @@ function isTogether({ memory, mode }: Cell, { together, togetherMemory }: Axes):
 /** An upper limit of how many cells variantsOf() gives. */
 export function mostVariants(axes: Axes): number {
   const kinds = axes.workerKinds.length * (axes.together ? 2 : 1);
-  const ofThreads = axes.besides.length - 1 + axes.pipelineChunks.length;
+  const inBlocks = axes.blocks.length * (blockWays.length + axes.blockSms.length);
+  const ofThreads = axes.besides.length - 1 + axes.pipelineChunks.length + inBlocks;
   const others = ofThreads === 0 || axes.workerKinds.includes("thread") ? ofThreads : ofThreads + 1;
   const between = axes.directions.includes("p2p") ? axes.devices.length * peerPaths.length : 0;
   return Math.max(kinds + others, between, 1);
@@ -74,6 +76,18 @@ export function checkVariants(cells: readonly Cell[], axes: Axes): void {
       isAsked: axes.pipelineChunks.length > 0,
       isThere: ({ chunks }: Cell) => chunks !== undefined,
       what: "h2d throughput of pageable, pinned or registered memory with 1 worker, by the wall clock and cold",
+    },
+    {
+      flag: "--blocks",
+      isAsked: axes.blocks.length > 0,
+      isThere: ({ blockBytes }: Cell) => blockBytes !== undefined,
+      what: "h2d and d2h throughput of pinned or pageable memory, by the wall clock and cold",
+    },
+    {
+      flag: "--block-sms",
+      isAsked: axes.blockSms.length > 0,
+      isThere: ({ blockSms }: Cell) => blockSms !== undefined,
+      what: "kernels that copy blocks of pinned memory",
     },
   ];
   const unused = checks.find(({ isAsked, isThere }) => isAsked && !cells.some(isThere));
@@ -140,14 +154,18 @@ export function problemOfVariant(cell: Cell): string | null {
   if (chunks !== undefined && !(isPlain && chunks >= 1 && isPipelined(cell))) {
     return "a pipeline copies pageable, pinned or registered memory to the device, with one thread, by the wall clock, cold";
   }
-  return null;
+  return problemOfBlocks(cell);
 }
 
 /** Where it stands among the variants of its plain cell: as variantsOf() gives them. */
-export function variantPlaces({ workerKind, together, peer, path, beside, chunks }: Cell): number[] {
+export function variantPlaces(cell: Cell): number[] {
+  const { workerKind, together, peer, path, beside, chunks, blockBytes, blockWay, blockSms } = cell;
   return [
     peer ?? -1,
     path === undefined ? -1 : peerPaths.indexOf(path),
+    blockBytes ?? 0,
+    blockWay === undefined ? -1 : blockWays.indexOf(blockWay),
+    blockSms ?? 0,
     chunks ?? 0,
     beside === undefined ? 0 : besides.indexOf(beside),
     together === undefined ? 0 : 1,

@@ -99,8 +99,11 @@ function cellCount(axes: Axes): number {
 }
 
 /** Whether a kernel takes part in a cell, but for the one that moves mapped memory. */
-export function takesKernel({ path, chunks, beside }: Pick<Cell, "path" | "chunks" | "beside">): boolean {
-  return path?.startsWith("kernel") || chunks !== undefined || beside === "compute" || beside === "memory";
+export function takesKernel(cell: Pick<Cell, "path" | "chunks" | "beside" | "blockWay">): boolean {
+  const { path, chunks, beside, blockWay } = cell;
+  const isLoad = beside === "compute" || beside === "memory";
+  const movesBlocks = blockWay === "kernel" || blockWay === "gather";
+  return path?.startsWith("kernel") || chunks !== undefined || isLoad || movesBlocks;
 }
 
 /** A device or build that cannot do something skips the cells that need it, and says why. */
@@ -124,11 +127,14 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
     return `a copy of ${formatSize(cell.sizeBytes)} has at most ${mostOfSize} chunks`;
   if (takesKernel(cell) && facts.kernelsOff !== null)
     return `it takes a kernel, and kernels are off: ${facts.kernelsOff}`;
-  if (memory === "mapped") {
-    if (facts.kernelsOff !== null)
-      return `mapped memory is moved by a kernel, and kernels are off: ${facts.kernelsOff}`;
-    if (!device.canMapHostMemory) return `device ${device.ordinal} (${device.name}) cannot map host memory`;
-  }
+  if (memory === "mapped" && facts.kernelsOff !== null)
+    return `mapped memory is moved by a kernel, and kernels are off: ${facts.kernelsOff}`;
+  if ((memory === "mapped" || cell.blockWay === "kernel") && !device.canMapHostMemory)
+    return `device ${device.ordinal} (${device.name}) cannot map host memory`;
+  if (cell.blockWay === "batch" && facts.batchCopiesOff !== null)
+    return `a batch copies blocks by one call of the driver: ${facts.batchCopiesOff}`;
+  if (cell.blockSms !== undefined && cell.blockSms > device.multiprocessors)
+    return `device ${device.ordinal} (${device.name}) has fewer than ${cell.blockSms} multiprocessors: ${device.multiprocessors}`;
   return null;
 }
 

@@ -47,12 +47,12 @@ export function estimateDuration(work: Work, facts: SpeedFacts & { driverInitNs:
   const { stopping, deviceCount } = work;
   const { firstNs, extraNs } = measuringTimes(work, speed);
   const workersStartNs = startingNs(work, speed, facts);
-  const startNs = speed.processStartNs + facts.driverInitNs;
+  const startNs = speed.processStartNs + facts.driverInitNs + deviceCount * speed.noticingNs;
   const setUpNs = startNs + deviceCount * (deviceNs(work, speed) + workersStartNs);
-  const releaseNs = deviceCount * releasingNs(work, speed);
+  const endNs = deviceCount * releasingNs(work, speed) + speed.endingNs;
   const budgetNs = stopping.samplesPerCell === null ? stopping.budgetNs : 0;
   const measuringNs = Math.max(firstNs, Math.min(budgetNs, firstNs + extraNs));
-  const whole = (ns: number) => Math.round(setUpNs + ns + releaseNs);
+  const whole = (ns: number) => Math.round(setUpNs + ns + endNs);
   return {
     durationNs: whole(measuringNs),
     leastDurationNs: whole(firstNs),

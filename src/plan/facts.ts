@@ -5,7 +5,7 @@ import type { DeviceFacts } from "../native/device-contract.js";
 /** What the plan needs to know of a device. */
 export type PlanDevice = Pick<
   DeviceFacts,
-  "ordinal" | "name" | "totalMemoryBytes" | "l2CacheBytes" | "canMapHostMemory" | "peers"
+  "ordinal" | "name" | "totalMemoryBytes" | "l2CacheBytes" | "canMapHostMemory" | "multiprocessors" | "peers"
 > & {
   /** Null before its session is open; the total then stands in. */
   freeMemoryBytes: number | null;
@@ -30,10 +30,15 @@ export interface PlanFacts {
   kernelsOff: string | null;
   /** Why cells with the event timer cannot be measured; null where they can. */
   eventTimerOff: string | null;
+  /** Why blocks cannot be copied by one call of the driver; null where they can. */
+  batchCopiesOff: string | null;
 }
 
 /** The devices of these ordinals, in the driver's order. Throws "unavailable" for one that is not there, and for none. */
-export function selectDevices({ devices }: PlanFacts, ordinals: readonly number[] | "all"): PlanDevice[] {
+export function selectDevices(
+  { devices }: Pick<PlanFacts, "devices">,
+  ordinals: readonly number[] | "all",
+): PlanDevice[] {
   const present = devices.map((device) => device.ordinal);
   const wanted = ordinals === "all" ? present : ordinals;
   const missing = wanted.find((ordinal) => !present.includes(ordinal));

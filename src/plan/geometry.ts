@@ -1,9 +1,10 @@
 import type { ArenaGeometry, ArenaKind, StagingRing } from "../native/contract.js";
 import type { Cell } from "../results/schema.js";
-import { copiesHostMemory, type Direction, type HostMemory, type Memory } from "../settings/choices.js";
+import { copiesHostMemory, type Direction, type HostMemory } from "../settings/choices.js";
 import type { Verifying } from "../settings/kinds.js";
 import { runSettings } from "../settings/table.js";
 import { MiB } from "../settings/units.js";
+import { gathersBlocks } from "./blocks.js";
 
 /** Buffers start at multiples of this within a chunk; the contract's ArenaGeometry says so. */
 const bufferAlignmentBytes = 512;
@@ -27,6 +28,8 @@ export interface PlannedArenas {
   /** 2 where copies from device memory to device memory need a source and a destination. */
   deviceCopies: 1 | 2;
   staging: StagingRing | null;
+  /** Of the device, beside its arena: gathered blocks arrive in as much memory as the rings that they are gathered in have. */
+  gatherBytes: number;
 }
 
 /**
@@ -41,8 +44,8 @@ const hostSlots = {
 const noHostSlots = { hostSlots: 0, hostChunkBytes: 0 };
 
 /** Whether such copies go through the workers' staging rings. */
-export function usesStagingRing(memory: Memory): boolean {
-  return memory === "staged" || memory === "host";
+export function usesStagingRing(cell: Pick<Cell, "memory" | "blockWay">): boolean {
+  return cell.memory === "staged" || cell.memory === "host" || gathersBlocks(cell);
 }
 
 /**
@@ -109,7 +112,8 @@ export function planArenas(
     const own = cells.filter((cell) => cell.memory !== "device" && arenaKind(cell.memory) === kind);
     if (own.length > 0) host[kind] = arenaGeometry(own, chunkBytes);
   }
-  const ringThreads = cells.filter((cell) => usesStagingRing(cell.memory)).map(threadCount);
+  const ringThreads = cells.filter(usesStagingRing).map(threadCount);
+  const gatherThreads = cells.filter(gathersBlocks).map(threadCount);
   const hasHostCells = cells.some(({ memory }) => memory === "host");
   const ofDevice = cells.filter((cell) => cell.memory !== "host");
   return {
@@ -120,6 +124,7 @@ export function planArenas(
       ringThreads.length === 0
         ? null
         : { workers: largest(ringThreads), ...staging, ...(hasHostCells ? hostSlots : noHostSlots) },
+    gatherBytes: largest(gatherThreads) * staging.slots * staging.chunkBytes,
   };
 }
 
@@ -245,7 +250,7 @@ function sessionNeed(arenas: PlannedArenas): SessionNeed {
   return {
     hostBytes: bytesOf("pageable") + pinnedBytes,
     pinnedBytes,
-    deviceBytes: arenaBytes(arenas.device) * arenas.deviceCopies,
+    deviceBytes: arenaBytes(arenas.device) * arenas.deviceCopies + arenas.gatherBytes,
   };
 }
 

@@ -42,7 +42,10 @@ function oversizedCopy(sizesBytes: readonly number[], devices: readonly PlanDevi
 }
 
 /** Most bytes to pin: as asked for, else a quarter of the memory available. */
-export function pinnedLimitBytes(facts: PlanFacts, asked: number | null): number {
+export function pinnedLimitBytes(
+  facts: Pick<PlanFacts, "memoryAvailableBytes">,
+  asked: number | null,
+): number {
   return asked ?? Math.floor(facts.memoryAvailableBytes * pinnedShareOfAvailable);
 }
 

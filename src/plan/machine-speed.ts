@@ -12,12 +12,16 @@ export interface MachineSpeed {
   processStartNs: number;
   /** The same of a worker process, which loads less. */
   workerStartNs: number;
+  /** Asking NVML, before and after measuring, who else uses a device and how busy it is. */
+  noticingNs: number;
   /** Creating a context. */
   contextNs: number;
   /** Mapping or pinning memory and filling it for the first time, one kind after the other. */
   reserveGBps: Readonly<Record<ArenaKind | "device", number>>;
   /** Giving it back. */
   releaseGBps: { pinned: number; other: number };
+  /** From giving it back to the end of the process. */
+  endingNs: number;
   /** Obtaining and giving back a byte in all the ways whose cost is timed. */
   pinningNsPerByte: number;
   /** Copies of a cell, out of caches that hold none of it. */
@@ -26,6 +30,8 @@ export interface MachineSpeed {
   calibrationGain: number;
   /** What a copy takes however small it is. */
   copyOverheadNs: Readonly<Record<Memory, number>>;
+  /** What each of a copy's blocks takes beside its bytes; workers take turns in the driver. */
+  blockNs: (cell: Cell) => number;
   /** What a visit takes beside its copies and their check, and finding out how long a copy takes. */
   visitNs: number;
   calibrationNs: number;
@@ -56,6 +62,7 @@ function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
   return {
     processStartNs: 250e6,
     workerStartNs: 150e6,
+    noticingNs: 50e6,
     contextNs: 120e6,
     reserveGBps: {
       pageable: 8,
@@ -65,6 +72,7 @@ function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
       device: 100,
     },
     releaseGBps: { pinned: 7, other: 20 },
+    endingNs: 80e6,
     pinningNsPerByte: 1.2,
     copyGBps: gpuCopyGBps,
     calibrationGain: 1.2,
@@ -78,17 +86,21 @@ function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
       mapped: 8e3,
       device: 8e3,
     },
+    blockNs: gpuBlockNs,
     visitNs: 1e6,
     calibrationNs: 1.5e6,
     checkGBps: { host: checkGBps, device: 400 },
-    everyPassGBps: checkGBps / 4,
+    everyPassGBps: checkGBps / 1.3,
     loadStartNs: 50e6,
     sampleSpread: gpuSampleSpread,
   };
 }
 
 /** Of the host's own copies each thread adds to the rate, up to what its memory carries. */
-function gpuCopyGBps({ direction, memory, workers, beside }: Cell): number {
+function gpuCopyGBps({ direction, memory, workers, beside, blockWay }: Cell): number {
+  // One thread gathers 5.5 to 8.8 GB/s of blocks of 4 KiB to 1 MiB, and a kernel copies about 50 of any.
+  if (blockWay === "gather") return Math.min(40, 6 * workers);
+  if (blockWay === "kernel") return 50;
   const rates: Readonly<Record<Memory, number>> = {
     pageable: direction === "h2d" ? 8 : 14,
     staged: Math.min(40, 11 * workers),
@@ -106,9 +118,20 @@ function gpuCopyGBps({ direction, memory, workers, beside }: Cell): number {
   return rates[memory] * ways * left;
 }
 
+/**
+ * As 4096 blocks of 4 KiB and of 64 KiB were copied on an H200: by a call each with 1.4 and 16.4 GB/s, by one call with 2.8
+ * and 38.4. What the link takes for their bytes is left out.
+ */
+function gpuBlockNs({ blockWay }: Cell): number {
+  if (blockWay === "loop") return 2_800;
+  return blockWay === "batch" ? 1_000 : 0;
+}
+
 /** Where the host's threads copy, samples are all over; where copy engines do, these alone tell how long one takes. */
-function gpuSampleSpread({ memory, mode, direction, beside, together }: Cell): number {
+function gpuSampleSpread({ memory, mode, direction, beside, together, blockWay }: Cell): number {
   if (mode === "latency") return 0.05;
+  if (blockWay === "gather") return 0.1;
+  if (blockWay === "loop" || blockWay === "batch") return memory === "pageable" ? 0.1 : 0.02;
   if (memory === "pageable" || memory === "staged" || memory === "host") return 0.1;
   return direction === "bidir" || beside === "host" || together !== undefined ? 0.03 : 0.003;
 }
@@ -129,6 +152,7 @@ function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
   return {
     processStartNs: 300e6,
     workerStartNs: 150e6,
+    noticingNs: 0,
     contextNs: 1e6,
     reserveGBps: {
       pageable: reserveGBps,
@@ -138,6 +162,7 @@ function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
       device: 1.5 * firstTouchGBps,
     },
     releaseGBps: { pinned: 10, other: 10 },
+    endingNs: 0,
     pinningNsPerByte: 2 / firstTouchGBps,
     copyGBps: (cell) => (cell.memory === "host" ? 1.4 : 0.63 * gainOf(cell)) * copyGBps,
     calibrationGain: 2.2,
@@ -151,6 +176,7 @@ function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
       mapped: 2e3,
       device: 2e3,
     },
+    blockNs: emulatedBlockNs,
     visitNs: 1e6,
     calibrationNs: 2.7e6,
     checkGBps: { host: 0.9 * copyGBps, device: 0.52 * copyGBps },
@@ -158,4 +184,12 @@ function emulatedSpeed({ memorySpeed, cpusUsable }: SpeedFacts): MachineSpeed {
     loadStartNs: 120e6,
     sampleSpread: ({ mode }) => (mode === "latency" ? 0.2 : 0.15),
   };
+}
+
+/** As blocks of 4 KiB were copied there: each has threads wake each other, and pageable ones wait for their end besides. */
+function emulatedBlockNs({ direction, memory, blockWay }: Cell): number {
+  if (blockWay === "gather") return 600;
+  if (blockWay === "kernel") return 200;
+  if (memory === "pageable") return direction === "d2h" ? 8_000 : 1_700;
+  return blockWay === "loop" ? 1_400 : 200;
 }

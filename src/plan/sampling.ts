@@ -1,4 +1,6 @@
-import type { Cache, Mode, Timer } from "../settings/choices.js";
+import type { Cell } from "../results/schema.js";
+import type { Mode, Timer } from "../settings/choices.js";
+import { wholeBlocks } from "./blocks.js";
 
 /** How much of a cell is measured: what a run takes, and what its duration is estimated from. */
 
@@ -60,10 +62,11 @@ export function copiesPerSample(
  * the cache before it is timed.
  */
 export function warmup(
-  { sizeBytes, cache }: { sizeBytes: number; cache: Cache },
+  cell: Pick<Cell, "sizeBytes" | "cache" | "blockBytes">,
   copyNs: number,
 ): { warmupCopies: number; warmupBytes: number } {
-  const warmupBytes = cache === "warm" ? sizeBytes : Math.min(sizeBytes, maxWarmupBytes);
+  const { sizeBytes, cache } = cell;
+  const warmupBytes = cache === "warm" ? sizeBytes : wholeBlocks(cell, maxWarmupBytes);
   const oneNs = (copyNs * warmupBytes) / sizeBytes;
   return { warmupCopies: Math.min(maxWarmupCopies, Math.max(1, Math.ceil(warmupNs / oneNs))), warmupBytes };
 }

@@ -7,7 +7,8 @@ import { equalWidth, isEvidence } from "./finding-evidence.js";
 import { findings } from "./findings.js";
 import { type Note, note } from "./report-parts.js";
 import { namedDevices } from "./shared-topology.js";
-import { mainVariantFindings, type VariantFinding } from "./variant-findings.js";
+import { mainVariantFindings } from "./variant-findings.js";
+import type { VariantFinding } from "./variant-question.js";
 import { capital, counted, listed } from "./wording.js";
 
 /**

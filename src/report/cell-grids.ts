@@ -2,6 +2,7 @@ import type { CellResult, CellStats, ResultDocument } from "../results/schema.js
 import { idOfAlone } from "../results/variant.js";
 import type { DirectionMoved } from "../settings/choices.js";
 import { besideGrid, pipelineGrid } from "./beside-grids.js";
+import { blockGrids } from "./block-grids.js";
 import { absentFigure, cellFigures, measuredStats, shareFigure } from "./cell-figure.js";
 import {
   type CellGroup,
@@ -26,37 +27,39 @@ import { directionName } from "./wording.js";
 
 /**
  * The tables of a result: one a device, direction, mode, timer and cache state, and those of cells that are not plain
- * after the ones that they are compared with.
+ * after the ones that they are compared with. Blocks have a second table, of what each takes.
  */
 export function cellGrids(document: ResultDocument): (Grid & { caption: string })[] {
   const precision = document.plan?.precision ?? 0;
   const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
   const explained = new Set<string>();
-  return groupCells(document).map((group) => {
-    const grid = gridOf(group, { precision, aloneOf: (cell) => byId.get(idOfAlone(cell)) });
-    // How to read a kind of table is said once, and below each plain one what its own controls show.
-    const { footnote, ...rest } = grid;
-    const shown = footnote === undefined || explained.has(footnote) ? group.footnote : footnote;
-    if (footnote !== undefined) explained.add(footnote);
-    return { caption: group.title, ...rest, ...(shown === undefined ? {} : { footnote: shown }) };
+  return groupCells(document).flatMap((group) => {
+    const grids = gridsOf(group, { precision, aloneOf: (cell) => byId.get(idOfAlone(cell)) });
+    return grids.map(({ footnote, ...rest }) => {
+      // How to read a kind of table is said once, and below each plain one what its own controls show.
+      const shown = footnote === undefined || explained.has(footnote) ? group.footnote : footnote;
+      if (footnote !== undefined) explained.add(footnote);
+      return { caption: group.title, ...rest, ...(shown === undefined ? {} : { footnote: shown }) };
+    });
   });
 }
 
-function gridOf(group: CellGroup, context: GridContext): Grid {
+function gridsOf(group: CellGroup, context: GridContext): Grid[] {
   switch (group.variant) {
     case "together":
-      return togetherGrid(group, context);
+      return [togetherGrid(group, context)];
     case "p2p":
-      return peerGrid(group, context);
+      return [peerGrid(group, context)];
     case "beside":
-      return besideGrid(group, context);
+      return [besideGrid(group, context)];
     case "pipeline":
-      return pipelineGrid(group, context);
+      return [pipelineGrid(group, context)];
     case "blocks":
+      return blockGrids(group, context);
     case "plain":
       return group.direction === "bidir"
-        ? bidirGrid(group, context.precision)
-        : oneWayGrid(group, group.direction, context.precision);
+        ? [bidirGrid(group, context.precision)]
+        : [oneWayGrid(group, group.direction, context.precision)];
   }
 }
 

@@ -17,6 +17,8 @@ export interface CellGroup {
   title: string;
   memories: CellResult["memory"][];
   rows: GroupRow[];
+  /** Of blocks: the title of the table that shows what each takes. */
+  costTitle?: string;
   /** What the controls of host memory show beside these cells; absent without any. */
   footnote?: string;
 }
@@ -51,8 +53,8 @@ export function rowLabels({ sizeBytes, workers, workerKind }: Omit<GroupRow, "ce
 
 /**
  * The cells of a result by table, controls of host memory left out, in the order of device, direction, mode, timer and
- * cache, those beside a load and in chunks behind the plain ones that they are compared with; tables of several devices
- * come last. The rows of each are ordered by size, then workers, then their kind.
+ * cache, those beside a load, in chunks and in blocks behind the plain ones that they are compared with; tables of several
+ * devices come last. The rows of each are ordered by size, then workers, then their kind.
  */
 export function groupCells(document: ResultDocument): CellGroup[] {
   const { devices } = document;
@@ -67,20 +69,27 @@ export function groupCells(document: ResultDocument): CellGroup[] {
     const variant = variantOf(first);
     const present = memories.filter((memory) => members.some((cell) => cell.memory === memory));
     const footnote = variant === "plain" ? hostControlLine(document, first) : undefined;
-    const title = titleOf(first);
-    const group = { variant, device, direction, mode, title, memories: present, rows: rowsOf(members) };
+    const title = titleOf(first, unitOf(first));
+    const costTitle = variant === "blocks" ? { costTitle: titleOf(first, "what a block takes") } : {};
+    const rows = rowsOf(members);
+    const group = { variant, device, direction, mode, title, memories: present, rows, ...costTitle };
     return [footnote === undefined ? group : { ...group, footnote }];
   });
 }
 
-function titles(document: ResultDocument, cells: readonly CellResult[]): (first: CellResult) => string {
+/** What the figures of a table are. */
+function unitOf({ chunks, mode }: CellResult): string {
+  return chunks !== undefined ? "ms a batch" : mode === "latency" ? "latency in µs" : "GB/s";
+}
+
+function titles(document: ResultDocument, cells: readonly CellResult[]) {
   const isVaried = (key: "timer" | "cache" | "workers", some = cells) =>
     new Set(some.map((cell) => cell[key])).size > 1;
   const [variesTimer, variesCache] = [isVaried("timer"), isVaried("cache")];
   const peerCells = cells.filter(({ direction }) => direction === "p2p");
   const variesPeerWorkers = isVaried("workers", peerCells);
-  return (first) => {
-    const { device, direction, mode, timer, cache, sizeBytes, workers, together, beside, chunks } = first;
+  return (first: CellResult, unit: string): string => {
+    const { device, direction, timer, cache, sizeBytes, workers, together, beside, chunks } = first;
     const variant = variantOf(first);
     const subject = directionTitle[direction] + (beside === undefined ? "" : ` beside ${besideName[beside]}`);
     const ofDevice = document.devices.length > 1 ? `Device ${device}: ` : "";
@@ -88,9 +97,10 @@ function titles(document: ResultDocument, cells: readonly CellResult[]): (first:
     return [
       (variant === "together" ? ofAll : variant === "p2p" ? "" : ofDevice) + subject,
       ...(chunks === undefined ? [] : ["in chunks with a kernel behind each"]),
+      ...(variant === "blocks" ? ["in scattered blocks"] : []),
       ...(variant === "p2p" ? [formatSize(sizeBytes)] : []),
       ...(variant === "p2p" && variesPeerWorkers ? [counted(workers, "worker")] : []),
-      chunks !== undefined ? "ms a batch" : mode === "latency" ? "latency in µs" : "GB/s",
+      unit,
       ...(variesTimer ? [timer === "event" ? "event timer" : "wall clock"] : []),
       ...(variesCache ? [`${cache} cache`] : []),
     ].join(", ");

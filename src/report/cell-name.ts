@@ -1,7 +1,7 @@
 import { parseCellId } from "../results/cell-id.js";
 import type { Cell } from "../results/schema.js";
 import { formatSize } from "../settings/units.js";
-import { directionName } from "./wording.js";
+import { blocksText, blockWayText, directionName } from "./wording.js";
 
 /** What a document calls the cell of an id. */
 export type NameOfCell = (id: string) => string;
@@ -33,20 +33,21 @@ type Varying = Readonly<Record<"device" | "timer" | "cache" | "together", boolea
 
 function nameOf(cell: Cell, varies: Varying): string {
   const { device, direction, memory, sizeBytes, workers, mode, timer, cache } = cell;
-  const { workerKind, together, peer, path, beside, chunks } = cell;
+  const { workerKind, together, peer, path, beside, chunks, blockBytes, blockWay, blockSms } = cell;
   const isBetween = peer !== undefined;
   return [
     ...(varies.device && !isBetween ? [`d${device}`] : []),
     direction === "bidir" ? `${directionName.h2d}+${directionName.d2h}` : directionName[direction],
     ...(isBetween ? [`${device}→${peer}`, path] : []),
     ...(memory === "device" ? [] : [memory]),
-    formatSize(sizeBytes),
+    blockBytes === undefined ? formatSize(sizeBytes) : blocksText(sizeBytes, blockBytes),
     `x${workers}`,
     ...(workerKind === "process" ? [workers === 1 ? "process" : "processes"] : []),
     ...(mode === "latency" ? [mode] : []),
     ...(together === undefined ? [] : [varies.together ? `together ${together.join("+")}` : "together"]),
     ...(beside === undefined ? [] : [`beside ${beside}`]),
     ...(chunks === undefined ? [] : [`in ${chunks} ${chunks === 1 ? "chunk" : "chunks"}`]),
+    ...(blockWay === undefined ? [] : [blockWayText(blockWay, blockSms)]),
     ...(varies.timer ? [timer === "wall" ? "wall clock" : "event timer"] : []),
     ...(varies.cache ? [cache] : []),
   ].join(" ");

@@ -66,6 +66,13 @@ const columns: readonly Column[] = [
   ["run_id", ({ document }) => document.run.id],
   ["started_at", ({ document }) => document.run.startedAt],
   ["labels", ({ document }) => labelsLine(document)],
+  // Of scattered blocks; what a block costs the CPU of a worker.
+  ["block_bytes", ({ cell }) => cell.blockBytes ?? null],
+  ["block_way", ({ cell }) => cell.blockWay ?? null],
+  ["block_sms", ({ cell }) => cell.blockSms ?? null],
+  ...(["median", "low", "high"] as const).map(
+    (key): Column => [`host_ns_per_block_${key}`, ({ cell }) => cell.hostNsPerBlock?.[key] ?? null],
+  ),
 ];
 
 /** One row a cell and direction, a cell without figures one row too; the first row names the columns. */

@@ -28,6 +28,11 @@ export function formatMicroseconds(timeUs: number): string {
   return roundUp(timeUs, decimalsOf(timeUs));
 }
 
+/** A short time in nanoseconds, without the unit, rounded up: "2850", "12.4", "5.20". */
+export function formatNanoseconds(timeNs: number): string {
+  return roundUp(timeNs, timeNs >= 100 ? 0 : decimalsOf(timeNs));
+}
+
 /** From the least that a rate or a time may be to the most, rounded outwards, without the unit: "54.2 to 56.5", "3.51". */
 export function formatRange({ low, high }: { readonly low: number; readonly high: number }): string {
   const [least, most] = [roundDown(low, decimalsOf(low)), roundUp(high, decimalsOf(high))];

@@ -9,7 +9,7 @@ import type { Fact } from "./report-parts.js";
 import type { Screen } from "./screen.js";
 import { indent } from "./terminal-grid.js";
 import { factLines, joinBlocks, paragraph } from "./terminal-text.js";
-import { besideName, counted, listed } from "./wording.js";
+import { besideName, blocksText, blockWayText, counted, listed } from "./wording.js";
 
 /** What `--dry-run --json` prints: the plan with all that it was made from, and how many processes carry it out. */
 export function planDocument({ settings, ...plan }: Plan, processes: number): Record<string, unknown> {
@@ -105,6 +105,8 @@ function variantFacts({ cells }: Plan): Fact[] {
     ...fact("Paths", ({ path }) => path),
     ...fact("Beside", ({ beside }) => beside && besideName[beside]),
     ...fact("Chunks", ({ chunks }) => chunks),
+    ...fact("Blocks", ({ sizeBytes, blockBytes }) => blockBytes && blocksText(sizeBytes, blockBytes)),
+    ...fact("Ways", ({ blockWay, blockSms }) => blockWay && blockWayText(blockWay, blockSms)),
   ];
 }
 

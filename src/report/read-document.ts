@@ -81,8 +81,8 @@ function documentOf(value: unknown, path: string) {
       hint: "Give the folder.",
     });
   }
-  if (kind === "diagnosis" || kind === "pinning") {
-    const command = kind === "diagnosis" ? "doctor" : "pin";
+  const command = isWithoutCharts(kind) ? withoutCharts[kind] : null;
+  if (command !== null) {
     throw new PinbenchError("usage", `${path} is what pinbench ${command} found, which has no charts.`, {
       hint: `\`pinbench ${command} --format markdown\` makes a text to keep of it.`,
     });
@@ -98,6 +98,13 @@ function documentOf(value: unknown, path: string) {
     });
   }
   return { kind: "result", document: checkedResult(value, path) } as const;
+}
+
+/** Documents that no page is drawn of, and the commands that make them. */
+const withoutCharts = { diagnosis: "doctor", explanation: "explain", pinning: "pin" } as const;
+
+function isWithoutCharts(kind: unknown): kind is keyof typeof withoutCharts {
+  return typeof kind === "string" && Object.hasOwn(withoutCharts, kind);
 }
 
 function checked<Document>(schema: ZodType<Document>, value: unknown, path: string, what: string): Document {

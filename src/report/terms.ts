@@ -179,6 +179,27 @@ export const termGroups: readonly TermGroup[] = [
         "a part of a batch that is copied by itself while a kernel works on the one before (--pipeline)",
       ),
       term(
+        ["block", "blocks", "in scattered blocks"],
+        "a part of a copy that lies by itself, on both sides, as pages of a KV cache or rows of a table do (--blocks)",
+      ),
+      term("count", "so many blocks are one copy"),
+      term(["one piece"], "the same bytes as one copy, which lie together on both sides"),
+      term("loop", "blocks are copied by a call of the driver each"),
+      term(
+        "batch",
+        "blocks are copied by one call of the driver that takes all of them; or what a loader hands out",
+      ),
+      term(
+        ["kernel SMs", "SM", "SMs"],
+        "blocks are copied by a kernel that keeps to so few multiprocessors of the GPU, and leaves the others free",
+      ),
+      term(
+        "gather",
+        "the CPU collects blocks in pinned memory, and a kernel puts them in their places; back likewise",
+      ),
+      term("blocks/ms", "how many blocks are copied in a thousandth of a second: thousands a second"),
+      term("host ns", "how many thousand-millionths of a second a block keeps a CPU busy"),
+      term(
         ["kernel", "kernels alone"],
         "a program that runs on the GPU, and how long it takes without copies",
       ),
@@ -311,6 +332,20 @@ export const termGroups: readonly TermGroup[] = [
     ],
   },
   {
+    title: "explain",
+    terms: [
+      term("question", "what is asked of this machine; `pinbench explain` lists all of them"),
+      term("what was measured", "what the figure and its interval are of"),
+      term(
+        "samples",
+        "how many measurements the figure is the median of; - where it is computed from others",
+      ),
+      term("true here", "the claim holds on this machine, for certain"),
+      term("not here", "the claim does not hold on this machine, for certain"),
+      term("cannot be told", "what was measured does not decide the claim, or it could not be measured"),
+    ],
+  },
+  {
     title: "devices",
     terms: [
       term("name", "what NVIDIA calls the GPU"),
@@ -337,6 +372,7 @@ function keyOf(word: string): string {
     .replaceAll(/\s+/g, " ")
     .replace(/^\d+ /, "")
     .replace(/ \d+$/, "")
+    .replace(/ \d+ sms?$/, " sms")
     .replace(/^x\d+$/, "x4")
     .replace(/^[a-z-]+\/link$/, "link");
 }

@@ -4,6 +4,7 @@ import { idOfAlone, variantOf } from "../results/variant.js";
 import { besides, type DirectionMoved, memories, peerPaths } from "../settings/choices.js";
 import { formatSize } from "../settings/units.js";
 import { relativeHalfWidth } from "../stats/order-statistics.js";
+import { blockFindings } from "./block-findings.js";
 import { statsOf } from "./cell-figure.js";
 import {
   compareIntervals,
@@ -17,24 +18,12 @@ import { formatGBps, formatRange } from "./format-number.js";
 import { joinDirections } from "./join-directions.js";
 import { groupBy } from "./report-parts.js";
 import { namedDevices, sharingSentence } from "./shared-topology.js";
+import { firstOf, type Question, type Terms, type VariantFinding } from "./variant-question.js";
 import { besideName, counted, listed } from "./wording.js";
 
 /*
  * The closing lines on cells that are not plain. As those on plain cells they claim what other processes find too.
  */
-
-/** A line on cells that are not plain. */
-export interface VariantFinding {
-  text: string;
-  /** The cells whose devices it speaks of; none where its text names them, null where it has no figures of any. */
-  cells: readonly CellResult[] | null;
-}
-
-/** The lines on one question that was asked, and the one of them that matters most. */
-interface Question {
-  lines: readonly VariantFinding[];
-  main: VariantFinding | undefined;
-}
 
 /** Of each question on cells that are not plain, the one line that matters most. */
 export function mainVariantFindings(document: ResultDocument, equalWidth: number): VariantFinding[] {
@@ -60,19 +49,9 @@ function questionsOf(document: ResultDocument, equalWidth: number): Question[] {
     firstOf(devicesAtOnce(of("together"), terms)),
     { lines: besideLoads, main: worst },
     firstOf(overlap(ofFirstDevice(of("pipeline")), terms)),
+    firstOf(blockFindings(ofFirstDevice(of("blocks")), terms)),
     firstOf([...betweenDevices(of("p2p"), terms), ...latencyBetweenDevices(ofOneClock(betweenThem))]),
   ];
-}
-
-function firstOf(lines: readonly VariantFinding[]): Question {
-  return { lines, main: lines[0] };
-}
-
-interface Terms {
-  document: ResultDocument;
-  equalWidth: number;
-  /** The cell that shows what another one reaches by itself, where that is evidence. */
-  aloneOf: (cell: CellResult) => CellResult | undefined;
 }
 
 const bothWaysDirections = ["h2d", "d2h", "bidir"] as const;

@@ -1,6 +1,7 @@
 import { noticeOf } from "../results/device-facts.js";
 import type { CellStats, HostRecord, ResultDocument } from "../results/schema.js";
-import type { Beside, Direction } from "../settings/choices.js";
+import type { Beside, BlockWay, Direction } from "../settings/choices.js";
+import { formatSize } from "../settings/units.js";
 
 /*
  * The terms that every output uses for the same things.
@@ -38,6 +39,16 @@ export const besideName: Readonly<Record<Exclude<Beside, "none">, string>> = {
 /** A number and its noun: "1 cell", "2 cells"; `nouns` is for those whose plural has more than an s. */
 export function counted(count: number, noun: string, nouns = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : nouns}`;
+}
+
+/** What a copy of scattered blocks is made of: "4096 × 4 KiB". */
+export function blocksText(sizeBytes: number, blockBytes: number): string {
+  return `${sizeBytes / blockBytes} × ${formatSize(blockBytes)}`;
+}
+
+/** How blocks are copied, in the names of cells: "loop", "kernel on 8 SMs". */
+export function blockWayText(way: BlockWay, sms: number | undefined): string {
+  return sms === undefined ? way : `${way} on ${counted(sms, "SM")}`;
 }
 
 /** How many CPUs may be used, of which the cgroup's quota (null without one) gives so many at a time. */

@@ -141,6 +141,27 @@ export type DiagnosisFormat = (typeof diagnosisFormats)[number];
 export const pinningFormats = ["table", "json", "csv", "markdown"] as const;
 export type PinningFormat = (typeof pinningFormats)[number];
 
+/** What `explain` answers, in the order in which it is told. */
+export const questionNames = [
+  "why-pinned",
+  "pays-off",
+  "81-times",
+  "pinned-in-a-class",
+  "too-small",
+  "loader-pin-memory",
+  "low-latency",
+  "overlap",
+  "non-blocking",
+  "several-gpus",
+  "too-many-workers",
+  "too-much-pinned",
+] as const;
+export type QuestionName = (typeof questionNames)[number];
+
+/** What an explanation is printed as. */
+export const explanationFormats = ["table", "json", "markdown"] as const;
+export type ExplanationFormat = (typeof explanationFormats)[number];
+
 /** What a file can have that is looked at: all charts and tables as a page, or one chart. */
 export const pictureFormats = ["html", "svg"] as const;
 export type PictureFormat = (typeof pictureFormats)[number];

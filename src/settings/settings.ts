@@ -56,11 +56,10 @@ export function fillRunSettings(...sources: readonly Source[]): RunSettings {
   const settings: RunSettings = { ...defaultsOf(runSettings), origins: {} };
   for (const source of sources) put(settings, source);
   if (settings.cells !== null) {
-    const defaults = defaultsOf(runSettings);
-    for (const key of saidByCellIds.filter((key) => key !== "devices")) {
-      Object.assign(settings, { [key]: defaults[key] });
-      delete settings.origins[key];
-    }
+    forget(
+      settings,
+      saidByCellIds.filter((key) => key !== "devices"),
+    );
   }
   checkBounds(runSettings, settings);
   return settings;
@@ -81,8 +80,20 @@ export function overrideSettings(earlier: RunSettings, source: Source): RunSetti
   return settings;
 }
 
+const blockSettings = ["blockSizesBytes", "blockCount", "blockSms"] as const;
+
+function forget(settings: RunSettings, keys: readonly (keyof typeof runSettings)[]): void {
+  for (const key of keys) {
+    Object.assign(settings, { [key]: runSettings[key].default });
+    delete settings.origins[key];
+  }
+}
+
 /** Takes over what a source gave of a run's settings; a command gives others beside them. */
 function put(settings: RunSettings, { origin, given }: Source): void {
+  // Blocks say what sizes are: whichever came later holds, and both of one source are for the plan to refuse.
+  if (given.blockSizesBytes != null && given.sizesBytes == null) forget(settings, ["sizesBytes"]);
+  if (given.sizesBytes != null && given.blockSizesBytes == null) forget(settings, blockSettings);
   for (const key of Object.keys(given).filter((key) => key in runSettings)) {
     Object.assign(settings, { [key]: given[key as keyof typeof given] });
     settings.origins[key as keyof typeof runSettings] = origin;

@@ -50,6 +50,9 @@ export const saidByCellIds = [
   "together",
   "besides",
   "pipelineChunks",
+  "blockSizesBytes",
+  "blockCount",
+  "blockSms",
 ] as const;
 
 /** What to measure: what is null is for the preset to say, or has a default in the plan. */
@@ -105,6 +108,23 @@ export const cellSettings = {
     "--pipeline <list>",
     "h2d also in so many chunks, each followed by a kernel: 1,2,4,8,16",
     kind.counts("chunks"),
+  ),
+  blockSizesBytes: setting(
+    "--blocks <list>",
+    "copies of scattered blocks of these sizes, in every way: 4KiB,64KiB,1MiB (in place of --sizes)",
+    kind.sizes,
+  ),
+  /** Null is for the plan to say. */
+  blockCount: setting(
+    "--block-count <count>",
+    "blocks of a copy (4096, but no more than fill 256 MiB)",
+    kind.wholeNumber("number of blocks"),
+    { bounds: wholeFrom("number of blocks", 1, 1e6, "from 1 to 1 000 000") },
+  ),
+  blockSms: setting(
+    "--block-sms <list>",
+    "blocks also by a kernel on so few multiprocessors: 4,8",
+    kind.counts("multiprocessors"),
   ),
   cells: setting(
     "--cells <ids>",

@@ -62,7 +62,8 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis).toMatchObject({
       verdict: "costs",
       labels: { rack: "7" },
-      reason: diagnosis.findings[0]!.summary,
+      // Where other programs disturb the copies, another cause may follow.
+      reason: expect.stringContaining(diagnosis.findings[0]!.summary),
     });
   });
 
@@ -75,7 +76,7 @@ describe("pinbench doctor of an emulated device", () => {
     );
     expect(exitCode).toBe(1);
     expect(costly(diagnosis)[0]).toBe("device-shared");
-    expect(diagnosis.findings[0]!.evidence.join()).toContain(String(process.pid));
+    expect(diagnosis.findings[0]!.evidence.join()).toContain(`(pid ${process.pid}, 1 GiB of`);
   });
 
   it("says that clocks are held down for heat", async () => {

@@ -37,6 +37,7 @@ describe("pinbench help", () => {
       "tune",
       "doctor",
       "pin",
+      "explain",
       "devices",
       "import",
       "build",

@@ -14,6 +14,7 @@ const variants: CellPart[] = [
   { memory: "pinned", beside: "memory", GBps: 50 },
   { memory: "pinned", chunks: 4, GBps: 40 },
   { memory: "device", direction: "p2p", peer: 1, path: "read", GBps: 390 },
+  { memory: "pinned", blockBytes: 4096, blockWay: "kernel", blockSms: 8, GBps: 31 },
 ];
 
 describe("cells that are not plain, in comparisons", () => {
@@ -27,9 +28,11 @@ describe("cells that are not plain, in comparisons", () => {
       "beside-memory",
       "chunks-4",
       "to-1/read",
+      "blocks-4096-kernel-sms-8",
     ]);
     expect(comparison.cells[1]).toMatchObject({ together: [0, 1] });
     expect(comparison.cells[4]).toMatchObject({ peer: 1, path: "read" });
+    expect(comparison.cells[5]).toMatchObject({ blockBytes: 4096, blockWay: "kernel", blockSms: 8 });
     expect(comparisonSchema.parse(comparison)).toEqual(comparison);
   });
 
@@ -41,6 +44,7 @@ describe("cells that are not plain, in comparisons", () => {
       "pinned beside memory",
       "pinned pipeline",
       "device read",
+      "pinned blocks kernel",
     ]);
     const latency = { ...series[1]!, unit: "us" as const };
     expect(kindOf(latency)).toBe("pinned latency together");
@@ -75,7 +79,7 @@ describe("cells that are not plain, in comparisons", () => {
 
 describe("cells that are not plain, in a history", () => {
   it("are groups of their own", () => {
-    const ids = ["", "/process", "/together-0-1", "/beside-compute", "/chunks-8"].map(
+    const ids = ["", "/process", "/together-0-1", "/beside-compute", "/chunks-8", "/blocks-4096-loop"].map(
       (end) => pinnedId + end,
     );
     const entries = [buildEntry(0, { series: ids.map((id) => buildFigure({ id })) })];
@@ -87,6 +91,7 @@ describe("cells that are not plain, in a history", () => {
       "h2d pinned, together",
       "h2d pinned, beside compute",
       "h2d pinned, pipeline",
+      "h2d pinned, blocks loop",
     ]);
   });
 });

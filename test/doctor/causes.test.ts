@@ -5,7 +5,13 @@ import { causes, findCauses, suspicions } from "../../src/doctor/causes/causes.j
 import type { Finding } from "../../src/doctor/diagnosis.js";
 import type { Examination } from "../../src/doctor/examination.js";
 import { readMachineCounters } from "../../src/doctor/facts/memory-facts.js";
-import { type DeviceChange, examinationOf, healthyMeasurements, rates } from "../helpers/examination.js";
+import {
+  type DeviceChange,
+  examinationOf,
+  healthyMeasurements,
+  otherProgram,
+  rates,
+} from "../helpers/examination.js";
 import {
   errorCounts,
   gpuNames,
@@ -90,7 +96,7 @@ describe("settings alone are no causes where copies reach what they should", () 
   });
 
   it("a process that only has the device open", () => {
-    const change = { other: { others: [{ pid: 4711, deviceMemoryBytes: null }] } };
+    const change = { other: { others: [otherProgram({ pid: 4711 })] } };
     expect(findCauses(examinationOf(machineTree(), change))).toEqual([]);
   });
 });
@@ -233,7 +239,7 @@ describe("a cause is found, and nothing else is said", () => {
     const examination = examinationOf(machineTree(), {
       health: { link: { ...link, width: 4 } },
       measured: { pinned: rates(13.9, 13.8), nodes: [] },
-      other: { others: [{ pid: 4711, deviceMemoryBytes: null }] },
+      other: { others: [otherProgram({ pid: 4711 })] },
     });
     expect(findCauses(examination).map(({ cause }) => cause)).toEqual(["link-narrow"]);
   });

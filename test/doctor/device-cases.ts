@@ -1,4 +1,4 @@
-import { rates } from "../helpers/examination.js";
+import { otherProgram, rates } from "../helpers/examination.js";
 import { gpuNames, pciConfig, pciFile, rootPort, type TreeFiles } from "../helpers/machine-tree.js";
 import { type CauseCase, link, slow } from "./cause-case.js";
 
@@ -21,8 +21,9 @@ export const deviceCases: readonly CauseCase[] = [
       measured: slow,
       other: {
         others: [
-          { pid: 4711, deviceMemoryBytes: 12 * 1024 * MiB },
-          { pid: 0, deviceMemoryBytes: null },
+          otherProgram({ kind: "pinbench", name: "run", pid: 4710, since: "2026-11-20T10:00:00.000Z" }),
+          otherProgram({ pid: 4711, deviceMemoryBytes: 12 * 1024 * MiB }),
+          otherProgram({ pid: null, name: null }),
         ],
         activityBefore: {
           computePercent: 97,
@@ -34,7 +35,10 @@ export const deviceCases: readonly CauseCase[] = [
     cause: "device-shared",
     weight: "costs",
     cost: { direction: "both", gigabytesPerSecond: 11.2, basis: "estimated" },
-    says: "process 4711: 12 GiB of the device's memory\na process of another container",
+    says:
+      "pinbench run (pid 4710, since 2026-11-20 10:00:00 UTC)\n" +
+      "python3 (pid 4711, 12 GiB of the device's memory)\n" +
+      "a program (in another container)",
   },
   {
     what: "a device that is too hot",

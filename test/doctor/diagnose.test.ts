@@ -2,7 +2,13 @@ import { describe, expect, it } from "vitest";
 import { diagnose } from "../../src/doctor/diagnose.js";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
 import type { DeviceExamination, Examination } from "../../src/doctor/examination.js";
-import { type DeviceChange, examinationOf, healthyMeasurements, rates } from "../helpers/examination.js";
+import {
+  type DeviceChange,
+  examinationOf,
+  healthyMeasurements,
+  otherProgram,
+  rates,
+} from "../helpers/examination.js";
 import { machineTree } from "../helpers/machine-tree.js";
 
 const root = machineTree();
@@ -104,6 +110,20 @@ describe("a rate below the expectation", () => {
     expect(causesOf(diagnosis)[0]).toBe("link-narrow");
     expect(causesOf(diagnosis)).not.toContain("unexplained");
     expect(diagnosis).toMatchObject({ verdict: "costs", reason: diagnosis.findings[0]!.summary });
+  });
+
+  it.each([
+    { what: "in one direction alone", pinned: rates(27, 55) },
+    { what: "in one direction more", pinned: rates(22, 36) },
+    { what: "in one direction far more", pinned: rates(20, 47) },
+  ])("while another program copies is laid to that program, $what", ({ pinned }) => {
+    const change = {
+      other: { others: [otherProgram({ pid: 4711 })] },
+      ...measured({ ...healthyMeasurements, pinned, nodes: [] }),
+    };
+    const diagnosis = diagnosisOf(change);
+    expect(causesOf(diagnosis)).toEqual(["device-shared"]);
+    expect(diagnosis.reason).toBe(diagnosis.findings[0]!.summary);
   });
 
   it("of which a cause explains a part alone is said beside it", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { findCauses } from "../../src/doctor/causes/causes.js";
-import { type DeviceChange, examinationOf, rates } from "../helpers/examination.js";
+import { type DeviceChange, examinationOf, otherProgram, rates } from "../helpers/examination.js";
 import { runs } from "../helpers/hostile.js";
 import { machineTree } from "../helpers/machine-tree.js";
 
@@ -56,7 +56,7 @@ it("of whatever is not known nothing is made up", () => {
       {
         expected: anyRates,
         reference: fc.constant(null),
-        others: orNull(fc.constant([{ pid: 0, deviceMemoryBytes: null }])),
+        others: orNull(fc.constant([otherProgram({ pid: null, name: null })])),
         correctableErrors: orNull(fc.nat()),
         limitGBps: orNull(fc.constantFrom(3.9, 63)),
         activityBefore: fc.constant(null),

@@ -226,7 +226,13 @@ describe("one copy that goes wrong", () => {
 /** By two processes, which start in this process' environment. */
 async function measureInProcesses(request: MeasureRequest, kind: ArenaKind) {
   const own = { chunksOfWorker: [1], chunkBytes: arena.chunkBytes };
-  const arenas = { host: { [kind]: own }, device: own, deviceCopies: 1, staging: null } as const;
+  const arenas = {
+    host: { [kind]: own },
+    device: own,
+    deviceCopies: 1,
+    staging: null,
+    gatherBytes: 0,
+  } as const;
   const pool = new WorkerPool({
     entry: pinbench,
     backend: "emulated",

@@ -9,11 +9,18 @@ import type { MachineCounters } from "../../src/doctor/facts/memory-facts.js";
 import { readPciPath } from "../../src/doctor/facts/pci-path.js";
 import type { DeviceHealth } from "../../src/native/device-contract.js";
 import { linkLimitGBps } from "../../src/results/device-facts.js";
+import type { OtherProgram } from "../../src/results/sharing-schema.js";
 import { gpuNames } from "./machine-tree.js";
 
 /** Rates of copies to the device and back; what is not given was not measured. */
 export function rates(h2d: number | null, d2h: number | null): Rates {
   return { h2d, d2h, d2d: null, p2p: null };
+}
+
+/** A program that has a device open. */
+export function otherProgram(fields: Partial<OtherProgram>): OtherProgram {
+  const python = { kind: "program", pid: 4711, name: "python3" } as const;
+  return { ...python, since: null, deviceMemoryBytes: null, wasThereBefore: true, ...fields };
 }
 
 /** What NVML tells of a healthy H100 while copies run. */

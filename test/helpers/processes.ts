@@ -30,13 +30,18 @@ export async function untilInSlowCopy(pid: number): Promise<void> {
   }
 }
 
-/** Each thread's state and the CPU time that it has had, such as "S 12 3". */
+/** Each thread's state and the CPU time that it has had, such as "S 12 3"; nothing of one that ends meanwhile. */
 function activity(pid: number): string[] {
-  return readdirSync(`/proc/${pid}/task`).map((id) => {
-    const stat = readFileSync(`/proc/${pid}/task/${id}/stat`, "utf8");
+  return readdirSync(`/proc/${pid}/task`).flatMap((id) => {
+    let stat: string;
+    try {
+      stat = readFileSync(`/proc/${pid}/task/${id}/stat`, "utf8");
+    } catch {
+      return [];
+    }
     // After the name, which may have spaces.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return [fields[0], fields[11], fields[12]].join(" ");
+    return [[fields[0], fields[11], fields[12]].join(" ")];
   });
 }
 

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describeHistory } from "../../src/compare/courses.js";
+import { questions } from "../../src/explain/questions.js";
 import { renderComparison } from "../../src/report/comparison/render-comparison.js";
 import { type DeviceEntry, devicesReport } from "../../src/report/devices-report.js";
 import { renderDiagnosis } from "../../src/report/doctor/diagnosis-report.js";
+import { renderExplanation, renderQuestions } from "../../src/report/explain/explanation-report.js";
 import { renderFleet } from "../../src/report/fleet/render-fleet.js";
 import { renderHistory } from "../../src/report/history/history-report.js";
 import { planReport } from "../../src/report/plan-report.js";
@@ -14,10 +16,12 @@ import { usualSetting } from "../../src/results/loader-setting.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
 import { h200, planOf } from "../plan/support.js";
+import { blockCells } from "./blocks.js";
 import { buildDiagnosis, buildSlowDiagnosis } from "./diagnosis.js";
+import { buildExplanation } from "./explanation.js";
 import { buildMixedFleet } from "./fleet.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "./history.js";
-import { buildDevice, buildHost } from "./result-document.js";
+import { buildDevice, buildDocument, buildHost } from "./result-document.js";
 import { compareRuns } from "./runs.js";
 import { buildTried, buildTuning } from "./tuning.js";
 
@@ -105,6 +109,7 @@ export const shownDocuments: Readonly<Record<string, (screen: Screen) => string>
   run: (screen) => renderReport(sweep, "table", screen),
   beside: (screen) => renderReport(recorded("at-once-beside"), "table", screen),
   together: (screen) => renderReport(recorded("at-once-together"), "table", screen),
+  blocks: (screen) => renderReport(buildDocument({ cells: blockCells() }), "table", screen),
   compare: (screen) => renderComparison(comparison, "table", screen),
   history: (screen) => renderHistory(history, "table", screen),
   fleet: (screen) => renderFleet(fleet, "table", screen),
@@ -112,6 +117,8 @@ export const shownDocuments: Readonly<Record<string, (screen: Screen) => string>
   devices: (screen) =>
     devicesReport({ ...devices, devices: [...devices.devices], features: [...devices.features] }, screen),
   doctor: (screen) => renderDiagnosis(buildDiagnosis(), "table", screen),
+  explain: (screen) => renderExplanation(buildExplanation(), "table", screen),
+  "explain-questions": (screen) => renderQuestions(questions, "table", screen),
   "doctor-slow": (screen) => renderDiagnosis(buildSlowDiagnosis(), "table", screen),
   plan: (screen) => planReport(plan, [{ ...facts, ...h200 } as never], 1, screen),
 };

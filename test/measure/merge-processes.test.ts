@@ -55,7 +55,7 @@ describe("a cell of several processes", () => {
     expect(samples).toBe(3 * 24);
   });
 
-  it("has what the load beside it did likewise, and the median of what kernels took", () => {
+  it("has what the load beside it did and what blocks cost likewise, and the median of what kernels took", () => {
     const load = (kept: number) => ({
       unit: "GB/s" as const,
       alone: buildDistribution(2000),
@@ -66,6 +66,14 @@ describe("a cell of several processes", () => {
       processAt(10 + i, { load: load(kept), computeNs: 1e6 * kept }),
     );
     const { cell } = merge(...processes);
+    const blocks = [3000, 2000, 2800].map((ns, i) =>
+      processAt(10 + i, { hostNsPerBlock: buildDistribution(ns) }),
+    );
+    expect(merge(...blocks).cell.hostNsPerBlock).toMatchObject({
+      median: 2800,
+      processMedians: [3000, 2000, 2800],
+      ...intervalBetween([3000, 2000, 2800]),
+    });
     expect(cell.load).toMatchObject({
       unit: "GB/s",
       alone: { median: 2000 },

@@ -94,6 +94,23 @@ describe("the order of measuring", () => {
     expect(session.visits[0]!.copiesPerSample).toBe(2);
   });
 
+  it("asks for blocks as the cell has them, of which the calibration and the warm-up copy whole ones", async () => {
+    const session = new FakeSession(({ blocks, sizeBytes }) => (sizeBytes / blocks!.bytes) * 3000);
+    const bytes = 3 * MiB;
+    const cell = progressOf({ sizeBytes: 3 * bytes, blockBytes: bytes, blockWay: "kernel", blockSms: 8 });
+    await measure(session, [cell], { samples: 6 });
+    const blocks = { bytes, way: "kernel", multiprocessors: 8 };
+    expect(session.requests[0]).toMatchObject({ sizeBytes: bytes, blocks });
+    expect(session.visits[0]).toMatchObject({ sizeBytes: 3 * bytes, warmupBytes: bytes, blocks });
+    expect(session.visits[0]!.copiesPerSample).toBe(Math.ceil(5e6 / 9000));
+    const other = progressOf({ sizeBytes: 16 * MiB, blockBytes: 4096, blockWay: "loop" });
+    await measure(session, [other], { samples: 6 });
+    expect(session.visits.at(-1)!.blocks).toEqual({ bytes: 4096, way: "loop", multiprocessors: null });
+    // Half of what copies took was the host's (the stand-in says so): 1500 ns a block, of one worker.
+    expect(other.hostNsPerBlock).toMatchObject({ median: 1500, low: 1500, high: 1500 });
+    expect(progressOf().hostNsPerBlock).toBeNull();
+  });
+
   it("goes on in the rotation of buffers where the last visit stopped", async () => {
     const session = new FakeSession();
     const cell = progressOf({ buffersPerWorker: 32 });

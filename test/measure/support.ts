@@ -140,7 +140,9 @@ export class FakeSession implements NativeSession {
       { length: entries },
       (_, i) => request.copiesPerSample * this.#copies(request, before + i, direction),
     );
-    return { direction, startNs: new Float64Array(entries), durationNs };
+    const column = { direction, startNs: new Float64Array(entries), durationNs };
+    // Half of the time is the host's, before it waits.
+    return request.blocks === undefined ? column : { ...column, hostNs: durationNs.map((ns) => ns / 2) };
   }
 
   async reserveHost(): Promise<ArenaReport> {

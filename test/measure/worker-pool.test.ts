@@ -26,6 +26,7 @@ function arenasOf(count: number): PlannedArenas[] {
       device: geometry,
       deviceCopies: 1,
       staging: null,
+      gatherBytes: 0,
     };
   });
 }

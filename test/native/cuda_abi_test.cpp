@@ -76,6 +76,19 @@ static_assert(sizeof(cu::Device) == sizeof(CUdevice));
 static_assert(sizeof(cu::DevicePtr) == sizeof(CUdeviceptr) && alignof(cu::DevicePtr) == alignof(CUdeviceptr));
 static_assert(sizeof(cu::Uuid) == sizeof(CUuuid) && alignof(cu::Uuid) == alignof(CUuuid));
 
+#if CUDA_VERSION >= 12080
+PINBENCH_SAME(cu::kSourceAccessOrderStream, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);
+PINBENCH_SAME(cu::kSourceAccessOrderDuringCall, CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL);
+PINBENCH_SAME(cu::kSourceAccessOrderAny, CU_MEMCPY_SRC_ACCESS_ORDER_ANY);
+static_assert(sizeof(cu::MemoryLocation) == sizeof(CUmemLocation));
+static_assert(sizeof(cu::CopyAttributes) == sizeof(CUmemcpyAttributes));
+static_assert(offsetof(cu::CopyAttributes, source_access_order) ==
+              offsetof(CUmemcpyAttributes, srcAccessOrder));
+static_assert(offsetof(cu::CopyAttributes, source_hint) == offsetof(CUmemcpyAttributes, srcLocHint));
+static_assert(offsetof(cu::CopyAttributes, destination_hint) == offsetof(CUmemcpyAttributes, dstLocHint));
+static_assert(offsetof(cu::CopyAttributes, flags) == offsetof(CUmemcpyAttributes, flags));
+#endif
+
 // Two functions are called alike where their parameters agree in number and each in size.
 template <class Ours, class Theirs>
 constexpr bool kCalledAlike = false;
@@ -146,7 +159,11 @@ PINBENCH_SAME_FUNCTION(launchKernel, cuLaunchKernel);
 #if CUDA_VERSION >= 12000
 PINBENCH_SAME_FUNCTION(streamWaitValue32, cuStreamWaitValue32);
 #endif
+#if CUDA_VERSION >= 12080 && CUDA_VERSION < 13000
+PINBENCH_SAME_FUNCTION(memcpyBatchAsync, cuMemcpyBatchAsync);
+#endif
 #if CUDA_VERSION >= 13000
+PINBENCH_SAME_FUNCTION(memcpyBatchAsyncV2, cuMemcpyBatchAsync);
 // Before, the plain names were these functions' older versions. cuEventElapsedTime, which a driver of CUDA 12
 // needs, is no longer declared; its parameters are those of its successor.
 PINBENCH_SAME_FUNCTION(deviceGetUuid, cuDeviceGetUuid);

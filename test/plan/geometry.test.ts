@@ -175,6 +175,7 @@ describe("planArenas", () => {
       device: { chunksOfWorker: [1], chunkBytes: 2 * MiB },
       deviceCopies: 2,
       staging: null,
+      gatherBytes: 0,
     });
   });
 });

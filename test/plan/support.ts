@@ -16,6 +16,7 @@ export const h200: PlanDevice = {
   freeMemoryBytes: 139 * GiB,
   l2CacheBytes: 50 * MiB,
   canMapHostMemory: true,
+  multiprocessors: 132,
   peers: [],
 };
 
@@ -31,6 +32,7 @@ export function facts(changes: Partial<PlanFacts> = {}): PlanFacts {
     emulated: false,
     kernelsOff: null,
     eventTimerOff: null,
+    batchCopiesOff: null,
     ...changes,
   };
 }

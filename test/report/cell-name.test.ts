@@ -30,6 +30,8 @@ describe("the name of a cell", () => {
     [{ beside: "compute" }, "H2D pinned 64 MiB x4 beside compute"],
     [{ chunks: 1 }, "H2D pinned 64 MiB x4 in 1 chunk"],
     [{ chunks: 8 }, "H2D pinned 64 MiB x4 in 8 chunks"],
+    [{ blockBytes: 64 * KiB, blockWay: "loop" }, "H2D pinned 1024 × 64 KiB x4 loop"],
+    [{ blockBytes: 64 * MiB, blockWay: "kernel", blockSms: 8 }, "H2D pinned 1 × 64 MiB x4 kernel on 8 SMs"],
     [{ sizeBytes: 100_000 }, "H2D pinned 100000 B x4"],
   ] as [Partial<Cell>, string][])("of %j is %s", (part, expected) => {
     expect(nameAlone(part)).toBe(expected);

@@ -21,6 +21,7 @@ export class FakeCheckout {
       "src/cli/main.ts",
       "src/tune/torch/probe/main.py",
       "src/tune/live/hook/sitecustomize.py",
+      "src/explain/torch/program/main.py",
       "src/report/page/page.css",
       "src/doctor/reference.json",
       "cuda/engine/a.cpp",

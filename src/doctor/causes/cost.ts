@@ -60,7 +60,7 @@ export function findFasterNode({ measured, path, reference }: DeviceExamination)
  * How far pinned copies are below what a healthy machine reaches, beyond what the link as it is, or another NUMA node,
  * explains already; null for a direction where they are not, or where it is not known.
  */
-export function unexplainedLosses(device: DeviceExamination): Losses {
+function unexplainedLosses(device: DeviceExamination): Losses {
   const { asIs, expectedFor } = linksOf(device);
   const linkShare = asIs === null || expectedFor === null ? 1 : Math.min(1, asIs / expectedFor);
   const gains = findFasterNode(device)?.gains ?? { h2d: 0, d2h: 0 };
@@ -80,9 +80,14 @@ export function unexplainedLosses(device: DeviceExamination): Losses {
   return { h2d: lossOf("h2d"), d2h: lossOf("d2h") };
 }
 
+/** All of them as the cost of a cause that may be behind all; null where nothing is left to explain. */
+export function costOfTheRest(device: DeviceExamination): Cost | null {
+  return costOf(unexplainedLosses(device), "estimated");
+}
+
 /** Whether copies are slower than anything so far explains. */
 export function isSlow(device: DeviceExamination): boolean {
-  return costOf(unexplainedLosses(device), "estimated") !== null;
+  return costOfTheRest(device) !== null;
 }
 
 /** Whether it is known that copies reach, in each direction that was measured, what a healthy machine does. */

@@ -1,9 +1,8 @@
 import { sysfsPciName } from "../../host/topology.js";
-import type { DeviceProcess } from "../../native/device-contract.js";
-import { formatSizeRounded } from "../../settings/units.js";
+import { describeOther } from "../../results/other-programs.js";
 import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
-import { costOf, gigabytes, isSlow, ratesText, unexplainedLosses } from "./cost.js";
+import { costOfTheRest, gigabytes, isSlow, ratesText } from "./cost.js";
 
 /** Below these a device is idle, but for what NVML's own sampling shows. */
 const idleComputePercent = 5;
@@ -26,24 +25,17 @@ export function deviceShared({ devices }: Examination): Finding[] {
             ? "The device was at work for another process before it was examined."
             : "Another process has the device open, and copies are slower than expected.",
         evidence: [
-          ...others.slice(0, mostProcesses).map(processText),
-          ...(others.length > mostProcesses ? [`${others.length - mostProcesses} more processes`] : []),
+          ...others.slice(0, mostProcesses).map(describeOther),
+          ...(others.length > mostProcesses ? [`${others.length - mostProcesses} more programs`] : []),
           ...busy,
           ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
         ],
-        cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
+        cost: slow ? costOfTheRest(device) : null,
         fix: "Examine the device again when it is free (pinbench run --wait queues for it).",
         sureness: busy.length > 0 ? "likely" : "possible",
       },
     ];
   });
-}
-
-/** One in another container has no id here. */
-function processText({ pid, deviceMemoryBytes }: DeviceProcess): string {
-  const name = pid > 0 ? `process ${pid}` : "a process of another container";
-  if (deviceMemoryBytes === null) return name;
-  return `${name}: ${formatSizeRounded(deviceMemoryBytes, Math.ceil)} of the device's memory`;
 }
 
 /** A list of more is no reading. */
@@ -100,7 +92,7 @@ export function clocksHeld({ devices }: Examination): Finding[] {
             ? []
             : [`power: ${Math.round(health.powerWatts)} of ${Math.round(health.powerLimitWatts)} W`]),
         ],
-        cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
+        cost: slow ? costOfTheRest(device) : null,
         fix: isPower
           ? "Look at power supplies and cables, and at the limit (nvidia-smi -q -d POWER)."
           : "Look at fans, air flow and heat sink of this device.",
@@ -206,7 +198,7 @@ export function dividedDevice({ devices }: Examination): Finding[] {
             ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what the whole device reaches`]
             : []),
         ],
-        cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
+        cost: slow ? costOfTheRest(device) : null,
         fix: null,
         sureness: "certain",
       },

@@ -1,6 +1,6 @@
 import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
-import { costOf, isSlow, lossesBelow, ratesText, reachesExpectation, unexplainedLosses } from "./cost.js";
+import { costOf, costOfTheRest, isSlow, lossesBelow, ratesText, reachesExpectation } from "./cost.js";
 import { copiesPastPcie, limitOf, linksOf, type PathLink, type PathLinks, speedText } from "./path-links.js";
 
 /**
@@ -114,7 +114,7 @@ export function linkErrors({ devices }: Examination): Finding[] {
           ...(corrected > 0 ? [`${corrected} errors corrected by the ports of the path (AER)`] : []),
           ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
         ],
-        cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
+        cost: slow ? costOfTheRest(device) : null,
         fix: "Reseat the card and its riser or cable; if errors come again, replace them, and the card last.",
         sureness: slow ? "likely" : "certain",
       },

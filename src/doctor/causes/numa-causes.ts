@@ -1,7 +1,7 @@
 import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
 import type { MachineFacts } from "../facts/machine-facts.js";
-import { costOf, findFasterNode, isSlow, ratesText, unexplainedLosses } from "./cost.js";
+import { costOf, costOfTheRest, findFasterNode, isSlow, ratesText } from "./cost.js";
 
 /**
  * Memory and CPUs are not those next to the device: another node was measured to be faster, or the process may not use
@@ -58,7 +58,7 @@ function nodeNotAllowed(machine: MachineFacts, device: DeviceExamination): Findi
       `node ${node} has ${own.cpus.length} CPUs; the affinity mask or cpuset of this process leaves none of them`,
       ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below what is expected`] : []),
     ],
-    cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
+    cost: slow ? costOfTheRest(device) : null,
     fix: `Give the job CPUs of node ${node} (Slurm: --gpu-bind=closest; else taskset or the container's cpuset).`,
     sureness: slow ? "likely" : "possible",
   };

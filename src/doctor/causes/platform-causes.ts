@@ -1,6 +1,6 @@
 import type { Finding } from "../diagnosis.js";
 import type { DeviceExamination, Examination } from "../examination.js";
-import { costOf, isSlow, linkDirections, ratesText, reachesExpectation, unexplainedLosses } from "./cost.js";
+import { costOfTheRest, isSlow, linkDirections, ratesText, reachesExpectation } from "./cost.js";
 
 /** A virtual machine shows a guest little of the machine that it runs on. */
 export function virtualMachine({ machine, devices }: Examination): Finding[] {
@@ -85,7 +85,7 @@ export function confidentialComputing({ machine, devices }: Examination): Findin
             ? []
             : [`registering memory: ${measured.registered.refused}`]),
         ],
-        cost: slow ? costOf(unexplainedLosses(device), "estimated") : null,
+        cost: slow ? costOfTheRest(device) : null,
         fix: null,
         sureness: "certain",
       },

@@ -8,6 +8,7 @@ import type { Grid } from "../report-parts.js";
 import { headerAlerts, headerFacts } from "../result-header.js";
 import { timeText } from "../wording.js";
 import { besideCharts } from "./beside-charts.js";
+import { blockCharts } from "./block-charts.js";
 import type { Chapter } from "./chapter.js";
 import { memoryCharts } from "./memory-charts.js";
 import { pinnedGainCharts } from "./pinned-gain-charts.js";
@@ -34,6 +35,7 @@ export function resultChapter(document: ResultDocument): Chapter {
       ...workerCharts(document),
       ...severalDevicesCharts(document),
       ...besideCharts(document),
+      ...blockCharts(document),
       ...pinningCharts(document),
       ...sampleCharts(samples),
     ]),

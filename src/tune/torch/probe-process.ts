@@ -9,8 +9,17 @@ import { readProcessStat } from "../../host/process-stat.js";
 import { makeTemporaryFolder } from "../temporary-folder.js";
 import { type Command, type Message, readProbeMessage } from "./torch-messages.js";
 
-/** The Python program, beside this file both in src/ and in dist/. */
+/** A Python program that speaks with pinbench, and how a line of its is read: null where it is no message. */
+export interface SpokenProgram<Heard> {
+  path: string;
+  read: (line: string) => Heard | null;
+}
+
+/** The Python program of a search, beside this file both in src/ and in dist/. */
 export const probeProgram = fileURLToPath(new URL("probe/main.py", import.meta.url));
+
+/** What a search speaks with. */
+export const spokenProbe: SpokenProgram<Message> = { path: probeProgram, read: readProbeMessage };
 
 const stderrBytes = 8192;
 /** Of a line that is no message, enough to tell what wrote it. */
@@ -30,16 +39,17 @@ export interface Exit {
 }
 
 /**
- * The Python program in a session and process group of its own: Ctrl-C does not reach it, and everything that it has
+ * A Python program in a session and process group of its own: Ctrl-C does not reach it, and everything that it has
  * started can be ended with it. It speaks over descriptor 3; 4 is its life line, whose end tells a guard of its own
  * (guard.py) that pinbench is gone.
  */
-export class ProbeProcess {
+export class ProbeProcess<Heard = Message, Told extends object = Command> {
   /** For sockets between its processes, and what they say of themselves while they hang. */
   readonly scratch: string;
   /** Resolves when the process has ended and all that it said has been handed over. */
   readonly exit: Promise<Exit>;
-  onMessage: (message: Message) => void = () => undefined;
+  onMessage: (message: Heard) => void = () => undefined;
+  readonly #program: SpokenProgram<Heard>;
   readonly #child: ChildProcess;
   readonly #control: Duplex | undefined;
   readonly #lifeLine: Duplex | undefined;
@@ -50,10 +60,11 @@ export class ProbeProcess {
    * `environment` is added to this process' own. Throws where the program cannot even be tried to start; most of such
    * errors come by `exit`.
    */
-  constructor(python: string, environment: Record<string, string> = {}) {
+  constructor(python: string, program: SpokenProgram<Heard>, environment: Record<string, string> = {}) {
+    this.#program = program;
     this.scratch = makeTemporaryFolder();
     try {
-      this.#child = spawn(python, [probeProgram], {
+      this.#child = spawn(python, [program.path], {
         detached: true,
         stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
         env: { ...process.env, ...environment, PINBENCH_PROBE_SCRATCH: this.scratch },
@@ -94,7 +105,7 @@ export class ProbeProcess {
     this.#stderr = "";
   }
 
-  send(command: Command): void {
+  send(command: Told | { type: "exit" }): void {
     this.#control?.write(`${JSON.stringify(command)}\n`);
   }
 
@@ -162,7 +173,7 @@ export class ProbeProcess {
 
   /** A program that says what is no message, as where the data set writes to its pipe, can be asked nothing more. */
   #hear(line: string): void {
-    const message = readProbeMessage(line);
+    const message = this.#program.read(line);
     if (message === null) {
       this.#stderr = `The probe said what is no message: ${line.slice(0, keptGarbledCharacters)}`;
       this.#child.kill("SIGKILL");

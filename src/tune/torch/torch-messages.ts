@@ -28,13 +28,15 @@ export interface TorchProbeOptions
   rank: { index: number; count: number } | null;
   /** Its files are dropped from the page cache before each trial; null where they are left there. */
   coldFolder: string | null;
+  /** Variables of its Python beside those of this process; none where there is no such field. */
+  environment?: Readonly<Record<string, string>>;
   /** Closes the probe. */
   signal: AbortSignal;
 }
 
 /** What pinbench writes to the Python program, a JSON object a line: "open" first and once. */
 export type Command =
-  | ({ type: "open"; link: boolean } & Omit<TorchProbeOptions, "signal">)
+  | ({ type: "open"; link: boolean } & Omit<TorchProbeOptions, "signal" | "environment">)
   | { type: "measure"; trial: number; setting: LoaderSetting }
   | { type: "stop"; trial: number }
   | { type: "exit" };

@@ -1,7 +1,7 @@
 import { PinbenchError } from "../../errors.js";
 import type { LoaderSetting } from "../../results/tuning.js";
 import type { Probe, ProbeFacts, Trial, TrialControl } from "../loader-probe.js";
-import { type Exit, ProbeProcess } from "./probe-process.js";
+import { type Exit, ProbeProcess, spokenProbe } from "./probe-process.js";
 import { describeExit, exitHint, whereItHangs } from "./torch-failures.js";
 import type { MessageOf, TorchProbeOptions } from "./torch-messages.js";
 import { notStarted, runTorchTrial } from "./torch-trial.js";
@@ -103,8 +103,8 @@ class TorchProbe implements Probe {
   }
 }
 
-/** The hint for a Python that cannot run the probe. */
-const pythonHint = "--python names another Python: the one of the training's environment.";
+/** The hint for a Python that cannot run pinbench's program. */
+export const pythonHint = "--python names another Python: the one of the training's environment.";
 
 interface Opened {
   process: ProbeProcess;
@@ -117,8 +117,8 @@ interface Opened {
  */
 async function open(options: TorchProbeOptions, { link }: { link: boolean }): Promise<Opened> {
   if (options.signal.aborted) throw interrupted();
-  const { signal, ...settings } = options;
-  const probe = start(settings.python, rankEnvironment(settings.rank));
+  const { signal, environment, ...settings } = options;
+  const probe = start(settings.python, { ...environment, ...rankEnvironment(settings.rank) });
   try {
     const ready = waitUntilReady(probe, options);
     probe.send({ type: "open", link, ...settings });
@@ -139,7 +139,7 @@ function rankEnvironment(rank: TorchProbeOptions["rank"]): Record<string, string
 
 function start(python: string, environment: Record<string, string>): ProbeProcess {
   try {
-    return new ProbeProcess(python, environment);
+    return new ProbeProcess(python, spokenProbe, environment);
   } catch (error) {
     if (error instanceof PinbenchError) throw error;
     throw cannotBeStarted(python, error as NodeJS.ErrnoException);
@@ -221,7 +221,8 @@ function ended(probe: ProbeProcess, exit: Exit, phase: string | null, python: st
   });
 }
 
-function cannotBeStarted(python: string, error: NodeJS.ErrnoException): PinbenchError {
+/** The error for a Python that does not start. */
+export function cannotBeStarted(python: string, error: NodeJS.ErrnoException): PinbenchError {
   const message =
     error.code === "ENOENT"
       ? `There is no ${python}.`

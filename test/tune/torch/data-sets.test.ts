@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { workerSamples } from "../../../src/explain/torch/worker-trials.js";
 import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
 import { given } from "./opened.js";
 import { skipWithoutTorch, target } from "./support.js";
@@ -196,5 +197,15 @@ describe("batches", () => {
       "The batches are on meta already: num_workers=0 and pin_memory=False are all there is.",
     ]);
     expect(trials).toEqual([fine(3)]);
+  });
+});
+
+describe("the samples that explain has workers make", () => {
+  const made = given("explain's own", { torch: workerSamples, batchSize: 8 }, [0, 3], [1, 3]);
+  it("come with workers and without", () => {
+    const { refusal, facts, trials } = made();
+    expect(refusal).toBeNull();
+    expect(facts?.batch).toMatchObject({ samples: 8, bytes: 8 * 3 * 64 * 64 * 4 });
+    expect(trials).toEqual([fine(3), fine(3)]);
   });
 });

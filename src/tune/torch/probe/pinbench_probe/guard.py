@@ -81,3 +81,16 @@ def clean_up(scratch):
 def semaphore_prefix(scratch):
     """How the names of multiprocessing's semaphores begin, so that none is left behind."""
     return os.path.basename(scratch) + "-"
+
+
+def keep_in(scratch):
+    """Puts sockets by which processes hand over batches, and semaphores, where clean_up() finds them.
+
+    Processes that are killed leave theirs behind.
+    """
+    # Not at the top: the guard is forked from a process that has loaded little.
+    import multiprocessing.process
+
+    config = multiprocessing.process.current_process()._config
+    config["tempdir"] = scratch
+    config["semprefix"] = "/" + semaphore_prefix(scratch).rstrip("-")

@@ -1,7 +1,6 @@
 """Opens the data set and runs trials, as pinbench asks for."""
 
 import faulthandler
-import multiprocessing.process
 import os
 import sys
 
@@ -16,11 +15,7 @@ def main():
     # A crash in native code leaves the user's line on stderr, where pinbench finds it.
     faulthandler.enable()
     tell_where_on_signal(scratch, "main")
-    # Sockets by which workers hand over batches, and semaphores: processes that are killed leave theirs behind, which
-    # is then found there and by that name.
-    config = multiprocessing.process.current_process()._config
-    config["tempdir"] = scratch
-    config["semprefix"] = "/" + guard.semaphore_prefix(scratch).rstrip("-")
+    guard.keep_in(scratch)
     stops = []
     channel = Channel(lambda trial: [stop.ask(trial) for stop in stops])
     try:
@@ -90,7 +85,7 @@ def open_data(options, phase, scratch):
     if options["step"] is not None:
         target.check(options["step"], "the step")
     phase("torch was being imported")
-    _check_torch()
+    check_torch()
     making.install(scratch)
     from . import device as devices
     from . import facts, faults, opening, source, tracebacks
@@ -122,7 +117,8 @@ def open_data(options, phase, scratch):
     return data, first, contents, device
 
 
-def _check_torch():
+def check_torch():
+    """Raises a Refusal where this Python has no torch, or one that is too old."""
     version = sys.version.split()[0]
     try:
         import torch

@@ -1,0 +1,42 @@
+import { parseChoices, questionNames } from "../settings/choices.js";
+import type { Question } from "./question.js";
+import { eightyOneTimes } from "./questions/eighty-one-times.js";
+import { loaderPinMemory } from "./questions/loader-pin-memory.js";
+import { lowLatency } from "./questions/low-latency.js";
+import { nonBlocking } from "./questions/non-blocking.js";
+import { overlap } from "./questions/overlap.js";
+import { paysOff } from "./questions/pays-off.js";
+import { pinnedInAClass } from "./questions/pinned-in-a-class.js";
+import { severalGpus } from "./questions/several-gpus.js";
+import { tooManyWorkers } from "./questions/too-many-workers.js";
+import { tooMuchPinned } from "./questions/too-much-pinned.js";
+import { tooSmall } from "./questions/too-small.js";
+import { whyPinned } from "./questions/why-pinned.js";
+
+const known: readonly Question[] = [
+  whyPinned,
+  paysOff,
+  eightyOneTimes,
+  tooSmall,
+  lowLatency,
+  overlap,
+  severalGpus,
+  tooMuchPinned,
+  pinnedInAClass,
+  loaderPinMemory,
+  nonBlocking,
+  tooManyWorkers,
+];
+
+/** All questions, in the order in which they are told. */
+export const questions: readonly Question[] = questionNames.flatMap((name) =>
+  known.filter((question) => question.name === name),
+);
+
+/** The questions of these names, in their own order, or all. Throws a usage error for a name that there is not. */
+export function questionsNamed(names: readonly string[] | "all"): readonly Question[] {
+  if (names === "all") return questions;
+  const known: readonly string[] = questions.map(({ name }) => name);
+  const asked = parseChoices([...names], "question", known);
+  return questions.filter(({ name }) => asked.includes(name));
+}

@@ -1,0 +1,97 @@
+import type { ResultDocument } from "../../results/schema.js";
+import { median } from "../../stats/order-statistics.js";
+import type { MeasuredFigure } from "../explanation.js";
+import { digits, figureText } from "../figure-text.js";
+import type { Conclusion, Question, RunRequest } from "../question.js";
+import { cellOf, isAtLeast, medianFigure, verdictOf } from "../run-figures.js";
+
+/** As the article has it. */
+const claimedTimes = 81;
+const sizeBytes = 40e6;
+
+const request = {
+  sizesBytes: [sizeBytes],
+  memory: ["pageable", "pinned"],
+  directions: ["h2d"],
+  workers: [1],
+  samplesPerCell: 6,
+} as const satisfies RunRequest;
+
+/** The least that a median has an interval of. */
+const processes = 6;
+
+/** Of each fresh process: what it took before its first copy, and what its copies took, in nanoseconds. */
+export interface FreshProcess {
+  initNs: number;
+  contextNs: number;
+  pageableNs: number;
+  pinnedNs: number;
+}
+
+/** What the processes make of the claim. */
+export function concludeEightyOne(all: readonly FreshProcess[]): Conclusion {
+  const figure = (name: string, unit: MeasuredFigure["unit"], of: (one: FreshProcess) => number) =>
+    medianFigure(name, unit, all.map(of));
+  const start = figure("starting CUDA: driver and context", "ns", (one) => one.initNs + one.contextNs);
+  const pageable = figure("then a pageable copy of 40 MB", "ns", (one) => one.pageableNs);
+  const pinned = figure("then a pinned copy of 40 MB", "ns", (one) => one.pinnedNs);
+  const gain = figure("pinned copies are faster", "ratio", (one) => one.pageableNs / one.pinnedNs);
+  const asTimed = figure(
+    "the same with the start counted to the pageable copy",
+    "ratio",
+    (one) => (one.initNs + one.contextNs + one.pageableNs) / one.pinnedNs,
+  );
+  const holds = isAtLeast(gain, claimedTimes);
+  const startShare = median(
+    all.map((one) => (one.initNs + one.contextNs) / (one.initNs + one.contextNs + one.pageableNs)),
+  );
+  return {
+    verdict: verdictOf(holds),
+    figures: [start, pageable, pinned, gain, asTimed],
+    sentences: [
+      `Once a process has its context, a pageable copy of 40 MB takes ${figureText(pageable)} and a pinned one ${figureText(pinned)}: ${figureText(gain)} as fast${
+        holds === false
+          ? `, and not ${claimedTimes}`
+          : holds === null
+            ? `; whether that is ${claimedTimes} or more, the interval does not tell`
+            : ""
+      }.`,
+      `The first use of CUDA takes ${figureText(start)}, whatever is copied then.`,
+      `Whoever times that together with the pageable copy, and the pinned copy without it, finds ${figureText(asTimed)}: ${digits(startShare * 100)} % of the time is the context's.`,
+      holds === true
+        ? "The difference is the copies' own."
+        : "To compare two kinds of memory, copy once before the clock starts, in each process.",
+    ],
+  };
+}
+
+/** Where the 81 times of an article come from. */
+export const eightyOneTimes: Question = {
+  name: "81-times",
+  title: "is pinned memory 81 times as fast?",
+  claim:
+    "In two processes, a pageable tensor of 40 MB takes 1.05 s to the GPU and a pinned one 0.013 s: 81 times as fast.",
+  needs: "device",
+  mostMs: 25_000,
+  async answer(tools) {
+    const all: FreshProcess[] = [];
+    for (let process = 0; process < processes; ++process) {
+      tools.onActivity(`fresh process ${process + 1} of ${processes}`);
+      all.push(freshProcess(await tools.runInFreshProcess(request)));
+    }
+    return { ...concludeEightyOne(all), command: `${tools.commandFor(request)} --processes ${processes}` };
+  },
+};
+
+function freshProcess(document: ResultDocument): FreshProcess {
+  const [start] = document.coldStart;
+  if (start === undefined) throw new RangeError("a fresh process did not tell what its start took");
+  const copyNs = (memory: "pageable" | "pinned") =>
+    sizeBytes / cellOf(document, { memory, sizeBytes }).stats[0]!.bandwidthGBps.median;
+  return {
+    initNs: start.initNs,
+    contextNs: start.contextNs,
+    pageableNs: copyNs("pageable"),
+    pinnedNs: copyNs("pinned"),
+  };
+}

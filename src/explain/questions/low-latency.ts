@@ -1,0 +1,119 @@
+import type { CellResult } from "../../results/schema.js";
+import type { MeasuredFigure } from "../explanation.js";
+import { durationText, figureText } from "../figure-text.js";
+import type { Conclusion, Question, RunRequest } from "../question.js";
+import { cellOf, isAtLeast, ratioFigure, timeFigure, verdictOf } from "../run-figures.js";
+
+/** 3 x 224 x 224 floats of 4 bytes. */
+const imageBytes = 3 * 224 * 224 * 4;
+
+const request = {
+  sizesBytes: [imageBytes],
+  memory: ["pageable", "staged", "pinned"],
+  directions: ["h2d"],
+  workers: [1],
+  modes: ["latency"],
+  // The whole image goes into one slot of pinned memory, and from there to the device.
+  stagingChunkBytes: imageBytes,
+  samplesPerCell: 500,
+} as const satisfies RunRequest;
+
+/** What a copy takes, the median and the time that 99 of 100 do not exceed. */
+export interface ImageTimes {
+  typical: MeasuredFigure;
+  p99: MeasuredFigure;
+}
+
+/** An image that lies in pageable memory, in pinned memory, and one that is copied into pinned memory first. */
+export interface LatencyFigures {
+  pageable: ImageTimes;
+  pinned: ImageTimes;
+  copiedFirst: ImageTimes;
+  /** Obtaining a new pinned buffer and giving it back; null where it is not known. */
+  newBufferNs: number | null;
+}
+
+/** What arrives sooner by less than this is no sooner. */
+const sooner = 1.05;
+
+/** What the figures make of the claim. */
+export function concludeLowLatency({
+  pageable,
+  pinned,
+  copiedFirst,
+  newBufferNs,
+}: LatencyFigures): Conclusion {
+  const direct = ratioFigure("pinned memory is faster", pageable.typical, pinned.typical);
+  const first = ratioFigure(
+    "copying into pinned memory first is faster",
+    pageable.typical,
+    copiedFirst.typical,
+  );
+  const isDirectSooner = isAtLeast(direct, sooner);
+  const isFirstSooner = isAtLeast(first, sooner);
+  return {
+    verdict: verdictOf(isFirstSooner),
+    parts: [
+      { name: "an image that is in pinned memory already", verdict: verdictOf(isDirectSooner) },
+      { name: "one that is copied there first", verdict: verdictOf(isFirstSooner) },
+    ],
+    figures: [
+      ...[pageable, pinned, copiedFirst].flatMap(({ typical, p99 }) => [typical, p99]),
+      direct,
+      first,
+    ],
+    sentences: [
+      `An image from pageable memory arrives after ${figureText(pageable.typical)} (99 of 100 within ${figureText(pageable.p99)}).`,
+      `From pinned memory it takes ${figureText(pinned.typical)} (${figureText(pinned.p99)}): ${
+        isDirectSooner === true
+          ? "whoever decodes right into pinned memory gains."
+          : isDirectSooner === false
+            ? "no gain."
+            : "the intervals do not tell whether that is sooner."
+      }`,
+      `Copied into a pinned buffer first and sent from there, it takes ${figureText(copiedFirst.typical)} (${figureText(copiedFirst.p99)}): ${
+        isFirstSooner === true
+          ? "sooner than to leave that to the driver."
+          : isFirstSooner === false
+            ? "the copy that is to be spared is made all the same, and nothing is gained."
+            : "the intervals do not tell whether that is sooner."
+      }`,
+      ...(newBufferNs === null
+        ? []
+        : [
+            `That is with a buffer kept for it: a new one for each image takes ${durationText(newBufferNs)} more.`,
+          ]),
+    ],
+  };
+}
+
+/** Whether one image arrives sooner when it is pinned. */
+export const lowLatency: Question = {
+  name: "low-latency",
+  title: "does one image arrive sooner when it is pinned first?",
+  claim: "For inference at low latency, pin the image, then copy it: it reaches the GPU sooner.",
+  needs: "device",
+  mostMs: 15_000,
+  async answer(tools) {
+    const document = await tools.run(request);
+    const times = (name: string, memory: "pageable" | "pinned" | "staged"): ImageTimes => {
+      const cell = cellOf(document, { memory, sizeBytes: imageBytes });
+      return { typical: timeFigure(name, cell), p99: slowestOf(`${name}: 99 of 100 within`, cell) };
+    };
+    const cost = document.coldStart[0]?.pinning.find(({ sizeBytes }) => sizeBytes === imageBytes)?.pinned;
+    return {
+      ...concludeLowLatency({
+        pageable: times("from pageable memory", "pageable"),
+        pinned: times("from pinned memory", "pinned"),
+        copiedFirst: times("copied into a pinned buffer, then sent", "staged"),
+        newBufferNs: cost == null ? null : cost.allocateNs + cost.freeNs,
+      }),
+      command: tools.commandFor(request),
+    };
+  },
+};
+
+function slowestOf(name: string, { stats: [stats] }: CellResult): MeasuredFigure {
+  const { samples, latencyUs } = stats!;
+  return { name, value: latencyUs!.p99 * 1e3, unit: "ns", interval: null, samples };
+}

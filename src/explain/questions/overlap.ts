@@ -1,0 +1,109 @@
+import { MiB } from "../../settings/units.js";
+import type { MeasuredFigure } from "../explanation.js";
+import { figureText } from "../figure-text.js";
+import type { Conclusion, Question, RunRequest } from "../question.js";
+import {
+  allOf,
+  cellOf,
+  differenceFigure,
+  isAtLeast,
+  type Known,
+  not,
+  timeFigure,
+  verdictOf,
+} from "../run-figures.js";
+
+const sizeBytes = 64 * MiB;
+const chunks = 8;
+
+const request = {
+  sizesBytes: [sizeBytes],
+  memory: ["pageable", "pinned"],
+  directions: ["h2d"],
+  workers: [1],
+  pipelineChunks: [1, chunks],
+  budgetNs: 3e9,
+} as const satisfies RunRequest;
+
+/** A batch from one kind of memory: what its copy takes, and what copy and kernels take together. */
+export interface PipelineFigures {
+  copy: MeasuredFigure;
+  /** One after the other: the batch in one piece. */
+  inTurn: MeasuredFigure;
+  /** In chunks, each followed by its kernel in another stream. */
+  inChunks: MeasuredFigure;
+  /** What the kernels take together, in nanoseconds. */
+  computeNs: number;
+}
+
+/** Who hides at least so much of what can be hidden overlaps; who hides less than the other does not. */
+const hiddenShare = { overlaps: 0.5, doesNot: 0.25 };
+
+/** What the figures make of the claim. */
+export function concludeOverlap(figures: { pinned: PipelineFigures; pageable: PipelineFigures }): Conclusion {
+  const pinned = tellKind("pinned", figures.pinned);
+  const pageable = tellKind("pageable", figures.pageable);
+  const parts = [
+    { name: "pinned copies overlap", verdict: verdictOf(pinned.overlaps) },
+    { name: "pageable copies do not", verdict: verdictOf(not(pageable.overlaps)) },
+  ];
+  return {
+    verdict: verdictOf(allOf(pinned.overlaps, not(pageable.overlaps))),
+    parts,
+    figures: [...pinned.figures, ...pageable.figures],
+    sentences: [pinned.sentence, pageable.sentence],
+  };
+}
+
+function tellKind(memory: "pinned" | "pageable", { copy, inTurn, inChunks, computeNs }: PipelineFigures) {
+  const saved = differenceFigure("", inTurn, inChunks);
+  // The first chunk's copy and the last one's kernel have nothing to run beside.
+  const hideableNs = Math.min(copy.value, computeNs) * (1 - 1 / chunks);
+  const shareOf = (ns: number) => ns / hideableNs;
+  const hidden: MeasuredFigure = {
+    name: `${memory}: share hidden of what can be`,
+    value: shareOf(saved.value),
+    unit: "share",
+    interval: saved.interval && { low: shareOf(saved.interval.low), high: shareOf(saved.interval.high) },
+    samples: 0,
+  };
+  const overlaps: Known =
+    isAtLeast(hidden, hiddenShare.overlaps) === true
+      ? true
+      : isAtLeast(hidden, hiddenShare.doesNot) === false
+        ? false
+        : null;
+  const times = `${figureText(inTurn)} one after the other, ${figureText(inChunks)} in ${chunks} chunks`;
+  const sentence =
+    overlaps === true
+      ? `From ${memory} memory copies run beside kernels: a batch takes ${times}.`
+      : overlaps === false
+        ? `From ${memory} memory they do not: a batch takes ${times}.`
+        : `From ${memory} memory the intervals do not tell: a batch takes ${times}.`;
+  return { overlaps, figures: [copy, inTurn, inChunks, hidden], sentence };
+}
+
+/** Whether copies run beside kernels. */
+export const overlap: Question = {
+  name: "overlap",
+  title: "do asynchronous copies run beside kernels?",
+  claim:
+    "An asynchronous copy from pinned memory runs beside the computation on the batch before it; one from pageable memory does not.",
+  needs: "device",
+  mostMs: 20_000,
+  async answer(tools) {
+    const document = await tools.run(request);
+    const figuresOf = (memory: "pinned" | "pageable"): PipelineFigures => {
+      const cell = (count?: number) =>
+        cellOf(document, { memory, sizeBytes, ...(count === undefined ? {} : { chunks: count }) });
+      return {
+        copy: timeFigure(`${memory}: the copy alone`, cell()),
+        inTurn: timeFigure(`${memory}: copy and kernels in turn`, cell(1)),
+        inChunks: timeFigure(`${memory}: in ${chunks} chunks`, cell(chunks)),
+        computeNs: cell(chunks).computeNs ?? 0,
+      };
+    };
+    const conclusion = concludeOverlap({ pinned: figuresOf("pinned"), pageable: figuresOf("pageable") });
+    return { ...conclusion, command: tools.commandFor(request) };
+  },
+};

@@ -1,0 +1,105 @@
+import { formatSize, MiB } from "../../settings/units.js";
+import type { MeasuredFigure } from "../explanation.js";
+import { figureText } from "../figure-text.js";
+import type { Conclusion, Question } from "../question.js";
+import { allOf, isAtLeast, medianFigure, not, ratioFigure, verdictOf } from "../run-figures.js";
+import type { Experiments } from "../torch/program-messages.js";
+import { answerOnGpu } from "../torch/torch-answer.js";
+
+const options = { bytes: 64 * MiB, rounds: 15 };
+
+/** A copy that is so many times as fast is faster. */
+const faster = 1.1;
+
+/** What the times of copies, before a tensor was sent to another process and there, make of the claim. */
+export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Conclusion {
+  const rates = (name: string, timesNs: readonly number[]) =>
+    medianFigure(
+      name,
+      "GB/s",
+      timesNs.map((ns) => sent.bytes / ns),
+    );
+  const pinned = rates("sender: pinned", sent.parentPinned);
+  const pageable = rates("sender: pageable", sent.parentPageable);
+  const alone = rates("receiver: pinned", sent.childPinned);
+  const inObject = rates("receiver: pinned, in an object", sent.childInObject);
+  const sentPageable = rates("receiver: pageable, in an object", sent.childPageable);
+  const gain = ratioFigure("sender: pinned over pageable", pinned, pageable);
+  const gainThere = ratioFigure("receiver: pinned over pageable, in objects", inObject, sentPageable);
+  const registered =
+    sent.registerRefused === null ? rates("receiver: registered", sent.childRegistered) : null;
+  const rise = registered && ratioFigure("receiver: registered over as it came", registered, inObject);
+  const isGained = isAtLeast(gain, faster);
+  const isLost = not(isAtLeast(gainThere, faster));
+  return {
+    verdict: verdictOf(allOf(isGained, isLost)),
+    figures: [
+      ...[pinned, pageable, gain, alone, inObject, sentPageable, gainThere],
+      ...(registered === null ? [] : [registered, rise!]),
+    ],
+    sentences: [
+      `Where it was pinned, a tensor of ${formatSize(sent.bytes)} is copied to the GPU at ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one${
+        isGained === false ? ": pinning gains nothing here that could be lost" : ""
+      }.`,
+      `In a process that it was sent to, inside an object, it is copied at ${figureText(inObject)}, ${figureText(gainThere)} the rate of a pageable one: ${
+        isLost === null
+          ? "the intervals do not tell whether the speed-up is lost"
+          : isLost
+            ? "the speed-up is lost"
+            : "the speed-up is still there"
+      }.`,
+      causeOf(sent, isLost),
+      registering(sent, registered, rise),
+    ],
+  };
+}
+
+/** What is_pinned() says of it. */
+function causeOf(sent: Experiments["sent"]["figures"], isLost: boolean | null): string {
+  const { isPinnedInChild, isPinnedInObject, isPinnedBefore, isPinnedAfter } = sent;
+  if (!isPinnedBefore) return "is_pinned() is False even before it is sent: pinning it had no effect.";
+  if (isPinnedInChild && isPinnedInObject) {
+    return isLost === true
+      ? "is_pinned() is True there, so that this is not the cause."
+      : "is_pinned() is True there: it has arrived pinned.";
+  }
+  const which =
+    isPinnedInChild === isPinnedInObject
+      ? "is_pinned() is False there, with an object around the tensor and without one"
+      : `is_pinned() is False there of the tensor ${isPinnedInObject ? "by itself" : "inside the object"} alone`;
+  const sender = isPinnedAfter
+    ? "in the sender it stays pinned"
+    : "in the sender, too, is_pinned() is False from then on";
+  return `${isLost === true ? "The cause: " : "And yet "}${which}. torch sends a tensor by moving it into shared memory, which nobody has pinned; ${sender}.`;
+}
+
+function registering(
+  { registerRefused, isPinnedRegistered }: Experiments["sent"]["figures"],
+  registered: MeasuredFigure | null,
+  rise: MeasuredFigure | null,
+): string {
+  const call = "torch.cuda.cudart().cudaHostRegister()";
+  if (registered === null || rise === null) {
+    return `CUDA refuses to register that memory there (error ${registerRefused} of ${call}).`;
+  }
+  const isHelp = isAtLeast(rise, faster);
+  const outcome =
+    isHelp === true
+      ? `brings it to ${figureText(registered)}, ${figureText(rise)} the rate`
+      : isHelp === false
+        ? `does not make it faster: ${figureText(registered)}`
+        : `brings it to ${figureText(registered)}, and the intervals do not tell whether that is faster`;
+  const pinned = isPinnedRegistered ? "is_pinned() is True again" : "is_pinned() stays False";
+  return `Registering that memory in the process that received it, with ${call}, ${outcome}; ${pinned}.`;
+}
+
+/** Why a pinned tensor is no faster in another process, and what mends it. */
+export const pinnedInAClass: Question = {
+  name: "pinned-in-a-class",
+  title: "why is a pinned tensor no faster in another process?",
+  claim:
+    "With the tensors inside a class that is handed to a process, pinned memory is only 1.01 times as fast as pageable memory, for an unknown cause.",
+  needs: "torch",
+  mostMs: 30_000,
+  answer: (tools) => answerOnGpu("pinned-in-a-class", tools, "sent", options, concludePinnedInAClass),
+};

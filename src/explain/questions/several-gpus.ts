@@ -1,0 +1,108 @@
+import { MiB } from "../../settings/units.js";
+import type { MeasuredFigure } from "../explanation.js";
+import { digits, figureText } from "../figure-text.js";
+import type { Conclusion, Question, RunRequest } from "../question.js";
+import { allOf, cellOf, isAtLeast, rateFigure, ratioFigure, verdictOf } from "../run-figures.js";
+
+const sizeBytes = 64 * MiB;
+
+const request = {
+  sizesBytes: [sizeBytes],
+  memory: ["pageable", "pinned"],
+  directions: ["h2d"],
+  workers: [1],
+  together: true,
+  budgetNs: 4e9,
+} as const satisfies RunRequest;
+
+/** Rates of one device by itself and while all copy. */
+export interface DeviceRates {
+  device: number;
+  pinned: { alone: MeasuredFigure; together: MeasuredFigure };
+  pageable: { alone: MeasuredFigure; together: MeasuredFigure };
+}
+
+/** A device that keeps so much of its rate is fed as if it were alone. */
+const keptShare = 0.9;
+
+/** What the rates make of the claim. */
+export function concludeSeveralGpus(devices: readonly DeviceRates[]): Conclusion {
+  const keptOf = (memory: "pinned" | "pageable") =>
+    devices.map(({ device, [memory]: { alone, together } }) => ({
+      ...ratioFigure(`device ${device}: ${memory} together over alone`, together, alone),
+      unit: "share" as const,
+    }));
+  const kept = { pinned: keptOf("pinned"), pageable: keptOf("pageable") };
+  const isKept = (memory: "pinned" | "pageable") =>
+    allOf(...kept[memory].map((one) => isAtLeast(one, keptShare)));
+  const sum = (memory: "pinned" | "pageable") =>
+    devices.reduce((total, one) => total + one[memory].together.value, 0);
+  const least = (memory: "pinned" | "pageable") =>
+    figureText({ unit: "share", value: Math.min(...kept[memory].map(({ value }) => value)) });
+  const told = (memory: "pinned" | "pageable") => {
+    const total = `${digits(sum(memory))} GB/s in all`;
+    const known = isKept(memory);
+    if (known === true)
+      return `From ${memory} memory all are fed at once: ${total}, and each keeps at least ${least(memory)} of its rate.`;
+    return known === false
+      ? `From ${memory} memory they hold each other up: ${total}, and one keeps ${least(memory)} of its rate.`
+      : `From ${memory} memory it is ${total}; whether each keeps ${keptShare * 100} % of its rate, the intervals do not tell.`;
+  };
+  return {
+    verdict: verdictOf(isKept("pinned")),
+    parts: [
+      { name: "from pinned memory", verdict: verdictOf(isKept("pinned")) },
+      { name: "from pageable memory", verdict: verdictOf(isKept("pageable")) },
+    ],
+    figures: [
+      ...devices.flatMap(({ pinned, pageable }) => [
+        pinned.alone,
+        pinned.together,
+        pageable.alone,
+        pageable.together,
+      ]),
+      ...kept.pinned,
+      ...kept.pageable,
+    ],
+    sentences: [told("pinned"), told("pageable")],
+  };
+}
+
+/** Whether several GPUs can be fed at once. */
+export const severalGpus: Question = {
+  name: "several-gpus",
+  title: "does pinned memory feed several GPUs at once?",
+  claim: "With several GPUs, pinned memory keeps all of them fed at the same time.",
+  needs: "devices",
+  mostMs: 30_000,
+  async answer(tools) {
+    const ordinals = tools.devices.map(({ ordinal }) => ordinal);
+    const wanted = { ...request, devices: ordinals };
+    if (ordinals.length < 2) {
+      const why = `There is ${ordinals.length === 1 ? "one device" : "no device"} to ask, and the claim is about several.`;
+      return {
+        verdict: "cannot be told",
+        figures: [],
+        sentences: [why],
+        command: "pinbench explain several-gpus --device all",
+      };
+    }
+    const document = await tools.run(wanted);
+    const rates = (device: number, memory: "pinned" | "pageable") => ({
+      alone: rateFigure(
+        `device ${device}: ${memory}, alone`,
+        cellOf(document, { device, memory, sizeBytes }),
+      ),
+      together: rateFigure(
+        `device ${device}: ${memory}, together`,
+        cellOf(document, { device, memory, sizeBytes, together: ordinals }),
+      ),
+    });
+    const devices = ordinals.map((device) => ({
+      device,
+      pinned: rates(device, "pinned"),
+      pageable: rates(device, "pageable"),
+    }));
+    return { ...concludeSeveralGpus(devices), command: tools.commandFor(wanted) };
+  },
+};

@@ -1,0 +1,78 @@
+import { MiB } from "../../settings/units.js";
+import type { MeasuredFigure } from "../explanation.js";
+import { figureText } from "../figure-text.js";
+import type { Conclusion, Question, RunRequest } from "../question.js";
+import { allOf, cellOf, isAtLeast, not, rateFigure, ratioFigure, verdictOf } from "../run-figures.js";
+
+const request = {
+  sizesBytes: [64 * MiB],
+  memory: ["pageable", "staged", "pinned"],
+  directions: ["h2d"],
+  workers: [1],
+  budgetNs: 1e9,
+} as const satisfies RunRequest;
+
+/** Rates to the device of one thread, in GB/s. */
+export interface StagingFigures {
+  pageable: MeasuredFigure;
+  /** What the CPU alone copies from pageable memory into pinned slots. */
+  byCpu: MeasuredFigure;
+  /** The same slots, and from there to the device. */
+  staged: MeasuredFigure;
+  pinned: MeasuredFigure;
+}
+
+/** Within these a pageable copy is about as fast as the CPU's, whose slots and way of copying the driver does not share. */
+const sameSpeed = { least: 0.5, most: 1.25 };
+/** A pinned copy that is so many times as fast is faster. */
+const faster = 1.1;
+
+/** What the figures make of the claim. */
+export function concludeWhyPinned(figures: StagingFigures): Conclusion {
+  const { pageable, byCpu, staged, pinned } = figures;
+  const toCpu = ratioFigure("pageable over the CPU's own copy", pageable, byCpu);
+  const gain = ratioFigure("pinned over pageable", pinned, pageable);
+  const isLikeCpu = allOf(isAtLeast(toCpu, sameSpeed.least), not(isAtLeast(toCpu, sameSpeed.most)));
+  const isFaster = isAtLeast(gain, faster);
+  return {
+    verdict: verdictOf(allOf(isLikeCpu, isFaster)),
+    figures: [pageable, byCpu, staged, pinned, toCpu, gain],
+    sentences: [
+      `A pageable copy reaches ${figureText(pageable)}; the CPU by itself copies into pinned memory at ${figureText(byCpu)}.`,
+      isLikeCpu === true
+        ? "That is what staging looks like: the CPU's copy is the slow part, and the link waits for it."
+        : isLikeCpu === false
+          ? "So here the CPU's copy is not what a pageable copy takes its time for."
+          : "The intervals do not tell whether the CPU's copy is what a pageable copy takes its time for.",
+      `Staged by pinbench, through pinned slots of its own, it reaches ${figureText(staged)}.`,
+      isFaster === false
+        ? `A pinned copy needs no staging, and yet is no faster: ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one.`
+        : isFaster === true
+          ? `A pinned copy needs no staging: ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one.`
+          : `A pinned copy reaches ${figureText(pinned)}, and the intervals do not tell whether that is faster.`,
+    ],
+  };
+}
+
+/** Why pinned memory is faster: the staging made visible. */
+export const whyPinned: Question = {
+  name: "why-pinned",
+  title: "why is a copy from pinned memory faster?",
+  claim:
+    "The driver stages a pageable copy: the CPU copies it into a pinned buffer, from which it goes to the GPU. Pinned memory spares that.",
+  needs: "device",
+  mostMs: 15_000,
+  async answer(tools) {
+    const document = await tools.run(request);
+    const [sizeBytes] = request.sizesBytes;
+    const rate = (name: string, memory: "pageable" | "host" | "staged" | "pinned") =>
+      rateFigure(name, cellOf(document, { memory, sizeBytes }));
+    const conclusion = concludeWhyPinned({
+      pageable: rate("pageable to the device", "pageable"),
+      byCpu: rate("pageable into pinned slots, by the CPU", "host"),
+      staged: rate("pageable to the device, staged by pinbench", "staged"),
+      pinned: rate("pinned to the device", "pinned"),
+    });
+    return { ...conclusion, command: tools.commandFor(request) };
+  },
+};

@@ -1,0 +1,132 @@
+import { ratioInterval } from "../results/claimed-interval.js";
+import type { CellResult, ResultDocument } from "../results/schema.js";
+import { median, medianInterval } from "../stats/order-statistics.js";
+import type { ClaimVerdict, MeasuredFigure } from "./explanation.js";
+
+/*
+ * Figures of what was measured, and what their intervals decide. All figures of a question come from one process, which
+ * measured them in turns: their intervals are the medians' own.
+ */
+
+/** The fields by which a run's cell is found. */
+export type CellWanted = Partial<
+  Pick<CellResult, "device" | "direction" | "memory" | "sizeBytes" | "mode" | "chunks" | "together">
+>;
+
+/** The one-worker cell of a run that is so, and else plain. Throws a RangeError where it was not measured. */
+export function cellOf(document: ResultDocument, wanted: CellWanted): CellResult {
+  const { chunks, together, ...plain } = wanted;
+  const found = document.cells.find(
+    (cell) =>
+      Object.entries(plain).every(([key, value]) => cell[key as keyof CellResult] === value) &&
+      cell.chunks === chunks &&
+      (cell.together === undefined) === (together === undefined),
+  );
+  if (found?.stats[0] !== undefined) return found;
+  throw new RangeError(
+    found?.skipReason ?? `nothing was measured of ${Object.values(wanted).join(", ")} copies`,
+  );
+}
+
+/** The rate of a cell's copies. */
+export function rateFigure(name: string, { stats: [stats] }: CellResult): MeasuredFigure {
+  const { median: value, low, high } = stats!.bandwidthGBps;
+  return { name, value, unit: "GB/s", interval: intervalOf(low, high), samples: stats!.samples };
+}
+
+/** What one of a cell's copies takes, in nanoseconds, by its rate or, of latency cells, by single copies. */
+export function timeFigure(name: string, { stats: [stats], sizeBytes }: CellResult): MeasuredFigure {
+  const { samples, latencyUs, bandwidthGBps } = stats!;
+  const timeNs = (rate: number) => sizeBytes / rate;
+  const [value, low, high] =
+    latencyUs === null
+      ? [timeNs(bandwidthGBps.median), fasterFirst(bandwidthGBps.high), fasterFirst(bandwidthGBps.low)]
+      : [latencyUs.median * 1e3, scaled(latencyUs.low), scaled(latencyUs.high)];
+  return { name, value, unit: "ns", interval: intervalOf(low, high), samples };
+
+  function fasterFirst(rate: number | null) {
+    return rate === null ? null : timeNs(rate);
+  }
+  function scaled(us: number | null) {
+    return us === null ? null : us * 1e3;
+  }
+}
+
+/** The median of samples, with its interval. */
+export function medianFigure(
+  name: string,
+  unit: MeasuredFigure["unit"],
+  samples: readonly number[],
+): MeasuredFigure {
+  const interval = medianInterval(samples);
+  return {
+    name,
+    value: median(samples),
+    unit,
+    interval: interval && { low: interval.low, high: interval.high },
+    samples: samples.length,
+  };
+}
+
+/** How many times one figure is the other; both are above 0. */
+export function ratioFigure(name: string, one: MeasuredFigure, other: MeasuredFigure): MeasuredFigure {
+  const value = one.value / other.value;
+  const estimate = (figure: MeasuredFigure) =>
+    figure.interval === null || figure.interval.low <= 0
+      ? null
+      : { median: figure.value, ...figure.interval };
+  const [above, below] = [estimate(one), estimate(other)];
+  const interval = above === null || below === null ? null : ratioInterval(above, below);
+  return {
+    name,
+    value,
+    unit: "ratio",
+    interval: interval && { low: interval.low, high: interval.high },
+    samples: 0,
+  };
+}
+
+/**
+ * The difference of two figures. Its interval is that of independent ones (G. Y. Zou and A. Donner, 2008, as in
+ * claimed-interval.ts): too wide where they vary together, and never too narrow.
+ */
+export function differenceFigure(name: string, one: MeasuredFigure, other: MeasuredFigure): MeasuredFigure {
+  const value = one.value - other.value;
+  const interval =
+    one.interval === null || other.interval === null
+      ? null
+      : {
+          low: value - Math.hypot(one.value - one.interval.low, other.interval.high - other.value),
+          high: value + Math.hypot(one.interval.high - one.value, other.value - other.interval.low),
+        };
+  return { name, value, unit: one.unit, interval, samples: 0 };
+}
+
+function intervalOf(low: number | null, high: number | null): MeasuredFigure["interval"] {
+  return low === null || high === null ? null : { low, high };
+}
+
+/** What is known of a statement: null where it cannot be told. */
+export type Known = boolean | null;
+
+/** Whether a figure is at least the bound; null where its interval has the bound within, or there is none. */
+export function isAtLeast({ interval }: Pick<MeasuredFigure, "interval">, bound: number): Known {
+  if (interval === null) return null;
+  return interval.low >= bound ? true : interval.high < bound ? false : null;
+}
+
+/** Whether all statements hold: false as soon as one does not. */
+export function allOf(...statements: readonly Known[]): Known {
+  if (statements.includes(false)) return false;
+  return statements.includes(null) ? null : true;
+}
+
+/** The contrary, which cannot be told where the statement cannot. */
+export function not(statement: Known): Known {
+  return statement === null ? null : !statement;
+}
+
+/** What it says of a claim that a statement holds here, does not, or cannot be told. */
+export function verdictOf(statement: Known): ClaimVerdict {
+  return statement === null ? "cannot be told" : statement ? "true" : "not here";
+}

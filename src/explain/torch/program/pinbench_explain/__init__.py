@@ -1,0 +1,1 @@
+"""What `pinbench explain` measures with the user's torch."""

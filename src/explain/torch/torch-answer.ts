@@ -1,0 +1,84 @@
+import { PinbenchError } from "../../errors.js";
+import type { QuestionName } from "../../settings/choices.js";
+import type { Answer, Conclusion, Tools } from "../question.js";
+import type { ExperimentName, Experiments } from "./program-messages.js";
+
+/** The conclusion that `conclude` resolves with; where there is no torch that will do, that it cannot be told, and why. */
+export async function answerWithTorch(
+  name: QuestionName,
+  tools: Tools,
+  conclude: () => Promise<Conclusion>,
+): Promise<Answer> {
+  const command = explainCommand(name, tools);
+  try {
+    tools.onActivity("torch is being imported");
+    const { torch, python, deviceName } = await tools.torch.facts(tools.signal);
+    tools.onActivity("torch measures");
+    const conclusion = await conclude();
+    return {
+      ...conclusion,
+      sentences: [
+        ...conclusion.sentences,
+        `Measured with torch ${torch} of ${python}${deviceName === null ? "" : `, on ${deviceName}`}.`,
+      ],
+      command,
+    };
+  } catch (error) {
+    if (!(error instanceof PinbenchError) || error.kind !== "unavailable") throw error;
+    return { ...untold([error.message, ...(error.hint === null ? [] : [error.hint])]), command };
+  }
+}
+
+/** `pinbench explain` with the flags that ask for the same. */
+export function explainCommand(
+  name: QuestionName,
+  {
+    backend,
+    devices,
+    torch,
+  }: Pick<Tools, "devices"> & {
+    backend: Pick<Tools["backend"], "name">;
+    torch: Pick<Tools["torch"], "python">;
+  },
+): string {
+  const [first] = devices;
+  const { python } = torch;
+  const isPlain = /^[\w@%+=:,./-]+$/.test(python);
+  return [
+    `pinbench explain ${name}`,
+    ...(backend.name === "emulated" ? ["--backend emulated"] : []),
+    ...(first === undefined || first.ordinal === 0 ? [] : [`--device ${first.ordinal}`]),
+    // Whatever a path has in it, a shell takes it as it is.
+    ...(python === "python3"
+      ? []
+      : [`--python ${isPlain ? python : `'${python.replaceAll("'", "'\\''")}'`}`]),
+  ].join(" ");
+}
+
+/** The answer of a question that is an experiment on a GPU. */
+export function answerOnGpu<Name extends ExperimentName>(
+  name: QuestionName,
+  tools: Tools,
+  experiment: Name,
+  options: Experiments[Name]["options"],
+  conclude: (figures: Experiments[Name]["figures"]) => Conclusion,
+): Promise<Answer> {
+  return answerWithTorch(name, tools, async () => {
+    const { gpuMissing } = await tools.torch.facts(tools.signal);
+    if (gpuMissing !== null) throw new PinbenchError("unavailable", noGpu(gpuMissing), { hint: gpuHint });
+    return conclude(await tools.torch.measure(experiment, options, tools.signal));
+  });
+}
+
+/** What to do where torch has no GPU. */
+export const gpuHint = "Name another Python with --python: one whose torch has CUDA.";
+
+/** That torch has no GPU, as a sentence. */
+export function noGpu(reason: string): string {
+  return `This takes a GPU, and ${reason}.`;
+}
+
+/** That nothing was concluded, and why. */
+function untold(sentences: string[]): Conclusion {
+  return { verdict: "cannot be told", figures: [], sentences };
+}

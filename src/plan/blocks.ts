@@ -1,0 +1,148 @@
+import { PinbenchError } from "../errors.js";
+import type { Cell } from "../results/schema.js";
+import { type BlockWay, blockWays, type Memory } from "../settings/choices.js";
+import type { Preset } from "../settings/presets.js";
+import type { RunSettings } from "../settings/settings.js";
+import { formatSize, MiB } from "../settings/units.js";
+
+/*
+ * Copies that are made of many blocks, which lie scattered on both sides: which of them a plan has.
+ */
+
+/** What a copy is made of. */
+export interface Blocks {
+  /** Of one of them. */
+  bytes: number;
+  /** Of the whole copy. */
+  sizeBytes: number;
+}
+
+/** Kernels copy 16 bytes at a time. */
+const blockUnitBytes = 16;
+
+/** So many, as far as they stay within this: larger copies of larger blocks tell no more. */
+const usualCount = 4096;
+const usualCopyBytes = 256 * MiB;
+
+/**
+ * The copies in blocks that were asked for, ascending; none where there are none. Throws a usage error for blocks that
+ * cannot be, and for settings that make no sense with or without them.
+ */
+export function blocksAskedFor(settings: RunSettings): Blocks[] {
+  const { blockSizesBytes, blockCount, blockSms, sizesBytes } = settings;
+  if (blockSizesBytes === null) {
+    const [flag] = [
+      ...(blockCount === null ? [] : ["--block-count"]),
+      ...(blockSms === null ? [] : ["--block-sms"]),
+    ];
+    if (flag === undefined) return [];
+    throw new PinbenchError("usage", `${flag} says how blocks are copied, and no blocks are asked for.`, {
+      hint: "Add their sizes, for example --blocks 4KiB,64KiB,1MiB.",
+    });
+  }
+  if (sizesBytes !== null) {
+    throw new PinbenchError(
+      "usage",
+      "--blocks and --sizes cannot both say how large a copy is: with blocks it has as many bytes as its blocks together.",
+      { hint: "Leave --sizes out; --block-count says how many blocks a copy has." },
+    );
+  }
+  for (const bytes of blockSizesBytes) checkBlock(bytes);
+  return [...new Set(blockSizesBytes)]
+    .sort((a, b) => a - b)
+    .map((bytes) => ({ bytes, sizeBytes: bytes * (blockCount ?? usualBlocks(bytes)) }));
+}
+
+function usualBlocks(bytes: number): number {
+  return Math.max(1, Math.min(usualCount, Math.floor(usualCopyBytes / bytes)));
+}
+
+function checkBlock(bytes: number): void {
+  if (Number.isSafeInteger(bytes) && bytes >= blockUnitBytes && bytes % blockUnitBytes === 0) return;
+  throw new PinbenchError(
+    "usage",
+    `A block cannot have ${formatSize(bytes)}: it is a multiple of ${blockUnitBytes} bytes, which a kernel copies at a time.`,
+    { hint: "Write for example --blocks 4KiB,64KiB,1MiB." },
+  );
+}
+
+/** With blocks, what a preset fills in of the rest: what is copied is what the blocks say. */
+export function presetOfBlocks(preset: Preset, blocks: readonly Blocks[]): Preset {
+  const { latency: _, togetherMemory: __, ...rest } = preset;
+  return {
+    ...rest,
+    sizesBytes: blocks.map(({ sizeBytes }) => sizeBytes),
+    memory: ["pageable", "pinned"],
+    workers: [1],
+    directions: ["h2d", "d2h"],
+  };
+}
+
+/** How blocks of each kind of memory are copied: a kernel reaches pinned memory alone. */
+const waysOfMemory: Partial<Record<Memory, readonly BlockWay[]>> = {
+  pinned: blockWays,
+  pageable: blockWays.filter((way) => way !== "kernel"),
+};
+
+/** The cells in blocks that belong beside a plain one of the same bytes: every way, and the kernel on few multiprocessors too. */
+export function blockCells(
+  plain: Cell,
+  { blocks, blockSms }: { blocks: readonly Blocks[]; blockSms: readonly number[] },
+): Cell[] {
+  if (!canBeBlocks(plain)) return [];
+  const ofSize = blocks.filter(({ sizeBytes }) => sizeBytes === plain.sizeBytes);
+  return ofSize.flatMap(({ bytes: blockBytes }) =>
+    waysOfMemory[plain.memory]!.flatMap((blockWay): Cell[] => {
+      const cell = { ...plain, blockBytes, blockWay };
+      return blockWay === "kernel" ? [cell, ...blockSms.map((sms) => ({ ...cell, blockSms: sms }))] : [cell];
+    }),
+  );
+}
+
+/** What programs move in blocks; the lists of addresses are made for the wall clock and cold places alone. */
+function canBeBlocks({ direction, memory, mode, timer, cache }: Cell): boolean {
+  return (
+    (direction === "h2d" || direction === "d2h") &&
+    waysOfMemory[memory] !== undefined &&
+    mode === "throughput" &&
+    timer === "wall" &&
+    cache === "cold"
+  );
+}
+
+/** Why a cell cannot be of such blocks, as a clause; null where it can, and for one in one piece. */
+export function problemOfBlocks(cell: Cell): string | null {
+  const { blockBytes, blockWay, blockSms, memory, sizeBytes } = cell;
+  const { workerKind, together, peer, beside, chunks } = cell;
+  if (blockBytes === undefined || blockWay === undefined) return null;
+  const isAlone = workerKind !== "process" && (together ?? peer ?? beside ?? chunks) === undefined;
+  if (!isAlone || !canBeBlocks(cell)) {
+    return "blocks are copied by threads alone, h2d or d2h, from pinned or pageable memory, for their throughput, by the wall clock, cold";
+  }
+  if (blockBytes === 0 || blockBytes % blockUnitBytes !== 0 || sizeBytes % blockBytes !== 0) {
+    return `blocks are multiples of ${blockUnitBytes} bytes, and a copy is made of whole ones`;
+  }
+  if (!waysOfMemory[memory]!.includes(blockWay)) return "a kernel copies blocks of pinned memory alone";
+  if (blockSms !== undefined && (blockWay !== "kernel" || blockSms === 0)) {
+    return "a kernel alone keeps to some of the multiprocessors, at least one";
+  }
+  return null;
+}
+
+/** Whether a cell gathers its blocks in the slots of the staging rings. */
+export function gathersBlocks({ blockWay }: Pick<Cell, "blockWay">): boolean {
+  return blockWay === "gather";
+}
+
+/** Blocks of one copy; 0 in one piece. */
+export function blocksOfCopy({ sizeBytes, blockBytes }: Pick<Cell, "sizeBytes" | "blockBytes">): number {
+  return blockBytes === undefined ? 0 : sizeBytes / blockBytes;
+}
+
+/** The largest part of a copy of at most so many bytes, and of whole blocks: one at least. */
+export function wholeBlocks(
+  { sizeBytes, blockBytes = 1 }: Pick<Cell, "sizeBytes" | "blockBytes">,
+  mostBytes: number,
+): number {
+  return Math.max(1, Math.floor(Math.min(sizeBytes, mostBytes) / blockBytes)) * blockBytes;
+}

@@ -1,0 +1,97 @@
+import type { CellResult, ResultDocument } from "../../results/schema.js";
+import { idOfAlone, variantOf } from "../../results/variant.js";
+import { blockWays, directions, memories } from "../../settings/choices.js";
+import { formatSize } from "../../settings/units.js";
+import type { Curve, CurveChart } from "../chart/chart.js";
+import { formatGBps } from "../format-number.js";
+import { groupBy } from "../report-parts.js";
+import { blockWayText, counted } from "../wording.js";
+import { ascending, describeCurves, otherWorkers, rateAxis, ratePoint, sizeAxis } from "./cell-points.js";
+import { chartName, directionSubject } from "./chart-identity.js";
+
+/**
+ * Bandwidth against the size of a block, where several were measured: a chart for each direction and kind of memory, a
+ * curve a way, and one of the same bytes in one piece.
+ */
+export function blockCharts(document: ResultDocument): CurveChart[] {
+  const byId = new Map(document.cells.map((cell) => [cell.id, cell]));
+  const blocks = document.cells.filter((cell) => variantOf(cell) === "blocks");
+  const kinds = groupBy(
+    blocks.sort((a, b) => a.device - b.device || memoryPlace(a) - memoryPlace(b)),
+    ({ device, direction, memory }) => [device, direction, memory].join("/"),
+  );
+  return [...kinds.values()].flatMap((cells) =>
+    chartOf(document, cells, (cell) => byId.get(idOfAlone(cell))),
+  );
+}
+
+function memoryPlace({ direction, memory }: CellResult): number {
+  return directions.indexOf(direction) * memories.length + memories.indexOf(memory);
+}
+
+function chartOf(
+  document: ResultDocument,
+  all: readonly CellResult[],
+  aloneOf: (cell: CellResult) => CellResult | undefined,
+): CurveChart[] {
+  const workers = Math.min(...all.map((cell) => cell.workers));
+  const cells = all.filter((cell) => cell.workers === workers);
+  const [first] = cells;
+  const sizes = ascending(cells.flatMap(({ blockBytes }) => blockBytes ?? []));
+  if (first === undefined || sizes.length < 2) return [];
+  const direction = first.direction === "d2h" ? "d2h" : "h2d";
+  const curveOf = (
+    name: string,
+    style: number,
+    some: readonly (readonly [number, CellResult | undefined])[],
+  ) => {
+    const points = some.flatMap(([bytes, cell]) =>
+      ratePoint(cell, direction, bytes, `blocks of ${formatSize(bytes)}`),
+    );
+    const ordered = [...points].sort((a, b) => a.x - b.x);
+    return ordered.length === 0 ? [] : [{ name, style, isJoined: true, points: ordered }];
+  };
+  const ofWays = groupBy(
+    cells.filter(({ blockWay }) => blockWay !== undefined),
+    ({ blockWay, blockSms }) => blockWayText(blockWay!, blockSms),
+  );
+  const inOrder = [...ofWays].sort(([, [a]], [, [b]]) => placeOf(a!) - placeOf(b!));
+  const whole = sizes.map((bytes) => {
+    const ofBlock = cells.find(({ blockBytes }) => blockBytes === bytes);
+    return [bytes, ofBlock && aloneOf(ofBlock)] as const;
+  });
+  const curves: Curve[] = [
+    ...curveOf("one piece", 0, whole),
+    ...inOrder.flatMap(([name, ofWay], i) =>
+      curveOf(
+        name,
+        i + 1,
+        ofWay.map((cell) => [cell.blockBytes ?? 0, cell]),
+      ),
+    ),
+  ];
+  if (curves.length === 0) return [];
+  return [
+    {
+      kind: "curves",
+      name: chartName(document, first, { before: [first.direction, first.memory], shows: "by-block" }),
+      title: `${directionSubject(document, first)} in scattered blocks, ${first.memory}: GB/s by size of a block, ${counted(workers, "worker")}`,
+      description:
+        describeCurves(curves, "GB/s", formatGBps, formatSize) +
+        otherWorkers(
+          workers,
+          all.map((cell) => cell.workers),
+        ),
+      x: sizeAxis(sizes, "size of a block"),
+      y: rateAxis,
+      curves,
+      rules: [],
+    },
+  ];
+}
+
+/** In the order of tables. */
+function placeOf({ blockWay, blockSms = 0 }: CellResult): number {
+  const mostSms = 1e6;
+  return blockWays.indexOf(blockWay!) + blockSms / mostSms;
+}

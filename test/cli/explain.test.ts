@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { explanationSchema } from "../../src/explain/explanation.js";
+import { questions } from "../../src/explain/questions.js";
+import { callCli } from "../helpers/in-process.js";
+import { untilInSlowCopy } from "../helpers/processes.js";
+import { emulatedFaults, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
+
+const explain = (...args: string[]) => ["explain", "--backend", "emulated", "--llc", "1MiB", ...args];
+
+describe("pinbench explain without a question", () => {
+  it("lists them, and measures nothing", async () => {
+    const { exitCode, stdout, stderr } = await callCli(["explain"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    for (const { name, title } of questions) {
+      expect(stdout.replaceAll(/\s+/g, " ")).toContain(`${name} ${title}`);
+    }
+  });
+
+  it("lists them for programs and as Markdown", async () => {
+    const listed = JSON.parse((await callCli(["explain", "--json"])).stdout);
+    expect(listed.map(({ name }: { name: string }) => name)).toEqual(questions.map(({ name }) => name));
+    const { stdout } = await callCli(["explain", "--format", "markdown"]);
+    expect(stdout).toContain("- `81-times`: is pinned memory 81 times as fast?");
+  });
+});
+
+describe("pinbench explain QUESTION", () => {
+  it("answers it on this machine, on stdout and in files", async () => {
+    const cwd = temporaryFolder();
+    const args = explain("too-small", "--output", "e.json", "--output", "e.md");
+    const { exitCode, stdout, stderr } = await callCli(args, { cwd });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const document = explanationSchema.parse(JSON.parse(readFileSync(join(cwd, "e.json"), "utf8")));
+    const [answer] = document.answers;
+    expect(answer).toMatchObject({ question: "too-small", failure: null });
+    expect(answer!.figures.length).toBeGreaterThan(4);
+    for (const { interval, value } of answer!.figures.filter(({ samples }) => samples > 0)) {
+      expect(interval!.low).toBeLessThanOrEqual(value);
+      expect(interval!.high).toBeGreaterThanOrEqual(value);
+    }
+    expect(stdout).toContain(answer!.title);
+    const page = readFileSync(join(cwd, "e.md"), "utf8");
+    expect(page).toContain("# What pinned memory does on this machine");
+    expect(page).toContain(`\`\`\`sh\n${answer!.command}\n\`\`\``);
+    // What other commands read of pinbench's, they refuse with a word.
+    expect(await callCli(["report", "e.json"], { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("e.json is what pinbench explain found, which has no charts."),
+    });
+  });
+
+  it.each([
+    [["why-pined"], "Did you mean why-pinned?"],
+    [["why-pinned", "--all"], "none needs to be named beside it"],
+    [["--output", "a.md"], "There is nothing to write to a.md: no question was asked."],
+    [["why-pinned", "--output", "a.html"], "an explanation has none"],
+    [["why-pinned", "--device", "7"], "There is no device 7"],
+    [["why-pinned", "--json", "--format", "markdown"], "contradict each other"],
+  ])("refuses %j before it measures", async (args, message) => {
+    const { exitCode, stdout, stderr } = await callCli(explain(...args));
+    expect([2, 3]).toContain(exitCode);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(message);
+  });
+
+  it("ends with 4 where a question failed, and answers the others", async () => {
+    const env = emulatedFaults({ call: "cuMemHostAlloc", every: 1, result: 2 });
+    const { exitCode, stdout } = await runCli(explain("too-small", "several-gpus", "--json"), { env });
+    expect(exitCode).toBe(4);
+    const { answers } = explanationSchema.parse(JSON.parse(stdout));
+    expect(answers).toMatchObject([
+      { verdict: "cannot be told", failure: expect.stringContaining("CUDA_ERROR_OUT_OF_MEMORY") },
+      { verdict: "cannot be told", failure: null },
+    ]);
+  });
+
+  it("ends on Ctrl-C with nothing but a word on stderr, and touches no file", async () => {
+    const cwd = temporaryFolder();
+    const env = { PINBENCH_EMULATED_LINK: "5e7" };
+    const { child, finished } = startCli(explain("why-pinned", "--output", "e.json"), { cwd, env });
+    // Each copy takes more than a second.
+    await untilInSlowCopy(child.pid!);
+    child.kill("SIGINT");
+    const { exitCode, stdout, stderr } = await finished;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
+    expect(stderr).toContain("nothing was written to e.json");
+  });
+
+  it("keeps on Ctrl-C what was answered before, and says how much that is", async () => {
+    const cwd = temporaryFolder();
+    // The second context is the first question's, which cannot be had; of the second question each copy takes seconds.
+    const fault = emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 2, result: 2 });
+    const env = { ...fault, PINBENCH_EMULATED_LINK: "2e5" };
+    const args = explain("too-small", "low-latency", "--output", "e.json");
+    const { child, finished } = startCli(args, { cwd, env });
+    await untilInSlowCopy(child.pid!);
+    child.kill("SIGINT");
+    const { stdout } = await finished;
+    expect(stdout).toContain("interrupted: 1 of 2 questions answered");
+    const { answers } = explanationSchema.parse(JSON.parse(readFileSync(join(cwd, "e.json"), "utf8")));
+    expect(answers.map(({ question }) => question)).toEqual(["too-small"]);
+  });
+});

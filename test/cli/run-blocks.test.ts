@@ -1,0 +1,86 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseResult } from "../../src/results/parse.js";
+import { callCli } from "../helpers/in-process.js";
+import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+
+const flags = ["--backend", "emulated", "--llc", "64KiB", "--quiet"];
+const quick = [...flags, "--samples", "6", "--blocks", "4KiB", "--block-count", "8"];
+const pinned = ["--memory", "pinned", "--direction", "h2d"];
+
+describe("pinbench run --blocks", () => {
+  it("measures and verifies every way, with what a block costs, and says from where on a loop is enough", async () => {
+    const path = join(temporaryFolder(), "blocks.json");
+    const { exitCode, stdout, stderr } = await callCli([
+      "run",
+      ...quick,
+      ...["--block-sms", "1", "--output", path],
+    ]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toContain("Host to device (H2D), in scattered blocks, GB/s");
+    expect(stdout).toContain("Device to host (D2H), in scattered blocks, what a block takes");
+    expect(stdout).toMatch(/in scattered blocks of pinned memory, .*loop of copies/s);
+    const { cells } = parseResult(readFileSync(path, "utf8"));
+    const blocks = cells.filter(({ blockBytes }) => blockBytes !== undefined);
+    // Both ways, of pinned memory loop, batch, kernel, kernel on one multiprocessor and gather, of pageable three.
+    expect(blocks).toHaveLength(2 * (5 + 3));
+    for (const cell of blocks) {
+      expect(["converged", "budget"]).toContain(cell.outcome);
+      expect(cell).toMatchObject({
+        sizeBytes: 8 * cell.blockBytes!,
+        samples: [{ durationNs: { length: 6 } }],
+      });
+      expect(cell.verification!.checkedBytes, cell.id).toBeGreaterThanOrEqual(cell.sizeBytes);
+      expect(cell.verification!.mismatches).toEqual([]);
+      expect(cell.hostNsPerBlock!.median, cell.id).toBeGreaterThan(0);
+      // No longer than the samples themselves.
+      const [{ bytesPerSample, durationNs }] = cell.samples as [(typeof cell.samples)[number]];
+      const perBlock = (Math.max(...durationNs) * cell.blockBytes!) / bytesPerSample;
+      expect(cell.hostNsPerBlock!.median, cell.id).toBeLessThanOrEqual(perBlock);
+    }
+  });
+
+  it("compares every single copy where that is asked for", async () => {
+    const { exitCode, stdout } = await callCli([
+      "run",
+      ...quick,
+      ...["--verify", "every", "--memory", "pinned", "--direction", "d2h", "--json"],
+    ]);
+    expect(exitCode).toBe(0);
+    const { cells } = parseResult(stdout);
+    const blocks = cells.filter(({ blockBytes }) => blockBytes !== undefined);
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const { id, verification } of blocks) {
+      expect(verification!.provenCopies, id).toBe(verification!.copies);
+    }
+  });
+
+  it("measures single cells by their ids", async () => {
+    const id = "d0/h2d/pinned/32768/w2/throughput/wall/cold/blocks-4096-gather";
+    const { exitCode, stdout } = await callCli(["run", ...flags, "--samples", "6", "--cells", id, "--json"]);
+    expect(exitCode).toBe(0);
+    expect(parseResult(stdout).cells).toMatchObject([{ id, workers: 2, stats: [{ samples: 6 }] }]);
+  });
+
+  it("draws curves over the size of a block", async () => {
+    const { stdout } = await callCli(["run", ...quick, "--blocks", "1KiB,4KiB", ...pinned, "--plot"]);
+    expect(stdout).toContain("Host to device (H2D) in scattered blocks, pinned: GB/s by size of a block");
+  });
+
+  it("skips batches where the driver is too old for them, and says so", async () => {
+    const symbols = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
+    const env = { PINBENCH_EMULATED_FAULTS: JSON.stringify([{ missing: symbols }]) };
+    const { exitCode, stdout } = await runCli(["run", ...quick, ...pinned], { env });
+    expect(exitCode).toBe(0);
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+      "skipped: a batch copies blocks by one call of the driver: the driver lacks cuMemcpyBatchAsync",
+    );
+  });
+
+  it("refuses what makes no sense before anything is measured", async () => {
+    const { exitCode, stderr } = await callCli(["run", ...quick, "--sizes", "1MiB"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("--blocks and --sizes cannot both say how large a copy is");
+  });
+});

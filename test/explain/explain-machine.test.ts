@@ -1,0 +1,173 @@
+import { describe, expect, it } from "vitest";
+import { PinbenchError } from "../../src/errors.js";
+import { commandOf, openDevices, wholeResult } from "../../src/explain/experiment-tools.js";
+import { explainMachine } from "../../src/explain/explain-machine.js";
+import { explanationSchema } from "../../src/explain/explanation.js";
+import type { Answer, Question, Tools } from "../../src/explain/question.js";
+import { questions } from "../../src/explain/questions.js";
+import type { CellResult, ResultDocument } from "../../src/results/schema.js";
+import { callCli } from "../helpers/in-process.js";
+import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
+
+/* Questions that are made up, of an emulated device. */
+
+const answered: Answer = { verdict: "true", figures: [], sentences: ["So it is."], command: "pinbench run" };
+
+const question = (answer: Question["answer"], part: Partial<Question> = {}): Question => ({
+  name: "why-pinned",
+  title: "why?",
+  claim: "Because.",
+  needs: "device",
+  mostMs: 10_000,
+  answer,
+  ...part,
+});
+
+const settings = { backend: "emulated", lastLevelCacheBytes: 2 ** 20, python: null } as const;
+
+async function explained(asked: readonly Question[], signal = new AbortController().signal) {
+  const prepared = await openDevices({ backend: "emulated", devices: "all" });
+  const call = { startedAt: new Date(), startedMs: performance.now() };
+  const bench = { prepared, sharing: null, settings, signal, onActivity: () => undefined };
+  return explanationSchema.parse(await explainMachine({ questions: asked, ...bench, ...call }));
+}
+
+describe("explaining a machine", () => {
+  it("answers in order, and says that an emulated device is no GPU", async () => {
+    const second = question(async () => answered, { name: "overlap" });
+    const document = await explained([question(async () => answered), second]);
+    expect(document.answers.map((answer) => answer.question)).toEqual(["why-pinned", "overlap"]);
+    expect(document.answers[0]).toMatchObject({ ...answered, parts: [], failure: null });
+    expect(document.notice).toContain("not a GPU");
+    expect(document.devices).toHaveLength(1);
+  });
+
+  it("cannot tell where a question fails, says why and what to do, and goes on", async () => {
+    const failing = question(async () => {
+      throw new PinbenchError("limit", "the plan does not fit", { hint: "Take less." });
+    });
+    const { answers } = await explained([failing, question(async () => answered)]);
+    expect(answers.map(({ verdict }) => verdict)).toEqual(["cannot be told", "true"]);
+    expect(answers[0]).toMatchObject({
+      failure: "The plan does not fit. Take less.",
+      sentences: ["The plan does not fit. Take less."],
+      command: "pinbench explain why-pinned",
+    });
+  });
+
+  it("ends what takes too long, even where that does not listen", async () => {
+    const listening = ({ signal }: Tools) =>
+      new Promise<Answer>((_, reject) => {
+        signal.addEventListener("abort", () => reject(new Error("cut short")));
+      });
+    const deaf = () => new Promise<Answer>(() => undefined);
+    const { answers } = await explained([
+      question(listening, { mostMs: 10 }),
+      question(deaf, { mostMs: 10 }),
+      question(async () => answered),
+    ]);
+    const tooLong = { verdict: "cannot be told", failure: "It took longer than the 10 ms that it may take." };
+    expect(answers).toMatchObject([tooLong, tooLong, { verdict: "true" }]);
+  });
+
+  it("stops where it is interrupted, with the answers that it has", async () => {
+    const controller = new AbortController();
+    const interrupted = question(async ({ signal }) => {
+      controller.abort();
+      signal.throwIfAborted();
+      return answered;
+    });
+    const { answers } = await explained(
+      [question(async () => answered), interrupted, question(async () => answered)],
+      controller.signal,
+    );
+    expect(answers).toHaveLength(1);
+  });
+
+  it("measures as a run does, and fails a question where nothing can be planned", async () => {
+    const small = { sizesBytes: [4096], memory: ["pinned"], workers: [1], samplesPerCell: 6 } as const;
+    const { answers } = await explained([
+      question(async ({ run, commandFor }) => {
+        const { cells } = await run({ ...small, directions: ["h2d"] });
+        return { ...answered, sentences: [`${cells.length} cell`], command: commandFor(small) };
+      }),
+      question(async ({ run }) => {
+        await run({ ...small, sizesBytes: [2 ** 46] });
+        return answered;
+      }),
+    ]);
+    expect(answers[0]).toMatchObject({
+      sentences: ["1 cell"],
+      command:
+        "pinbench run --backend emulated --llc 1MiB --sizes 4KiB --memory pinned --workers 1 --samples 6",
+    });
+    expect(answers[1]!.failure).toContain("larger than the");
+  });
+});
+
+describe("a result that figures are taken of", () => {
+  const withCell = (part: Partial<CellResult>) =>
+    buildDocument({ cells: defaultSweepCells().map((cell, i) => (i === 0 ? { ...cell, ...part } : cell)) });
+  const failure = {
+    code: "CUDA_ERROR_UNKNOWN",
+    message: "the copy failed",
+    call: null,
+    location: null,
+    sticky: false,
+  };
+
+  it("is whole, and nothing in it failed or came back wrong", () => {
+    const good = withCell({});
+    expect(wholeResult(good)).toBe(good);
+    expect(() => wholeResult(withCell({ outcome: "mismatch" }))).toThrow(/^data came back wrong from d0\//);
+    expect(() => wholeResult(withCell({ outcome: "failed", error: failure }))).toThrow("the copy failed");
+    const run = (part: Partial<ResultDocument["run"]>) => ({ ...good, run: { ...good.run, ...part } });
+    expect(() => wholeResult(run({ status: "aborted" }))).toThrow("cut short");
+    expect(() => wholeResult(run({ status: "failed", error: failure }))).toThrow("the copy failed");
+  });
+});
+
+describe("the command that repeats an experiment", () => {
+  it("is one that pinbench takes", async () => {
+    const command = commandOf(
+      {
+        devices: [0],
+        sizesBytes: [40e6, 2 ** 20],
+        memory: ["pageable", "pinned"],
+        directions: ["h2d"],
+        workers: [1],
+        pipelineChunks: [1, 8],
+        budgetNs: 1.5e9,
+        lastLevelCacheBytes: 2 ** 20,
+        stagingChunkBytes: 588 * 2 ** 10,
+      },
+      true,
+    );
+    expect(command).toContain("--sizes 40MB,1MiB --memory pageable,pinned");
+    expect(command).toContain("--budget 1.5s --llc 1MiB --staging-chunk 588KiB");
+    const [, ...args] = command.split(" ");
+    expect(await callCli([...args, "--dry-run", "--quiet"])).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+});
+
+describe("the questions", () => {
+  it("have names, claims and limits of their own", () => {
+    expect(new Set(questions.map(({ name }) => name)).size).toBe(questions.length);
+    for (const { title, claim, mostMs } of questions) {
+      expect(title).toMatch(/^[a-z].*\?$/);
+      expect(claim).toMatch(/^[A-Z].*\.$/);
+      expect(mostMs).toBeLessThanOrEqual(30_000);
+    }
+  });
+
+  it("about several GPUs says that there is one", async () => {
+    const several = questions.filter(({ name }) => name === "several-gpus");
+    expect((await explained(several)).answers).toMatchObject([
+      {
+        verdict: "cannot be told",
+        failure: null,
+        sentences: [expect.stringContaining("There is one device")],
+      },
+    ]);
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { concludeLoaderPinMemory } from "../../../src/explain/questions/loader-pin-memory.js";
+import { timesAround } from "./times.js";
+
+const ms = (time: number, spread?: number) => timesAround(time * 1e6, spread);
+
+/** As an H200 has it: pinning takes more than it saves. */
+const usual = { batches: 79, pinned: ms(28.4), unpinned: ms(27), uncopied: ms(25.5) };
+
+const told = (changes: Partial<typeof usual> = {}, gpuMissing: string | null = null) => {
+  const { verdict, sentences } = concludeLoaderPinMemory({ ...usual, ...changes }, gpuMissing);
+  return { verdict, text: sentences.join("\n") };
+};
+
+describe("that pin_memory makes a loader of small batches faster is", () => {
+  it("not here where it costs time", () => {
+    expect(told()).toEqual({
+      verdict: "not here",
+      text: `An epoch over 10 000 rows of 256 floats, in 79 batches of 128 KiB, takes 28.4 ms with pin_memory and 27 ms without.
+That costs 17.7 µs a batch: batches this small gain nothing.
+Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batches in Python, which pinning cannot shorten.`,
+    });
+  });
+
+  it("not here where it saves next to nothing", () => {
+    expect(told({ pinned: ms(26.9) })).toMatchObject({
+      verdict: "not here",
+      text: expect.stringContaining(
+        "That saves 1.27 µs a batch, less than 2 % of it: batches this small gain",
+      ),
+    });
+  });
+
+  it("true where it saves time", () => {
+    expect(told({ pinned: ms(24) })).toMatchObject({
+      verdict: "true",
+      text: expect.stringContaining(
+        "That saves 38 µs a batch: pinning pays off even for batches this small.",
+      ),
+    });
+  });
+
+  it("not to be told where the interval lies on both sides of what is worthwhile", () => {
+    const pinned = ms(26.4, 0.1);
+    expect(told({ pinned })).toMatchObject({
+      verdict: "cannot be told",
+      text: expect.stringContaining("saves 7.59 µs a batch, and the interval does not tell"),
+    });
+  });
+
+  it("not to be told without a GPU, where the making of batches is told all the same", () => {
+    expect(told({ pinned: [], unpinned: [] }, "torch 2.11.0 of /usr/bin/python3 sees no GPU")).toEqual({
+      verdict: "cannot be told",
+      text: `Making the 79 batches of an epoch takes 25.5 ms, 323 µs each, without copying any.
+This takes a GPU, and torch 2.11.0 of /usr/bin/python3 sees no GPU.
+Name another Python with --python: one whose torch has CUDA.`,
+    });
+  });
+});

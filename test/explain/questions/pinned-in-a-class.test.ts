@@ -1,0 +1,103 @@
+import { describe, expect, it } from "vitest";
+import { concludePinnedInAClass } from "../../../src/explain/questions/pinned-in-a-class.js";
+import type { Experiments } from "../../../src/explain/torch/program-messages.js";
+import { timesAround } from "./times.js";
+
+const bytes = 64 << 20;
+/** Times of copies at rates around so many GB/s. */
+const at = (rate: number, spread?: number) => timesAround(bytes / rate, spread);
+
+/** As an H200 has it. */
+const usual: Experiments["sent"]["figures"] = {
+  bytes,
+  isPinnedBefore: true,
+  isPinnedAfter: false,
+  isPinnedInChild: false,
+  isPinnedInObject: false,
+  isPinnedRegistered: true,
+  parentPinned: at(54.4),
+  parentPageable: at(14.8),
+  childPinned: at(14.6),
+  childInObject: at(14.6),
+  childPageable: at(14.5),
+  childRegistered: at(54.4),
+  registerRefused: null,
+};
+
+const told = (changes: Partial<Experiments["sent"]["figures"]> = {}) => {
+  const { verdict, sentences } = concludePinnedInAClass({ ...usual, ...changes });
+  return { verdict, text: sentences.join("\n") };
+};
+
+describe("that a pinned tensor is no faster in another process is", () => {
+  it("true where its speed-up is lost there, for the cause that is_pinned() tells", () => {
+    expect(told()).toEqual({
+      verdict: "true",
+      text: `Where it was pinned, a tensor of 64 MiB is copied to the GPU at 54.4 GB/s, 3.68 times the rate of a pageable one.
+In a process that it was sent to, inside an object, it is copied at 14.6 GB/s, 1.01 times the rate of a pageable one: the speed-up is lost.
+The cause: is_pinned() is False there, with an object around the tensor and without one. torch sends a tensor by moving it into shared memory, which nobody has pinned; in the sender, too, is_pinned() is False from then on.
+Registering that memory in the process that received it, with torch.cuda.cudart().cudaHostRegister(), brings it to 54.4 GB/s, 3.73 times the rate; is_pinned() is True again.`,
+    });
+  });
+
+  it("not here where it arrives pinned", () => {
+    const { verdict, text } = told({
+      ...{ isPinnedInChild: true, isPinnedInObject: true, isPinnedAfter: true },
+      ...{ childPinned: at(54), childInObject: at(54), childRegistered: at(54) },
+    });
+    expect(verdict).toBe("not here");
+    expect(text).toContain("3.72 times the rate of a pageable one: the speed-up is still there.");
+    expect(text).toContain("is_pinned() is True there: it has arrived pinned.");
+    expect(text).toContain("does not make it faster: 54.0 GB/s");
+  });
+
+  it("not here where pinning gains nothing in the first place", () => {
+    const { verdict, text } = told({ parentPinned: at(14.8) });
+    expect(verdict).toBe("not here");
+    expect(text).toContain(
+      "1.00 times the rate of a pageable one: pinning gains nothing here that could be lost.",
+    );
+  });
+
+  it("not to be told where the intervals are too wide, or too few rounds give none", () => {
+    expect(told({ childInObject: at(15.5, 0.3) })).toMatchObject({
+      verdict: "cannot be told",
+      text: expect.stringContaining("the intervals do not tell whether the speed-up is lost."),
+    });
+    expect(told({ childInObject: at(14.6).slice(0, 3) }).verdict).toBe("cannot be told");
+  });
+});
+
+describe("of the cause is said", () => {
+  it.each([
+    [
+      { isPinnedInChild: true, isPinnedInObject: true },
+      "is_pinned() is True there, so that this is not the cause.",
+    ],
+    [
+      { isPinnedInChild: true, isPinnedAfter: true },
+      "is_pinned() is False there of the tensor inside the object alone.",
+    ],
+    [{ isPinnedInObject: true }, "is_pinned() is False there of the tensor by itself alone."],
+    [{ isPinnedAfter: true }, "which nobody has pinned; in the sender it stays pinned."],
+    [{ isPinnedBefore: false }, "is_pinned() is False even before it is sent: pinning it had no effect."],
+  ])("what is_pinned() tells: %o", (changes, said) => {
+    expect(told(changes).text).toContain(said);
+  });
+});
+
+describe("of registering is said", () => {
+  it("that CUDA refuses it", () => {
+    expect(told({ registerRefused: 801, childRegistered: [] })).toMatchObject({
+      verdict: "true",
+      text: expect.stringContaining("CUDA refuses to register that memory there (error 801 of"),
+    });
+  });
+
+  it("that it does not help, or that this cannot be told", () => {
+    expect(told({ childRegistered: at(14.6), isPinnedRegistered: false }).text).toContain(
+      "does not make it faster: 14.6 GB/s; is_pinned() stays False.",
+    );
+    expect(told({ childRegistered: at(16, 0.3) }).text).toContain("do not tell whether that is faster");
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { concludeTooManyWorkers } from "../../../src/explain/questions/too-many-workers.js";
+import type { WorkersRate, WorkerTrials } from "../../../src/explain/torch/worker-trials.js";
+
+/** A rate that is known to so many batches a second. */
+const rate = (numWorkers: number, batchesPerSecond: number, spread = 5): WorkersRate => ({
+  ...{ numWorkers, batchesPerSecond, batches: 400 },
+  ...{ low: batchesPerSecond - spread, high: batchesPerSecond + spread },
+});
+
+const told = (rates: WorkersRate[], changes: Partial<WorkerTrials> = {}) => {
+  const { verdict, sentences } = concludeTooManyWorkers({ cpus: 16, rates, without: [], ...changes });
+  return { verdict, text: sentences.join("\n") };
+};
+
+const upToCores = [rate(0, 45), rate(8, 310), rate(16, 520)];
+
+describe("that too many workers compete is", () => {
+  it("true where the most are certainly slower than the best", () => {
+    expect(told([...upToCores, rate(32, 430)])).toEqual({
+      verdict: "true",
+      text: `A DataLoader whose samples take some milliseconds of CPU each delivers most with 16 workers of those that were tried: 520 batches/s.
+With 32 workers on 16 CPUs the rate is 0.827 times that of the best with fewer: they compete.
+As many workers as CPUs, 16, are best here, as the rule of thumb has it.
+For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds them.`,
+    });
+  });
+
+  it("true where fewer than the CPUs are best, and then it is said what the rule of thumb loses", () => {
+    const { verdict, text } = told([rate(0, 45), rate(8, 600), rate(16, 500), rate(32, 430)]);
+    expect(verdict).toBe("true");
+    expect(text).toContain("delivers most with 8 workers");
+    expect(text).toContain("As many workers as CPUs, 16, reach 83.3 % of that.");
+  });
+
+  it("not here where the most are as fast, or the best", () => {
+    expect(told([...upToCores, rate(32, 521)]).verdict).toBe("not here");
+    const { verdict, text } = told([...upToCores, rate(32, 700)]);
+    expect(verdict).toBe("not here");
+    expect(text).toContain("delivers most with 32 workers");
+    expect(text).toContain("1.35 times that of the best with fewer: they do not slow each other down.");
+  });
+
+  it("not to be told where the intervals do not tell, or one is not known", () => {
+    expect(told([...upToCores, rate(32, 500, 40)])).toMatchObject({
+      verdict: "cannot be told",
+      text: expect.stringContaining("do not tell whether that is slower."),
+    });
+    const unknown = { ...rate(32, 300), low: 0, high: Number.POSITIVE_INFINITY };
+    expect(told([...upToCores, unknown]).verdict).toBe("cannot be told");
+  });
+
+  it("not to be told where more workers than CPUs did not fit, and why is said", () => {
+    const without = [
+      "32 workers, not pinned: batches in flight need 6.2 MiB of /dev/shm, and 2 MiB are free.",
+    ];
+    const { verdict, text } = told(upToCores, { without });
+    expect(verdict).toBe("cannot be told");
+    expect(text).toContain("No more than 16 workers were tried, for which there are CPUs");
+    expect(text).toContain(without[0]!);
+  });
+
+  it("not to be told of one number", () => {
+    expect(told([rate(0, 45)])).toEqual({
+      verdict: "cannot be told",
+      text: "There are no two numbers of workers to compare.",
+    });
+  });
+});

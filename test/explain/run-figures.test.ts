@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { digits, figureText, intervalText } from "../../src/explain/figure-text.js";
+import {
+  allOf,
+  cellOf,
+  differenceFigure,
+  isAtLeast,
+  medianFigure,
+  not,
+  rateFigure,
+  ratioFigure,
+  timeFigure,
+  verdictOf,
+} from "../../src/explain/run-figures.js";
+import { measured } from "../helpers/measured-figure.js";
+import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
+
+const MiB = 2 ** 20;
+const document = buildDocument({ cells: defaultSweepCells() });
+
+describe("figures of a run", () => {
+  const wanted = { memory: "pinned", direction: "h2d", sizeBytes: 64 * MiB } as const;
+
+  it("are a cell's median, with its own interval", () => {
+    const cell = cellOf(document, wanted);
+    const { median, low, high } = cell.stats[0]!.bandwidthGBps;
+    expect(rateFigure("pinned", cell)).toMatchObject({
+      value: median,
+      unit: "GB/s",
+      interval: { low, high },
+    });
+    // The faster, the shorter.
+    expect(timeFigure("pinned", cell)).toMatchObject({
+      value: cell.sizeBytes / median,
+      unit: "ns",
+      interval: { low: cell.sizeBytes / high!, high: cell.sizeBytes / low! },
+    });
+  });
+
+  it("are none of a cell that was not measured", () => {
+    expect(() => cellOf(document, { ...wanted, sizeBytes: 1 })).toThrow(
+      "nothing was measured of pinned, h2d, 1 copies",
+    );
+    expect(() => cellOf(document, { ...wanted, chunks: 8 })).toThrow(RangeError);
+  });
+});
+
+describe("what is computed of figures", () => {
+  it("has an interval only where all of them have", () => {
+    const [sure, unsure] = [measured(4), measured(2, "GB/s", null)];
+    expect(ratioFigure("", sure, unsure)).toMatchObject({ value: 2, interval: null, samples: 0 });
+    expect(differenceFigure("", sure, unsure)).toMatchObject({ value: 2, unit: "GB/s", interval: null });
+    expect(medianFigure("", "ns", [1, 2, 3, 4, 5])).toMatchObject({ value: 3, interval: null, samples: 5 });
+    expect(medianFigure("", "ns", [1, 2, 3, 4, 5, 6]).interval).toEqual({ low: 1, high: 6 });
+  });
+
+  it("is as uncertain as both figures together", () => {
+    // 4 ± 3 less 0 ± 4: by Pythagoras ± 5.
+    const one = { ...measured(4), interval: { low: 1, high: 7 } };
+    const other = { ...measured(0), interval: { low: -4, high: 4 } };
+    expect(differenceFigure("", one, other).interval).toEqual({ low: -1, high: 9 });
+    // A figure that may be nothing is no base of a ratio.
+    expect(ratioFigure("", measured(4), other).interval).toBeNull();
+  });
+});
+
+describe("a statement", () => {
+  it("is known only where the whole interval is on one side of the bound", () => {
+    const at = (low: number, high: number) => isAtLeast({ interval: { low, high } }, 2);
+    expect([at(2, 3), at(1, 1.9), at(1, 2), at(1.9, 2.1)]).toEqual([true, false, null, null]);
+    expect(isAtLeast({ interval: null }, 2)).toBeNull();
+  });
+
+  it("decides a claim with others: one that does not hold is enough", () => {
+    expect(verdictOf(allOf(true, true))).toBe("true");
+    expect(verdictOf(allOf(true, null))).toBe("cannot be told");
+    expect(verdictOf(allOf(null, false))).toBe("not here");
+    expect([not(true), not(false), not(null)]).toEqual([false, true, null]);
+  });
+});
+
+describe("a figure in words", () => {
+  it("has three digits", () => {
+    expect([0, 7.6, 55.37, 1234.5, 0.01234, -2.5].map(digits)).toEqual([
+      ...["0.00", "7.60", "55.4", "1235", "0.0123", "-2.50"],
+    ]);
+  });
+
+  it.each([
+    [{ value: 55.37, unit: "GB/s" }, "55.4 GB/s"],
+    [{ value: 12345, unit: "ns" }, "12.3 µs"],
+    [{ value: -12345, unit: "ns" }, "-12.3 µs"],
+    [{ value: 5.04, unit: "ratio" }, "5.04 times"],
+    [{ value: 0.913, unit: "share" }, "91.3 %"],
+    [{ value: 17, unit: "count" }, "17"],
+    [{ value: 3 * 2 ** 20, unit: "bytes" }, "3 MiB"],
+  ] as const)("%j is %s", (figure, text) => {
+    expect(figureText(figure)).toBe(text);
+  });
+
+  it("names the unit of its interval once, where both ends have it", () => {
+    expect(intervalText(measured(50, "GB/s", 10))).toBe("45.0 to 55.0 GB/s");
+    expect(intervalText(measured(1e6, "ns", 10))).toBe("900 µs to 1.1 ms");
+    expect(intervalText(measured(50, "GB/s", 0))).toBe("50.0 GB/s");
+    expect(intervalText(measured(50, "GB/s", null))).toBe("-");
+  });
+});

@@ -1,0 +1,129 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, vi } from "vitest";
+import { type Explanation, explanationSchema } from "../../../src/explain/explanation.js";
+import { explainCommand } from "../../../src/explain/torch/torch-answer.js";
+import { callCli } from "../../helpers/in-process.js";
+import { runCli, startCli } from "../../helpers/run-cli.js";
+import { testPython } from "../../helpers/test-python.js";
+import { expectNothingLeft, marked, marker } from "../../tune/torch/support.js";
+
+/** A torch whose GPU and whose clock are played: figures are the same each time. */
+const playedTorch = fileURLToPath(new URL("../../fixtures/explain", import.meta.url));
+
+/** Whatever is started has it, so that it can be found. */
+const markedBy = Object.fromEntries([marker.split("=")]);
+
+/**
+ * What `explain` answers to these questions, by the played torch as `words` have it behave. One that fails has `explain` end its
+ * process by force, which must then be one of its own.
+ */
+async function answersTo(
+  questions: readonly string[],
+  words = "",
+  { python = testPython, call = callCli as typeof runCli } = {},
+) {
+  const args = ["explain", ...questions, "--backend", "emulated", "--python", python, "--json"];
+  const env = { PYTHONPATH: playedTorch, FAKE_TORCH: words, ...markedBy };
+  const { stdout, exitCode } = await call(args, { env });
+  const { answers }: Explanation = explanationSchema.parse(JSON.parse(stdout));
+  await expectNothingLeft();
+  return { exitCode, answers };
+}
+
+const sentencesOf = ({ sentences }: Explanation["answers"][number]) => sentences.join("\n");
+
+const onGpu = ["pinned-in-a-class", "loader-pin-memory", "non-blocking"];
+
+it("each question is answered by what the user's torch measures", async () => {
+  const { exitCode, answers } = await answersTo(onGpu);
+  expect(exitCode).toBe(0);
+  expect(answers.map(({ question, verdict }) => [question, verdict])).toEqual([
+    ["pinned-in-a-class", "true"],
+    ["loader-pin-memory", "not here"],
+    ["non-blocking", "not here"],
+  ]);
+  const [pinned, loader, nonBlocking] = answers.map(sentencesOf);
+  expect(pinned).toContain("copied to the GPU at 49.8 GB/s, 3.99 times the rate of a pageable one.");
+  expect(pinned).toContain("12.5 GB/s, 1.00 times the rate of a pageable one: the speed-up is lost.");
+  expect(pinned).toContain("The cause: is_pinned() is False there");
+  expect(pinned).toContain("brings it to 49.8 GB/s");
+  expect(loader).toContain("That costs 9.63 µs a batch: batches this small gain nothing.");
+  expect(nonBlocking).toContain("So it takes a stream of its own for a copy to overlap");
+  for (const answer of answers) {
+    expect(sentencesOf(answer)).toContain(`Measured with torch 2.11.0 of ${testPython}, on a GPU`);
+  }
+});
+
+it("another behaviour turns the verdicts round", async () => {
+  const { answers } = await answersTo(["pinned-in-a-class", "non-blocking"], "arrives-pinned one-engine");
+  expect(answers.map(({ verdict }) => verdict)).toEqual(["not here", "not here"]);
+  expect(answers[1]?.parts.map(({ verdict }) => verdict)).toEqual(Array(4).fill("not here"));
+});
+
+describe("cannot be told, and that is no failure,", () => {
+  it("what takes a GPU where torch has none; what does not is measured all the same", async () => {
+    const { exitCode, answers } = await answersTo(onGpu, "no-gpu");
+    expect(exitCode).toBe(0);
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ verdict: "cannot be told", failure: null });
+      expect(sentencesOf(answer)).toContain(
+        `This takes a GPU, and torch 2.11.0 of ${testPython} sees no GPU.\nName another Python with --python: one whose torch has CUDA.`,
+      );
+    }
+    expect(answers.map(({ figures }) => figures.length)).toEqual([0, 1, 0]);
+  });
+
+  it("what takes torch where there is none", async () => {
+    const { exitCode, answers } = await answersTo([...onGpu, "too-many-workers"], "", {
+      python: "/nowhere/the user's python",
+    });
+    expect(exitCode).toBe(0);
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ verdict: "cannot be told", figures: [], failure: null });
+      expect(sentencesOf(answer)).toBe(
+        "There is no /nowhere/the user's python.\n--python names another Python: the one of the training's environment.",
+      );
+    }
+  });
+});
+
+it("a process that ends in the middle fails its question, and the next one is answered", async () => {
+  const { exitCode, answers } = await answersTo(["pinned-in-a-class", "loader-pin-memory"], "child-dies", {
+    call: runCli,
+  });
+  expect(exitCode).toBe(4);
+  expect(answers.map(({ verdict }) => verdict)).toEqual(["cannot be told", "not here"]);
+  expect(answers[0]?.failure).toBe("The process that the tensors were sent to ended (exit code 9).");
+});
+
+it.each([
+  ["python3", 0, "cuda", "pinbench explain non-blocking"],
+  ["/opt/env/bin/python", 1, "cuda", "pinbench explain non-blocking --device 1 --python /opt/env/bin/python"],
+  [
+    "/the user's/python",
+    0,
+    "emulated",
+    `pinbench explain non-blocking --backend emulated --python '/the user'\\''s/python'`,
+  ],
+] as const)(
+  "the command to repeat it names %s, device %i and backend %s where it has to",
+  (python, ordinal, backend, command) => {
+    const tools = { backend: { name: backend }, devices: [{ ordinal }], torch: { python } };
+    expect(explainCommand("non-blocking", tools as Parameters<typeof explainCommand>[1])).toBe(command);
+  },
+);
+
+it.each([
+  ["SIGINT", 130],
+  ["SIGKILL", null],
+] as const)("%s in the middle of an experiment leaves nothing of it behind", async (signal, exitCode) => {
+  const args = ["explain", "pinned-in-a-class", "--backend", "emulated", "--python", testPython];
+  const env = { PYTHONPATH: playedTorch, FAKE_TORCH: "child-hangs", ...markedBy };
+  const { child, finished } = startCli(args, { env });
+  const isSpawned = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("spawn_main");
+  await vi.waitFor(() => expect(marked().some(isSpawned)).toBe(true), { timeout: 30_000 });
+  child.kill(signal);
+  expect((await finished).exitCode).toBe(exitCode);
+  await expectNothingLeft();
+});

@@ -1,0 +1,328 @@
+import { describe, expect, it } from "vitest";
+import type { Conclusion } from "../../src/explain/question.js";
+import { concludeEightyOne } from "../../src/explain/questions/eighty-one-times.js";
+import { concludeLowLatency } from "../../src/explain/questions/low-latency.js";
+import { concludeOverlap } from "../../src/explain/questions/overlap.js";
+import { concludePaysOff } from "../../src/explain/questions/pays-off.js";
+import { concludeSeveralGpus } from "../../src/explain/questions/several-gpus.js";
+import { concludeTooMuch } from "../../src/explain/questions/too-much-pinned.js";
+import { type BatchOfSize, concludeTooSmall } from "../../src/explain/questions/too-small.js";
+import { concludeWhyPinned } from "../../src/explain/questions/why-pinned.js";
+import { measured } from "../helpers/measured-figure.js";
+
+/*
+ * What figures make of each claim. Those that come first are an H200's; then figures that turn the verdict round, and some
+ * whose intervals leave it open. The sentences follow.
+ */
+
+const GiB = 2 ** 30;
+const MiB = 2 ** 20;
+const us = (value: number, percent: number | null = 1) => measured(value * 1e3, "ns", percent);
+const ms = (value: number, percent: number | null = 1) => measured(value * 1e6, "ns", percent);
+const told = ({ verdict, sentences }: Conclusion) => ({ verdict, text: sentences.join(" ") });
+
+describe("why-pinned: a pageable copy is the CPU's copy, and a pinned one is faster", () => {
+  const h200 = {
+    pageable: measured(10.98),
+    byCpu: measured(12.6),
+    staged: measured(11.3),
+    pinned: measured(55.3),
+  };
+
+  it("is true where both are so", () => {
+    const { verdict, text } = told(concludeWhyPinned(h200));
+    expect(verdict).toBe("true");
+    expect(text).toContain(
+      "A pageable copy reaches 11.0 GB/s; the CPU by itself copies into pinned memory at 12.6 GB/s",
+    );
+    expect(text).toContain("the CPU's copy is the slow part");
+    expect(text).toContain("55.3 GB/s, 5.04 times the rate of a pageable one");
+  });
+
+  it("is not so here where pinned memory is no faster", () => {
+    const { verdict, text } = told(concludeWhyPinned({ ...h200, pinned: measured(11) }));
+    expect(verdict).toBe("not here");
+    expect(text).toContain("and yet is no faster: 11.0 GB/s");
+  });
+
+  it("is not so here where the CPU copies much faster than a pageable copy goes", () => {
+    const { verdict, text } = told(concludeWhyPinned({ ...h200, byCpu: measured(40) }));
+    expect(verdict).toBe("not here");
+    expect(text).toContain("the CPU's copy is not what a pageable copy takes its time for");
+  });
+
+  it("cannot be told where the intervals do not decide", () => {
+    const wide = told(concludeWhyPinned({ ...h200, pageable: measured(10, "GB/s", 60) }));
+    expect(wide.verdict).toBe("cannot be told");
+    expect(wide.text).toContain("The intervals do not tell whether the CPU's copy");
+    const few = told(concludeWhyPinned({ ...h200, pinned: measured(55.3, "GB/s", null) }));
+    expect(few.verdict).toBe("cannot be told");
+    expect(few.text).toContain("the intervals do not tell whether that is faster");
+  });
+});
+
+describe("pays-off: pinning costs once, and every copy earns", () => {
+  const size = (pageable = 6.1, pinned = 1.2, costNs: number | null = 21.7e6) => ({
+    sizeBytes: 64 * MiB,
+    pageable: ms(pageable),
+    pinned: ms(pinned),
+    costNs: { pinned: costNs, registered: 3.4e6 },
+    repetitions: 3,
+  });
+
+  it("is true with the number of copies, of the cheaper way too", () => {
+    const conclusion = concludePaysOff([size()]);
+    expect(conclusion.verdict).toBe("true");
+    expect(conclusion.sentences).toEqual([
+      "64 MiB: pinning costs 21.7 ms and each copy saves 4.9 ms, so that it has paid off after 5 copies (registered, after 1 copy).",
+      "Pin buffers that are used again: 5 copies are enough at each of these sizes that pays. What is copied once may stay pageable.",
+    ]);
+    const copies = conclusion.figures.find(({ unit }) => unit === "count");
+    expect(copies).toMatchObject({ value: 5, interval: { low: 5, high: 5 } });
+  });
+
+  it("says that it pays at once where pinned memory costs no more", () => {
+    expect(told(concludePaysOff([size(6.1, 1.2, -1e6)]))).toEqual({
+      verdict: "true",
+      text: "64 MiB: pinned memory costs no more than pageable memory, and each copy saves 4.9 ms. Pinning pays at once: even a buffer that is copied a single time.",
+    });
+  });
+
+  it("is not so here where a pinned copy saves nothing, at any size", () => {
+    const { verdict, text } = told(concludePaysOff([size(), size(1.2, 1.5)]));
+    expect(verdict).toBe("not here");
+    expect(text).toContain("a pinned copy saves nothing");
+  });
+
+  it("cannot be told without a cost, or where the times overlap", () => {
+    const refused = told(concludePaysOff([size(6.1, 1.2, null)]));
+    expect(refused.verdict).toBe("cannot be told");
+    expect(refused.text).toContain("the driver gave no pinned memory");
+    expect(refused.text).toContain("Nothing here says that a buffer should be pinned.");
+    const alike = told(concludePaysOff([size(1.2, 1.199)]));
+    expect(alike.verdict).toBe("cannot be told");
+    expect(alike.text).toContain("the intervals do not tell whether a pinned copy saves time");
+  });
+});
+
+describe("81-times: pinned memory is 81 times as fast", () => {
+  const processes = (pageableMs: number, pinnedMs: number, contextMs = 90) =>
+    [0.97, 0.98, 1, 1.01, 1.02, 1.03].map((factor) => ({
+      initNs: 92e6 * factor,
+      contextNs: contextMs * 1e6 * factor,
+      pageableNs: pageableMs * 1e6 * factor,
+      pinnedNs: pinnedMs * 1e6,
+    }));
+
+  it("is not so here where the context made the difference", () => {
+    const conclusion = concludeEightyOne(processes(3.7, 0.72));
+    expect(conclusion.verdict).toBe("not here");
+    const text = conclusion.sentences.join(" ");
+    expect(text).toMatch(
+      /a pageable copy of 40 MB takes 3\.7\d ms and a pinned one 720 µs: 5\.1\d times as fast, and not 81\./,
+    );
+    expect(text).toContain("The first use of CUDA takes 183 ms");
+    expect(text).toMatch(/finds 259 times: 98\.0 % of the time is the context's/);
+    expect(text).toContain("copy once before the clock starts");
+  });
+
+  it("is true where the copies themselves differ so much", () => {
+    const { verdict, text } = told(concludeEightyOne(processes(90, 0.72)));
+    expect(verdict).toBe("true");
+    expect(text).not.toContain("and not 81");
+    expect(text).toContain("The difference is the copies' own.");
+  });
+
+  it("cannot be told where the interval has 81 within, or too few processes were measured", () => {
+    const near = told(concludeEightyOne(processes(81 * 0.72, 0.72)));
+    expect(near.verdict).toBe("cannot be told");
+    expect(near.text).toContain("whether that is 81 or more, the interval does not tell");
+    expect(concludeEightyOne(processes(3.7, 0.72).slice(1)).verdict).toBe("cannot be told");
+  });
+});
+
+describe("too-small: a batch of 128 KiB gains nothing", () => {
+  const batch = (sizeBytes: number, pageable: number, pinned: number, percent = 1): BatchOfSize => ({
+    sizeBytes,
+    pageable: us(pageable, percent),
+    pinned: us(pinned, percent),
+  });
+  const larger = [batch(MiB, 100, 22), batch(16 * MiB, 1500, 305)];
+
+  it("is true where it saves next to nothing, and says from which size on it is more", () => {
+    expect(told(concludeTooSmall([batch(128 * 1024, 18, 6), ...larger]))).toEqual({
+      verdict: "true",
+      text:
+        "A batch of 128 KiB takes 18 µs from pageable memory and 6 µs from pinned memory: 12 µs less. " +
+        "That is below 5 % of a step of 1 ms, and nothing beside the slower ones that most models have: such a batch is too small to matter. " +
+        "From 1 MiB on it matters: 78 µs a batch.",
+    });
+  });
+
+  it("says so where no size is worth it, or pinned memory is even slower", () => {
+    const { verdict, text } = told(concludeTooSmall([batch(128 * 1024, 6, 7), batch(MiB, 22, 22)]));
+    expect(verdict).toBe("true");
+    expect(text).toContain(": no less.");
+    expect(text).toContain("No batch up to 1 MiB saves that much for certain.");
+  });
+
+  it("is not so here where even that batch saves much", () => {
+    const { verdict, text } = told(concludeTooSmall([batch(128 * 1024, 118, 6), ...larger]));
+    expect(verdict).toBe("not here");
+    expect(text).toContain("even so small a batch gains");
+  });
+
+  it("cannot be told where the interval has the bound within", () => {
+    const { verdict, text } = told(concludeTooSmall([batch(128 * 1024, 56, 6, 5), ...larger]));
+    expect(verdict).toBe("cannot be told");
+    expect(text).toContain("Whether that is 5 % of a step of 1 ms, the interval does not tell.");
+  });
+});
+
+describe("low-latency: an image that is copied into pinned memory first arrives sooner", () => {
+  const image = (typical: number, percent: number | null = 1) => ({
+    typical: us(typical, percent),
+    p99: us(2 * typical, null),
+  });
+  const figures = { pageable: image(62), pinned: image(14), copiedFirst: image(63), newBufferNs: 61e3 };
+
+  it("is not so here where the copy into pinned memory takes what staging takes", () => {
+    const conclusion = concludeLowLatency(figures);
+    expect(conclusion.verdict).toBe("not here");
+    expect(conclusion.parts?.map(({ verdict }) => verdict)).toEqual(["true", "not here"]);
+    const text = conclusion.sentences.join(" ");
+    expect(text).toContain("arrives after 62 µs (99 of 100 within 124 µs)");
+    expect(text).toContain(
+      "From pinned memory it takes 14 µs (28 µs): whoever decodes right into pinned memory gains.",
+    );
+    expect(text).toContain("the copy that is to be spared is made all the same");
+    expect(text).toContain("a new one for each image takes 61 µs more");
+  });
+
+  it("is true where that is sooner all the same", () => {
+    const { verdict, text } = told(
+      concludeLowLatency({ ...figures, copiedFirst: image(40), newBufferNs: null }),
+    );
+    expect(verdict).toBe("true");
+    expect(text).toContain("sooner than to leave that to the driver");
+    expect(text).not.toContain("a new one for each image");
+  });
+
+  it("cannot be told where the intervals overlap", () => {
+    const { verdict, text } = told(concludeLowLatency({ ...figures, copiedFirst: image(58, 10) }));
+    expect(verdict).toBe("cannot be told");
+    expect(text).toContain("the intervals do not tell whether that is sooner");
+  });
+});
+
+describe("overlap: pinned copies run beside kernels, and pageable ones do not", () => {
+  const kind = (copy: number, inTurn: number, inChunks: number, percent = 1) => ({
+    copy: ms(copy, percent),
+    inTurn: ms(inTurn, percent),
+    inChunks: ms(inChunks, percent),
+    computeNs: 1.35e6,
+  });
+  const pinned = kind(1.21, 2.57, 1.5);
+  const pageable = kind(6, 7.5, 7.48);
+
+  it("is true where it is so of both", () => {
+    const conclusion = concludeOverlap({ pinned, pageable });
+    expect(conclusion.verdict).toBe("true");
+    expect(conclusion.sentences).toEqual([
+      "From pinned memory copies run beside kernels: a batch takes 2.57 ms one after the other, 1.5 ms in 8 chunks.",
+      "From pageable memory they do not: a batch takes 7.5 ms one after the other, 7.48 ms in 8 chunks.",
+    ]);
+  });
+
+  it("is not so here where pinned copies wait for kernels", () => {
+    const conclusion = concludeOverlap({ pinned: kind(1.21, 2.57, 2.56), pageable });
+    expect(conclusion.verdict).toBe("not here");
+    expect(conclusion.parts?.map(({ verdict }) => verdict)).toEqual(["not here", "true"]);
+  });
+
+  it("is not so here where pageable copies overlap as well", () => {
+    const conclusion = concludeOverlap({ pinned, pageable: kind(6, 7.5, 6.4) });
+    expect(conclusion.verdict).toBe("not here");
+    expect(conclusion.parts?.map(({ verdict }) => verdict)).toEqual(["true", "not here"]);
+    expect(conclusion.sentences[1]).toContain("From pageable memory copies run beside kernels");
+  });
+
+  it("cannot be told where the times vary as much as could be hidden", () => {
+    const conclusion = concludeOverlap({ pinned, pageable: kind(33, 44, 41, 10) });
+    expect(conclusion.verdict).toBe("cannot be told");
+    expect(conclusion.sentences[1]).toContain("From pageable memory the intervals do not tell");
+  });
+});
+
+describe("several-gpus: pinned memory feeds all of them at once", () => {
+  const device = (ordinal: number, together: number, percent = 1) => ({
+    device: ordinal,
+    pinned: { alone: measured(55), together: measured(together, "GB/s", percent) },
+    pageable: { alone: measured(11), together: measured(6) },
+  });
+
+  it("is true where each keeps its rate", () => {
+    const conclusion = concludeSeveralGpus([device(0, 54), device(1, 53)]);
+    expect(conclusion.verdict).toBe("true");
+    expect(conclusion.parts?.map(({ verdict }) => verdict)).toEqual(["true", "not here"]);
+    expect(conclusion.sentences).toEqual([
+      "From pinned memory all are fed at once: 107 GB/s in all, and each keeps at least 96.4 % of its rate.",
+      "From pageable memory they hold each other up: 12.0 GB/s in all, and one keeps 54.5 % of its rate.",
+    ]);
+  });
+
+  it("is not so here where one of them loses", () => {
+    const { verdict, text } = told(concludeSeveralGpus([device(0, 54), device(1, 28)]));
+    expect(verdict).toBe("not here");
+    expect(text).toContain(
+      "From pinned memory they hold each other up: 82.0 GB/s in all, and one keeps 50.9 %",
+    );
+  });
+
+  it("cannot be told where the interval has the bound within", () => {
+    const { verdict, text } = told(concludeSeveralGpus([device(0, 54), device(1, 49.5, 5)]));
+    expect(verdict).toBe("cannot be told");
+    expect(text).toContain("whether each keeps 90 % of its rate, the intervals do not tell");
+  });
+});
+
+describe("too-much-pinned: pinned memory is lost to all else", () => {
+  const figures = {
+    poolBytes: 512 * MiB,
+    taken: measured(1.001, "share"),
+    returned: measured(1, "share"),
+    impossible: { refusal: "CUDA_ERROR_OUT_OF_MEMORY", ns: 2e5, worksAfter: true },
+    totalBytes: 128 * GiB,
+    availableBytes: 100 * GiB,
+  };
+
+  it("is true where a pool takes its size from the memory available", () => {
+    const { verdict, text } = told(concludeTooMuch(figures));
+    expect(verdict).toBe("true");
+    expect(text).toContain("A pinned pool of 512 MiB takes 100 % of its size");
+    expect(text).toContain("is refused within 200 µs (CUDA_ERROR_OUT_OF_MEMORY), and copies work as before");
+    expect(text).toContain("128 GiB, of which 100 GiB are available: pinned pools should stay below 25 GiB");
+  });
+
+  it("is not so here where it takes hardly any", () => {
+    const { verdict, text } = told(concludeTooMuch({ ...figures, taken: measured(0.02, "share") }));
+    expect(verdict).toBe("not here");
+    expect(text).toContain("takes only 2.00 % of its size");
+  });
+
+  it("cannot be told where other programs take and give back as much", () => {
+    const { verdict, text } = told(concludeTooMuch({ ...figures, taken: measured(0.7, "share", 50) }));
+    expect(verdict).toBe("cannot be told");
+    expect(text).toContain("tells nothing certain");
+  });
+
+  it("says what became of the request that cannot be granted", () => {
+    const impossible = (part: Partial<(typeof figures)["impossible"]> | null) =>
+      told(concludeTooMuch({ ...figures, impossible: part && { ...figures.impossible, ...part } })).text;
+    expect(impossible({ worksAfter: false })).toContain("copies no longer work");
+    expect(
+      told(concludeTooMuch({ ...figures, impossible: { refusal: null, ns: 1, worksAfter: true } })).text,
+    ).toContain("was granted, so that a failure would show only when it is used");
+    expect(impossible(null)).toContain("vm.overcommit_memory is 1");
+  });
+});

@@ -1,0 +1,119 @@
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import type { MeasureRequest } from "../../src/native/contract.js";
+import { loadAddon } from "../../src/native/load.js";
+import type { BlockWay } from "../../src/settings/choices.js";
+import { measureRequest } from "../helpers/measure-request.js";
+import { emulatedFaults } from "../helpers/run-cli.js";
+import { seeded } from "../helpers/seeded.js";
+import { countTrials, trialSeed, trials } from "../helpers/trials.js";
+
+/*
+ * One block of a copy goes wrong and reports success: it is not copied, its bytes arrive a second time where another
+ * block went, or it changes places with another. Lists of blocks, which the faults count, are those of the warm-up's
+ * copy and then those of the timed ones; comparing makes none.
+ */
+
+const KiB = 1024;
+const { addon, emulatedLibraryPath } = loadAddon();
+const arena = { chunksOfWorker: [1], chunkBytes: 512 * KiB };
+const blocksPerSlot = 4;
+
+const libraries = mkdtempSync(join(tmpdir(), "pinbench-block-corruption-"));
+afterAll(() => rmSync(libraries, { recursive: true, force: true }));
+afterEach(() => vi.unstubAllEnvs());
+
+let opened = 0;
+
+/** Measures with a driver of its own, for each reads its faults but once. */
+async function measure(fault: Record<string, unknown>, request: MeasureRequest) {
+  const library = join(libraries, `${++opened}.so`);
+  copyFileSync(emulatedLibraryPath, library);
+  vi.stubEnv("PINBENCH_EMULATED_FAULTS", emulatedFaults(fault).PINBENCH_EMULATED_FAULTS);
+  const driver = addon.openDriver({ driver: library, nvml: null });
+  await driver.initialize();
+  rmSync(library);
+  const session = await driver.openSession({ device: 0, cpus: [], threads: 1, numaNode: null, seed: 5 });
+  try {
+    await session.reserveDevice(arena, 1);
+    await session.reserveHost(request.memory === "pageable" ? "pageable" : "pinned", arena);
+    const chunkBytes = blocksPerSlot * request.blocks!.bytes;
+    await session.reserveStaging({ workers: 1, slots: 3, chunkBytes, hostSlots: 0, hostChunkBytes: 0 });
+    return await session.measure(request);
+  } finally {
+    await session.close();
+  }
+}
+
+type Route = { way: BlockWay } & Pick<MeasureRequest, "direction" | "memory">;
+
+const routes = (["h2d", "d2h"] as const).flatMap((direction): Route[] => [
+  { way: "loop", memory: "pinned", direction },
+  { way: "batch", memory: "pinned", direction },
+  { way: "batch", memory: "pageable", direction },
+  { way: "kernel", memory: "pinned", direction },
+  { way: "gather", memory: "pinned", direction },
+  { way: "gather", memory: "pageable", direction },
+]);
+
+/** Blocks that arrive wrong of two: those of a loop are hit one by one, and mixed up with the one before. */
+const wrongBlocks = { drop: 1, twice: 1, swap: 2 } as const;
+type Kind = keyof typeof wrongBlocks;
+
+/** The fault that hits block `block` of timed copy `copy`, of copies of `count` blocks. */
+function faultAt({ way, direction }: Route, kind: Kind, copy: number, block: number, count: number) {
+  if (way === "loop") return { copy: direction, fault: kind, nth: (1 + copy) * count + block + 1 };
+  if (way !== "gather") return { block: direction, fault: kind, nth: 2 + copy, at: block };
+  const listsOfCopy = count / blocksPerSlot;
+  const list = Math.floor(block / blocksPerSlot);
+  // Kernels gather and scatter within the device.
+  return {
+    block: "d2d",
+    fault: kind,
+    nth: (1 + copy) * listsOfCopy + list + 1,
+    at: block % blocksPerSlot,
+  };
+}
+
+const wrongs = routes.flatMap((route) =>
+  (Object.keys(wrongBlocks) as Kind[]).map((kind) => ({ route, kind })),
+);
+
+describe("one block that goes wrong", () => {
+  it("is found, whichever it is, with what it was mixed up with and nothing else", async () => {
+    const counts = countTrials("blocks made wrong");
+    const { uniform } = seeded(trialSeed);
+    const below = (most: number) => Math.floor(uniform() * most);
+    const all = trials(24, 6 * wrongs.length);
+    for (let i = 0; i < all; i++) {
+      const { route, kind } = wrongs[trials(below(wrongs.length), i) % wrongs.length]!;
+      const bytes = 16 * (1 + below(40));
+      const count = blocksPerSlot * (1 + below(4));
+      const buffers = 2 + below(4);
+      const samples = 1 + below(buffers);
+      // The first block of a loop's copy would be mixed up with the last one of the copy before.
+      const block = route.way === "loop" ? 1 + below(count - 1) : below(count);
+      const fault = faultAt(route, kind, below(samples), block, count);
+      const request = measureRequest({
+        direction: route.direction,
+        memory: route.memory,
+        sizeBytes: bytes * count,
+        buffers,
+        firstBuffer: below(buffers),
+        copiesPerSample: 1,
+        samples,
+        blocks: { bytes, way: route.way, multiprocessors: null },
+        verify: route.way !== "loop" && below(2) === 1 ? "every" : true,
+      });
+      counts.tries();
+      const { verification } = await measure(fault, request);
+      const trial = JSON.stringify({ route, fault, request });
+      expect(verification, trial).toMatchObject({ copies: samples, provenCopies: samples });
+      expect(verification.mismatches, trial).toHaveLength(wrongBlocks[kind]);
+      for (const { mismatchedBytes } of verification.mismatches) expect(mismatchedBytes, trial).toBe(bytes);
+      counts.survives();
+    }
+  });
+});

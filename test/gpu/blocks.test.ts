@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import type { BlockCopy } from "../../src/native/contract.js";
+import { type BlockWay, blockWays, type HostMemory } from "../../src/settings/choices.js";
+import { KiB, MiB, requestOf, useSession } from "./session.js";
+
+const opened = useSession({ workers: 2, chunkBytes: 128 * MiB });
+
+/** A driver older than CUDA 12.8 has no batch copies. */
+const hasBatchCopies = () =>
+  ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"].some(
+    (symbol) => !opened.backend.facts.missingSymbols.includes(symbol),
+  );
+
+async function measureBlocks(
+  blocks: BlockCopy,
+  count: number,
+  fields: { direction: "h2d" | "d2h"; memory: HostMemory } & Partial<Parameters<typeof requestOf>[0]>,
+) {
+  const request = requestOf({ sizeBytes: blocks.bytes * count, blocks, ...fields });
+  return { request, result: await opened.session.measure(request) };
+}
+
+const memoriesOf = (way: BlockWay): HostMemory[] => (way === "kernel" ? ["pinned"] : ["pinned", "pageable"]);
+
+describe("every block arrives", () => {
+  for (const way of blockWays) {
+    for (const memory of memoriesOf(way)) {
+      for (const direction of ["h2d", "d2h"] as const) {
+        it.each([1, 2])(`${memory} ${direction} by ${way}, %i workers`, async (workers) => {
+          if (way === "batch" && !hasBatchCopies()) return;
+          for (const [bytes, count] of [
+            [16, 100],
+            [48, 1000],
+            [4 * KiB, 1024],
+            [64 * KiB, 64],
+            [1 * MiB, 8],
+            [3 * MiB + 16, 2],
+          ] as const) {
+            const blocks = { bytes, way, multiprocessors: null };
+            const { request, result } = await measureBlocks(blocks, count, {
+              direction,
+              memory,
+              workers,
+              buffers: 8,
+              copiesPerSample: 2,
+              samples: 4,
+            });
+            expect(result.verification.mismatches).toEqual([]);
+            expect(result.verification.checkedBytes).toBe(workers * 8 * request.sizeBytes);
+            const { durationNs, hostNs } = result.columns[0]!;
+            expect(hostNs).toHaveLength(4);
+            for (const [i, ns] of hostNs!.entries()) expect(ns).toBeLessThanOrEqual(durationNs[i]!);
+          }
+        });
+      }
+    }
+  }
+
+  it.each([1, 4, 8, 100_000])("by a kernel on at most %i multiprocessors", async (multiprocessors) => {
+    for (const direction of ["h2d", "d2h"] as const) {
+      const blocks: BlockCopy = { bytes: 4 * KiB, way: "kernel", multiprocessors };
+      const { result } = await measureBlocks(blocks, 4096, { direction, memory: "pinned" });
+      expect(result.verification.mismatches).toEqual([]);
+      expect(result.verification.checkedBytes).toBe(2 * 16 * MiB);
+    }
+  });
+
+  it.each(blockWays)("of every copy by %s, where each brings new bytes", async (way) => {
+    if (way === "batch" && !hasBatchCopies()) return;
+    for (const direction of ["h2d", "d2h"] as const) {
+      const blocks = { bytes: 4 * KiB, way, multiprocessors: null };
+      const { result } = await measureBlocks(blocks, 512, {
+        direction,
+        memory: "pinned",
+        buffers: 4,
+        copiesPerSample: 1,
+        samples: 9,
+        verify: "every",
+      });
+      expect(result.verification.mismatches).toEqual([]);
+      expect(result.verification.provenCopies).toBe(9);
+    }
+  });
+});

@@ -1,0 +1,187 @@
+// Blocks that went wrong without a word from the driver: every one is found, where it should have arrived.
+#include <algorithm>
+#include <set>
+
+#include "engine/block_places.hpp"
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kBlock = 512;
+constexpr std::size_t kCount = 8;
+constexpr std::size_t kSize = kCount * kBlock;
+constexpr std::size_t kBuffers = 6;
+constexpr std::size_t kPerSlot = 4;
+const ArenaGeometry kArena = geometry_of(1, 2, 4 * kSize);
+
+struct Case {
+  BlockWay way;
+  CopyMemory memory;
+  Direction direction;
+  std::string name;
+};
+
+// Six copies of one sample each, after the warm-up's, which is the first.
+MeasureRequest request_of(const Case& of) {
+  auto request = request_for(of.direction, of.memory, kSize);
+  request.copies_per_sample = 1;
+  request.samples = kBuffers;
+  request.blocks = BlockCopy{kBlock, of.way, std::nullopt};
+  return request;
+}
+
+std::set<std::size_t> places_of(const Case& of, std::size_t copy, const std::vector<std::size_t>& blocks) {
+  const BlockPlaces places(kArena, kSize, kBlock, kBuffers, 42, 0);
+  std::set<std::size_t> offsets;
+  for (const std::size_t block : blocks) {
+    const auto at =
+        of.direction == Direction::kHostToDevice ? places.device(copy, block) : places.host(copy, block);
+    offsets.insert(at.chunk * kArena.chunk_bytes + at.offset);
+  }
+  return offsets;
+}
+
+// Measures with one fault, and looks for exactly these blocks of this copy.
+void check_found(const Case& of, const std::string& fault, std::size_t copy,
+                 const std::vector<std::size_t>& blocks) {
+  for (const auto verify : {Verify::kLastCopies, Verify::kEveryCopy}) {
+    CAPTURE(fault);
+    CAPTURE(static_cast<int>(of.way));
+    CAPTURE(static_cast<int>(verify));
+    // The fault of a loop counts copies, and where every copy is compared the checker's own count among them.
+    if (verify == Verify::kEveryCopy && of.way == BlockWay::kLoop) continue;
+    TestSession session(with_faults("[" + fault + "]"));
+    session.reserve(CopyMemory::kPinned, kArena);
+    session.reserve_host(HostMemoryKind::kPageable, kArena);
+    session.reserve_staging(1, {3, kPerSlot * kBlock, 0, 0});
+    auto request = request_of(of);
+    request.verify = verify;
+    const auto result = session.measure(request);
+    CHECK(result.checked_bytes == kBuffers * kSize);
+    std::set<std::size_t> found;
+    for (const auto& [direction, mismatch] : result.mismatches) {
+      CHECK(direction == of.direction);
+      CHECK(mismatch.mismatched_bytes == kBlock);
+      found.insert(mismatch.offset_bytes);
+    }
+    CHECK(result.mismatches.size() == blocks.size());
+    CHECK(found == places_of(of, copy, blocks));
+    check_clean(session.measure(request), kBuffers * kSize);
+    for (const auto back : {Direction::kHostToDevice, Direction::kDeviceToHost})
+      check_clean(session.measure(request_for(back, of.memory, kSize)), kBuffers * kSize);
+  }
+}
+
+std::size_t neighbour_of(std::size_t block, std::size_t count) {
+  return block + 1 < count ? block + 1 : block - 1;
+}
+
+// Which blocks arrive wrong when this happens to one of a list.
+std::vector<std::size_t> struck_by(const std::string& fault, std::size_t block, std::size_t neighbour) {
+  if (fault == "drop") return {block};
+  if (fault == "twice") return {neighbour};
+  return {block, neighbour};
+}
+
+std::string list_fault(const std::string& direction, const std::string& what, std::size_t at,
+                       std::size_t nth) {
+  return R"({"block":")" + direction + R"(","fault":")" + what + R"(","at":)" + std::to_string(at) +
+         R"(,"nth":)" + std::to_string(nth) + "}";
+}
+
+const Case kLists[] = {
+    {BlockWay::kBatch, CopyMemory::kPinned, Direction::kHostToDevice, "h2d"},
+    {BlockWay::kBatch, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"},
+    {BlockWay::kBatch, CopyMemory::kPageable, Direction::kHostToDevice, "h2d"},
+    {BlockWay::kBatch, CopyMemory::kPageable, Direction::kDeviceToHost, "d2h"},
+    {BlockWay::kKernel, CopyMemory::kPinned, Direction::kHostToDevice, "h2d"},
+    {BlockWay::kKernel, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"},
+};
+
+}  // namespace
+
+TEST_CASE(
+    "of a batch or a kernel's list: a block dropped, one that arrives twice and two swapped are found") {
+  for (const auto& each : kLists) {
+    for (const std::string what : {"drop", "twice", "swap"}) {
+      for (const std::size_t block : {std::size_t{0}, std::size_t{3}, kCount - 1}) {
+        for (const std::size_t copy : {std::size_t{0}, kBuffers - 1}) {
+          check_found(each, list_fault(each.name, what, block, 2 + copy), copy,
+                      struck_by(what, block, neighbour_of(block, kCount)));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("of what a kernel gathers or scatters within the device: the same") {
+  for (const auto memory : {CopyMemory::kPinned, CopyMemory::kPageable}) {
+    for (const auto direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
+      const Case of{BlockWay::kGather, memory, direction, "d2d"};
+      for (const std::string what : {"drop", "twice", "swap"}) {
+        // Two slots a copy: the second one of the third copy, after the two of the warm-up.
+        constexpr std::size_t kCopy = 2;
+        const std::string fault = list_fault("d2d", what, 1, 2 + 2 * kCopy + 2);
+        // Scratch memory holds what was there before where a block is dropped on its way to the host.
+        auto blocks = struck_by(what, kPerSlot + 1, kPerSlot + 2);
+        check_found(of, fault, kCopy, blocks);
+      }
+    }
+  }
+}
+
+TEST_CASE("of a loop: a block dropped, one that arrives twice and two swapped are found") {
+  for (const auto direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
+    const std::string name = direction == Direction::kHostToDevice ? "h2d" : "d2h";
+    const Case of{BlockWay::kLoop, CopyMemory::kPinned, direction, name};
+    for (const std::string what : {"drop", "twice", "swap"}) {
+      for (const std::size_t block : {std::size_t{1}, kCount - 1}) {
+        constexpr std::size_t kCopy = 4;
+        const std::string fault = R"({"copy":")" + name + R"(","fault":")" + what + R"(","nth":)" +
+                                  std::to_string(kCount + kCopy * kCount + block + 1) + "}";
+        check_found(of, fault, kCopy, struck_by(what, block, block - 1));
+      }
+    }
+  }
+}
+
+TEST_CASE("one wrong byte of a block is found by its word, by every way") {
+  const Case cases[] = {
+      {BlockWay::kLoop, CopyMemory::kPinned, Direction::kHostToDevice, "h2d"},
+      {BlockWay::kLoop, CopyMemory::kPageable, Direction::kDeviceToHost, "d2h"},
+      {BlockWay::kBatch, CopyMemory::kPinned, Direction::kHostToDevice, "h2d"},
+      {BlockWay::kBatch, CopyMemory::kPageable, Direction::kDeviceToHost, "d2h"},
+      {BlockWay::kKernel, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"},
+      {BlockWay::kGather, CopyMemory::kPageable, Direction::kHostToDevice, "d2d"},
+      {BlockWay::kGather, CopyMemory::kPinned, Direction::kDeviceToHost, "d2d"},
+  };
+  for (const auto& of : cases) {
+    constexpr std::size_t kCopy = 3;
+    constexpr std::size_t kWrong = 5;
+    CAPTURE(static_cast<int>(of.way));
+    CAPTURE(of.name);
+    TestSession session(with_faults(R"([{"copy":")" + of.name + R"(","fault":"flip","at":24,"nth":)" +
+                                    std::to_string(kCount + kCopy * kCount + kWrong + 1) + "}]"));
+    session.reserve(CopyMemory::kPinned, kArena);
+    session.reserve_host(HostMemoryKind::kPageable, kArena);
+    session.reserve_staging(1, {3, kPerSlot * kBlock, 0, 0});
+    const auto result = session.measure(request_of(of));
+    REQUIRE(result.mismatches.size() == 1);
+    CHECK(result.mismatches[0].mismatch.offset_bytes == *places_of(of, kCopy, {kWrong}).begin() + 24);
+    CHECK(result.mismatches[0].mismatch.mismatched_bytes == 8);
+  }
+}
+
+TEST_CASE("a list that does not arrive is no copy that went well") {
+  // Copies to the device: the warm-up's list and those of the samples, each of which is followed by its
+  // blocks.
+  const Case of{BlockWay::kKernel, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"};
+  TestSession session(with_faults(R"([{"copy":"h2d","fault":"drop","nth":4}])"));
+  session.reserve(CopyMemory::kPinned, kArena);
+  const auto result = session.measure(request_of(of));
+  // The third copy went where the second one had gone, and nothing came to its own places.
+  CHECK(result.mismatches.size() == kCount);
+}
+
+}  // namespace pinbench::test

@@ -1,0 +1,339 @@
+// Copies in scattered blocks: every way, from every memory, with every block in its place, and each that is
+// not there found.
+#include <algorithm>
+#include <set>
+
+#include "engine/block_places.hpp"
+#include "engine_session.hpp"
+
+namespace pinbench::test {
+namespace {
+
+constexpr std::size_t kBlock = 1024;
+constexpr std::size_t kCount = 12;
+constexpr std::size_t kSize = kCount * kBlock;
+constexpr std::size_t kBuffers = 6;
+const ArenaGeometry kArena = geometry_of(2, 2, 4 * kSize);
+
+struct Way {
+  BlockWay way;
+  CopyMemory memory;
+  const char* name;
+};
+
+constexpr Way kWays[] = {{BlockWay::kLoop, CopyMemory::kPinned, "loop"},
+                         {BlockWay::kLoop, CopyMemory::kPageable, "loop, pageable"},
+                         {BlockWay::kBatch, CopyMemory::kPinned, "batch"},
+                         {BlockWay::kBatch, CopyMemory::kPageable, "batch, pageable"},
+                         {BlockWay::kKernel, CopyMemory::kPinned, "kernel"},
+                         {BlockWay::kGather, CopyMemory::kPinned, "gather"},
+                         {BlockWay::kGather, CopyMemory::kPageable, "gather, pageable"}};
+
+constexpr Direction kDirections[] = {Direction::kHostToDevice, Direction::kDeviceToHost};
+
+const char* direction_name(Direction direction) {
+  return direction == Direction::kHostToDevice ? "h2d" : "d2h";
+}
+
+MeasureRequest request_in_blocks(Direction direction, const Way& way, std::size_t block_bytes = kBlock,
+                                 std::size_t size_bytes = kSize) {
+  auto request = request_for(direction, way.memory, size_bytes);
+  request.buffers = kBuffers;
+  request.blocks = BlockCopy{block_bytes, way.way, std::nullopt};
+  return request;
+}
+
+class BlockSession : public TestSession {
+ public:
+  explicit BlockSession(const std::shared_ptr<CudaDriver>& driver, const ArenaGeometry& arena = kArena,
+                        const StagingShape& ring = {3, 4 * kBlock, 0, 0})
+      : TestSession(driver) {
+    reserve(CopyMemory::kPinned, arena);
+    reserve_host(HostMemoryKind::kPageable, arena);
+    reserve_staging(arena.workers(), ring);
+  }
+  explicit BlockSession(const Environment& environment = {}) : BlockSession(emulated_driver(environment)) {}
+};
+
+// Plain copies both ways, which find what was left in the buffers.
+void check_left_whole(TestSession& session, CopyMemory memory, std::size_t workers) {
+  for (const auto direction : kDirections) {
+    auto request = request_for(direction, memory, kSize, workers);
+    check_clean(session.measure(request), workers * kBuffers * kSize);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a permutation of numbers: each once, the same again, and not in their order") {
+  for (const std::uint64_t count : {1, 2, 3, 4, 5, 16, 17, 100, 1000, 4096, 5000}) {
+    CAPTURE(count);
+    const Permutation permutation(count, 7);
+    const Permutation again(count, 7);
+    std::set<std::uint64_t> seen;
+    std::size_t neighbours = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      CHECK(permutation[i] < count);
+      CHECK(again[i] == permutation[i]);
+      seen.insert(permutation[i]);
+      if (i > 0 && permutation[i] == permutation[i - 1] + 1) ++neighbours;
+    }
+    CHECK(seen.size() == count);
+    // By chance about one in all.
+    if (count >= 1000) CHECK(neighbours <= 8);
+  }
+  const Permutation one(4096, 7);
+  const Permutation other(4096, 8);
+  std::size_t same = 0;
+  for (std::uint64_t i = 0; i < 4096; ++i) same += one[i] == other[i] ? 1 : 0;
+  CHECK(same <= 8);
+}
+
+TEST_CASE("the places of a rotation are each used once on either side, and lie within its buffers") {
+  constexpr std::size_t kOddBlock = 48;
+  constexpr std::size_t kOddSize = 5 * kOddBlock;  // buffers lie 512 bytes apart
+  const ArenaGeometry arena = geometry_of(2, 3, 1100);
+  for (const std::size_t worker : {0, 1}) {
+    const BlockPlaces places(arena, kOddSize, kOddBlock, 6, 42, worker);
+    REQUIRE(places.blocks_per_copy() == 5);
+    std::set<std::size_t> host;
+    std::set<std::size_t> device;
+    for (std::size_t copy = 0; copy < 6; ++copy) {
+      for (std::size_t block = 0; block < 5; ++block) {
+        for (const auto& [used, at] :
+             {std::pair(&host, places.host(copy, block)), std::pair(&device, places.device(copy, block))}) {
+          CHECK(at.chunk < 3);
+          CHECK(at.offset % 512 + kOddBlock <= kOddSize);
+          CHECK(at.offset % 512 % kOddBlock == 0);
+          CHECK(at.offset + kOddBlock <= arena.chunk_bytes);
+          used->insert(at.chunk * arena.chunk_bytes + at.offset);
+        }
+      }
+    }
+    CHECK(host.size() == 30);
+    CHECK(device.size() == 30);
+  }
+}
+
+TEST_CASE("every block arrives, by every way, in both directions, from all memories and by several workers") {
+  BlockSession session;
+  for (const auto& way : kWays) {
+    for (const auto direction : kDirections) {
+      for (const std::size_t workers : {1, 2}) {
+        CAPTURE(std::string(way.name));
+        CAPTURE(std::string(direction_name(direction)));
+        CAPTURE(workers);
+        auto request = request_in_blocks(direction, way);
+        request.workers = workers;
+        const auto result = session.measure(request);
+        check_clean(result, workers * kBuffers * kSize);
+        CHECK(result.copies == workers * kBuffers);
+        CHECK(result.proven_copies == workers * kBuffers);
+        REQUIRE(result.columns.size() == 1);
+        const auto& columns = result.columns[0];
+        REQUIRE(columns.host_ns.size() == request.samples);
+        for (std::size_t sample = 0; sample < request.samples; ++sample) {
+          CHECK(columns.host_ns[sample] > 0);
+          CHECK(columns.host_ns[sample] <= columns.duration_ns[sample]);
+        }
+        check_left_whole(session, way.memory, workers);
+      }
+    }
+  }
+}
+
+TEST_CASE("blocks of any multiple of 16 bytes, one of them and many, and larger than a slot of the ring") {
+  const ArenaGeometry arena = geometry_of(1, 3, 40 * kKiB);
+  BlockSession session(emulated_driver(), arena);
+  struct Shape {
+    std::size_t block_bytes;
+    std::size_t count;
+  };
+  for (const auto& [block_bytes, count] :
+       {Shape{16, 1}, {16, 37}, {48, 11}, {512, 8}, {1040, 5}, {4096, 3}, {12 * kKiB, 1}, {6000, 2}}) {
+    for (const auto& way : kWays) {
+      for (const auto direction : kDirections) {
+        CAPTURE(block_bytes);
+        CAPTURE(std::string(way.name));
+        CAPTURE(std::string(direction_name(direction)));
+        auto request = request_in_blocks(direction, way, block_bytes, block_bytes * count);
+        request.warmup_bytes = request.size_bytes / 2 + 1;
+        check_clean(session.measure(request), kBuffers * block_bytes * count);
+      }
+    }
+  }
+}
+
+TEST_CASE("a call copies some of a rotation, from any buffer on and round its end") {
+  BlockSession session;
+  for (const auto& way : kWays) {
+    for (const auto direction : kDirections) {
+      CAPTURE(std::string(way.name));
+      auto request = request_in_blocks(direction, way);
+      request.first_buffer = 5;
+      request.copies_per_sample = 1;
+      request.samples = 3;
+      check_clean(session.measure(request), 3 * kSize);
+      request.samples = 9;  // three buffers twice
+      const auto result = session.measure(request);
+      check_clean(result, kBuffers * kSize);
+      CHECK(result.proven_copies == 3);
+      request.verify = Verify::kNone;
+      CHECK(session.measure(request).checked_bytes == 0);
+      check_left_whole(session, way.memory, 1);
+    }
+  }
+}
+
+TEST_CASE("every copy compared: blocks of each sample, with bytes that were never copied before") {
+  BlockSession session;
+  for (const auto& way : kWays) {
+    for (const auto direction : kDirections) {
+      CAPTURE(std::string(way.name));
+      CAPTURE(std::string(direction_name(direction)));
+      auto request = request_in_blocks(direction, way);
+      request.verify = Verify::kEveryCopy;
+      request.workers = 2;
+      request.copies_per_sample = 2;
+      request.samples = 5;
+      const auto result = session.measure(request);
+      check_clean(result, 2 * 10 * kSize);
+      CHECK(result.proven_copies == 2 * 10);
+      check_left_whole(session, way.memory, 2);
+    }
+  }
+}
+
+TEST_CASE("the same where device memory is compared by reading it back") {
+  BlockSession session(driver_without_kernels());
+  for (const auto& way : kWays) {
+    if (way.way == BlockWay::kKernel || way.way == BlockWay::kGather) continue;
+    for (const auto direction : kDirections)
+      check_clean(session.measure(request_in_blocks(direction, way)), kBuffers * kSize);
+  }
+}
+
+TEST_CASE("a kernel may be kept to some multiprocessors: one block of threads on each") {
+  static unsigned grid = 0;
+  static std::shared_ptr<const CudaDriver> original;
+  const auto driver = emulated_driver();
+  original = std::make_shared<const CudaDriver>(*driver);
+  driver->launchKernel.function = [](cu::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                     unsigned block_x, unsigned block_y, unsigned block_z,
+                                     unsigned shared_bytes, cu::Stream stream, void** parameters,
+                                     void** extra) {
+    if (block_x == kernels::kCopyBlocksThreads && *static_cast<std::uint64_t*>(parameters[1]) == 4096)
+      grid = grid_x;
+    return original->launchKernel.function(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                           shared_bytes, stream, parameters, extra);
+  };
+  constexpr unsigned kMultiprocessors = 4;
+  driver->deviceGetAttribute.function = [](int* value, int attribute, cu::Device device) {
+    const auto result = original->deviceGetAttribute.function(value, attribute, device);
+    if (attribute == cu::kAttributeMultiprocessorCount) *value = kMultiprocessors;
+    return result;
+  };
+  constexpr std::size_t kMany = 4096;
+  BlockSession session(driver, geometry_of(1, 1, 6 * kMany * 64));
+  for (const unsigned most : {1u, 3u, 9u}) {
+    auto request = request_in_blocks(Direction::kHostToDevice, kWays[4], 64, kMany * 64);
+    request.blocks->multiprocessors = most;
+    request.verify = Verify::kNone;
+    grid = 0;
+    CHECK_FALSE(session.measure(request).aborted);
+    CHECK(grid == std::min(most, kMultiprocessors));
+  }
+}
+
+TEST_CASE("where the driver has the newer batch call alone, that one is used") {
+  const auto driver = emulated_driver();
+  driver->memcpyBatchAsync = {};
+  BlockSession session(driver);
+  for (const auto direction : kDirections)
+    check_clean(session.measure(request_in_blocks(direction, kWays[2])), kBuffers * kSize);
+}
+
+TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver or the build lacks") {
+  BlockSession session;
+  const auto code_of = [&](const auto& change) {
+    auto request = request_in_blocks(Direction::kHostToDevice, kWays[0]);
+    change(request);
+    return error_of([&] { session.measure(request); }).code();
+  };
+  CHECK(code_of([](auto& request) { request.blocks->bytes = 0; }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) { request.blocks->bytes = 24; }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) { request.blocks->bytes = 16 * 11; }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) { request.direction = Direction::kBidirectional; }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) { request.memory = CopyMemory::kMapped; }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) { request.memory = CopyMemory::kStaged; }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) { request.event_timer = true; }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) { request.warm = true; }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) {
+          request.latency = true;
+          request.copies_per_sample = 1;
+        }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) { request.pipeline = Pipeline{}; }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) { request.blocks->multiprocessors = 4; }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) {
+          request.blocks->way = BlockWay::kKernel;
+          request.blocks->multiprocessors = 0;
+        }) == "INVALID_REQUEST");
+  CHECK(code_of([](auto& request) {
+          request.blocks->way = BlockWay::kKernel;
+          request.memory = CopyMemory::kPageable;
+        }) == "INVALID_REQUEST");
+  check_left_whole(session, CopyMemory::kPinned, 1);
+
+  const auto refusal = [](const std::shared_ptr<CudaDriver>& driver, BlockWay way) {
+    BlockSession lacking(driver);
+    return error_of([&] {
+             lacking.measure(request_in_blocks(Direction::kHostToDevice, {way, CopyMemory::kPinned, ""}));
+           })
+        .code();
+  };
+  CHECK(refusal(driver_without_kernels(), BlockWay::kKernel) == "NO_KERNELS");
+  CHECK(refusal(driver_without_kernels(), BlockWay::kGather) == "NO_KERNELS");
+  const auto old_driver = emulated_driver();
+  old_driver->memcpyBatchAsync = {};
+  old_driver->memcpyBatchAsyncV2 = {};
+  CHECK(refusal(old_driver, BlockWay::kBatch) == "NO_BATCH_COPIES");
+  TestSession without_ring;
+  without_ring.reserve(CopyMemory::kPinned, kArena);
+  CHECK(error_of([&] {
+          without_ring.measure(request_in_blocks(Direction::kHostToDevice, kWays[5]));
+        }).code() == "NOT_RESERVED");
+}
+
+TEST_CASE("a failing call ends the cell and leaves the next one whole") {
+  const auto failing = [](const Way& way, const char* call, int nth) {
+    std::string fault = R"([{"call":")";
+    fault.append(call).append(R"(","result":1,"nth":)").append(std::to_string(nth)).append("}]");
+    BlockSession session(with_faults(fault));
+    CAPTURE(std::string(way.name));
+    const auto error = error_of([&] { session.measure(request_in_blocks(Direction::kHostToDevice, way)); });
+    CHECK(error.code() == "CUDA_ERROR_INVALID_VALUE");
+    CHECK(error.call() == call);
+    check_clean(session.measure(request_in_blocks(Direction::kHostToDevice, way)), kBuffers * kSize);
+    check_left_whole(session, way.memory, 1);
+  };
+  failing(kWays[0], "cuMemcpyHtoDAsync_v2", 3 * kCount);
+  failing(kWays[2], "cuMemcpyBatchAsync", 3);
+  failing(kWays[4], "cuLaunchKernel", 6);
+  failing(kWays[5], "cuStreamWaitEvent", 8);
+}
+
+TEST_CASE("copies in blocks are aborted between two of them") {
+  BlockSession session;
+  auto request = request_in_blocks(Direction::kDeviceToHost, kWays[5]);
+  request.samples = 1'000'000;
+  std::thread aborting([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(15));
+    session.abort();
+  });
+  const auto result = session.measure(request);
+  aborting.join();
+  CHECK(result.aborted);
+  CHECK(result.columns.empty());
+}
+
+}  // namespace pinbench::test

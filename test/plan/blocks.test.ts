@@ -1,0 +1,253 @@
+import { describe, expect, it } from "vitest";
+import { cellId, parseCellId } from "../../src/results/cell-id.js";
+import { fillRunSettings } from "../../src/settings/settings.js";
+import { errorOf, facts, GiB, h200, KiB, MiB, planOf } from "./support.js";
+
+/** The plan's cells but for the host's control: direction and memory, bytes in KiB, and what they have beyond plain ones. */
+function cellsOf(...asked: Parameters<typeof planOf>): string[] {
+  return planOf(...asked)
+    .cells.filter(({ memory }) => memory !== "host")
+    .map(({ id, direction, memory, sizeBytes }) =>
+      [`${direction} ${memory} ${sizeBytes / KiB}`, id.split("/").slice(8).join("/")].join(" ").trim(),
+    );
+}
+
+const reasonsOf = (...asked: Parameters<typeof planOf>) =>
+  planOf(...asked).cells.flatMap(({ id, skipReason }) =>
+    skipReason === null ? [] : [[id.split("/").at(-1), skipReason]],
+  );
+
+describe("copies of scattered blocks", () => {
+  it("are made in every way that there is for a kind of memory, and in one piece for comparison", () => {
+    expect(cellsOf({ blockSizesBytes: [4 * KiB], directions: ["d2h"] })).toEqual([
+      "d2h pageable 16384",
+      "d2h pageable 16384 blocks-4096-loop",
+      "d2h pageable 16384 blocks-4096-batch",
+      "d2h pageable 16384 blocks-4096-gather",
+      "d2h pinned 16384",
+      "d2h pinned 16384 blocks-4096-loop",
+      "d2h pinned 16384 blocks-4096-batch",
+      "d2h pinned 16384 blocks-4096-kernel",
+      "d2h pinned 16384 blocks-4096-gather",
+    ]);
+  });
+
+  it("go both ways, by one worker, whatever the preset says of sizes, memory and latency", () => {
+    const { cells, preset, stopping } = planOf({ blockSizesBytes: [4 * KiB], preset: "fleet" });
+    expect([...new Set(cells.map(({ direction }) => direction))]).toEqual(["h2d", "d2h"]);
+    expect(cells.every(({ workers, mode }) => workers === 1 && mode === "throughput")).toBe(true);
+    expect(preset).toBeNull();
+    expect(stopping.budgetNs).toBe(10e9);
+  });
+
+  it("are 4096 blocks, but no more than 256 MiB, and one at least, unless somebody says", () => {
+    const countsOf = (blockSizesBytes: number[], blockCount: number | null = null) =>
+      planOf({ blockSizesBytes, blockCount, memory: ["pinned"], directions: ["h2d"] })
+        .cells.filter(({ blockWay }) => blockWay === "loop")
+        .map(({ sizeBytes, blockBytes }) => [sizeBytes / blockBytes!, blockBytes! / KiB]);
+    expect(countsOf([4 * KiB, 64 * KiB, 256 * KiB, MiB, 512 * MiB])).toEqual([
+      [4096, 4],
+      [4096, 64],
+      [1024, 256],
+      [256, 1024],
+      [1, 512 * 1024],
+    ]);
+    expect(countsOf([4 * KiB, MiB], 100)).toEqual([
+      [100, 4],
+      [100, 1024],
+    ]);
+  });
+
+  it("share the copy in one piece where they have as many bytes together", () => {
+    const ids = cellsOf({ blockSizesBytes: [64 * KiB, MiB], memory: ["pinned"], directions: ["h2d"] });
+    expect(ids.filter((id) => !id.includes("blocks"))).toEqual(["h2d pinned 262144"]);
+    expect(ids.filter((id) => id.endsWith("loop"))).toHaveLength(2);
+  });
+
+  it("are made by kernels on few multiprocessors too where that is asked for", () => {
+    const asked = { blockSizesBytes: [4 * KiB], blockSms: [8, 4], directions: ["h2d"] } as const;
+    expect(cellsOf(asked).filter((id) => id.includes("kernel"))).toEqual([
+      "h2d pinned 16384 blocks-4096-kernel",
+      "h2d pinned 16384 blocks-4096-kernel-sms-4",
+      "h2d pinned 16384 blocks-4096-kernel-sms-8",
+    ]);
+  });
+
+  it("are those of threads, with the plain cell that they are held against, where processes alone were asked for", () => {
+    const asked = { blockSizesBytes: [4 * KiB], workerKinds: ["process"], memory: ["pinned"] } as const;
+    const ids = cellsOf({ ...asked, directions: ["h2d"] });
+    expect(ids.slice(0, 3)).toEqual([
+      "h2d pinned 16384",
+      "h2d pinned 16384 process",
+      expect.stringMatching(/loop$/),
+    ]);
+  });
+
+  it("are copied by as many workers as somebody asks for", () => {
+    const { cells } = planOf({ blockSizesBytes: [4 * KiB], workers: [1, 4] });
+    expect(
+      new Set(cells.filter(({ blockWay }) => blockWay === "gather").map(({ workers }) => workers)),
+    ).toEqual(new Set([1, 4]));
+  });
+});
+
+describe("what is wrong with a request for blocks", () => {
+  it.each([
+    [
+      { blockSizesBytes: [4096], sizesBytes: [MiB] },
+      "--blocks and --sizes cannot both say how large a copy is",
+    ],
+    [{ blockCount: 10 }, "--block-count says how blocks are copied, and no blocks are asked for"],
+    [{ blockSms: [4] }, "--block-sms says how blocks are copied, and no blocks are asked for"],
+    [{ blockSizesBytes: [] }, "The list of blocks is empty"],
+    [{ blockSizesBytes: [1000] }, "A block cannot have 1000 B: it is a multiple of 16 bytes"],
+    [{ blockSizesBytes: [8] }, "A block cannot have 8 B"],
+    [
+      { blockSizesBytes: [4096], memory: ["registered"] },
+      "--blocks measures h2d and d2h throughput of pinned",
+    ],
+    [{ blockSizesBytes: [4096], directions: ["bidir"] }, "and none of the cells is such a one"],
+    [{ blockSizesBytes: [4096], caches: ["warm"] }, "and none of the cells is such a one"],
+    [
+      { blockSizesBytes: [4096], blockSms: [4], memory: ["pageable"] },
+      "--block-sms measures kernels that copy",
+    ],
+  ] as const)("is a usage error: %j", (given, message) => {
+    expect(errorOf(() => planOf(given))).toMatchObject({
+      kind: "usage",
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it("is what does not fit, of which nothing is left out: every size was asked for", () => {
+    const error = errorOf(() => planOf({ blockSizesBytes: [4 * KiB, MiB] }, { memoryAvailableBytes: GiB }));
+    expect(error).toMatchObject({ kind: "limit", message: expect.stringContaining("pin") });
+  });
+});
+
+describe("blocks and sizes that came from two places", () => {
+  const configuration = (given: object) => ({ origin: "configuration", given }) as const;
+  const flag = (given: object) => ({ origin: "flag", given }) as const;
+
+  it("hold by the later one: flags win over a configuration", () => {
+    const blocks = { blockSizesBytes: [4096], blockCount: 7 };
+    const sizes = { sizesBytes: [MiB] };
+    expect(fillRunSettings(configuration(sizes), flag(blocks))).toMatchObject({
+      ...blocks,
+      sizesBytes: null,
+    });
+    expect(fillRunSettings(configuration(blocks), flag(sizes))).toMatchObject({
+      ...sizes,
+      blockSizesBytes: null,
+      blockCount: null,
+    });
+  });
+});
+
+describe("a machine that lacks something", () => {
+  const asked = {
+    blockSizesBytes: [4 * KiB],
+    memory: ["pinned"],
+    directions: ["h2d"],
+    blockSms: [8],
+  } as const;
+
+  it("skips the kernel and what it scatters by one, where kernels are off", () => {
+    expect(reasonsOf(asked, { kernelsOff: "built without nvcc" })).toEqual(
+      ["blocks-4096-kernel", "blocks-4096-kernel-sms-8", "blocks-4096-gather"].map((part) => [
+        part,
+        "it takes a kernel, and kernels are off: built without nvcc",
+      ]),
+    );
+  });
+
+  it("skips batches where the driver has no call for them", () => {
+    expect(reasonsOf(asked, { batchCopiesOff: "the driver lacks cuMemcpyBatchAsync" })).toEqual([
+      [
+        "blocks-4096-batch",
+        "a batch copies blocks by one call of the driver: the driver lacks cuMemcpyBatchAsync",
+      ],
+    ]);
+  });
+
+  it("skips kernels of a device that cannot map the host's memory, or has fewer multiprocessors", () => {
+    expect(reasonsOf(asked, { devices: [{ ...h200, canMapHostMemory: false }] })).toEqual(
+      ["blocks-4096-kernel", "blocks-4096-kernel-sms-8"].map((part) => [
+        part,
+        "device 0 (NVIDIA H200) cannot map host memory",
+      ]),
+    );
+    expect(reasonsOf(asked, { devices: [{ ...h200, multiprocessors: 4 }] })).toEqual([
+      ["blocks-4096-kernel-sms-8", "device 0 (NVIDIA H200) has fewer than 8 multiprocessors: 4"],
+    ]);
+  });
+});
+
+describe("what blocks take", () => {
+  const of = (changes: object) => planOf({ blockSizesBytes: [4 * KiB], directions: ["h2d"], ...changes });
+
+  it("is a staging ring for each worker that gathers, and as much of the device's memory", () => {
+    const { arenas, estimate } = of({ memory: ["pinned"], workers: [2] });
+    expect(arenas.staging).toMatchObject({ workers: 2, slots: 3, chunkBytes: 2 * MiB });
+    expect(arenas.gatherBytes).toBe(2 * 3 * 2 * MiB);
+    const { estimate: withoutKernels } = planOf(
+      { blockSizesBytes: [4 * KiB], directions: ["h2d"], memory: ["pinned"], workers: [2] },
+      { kernelsOff: "none" },
+    );
+    expect(estimate.deviceBytes - withoutKernels.deviceBytes).toBe(12 * MiB);
+    expect(estimate.pinnedBytes - withoutKernels.pinnedBytes).toBe(12 * MiB);
+  });
+
+  it("is longer the smaller the blocks are: a loop takes a call each", () => {
+    const timeOf = (blockBytes: number) => {
+      const cells = [`d0/h2d/pinned/${64 * MiB}/w1/throughput/wall/cold/blocks-${blockBytes}-loop`];
+      return planOf({ cells, samplesPerCell: 6 }).estimate.measuringNs;
+    };
+    // 16384 calls of about 3 µs a copy, six samples and their warm-ups, against 64.
+    expect(timeOf(4 * KiB) - timeOf(MiB)).toBeGreaterThan(6 * 16_000 * 2.5e3 - 6 * 5e6);
+  });
+});
+
+describe("the id of a cell in blocks", () => {
+  const plain = `d0/h2d/pinned/${16 * MiB}/w1/throughput/wall/cold`;
+
+  it.each([
+    `${plain}/blocks-4096-loop`,
+    `${plain}/blocks-4096-kernel`,
+    `${plain}/blocks-4096-kernel-sms-8`,
+    `d1/d2h/pageable/48/w2/throughput/wall/cold/blocks-16-gather`,
+  ])("names it: %s", (id) => {
+    expect(cellId(parseCellId(id))).toBe(id);
+  });
+
+  it("is enough to measure it", () => {
+    const id = `${plain}/blocks-4096-kernel-sms-8`;
+    expect(planOf({ cells: [id] }).cells.map((cell) => cell.id)).toEqual([id]);
+  });
+
+  it("keeps the order of a plan", () => {
+    const { cells } = planOf({ blockSizesBytes: [4 * KiB, 64 * KiB], blockSms: [4, 8] });
+    const ids = cells.map(({ id }) => id);
+    expect(planOf({ cells: [...ids].reverse() }).cells.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it.each([
+    [`${plain}/blocks-4095-loop`, "blocks are multiples of 16 bytes"],
+    [`${plain}/blocks-0-loop`, "blocks are multiples of 16 bytes"],
+    [`${plain}/blocks-48-loop`, "and a copy is made of whole ones"],
+    [`${plain}/blocks-4096-loop-sms-8`, "a kernel alone keeps to some of the multiprocessors"],
+    [`${plain}/blocks-4096-kernel-sms-0`, "a kernel alone keeps to some of the multiprocessors"],
+    [
+      `${plain.replace("pinned", "pageable")}/blocks-4096-kernel`,
+      "a kernel copies blocks of pinned memory alone",
+    ],
+    [`${plain}/process/blocks-4096-loop`, "blocks are copied by threads alone"],
+    [`${plain}/chunks-2/blocks-4096-loop`, "blocks are copied by threads alone"],
+    [`${plain.replace("cold", "warm")}/blocks-4096-loop`, "blocks are copied by threads alone"],
+    [`${plain.replace("h2d", "bidir")}/blocks-4096-loop`, "blocks are copied by threads alone"],
+  ])("may not be %s", (id, why) => {
+    const error = errorOf(() => planOf({ cells: [id] }, facts()));
+    expect(error.kind).toBe("usage");
+    expect(error.message).toContain(why);
+  });
+});

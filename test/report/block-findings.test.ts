@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { answer } from "../../src/report/answer.js";
+import { findings } from "../../src/report/findings.js";
+import type { CellResult } from "../../src/results/schema.js";
+import { type BlockRates, blockCells, buildBlocks } from "../helpers/blocks.js";
+import {
+  buildDocument,
+  buildEmulatedDocument,
+  type CellPart,
+  KiB,
+  MiB,
+  ofFiveProcesses,
+} from "../helpers/result-document.js";
+
+const ofProcesses = (cells: CellResult[]) => linesOf(cells.map(ofFiveProcesses));
+
+/** The lines on blocks, without what all of them begin with. */
+function linesOf(cells: CellResult[]): string[] {
+  const lines = findings(buildDocument({ cells })).map(({ text }) => text);
+  return lines
+    .filter((text) => text.startsWith("in scattered blocks"))
+    .map((text) => text.replace("in scattered blocks of ", ""));
+}
+
+/** Copies to the device, of 256 MiB each: GB/s of a loop and of the other ways at 4 KiB, 64 KiB and 1 MiB. */
+function sizes(rates: readonly BlockRates[], part: CellPart = {}): CellResult[] {
+  return rates.flatMap((ofSize, i) => {
+    const bytes = [4 * KiB, 64 * KiB, MiB][i]!;
+    return buildBlocks(bytes, (256 * MiB) / bytes, part.memory === "pageable" ? 10.7 : 55.3, ofSize, part);
+  });
+}
+
+const firstOf = (cells: CellResult[], lines = ofProcesses) => lines(cells)[0];
+
+describe("from which size of a block on a loop is enough", () => {
+  it("is where it copies 80 % of what the fastest way does, at this size and at all larger ones", () => {
+    expect(
+      firstOf(
+        sizes([
+          { loop: [1.4, 2800], kernel: [49, 5] },
+          { loop: [16, 2800], batch: [38, 1700], kernel: [50, 5] },
+          { loop: [50, 19000], batch: [54, 2700] },
+        ]),
+      ),
+    ).toBe(
+      "pinned memory, a loop of copies is enough from 1 MiB on, where it copies at least 92 % of what the fastest other " +
+        "way does (H2D)",
+    );
+  });
+
+  it("is the smallest one where it is enough there already, or no other way is as fast", () => {
+    const fast: BlockRates = { loop: [54, 900], batch: [50, 900] };
+    expect(firstOf(sizes([fast, fast, fast]))).toBe(
+      "pinned memory, a loop of copies is enough from 4 KiB on, where no other way is as fast (H2D)",
+    );
+  });
+
+  it("is none where it never is", () => {
+    const slow: BlockRates = { loop: [10, 900], kernel: [50, 5] };
+    expect(firstOf(sizes([slow, slow, slow]))).toBe(
+      "pinned memory, a loop of copies is not enough up to 1 MiB (H2D)",
+    );
+  });
+
+  it("is not the first where a larger block is again too slow", () => {
+    const [slow, fast]: BlockRates[] = [
+      { loop: [10, 900], kernel: [50, 5] },
+      { loop: [50, 900], kernel: [50, 5] },
+    ];
+    expect(firstOf(sizes([fast!, slow!, fast!]))).toMatch(/enough from 1 MiB on, where/);
+  });
+
+  it("says so where intervals leave it open, and what they do tell", () => {
+    const [no, open, yes]: BlockRates[] = [
+      { loop: [10, 900], kernel: [50, 5] },
+      { loop: [40, 900], kernel: [50, 5] },
+      { loop: [50, 900], kernel: [50, 5] },
+    ];
+    expect(firstOf(sizes([no!, open!, yes!]))).toMatch(/enough from 1 MiB on at the latest, where/);
+    expect(firstOf(sizes([no!, open!, open!]))).toBe(
+      "pinned memory, whether a loop of copies is enough at 1 MiB cannot be told at these intervals, and up to 4 KiB it is " +
+        "not (H2D)",
+    );
+    expect(firstOf(sizes([open!, open!, open!]))).toBe(
+      "pinned memory, whether a loop of copies is enough at 1 MiB cannot be told at these intervals (H2D)",
+    );
+  });
+
+  it("is claimed of one process only where another one would agree: far from the link, a loop is a CPU's work", () => {
+    const sureOfProcesses: BlockRates = { loop: [17, 900], kernel: [20, 5] };
+    expect(firstOf(sizes([sureOfProcesses]))).toMatch(/is enough from 4 KiB on/);
+    expect(firstOf(sizes([sureOfProcesses]), linesOf)).toMatch(/cannot be told/);
+    // Near the link, it waits for the link alone.
+    const nearLink: BlockRates = { loop: [47, 900], kernel: [55, 5] };
+    expect(firstOf(sizes([nearLink]), linesOf)).toMatch(/is enough from 4 KiB on/);
+  });
+
+  it("is told of each kind of memory and direction by itself, the same in one line", () => {
+    const rates: BlockRates[] = [{ loop: [50, 900], batch: [50, 900] }];
+    const pageable: BlockRates[] = [{ loop: [2, 900], gather: [8, 300] }];
+    const cells = [
+      ...sizes(rates),
+      ...sizes(rates, { direction: "d2h" }),
+      ...sizes(pageable, { memory: "pageable" }),
+    ];
+    const lines = ofProcesses(cells).filter((line) => line.includes("enough"));
+    expect(lines).toEqual([
+      expect.stringMatching(/^pinned memory, a loop of copies is enough from 4 KiB on.*\(H2D and D2H\)$/),
+      "pageable memory, a loop of copies is not enough up to 4 KiB (H2D)",
+    ]);
+  });
+
+  it("cannot be said where a loop is all there is, or there is no loop", () => {
+    expect(ofProcesses(sizes([{ loop: [10, 900] }]))).toEqual([]);
+    expect(ofProcesses(sizes([{ batch: [10, 900] }]))).toEqual([]);
+  });
+
+  it("is that of the fewest workers, which are named where they are several", () => {
+    const cells = [
+      ...sizes([{ loop: [10, 900], kernel: [50, 5] }], { workers: 2 }),
+      ...sizes([{ loop: [50, 900], kernel: [50, 5] }], { workers: 4 }),
+    ];
+    expect(firstOf(cells)).toBe(
+      "pinned memory, by 2 workers, a loop of copies is not enough up to 4 KiB (H2D)",
+    );
+  });
+});
+
+describe("the smallest blocks", () => {
+  const second = (rates: BlockRates, lines = ofProcesses) => lines(sizes([rates]))[1];
+
+  it("have a fastest way, with its gain over a loop and what both take of a CPU", () => {
+    expect(second({ loop: [1.4, 2810.4], batch: [2.8, 1400], kernel: [49, 5.21] })).toBe(
+      "pinned memory, a kernel is fastest at 4 KiB, 34× to 36× a loop, and takes a CPU 5.21 ns a block where a loop takes " +
+        "2811 (H2D)",
+    );
+  });
+
+  it("have several where these cannot be told apart", () => {
+    expect(second({ loop: [1.4, 2800], batch: [5, 1400], gather: [5.01, 300] })).toBe(
+      "pinned memory, gathering and a batch are fastest at 4 KiB, 3.5× to 3.6× a loop (H2D)",
+    );
+  });
+
+  it("have none that beats a loop for certain where intervals do not show it", () => {
+    expect(second({ loop: [5, 2800], batch: [5.01, 1400] })).toBe(
+      "pinned memory, no way is faster than a loop for certain at 4 KiB (H2D)",
+    );
+    expect(second({ loop: [5, 2800], gather: [5.5, 300] }, linesOf)).toMatch(/no way is faster than a loop/);
+  });
+});
+
+describe("a kernel on few multiprocessors", () => {
+  const third = (few: number) =>
+    ofProcesses(sizes([{ loop: [1.4, 2800], kernel: [50, 5], "kernel on 8": [few, 5] }]))[2];
+
+  it("keeps so much of its rate", () => {
+    expect(third(40)).toBe(
+      "pinned memory, a kernel keeps 79 % to 81 % of its rate on 8 multiprocessors at 4 KiB (H2D)",
+    );
+  });
+
+  it("keeps all of it where there is no difference", () => {
+    expect(third(50)).toBe(
+      "pinned memory, a kernel keeps all of its rate on 8 multiprocessors at 4 KiB (H2D)",
+    );
+  });
+});
+
+describe("the answer above the tables", () => {
+  it("has the line that matters most", () => {
+    const texts = answer(buildDocument({ cells: blockCells() })).map(({ text }) => text);
+    expect(texts.at(-1)).toMatch(
+      /^In scattered blocks of pinned memory, a loop of copies is enough from 1 MiB on, where it copies at least \d+ % \(H2D\) and \d+ % \(D2H\)/,
+    );
+  });
+
+  it("says where there is no GPU", () => {
+    const cells = sizes([{ loop: [1, 900], kernel: [5, 5] }]).map(ofFiveProcesses);
+    expect(findings(buildEmulatedDocument({ cells })).map(({ text }) => text)).toContainEqual(
+      expect.stringMatching(/^in this machine's memory, in scattered blocks of pinned memory, a loop/),
+    );
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { cellGrids } from "../../src/report/cell-grids.js";
+import type { CurveChart } from "../../src/report/chart/chart.js";
+import { csvReport } from "../../src/report/csv.js";
+import { resultChapter } from "../../src/report/page/result-chapter.js";
+import { headTexts } from "../../src/report/report-parts.js";
+import { markdownReport } from "../../src/report/result-formats.js";
+import { termsNamed } from "../../src/report/terms.js";
+import type { CellResult } from "../../src/results/schema.js";
+import { blockCells, buildBlocks } from "../helpers/blocks.js";
+import { buildCell, buildDocument, buildSkipped, KiB, MiB } from "../helpers/result-document.js";
+
+const gridsOf = (cells: CellResult[]) => {
+  const grids = cellGrids(buildDocument({ cells }));
+  return grids
+    .filter(({ caption }) => caption.includes("in scattered blocks"))
+    .map(({ caption, columns, rows }) => ({
+      caption,
+      heads: headTexts(columns),
+      rows: rows.map((row) => row.map(({ text }) => text)),
+    }));
+};
+
+const two = [
+  ...buildBlocks(4 * KiB, 4096, 55.1, {
+    loop: [1.41, 2850],
+    batch: [2.83, 1420],
+    kernel: [49.3, 5.2],
+    "kernel on 8": [31.5, 5.1],
+    gather: [8.82, 455],
+  }),
+  ...buildBlocks(MiB, 256, 55.3, { loop: [51.9, 19500], gather: [5.84, 179_000] }),
+];
+
+describe("copies in scattered blocks", () => {
+  const [rates, costs] = gridsOf(two);
+
+  it("have their rates in a row for each size of a block, a column a way, beside those in one piece", () => {
+    expect(rates).toEqual({
+      caption: "Host to device (H2D), in scattered blocks, GB/s",
+      heads: ["block", "count", "memory", "one piece", "loop", "batch", "kernel", "kernel 8 SMs", "gather"],
+      rows: [
+        ["4 KiB", "4096", "pinned", "55.1", "1.41", "2.83", "49.3", "31.5", "8.82"],
+        ["1 MiB", "256", "pinned", "55.3", "51.9", "", "", "", "5.84"],
+      ],
+    });
+  });
+
+  it("have in a second table how many blocks a millisecond they are, and what each takes of a CPU", () => {
+    expect(costs).toEqual({
+      caption: "Host to device (H2D), in scattered blocks, what a block takes",
+      heads: ["block", "memory", "", "loop", "batch", "kernel", "kernel 8 SMs", "gather"],
+      rows: [
+        ["4 KiB", "pinned", "blocks/ms", "344", "690", "12036", "7690", "2153"],
+        ["4 KiB", "pinned", "host ns", "2850", "1420", "5.20", "5.10", "455"],
+        ["1 MiB", "pinned", "blocks/ms", "49.4", "", "", "", "5.56"],
+        ["1 MiB", "pinned", "host ns", "19500", "", "", "", "179000"],
+      ],
+    });
+  });
+
+  it("say how many workers where they are several, and how many blocks where one size has two counts", () => {
+    const cells = [4096, 8192].flatMap((count) =>
+      buildBlocks(4 * KiB, count, 55, { loop: [1.4, 2850] }, { workers: 2 }),
+    );
+    const [first, second] = gridsOf(cells);
+    expect(first!.heads.slice(0, 4)).toEqual(["block", "count", "workers", "memory"]);
+    expect(second!.rows.map((row) => row.slice(0, 4))).toEqual([
+      ["4 KiB", "4096", "2", "pinned"],
+      ["4 KiB", "4096", "2", "pinned"],
+      ["4 KiB", "8192", "2", "pinned"],
+      ["4 KiB", "8192", "2", "pinned"],
+    ]);
+  });
+
+  it("show what was skipped or failed as other tables do", () => {
+    const part = { sizeBytes: 16 * MiB, blockBytes: 4 * KiB } as const;
+    const cells = [
+      buildSkipped({ ...part, blockWay: "batch" }, "the driver lacks cuMemcpyBatchAsync"),
+      buildCell({ ...part, blockWay: "loop", GBps: 1.4 }),
+      buildCell({ ...part, blockWay: "kernel", GBps: 1.4, result: { outcome: "mismatch" } }),
+    ];
+    const [first, second] = gridsOf(cells);
+    expect(first!.rows[0]!.slice(3)).toEqual(["", "1.40", "-", "MISMATCH"]);
+    // A result of another program may lack what a block takes.
+    expect(second!.rows[1]!.slice(3)).toEqual(["-", "-", "-"]);
+  });
+
+  it("have heads and words that are explained", () => {
+    const words = [...rates!.heads, ...costs!.heads, ...costs!.rows.map((row) => row[2]!)];
+    expect(words.filter((word) => word !== "" && termsNamed(word).length === 0)).toEqual([]);
+  });
+
+  it("are the same in Markdown", () => {
+    expect(markdownReport(buildDocument({ cells: two }))).toContain(
+      "| 4 KiB | 4096 | pinned | 55.1 | 1.41 | 2.83 | 49.3 | 31.5 | 8.82 |",
+    );
+  });
+
+  it("have columns of their own in CSV, behind all others", () => {
+    const [head, , loop, , , few] = csvReport(buildDocument({ cells: two }))
+      .trim()
+      .split("\n");
+    expect(head).toMatch(
+      /,block_bytes,block_way,block_sms,host_ns_per_block_median,host_ns_per_block_low,host_ns_per_block_high$/,
+    );
+    expect(loop).toMatch(/,4096,loop,,2850,2838\.6,2861\.4$/);
+    expect(few).toMatch(/,4096,kernel,8,5\.1,/);
+  });
+});
+
+describe("charts of scattered blocks", () => {
+  const charts = resultChapter(buildDocument({ cells: blockCells() })).charts.filter(({ name }) =>
+    name.endsWith("by-block"),
+  ) as CurveChart[];
+
+  it("are one for each direction and kind of memory, a curve a way, over the size of a block", () => {
+    expect(charts.map(({ name }) => name)).toEqual([
+      "h2d-pageable-by-block",
+      "h2d-pinned-by-block",
+      "d2h-pinned-by-block",
+    ]);
+    const [, pinned] = charts;
+    expect(pinned!.title).toBe(
+      "Host to device (H2D) in scattered blocks, pinned: GB/s by size of a block, 1 worker",
+    );
+    expect(pinned!.curves.map(({ name, points }) => `${name}: ${points.length}`)).toEqual([
+      "one piece: 3",
+      "loop: 3",
+      "batch: 3",
+      "kernel: 3",
+      "kernel on 8 SMs: 3",
+      "gather: 3",
+    ]);
+    expect(pinned!.curves[1]!.points[0]).toMatchObject({ x: 4 * KiB, y: 1.41 });
+  });
+
+  it("are none of a single size", () => {
+    const cells = buildBlocks(4 * KiB, 4096, 55, { loop: [1.4, 2800] });
+    expect(resultChapter(buildDocument({ cells })).charts.map(({ name }) => name)).not.toContain(
+      "h2d-pinned-by-block",
+    );
+  });
+});
