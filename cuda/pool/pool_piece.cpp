@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -29,6 +30,19 @@ std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
 Error no_huge_pages(std::size_t bytes, int reason) {
   return Error("NO_HUGE_PAGES", "hugetlbfs has no huge pages left for " + std::to_string(bytes) +
                                     " bytes: " + std::strerror(reason));
+}
+
+// Bytes of a page of hugetlbfs, as the kernel has it; empty where it has none.
+std::optional<std::size_t> hugetlb_page_bytes() {
+  constexpr const char* kField = "Hugepagesize:";
+  std::ifstream memory("/proc/meminfo");
+  for (std::string line; std::getline(memory, line);) {
+    if (!line.starts_with(kField)) continue;
+    std::size_t kibibytes = 0;
+    std::istringstream(line.substr(std::strlen(kField))) >> kibibytes;
+    if (kibibytes > 0) return kibibytes * 1024;
+  }
+  return std::nullopt;
 }
 
 // One page of hugetlbfs for each that the memory begins: the system sets them aside at once, or refuses.
@@ -115,18 +129,6 @@ void PoolPiece::give_back() noexcept {
   pinned_ = {};
   if (registration_.give_back() != cu::kSuccess) static_cast<void>(pages_.release());
   pages_.reset();
-}
-
-std::optional<std::size_t> hugetlb_page_bytes() {
-  constexpr const char* kField = "Hugepagesize:";
-  std::ifstream memory("/proc/meminfo");
-  for (std::string line; std::getline(memory, line);) {
-    if (!line.starts_with(kField)) continue;
-    std::size_t kibibytes = 0;
-    std::istringstream(line.substr(std::strlen(kField))) >> kibibytes;
-    if (kibibytes > 0) return kibibytes * 1024;
-  }
-  return std::nullopt;
 }
 
 }  // namespace pinbench

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 
 #include "driver/handles.hpp"
@@ -40,8 +39,5 @@ class PoolPiece {
   Registration registration_;
   std::span<std::byte> bytes_;
 };
-
-// Bytes of a page of hugetlbfs, as /proc/meminfo has it; empty where the kernel has none.
-std::optional<std::size_t> hugetlb_page_bytes();
 
 }  // namespace pinbench

@@ -60,8 +60,11 @@ export async function pinCommand(flags: CommandSettings<"pin">, { call }: Invoca
     line.clear();
     await sharing?.release();
     const isTold = document.status !== "aborted" || hasFindings(document);
-    if (isTold)
-      await deliver((asked, screen) => renderPinning(document, asked, screen), { format, files }, flags);
+    // A program that reads stdout is told in its own format, of nothing too.
+    const destinations = isTold
+      ? { format, files }
+      : { format: format === "json" ? format : null, files: [] };
+    await deliver((asked, screen) => renderPinning(document, asked, screen), destinations, flags);
     await measuring;
     if (!isTold) return ended();
     if (document.error !== null) noter({ quiet: false })(`The device failed: ${document.error.message}.`);

@@ -24,7 +24,17 @@ export interface FleetFigures {
 }
 
 /** Kinds of pinbench's documents that may lie beside results, and are none. */
-const otherKinds = ["comparison", "tuning", "history", "baseline", "diagnosis", "fleet", "fleet-run"];
+const otherKinds = [
+  "comparison",
+  "tuning",
+  "history",
+  "baseline",
+  "diagnosis",
+  "explanation",
+  "pinning",
+  "fleet",
+  "fleet-run",
+];
 
 /**
  * Reads results of nodes from files and folders, these with all folders below them. A few files are held in memory at a time,

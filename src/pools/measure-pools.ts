@@ -33,11 +33,11 @@ export type MetLimit = Omit<PinningLimit, "reason">;
 /** Repetitions of what is cheap: enough for a middle and a spread. */
 const mostRounds = 5;
 
-/** Further rounds of a size take no more than this share of the time that is left. */
-const roundShare = 0.1;
+/** Of a size that takes no more than this share of the time that is left, all ways are measured again. */
+const cheapShare = 0.25;
 
-/** Those of a large size, of the ways that may be the best alone, take no more than this. */
-const contendersShare = 0.5;
+/** Of the others those that may be the best. No round takes more than this share of the time that is left. */
+const roundShare = 0.5;
 const contenderRounds = 3;
 const contenderRatio = 1.5;
 
@@ -106,17 +106,18 @@ export class PoolMeasurement {
     }
   }
 
+  /** The large sizes first: it is of the largest that a way is recommended. */
   async #furtherRounds(): Promise<void> {
-    for (const sizeBytes of this.#options.sizesBytes) {
+    for (const sizeBytes of this.#options.sizesBytes.toReversed()) {
       const measured = this.pools.filter((pool) => pool.sizeBytes === sizeBytes && pool.isMeasured);
-      const isCheap = msOf(measured) < this.#leftMs() * roundShare;
+      const isCheap = msOf(measured) < this.#leftMs() * cheapShare;
       const best = Math.min(...measured.map(({ obtainNs }) => obtainNs));
       const repeated = isCheap
         ? measured
         : measured.filter(({ obtainNs }) => obtainNs <= best * contenderRatio);
       const rounds = isCheap ? mostRounds : contenderRounds;
       for (let round = 1; round < rounds; ++round) {
-        if (msOf(repeated) > this.#leftMs() * contendersShare) break;
+        if (msOf(repeated) > this.#leftMs() * roundShare) break;
         // Each begins at another one, so that none always follows the same.
         for (const index of repeated.keys()) {
           this.#throwIfAborted();

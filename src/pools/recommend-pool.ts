@@ -17,10 +17,11 @@ const fewTimes = 3;
 const gainOfFewTimes = 0.5;
 
 /**
- * Pools from which not even the quickest copy reaches such a share of what another way's copies do are no good, however
- * soon they are there.
+ * Pools from which not even the quickest copy reaches such a share of what copies from cuMemHostAlloc's memory do are no
+ * good, however soon they are there; and such a share where a pool was there for less than three moments, of which one may
+ * be a bad one.
  */
-const leastRateShare = 0.95;
+const leastRateShare = { usual: 0.95, ofFewTimes: 0.7 } as const;
 
 /** A pool that was measured. */
 type Measured = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
@@ -40,7 +41,7 @@ export function recommendPool(pools: readonly PinnedPool[]): PinningRecommendati
   const chosen = candidates
     .filter((pool) => !isCertainlySlower(pool, fastest))
     .reduce((best, pool) => (isSimpler(pool, best) ? pool : best));
-  const hostAlloc = ofSize.find(({ way, pieces }) => way === "host-alloc" && pieces === 1) ?? null;
+  const hostAlloc = ofSize.find(isPlain) ?? null;
   const { way, pieces, threads } = chosen;
   return {
     ...{ way, pieces, threads, sizeBytes },
@@ -52,17 +53,32 @@ export function recommendPool(pools: readonly PinnedPool[]): PinningRecommendati
   };
 }
 
+/** Where cuMemHostAlloc's memory was not measured, all others stand in for it. */
 function copiesWell(pool: Measured, all: readonly Measured[]): boolean {
-  return (["h2dGigabytesPerSecond", "d2hGigabytesPerSecond"] as const).every((key) => {
-    const best = Math.max(...all.map((other) => other[key]?.median ?? 0));
-    return (pool[key]?.most ?? best) >= best * leastRateShare;
-  });
+  const plain = all.filter(isPlain);
+  const references = plain.length > 0 ? plain : all;
+  return references.every((reference) =>
+    (["h2dGigabytesPerSecond", "d2hGigabytesPerSecond"] as const).every((key) => {
+      const share = hasFewTimes(pool) ? leastRateShare.ofFewTimes : leastRateShare.usual;
+      const [own, usual] = [pool[key], reference[key]];
+      return own === null || usual === null || own.most >= usual.median * share;
+    }),
+  );
+}
+
+function hasFewTimes(...pools: readonly Measured[]): boolean {
+  return pools.some(({ samples }) => samples.length < fewTimes);
+}
+
+/** As programs have obtained pinned memory ever since. */
+function isPlain({ way, pieces }: PoolShape): boolean {
+  return way === "host-alloc" && pieces === 1;
 }
 
 /** Not by chance, and by so much that it matters. */
 function isCertainlySlower(pool: Measured, fastest: Measured): boolean {
   const gain = pool.obtain.median / fastest.obtain.median - 1;
-  if (Math.min(pool.samples.length, fastest.samples.length) < fewTimes) return gain > gainOfFewTimes;
+  if (hasFewTimes(pool, fastest)) return gain > gainOfFewTimes;
   const pairs = pool.samples.flatMap((one) => fastest.samples.map((other) => one.obtainNs > other.obtainNs));
   return gain > leastGain && pairs.filter(Boolean).length >= pairs.length * leastPairShare;
 }
@@ -94,7 +110,7 @@ function reasonFor(chosen: Measured, fastest: Measured, ofSize: readonly Measure
     return `It is worth the longer wait: memory by ${wayInWords(skipped)} is there in ${formatDuration(skipped.obtain.median)}, but copies from it or to it are slower.`;
   }
   if (shapeId(chosen) === shapeId(fastest)) {
-    return chosen.way === "host-alloc" && chosen.pieces === 1
+    return isPlain(chosen)
       ? "Nothing that was measured is faster, and nothing is simpler."
       : "It is the fastest way of those that were measured.";
   }

@@ -101,7 +101,7 @@ function documentOf(value: unknown, path: string) {
 }
 
 /** Documents that no page is drawn of, and the commands that make them. */
-const withoutCharts = { diagnosis: "doctor", explanation: "explain" } as const;
+const withoutCharts = { diagnosis: "doctor", explanation: "explain", pinning: "pin" } as const;
 
 function isWithoutCharts(kind: unknown): kind is keyof typeof withoutCharts {
   return typeof kind === "string" && Object.hasOwn(withoutCharts, kind);

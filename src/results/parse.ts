@@ -35,6 +35,7 @@ const otherDocuments: Readonly<Record<string, string>> = {
   tuning: "what `pinbench tune` found",
   history: "the course of a history",
   diagnosis: "what `pinbench doctor` found",
+  pinning: "what `pinbench pin` found",
   explanation: "what `pinbench explain` measured",
   fleet: "what `pinbench fleet` said of many nodes",
   "fleet-run": "the list of a folder of `pinbench fleet run`",

@@ -53,6 +53,15 @@ describe("pinbench pin on an emulated device", () => {
     expect(markdown).toMatch(/^## pinbench pin: .*```c\n.*```python\n/s);
     expect(table).toContain("=> Obtain 4 MiB of pinned memory by ");
     expect(stdout).toContain("=> Obtain 4 MiB of pinned memory by ");
+    // It is no result, and is told from one.
+    expect(await callCli(["report", "pin.json"], { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("pin.json is what pinbench pin found, which has no charts."),
+    });
+    expect(await callCli(["compare", "pin.json", "pin.json"], { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("is what `pinbench pin` found, and no result of a run."),
+    });
   });
 
   it("finds how much can be had where more is refused, and goes on with what is given", async () => {

@@ -92,10 +92,10 @@ afterEach(() => vi.useRealTimers());
 describe("what is measured in the time there is", () => {
   it("is all of it once, what is cheap and what may be the best more often, the others not", async () => {
     const device = new FakeDevice();
-    const found = measurement(device, { sizesBytes: [GiB / 4, GiB, 4 * GiB] });
+    const found = measurement(device, { sizesBytes: [GiB / 4, GiB, 16 * GiB] });
     await found.measure();
     expect(Object.values(times(found, GiB / 4))).toEqual(Array(8).fill(5));
-    expect(times(found, 4 * GiB)).toMatchObject({
+    expect(times(found, 16 * GiB)).toMatchObject({
       "host-alloc/pieces-1/threads-1": 1,
       "register/pieces-1/threads-1": 1,
       "register-huge/pieces-1/threads-16": 3,

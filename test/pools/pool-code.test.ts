@@ -1,7 +1,8 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PoolShape } from "../../src/pools/pinning-document.js";
 import { poolCode } from "../../src/pools/pool-code.js";
@@ -99,7 +100,63 @@ it.skipIf(include === undefined || !has("g++"))(
   },
 );
 
-it.skipIf(!has("python3"))("the Python modules are Python", () => {
-  const parse = "import ast, sys\nfor path in sys.argv[1:]: ast.parse(open(path).read(), path)";
-  execFileSync("python3", ["-c", parse, ...written("python", ".py")], { stdio: "pipe" });
+describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runtime without a GPU,", () => {
+  const sizeBytes = 21 * 1024 ** 2;
+  const ran = [
+    { way: "host-alloc", pieces: 5, threads: 3 },
+    { way: "register-huge", pieces: 1, threads: 3 },
+    { way: "register-huge", pieces: 5, threads: 3 },
+  ] as const;
+
+  it.each(ran)("obtain all of it, and give it back: %o", (shape) => {
+    const name = join(folder, `${shape.way}-${shape.pieces}`);
+    writeFileSync(`${name}.c`, poolCode(shape, sizeBytes).c);
+    const runtime = fileURLToPath(new URL("fake_cudart.c", import.meta.url));
+    execFileSync("gcc", ["-O1", `-isystem${include}`, `${name}.c`, runtime, "-o", name, "-lpthread"]);
+    const run = (env: NodeJS.ProcessEnv) => {
+      const { status, stdout, stderr } = spawnSync(name, [], { env, encoding: "utf8" });
+      const [, held, pinned] = /held (-?\d+), pinned in all (\d+)/.exec(stderr) ?? [];
+      return { status, stdout, held: Number(held), pinned: Number(pinned) };
+    };
+    const done = run({});
+    expect(done).toMatchObject({ status: 0, stdout: `${sizeBytes} bytes are pinned\n`, held: 0 });
+    expect(done.pinned).toBeGreaterThanOrEqual(sizeBytes);
+    // To whole huge pages.
+    expect(done.pinned).toBeLessThan(sizeBytes + 2 * 1024 ** 2);
+    for (const nth of new Set([1, shape.pieces])) {
+      expect(run({ FAIL_AT: String(nth) })).toMatchObject({ status: 1, stdout: "", held: 0 });
+    }
+  });
+});
+
+describe.skipIf(!has("python3"))("the Python modules", () => {
+  it("are Python", () => {
+    const parse = "import ast, sys\nfor path in sys.argv[1:]: ast.parse(open(path).read(), path)";
+    execFileSync("python3", ["-c", parse, ...written("python", ".py")], { stdio: "pipe" });
+  });
+
+  it.each([
+    { way: "host-alloc", pieces: 1, threads: 1 },
+    { way: "host-alloc", pieces: 3, threads: 2 },
+    { way: "register-huge", pieces: 1, threads: 3 },
+    { way: "register", pieces: 5, threads: 3 },
+  ] as const)("obtain all of it, and give it back, with a torch without a GPU: %o", (shape) => {
+    const path = join(folder, `${shape.way}-${shape.pieces}.py`);
+    writeFileSync(path, poolCode(shape, 21 * 1024 ** 2).python);
+    const torch = fileURLToPath(new URL("fake_torch", import.meta.url));
+    const run = (env: NodeJS.ProcessEnv) =>
+      spawnSync("python3", [path], {
+        env: { ...process.env, PYTHONPATH: torch, PYTHONDONTWRITEBYTECODE: "1", ...env },
+        encoding: "utf8",
+      });
+    const { status, stdout, stderr } = run({});
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "held 0\n" });
+    const [, pinned] = /^(\d+) bytes are pinned\n$/.exec(stdout) ?? [];
+    expect(Number(pinned)).toBeGreaterThanOrEqual(21 * 1024 ** 2);
+    expect(Number(pinned)).toBeLessThan(23 * 1024 ** 2);
+    if (shape.way === "host-alloc") return;
+    const failed = run({ FAIL_AT: String(shape.pieces) });
+    expect(failed.status).toBe(1);
+    expect(failed.stderr).toMatch(/RuntimeError: cudaHostRegister: 2\nheld 0\n$/);
+  });
 });

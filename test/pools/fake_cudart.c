@@ -1,0 +1,62 @@
+/* A CUDA runtime without a GPU: counts what is pinned, checks it, and refuses
+   the call whose number stands in FAIL_AT. */
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static long held_pieces = 0;
+static long calls = 0;
+static size_t pinned_bytes = 0;
+
+static void report(void) {
+  fprintf(stderr, "held %ld, pinned in all %zu\n", held_pieces, pinned_bytes);
+}
+
+static int pin(size_t bytes) {
+  const char* fail_at = getenv("FAIL_AT");
+  int fails = 0;
+  pthread_mutex_lock(&mutex);
+  if (calls == 0) atexit(report);
+  fails = ++calls == (fail_at == NULL ? 0 : atol(fail_at));
+  if (!fails) {
+    ++held_pieces;
+    pinned_bytes += bytes;
+  }
+  pthread_mutex_unlock(&mutex);
+  return fails;
+}
+
+static void unpin(void) {
+  pthread_mutex_lock(&mutex);
+  --held_pieces;
+  pthread_mutex_unlock(&mutex);
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+cudaError_t cudaHostRegister(void* data, size_t bytes, unsigned flags) {
+  if (flags != cudaHostRegisterPortable) return cudaErrorInvalidValue;
+  if (pin(bytes)) return cudaErrorMemoryAllocation;
+  memset(data, 1, bytes); /* all of it must be there */
+  return cudaSuccess;
+}
+cudaError_t cudaHostUnregister(void* data) {
+  *(volatile char*)data = 2;
+  unpin();
+  return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned flags) {
+  if (flags != cudaHostAllocPortable) return cudaErrorInvalidValue;
+  if (pin(bytes)) return cudaErrorMemoryAllocation;
+  *data = malloc(bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* data) {
+  free(data);
+  unpin();
+  return cudaSuccess;
+}
