@@ -12,8 +12,8 @@ export interface PoolOptions {
   /** Allocations that it is made of, as equal as whole pages allow; at least 1. */
   pieces: number;
   /**
-   * With one piece: threads that touch its pages before it is registered. With several: threads that obtain them, each by
-   * itself; one registers at a time. At least 1, and at most as many as pieces where there are several.
+   * At least 1. All of them touch one piece after the other, and while they go on, one registers those that are done, one
+   * piece at a time. Of way `host-alloc` each obtains whole pieces, and there are no more threads than pieces.
    */
   threads: number;
 }
