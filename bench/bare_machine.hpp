@@ -5,7 +5,10 @@
 #include <dlfcn.h>
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -92,6 +95,47 @@ class Machine {
   Driver driver_;
   cu::Device device_ = 0;
   cu::Stream stream_ = nullptr;
+};
+
+// Host memory, written to so that its pages exist, and as much of the device's.
+class Buffers {
+ public:
+  // Delegates, so that the destructor gives back the first half where the second cannot be had.
+  Buffers(const Driver& driver, std::size_t size, bool pinned) : Buffers(driver, Kind{size, pinned}) {
+    if (pinned) {
+      CHECK(memHostAlloc(&host_, size, 0));
+    } else if ((host_ = std::malloc(size)) == nullptr) {
+      throw std::runtime_error("not enough host memory");
+    }
+    std::memset(host_, 1, size);
+    CHECK(memAlloc(&device_, size));
+  }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+  ~Buffers() {
+    if (device_ != 0) driver_.memFree(device_);
+    if (!kind_.pinned) {
+      std::free(host_);
+    } else if (host_ != nullptr) {
+      driver_.memFreeHost(host_);
+    }
+  }
+
+  bool have(std::size_t size, bool pinned) const { return size == kind_.size && pinned == kind_.pinned; }
+  char* host() const { return static_cast<char*>(host_); }
+  cu::DevicePtr device() const { return device_; }
+
+ private:
+  struct Kind {
+    std::size_t size;
+    bool pinned;
+  };
+  Buffers(const Driver& driver, Kind kind) : driver_(driver), kind_(kind) {}
+
+  const Driver& driver_;
+  Kind kind_;
+  void* host_ = nullptr;
+  cu::DevicePtr device_ = 0;
 };
 
 }  // namespace

@@ -109,50 +109,6 @@ Options parse_options(const std::vector<std::string>& words) {
   return options;
 }
 
-// The host buffers, one after the other and written to so that their pages exist, and their counterpart on
-// the device.
-class Buffers {
- public:
-  // Delegates, so that the destructor gives back the first half where the second cannot be had.
-  Buffers(const Driver& driver, std::size_t size, bool pinned) : Buffers(driver, Kind{size, pinned}) {
-    if (pinned) {
-      CHECK(memHostAlloc(&host_, size, 0));
-    } else if ((host_ = std::malloc(size)) == nullptr) {
-      throw std::runtime_error("not enough host memory");
-    }
-    std::memset(host_, 1, size);
-    CHECK(memAlloc(&device_, size));
-  }
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-  ~Buffers() {
-    if (device_ != 0) driver_.memFree(device_);
-    if (!kind_.pinned) {
-      std::free(host_);
-    } else if (host_ != nullptr) {
-      driver_.memFreeHost(host_);
-    }
-  }
-
-  bool match(const Options& options) const {
-    return options.buffer_bytes() == kind_.size && options.pinned == kind_.pinned;
-  }
-  char* host() const { return static_cast<char*>(host_); }
-  cu::DevicePtr device() const { return device_; }
-
- private:
-  struct Kind {
-    std::size_t size;
-    bool pinned;
-  };
-  Buffers(const Driver& driver, Kind kind) : driver_(driver), kind_(kind) {}
-
-  const Driver& driver_;
-  Kind kind_;
-  void* host_ = nullptr;
-  cu::DevicePtr device_ = 0;
-};
-
 // The two timers
 // ---------------------------------------------------------------------------------------------------
 
@@ -324,7 +280,7 @@ class Server {
     } else if (options.library != library_) {
       throw UsageError("one process opens one library, and this one has " + library_);
     }
-    if (!buffers_ || !buffers_->match(options)) {
+    if (!buffers_ || !buffers_->have(options.buffer_bytes(), options.pinned)) {
       buffers_.reset();
       buffers_.emplace(machine_->driver(), options.buffer_bytes(), options.pinned);
     }

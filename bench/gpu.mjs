@@ -1,20 +1,25 @@
-// `npm run bench:gpu [-- --only loop,peers,staged,registered,loads,atonce,runs] [--runs 10] [--output FILE]`: the figures that
-// pinbench stands by, measured on this machine's GPU. `--backend emulated` tries the benchmark itself without one.
+// `npm run bench:gpu [-- --only loop,peers,staged,registered,loads,atonce,blocks,runs] [--runs 10] [--output FILE]`: the
+// figures that pinbench stands by, measured on this machine's GPU. `--backend emulated` tries the benchmark itself without
+// one; for the section of blocks `--blocks 4096,65536 --pool 16777216 --turns 1`, in bytes, then does less.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { againstLoop } from "./gpu/against-loop.mjs";
 import { againstPeers } from "./gpu/against-peers.mjs";
 import { devicesAtOnce } from "./gpu/at-once.mjs";
+import { scatteredCopies } from "./gpu/blocks.mjs";
 import { deviceLoads } from "./gpu/device-loads.mjs";
 import { registeredBuffer, stagedCopies } from "./gpu/staged-and-registered.mjs";
 import { printWholeRuns, wholeRuns } from "./gpu/whole-runs.mjs";
-import { openSession } from "./lib/session.mjs";
+import { MiB, openSession } from "./lib/session.mjs";
 
 const { values, positionals } = parseArgs({
   options: {
-    only: { type: "string", default: "registered,loop,peers,staged,loads,atonce,runs" },
+    only: { type: "string", default: "registered,loop,peers,staged,loads,atonce,blocks,runs" },
     runs: { type: "string", default: "10" },
     backend: { type: "string", default: "cuda" },
+    blocks: { type: "string", default: "4096,16384,65536,262144,1048576" },
+    pool: { type: "string", default: `${512 * MiB}` },
+    turns: { type: "string", default: "3" },
     output: { type: "string" },
   },
   allowPositionals: true,
@@ -26,6 +31,12 @@ const sections = {
   staged: stagedCopies,
   loads: deviceLoads,
   atonce: devicesAtOnce,
+  blocks: (opened) =>
+    scatteredCopies(opened, {
+      blocks: values.blocks.split(",").map(Number),
+      poolBytes: Number(values.pool),
+      turns: Number(values.turns),
+    }),
 };
 const results = { command: `npm run bench:gpu -- ${process.argv.slice(2).join(" ")}`.trim() };
 

@@ -10,7 +10,7 @@ import { main } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
 import { checkedSizeMB, copyInto, stageProgram } from "./lib/staged-program.mjs";
 
-// Tests may import from src/; the copy loop's sources go along so that its figures can be checked anywhere.
+// Tests may import from src/; the bare loops' sources go along so that their figures can be checked anywhere.
 const tests = [
   "src",
   "test/gpu",
@@ -19,6 +19,7 @@ const tests = [
   "bench",
   "cuda/driver/cuda_abi.hpp",
   "cuda/kernels",
+  "build/Release/block_loop",
   "build/Release/copy_loop",
   "build/Release/load_loop",
 ];

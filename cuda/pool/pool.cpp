@@ -50,8 +50,6 @@ std::vector<std::size_t> sizes_of_pieces(const PoolOptions& options) {
 struct Pool::Times {
   std::int64_t touch_ns = 0;
   std::int64_t register_ns = 0;
-
-  std::int64_t sum_ns() const { return touch_ns + register_ns; }
 };
 
 Pool::Pool(DeviceContext& context, const PoolOptions& options) : context_(context), options_(options) {
@@ -70,9 +68,14 @@ Pool::Pool(DeviceContext& context, const PoolOptions& options) : context_(contex
     throw;
   }
   obtain_ns_ = static_cast<double>(now_ns() - begin_ns);
-  const auto& slowest = *std::ranges::max_element(times, {}, &Times::sum_ns);
-  touch_ns_ = static_cast<double>(slowest.touch_ns);
-  register_ns_ = static_cast<double>(slowest.register_ns);
+  std::int64_t touch_ns = 0;
+  std::int64_t register_ns = 0;
+  for (const auto& of_thread : times) {
+    touch_ns = std::max(touch_ns, of_thread.touch_ns);
+    register_ns += of_thread.register_ns;
+  }
+  touch_ns_ = static_cast<double>(touch_ns);
+  register_ns_ = static_cast<double>(register_ns);
   if (options_.way == PoolWay::kRegisterHugetlb) {
     huge_page_bytes_ = options_.bytes;
   } else if (options_.way != PoolWay::kHostAlloc) {
@@ -97,11 +100,7 @@ void Pool::obtain(std::vector<Times>& times) {
 // All threads touch it, and one registers it.
 void Pool::obtain_in_one(std::vector<Times>& times) {
   auto& piece = pieces_.front();
-  context_.team().run(1, [&](std::size_t) {
-    const auto begin_ns = now_ns();
-    piece.allocate(context_.cuda(), options_.way, options_.bytes);
-    if (options_.way == PoolWay::kHostAlloc) times[0].register_ns = now_ns() - begin_ns;
-  });
+  context_.team().run(1, [&](std::size_t) { piece.allocate(context_.cuda(), options_.way, options_.bytes); });
   if (options_.way == PoolWay::kHostAlloc) return;
   std::atomic<std::size_t> next{0};
   const auto memory = piece.bytes();
@@ -124,11 +123,14 @@ void Pool::obtain_in_one(std::vector<Times>& times) {
   });
 }
 
-// Each thread takes one piece after the other, until all are there, one has failed, or there is an abort.
+// Each thread takes one piece after the other, until all are there, one has failed, or there is an abort. One
+// registers at a time, while the others touch: in the driver they would wait for each other anyway, and keep
+// their CPUs busy with that (16 GiB in 64 pieces by 16 threads: 1.35 s on an H200 that way).
 void Pool::obtain_in_pieces(std::vector<Times>& times) {
   const auto sizes = sizes_of_pieces(options_);
   std::atomic<std::size_t> next{0};
   std::atomic<bool> has_failed{false};
+  std::mutex registering;
   const auto is_over = [&] { return has_failed || context_.abort().is_set(); };
   context_.team().run(options_.threads, [&](std::size_t thread) {
     try {
@@ -138,18 +140,16 @@ void Pool::obtain_in_pieces(std::vector<Times>& times) {
         auto& piece = pieces_[i];
         const auto begin_ns = now_ns();
         piece.allocate(context_.cuda(), options_.way, sizes[i]);
-        if (options_.way == PoolWay::kHostAlloc) {
-          times[thread].register_ns += now_ns() - begin_ns;
-          continue;
-        }
+        if (options_.way == PoolWay::kHostAlloc) continue;
         const auto memory = piece.bytes();
         for (std::size_t offset = 0; offset < memory.size() && !is_over(); offset += kTouchedAtOnce)
           piece.touch(memory.subspan(offset, std::min(kTouchedAtOnce, memory.size() - offset)));
-        const auto touched_ns = now_ns();
-        times[thread].touch_ns += touched_ns - begin_ns;
+        times[thread].touch_ns += now_ns() - begin_ns;
+        const std::lock_guard turn(registering);
         if (is_over()) return;
+        const auto turn_ns = now_ns();
         piece.register_pages(context_.cuda());
-        times[thread].register_ns += now_ns() - touched_ns;
+        times[thread].register_ns += now_ns() - turn_ns;
       }
     } catch (...) {
       has_failed = true;

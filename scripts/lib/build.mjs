@@ -66,7 +66,7 @@ async function buildPageScripts(fresh, { quiet }) {
 }
 
 async function buildNative({ quiet }) {
-  // The bare copy loop is for bench/ alone, which an installed package lacks.
+  // The bare loops are for bench/ alone, which an installed package lacks.
   const bench = existsSync(inRoot("bench/copy_loop.cpp")) ? "ON" : "OFF";
   await buildAddon("build", { PINBENCH_BUILD_BENCH: bench }, { quiet });
 }

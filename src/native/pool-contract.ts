@@ -13,14 +13,17 @@ export interface PoolOptions {
   pieces: number;
   /**
    * With one piece: threads that touch its pages before it is registered. With several: threads that obtain them, each by
-   * itself from allocating to registering. At least 1, and at most as many as pieces where there are several.
+   * itself; one registers at a time. At least 1, and at most as many as pieces where there are several.
    */
   threads: number;
 }
 
 /** A pool of pinned memory: until release(), or the session's close(). */
 export interface NativePool {
-  /** Until the last byte could be copied, and of that what touching and registering took (of the slowest thread). */
+  /**
+   * Until the last byte could be copied. Of that what touching took the slowest thread, and what registering all pieces
+   * took, one after the other, while others may have been touched; 0 of way `host-alloc`.
+   */
   readonly obtainNs: number;
   readonly touchNs: number;
   readonly registerNs: number;

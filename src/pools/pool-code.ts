@@ -114,6 +114,14 @@ function cProgram(shape: PoolShape, sizeBytes: number): string {
           "}",
         ]
       : [
+          ...(isMapped
+            ? [
+                "/* One thread registers while the others touch: in the driver they would",
+                "   only wait for each other. */",
+                "static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;",
+                "",
+              ]
+            : []),
           "/* Each thread obtains every THREADS-th piece; what is not NULL is a failure. */",
           "static void *work(void *number) {",
           "  if (cudaSetDevice(DEVICE) != cudaSuccess) return &pool;",
@@ -123,7 +131,10 @@ function cProgram(shape: PoolShape, sizeBytes: number): string {
             ? [
                 "    if (map_piece(piece) != 0) return &pool;",
                 "    touch(piece->data, piece->bytes);",
-                "    if (register_piece(piece) != 0) return &pool;",
+                "    pthread_mutex_lock(&registering);",
+                "    const int result = register_piece(piece);",
+                "    pthread_mutex_unlock(&registering);",
+                "    if (result != 0) return &pool;",
               ]
             : [
                 "    void *data = NULL;",
@@ -245,6 +256,7 @@ function pythonModule(shape: PoolShape, sizeBytes: number): string {
     `# ${summary(shape, sizeBytes).join(":\n# ")}.`,
     "import ctypes",
     "import mmap",
+    pieces > 1 ? "import threading" : null,
     "from concurrent.futures import ThreadPoolExecutor",
     "",
     "import torch",
@@ -307,11 +319,16 @@ function pythonModule(shape: PoolShape, sizeBytes: number): string {
           "    return [register(piece)]",
         ]
       : [
+          "# One thread registers while the others touch: more would wait for each other.",
+          "registering = threading.Lock()",
+          "",
+          "",
           "def obtain_piece(index):",
           "    pages = -(-POOL_BYTES // HUGE_PAGE)",
           "    piece = map_piece((pages // PIECES + (index < pages % PIECES)) * HUGE_PAGE)",
           "    touch(piece.data_ptr(), piece.numel())",
-          "    return register(piece)",
+          "    with registering:",
+          "        return register(piece)",
           "",
           "",
           "def obtain():",

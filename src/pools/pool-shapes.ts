@@ -16,6 +16,9 @@ const emulatedSizes = [64 * MiB];
 /** Where not even the least of the usual sizes fits, half of it is tried, and so on down to this. */
 const leastUsualBytes = 16 * MiB;
 
+/** So many pieces a thread let the first one be registered early, and are few calls for the driver. */
+const piecesOfThread = 4;
+
 /** A piece is no smaller: a huge page. */
 export const leastPieceBytes = 2 * MiB;
 
@@ -108,9 +111,9 @@ export function poolShapes(
   request: ShapeRequest,
 ): PoolShape[] {
   const threads = request.threads ?? [...new Set([1, cpusUsable])];
-  const pieces = request.pieces ?? [...new Set([1, Math.max(...threads)])];
-  const fitting = pieces.filter((count) => count === 1 || sizeBytes / count >= leastPieceBytes);
   const shapes = (request.ways ?? poolWays).flatMap((way) => {
+    const pieces = request.pieces ?? usualPieces(way, Math.max(...threads));
+    const fitting = pieces.filter((count) => count === 1 || sizeBytes / count >= leastPieceBytes);
     if (way === "register-hugetlb" && (hugetlbFreeBytes ?? 0) < sizeBytes && fitting.length > 0) {
       return [{ way, pieces: 1, threads: 1 }];
     }
@@ -119,6 +122,15 @@ export function poolShapes(
     );
   });
   return [...new Map(shapes.map((shape) => [shapeId(shape), shape])).values()];
+}
+
+/**
+ * One, one for each thread, and, where pieces are registered, more than there are threads: one is registered while others
+ * are touched.
+ */
+function usualPieces(way: PoolWay, threads: number): number[] {
+  if (threads === 1) return [1];
+  return way === "host-alloc" ? [1, threads] : [1, threads, threads * piecesOfThread];
 }
 
 /** One thread for several pieces shows nothing, unless no more may be used. */

@@ -14,9 +14,11 @@ const usualCosts: Readonly<Record<string, number>> = {
   "register 1 1": 0.46,
   "register 1 16": 0.08,
   "register 16 16": 0.08,
+  "register 64 16": 0.075,
   "register-huge 1 1": 0.16,
   "register-huge 1 16": 0.0375,
   "register-huge 16 16": 0.034,
+  "register-huge 64 16": 0.03,
 };
 
 /** A device whose pools take what a test says, by a clock that stands still but for them. */
@@ -94,12 +96,13 @@ describe("what is measured in the time there is", () => {
     const device = new FakeDevice();
     const found = measurement(device, { sizesBytes: [GiB / 4, GiB, 16 * GiB] });
     await found.measure();
-    expect(Object.values(times(found, GiB / 4))).toEqual(Array(8).fill(5));
+    expect(Object.values(times(found, GiB / 4))).toEqual(Array(10).fill(5));
     expect(times(found, 16 * GiB)).toMatchObject({
       "host-alloc/pieces-1/threads-1": 1,
       "register/pieces-1/threads-1": 1,
       "register-huge/pieces-1/threads-16": 3,
       "register-huge/pieces-16/threads-16": 3,
+      "register-huge/pieces-64/threads-16": 3,
     });
     expect(found.error).toBeNull();
     expect(device).toMatchObject({ held: 0, isClosed: true });
@@ -121,7 +124,7 @@ describe("what is measured in the time there is", () => {
     const device = new FakeDevice();
     await measurement(device, { sizesBytes: [GiB, 8 * GiB] }).measure();
     const first = device.asked.find(({ bytes }) => bytes === 8 * GiB);
-    expect(first).toMatchObject({ way: "register-huge", pieces: 16 });
+    expect(first).toMatchObject({ way: "register-huge", pieces: 64 });
   });
 
   it("is nothing where there is no time, but that is said of each", async () => {
@@ -129,7 +132,7 @@ describe("what is measured in the time there is", () => {
     const found = measurement(device, { budgetMs: 0 });
     await found.measure();
     expect(device.asked.filter((options) => !isWarmUp(options))).toEqual([]);
-    expect(found.pools.map(({ reason }) => reason)).toEqual(Array(8).fill("no time was left"));
+    expect(found.pools.map(({ reason }) => reason)).toEqual(Array(10).fill("no time was left"));
   });
 });
 
@@ -170,7 +173,7 @@ describe("what is refused", () => {
       ({ shape, sizeBytes }) => shape.way === "register" && sizeBytes === 2 * GiB,
     );
     expect(larger.map((pool) => pool.record())).toMatchObject(
-      Array(3).fill({ outcome: "omitted", reason: "1 GiB was refused" }),
+      Array(4).fill({ outcome: "omitted", reason: "1 GiB was refused" }),
     );
   });
 
@@ -217,7 +220,7 @@ describe("a device that fails", () => {
       "measured",
       "measured",
       "refused",
-      ...Array(5).fill("omitted"),
+      ...Array(7).fill("omitted"),
     ]);
     expect(found.pools.at(-1)!.reason).toBe("the device had failed before");
     expect(device.isClosed).toBe(true);

@@ -63,22 +63,24 @@ describe("the ways of obtaining a pool", () => {
   });
   const idsOf = (...args: Parameters<typeof poolShapes>) => poolShapes(...args).map(shapeId);
 
-  it("are by one thread, by one a CPU, and in as many pieces", () => {
+  it("are by one thread, by one a CPU, in as many pieces, and registered ones in more", () => {
     expect(idsOf(GiB, resources(16), usual)).toEqual([
       "host-alloc/pieces-1/threads-1",
       "host-alloc/pieces-16/threads-16",
       "register/pieces-1/threads-1",
       "register/pieces-1/threads-16",
       "register/pieces-16/threads-16",
+      "register/pieces-64/threads-16",
       "register-huge/pieces-1/threads-1",
       "register-huge/pieces-1/threads-16",
       "register-huge/pieces-16/threads-16",
+      "register-huge/pieces-64/threads-16",
       "register-hugetlb/pieces-1/threads-1",
     ]);
   });
 
   it("are those of hugetlbfs as well where it has pages enough", () => {
-    expect(idsOf(GiB, resources(4, GiB), { ...usual, ways: ["register-hugetlb"] })).toHaveLength(3);
+    expect(idsOf(GiB, resources(4, GiB), { ...usual, ways: ["register-hugetlb"] })).toHaveLength(4);
     expect(idsOf(GiB, resources(4, null), { ...usual, ways: ["register-hugetlb"] })).toHaveLength(1);
   });
 

@@ -1,0 +1,115 @@
+// Copies of scattered blocks, as `pinbench run --blocks` measures them, against the bare program of bench/block_loop.cpp, in
+// turns, each in a fresh process, and against what such a program reached before (see peers.mjs). What differs with the
+// machine and the minute is in both of a turn alike. Neither the kernel nor gathering has a bare figure: they have
+// earlier ones alone.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { median } from "../../dist/stats/order-statistics.js";
+import { KiB, MiB } from "../lib/session.mjs";
+import { fixed, printTable, ratioText } from "../lib/table.mjs";
+import { scatteredBlocks } from "./peers.mjs";
+import { runOnce } from "./whole-runs.mjs";
+
+const program = fileURLToPath(new URL("../../build/Release/block_loop", import.meta.url));
+const blocksPerCopy = 4096;
+const samples = 7;
+
+/** What is compared; pageable memory has no earlier figures from the device. */
+const kinds = [...Object.keys(scatteredBlocks), "d2h pageable loop"];
+
+/** GB/s by kind and bytes of a block: `"h2d pinned loop 4096"`. */
+function bareRates(library, { blocks, poolBytes }) {
+  const flags = { library, blocks: blocks.join(), count: blocksPerCopy, pool: poolBytes, samples };
+  const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, `${value}`]);
+  const lines = execFileSync(program, words, { encoding: "utf8" }).trim().split("\n");
+  return new Map(
+    lines
+      .map((line) => JSON.parse(line))
+      .map((figure) => [
+        `${figure.direction} ${figure.memory} ${figure.way} ${figure.blockBytes}`,
+        figure.medianGBps,
+      ]),
+  );
+}
+
+/** The same of pinbench: just the cells that are compared, so that a turn takes seconds. */
+function pinbenchRates(folder, backend, rows) {
+  const { cells } = runOnce(folder, backend.name, [
+    ...["--samples", `${samples}`],
+    ...["--cells", rows.map(({ cell }) => cell).join()],
+  ]).document;
+  const rateOf = ({ id, outcome, stats }) => {
+    if (!stats) throw new Error(`${id} was not measured: ${outcome}`);
+    return stats[0].bandwidthGBps.median;
+  };
+  return new Map(cells.map((cell) => [cell.id, rateOf(cell)]));
+}
+
+function rowOf(kind, bytes, poolBytes) {
+  const [direction, memory, way] = kind.split(" ");
+  const copyBytes = bytes * Math.min(blocksPerCopy, Math.floor(poolBytes / 2 / bytes));
+  return {
+    kind,
+    way,
+    bytes,
+    key: `${kind} ${bytes}`,
+    cell: `d0/${direction}/${memory}/${copyBytes}/w1/throughput/wall/cold/blocks-${bytes}-${way}`,
+    // Smaller pools are for trying this out: they have no earlier figures.
+    earlierGBps: poolBytes === 512 * MiB ? scatteredBlocks[kind]?.[bytes] : undefined,
+  };
+}
+
+export function scatteredCopies({ backend }, { blocks, poolBytes, turns }) {
+  const hasBatch = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"].some(
+    (symbol) => !backend.facts.missingSymbols.includes(symbol),
+  );
+  const rows = kinds
+    .flatMap((kind) => blocks.map((bytes) => rowOf(kind, bytes, poolBytes)))
+    .filter(({ way }) => way !== "batch" || hasBatch);
+  const started = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), "pinbench-bench-"));
+  const bare = [];
+  const own = [];
+  try {
+    for (let turn = 0; turn < turns; ++turn) {
+      // Who goes first alternates, so that neither always finds what the other left behind.
+      const measureBare = () => bare.push(bareRates(backend.library, { blocks, poolBytes }));
+      const measureOwn = () => own.push(pinbenchRates(folder, backend, rows));
+      for (const measure of turn % 2 === 0 ? [measureBare, measureOwn] : [measureOwn, measureBare]) measure();
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  const figures = rows.map((row) => figureOf(row, bare, own));
+  const seconds = (performance.now() - started) / 1000;
+  print(figures, { turns, seconds });
+  return figures;
+}
+
+function figureOf({ kind, bytes, key, cell, earlierGBps }, bare, own) {
+  const pinbenchByTurnGBps = own.map((rates) => rates.get(cell));
+  const figure = { kind, bytes, cell, pinbenchByTurnGBps, earlierGBps };
+  if (!bare[0].has(key)) return figure;
+  const bareByTurnGBps = bare.map((rates) => rates.get(key));
+  return { ...figure, bareByTurnGBps, ratios: pinbenchByTurnGBps.map((rate, i) => rate / bareByTurnGBps[i]) };
+}
+
+function print(figures, { turns, seconds }) {
+  printTable(
+    `Scattered blocks against a bare program (GB/s; medians of ${turns} turns, range of their ratios; ${fixed(seconds, 0)} s in all)`,
+    ["copied", "KiB", "bare", "pinbench", "ratio", "range", "earlier", "pinbench/earlier"],
+    figures.map(({ kind, bytes, bareByTurnGBps, pinbenchByTurnGBps, ratios, earlierGBps }) => [
+      kind,
+      bytes / KiB,
+      ratios ? fixed(median(bareByTurnGBps)) : "-",
+      fixed(median(pinbenchByTurnGBps)),
+      ratios ? ratioText(median(ratios)) : "-",
+      ratios ? `${fixed(Math.min(...ratios), 3)} to ${fixed(Math.max(...ratios), 3)}` : "-",
+      earlierGBps ? fixed(earlierGBps, 1) : "-",
+      earlierGBps ? fixed(median(pinbenchByTurnGBps) / earlierGBps, 3) : "-",
+    ]),
+  );
+}
