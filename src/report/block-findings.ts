@@ -5,7 +5,7 @@ import { formatSize } from "../settings/units.js";
 import { statsOf } from "./cell-figure.js";
 import { compareIntervals } from "./finding-evidence.js";
 import { ratioRange, shareRange } from "./finding-topics.js";
-import { formatWholeShare } from "./format-number.js";
+import { formatWholeShare, roundUp } from "./format-number.js";
 import { joinDirections } from "./join-directions.js";
 import type { Terms, VariantFinding } from "./variant-question.js";
 import { counted, listed } from "./wording.js";
@@ -100,8 +100,8 @@ function isWhole({ cell }: RatedWay): boolean {
 }
 
 /**
- * Whether a loop is enough, and the least share that it copies of what any other way does; null where there is none of
- * either.
+ * Whether a loop is enough, and between which shares of what the fastest other way does it copies; null where there is no
+ * loop, or no other way.
  */
 function isLoopEnough({ bytes, rates }: RatedBlocks): LoopFound | null {
   const loop = rates.find(({ cell }) => cell.blockWay === "loop");
@@ -109,15 +109,16 @@ function isLoopEnough({ bytes, rates }: RatedBlocks): LoopFound | null {
   if (loop === undefined || others.length === 0) return null;
   const shares = others.map(({ rate }) => ratioInterval(loop.rate, rate));
   const leastShare = Math.min(...shares.map(({ low }) => low));
-  const enough =
-    leastShare >= enoughShare ? "yes" : shares.some(({ high }) => high < enoughShare) ? "no" : "open";
-  return { size: formatSize(bytes), enough, leastShare };
+  const mostShare = Math.min(...shares.map(({ high }) => high));
+  const enough = leastShare >= enoughShare ? "yes" : mostShare < enoughShare ? "no" : "open";
+  return { size: formatSize(bytes), enough, leastShare, mostShare };
 }
 
 interface LoopFound {
   size: string;
   enough: "yes" | "no" | "open";
   leastShare: number;
+  mostShare: number;
 }
 
 function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
@@ -131,7 +132,11 @@ function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
     const lastNo = told.findLastIndex(({ enough }) => enough === "no");
     const isNoBelow = told.slice(0, lastNo + 1).every(({ enough }) => enough === "no");
     const whereNot = `${isNoBelow && lastNo > 0 ? "up to" : "at"} ${told[lastNo]?.size}`;
-    if (last.enough === "no") return `a loop of copies is not enough ${whereNot}`;
+    if (last.enough === "no") {
+      const mostShare = Math.max(...told.slice(isNoBelow ? 0 : lastNo).map((one) => one.mostShare));
+      const most = formatWholeShare(mostShare, roundUp);
+      return `a loop of copies is not enough ${whereNot}, where it copies at most ${most} of what the fastest other way does`;
+    }
     const firstOpen = told.findLastIndex(({ enough }) => enough !== "open") + 1;
     const open =
       firstOpen === told.length - 1 ? `at ${last.size}` : `from ${told[firstOpen]!.size} to ${last.size}`;
