@@ -1,4 +1,5 @@
 import { MiB } from "../../settings/units.js";
+import { explainCommand } from "../experiment-tools.js";
 import type { MeasuredFigure } from "../explanation.js";
 import { digits, figureText } from "../figure-text.js";
 import type { Conclusion, Question, RunRequest } from "../question.js";
@@ -84,7 +85,7 @@ export const severalGpus: Question = {
         verdict: "cannot be told",
         figures: [],
         sentences: [why],
-        command: "pinbench explain several-gpus --device all",
+        command: explainCommand({ name: "several-gpus", needs: "devices" }, tools),
       };
     }
     const document = await tools.run(wanted);
