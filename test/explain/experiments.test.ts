@@ -16,7 +16,7 @@ vi.mock("node:timers/promises", () => ({ setTimeout: async () => undefined }));
 
 /** A session that obtains a page where more is asked for, but for what nobody can have. */
 function frugal(session: NativeSession): NativeSession {
-  const few = (bytes: number) => (bytes > 2 ** 40 ? bytes : 4096);
+  const few = (bytes: number) => (bytes > 2 ** 40 ? bytes : Math.min(bytes, 2 ** 20));
   return {
     measurePinning: (kind, bytes) => session.measurePinning(kind, few(bytes)),
     obtainPool: (options) => session.obtainPool({ ...options, bytes: few(options.bytes) }),

@@ -116,7 +116,7 @@ function costText(cost: MeasuredFigure, copies: MeasuredFigure): string {
   const paid = (count: number) => `${copiesText(count)} ${count === 1 ? "pays" : "pay"} for`;
   return isMore === true
     ? `takes ${figureText(cost)} more, which ${paid(copies.value)}`
-    : `takes about as long, which at most ${paid(mostCopies(copies))}`;
+    : `may take longer or not, and at most ${paid(mostCopies(copies))} it`;
 }
 
 function copiesText(count: number): string {
@@ -130,7 +130,7 @@ function adviceFor(told: readonly ToldSize[]): string {
   const most = Math.max(...copies);
   return most <= 1
     ? `In the cheaper way pinning pays at once${where}: even a buffer that is copied a single time.`
-    : `In the cheaper way ${copiesText(most)} pay for it at each size${where}: pin buffers that are used so often.`;
+    : `In the cheaper way at most ${copiesText(most)} pay for it at each size${where}: pin buffers that are used so often.`;
 }
 
 /** After how many copies pinning has paid off. */

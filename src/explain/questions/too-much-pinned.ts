@@ -55,9 +55,9 @@ export function concludeTooMuch(figures: PinnedPoolFigures): Conclusion {
     figures: [taken, returned],
     sentences: [
       isTaken === true
-        ? `A pinned pool of ${pool} takes ${figureText(taken)} of its size, as soon as it is obtained, from the memory that all programs share; ${figureText(returned)} comes back when it is freed.`
+        ? `A pinned pool of ${pool} takes ${figureText(taken)} of its size from the memory that all programs share; ${figureText(returned)} comes back when it is freed.`
         : isTaken === false
-          ? `A pinned pool of ${pool} takes only ${figureText(taken)} of its size from the memory that all programs share.`
+          ? `A pinned pool of ${pool} takes only ${figureText(taken)} of its size from the memory that all programs share, as /proc/meminfo counts it.`
           : `Of a pinned pool of ${pool} the memory available tells nothing certain (${figureText(taken)} of its size): other programs take and give back as much meanwhile.`,
       impossibleText(impossible),
       "Whether the kernel can page it out was not tried, as that takes a machine that runs out of memory.",
@@ -122,6 +122,8 @@ async function weighPools(session: NativeSession, poolBytes: number, signal: Abo
     signal.throwIfAborted();
     const before = await available();
     const pool = await session.obtainPool({ way: "host-alloc", bytes: poolBytes, pieces: 1, threads: 1 });
+    // Written to, as a program does: where obtaining it promises it alone, it is taken then.
+    await pool.copy("d2h", MiB, poolBytes / MiB);
     const during = await available();
     await pool.release();
     taken.push((before - during) / poolBytes);
