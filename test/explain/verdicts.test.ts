@@ -300,6 +300,11 @@ describe("several-gpus: pinned memory feeds all of them at once", () => {
     );
   });
 
+  it("names a loss that is certain, and not a larger one that is not", () => {
+    const { text } = told(concludeSeveralGpus([device(0, 40), device(1, 38, 40)]));
+    expect(text).toContain("one keeps 72.7 % of its rate");
+  });
+
   it("cannot be told where the interval has the bound within", () => {
     const { verdict, text } = told(concludeSeveralGpus([device(0, 54), device(1, 49.5, 5)]));
     expect(verdict).toBe("cannot be told");
