@@ -154,12 +154,13 @@ export class PinMemory {
   /** What was found until now. */
   document(): Pinning {
     const { prepared, sharing, labels, startedAt, startedMs } = this.#options;
-    const { backend, devices, resources, request, root } = prepared;
+    const { backend, devices, placement, resources, request, root } = prepared;
     const [{ ordinal, name, uuid, pciBusId, link }] = devices;
     const { pools, limits, error, omitted } = this.#measurement;
     const records = pools.map((pool) => pool.record());
     const machine = {
       ...resources,
+      numaNode: placement.numaNode,
       memoryAvailableBytes: prepared.memoryAvailableBytes,
       cgroupMemoryLimitBytes: cgroupMemoryLimitBytes(root),
       memlockLimitBytes: memlockLimitBytes(root),
@@ -192,7 +193,7 @@ export class PinMemory {
           confidentialComputing: this.#confidentialComputing,
         }),
       })),
-      recommendation: recommendPool(records),
+      recommendation: recommendPool(records, { device: ordinal, numaNode: placement.numaNode }),
       others: sharing?.records.flatMap(describeSharing) ?? [],
       omitted: [...prepared.omitted, ...omitted],
     };

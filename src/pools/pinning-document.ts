@@ -50,7 +50,7 @@ const poolSchema = shapeSchema.extend({
   ),
   obtain: spreadSchema.nullable(),
   release: spreadSchema.nullable(),
-  /** Of copies all over the pool, one after the other. */
+  /** Of copies all over the pool, one after the other; null where they failed, too. */
   h2dGigabytesPerSecond: rateSchema.nullable(),
   d2hGigabytesPerSecond: rateSchema.nullable(),
   /** Of the pool that was obtained last. */
@@ -64,6 +64,7 @@ const poolSchema = shapeSchema.extend({
 const limitSchema = shapeSchema.extend({
   /** 0 where none can be had. */
   largestBytes: count,
+  /** The least that was refused. */
   refusedBytes: count,
   error: errorSchema,
   /** The likely reason, in a sentence. */
@@ -106,6 +107,8 @@ export const pinningSchema = z.object({
   }),
   machine: z.object({
     cpusUsable: count,
+    /** Of the CPUs and the memory that were used; null where the system decided. */
+    numaNode: count.nullable(),
     memoryAvailableBytes: count,
     cgroupMemoryLimitBytes: count.nullable(),
     memlockLimitBytes: count.nullable(),

@@ -72,7 +72,7 @@ describe("pinbench pin on an emulated device", () => {
     expect(exitCode).toBe(0);
     expect(pinning.limits).toMatchObject(
       ["host-alloc", "register-huge"].map((way) => ({
-        ...{ way, pieces: 1, largestBytes: 8 * 1024 ** 2, refusedBytes: 32 * 1024 ** 2 },
+        ...{ way, pieces: 1, largestBytes: 8 * 1024 ** 2, refusedBytes: 10 * 1024 ** 2 },
         error: { code: "CUDA_ERROR_OUT_OF_MEMORY" },
       })),
     );

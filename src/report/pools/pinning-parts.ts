@@ -56,9 +56,13 @@ export function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[
       : timesAsFast >= 1
         ? `, ${formatRatio(timesAsFast)} as fast as cuMemHostAlloc (${formatDuration(hostAllocNs)})`
         : `, where cuMemHostAlloc takes ${formatDuration(hostAllocNs)}`;
-  const largestOf = new Map(limits.map(({ largestBytes, way }) => [way, largestBytes]));
-  const stopped = [...largestOf].map(([way, bytes]) =>
-    bytes === 0 ? `none by ${way}` : `at most ${formatSizeRounded(bytes, Math.floor)} by ${way}`,
+  const stopped = [...groupBy(limits, ({ way }) => way)].flatMap(([way, ofWay]) =>
+    ofWay.length > 1 && ofWay.every(({ largestBytes }) => largestBytes === 0)
+      ? [`none by ${way}`]
+      : ofWay.map(
+          ({ largestBytes, refusedBytes, pieces }) =>
+            `${largestBytes === 0 ? "none" : `less than ${formatSizeRounded(refusedBytes, Math.ceil)}`} by ${way} in ${pieces === 1 ? "one piece" : `${pieces} pieces`}`,
+        ),
   );
   return [
     note(
@@ -92,7 +96,7 @@ export function pinningFacts({ host, labels, device, machine, wallNs, budgetNs }
   return [
     [
       "Host",
-      `${host}, ${counted(machine.cpusUsable, "CPU")}${machine.virtualization === null ? "" : `, in ${machine.virtualization}`}`,
+      `${host}, ${counted(machine.cpusUsable, "CPU")}${machine.numaNode === null ? "" : ` of NUMA node ${machine.numaNode}`}${machine.virtualization === null ? "" : `, in ${machine.virtualization}`}`,
     ],
     ...(named.length === 0 ? [] : [["Labels", named.join(", ")] as const]),
     ["Device", where.join(", ")],
@@ -204,7 +208,7 @@ export function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
   return [
     ...limits.map((limit) =>
       note(
-        `By ${wayInWords(limit)}, ${limit.largestBytes === 0 ? "nothing can be had" : `${formatSizeRounded(limit.largestBytes, Math.floor)} can be had`}: ${formatSize(limit.refusedBytes)} is refused (${limit.error.code}). Likely reason: ${limit.reason}.`,
+        `By ${wayInWords(limit)}, ${limit.largestBytes === 0 ? "nothing can be had" : `${formatSizeRounded(limit.largestBytes, Math.floor)} can be had`}: ${formatSizeRounded(limit.refusedBytes, Math.ceil)} is refused (${limit.error.code}). Likely reason: ${limit.reason}.`,
         "warning",
       ),
     ),
