@@ -22,6 +22,7 @@ import { formatSize, MiB } from "../settings/units.js";
 import { PoolMeasurement } from "./measure-pools.js";
 import type { Pinning } from "./pinning-document.js";
 import {
+  isInPieces,
   leastPieceBytes,
   mostPinnedBytes,
   type PoolResources,
@@ -97,8 +98,17 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
       hint: `A piece has at least ${formatSize(leastPieceBytes)}: ask for larger sizes, or fewer pieces.`,
     });
   }
+  const tooManyPieces = sizesBytes.flatMap((sizeBytes) =>
+    (request.pieces ?? [])
+      .filter((count) => !isInPieces(sizeBytes, count))
+      .map(
+        (count) =>
+          `a pool of ${formatSize(sizeBytes)} in ${count} pieces: a piece has at least ${formatSize(leastPieceBytes)}`,
+      ),
+  );
   return {
-    ...{ request, backend, passedOver, placement, resources, sizesBytes, omitted, root },
+    ...{ request, backend, passedOver, placement, resources, sizesBytes, root },
+    omitted: [...omitted, ...tooManyPieces],
     devices: [device],
     memoryAvailableBytes: availableBytes,
   };

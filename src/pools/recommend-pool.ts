@@ -18,11 +18,11 @@ const fewTimes = 3;
 const gainOfFewTimes = 0.5;
 
 /**
- * Pools from which the median copy does not reach such a share of what copies from cuMemHostAlloc's memory do are no good,
- * however soon they are there. One that was there for less than three moments may have met a bad one: it is no good where
- * not even its quickest copy reaches the lower share.
+ * Pools of whose copies the median or the quickest does not reach such a share of what copies from cuMemHostAlloc's memory
+ * do are no good, however soon they are there. One that was there for less than three moments may have met a bad one: it is
+ * no good where not even its quickest copy reaches the lowest share.
  */
-const leastRateShare = { usual: 0.95, ofFewTimes: 0.7 } as const;
+const leastRateShare = { median: 0.9, quickest: 0.95, quickestOfFewTimes: 0.7 } as const;
 
 /** A pool that was measured. */
 type Measured = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
@@ -62,9 +62,10 @@ function copiesWell(pool: Measured, all: readonly Measured[]): boolean {
     (["h2dGigabytesPerSecond", "d2hGigabytesPerSecond"] as const).every((key) => {
       const [own, usual] = [pool[key], reference[key]];
       if (own === null || usual === null) return true;
+      const [median, quickest] = [own.median / usual.median, own.most / usual.median];
       return hasFewTimes(pool)
-        ? own.most >= usual.median * leastRateShare.ofFewTimes
-        : own.median >= usual.median * leastRateShare.usual;
+        ? quickest >= leastRateShare.quickestOfFewTimes
+        : median >= leastRateShare.median && quickest >= leastRateShare.quickest;
     }),
   );
 }

@@ -79,6 +79,17 @@ describe("pinbench pin on an emulated device", () => {
     expect(pinning.recommendation).toMatchObject({ pieces: 4 });
   });
 
+  it("says of which sizes there are fewer pools than were asked for", async () => {
+    const args = pin("--json", "--sizes", "4MiB,8MiB", "--pieces", "4", "--ways", "host-alloc");
+    const { exitCode, stdout } = await callCli(args);
+    const { pools, omitted } = parse(stdout);
+    expect({ exitCode, sizes: [...new Set(pools.map(({ sizeBytes }) => sizeBytes))], omitted }).toEqual({
+      exitCode: 0,
+      sizes: [8 * 1024 ** 2],
+      omitted: ["a pool of 4 MiB in 4 pieces: a piece has at least 2 MiB"],
+    });
+  });
+
   it("says that registering is not supported, as under confidential computing", async () => {
     const { exitCode, pinning } = await pinned(
       emulatedFaults({ call: "cuMemHostRegister_v2", result: 801 }),

@@ -104,6 +104,11 @@ describe("the way that is recommended", () => {
       expect(recommended(registered(often, { ...slow, most: 55 }))).toMatchObject(byThreads);
     });
 
+    it("but for a little that may be chance", () => {
+      expect(recommended(registered(often, { median: 51, least: 40, most: 54 }))).toMatchObject(register);
+      expect(recommended(registered(often, { median: 51, least: 40, most: 52 }))).toMatchObject(byThreads);
+    });
+
     it("nor what may have been a bad moment", () => {
       expect(recommended(registered([0.5], slow))).toMatchObject(register);
       expect(recommended(registered([0.5], { ...slow, most: 30 }))).toMatchObject(byThreads);

@@ -8,6 +8,7 @@ import {
   formatMilliseconds,
   formatRatio,
   formatWholeShare,
+  unknownInterval,
 } from "../format-number.js";
 import {
   blank,
@@ -128,6 +129,7 @@ function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Gr
   const time = ({ obtain }: PinnedPool) => obtain?.median ?? Number.POSITIVE_INFINITY;
   const sorted = [...pools].sort((a, b) => Math.sign(time(a) - time(b)) || 0);
   const isRepeated = pools.some(({ samples }) => samples.length > 1);
+  const isTooWide = pools.some((pool) => spreadText(pool) === unknownInterval);
   const isChosen = (pool: PinnedPool) =>
     recommendation?.sizeBytes === sizeBytes && shapeId(recommendation) === shapeId(pool);
   return {
@@ -150,14 +152,13 @@ function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Gr
     labels: 3,
     keepsRepeats: true,
     ...(isRepeated && {
-      footnote:
-        "±: half the way from the shortest to the longest time, of pools that were obtained several times",
+      footnote: `±: half the way from the shortest to the longest time, of pools that were obtained several times${isTooWide ? "; ?: too far to say anything" : ""}`,
     }),
   };
 }
 
 function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
-  const { way, pieces, threads, outcome, samples, obtain, release, memory, hugePageShare } = pool;
+  const { way, pieces, threads, outcome, obtain, release, memory, hugePageShare } = pool;
   const names = [figure(way), figure(String(pieces)), figure(String(threads))];
   if (obtain === null || release === null) {
     return [
@@ -172,10 +173,9 @@ function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
   const rate = (value: PinnedPool["h2dGigabytesPerSecond"]) =>
     figure(value === null ? "-" : formatGBps(value.median));
   const { before, held } = memory ?? {};
-  const spread = samples.length < 2 ? "" : formatHalfWidth((obtain.most - obtain.least) / 2 / obtain.median);
   return [
     ...names,
-    figure(formatMilliseconds(obtain.median), spread),
+    figure(formatMilliseconds(obtain.median), spreadText(pool)),
     ms(middle?.touchNs),
     ms(middle?.registerNs),
     ms(release.median),
@@ -189,6 +189,11 @@ function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
         ),
     isChosen ? figure("<=") : blank,
   ];
+}
+
+function spreadText({ samples, obtain }: PinnedPool): string {
+  if (obtain === null || samples.length < 2) return "";
+  return formatHalfWidth((obtain.most - obtain.least) / 2 / obtain.median);
 }
 
 /** So many pools are named in a note. */
