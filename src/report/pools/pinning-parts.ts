@@ -97,7 +97,7 @@ export function pinningFacts({ host, labels, device, machine, wallNs, budgetNs }
   return [
     [
       "Host",
-      `${host}, ${counted(machine.cpusUsable, "CPU")}${machine.numaNode === null ? "" : ` of NUMA node ${machine.numaNode}`}${machine.virtualization === null ? "" : `, in ${machine.virtualization}`}`,
+      `${host}, ${counted(machine.cpusUsable, "CPU")}${machine.numaNode === null ? "" : ` of NUMA node ${machine.numaNode}`}${underHypervisor(machine.virtualization)}`,
     ],
     ...(named.length === 0 ? [] : [["Labels", named.join(", ")] as const]),
     ["Device", where.join(", ")],
@@ -111,10 +111,15 @@ export function pinningFacts({ host, labels, device, machine, wallNs, budgetNs }
     ],
     [
       "Huge pages",
-      `transparent: ${machine.transparentHugePages ?? "none"}; set aside in hugetlbfs: ${hugetlb === 0 ? "none" : formatSize(hugetlb)}`,
+      `transparent: ${machine.transparentHugePages ?? "not known"}; set aside in hugetlbfs: ${hugetlb === 0 ? "none" : formatSize(hugetlb)}`,
     ],
     ["Time", `${formatDuration(wallNs)} of ${formatDuration(budgetNs)}`],
   ];
+}
+
+function underHypervisor(name: string | null): string {
+  if (name === null) return "";
+  return `, under ${name.startsWith("unknown") ? `an ${name}` : name}`;
 }
 
 /** A table a size: the fastest way first, and those without figures last. */
