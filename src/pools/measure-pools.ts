@@ -143,10 +143,9 @@ export class PoolMeasurement {
       const rounds = isCheap ? mostRounds : contenderRounds;
       for (let round = 1; round < rounds; ++round) {
         if (msOf(repeated) > this.#leftMs() * roundShare) break;
-        // Each begins at another one, so that none always follows the same.
-        for (const index of repeated.keys()) {
+        // To and fro, so that none always follows the same.
+        for (const pool of round % 2 === 0 ? repeated : repeated.toReversed()) {
           this.#throwIfAborted();
-          const pool = repeated[(index + round) % repeated.length]!;
           if (pool.error !== null) continue;
           const tooLittle = this.#tooLittleMemory(pool);
           if (tooLittle === null) await this.#attempt(pool);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { NativeDriver, NativeError } from "../../src/native/contract.js";
 import type { NativePool, PoolOptions } from "../../src/native/pool-contract.js";
 import { PoolMeasurement } from "../../src/pools/measure-pools.js";
+import { shapeId } from "../../src/pools/pool-shapes.js";
 import { deviceFacts, FakeSession, nativeError, stopTheClock } from "../measure/support.js";
 
 const MiB = 1024 ** 2;
@@ -118,6 +119,16 @@ describe("what is measured in the time there is", () => {
       outcome: "omitted",
       reason: expect.stringMatching(/^it would take about 7\.84 s, and .* left$/),
     });
+  });
+
+  it("goes to and fro over what is measured again", async () => {
+    const device = new FakeDevice();
+    const found = measurement(device);
+    await found.measure();
+    const order = device.asked.filter((options) => !isWarmUp(options)).map((options) => shapeId(options));
+    const ids = found.pools.map(({ id }) => id);
+    const back = ids.toReversed();
+    expect(order).toEqual([...ids, ...back, ...ids, ...back, ...ids]);
   });
 
   it("begins with the quick ones where the smaller size has told which these are", async () => {
