@@ -39,7 +39,10 @@ const poolSchema = shapeSchema.extend({
   /** Why it was refused or left out, in a sentence; null where it was measured. */
   reason: z.string().nullable(),
   error: errorSchema.nullable(),
-  /** Each time that it was obtained; the parts are those of the slowest thread, and null where the driver does it in one call. */
+  /**
+   * Each time that it was obtained. Touching is the slowest thread's, registering that of all pieces, one after the other;
+   * they overlap where there are several, and are null where the driver does both in one call.
+   */
   samples: z.array(
     z.object({
       obtainNs: nanoseconds,
