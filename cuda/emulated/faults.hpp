@@ -11,8 +11,7 @@
 //       flip    one byte is inverted, the middle one, or that with "at": OFFSET (from the end where negative)
 //       drop    nothing is written
 //       shift   it arrives rotated by a word of 8 bytes; where it is moved in pieces, each piece by itself
-//       stale   what arrives is what the last right copy in that direction carried; nothing where there was
-//       none
+//       stale   what arrives is what the last right copy in that direction carried; nothing where none was
 //       swap    its bytes and those that the copy before it in that direction brought change places
 //       twice   its bytes arrive where that copy's did, too. Of both, nothing is written where that one had
 //               another size or went to ordinary memory

@@ -32,7 +32,13 @@ std::vector<Range> whole_rotation(const MeasureRequest& request, const ArenaGeom
   return touched_ranges(whole, geometry, 0, request.workers);
 }
 
-// Calls act(worker, host position, device position) for every block that the call copies.
+// Blocks that the call copies, each once: there may be millions, so that lists of them are made at full
+// length.
+std::size_t count_blocks(const MeasureRequest& request) {
+  return request.workers * rotation_length(request) * (request.size_bytes / request.blocks->bytes);
+}
+
+// Calls act(worker, host position, device position) for every one of them.
 template <class Act>
 void for_each_block(const MeasureRequest& request, const std::vector<BlockPlaces>& places, const Act& act) {
   for (std::size_t worker = 0; worker < places.size(); ++worker) {
@@ -58,6 +64,7 @@ enum class Content { kOfOwnPlace, kOfSource };
 std::vector<HostStretch> host_blocks(const MeasureRequest& request, const std::vector<BlockPlaces>& places,
                                      const HostArena& arena, std::uint64_t seed, Content content) {
   std::vector<HostStretch> blocks;
+  blocks.reserve(count_blocks(request));
   for_each_block(request, places, [&](std::size_t worker, const auto& host, const auto& device) {
     blocks.push_back({worker, arena_offset(arena.geometry(), host),
                       arena.chunk(worker, host.chunk).subspan(host.offset, request.blocks->bytes),
@@ -211,6 +218,7 @@ void Session::verify_blocks(const MeasureRequest& request, const Arenas& arenas,
   std::vector<Mismatch> mismatches;
   if (is_to_device(request)) {
     std::vector<DeviceBlock> blocks;
+    blocks.reserve(count_blocks(request));
     for_each_block(request, places, [&](std::size_t worker, const auto& host, const auto& device) {
       blocks.push_back({worker, arena_offset(arenas.geometry(), device),
                         arenas.device->chunk(worker, device.chunk) + device.offset,

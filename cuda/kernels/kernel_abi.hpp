@@ -45,11 +45,11 @@ struct BlockCheck {
 //                   warp does its share in whole turns of kLoadTurnMultiplyAdds; sink as above
 //   memory_load     dst, src, bytes, passes  copies within the device's memory, so many times over
 //   copy_blocks     list, count, bytes       copies so many blocks of so many bytes, a multiple of 16; list
-//   is
-//                   the device address of as many BlockEnds. Between mapped host memory and device memory, or
-//                   within the device's. All blocks together have less than 2^32 pieces of 16 bytes
-//   verify_blocks   list, count, bytes, results  compares blocks of a multiple of 16 bytes with the pattern;
-//                   list has as many BlockCheck, results a VerifyResult for each
+//                   is the device address of as many BlockEnds. Between mapped host memory and device memory,
+//                   or within the device's. All blocks together are at most kMostBlockGranules
+//   verify_blocks   list, count, bytes, results
+//                   compares blocks of a multiple of 16 bytes with the pattern; list is the device address of
+//                   as many BlockCheck, results that of a VerifyResult for each
 // Pointers are 16-byte aligned.
 inline constexpr const char* kZeroCopy = "pinbench_zero_copy";
 inline constexpr const char* kFillPattern = "pinbench_fill_pattern";

@@ -4,7 +4,7 @@ import { packageVersion } from "../package-facts.js";
 import { questionNames } from "../settings/choices.js";
 import { type CommandSettings, commandSettings } from "../settings/command-settings.js";
 import { optionName, type SettingTable } from "../settings/setting.js";
-import { defaultsOf } from "../settings/settings.js";
+import { callNow, defaultsOf } from "../settings/settings.js";
 import type { Invocation } from "./asked-settings.js";
 import { optionsOf, refuseFlagsAbove, tooMany } from "./command-flags.js";
 import { endBy, isWatched } from "./deadline.js";
@@ -353,7 +353,7 @@ function addCommand<Name extends keyof typeof commandSettings>(
     const most = operands.some(({ variadic }) => variadic) ? Number.POSITIVE_INFINITY : operands.length;
     const excess = command.args[most];
     if (excess !== undefined) throw tooMany(excess, name, table);
-    const call = { argv: process.argv.slice(2), startedAt: new Date(), startedMs: performance.now() };
+    const call = callNow(process.argv.slice(2));
     const values = command.opts();
     const given = Object.keys(table).filter(
       (key) => command.getOptionValueSource(optionName(table[key]!.flag)) === "cli",

@@ -14,7 +14,7 @@ import type { BackendChoice } from "../settings/choices.js";
 import { fillRunSettings, type RunSettings } from "../settings/settings.js";
 import { runSettings } from "../settings/table.js";
 import { formatDuration, formatSize, KiB } from "../settings/units.js";
-import type { RunRequest, Tools } from "./question.js";
+import type { Question, RunRequest, Tools } from "./question.js";
 import type { TorchBench } from "./torch/torch-bench.js";
 
 /** On what all questions are answered. */
@@ -71,8 +71,29 @@ export function toolsOn(bench: Bench, signal: AbortSignal): Tools {
     },
     runInFreshProcess: async (request) =>
       wholeResult(await measureInFreshProcess(settingsOf(bench, request), { entry: programPath, signal })),
+    inSession: (work) => inSession(prepared, signal, work),
     commandFor: (request) => commandOf(withBench(bench, request), prepared.backend.name === "emulated"),
   };
+}
+
+async function inSession<Result>(
+  { backend, devices: [device] }: Bench["prepared"],
+  signal: AbortSignal,
+  work: (session: NativeSession) => Promise<Result>,
+): Promise<Result> {
+  if (device === undefined) throw new PinbenchError("unavailable", "there is no device.");
+  const { cpus, threads } = choosePlacement(device.pciBusId, "local");
+  const options = { device: device.ordinal, cpus, threads, numaNode: null, seed: 1 };
+  const session = await backend.driver.openSession(options);
+  const abort = () => session.abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await work(session);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    await session.close();
+  }
 }
 
 /**
@@ -148,4 +169,29 @@ export function commandOf(request: RunRequest, isEmulated: boolean): string {
 function sizeText(bytes: number): string {
   const isDecimal = bytes % 1e6 === 0 && bytes % KiB !== 0;
   return isDecimal ? `${bytes / 1e6}MB` : formatSize(bytes).replace(" ", "");
+}
+
+/** `pinbench explain` with the flags that ask a question again. */
+export function explainCommand(
+  { name, needs }: Pick<Question, "name" | "needs">,
+  {
+    backend,
+    devices: [first],
+    torch: { python },
+  }: Pick<Tools, "devices"> & {
+    backend: Pick<Tools["backend"], "name">;
+    torch: Pick<Tools["torch"], "python">;
+  },
+): string {
+  const isOther = first !== undefined && first.ordinal !== 0;
+  const isPlain = /^[\w@%+=:,./-]+$/.test(python);
+  return [
+    `pinbench explain ${name}`,
+    ...(backend.name === "emulated" ? ["--backend emulated"] : []),
+    ...(needs === "devices" ? ["--device all"] : isOther ? [`--device ${first.ordinal}`] : []),
+    // Whatever a path has in it, a shell takes it as it is.
+    ...(needs !== "torch" || python === "python3"
+      ? []
+      : [`--python ${isPlain ? python : `'${python.replaceAll("'", "'\\''")}'`}`]),
+  ].join(" ");
 }

@@ -7,7 +7,7 @@ import { packageVersion } from "../package-facts.js";
 import { noticeOf } from "../results/device-facts.js";
 import { formatDuration } from "../settings/units.js";
 import { usualPython } from "../tune/training-python.js";
-import { type Bench, keepContexts, toolsOn } from "./experiment-tools.js";
+import { type Bench, explainCommand, keepContexts, toolsOn } from "./experiment-tools.js";
 import type { ExplainedAnswer, Explanation } from "./explanation.js";
 import type { Question } from "./question.js";
 import { TorchBench } from "./torch/torch-bench.js";
@@ -113,7 +113,7 @@ async function answerInTime(
       verdict: "cannot be told",
       figures: [],
       sentences: [failure!],
-      command: `pinbench explain ${name}`,
+      command: explainCommand(question, { ...bench.prepared, torch: bench.torch }),
       failure,
     };
   } finally {

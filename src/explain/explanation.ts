@@ -8,16 +8,7 @@ import { backendNames, questionNames } from "../settings/choices.js";
  */
 
 /** What figures are in. Rates are decimal; a ratio is a number of times; a count says in the figure's name of what. */
-export const figureUnits = [
-  "GB/s",
-  "ns",
-  "bytes",
-  "ratio",
-  "share",
-  "count",
-  "batches/s",
-  "samples/s",
-] as const;
+export const figureUnits = ["GB/s", "ns", "ratio", "share", "count", "batches/s"] as const;
 
 const figureSchema = z.object({
   /** What was measured, in words: "pinned, 64 MiB, H2D". */

@@ -1,4 +1,4 @@
-import { formatDuration, formatSizeRounded } from "../settings/units.js";
+import { formatDuration } from "../settings/units.js";
 import type { MeasuredFigure } from "./explanation.js";
 
 /*
@@ -14,12 +14,10 @@ export function digits(value: number): string {
 const writers: Readonly<Record<MeasuredFigure["unit"], (value: number) => string>> = {
   "GB/s": (value) => `${digits(value)} GB/s`,
   ns: durationText,
-  bytes: (value) => (value < 0 ? `-${formatSizeRounded(-value)}` : formatSizeRounded(value)),
   ratio: (value) => `${digits(value)} times`,
   share: (value) => `${digits(value * 100)} %`,
   count: (value) => String(Number(value.toPrecision(3))),
   "batches/s": (value) => `${digits(value)} batches/s`,
-  "samples/s": (value) => `${digits(value)} samples/s`,
 };
 
 /** A time in nanoseconds; one that is saved may be below 0. */

@@ -1,4 +1,5 @@
 import type { PreparedRun } from "../measure/prepare.js";
+import type { NativeSession } from "../native/contract.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { QuestionName } from "../settings/choices.js";
 import type { Given } from "../settings/setting.js";
@@ -27,6 +28,8 @@ export interface Tools {
   run(request: RunRequest): Promise<ResultDocument>;
   /** The same in a process of its own, which creates its own context. */
   runInFreshProcess(request: RunRequest): Promise<ResultDocument>;
+  /** Does `work` in a session of its own on the first device, whose memory is given back with it. */
+  inSession<Result>(work: (session: NativeSession) => Promise<Result>): Promise<Result>;
   /** `pinbench run` with the flags that ask for the same. */
   commandFor(request: RunRequest): string;
 }

@@ -4,7 +4,7 @@ import { copiesHostMemory, type Direction, type HostMemory } from "../settings/c
 import type { Verifying } from "../settings/kinds.js";
 import { runSettings } from "../settings/table.js";
 import { MiB } from "../settings/units.js";
-import { gathersBlocks } from "./blocks.js";
+import { blocksOfCopy, gathersBlocks } from "./blocks.js";
 
 /** Buffers start at multiples of this within a chunk; the contract's ArenaGeometry says so. */
 const bufferAlignmentBytes = 512;
@@ -30,6 +30,8 @@ export interface PlannedArenas {
   staging: StagingRing | null;
   /** Of the device, beside its arena: gathered blocks arrive in as much memory as the rings that they are gathered in have. */
   gatherBytes: number;
+  /** Blocks in the rotations of all workers, as far as kernels take them from lists, and of all ways. */
+  blocks: { listed: number; all: number };
 }
 
 /**
@@ -125,6 +127,10 @@ export function planArenas(
         ? null
         : { workers: largest(ringThreads), ...staging, ...(hasHostCells ? hostSlots : noHostSlots) },
     gatherBytes: largest(gatherThreads) * staging.slots * staging.chunkBytes,
+    blocks: {
+      listed: blocksOfWorkers(cells.filter(({ blockWay }) => blockWay === "kernel" || blockWay === "gather")),
+      all: blocksOfWorkers(cells),
+    },
   };
 }
 
@@ -145,6 +151,17 @@ export function planProcessArenas(
       staging,
     );
   });
+}
+
+/** Those of the neediest cell of each worker: what is kept of blocks stays for the next cell. */
+function blocksOfWorkers(cells: readonly RotatingCell[]): number {
+  const inBlocks = cells.filter(({ blockBytes }) => blockBytes !== undefined);
+  let blocks = 0;
+  for (let worker = 0; worker < largest(inBlocks.map(({ workers }) => workers)); ++worker) {
+    const own = inBlocks.filter(({ workers }) => workers > worker);
+    blocks += largest(own.map((cell) => cell.buffersPerWorker * blocksOfCopy(cell)));
+  }
+  return blocks;
 }
 
 /** Bytes of an arena, all workers together. */
@@ -236,6 +253,13 @@ export function memoryNeed(
   };
 }
 
+/**
+ * What the engine keeps of each block of a call: for a kernel both addresses in pinned memory, and in ordinary memory its
+ * addresses otherwise, where it is compared and with what. Of small blocks that is more than their bytes.
+ */
+const listedBlockBytes = 16;
+const blockHostBytes = 64;
+
 type SessionNeed = Pick<MemoryNeed, "hostBytes" | "pinnedBytes" | "deviceBytes">;
 
 /** The sum of a session's arenas. */
@@ -246,9 +270,11 @@ function sessionNeed(arenas: PlannedArenas): SessionNeed {
   };
   const { staging } = arenas;
   const stagingBytes = staging === null ? 0 : ringBytes(staging);
-  const pinnedBytes = bytesOf("pinned") + bytesOf("registered") + bytesOf("write-combined") + stagingBytes;
+  const listBytes = arenas.blocks.listed * listedBlockBytes;
+  const pinnedBytes =
+    bytesOf("pinned") + bytesOf("registered") + bytesOf("write-combined") + stagingBytes + listBytes;
   return {
-    hostBytes: bytesOf("pageable") + pinnedBytes,
+    hostBytes: bytesOf("pageable") + pinnedBytes + arenas.blocks.all * blockHostBytes,
     pinnedBytes,
     deviceBytes: arenaBytes(arenas.device) * arenas.deviceCopies + arenas.gatherBytes,
   };

@@ -2,7 +2,7 @@ import { memoryAvailableBytes } from "../host/memory.js";
 import type { Placement } from "../host/placement.js";
 import type { NativeDriver, NativeError } from "../native/contract.js";
 import type { DeviceFacts } from "../native/device-contract.js";
-import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
+import { formatDuration, formatSize, formatSizeRounded, MiB } from "../settings/units.js";
 import { largestAmount } from "./largest-amount.js";
 import type { PinningLimit, PoolShape } from "./pinning-document.js";
 import { isOfSize, PoolBench } from "./pool-bench.js";
@@ -44,8 +44,12 @@ const contenderRatio = 1.5;
 /** Of the memory that is there at the moment, a pool may take so much. */
 const shareOfAvailable = 0.9;
 
-/** Amounts that are tried to find a limit: it is then known to a thousandth of what was refused. */
+/** Amounts that are tried to find a limit: it is then known to a five-hundredth of what was refused, or better. */
 const mostTries = 10;
+
+/** Where all sizes are so large, much less of each way tells which of them are quick. */
+const largeBytes = 4096 * MiB;
+const scoutBytes = 1024 * MiB;
 
 /**
  * Measures all pools: first each once, the small ones first, which tell how long the large ones take; then again, in turns,
@@ -60,6 +64,8 @@ export class PoolMeasurement {
   readonly omitted: string[] = [];
   readonly #options: MeasurePoolsOptions;
   #bench: PoolBench | null = null;
+  /** What a pool of scoutBytes took, by its shape's id. */
+  readonly #scoutMs = new Map<string, number>();
 
   constructor(options: MeasurePoolsOptions) {
     this.#options = options;
@@ -79,6 +85,7 @@ export class PoolMeasurement {
       this.#bench = await PoolBench.open(driver, device, placement, root);
       if (signal.aborted) return;
       await this.#bench.warmUp(placement.threads);
+      await this.#scout();
       await this.#firstRound();
       await this.#furtherRounds();
     } catch (error) {
@@ -91,6 +98,24 @@ export class PoolMeasurement {
       signal.removeEventListener("abort", abort);
       this.#leaveOut();
       await this.#bench?.close();
+    }
+  }
+
+  /** Without it the slow ways of large pools would come first, and leave no time for the quick ones. */
+  async #scout(): Promise<void> {
+    const smallestBytes = Math.min(...this.#options.sizesBytes);
+    if (smallestBytes <= largeBytes) return;
+    for (const { id, shape } of this.pools.filter(({ sizeBytes }) => sizeBytes === smallestBytes)) {
+      this.#throwIfAborted();
+      if (this.#leftMs() <= 0) return;
+      this.#say(`${formatSize(scoutBytes)} by ${id}, to see how long more takes`);
+      const startedMs = performance.now();
+      // What is wrong with a way shows when it is measured.
+      const isThere = await this.#bench!.canObtain(scoutBytes, shape).catch((error: NativeError) => {
+        if (this.#options.signal.aborted || error.sticky || typeof error.code !== "string") throw error;
+        return false;
+      });
+      if (isThere) this.#scoutMs.set(id, performance.now() - startedMs);
     }
   }
 
@@ -118,11 +143,13 @@ export class PoolMeasurement {
       const rounds = isCheap ? mostRounds : contenderRounds;
       for (let round = 1; round < rounds; ++round) {
         if (msOf(repeated) > this.#leftMs() * roundShare) break;
-        // Each begins at another one, so that none always follows the same.
-        for (const index of repeated.keys()) {
+        // To and fro, so that none always follows the same.
+        for (const pool of round % 2 === 0 ? repeated : repeated.toReversed()) {
           this.#throwIfAborted();
-          const pool = repeated[(index + round) % repeated.length]!;
-          if (pool.error === null) await this.#attempt(pool);
+          if (pool.error !== null) continue;
+          const tooLittle = this.#tooLittleMemory(pool);
+          if (tooLittle === null) await this.#attempt(pool);
+          else this.#omit(`${formatSize(sizeBytes)} by ${pool.id} once more: ${tooLittle}`);
         }
       }
     }
@@ -133,15 +160,22 @@ export class PoolMeasurement {
     const startedMs = performance.now();
     this.#say(`${formatSize(sizeBytes)} by ${pool.id}`);
     try {
-      pool.samples.push(await this.#bench!.measure(sizeBytes, shape));
+      const sample = await this.#bench!.measure(sizeBytes, shape);
+      pool.samples.push(sample);
       pool.roundMs = Math.max(pool.roundMs ?? 0, performance.now() - startedMs);
+      if (sample.copyError !== null) {
+        this.#omit(`copies of pools of ${formatSize(sizeBytes)}: ${sample.copyError}`);
+      }
     } catch (error) {
       const { code, message, sticky } = error as NativeError;
       if (this.#options.signal.aborted || typeof code !== "string") throw error;
+      if (sticky) {
+        pool.reason = `the device failed: ${message}`;
+        throw error;
+      }
       pool.error = { code, message };
       pool.reason = code === "NO_HUGE_PAGES" ? tooFewHugePages : message;
-      if (sticky) throw error;
-      if (pool.isMeasured) this.omitted.push(`${formatSize(sizeBytes)} by ${pool.id} once more: ${message}`);
+      if (pool.isMeasured) this.#omit(`${formatSize(sizeBytes)} by ${pool.id} once more: ${message}`);
       else if (isOfSize(error as NativeError) && code !== "NO_HUGE_PAGES") await this.#findLimit(pool);
     }
   }
@@ -150,18 +184,23 @@ export class PoolMeasurement {
   async #findLimit({ sizeBytes, shape, error }: PoolObservations): Promise<void> {
     if (this.limits.some((limit) => isAlike(limit, shape))) return;
     const known = this.pools.filter((pool) => pool.isMeasured && isAlike(pool.shape, shape));
-    const largestBytes = await largestAmount({
+    let msPerByte = 0;
+    const found = await largestAmount({
       refusedBytes: sizeBytes,
       knownBytes: Math.max(0, ...known.map((pool) => pool.sizeBytes).filter((bytes) => bytes < sizeBytes)),
       unitBytes: leastPieceBytes * shape.pieces,
       mostTries,
+      mayTry: (bytes) => msPerByte * bytes < this.#leftMs(),
       tryAmount: async (bytes) => {
         this.#throwIfAborted();
-        this.#say(`how much can be had by ${shape.way}: ${formatSize(bytes)}`);
-        return this.#bench!.canObtain(bytes, shape);
+        this.#say(`how much can be had by ${shape.way}: ${formatSizeRounded(bytes)}`);
+        const startedMs = performance.now();
+        const isThere = await this.#bench!.canObtain(bytes, shape);
+        if (isThere) msPerByte = (performance.now() - startedMs) / bytes;
+        return isThere;
       },
     });
-    this.limits.push({ ...shape, largestBytes, refusedBytes: sizeBytes, error: error! });
+    if (found !== null) this.limits.push({ ...shape, ...found, error: error! });
   }
 
   /** More than was refused is refused, too. */
@@ -179,7 +218,8 @@ export class PoolMeasurement {
     const smaller = this.pools
       .filter((pool) => pool.id === id && pool.sizeBytes < sizeBytes && pool.roundMs !== null)
       .at(-1);
-    return smaller === undefined ? 0 : (smaller.roundMs! * sizeBytes) / smaller.sizeBytes;
+    if (smaller !== undefined) return (smaller.roundMs! * sizeBytes) / smaller.sizeBytes;
+    return ((this.#scoutMs.get(id) ?? 0) * sizeBytes) / scoutBytes;
   }
 
   #fits(pool: PoolObservations, aboutMs: number): boolean {
@@ -191,10 +231,21 @@ export class PoolMeasurement {
           : `it would take about ${formatDuration(aboutMs * 1e6)}, and ${leftMs > 0 ? `${formatDuration(leftMs * 1e6)} was` : "no time was"} left`;
       return false;
     }
+    const tooLittle = this.#tooLittleMemory(pool);
+    if (tooLittle !== null) pool.reason = tooLittle;
+    return tooLittle === null;
+  }
+
+  /** Why the machine has no room for a pool at the moment; null where it has. */
+  #tooLittleMemory({ sizeBytes }: PoolObservations): string | null {
     const availableBytes = memoryAvailableBytes(this.#options.root);
-    if (pool.sizeBytes <= availableBytes * shareOfAvailable) return true;
-    pool.reason = `only ${formatSizeRounded(availableBytes, Math.floor)} of memory was available`;
-    return false;
+    if (sizeBytes <= availableBytes * shareOfAvailable) return null;
+    return `only ${formatSizeRounded(availableBytes, Math.floor)} of memory was available`;
+  }
+
+  /** What happens more than once is said once. */
+  #omit(text: string): void {
+    if (!this.omitted.includes(text)) this.omitted.push(text);
   }
 
   #leftMs(): number {

@@ -22,6 +22,7 @@ import { formatSize, MiB } from "../settings/units.js";
 import { PoolMeasurement } from "./measure-pools.js";
 import type { Pinning } from "./pinning-document.js";
 import {
+  isInPieces,
   leastPieceBytes,
   mostPinnedBytes,
   type PoolResources,
@@ -97,8 +98,17 @@ export async function preparePools(request: PinRequest, root = "/"): Promise<Pre
       hint: `A piece has at least ${formatSize(leastPieceBytes)}: ask for larger sizes, or fewer pieces.`,
     });
   }
+  const tooManyPieces = sizesBytes.flatMap((sizeBytes) =>
+    (request.pieces ?? [])
+      .filter((count) => !isInPieces(sizeBytes, count))
+      .map(
+        (count) =>
+          `a pool of ${formatSize(sizeBytes)} in ${count} pieces: a piece has at least ${formatSize(leastPieceBytes)}`,
+      ),
+  );
   return {
-    ...{ request, backend, passedOver, placement, resources, sizesBytes, omitted, root },
+    ...{ request, backend, passedOver, placement, resources, sizesBytes, root },
+    omitted: [...omitted, ...tooManyPieces],
     devices: [device],
     memoryAvailableBytes: availableBytes,
   };
@@ -154,12 +164,13 @@ export class PinMemory {
   /** What was found until now. */
   document(): Pinning {
     const { prepared, sharing, labels, startedAt, startedMs } = this.#options;
-    const { backend, devices, resources, request, root } = prepared;
+    const { backend, devices, placement, resources, request, root } = prepared;
     const [{ ordinal, name, uuid, pciBusId, link }] = devices;
     const { pools, limits, error, omitted } = this.#measurement;
     const records = pools.map((pool) => pool.record());
     const machine = {
       ...resources,
+      numaNode: placement.numaNode,
       memoryAvailableBytes: prepared.memoryAvailableBytes,
       cgroupMemoryLimitBytes: cgroupMemoryLimitBytes(root),
       memlockLimitBytes: memlockLimitBytes(root),
@@ -192,7 +203,7 @@ export class PinMemory {
           confidentialComputing: this.#confidentialComputing,
         }),
       })),
-      recommendation: recommendPool(records),
+      recommendation: recommendPool(records, { device: ordinal, numaNode: placement.numaNode }),
       others: sharing?.records.flatMap(describeSharing) ?? [],
       omitted: [...prepared.omitted, ...omitted],
     };

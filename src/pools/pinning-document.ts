@@ -39,7 +39,10 @@ const poolSchema = shapeSchema.extend({
   /** Why it was refused or left out, in a sentence; null where it was measured. */
   reason: z.string().nullable(),
   error: errorSchema.nullable(),
-  /** Each time that it was obtained; the parts are those of the slowest thread, and null where the driver does it in one call. */
+  /**
+   * Each time that it was obtained. Touching is the slowest thread's, registering that of all pieces, one after the other;
+   * they overlap where there are several, and are null where the driver does both in one call.
+   */
   samples: z.array(
     z.object({
       obtainNs: nanoseconds,
@@ -50,7 +53,7 @@ const poolSchema = shapeSchema.extend({
   ),
   obtain: spreadSchema.nullable(),
   release: spreadSchema.nullable(),
-  /** Of copies all over the pool, one after the other. */
+  /** Of copies all over the pool, one after the other; null where they failed, too. */
   h2dGigabytesPerSecond: rateSchema.nullable(),
   d2hGigabytesPerSecond: rateSchema.nullable(),
   /** Of the pool that was obtained last. */
@@ -64,6 +67,7 @@ const poolSchema = shapeSchema.extend({
 const limitSchema = shapeSchema.extend({
   /** 0 where none can be had. */
   largestBytes: count,
+  /** The least that was refused. */
   refusedBytes: count,
   error: errorSchema,
   /** The likely reason, in a sentence. */
@@ -106,6 +110,8 @@ export const pinningSchema = z.object({
   }),
   machine: z.object({
     cpusUsable: count,
+    /** Of the CPUs and the memory that were used; null where the system decided. */
+    numaNode: count.nullable(),
     memoryAvailableBytes: count,
     cgroupMemoryLimitBytes: count.nullable(),
     memlockLimitBytes: count.nullable(),

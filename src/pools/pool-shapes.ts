@@ -113,7 +113,7 @@ export function poolShapes(
   const threads = request.threads ?? [...new Set([1, cpusUsable])];
   const shapes = (request.ways ?? poolWays).flatMap((way) => {
     const pieces = request.pieces ?? usualPieces(way, Math.max(...threads));
-    const fitting = pieces.filter((count) => count === 1 || sizeBytes / count >= leastPieceBytes);
+    const fitting = pieces.filter((count) => isInPieces(sizeBytes, count));
     if (way === "register-hugetlb" && (hugetlbFreeBytes ?? 0) < sizeBytes && fitting.length > 0) {
       return [{ way, pieces: 1, threads: 1 }];
     }
@@ -131,6 +131,11 @@ export function poolShapes(
 function usualPieces(way: PoolWay, threads: number): number[] {
   if (threads === 1) return [1];
   return way === "host-alloc" ? [1, threads] : [1, threads, threads * piecesOfThread];
+}
+
+/** Whether a pool can be had in so many pieces. */
+export function isInPieces(sizeBytes: number, pieces: number): boolean {
+  return pieces === 1 || sizeBytes / pieces >= leastPieceBytes;
 }
 
 /** One thread for several pieces shows nothing, unless no more may be used. */

@@ -2,6 +2,7 @@ import { formatDuration } from "../settings/units.js";
 import type { PinnedPool, PinningRecommendation, PoolShape } from "./pinning-document.js";
 import { poolCode } from "./pool-code.js";
 import { shapeId } from "./pool-shapes.js";
+import type { PoolPlace } from "./programmed-pool.js";
 
 /**
  * Less than this is not worth a way that is more trouble: another process, or another day, may have it the other way
@@ -17,11 +18,11 @@ const fewTimes = 3;
 const gainOfFewTimes = 0.5;
 
 /**
- * Pools from which not even the quickest copy reaches such a share of what copies from cuMemHostAlloc's memory do are no
- * good, however soon they are there; and such a share where a pool was there for less than three moments, of which one may
- * be a bad one.
+ * Pools of whose copies the median or the quickest does not reach such a share of what copies from cuMemHostAlloc's memory
+ * do are no good, however soon they are there. One that was there for less than three moments may have met a bad one: it is
+ * no good where not even its quickest copy reaches the lowest share.
  */
-const leastRateShare = { usual: 0.95, ofFewTimes: 0.7 } as const;
+const leastRateShare = { median: 0.9, quickest: 0.95, quickestOfFewTimes: 0.7 } as const;
 
 /** A pool that was measured. */
 type Measured = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
@@ -30,7 +31,7 @@ type Measured = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
  * The way to obtain the largest pool that was measured: the simplest of those that are not certainly slower than the
  * fastest. Null where none was measured.
  */
-export function recommendPool(pools: readonly PinnedPool[]): PinningRecommendation | null {
+export function recommendPool(pools: readonly PinnedPool[], place: PoolPlace): PinningRecommendation | null {
   const measured = pools.filter((pool): pool is Measured => pool.obtain !== null);
   if (measured.length === 0) return null;
   const sizeBytes = Math.max(...measured.map((pool) => pool.sizeBytes));
@@ -48,8 +49,8 @@ export function recommendPool(pools: readonly PinnedPool[]): PinningRecommendati
     obtainNs: chosen.obtain.median,
     hostAllocNs: hostAlloc?.obtain.median ?? null,
     timesAsFast: hostAlloc === null ? null : hostAlloc.obtain.median / chosen.obtain.median,
-    reason: reasonFor(chosen, fastest, ofSize),
-    code: poolCode(chosen, sizeBytes),
+    reason: reasonFor(chosen, fastest, ofSize, candidates),
+    code: poolCode(chosen, sizeBytes, place),
   };
 }
 
@@ -59,9 +60,12 @@ function copiesWell(pool: Measured, all: readonly Measured[]): boolean {
   const references = plain.length > 0 ? plain : all;
   return references.every((reference) =>
     (["h2dGigabytesPerSecond", "d2hGigabytesPerSecond"] as const).every((key) => {
-      const share = hasFewTimes(pool) ? leastRateShare.ofFewTimes : leastRateShare.usual;
       const [own, usual] = [pool[key], reference[key]];
-      return own === null || usual === null || own.most >= usual.median * share;
+      if (own === null || usual === null) return true;
+      const [median, quickest] = [own.median / usual.median, own.most / usual.median];
+      return hasFewTimes(pool)
+        ? quickest >= leastRateShare.quickestOfFewTimes
+        : median >= leastRateShare.median && quickest >= leastRateShare.quickest;
     }),
   );
 }
@@ -102,7 +106,12 @@ function trouble({ way, pieces, threads }: PoolShape): number {
   );
 }
 
-function reasonFor(chosen: Measured, fastest: Measured, ofSize: readonly Measured[]): string {
+function reasonFor(
+  chosen: Measured,
+  fastest: Measured,
+  ofSize: readonly Measured[],
+  candidates: readonly Measured[],
+): string {
   const skipped = ofSize.find(
     (pool) => pool.obtain.median < fastest.obtain.median && !copiesWell(pool, ofSize),
   );
@@ -110,9 +119,13 @@ function reasonFor(chosen: Measured, fastest: Measured, ofSize: readonly Measure
     return `It is worth the longer wait: memory by ${wayInWords(skipped)} is there in ${formatDuration(skipped.obtain.median)}, but copies from it or to it are slower.`;
   }
   if (shapeId(chosen) === shapeId(fastest)) {
-    return isPlain(chosen)
-      ? "Nothing that was measured is faster, and nothing is simpler."
-      : "It is the fastest way of those that were measured.";
+    if (isPlain(chosen)) return "Nothing that was measured is faster, and nothing is simpler.";
+    const [next] = candidates
+      .filter((pool) => pool !== chosen && !isCertainlySlower(pool, chosen))
+      .sort((a, b) => a.obtain.median - b.obtain.median);
+    return next === undefined
+      ? "It is the fastest way of those that were measured."
+      : `It took the least time of those that were measured. ${capitalised(wayInWords(next))}, with ${formatDuration(next.obtain.median)}, may be as fast: ${mostTrouble(next, chosen)}.`;
   }
   return `The fastest way, ${wayInWords(fastest)}, takes ${formatDuration(fastest.obtain.median)}: ${mostTrouble(fastest, chosen)}, and the difference is too small, or not certain enough, to be worth that.`;
 }
@@ -123,6 +136,10 @@ function mostTrouble(one: PoolShape, other: PoolShape): string {
   if (one.pieces > 1 && other.pieces === 1) return "no copy may go from one piece into the next";
   if (one.threads > 1 && other.threads === 1) return "it takes threads";
   return "it takes more code";
+}
+
+function capitalised(text: string): string {
+  return text.startsWith("cu") ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 const names = {

@@ -5,11 +5,13 @@ import { formatSizeRounded } from "../settings/units.js";
 export interface Refusal {
   way: PoolWay;
   code: string;
-  /** The largest amount that was not refused. */
+  /** The largest amount that was not refused, and the least that was. */
   largestBytes: number;
   refusedBytes: number;
   machine: {
     virtualization: string | null;
+    /** Before anything was obtained; within what the cgroup leaves. */
+    memoryAvailableBytes: number;
     cgroupMemoryLimitBytes: number | null;
     memoryTotalBytes: number;
     memlockLimitBytes: number | null;
@@ -31,15 +33,19 @@ export function refusalReason(refusal: Refusal): string {
   if (isRegistering && confidentialComputing === true) {
     return "under confidential computing the device cannot reach a program's own memory: use cudaHostAlloc, whose copies go through bounce buffers all the same";
   }
+  const { cgroupMemoryLimitBytes, memoryAvailableBytes, memoryTotalBytes, memlockLimitBytes } = machine;
+  // Most drivers do not count pinned memory as locked: then more than the limit could be had.
+  const isAtMemlock =
+    memlockLimitBytes !== null && largestBytes <= memlockLimitBytes && memlockLimitBytes < refusedBytes;
+  if (isAtMemlock && code !== "CUDA_ERROR_NOT_SUPPORTED") {
+    return `the limit of locked memory is ${formatSizeRounded(memlockLimitBytes, Math.floor)}: ulimit -l unlimited raises it`;
+  }
   if (largestBytes === 0 && isRegistering) {
     return "the driver registers no memory of programs here, as under confidential computing and in some virtual machines: use cudaHostAlloc";
   }
-  const { cgroupMemoryLimitBytes, memoryTotalBytes, memlockLimitBytes } = machine;
-  // Most drivers do not count pinned memory as locked: then more than the limit could be had.
-  if (memlockLimitBytes !== null && largestBytes <= memlockLimitBytes && memlockLimitBytes < refusedBytes) {
-    return `the limit of locked memory is ${formatSizeRounded(memlockLimitBytes, Math.floor)}: ulimit -l unlimited raises it`;
-  }
-  if (cgroupMemoryLimitBytes !== null && cgroupMemoryLimitBytes < memoryTotalBytes) {
+  // A cgroup that has plenty left refuses nothing.
+  const isMuch = refusedBytes > memoryAvailableBytes / 2;
+  if (isMuch && cgroupMemoryLimitBytes !== null && cgroupMemoryLimitBytes < memoryTotalBytes) {
     return `the cgroup has ${formatSizeRounded(cgroupMemoryLimitBytes, Math.floor)} of memory: raise the container's or job's limit`;
   }
   return "not known: see the kernel log, and whether other programs hold pinned memory";

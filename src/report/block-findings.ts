@@ -5,7 +5,7 @@ import { formatSize } from "../settings/units.js";
 import { statsOf } from "./cell-figure.js";
 import { compareIntervals } from "./finding-evidence.js";
 import { ratioRange, shareRange } from "./finding-topics.js";
-import { formatNanoseconds, formatWholeShare } from "./format-number.js";
+import { formatWholeShare, roundUp } from "./format-number.js";
 import { joinDirections } from "./join-directions.js";
 import type { Terms, VariantFinding } from "./variant-question.js";
 import { counted, listed } from "./wording.js";
@@ -99,40 +99,56 @@ function isWhole({ cell }: RatedWay): boolean {
   return cell.blockSms === undefined;
 }
 
-type Enough = "yes" | "no" | "open";
-
-/** Whether a loop is enough, and what it copies of what the fastest other way does; null where there is none. */
-function isLoopEnough({ rates }: RatedBlocks): { enough: Enough; share: IntervalEstimate } | null {
+/**
+ * Whether a loop is enough, and between which shares of what the fastest other way does it copies; null where there is no
+ * loop, or no other way.
+ */
+function isLoopEnough({ bytes, rates }: RatedBlocks): LoopFound | null {
   const loop = rates.find(({ cell }) => cell.blockWay === "loop");
-  const others = rates.filter((one) => one !== loop).sort((a, b) => b.rate.median - a.rate.median);
+  const others = rates.filter((one) => one !== loop);
   if (loop === undefined || others.length === 0) return null;
   const shares = others.map(({ rate }) => ratioInterval(loop.rate, rate));
-  const isEnough = shares.every(({ low }) => low >= enoughShare);
-  const enough = isEnough ? "yes" : shares.some(({ high }) => high < enoughShare) ? "no" : "open";
-  return { enough, share: shares[0]! };
+  const leastShare = Math.min(...shares.map(({ low }) => low));
+  const mostShare = Math.min(...shares.map(({ high }) => high));
+  const enough = leastShare >= enoughShare ? "yes" : mostShare < enoughShare ? "no" : "open";
+  return { size: formatSize(bytes), enough, leastShare, mostShare };
+}
+
+interface LoopFound {
+  size: string;
+  enough: "yes" | "no" | "open";
+  leastShare: number;
+  mostShare: number;
 }
 
 function whereLoopIsEnough(blocks: readonly RatedBlocks[]): string | null {
-  const told = blocks.flatMap((one) => {
-    const found = isLoopEnough(one);
-    return found === null ? [] : [{ size: formatSize(one.bytes), ...found }];
-  });
+  const told = blocks.flatMap((one) => isLoopEnough(one) ?? []);
   const last = told.at(-1);
   if (last === undefined) return null;
   const lastNot = told.findLastIndex(({ enough }) => enough !== "yes");
-  const first = told[lastNot + 1];
+  const enoughFor = told.slice(lastNot + 1);
+  const [first] = enoughFor;
   if (first === undefined) {
     const lastNo = told.findLastIndex(({ enough }) => enough === "no");
-    const where = told.slice(0, lastNo + 1).every(({ enough }) => enough === "no") ? "up to" : "at";
-    if (last.enough === "no") return `a loop of copies is not enough ${where} ${last.size}`;
-    const known = lastNo < 0 ? "" : `, and ${where} ${told[lastNo]!.size} it is not`;
-    return `whether a loop of copies is enough at ${last.size} cannot be told at these intervals${known}`;
+    const isNoBelow = told.slice(0, lastNo + 1).every(({ enough }) => enough === "no");
+    const whereNot = `${isNoBelow && lastNo > 0 ? "up to" : "at"} ${told[lastNo]?.size}`;
+    if (last.enough === "no") {
+      const mostShare = Math.max(...told.slice(isNoBelow ? 0 : lastNo).map((one) => one.mostShare));
+      const most = formatWholeShare(mostShare, roundUp);
+      return `a loop of copies is not enough ${whereNot}, where it copies at most ${most} of what the fastest other way does`;
+    }
+    const firstOpen = told.findLastIndex(({ enough }) => enough !== "open") + 1;
+    const open =
+      firstOpen === told.length - 1 ? `at ${last.size}` : `from ${told[firstOpen]!.size} to ${last.size}`;
+    const known = lastNo < 0 ? "" : `, and ${whereNot} it is not`;
+    return `whether a loop of copies is enough ${open} cannot be told at these intervals${known}`;
   }
   const atLatest = told[lastNot]?.enough === "open" ? " at the latest" : "";
+  const leastShare = Math.min(...enoughFor.map((one) => one.leastShare));
   const reaches =
-    first.share.low >= 1
-      ? "where no other way is as fast"
-      : `where it copies at least ${formatWholeShare(first.share.low)} of what the fastest other way does`;
+    leastShare >= 1
+      ? "where no other way is faster"
+      : `where it copies at least ${formatWholeShare(leastShare)} of what the fastest other way does`;
   return `a loop of copies is enough from ${first.size} on${atLatest}, ${reaches}`;
 }
 
@@ -148,35 +164,49 @@ function fastestOfSmallest(blocks: readonly RatedBlocks[], { equalWidth }: Terms
   const [smallest] = blocks;
   const ways = smallest?.rates.filter(isWhole).toSorted((a, b) => b.rate.median - a.rate.median) ?? [];
   const [best, ...others] = ways;
-  const loop = others.find(({ cell }) => cell.blockWay === "loop");
-  if (smallest === undefined || best === undefined || others.length === 0) return null;
+  const loop = ways.find(({ cell }) => cell.blockWay === "loop");
+  if (smallest === undefined || best === undefined || loop === undefined || others.length === 0) return null;
   const size = formatSize(smallest.bytes);
   const order = (one: RatedWay) => compareIntervals(best.rate, one.rate, equalWidth);
-  if (loop === undefined || order(loop) !== "above")
-    return `no way is faster than a loop for certain at ${size}`;
-  const rivals = others.filter((one) => order(one) !== "above").map(({ cell }) => wayName[cell.blockWay!]);
-  const names = [wayName[best.cell.blockWay!], ...rivals];
-  const isFastest = `${listed(names)} ${names.length === 1 ? "is" : "are"} fastest at ${size}`;
-  const gain = `${ratioRange([ratioInterval(best.rate, loop.rate)])} a loop`;
-  const [bestNs, loopNs] = [best, loop].map(({ cell }) => cell.hostNsPerBlock?.median);
-  const host =
-    rivals.length > 0 || bestNs === undefined || loopNs === undefined
-      ? ""
-      : `, and takes a CPU ${formatNanoseconds(bestNs)} ns a block where a loop takes ${formatNanoseconds(loopNs)}`;
-  return `${isFastest}, ${gain}${host}`;
+  if (order(loop) !== "above") return `no way is faster than a loop for certain at ${size}`;
+  const fastest = [best, ...others.filter((one) => order(one) !== "above")];
+  const names = fastest.map(({ cell }) => wayName[cell.blockWay!]).join(" or ");
+  const gain = ratioRange(fastest.map(({ rate }) => ratioInterval(rate, loop.rate)));
+  const host = fastest.length === 1 ? shareOfCpu(best.cell, loop.cell) : "";
+  return `${names} is fastest at ${size}, ${gain} a loop${host}`;
+}
+
+/** In round figures, as other processes find them too; the tables have more of them. */
+function shareOfCpu(best: CellResult, loop: CellResult): string {
+  const [bestNs, loopNs] = [best, loop].map(({ hostNsPerBlock }) => hostNsPerBlock?.median);
+  if (bestNs === undefined || loopNs === undefined || loopNs <= 0) return "";
+  const percent = (bestNs / loopNs) * 100;
+  if (percent >= 95) return ", and takes no less of a CPU";
+  const share = percent < 1 ? "less than 1 %" : `about ${Number(percent.toPrecision(1))} %`;
+  return `, for ${share} of the CPU time that a loop takes`;
 }
 
 /** What a kernel keeps of its rate where it leaves most multiprocessors to others. */
 function fewMultiprocessors([smallest]: readonly RatedBlocks[], { equalWidth }: Terms): string | null {
   const kernels = smallest?.rates.filter(({ cell }) => cell.blockWay === "kernel") ?? [];
   const whole = kernels.find(isWhole);
-  const few = kernels.filter((one) => !isWhole(one)).sort((a, b) => b.cell.blockSms! - a.cell.blockSms!);
   if (smallest === undefined || whole === undefined) return null;
-  const clauses = few.flatMap(({ cell, rate }) => {
-    const order = compareIntervals(rate, whole.rate, equalWidth);
-    if (order === "open") return [];
-    const kept = order === "below" ? shareRange(ratioInterval(rate, whole.rate)) : "all";
-    return [`${kept} of its rate on ${counted(cell.blockSms!, "multiprocessor")}`];
+  const few = kernels
+    .filter((one) => !isWhole(one))
+    .sort((a, b) => b.cell.blockSms! - a.cell.blockSms!)
+    .map(({ cell, rate }) => {
+      const order = compareIntervals(rate, whole.rate, equalWidth);
+      const kept =
+        order === "below" ? shareRange(ratioInterval(rate, whole.rate)) : order === "open" ? null : "all";
+      return { kept, on: counted(cell.blockSms!, "multiprocessor") };
+    });
+  // Down from the most, as far as there is no difference: one clause says it of all of them.
+  const firstOther = few.findIndex(({ kept }) => kept !== "all");
+  const asFast = firstOther < 0 ? few.length : firstOther;
+  const told = few.slice(Math.max(0, asFast - 1)).filter(({ kept }) => kept !== null);
+  const clauses = told.map(({ kept, on }, i) => {
+    const orMore = i === 0 && asFast > 1 ? " or more" : "";
+    return `${kept} of ${i === 0 ? "its rate" : "it"} on ${on}${orMore}`;
   });
   return clauses.length === 0 ? null : `a kernel keeps ${listed(clauses)} at ${formatSize(smallest.bytes)}`;
 }

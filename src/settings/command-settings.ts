@@ -256,7 +256,7 @@ export const commandSettings = {
     debug,
   },
   explain: {
-    all: onDemand("--all", "answer all questions, in about a minute and a half"),
+    all: onDemand("--all", "answer all questions, in about a minute"),
     backend: cellSettings.backend,
     devices: setting(
       "--device <list>",

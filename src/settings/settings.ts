@@ -34,6 +34,11 @@ export interface Call {
   startedMs: number;
 }
 
+/** A call that is made now. */
+export function callNow(argv: readonly string[] = []): Call {
+  return { argv, startedAt: new Date(), startedMs: performance.now() };
+}
+
 /** What one of the three ways of giving settings gave. */
 export interface Source {
   origin: Origin;

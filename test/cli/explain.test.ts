@@ -78,8 +78,8 @@ describe("pinbench explain QUESTION", () => {
 
   it("ends on Ctrl-C with nothing but a word on stderr, and touches no file", async () => {
     const cwd = temporaryFolder();
-    const env = { PINBENCH_EMULATED_LINK: "5e7" };
-    const { child, finished } = startCli(explain("why-pinned", "--output", "e.json"), { cwd, env });
+    const env = { PINBENCH_EMULATED_LINK: "1e5" };
+    const { child, finished } = startCli(explain("too-small", "--output", "e.json"), { cwd, env });
     // Each copy takes more than a second.
     await untilInSlowCopy(child.pid!);
     child.kill("SIGINT");

@@ -72,11 +72,22 @@ describe("pinbench pin on an emulated device", () => {
     expect(exitCode).toBe(0);
     expect(pinning.limits).toMatchObject(
       ["host-alloc", "register-huge"].map((way) => ({
-        ...{ way, pieces: 1, largestBytes: 8 * 1024 ** 2, refusedBytes: 32 * 1024 ** 2 },
+        ...{ way, pieces: 1, largestBytes: 8 * 1024 ** 2, refusedBytes: 10 * 1024 ** 2 },
         error: { code: "CUDA_ERROR_OUT_OF_MEMORY" },
       })),
     );
     expect(pinning.recommendation).toMatchObject({ pieces: 4 });
+  });
+
+  it("says of which sizes there are fewer pools than were asked for", async () => {
+    const args = pin("--json", "--sizes", "4MiB,8MiB", "--pieces", "4", "--ways", "host-alloc");
+    const { exitCode, stdout } = await callCli(args);
+    const { pools, omitted } = parse(stdout);
+    expect({ exitCode, sizes: [...new Set(pools.map(({ sizeBytes }) => sizeBytes))], omitted }).toEqual({
+      exitCode: 0,
+      sizes: [8 * 1024 ** 2],
+      omitted: ["a pool of 4 MiB in 4 pieces: a piece has at least 2 MiB"],
+    });
   });
 
   it("says that registering is not supported, as under confidential computing", async () => {

@@ -51,7 +51,7 @@ describe("explaining a machine", () => {
     expect(answers[0]).toMatchObject({
       failure: "The plan does not fit. Take less.",
       sentences: ["The plan does not fit. Take less."],
-      command: "pinbench explain why-pinned",
+      command: "pinbench explain why-pinned --backend emulated",
     });
   });
 

@@ -232,6 +232,7 @@ async function measureInProcesses(request: MeasureRequest, kind: ArenaKind) {
     deviceCopies: 1,
     staging: null,
     gatherBytes: 0,
+    blocks: { listed: 0, all: 0 },
   } as const;
   const pool = new WorkerPool({
     entry: pinbench,

@@ -66,7 +66,7 @@ describe.each(shapes)("the programs for $way in $pieces pieces", (shape) => {
       rmSync(folder, { recursive: true, force: true });
     }
   };
-  const code = poolCode(shape, 64 * MiB);
+  const code = poolCode(shape, 64 * MiB, { device: 0, numaNode: null });
 
   it.skipIf(!hasTorch)("obtain it with torch", { timeout: 60_000 }, () => {
     inFolder((folder) => {

@@ -4,7 +4,7 @@ import { buildCell, buildDistribution, type CellPart, KiB, MiB } from "./result-
 
 /** GB/s and the host's ns a block of each way; null for a way that was not measured. */
 export type BlockRates = Partial<
-  Record<BlockWay | "kernel on 8", readonly [GBps: number, hostNs: number] | null>
+  Record<BlockWay | `kernel on ${number}`, readonly [GBps: number, hostNs: number] | null>
 >;
 
 /** Copies of `count` blocks in one piece and in each way of `rates`. */

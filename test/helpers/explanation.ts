@@ -59,7 +59,7 @@ export function buildExplanation(part: Partial<Explanation> = {}): Explanation {
           pageable: image("from pageable memory", 62),
           pinned: image("from pinned memory", 14),
           copiedFirst: image("copied into a pinned buffer, then sent", 63),
-          newBufferNs: 61e3,
+          newBuffer: measured(61e3, "ns", null, "a new pinned buffer: obtained and given back"),
         }),
       }),
       answer({ question: "overlap", sentences: [failure], failure }),

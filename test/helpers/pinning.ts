@@ -103,6 +103,7 @@ export function buildPinning(pools: PinnedPool[] = h200Pools, more: Partial<Pinn
     },
     machine: {
       cpusUsable: 16,
+      numaNode: null,
       memoryAvailableBytes: 180 * GiB,
       cgroupMemoryLimitBytes: null,
       memlockLimitBytes: 8 * 1024 ** 2,
@@ -114,7 +115,7 @@ export function buildPinning(pools: PinnedPool[] = h200Pools, more: Partial<Pinn
     budgetNs: 60e9,
     pools,
     limits: [],
-    recommendation: recommendPool(pools),
+    recommendation: recommendPool(pools, { device: 0, numaNode: null }),
     others: [],
     omitted: [],
     ...more,

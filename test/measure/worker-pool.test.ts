@@ -27,6 +27,7 @@ function arenasOf(count: number): PlannedArenas[] {
       deviceCopies: 1,
       staging: null,
       gatherBytes: 0,
+      blocks: { listed: 0, all: 0 },
     };
   });
 }

@@ -121,7 +121,10 @@ describe("what is wrong with a request for blocks", () => {
 
   it("is what does not fit, of which nothing is left out: every size was asked for", () => {
     const error = errorOf(() => planOf({ blockSizesBytes: [4 * KiB, MiB] }, { memoryAvailableBytes: GiB }));
-    expect(error).toMatchObject({ kind: "limit", message: expect.stringContaining("it would pin 518 MiB") });
+    expect(error).toMatchObject({
+      kind: "limit",
+      message: expect.stringContaining("it would pin 518.5 MiB"),
+    });
     expect(error.hint).toMatch(/^Ask for fewer blocks with --block-count/);
   });
 });
@@ -196,7 +199,31 @@ describe("what blocks take", () => {
       { kernelsOff: "none" },
     );
     expect(estimate.deviceBytes - withoutKernels.deviceBytes).toBe(12 * MiB);
-    expect(estimate.pinnedBytes - withoutKernels.pinnedBytes).toBe(12 * MiB);
+    expect(estimate.pinnedBytes - withoutKernels.pinnedBytes).toBe(12 * MiB + arenas.blocks.listed * 16);
+  });
+
+  it("is a list of all blocks in pinned memory, half as much as blocks of 32 bytes, which counts towards the limit", () => {
+    const needOf = (blockBytes: number) => {
+      const { arenas, estimate } = of({
+        blockSizesBytes: [blockBytes],
+        blockCount: (16 * MiB) / blockBytes,
+        memory: ["pinned"],
+        maxPinnedBytes: 8 * GiB,
+      });
+      return { ...arenas.blocks, pinned: estimate.pinnedBytes };
+    };
+    const [small, large] = [needOf(32), needOf(64 * KiB)];
+    expect(small.listed).toBe(2048 * large.listed);
+    expect(small.all).toBe(small.listed);
+    expect(small.pinned - large.pinned).toBe((small.listed - large.listed) * 16);
+    const limited = {
+      blockSizesBytes: [32],
+      blockCount: MiB / 2,
+      memory: ["pinned"],
+      maxPinnedBytes: large.pinned,
+    };
+    expect(errorOf(() => of(limited))).toMatchObject({ kind: "limit" });
+    expect(() => of({ ...limited, blockSizesBytes: [64 * KiB], blockCount: 256 })).not.toThrow();
   });
 
   it("is longer the smaller the blocks are: a loop takes a call each", () => {

@@ -176,6 +176,7 @@ describe("planArenas", () => {
       deviceCopies: 2,
       staging: null,
       gatherBytes: 0,
+      blocks: { listed: 0, all: 0 },
     });
   });
 });

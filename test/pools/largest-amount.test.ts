@@ -13,24 +13,25 @@ async function search(limit: number, more: Partial<BisectionOptions> = {}) {
     knownBytes: 0,
     unitBytes: 2 * MiB,
     mostTries: 20,
+    mayTry: () => true,
     ...more,
     tryAmount: async (bytes) => {
       tried.push(bytes);
       return bytes <= limit;
     },
   });
-  return { found, tried };
+  return { found: found?.largestBytes, refused: found?.refusedBytes, tried };
 }
 
 describe("the largest amount", () => {
   it("is found to the unit where there are tries enough", async () => {
-    expect(await search(700 * MiB)).toMatchObject({ found: 700 * MiB });
+    expect(await search(700 * MiB)).toMatchObject({ found: 700 * MiB, refused: 702 * MiB });
     expect(await search(700 * MiB + 5)).toMatchObject({ found: 700 * MiB });
     expect(await search(2 * MiB)).toMatchObject({ found: 2 * MiB });
   });
 
   it("is nothing where not even one unit is given, which is asked first", async () => {
-    expect(await search(0)).toEqual({ found: 0, tried: [2 * MiB] });
+    expect(await search(0)).toEqual({ found: 0, refused: 2 * MiB, tried: [2 * MiB] });
   });
 
   it("is known to a part of what was refused where tries are few", async () => {
@@ -40,6 +41,23 @@ describe("the largest amount", () => {
     expect(found).toBeGreaterThan(700 * MiB - (1024 * MiB) / 2 ** 4);
   });
 
+  it("is known as far as the time went, and not told where that was not a single try", async () => {
+    const { found, refused, tried } = await search(700 * MiB, { mayTry: (bytes) => bytes < 600 * MiB });
+    expect({ found, refused, tried }).toEqual({
+      found: 512 * MiB,
+      refused: 1024 * MiB,
+      tried: [2 * MiB, 512 * MiB],
+    });
+    expect(await search(700 * MiB, { mayTry: () => false })).toEqual({
+      found: undefined,
+      refused: undefined,
+      tried: [],
+    });
+    expect(await search(700 * MiB, { knownBytes: 64 * MiB, mayTry: () => false })).toMatchObject({
+      found: 64 * MiB,
+    });
+  });
+
   it("is looked for above what is known", async () => {
     const { found, tried } = await search(700 * MiB, { knownBytes: 512 * MiB });
     expect(found).toBe(700 * MiB);
@@ -47,7 +65,7 @@ describe("the largest amount", () => {
   });
 
   it("is nothing without a try where a single unit was refused", async () => {
-    expect(await search(0, { refusedBytes: 2 * MiB })).toEqual({ found: 0, tried: [] });
+    expect(await search(0, { refusedBytes: 2 * MiB })).toEqual({ found: 0, refused: 2 * MiB, tried: [] });
   });
 
   it("is always one that was tried or known, never what was refused or more, in as few tries as allowed", async () => {
@@ -62,7 +80,11 @@ describe("the largest amount", () => {
           const refusedBytes = (refused + 1) * 4096;
           const limitBytes = Math.min(limit, refused) * 4096;
           const knownBytes = known * 4096 <= limitBytes ? known * 4096 : 0;
-          const { found, tried } = await search(limitBytes, {
+          const {
+            found,
+            refused: least,
+            tried,
+          } = await search(limitBytes, {
             refusedBytes,
             knownBytes,
             mostTries,
@@ -71,6 +93,8 @@ describe("the largest amount", () => {
           expect(tried.length).toBeLessThanOrEqual(mostTries);
           expect([0, knownBytes, ...tried]).toContain(found);
           expect(found).toBeLessThanOrEqual(limitBytes);
+          expect([refusedBytes, ...tried]).toContain(least);
+          expect(least).toBeGreaterThan(limitBytes);
           expect(tried.filter((bytes) => bytes >= refusedBytes)).toEqual([]);
           if (mostTries >= 18) expect(found).toBe(limitBytes);
         },
@@ -82,7 +106,14 @@ describe("the largest amount", () => {
   it("is not told where a try cannot be made", async () => {
     const tryAmount = () => Promise.reject(new Error("the device is gone"));
     await expect(
-      largestAmount({ refusedBytes: 64, knownBytes: 0, unitBytes: 1, mostTries: 9, tryAmount }),
+      largestAmount({
+        refusedBytes: 64,
+        knownBytes: 0,
+        unitBytes: 1,
+        mostTries: 9,
+        mayTry: () => true,
+        tryAmount,
+      }),
     ).rejects.toThrow("the device is gone");
   });
 });

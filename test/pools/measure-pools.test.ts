@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { NativeDriver, NativeError } from "../../src/native/contract.js";
 import type { NativePool, PoolOptions } from "../../src/native/pool-contract.js";
 import { PoolMeasurement } from "../../src/pools/measure-pools.js";
+import { shapeId } from "../../src/pools/pool-shapes.js";
 import { deviceFacts, FakeSession, nativeError, stopTheClock } from "../measure/support.js";
 
 const MiB = 1024 ** 2;
@@ -120,11 +121,35 @@ describe("what is measured in the time there is", () => {
     });
   });
 
+  it("goes to and fro over what is measured again", async () => {
+    const device = new FakeDevice();
+    const found = measurement(device);
+    await found.measure();
+    const order = device.asked.filter((options) => !isWarmUp(options)).map((options) => shapeId(options));
+    const ids = found.pools.map(({ id }) => id);
+    const back = ids.toReversed();
+    expect(order).toEqual([...ids, ...back, ...ids, ...back, ...ids]);
+  });
+
   it("begins with the quick ones where the smaller size has told which these are", async () => {
     const device = new FakeDevice();
     await measurement(device, { sizesBytes: [GiB, 8 * GiB] }).measure();
     const first = device.asked.find(({ bytes }) => bytes === 8 * GiB);
     expect(first).toMatchObject({ way: "register-huge", pieces: 64 });
+  });
+
+  it("is what is quick, of large pools too, where nothing smaller was asked for", async () => {
+    const device = new FakeDevice();
+    const found = measurement(device, { sizesBytes: [16 * GiB], budgetMs: 12_000 });
+    await found.measure();
+    const outcomes = Object.fromEntries(found.pools.map((pool) => [pool.id, pool.record().outcome]));
+    expect(outcomes).toMatchObject({
+      "register-huge/pieces-1/threads-16": "measured",
+      "register-huge/pieces-16/threads-16": "measured",
+      "host-alloc/pieces-1/threads-1": "omitted",
+    });
+    expect(found.pools.map(({ sizeBytes }) => sizeBytes)).toEqual(Array(10).fill(16 * GiB));
+    expect(device.held).toBe(0);
   });
 
   it("is nothing where there is no time, but that is said of each", async () => {
@@ -145,8 +170,8 @@ describe("what is refused", () => {
     const found = measurement(device, { sizesBytes: [2 * GiB] });
     await found.measure();
     expect(found.limits).toMatchObject([
-      { way: "host-alloc", pieces: 1, refusedBytes: 2 * GiB, error: { code: "CUDA_ERROR_OUT_OF_MEMORY" } },
-      { way: "host-alloc", pieces: 16, refusedBytes: 2 * GiB },
+      { way: "host-alloc", pieces: 1, refusedBytes: 104 * MiB, error: { code: "CUDA_ERROR_OUT_OF_MEMORY" } },
+      { way: "host-alloc", pieces: 16, refusedBytes: 1632 * MiB },
     ]);
     const [one, several] = found.limits;
     expect(one!.largestBytes).toBeGreaterThan(95 * MiB);
@@ -177,6 +202,21 @@ describe("what is refused", () => {
     );
   });
 
+  it("has no limit looked for when the time is over", async () => {
+    const device = new FakeDevice();
+    let refusals = 0;
+    device.beforeObtain = (options) => {
+      if (isWarmUp(options) || options.way !== "host-alloc") return;
+      vi.advanceTimersByTime(5000);
+      ++refusals;
+      throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
+    };
+    const found = measurement(device, { budgetMs: 4000 });
+    await found.measure();
+    expect({ refusals, limits: found.limits }).toEqual({ refusals: 1, limits: [] });
+    expect(found.pools[0]!.record()).toMatchObject({ outcome: "refused" });
+  });
+
   it("for want of threads has no limit of its size", async () => {
     const device = new FakeDevice();
     device.beforeObtain = ({ threads }) => {
@@ -192,15 +232,20 @@ describe("what is refused", () => {
 });
 
 describe("a device that fails", () => {
-  it("while it copies, costs that pool alone, which is given back", async () => {
+  it("while it copies, as one whose memory is full, leaves the times as they are, and is no limit of pools", async () => {
     const device = new FakeDevice();
-    let copied = 0;
     device.beforeCopy = () => {
-      if (++copied === 1) throw nativeError("CUDA_ERROR_INVALID_VALUE");
+      throw nativeError("CUDA_ERROR_OUT_OF_MEMORY");
     };
     const found = measurement(device);
     await found.measure();
-    expect(found.pools.filter(({ isMeasured }) => !isMeasured)).toHaveLength(1);
+    expect(found.pools.map((pool) => pool.record())).toMatchObject(
+      Array(10).fill({ outcome: "measured", h2dGigabytesPerSecond: null, d2hGigabytesPerSecond: null }),
+    );
+    expect(found.limits).toEqual([]);
+    expect(found.omitted).toEqual([
+      expect.stringMatching(/^copies of pools of 1 GiB: .*CUDA_ERROR_OUT_OF_MEMORY/),
+    ]);
     expect(device.held).toBe(0);
   });
 
@@ -219,9 +264,9 @@ describe("a device that fails", () => {
     expect(found.pools.map((pool) => pool.record().outcome)).toEqual([
       "measured",
       "measured",
-      "refused",
-      ...Array(7).fill("omitted"),
+      ...Array(8).fill("omitted"),
     ]);
+    expect(found.pools[2]!.reason).toMatch(/^the device failed: /);
     expect(found.pools.at(-1)!.reason).toBe("the device had failed before");
     expect(device.isClosed).toBe(true);
   });

@@ -9,13 +9,14 @@ import { poolCode } from "../../src/pools/pool-code.js";
 import { poolWays } from "../../src/settings/choices.js";
 
 const GiB = 1024 ** 3;
+const anywhere = { device: 0, numaNode: null };
 
 /** Every form that the programs have. */
 const shapes: PoolShape[] = poolWays.flatMap((way) => [
   { way, pieces: 1, threads: way === "host-alloc" ? 1 : 16 },
   { way, pieces: 16, threads: 8 },
 ]);
-const programs = shapes.map((shape) => ({ shape, ...poolCode(shape, 16 * GiB) }));
+const programs = shapes.map((shape) => ({ shape, ...poolCode(shape, 16 * GiB, anywhere) }));
 
 /** The nearest header of the CUDA runtime; there is one where there is a toolkit. */
 const include = [process.env.CUDA_HOME, process.env.CUDA_PATH, "/usr/local/cuda"]
@@ -55,6 +56,17 @@ it("the code says what it obtains, and fits a terminal of 80 columns", () => {
     }
     if (shape.pieces > 1) expect(c).toContain(`PIECES = ${shape.pieces}, THREADS = ${shape.threads}`);
   }
+});
+
+it("the code is for the device that was measured, and says which node's memory that was", () => {
+  for (const shape of shapes) {
+    const { c, python } = poolCode(shape, GiB, { device: 3, numaNode: 1 });
+    expect(c).toMatch(/\bDEVICE = 3\b.*cudaSetDevice\(DEVICE\)/s);
+    expect(python).toMatch(/^DEVICE = 3$.*set_device\(DEVICE\)/ms);
+    expect(c).toContain("\n   numactl --cpunodebind=1 --preferred=1 ./a.out */\n");
+    expect(python).toContain("\n# numactl --cpunodebind=1 --preferred=1 python pool.py\n");
+  }
+  for (const { c, python } of programs) expect(c + python).not.toContain("numactl");
 });
 
 describe("each way is in its program:", () => {
@@ -110,7 +122,7 @@ describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runt
 
   it.each(ran)("obtain all of it, and give it back: %o", (shape) => {
     const name = join(folder, `${shape.way}-${shape.pieces}`);
-    writeFileSync(`${name}.c`, poolCode(shape, sizeBytes).c);
+    writeFileSync(`${name}.c`, poolCode(shape, sizeBytes, anywhere).c);
     const runtime = fileURLToPath(new URL("fake_cudart.c", import.meta.url));
     execFileSync("gcc", ["-O1", `-isystem${include}`, `${name}.c`, runtime, "-o", name, "-lpthread"]);
     const run = (env: NodeJS.ProcessEnv) => {
@@ -142,7 +154,7 @@ describe.skipIf(!has("python3"))("the Python modules", () => {
     { way: "register", pieces: 5, threads: 3 },
   ] as const)("obtain all of it, and give it back, with a torch without a GPU: %o", (shape) => {
     const path = join(folder, `${shape.way}-${shape.pieces}.py`);
-    writeFileSync(path, poolCode(shape, 21 * 1024 ** 2).python);
+    writeFileSync(path, poolCode(shape, 21 * 1024 ** 2, anywhere).python);
     const torch = fileURLToPath(new URL("fake_torch", import.meta.url));
     const run = (env: NodeJS.ProcessEnv) =>
       spawnSync("python3", [path], {

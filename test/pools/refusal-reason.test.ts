@@ -9,6 +9,7 @@ const plain: Refusal = {
   refusedBytes: 16 * GiB,
   machine: {
     virtualization: null,
+    memoryAvailableBytes: 60 * GiB,
     cgroupMemoryLimitBytes: null,
     memoryTotalBytes: 64 * GiB,
     memlockLimitBytes: null,
@@ -27,7 +28,12 @@ it("a refusal is told with what is most likely behind it", () => {
   expect(reasonOf({}, { memlockLimitBytes: 5 * GiB })).toBe(
     "the limit of locked memory is 5 GiB: ulimit -l unlimited raises it",
   );
-  expect(reasonOf({}, { cgroupMemoryLimitBytes: 8 * GiB })).toMatch(/^the cgroup has 8 GiB/);
+  const inCgroup = { cgroupMemoryLimitBytes: 8 * GiB, memoryAvailableBytes: 6 * GiB };
+  expect(reasonOf({ refusedBytes: 5 * GiB }, inCgroup)).toMatch(/^the cgroup has 8 GiB/);
+  // Less than a page may be locked where nothing can be had.
+  expect(reasonOf({ way: "register", largestBytes: 0 }, { memlockLimitBytes: 65536 })).toMatch(
+    /^the limit of locked/,
+  );
   expect(reasonOf({ code: "OUT_OF_HOST_MEMORY" })).toMatch(/ulimit -v/);
 });
 
@@ -35,6 +41,9 @@ it("where nothing is known, nothing is claimed", () => {
   expect(reasonOf({})).toMatch(/^not known/);
   // More than may be locked was pinned.
   expect(reasonOf({}, { memlockLimitBytes: GiB })).toMatch(/^not known/);
+  // There was plenty left of it.
+  const plenty = { cgroupMemoryLimitBytes: 48 * GiB, memoryAvailableBytes: 40 * GiB };
+  expect(reasonOf({}, plenty)).toMatch(/^not known/);
   // What the driver allocates itself it may, under confidential computing too.
   expect(reasonOf({ confidentialComputing: true })).toMatch(/^not known/);
   expect(reasonOf({}, { cgroupMemoryLimitBytes: 64 * GiB, memlockLimitBytes: 32 * GiB })).toMatch(

@@ -69,7 +69,7 @@ export function registeringRefused({ machine, devices }: Examination): Finding[]
         ],
         cost: null,
         fix: !isLimited
-          ? "Let programs allocate pinned memory instead (cudaHostAlloc, pin_memory); pinbench pin finds how much can be had."
+          ? "Let programs allocate pinned memory instead (cudaHostAlloc, pin_memory); pinbench pin says how large a pool is refused."
           : "Raise the limit: ulimit -l unlimited (docker run --ulimit memlock=-1, Slurm: PropagateResourceLimitsExcept=MEMLOCK).",
         sureness: isLimited ? "likely" : "possible",
       },

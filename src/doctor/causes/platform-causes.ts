@@ -43,7 +43,7 @@ export function wsl({ machine, devices }: Examination): Finding[] {
         ...refused.map((reason) => `registering memory: ${reason}`),
       ],
       cost: null,
-      fix: "pinbench pin finds how much that is.",
+      fix: "Ask pinbench pin --sizes which amount is refused, and keep below it.",
       sureness: "certain",
     },
   ];

@@ -57,7 +57,7 @@ export function concludeEightyOne(all: readonly FreshProcess[]): Conclusion {
             : ""
       }.`,
       `The first use of CUDA takes ${figureText(start)}, whatever is copied then.`,
-      `Whoever times that together with the pageable copy, and the pinned copy without it, finds ${figureText(asTimed)}: ${digits(startShare * 100)} % of the time is the context's.`,
+      `Whoever times that together with the pageable copy, and the pinned copy without it, finds ${figureText(asTimed)}: ${digits(startShare * 100)} % of that time is the start's.`,
       holds === true
         ? "The difference is the copies' own."
         : "To compare two kinds of memory, copy once before the clock starts, in each process.",

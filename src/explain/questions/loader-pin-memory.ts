@@ -1,6 +1,7 @@
+import type { MeasuredFigure } from "../explanation.js";
 import { durationText, figureText } from "../figure-text.js";
 import type { Conclusion, Question } from "../question.js";
-import { isAtLeast, medianFigure, verdictOf } from "../run-figures.js";
+import { isAtLeast, type Known, medianFigure, verdictOf } from "../run-figures.js";
 import type { Experiments } from "../torch/program-messages.js";
 import { answerWithTorch, gpuHint, noGpu } from "../torch/torch-answer.js";
 
@@ -44,20 +45,37 @@ export function concludeLoaderPinMemory(
   const isGain = isAtLeast(gain, worthwhile);
   const { rows, columns, batch } = options;
   const kibibytes = (batch * columns * 4) / 1024;
-  const each = durationText(Math.abs(saved.value));
   return {
     verdict: verdictOf(isGain),
     figures: [withPinning, without, making, saved, gain, copying],
     sentences: [
       `An epoch over ${grouped(rows)} rows of ${columns} floats, in ${batches} batches of ${kibibytes} KiB, takes ${figureText(withPinning)} with pin_memory and ${figureText(without)} without.`,
-      isGain === true
-        ? `That saves ${each} a batch: pinning pays off even for batches this small.`
-        : isGain === false
-          ? `${saved.value < 0 ? `That costs ${each} a batch` : `That saves ${each} a batch, less than ${worthwhile * 100} % of it`}: batches this small gain nothing.`
-          : `That ${saved.value < 0 ? "costs" : "saves"} ${each} a batch, and the interval does not tell whether it is a gain.`,
-      `Copying is ${figureText(copying)} of an epoch without pin_memory; the rest is the making of batches in Python, which pinning cannot shorten.`,
+      savedText(saved, isGain),
+      isAtLeast(copying, 0) === true
+        ? `Copying is ${figureText(copying)} of an epoch without pin_memory; the rest is the making of batches in Python, which pinning cannot shorten.`
+        : "No copying shows in the time of an epoch without pin_memory: that goes into the making of batches in Python, which pinning cannot shorten.",
     ],
   };
+}
+
+/** What pinning does to a batch, as far as the intervals tell. */
+function savedText(saved: MeasuredFigure, isGain: Known): string {
+  const each = durationText(Math.abs(saved.value));
+  const isSaved = isAtLeast(saved, 0);
+  const bound = `${worthwhile * 100} %`;
+  if (isGain === true) return `That saves ${each} a batch: pinning pays off even for batches this small.`;
+  if (isGain === null) {
+    return isSaved === true
+      ? `That saves ${each} a batch; whether it is ${bound} of it, the interval does not tell.`
+      : "Whether that saves or costs anything, the interval does not tell.";
+  }
+  const change =
+    isSaved === null
+      ? `The difference is too small to tell, and less than ${bound}`
+      : isSaved
+        ? `That saves ${each} a batch, less than ${bound} of it`
+        : `That costs ${each} a batch`;
+  return `${change}: batches this small gain nothing.`;
 }
 
 /** "10 000", as people write it. */

@@ -1,6 +1,6 @@
-import type { CellResult } from "../../results/schema.js";
+import type { CellResult, PinningCost } from "../../results/schema.js";
 import type { MeasuredFigure } from "../explanation.js";
-import { durationText, figureText } from "../figure-text.js";
+import { figureText } from "../figure-text.js";
 import type { Conclusion, Question, RunRequest } from "../question.js";
 import { cellOf, isAtLeast, ratioFigure, timeFigure, verdictOf } from "../run-figures.js";
 
@@ -30,19 +30,15 @@ export interface LatencyFigures {
   pinned: ImageTimes;
   copiedFirst: ImageTimes;
   /** Obtaining a new pinned buffer and giving it back; null where it is not known. */
-  newBufferNs: number | null;
+  newBuffer: MeasuredFigure | null;
 }
 
-/** What arrives sooner by less than this is no sooner. */
+/** What is not so many times as fast is no sooner. */
 const sooner = 1.05;
+const leastGain = `${Math.round((sooner - 1) * 100)} %`;
 
 /** What the figures make of the claim. */
-export function concludeLowLatency({
-  pageable,
-  pinned,
-  copiedFirst,
-  newBufferNs,
-}: LatencyFigures): Conclusion {
+export function concludeLowLatency({ pageable, pinned, copiedFirst, newBuffer }: LatencyFigures): Conclusion {
   const direct = ratioFigure("pinned memory is faster", pageable.typical, pinned.typical);
   const first = ratioFigure(
     "copying into pinned memory first is faster",
@@ -61,6 +57,7 @@ export function concludeLowLatency({
       ...[pageable, pinned, copiedFirst].flatMap(({ typical, p99 }) => [typical, p99]),
       direct,
       first,
+      ...(newBuffer === null ? [] : [newBuffer]),
     ],
     sentences: [
       `An image from pageable memory arrives after ${figureText(pageable.typical)} (99 of 100 within ${figureText(pageable.p99)}).`,
@@ -68,20 +65,20 @@ export function concludeLowLatency({
         isDirectSooner === true
           ? "whoever decodes right into pinned memory gains."
           : isDirectSooner === false
-            ? "no gain."
-            : "the intervals do not tell whether that is sooner."
+            ? `less than ${leastGain} is gained.`
+            : `the intervals do not tell whether that is sooner by ${leastGain}.`
       }`,
       `Copied into a pinned buffer first and sent from there, it takes ${figureText(copiedFirst.typical)} (${figureText(copiedFirst.p99)}): ${
         isFirstSooner === true
           ? "sooner than to leave that to the driver."
           : isFirstSooner === false
-            ? "the copy that is to be spared is made all the same, and nothing is gained."
-            : "the intervals do not tell whether that is sooner."
+            ? `the copy that is to be spared is made all the same, and not even ${leastGain} is gained.`
+            : `the intervals do not tell whether that is sooner by ${leastGain}.`
       }`,
-      ...(newBufferNs === null
+      ...(newBuffer === null
         ? []
         : [
-            `That is with a buffer kept for it: a new one for each image takes ${durationText(newBufferNs)} more.`,
+            `That is with a buffer kept for it: a new one for each image takes ${figureText(newBuffer)} more.`,
           ]),
     ],
   };
@@ -100,18 +97,27 @@ export const lowLatency: Question = {
       const cell = cellOf(document, { memory, sizeBytes: imageBytes });
       return { typical: timeFigure(name, cell), p99: slowestOf(`${name}: 99 of 100 within`, cell) };
     };
-    const cost = document.coldStart[0]?.pinning.find(({ sizeBytes }) => sizeBytes === imageBytes)?.pinned;
+    const costs = document.coldStart[0]?.pinning.find(({ sizeBytes }) => sizeBytes === imageBytes);
     return {
       ...concludeLowLatency({
         pageable: times("from pageable memory", "pageable"),
         pinned: times("from pinned memory", "pinned"),
         copiedFirst: times("copied into a pinned buffer, then sent", "staged"),
-        newBufferNs: cost == null ? null : cost.allocateNs + cost.freeNs,
+        newBuffer: costs?.pinned == null ? null : newBufferFigure(costs.pinned, costs.repetitions),
       }),
       command: tools.commandFor(request),
     };
   },
 };
+
+function newBufferFigure(
+  { allocateNs, freeNs }: PinningCost,
+  repetitions: number | null | undefined,
+): MeasuredFigure {
+  const value = allocateNs + freeNs;
+  const name = "a new pinned buffer: obtained and given back";
+  return { name, value, unit: "ns", interval: null, samples: repetitions ?? 1 };
+}
 
 function slowestOf(name: string, { stats: [stats] }: CellResult): MeasuredFigure {
   const { samples, latencyUs } = stats!;

@@ -10,6 +10,8 @@ const options = { bytes: 64 * MiB, rounds: 15 };
 
 /** A copy of which this share is hidden behind the computation overlaps with it. */
 const overlapping = 0.5;
+/** Where not even this share of it is hidden, one runs after the other. */
+const inTurn = 0.2;
 /** A call that takes this share of its copy's time, or more, waits for it. */
 const waiting = 0.5;
 
@@ -51,7 +53,10 @@ export function concludeNonBlocking(overlap: Experiments["overlap"]["figures"]):
       `In torch's one stream, as a training loop has it, a computation of ${figureText(computing)} and then a pinned copy take ${figureText(pinnedOne.both)}: ${howItRuns(pinnedOne)}.`,
       `In a stream of its own (torch.cuda.stream()) both take ${figureText(pinnedOwn.both)}: ${howItRuns(pinnedOwn)}.`,
       `From pageable memory both take ${figureText(pageableOne.both)} in one stream (${howItRuns(pageableOne)}) and ${figureText(pageableOwn.both)} in two (${howItRuns(pageableOwn)}).`,
-      adviceOf(pinnedOne.overlaps, pinnedOwn.overlaps, pageableOwn.overlaps, pageable.returnsEarly),
+      adviceOf(pinnedOne.overlaps, pinnedOwn.overlaps, pageableOwn.overlaps, {
+        pinned: pinned.returnsEarly,
+        pageable: pageable.returnsEarly,
+      }),
     ],
   };
 
@@ -86,26 +91,30 @@ function callSentence(
   if (returnsEarly === null) return `${subject} returns after ${times}`;
   return returnsEarly
     ? `${subject} returns after ${times}, and does not wait`
-    : `${subject} returns after ${times}: it waits`;
+    : `${subject} returns after ${times}: it waits for most of it`;
 }
 
 function howItRuns({ overlaps, hiding }: Way): string {
   if (overlaps === null) return "the intervals do not tell whether they overlap";
-  return overlaps
-    ? `they overlap, with ${figureText(hiding)} of the shorter one hidden`
-    : "one runs after the other";
+  const hidden = `with ${figureText(hiding)} of the shorter one hidden`;
+  if (overlaps) return `they overlap, ${hidden}`;
+  return isAtLeast(hiding, inTurn) === false ? "one runs after the other" : `they hardly overlap, ${hidden}`;
 }
 
-function adviceOf(pinnedOne: Known, pinnedOwn: Known, pageableOwn: Known, freesTheCpu: Known): string {
+function adviceOf(
+  pinnedOne: Known,
+  pinnedOwn: Known,
+  pageableOwn: Known,
+  freesTheCpu: { pinned: Known; pageable: Known },
+): string {
   if (pinnedOne === true) return "So non_blocking=True with pinned memory is enough for the two to overlap.";
-  if (pinnedOwn === true) {
-    return pageableOwn === true
-      ? `So it takes a stream of its own for a copy to overlap, pinned or not${freesTheCpu === false ? "; but from pageable memory the CPU can do nothing else meanwhile" : ""}.`
-      : "So it takes both for a copy to overlap: pinned memory and a stream of its own. In one stream non_blocking=True only lets the CPU go on.";
-  }
-  return pinnedOwn === false
-    ? "So no copy overlaps with this computation here."
-    : "So nothing certain can be said of overlapping here.";
+  if (pinnedOne === null || pinnedOwn === null) return "So nothing certain can be said of overlapping here.";
+  if (pinnedOwn === false) return "So no pinned copy overlaps with this computation here.";
+  const stream = "So it takes a stream of its own for a copy to overlap";
+  if (pageableOwn === null) return `${stream}; whether pinned memory too, the intervals do not tell.`;
+  return pageableOwn
+    ? `${stream}, pinned or not${freesTheCpu.pageable === false ? "; but from pageable memory the call keeps the CPU for most of the copy" : ""}.`
+    : `So it takes both for a copy to overlap: pinned memory and a stream of its own.${freesTheCpu.pinned === true ? " In one stream non_blocking=True only lets the CPU go on." : ""}`;
 }
 
 /** Whether non_blocking=True lets a copy run beside a computation, as a torch user sees it. */

@@ -1,15 +1,16 @@
 import { copiesToPayOff } from "../../measure/cold-start.js";
-import type { PinningCost, ResultDocument } from "../../results/schema.js";
+import type { NativeError, NativeSession, PinningKind } from "../../native/contract.js";
 import { formatSize, MiB } from "../../settings/units.js";
 import type { MeasuredFigure } from "../explanation.js";
 import { durationText, figureText } from "../figure-text.js";
-import type { Conclusion, Question, RunRequest } from "../question.js";
+import type { Conclusion, Question, RunRequest, Tools } from "../question.js";
 import {
   allOf,
   cellOf,
   differenceFigure,
   isAtLeast,
   type Known,
+  medianFigure,
   timeFigure,
   verdictOf,
 } from "../run-figures.js";
@@ -22,15 +23,16 @@ const request = {
   budgetNs: 1e9,
 } as const satisfies RunRequest;
 
+/** More than the least that a median has an interval of. */
+const repetitions = 8;
+
 /** Of one size: what a copy takes, and what obtaining and giving back a pinned buffer takes beyond a pageable one. */
 export interface PinningOfSize {
   sizeBytes: number;
   pageable: MeasuredFigure;
   pinned: MeasuredFigure;
-  /** Extra cost by way, in nanoseconds and of few samples; null where the way was refused. */
-  costNs: { pinned: number | null; registered: number | null };
-  /** Samples that each cost is the median of. */
-  repetitions: number;
+  /** Extra cost by way, in nanoseconds; null where the way was refused. */
+  cost: Record<"pinned" | "registered", MeasuredFigure | null>;
 }
 
 /** A pinned copy must save at least this to pay for anything. */
@@ -49,63 +51,72 @@ export function concludePaysOff(sizes: readonly PinningOfSize[]): Conclusion {
 
 interface ToldSize {
   paysOff: Known;
-  /** The most copies that it takes; null where that is not known. */
+  /** The most copies that the cheaper way takes; null where that is not known. */
   copies: number | null;
   figures: MeasuredFigure[];
   sentences: string[];
 }
 
-function tellSize({ sizeBytes, pageable, pinned, costNs, repetitions }: PinningOfSize): ToldSize {
+const wayNames = { pinned: "cuMemHostAlloc", registered: "registering" } as const;
+
+function tellSize({ sizeBytes, pageable, pinned, cost }: PinningOfSize): ToldSize {
   const size = formatSize(sizeBytes);
   const saving = differenceFigure(`${size}: a pinned copy saves`, pageable, pinned);
-  const costFigures = (["pinned", "registered"] as const).flatMap((way): MeasuredFigure[] => {
-    const ns = costNs[way];
-    const name = `${size}: ${way === "pinned" ? "cuMemHostAlloc" : "registering"} costs more than malloc`;
-    return ns === null ? [] : [{ name, value: ns, unit: "ns", interval: null, samples: repetitions }];
-  });
   const paysOff = isAtLeast(saving, leastSavingNs);
-  const cost = costNs.pinned;
-  const figures = [saving, ...costFigures];
-  if (cost === null) {
-    return {
-      ...{ paysOff: null, copies: null, figures },
-      sentences: [`${size}: the driver gave no pinned memory, so that nothing can be told of its cost.`],
-    };
+  const ways = (["pinned", "registered"] as const).flatMap((way) => {
+    const beyond = cost[way];
+    if (beyond === null) return [];
+    const named = `${size}: ${wayNames[way]} pays off after copies`;
+    return [
+      { name: wayNames[way], beyond, copies: paysOff === true ? copiesOf(named, beyond, saving) : null },
+    ];
+  });
+  const figures = [saving, ...ways.map(({ beyond }) => beyond)];
+  if (ways.length === 0) {
+    const sentences = [`${size}: the driver gave no pinned memory, so that nothing can be told of its cost.`];
+    return { paysOff: null, copies: null, figures, sentences };
   }
   if (paysOff !== true) {
     const why =
       paysOff === false
-        ? "a pinned copy saves nothing"
-        : "the intervals do not tell whether a pinned copy saves time";
-    return {
-      paysOff,
-      copies: null,
-      figures,
-      sentences: [`${size}: ${why}, so that pinning does not pay off.`],
-    };
+        ? "a pinned copy saves nothing that could pay for pinning"
+        : "the intervals do not tell whether a pinned copy saves time, nor thus whether pinning pays off";
+    return { paysOff, copies: null, figures, sentences: [`${size}: ${why}.`] };
   }
-  const after = (savedNs: number) => copiesToPayOff(cost, savedNs, 0);
-  const copies: MeasuredFigure = {
-    name: `${size}: copies until pinning has paid off`,
-    value: after(saving.value),
-    unit: "count",
-    interval: { low: after(saving.interval!.high), high: after(saving.interval!.low) },
-    samples: 0,
-  };
-  const { registered } = costNs;
-  const other = registered === null ? null : copiesToPayOff(registered, saving.value, 0);
+  const copies = ways.map((way) => way.copies!);
+  const told = ways.map((way) => `${way.name} ${costText(way.beyond, way.copies!)}`);
   return {
     paysOff,
-    copies: copies.interval!.high,
-    figures: [...figures, copies],
-    sentences: [
-      cost <= 0
-        ? `${size}: pinned memory costs no more than pageable memory, and each copy saves ${figureText(saving)}.`
-        : `${size}: pinning costs ${durationText(cost)} and each copy saves ${figureText(saving)}, so that it has paid off after ${copiesText(copies.value)}${
-            other === null || other >= copies.value ? "" : ` (registered, after ${copiesText(other)})`
-          }.`,
-    ],
+    copies: Math.min(...copies.map(mostCopies)),
+    figures: [...figures, ...copies],
+    sentences: [`${size}: each copy saves ${figureText(saving)}. Beside pageable memory ${told.join("; ")}.`],
   };
+}
+
+/** After how many copies what a way costs has come back. */
+function copiesOf(name: string, cost: MeasuredFigure, saving: MeasuredFigure): MeasuredFigure {
+  const after = (ns: number, savedNs: number) => copiesToPayOff(ns, savedNs, 0);
+  const interval = cost.interval &&
+    saving.interval && {
+      low: after(cost.interval.low, saving.interval.high),
+      high: after(cost.interval.high, saving.interval.low),
+    };
+  return { name, value: after(cost.value, saving.value), unit: "count", interval, samples: 0 };
+}
+
+/** By the upper end of its interval. */
+function mostCopies({ value, interval }: MeasuredFigure): number {
+  return interval?.high ?? value;
+}
+
+/** "takes 417 µs more, which 1 copy pays for". */
+function costText(cost: MeasuredFigure, copies: MeasuredFigure): string {
+  const isMore = isAtLeast(cost, 0);
+  if (isMore === false) return `takes ${durationText(-cost.value)} less`;
+  const paid = (count: number) => `${copiesText(count)} ${count === 1 ? "pays" : "pay"} for`;
+  return isMore === true
+    ? `takes ${figureText(cost)} more, which ${paid(copies.value)}`
+    : `may take longer or not, and at most ${paid(mostCopies(copies))} it`;
 }
 
 function copiesText(count: number): string {
@@ -115,10 +126,11 @@ function copiesText(count: number): string {
 function adviceFor(told: readonly ToldSize[]): string {
   const copies = told.map((one) => one.copies).filter((one) => one !== null);
   if (copies.length === 0) return "Nothing here says that a buffer should be pinned.";
+  const where = copies.length < told.length ? ", of the sizes where it is known to" : "";
   const most = Math.max(...copies);
   return most <= 1
-    ? "Pinning pays at once: even a buffer that is copied a single time."
-    : `Pin buffers that are used again: ${copiesText(most)} are enough at each of these sizes that pays. What is copied once may stay pageable.`;
+    ? `In the cheaper way pinning pays at once${where}: even a buffer that is copied a single time.`
+    : `In the cheaper way at most ${copiesText(most)} pay for it at each size${where}: pin buffers that are used so often.`;
 }
 
 /** After how many copies pinning has paid off. */
@@ -130,7 +142,8 @@ export const paysOff: Question = {
   mostMs: 15_000,
   async answer(tools) {
     const document = await tools.run(request);
-    const sizes = request.sizesBytes.map((sizeBytes): PinningOfSize => {
+    const costs = await tools.inSession((session) => measureCosts(session, tools));
+    const sizes = request.sizesBytes.map((sizeBytes, i): PinningOfSize => {
       const time = (memory: "pageable" | "pinned") => {
         const name = `${formatSize(sizeBytes)}: a ${memory} copy`;
         return timeFigure(name, cellOf(document, { memory, sizeBytes }));
@@ -139,28 +152,45 @@ export const paysOff: Question = {
         sizeBytes,
         pageable: time("pageable"),
         pinned: time("pinned"),
-        ...costsOf(document, sizeBytes),
+        cost: costs[i]!,
       };
     });
     return { ...concludePaysOff(sizes), command: tools.commandFor(request) };
   },
 };
 
-/** What pinning a buffer of a size took beyond a pageable one. */
-function costsOf(
-  { coldStart }: ResultDocument,
-  sizeBytes: number,
-): Pick<PinningOfSize, "costNs" | "repetitions"> {
-  const record = coldStart[0]?.pinning.find((one) => one.sizeBytes === sizeBytes);
-  const total = (cost: PinningCost | null | undefined) =>
-    cost == null ? null : cost.allocateNs + cost.freeNs;
-  const pageable = total(record?.pageable);
-  const beyond = (cost: PinningCost | null | undefined) => {
-    const ns = total(cost);
-    return ns === null || pageable === null ? null : ns - pageable;
-  };
-  return {
-    costNs: { pinned: beyond(record?.pinned), registered: beyond(record?.registered) },
-    repetitions: record?.repetitions ?? 1,
-  };
+/** Of each size what pinning a buffer takes beyond obtaining a pageable one, which takes turns with it. */
+async function measureCosts(
+  session: NativeSession,
+  { signal, onActivity }: Pick<Tools, "signal" | "onActivity">,
+): Promise<PinningOfSize["cost"][]> {
+  const costs: PinningOfSize["cost"][] = [];
+  for (const sizeBytes of request.sizesBytes) {
+    const size = formatSize(sizeBytes);
+    onActivity(`obtaining ${size}`);
+    const beyond = { pinned: [] as number[], registered: [] as number[] };
+    for (let i = 0; i < repetitions; ++i) {
+      const pageableNs = await costNs(session, "pageable", sizeBytes);
+      for (const way of ["pinned", "registered"] as const) {
+        signal.throwIfAborted();
+        const ns = await costNs(session, way, sizeBytes);
+        if (ns !== null && pageableNs !== null) beyond[way].push(ns - pageableNs);
+      }
+    }
+    const costOf = (way: keyof typeof beyond) => {
+      const name = `${size}: ${wayNames[way]}, beyond pageable memory`;
+      return beyond[way].length < repetitions ? null : medianFigure(name, "ns", beyond[way]);
+    };
+    costs.push({ pinned: costOf("pinned"), registered: costOf("registered") });
+  }
+  return costs;
+}
+
+/** To obtain one buffer and to give it back; null where it is refused. */
+async function costNs(session: NativeSession, kind: PinningKind, sizeBytes: number): Promise<number | null> {
+  const cost = await session.measurePinning(kind, sizeBytes).catch((error: NativeError) => {
+    if (error.sticky || error.code === "ABORTED") throw error;
+    return null;
+  });
+  return cost && cost.allocateNs + cost.freeNs;
 }

@@ -6,7 +6,7 @@ import { allOf, isAtLeast, type Known, medianFigure, ratioFigure, verdictOf } fr
 import type { Experiments } from "../torch/program-messages.js";
 import { answerOnGpu } from "../torch/torch-answer.js";
 
-/** In a child, pageable copies vary by a half from one to the next: so many are needed. */
+/** In another process, pageable copies vary by a half from one to the next: so many are needed. */
 const options = { bytes: 64 * MiB, rounds: 61 };
 
 /** A copy that is so many times as fast is faster. */
@@ -59,16 +59,16 @@ export function concludePinnedInAClass(sent: Experiments["sent"]["figures"]): Co
           ? "the intervals do not tell whether the speed-up is lost"
           : isLost
             ? "the speed-up is lost"
-            : "the speed-up is still there"
+            : `${figureText({ value: (gainThere.value - 1) / (gain.value - 1), unit: "share" })} of the speed-up is left`
       }.`,
-      causeOf(sent, isLost),
+      causeOf(sent, isLost, rise && isAtLeast(rise, faster)),
       registering(sent, registered, rise),
     ],
   };
 }
 
-/** What is_pinned() says of it. */
-function causeOf(sent: Experiments["sent"]["figures"], isLost: boolean | null): string {
+/** What is_pinned() says of it: the cause, where registering the memory brings the speed-up back. */
+function causeOf(sent: Experiments["sent"]["figures"], isLost: Known, isBroughtBack: Known): string {
   const { isPinnedInChild, isPinnedInObject, isPinnedBefore, isPinnedAfter } = sent;
   if (!isPinnedBefore) return "is_pinned() is False even before it is sent: pinning it had no effect.";
   if (isPinnedInChild && isPinnedInObject) {
@@ -83,7 +83,8 @@ function causeOf(sent: Experiments["sent"]["figures"], isLost: boolean | null): 
   const sender = isPinnedAfter
     ? "in the sender it stays pinned"
     : "in the sender, too, is_pinned() is False from then on";
-  return `${isLost === true ? "The cause: " : "And yet "}${which}. torch sends a tensor by moving it into shared memory, which nobody has pinned; ${sender}.`;
+  const known = isBroughtBack === true ? "The cause: " : "The likely cause: ";
+  return `${isLost === true ? known : isLost === false ? "And yet " : ""}${which}. torch sends a tensor by moving it into shared memory, which nobody has pinned; ${sender}.`;
 }
 
 function registering(
@@ -100,8 +101,8 @@ function registering(
     isHelp === true
       ? `brings it to ${figureText(registered)}, ${figureText(rise)} the rate`
       : isHelp === false
-        ? `does not make it faster: ${figureText(registered)}`
-        : `brings it to ${figureText(registered)}, and the intervals do not tell whether that is faster`;
+        ? `hardly makes it faster, if at all: ${figureText(registered)}`
+        : `brings it to ${figureText(registered)}, and the intervals do not tell whether that is ${faster} times the rate`;
   const pinned = isPinnedRegistered ? "is_pinned() is True again" : "is_pinned() stays False";
   return `Registering that memory in the process that received it, with ${call}, ${outcome}; ${pinned}.`;
 }

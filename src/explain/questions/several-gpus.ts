@@ -1,4 +1,5 @@
 import { MiB } from "../../settings/units.js";
+import { explainCommand } from "../experiment-tools.js";
 import type { MeasuredFigure } from "../explanation.js";
 import { digits, figureText } from "../figure-text.js";
 import type { Conclusion, Question, RunRequest } from "../question.js";
@@ -37,15 +38,18 @@ export function concludeSeveralGpus(devices: readonly DeviceRates[]): Conclusion
     allOf(...kept[memory].map((one) => isAtLeast(one, keptShare)));
   const sum = (memory: "pinned" | "pageable") =>
     devices.reduce((total, one) => total + one[memory].together.value, 0);
-  const least = (memory: "pinned" | "pageable") =>
-    figureText({ unit: "share", value: Math.min(...kept[memory].map(({ value }) => value)) });
+  /** The least that one keeps, of those that are known to keep enough, or not to. */
+  const least = (memory: "pinned" | "pageable", known: boolean) => {
+    const alike = kept[memory].filter((one) => isAtLeast(one, keptShare) === known);
+    return figureText({ unit: "share", value: Math.min(...alike.map(({ value }) => value)) });
+  };
   const told = (memory: "pinned" | "pageable") => {
     const total = `${digits(sum(memory))} GB/s in all`;
     const known = isKept(memory);
     if (known === true)
-      return `From ${memory} memory all are fed at once: ${total}, and each keeps at least ${least(memory)} of its rate.`;
+      return `From ${memory} memory all are fed at once: ${total}, and each keeps at least ${least(memory, known)} of its rate.`;
     return known === false
-      ? `From ${memory} memory they hold each other up: ${total}, and one keeps ${least(memory)} of its rate.`
+      ? `From ${memory} memory they hold each other up: ${total}, and one keeps ${least(memory, known)} of its rate.`
       : `From ${memory} memory it is ${total}; whether each keeps ${keptShare * 100} % of its rate, the intervals do not tell.`;
   };
   return {
@@ -84,7 +88,7 @@ export const severalGpus: Question = {
         verdict: "cannot be told",
         figures: [],
         sentences: [why],
-        command: "pinbench explain several-gpus --device all",
+        command: explainCommand({ name: "several-gpus", needs: "devices" }, tools),
       };
     }
     const document = await tools.run(wanted);

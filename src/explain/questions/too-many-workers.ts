@@ -1,7 +1,7 @@
 import type { MeasuredFigure } from "../explanation.js";
 import { figureText } from "../figure-text.js";
 import type { Conclusion, Question } from "../question.js";
-import { isAtLeast, not, ratioFigure, verdictOf } from "../run-figures.js";
+import { isAtLeast, type Known, not, ratioFigure, verdictOf } from "../run-figures.js";
 import { answerWithTorch } from "../torch/torch-answer.js";
 import { tryWorkers, type WorkersRate, type WorkerTrials } from "../torch/worker-trials.js";
 
@@ -32,12 +32,12 @@ export function concludeTooManyWorkers({ cpus, rates, without }: WorkerTrials): 
     verdict: verdictOf(isSlower),
     figures: [...figures, share],
     sentences: [
-      `A DataLoader whose samples take some milliseconds of CPU each delivers most with ${counted(best.numWorkers, "worker")} of those that were tried: ${figureText(figureOf(best))}.`,
+      `A DataLoader whose samples take some milliseconds of CPU each delivered most with ${counted(best.numWorkers, "worker")} of those that were tried: ${figureText(figureOf(best))}.`,
       mostSentence(most, cpus, share, isSlower),
       ...(rule === undefined || rule === best
         ? rule === undefined
           ? []
-          : [`As many workers as CPUs, ${cpus}, are best here, as the rule of thumb has it.`]
+          : ["The best is as many workers as there are CPUs, as the rule of thumb has it."]
         : [
             `As many workers as CPUs, ${cpus}, reach ${figureText({ value: rule.batchesPerSecond / best.batchesPerSecond, unit: "share" })} of that.`,
           ]),
@@ -47,19 +47,15 @@ export function concludeTooManyWorkers({ cpus, rates, without }: WorkerTrials): 
   };
 }
 
-function mostSentence(
-  most: WorkersRate,
-  cpus: number,
-  share: MeasuredFigure,
-  isSlower: boolean | null,
-): string {
+function mostSentence(most: WorkersRate, cpus: number, share: MeasuredFigure, isSlower: Known): string {
   const workers = counted(most.numWorkers, "worker");
   if (most.numWorkers <= cpus) {
     return `No more than ${workers} were tried, for which there are CPUs: what too many do cannot be told.`;
   }
   const on = `With ${workers} on ${counted(cpus, "CPU")} the rate is ${figureText(share)} that of the best with fewer`;
-  if (isSlower === null) return `${on}, and the intervals do not tell whether that is slower.`;
-  return isSlower ? `${on}: they compete.` : `${on}: they do not slow each other down.`;
+  if (isSlower === null)
+    return `${on}, and the intervals do not tell whether that is slower by ${Math.round((1 - asFast) * 100)} % or more.`;
+  return isSlower ? `${on}: they compete.` : `${on}: no sign of workers that slow each other down.`;
 }
 
 function fastest(rates: readonly WorkersRate[]): WorkersRate {

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { readText } from "../../host/files.js";
-import { memoryTotalBytes, systemAvailableBytes } from "../../host/memory.js";
-import { choosePlacement } from "../../host/placement.js";
+import { memoryAvailableBytes, memoryTotalBytes, systemAvailableBytes } from "../../host/memory.js";
 import type { NativeError, NativeSession } from "../../native/contract.js";
 import { pinnedLimitBytes } from "../../plan/limits.js";
 import { formatSizeRounded, MiB } from "../../settings/units.js";
+import { explainCommand } from "../experiment-tools.js";
 import type { MeasuredFigure } from "../explanation.js";
 import { durationText, figureText } from "../figure-text.js";
-import type { Conclusion, Question, Tools } from "../question.js";
+import type { Conclusion, Question } from "../question.js";
 import { isAtLeast, medianFigure, verdictOf } from "../run-figures.js";
 
 /** The pool that is tried: small enough to endanger no machine. */
@@ -33,10 +33,11 @@ export interface PinnedPoolFigures {
   /** What became of the impossible request; null where it was not made, as the kernel promises memory that it lacks. */
   impossible: { refusal: string | null; ns: number; worksAfter: boolean } | null;
   totalBytes: number;
+  /** Within the limit of a container too. */
   availableBytes: number;
 }
 
-/** A pool that takes so much of its size from the memory available is not paged out. */
+/** A pool that takes so much of its size from the memory available is lost to all else while it is held. */
 const takenShare = 0.8;
 
 /** What the figures make of the claim. */
@@ -47,15 +48,20 @@ export function concludeTooMuch(figures: PinnedPoolFigures): Conclusion {
   const limit = pinnedLimitBytes({ memoryAvailableBytes: availableBytes }, null);
   return {
     verdict: verdictOf(isTaken),
+    parts: [
+      { name: "it leaves less for all else", verdict: verdictOf(isTaken) },
+      { name: "an allocation can fail", verdict: verdictOf(impossible && impossible.refusal !== null) },
+    ],
     figures: [taken, returned],
     sentences: [
       isTaken === true
-        ? `A pinned pool of ${pool} takes ${figureText(taken)} of its size from the memory that all programs share, and the kernel cannot page it out: ${figureText(returned)} comes back when it is freed.`
+        ? `A pinned pool of ${pool} takes ${figureText(taken)} of its size from the memory that all programs share; ${figureText(returned)} comes back when it is freed.`
         : isTaken === false
-          ? `A pinned pool of ${pool} takes only ${figureText(taken)} of its size from the memory that all programs share.`
+          ? `A pinned pool of ${pool} takes only ${figureText(taken)} of its size from the memory that all programs share, as /proc/meminfo counts it.`
           : `Of a pinned pool of ${pool} the memory available tells nothing certain (${figureText(taken)} of its size): other programs take and give back as much meanwhile.`,
       impossibleText(impossible),
-      `This machine has ${formatSizeRounded(totalBytes, Math.floor)}, of which ${formatSizeRounded(availableBytes, Math.floor)} are available: pinned pools should stay below ${formatSizeRounded(limit, Math.floor)}, a quarter of that, all programs together.`,
+      "Whether the kernel can page it out was not tried, as that takes a machine that runs out of memory.",
+      `This machine has ${formatSizeRounded(totalBytes, Math.floor)}, of which ${formatSizeRounded(availableBytes, Math.floor)} are available here: of those pinbench itself pins no more than a quarter, ${formatSizeRounded(limit, Math.floor)}, unless it is told to.`,
     ],
   };
 }
@@ -67,7 +73,9 @@ function impossibleText(impossible: PinnedPoolFigures["impossible"]): string {
   const { refusal, ns, worksAfter } = impossible;
   if (refusal === null)
     return "A request for 64 TiB was granted, so that a failure would show only when it is used.";
-  const after = worksAfter ? "copies work as before: check for that error" : "copies no longer work";
+  const after = worksAfter
+    ? "copies work as before: a program that checks for the error can go on"
+    : "copies no longer work";
   return `A request for 64 TiB, for which no machine has room, is refused within ${durationText(ns)} (${refusal}), and ${after}.`;
 }
 
@@ -80,70 +88,59 @@ export const tooMuchPinned: Question = {
   needs: "device",
   mostMs: 20_000,
   async answer(tools) {
-    const command = "pinbench explain too-much-pinned";
-    const availableBytes = systemAvailableBytes();
-    if (availableBytes === null) {
+    const command = explainCommand({ name: "too-much-pinned", needs: "device" }, tools);
+    if (systemAvailableBytes() === null) {
       const why = "The system does not tell how much memory is available (MemAvailable in /proc/meminfo).";
       return { verdict: "cannot be told", figures: [], sentences: [why], command };
     }
+    // In a container, what its limit leaves: beyond that the kernel ends processes.
+    const availableBytes = memoryAvailableBytes();
     const poolBytes = Math.min(mostPoolBytes, Math.floor((availableBytes * shareOfAvailable) / MiB) * MiB);
     if (poolBytes < MiB) {
       const why = `Only ${formatSizeRounded(availableBytes, Math.floor)} are available, too little to try it without danger.`;
       return { verdict: "cannot be told", figures: [], sentences: [why], command };
     }
-    const taken: number[] = [];
-    const returned: number[] = [];
-    for (let i = 0; i < repetitions; ++i) {
-      const before = await available();
-      const during = await inSession(tools, async (session) => {
-        await session.reserveHost("pinned", { chunksOfWorker: [1], chunkBytes: poolBytes });
-        return available();
-      });
-      taken.push((before - during) / poolBytes);
-      returned.push(((await available()) - during) / poolBytes);
-    }
-    const promisesAll = readText("/", "proc/sys/vm/overcommit_memory")?.trim() === "1";
+    const { taken, returned, impossible } = await tools.inSession(async (session) => ({
+      ...(await weighPools(session, poolBytes, tools.signal)),
+      impossible: promisesAll() ? null : await tryImpossible(session),
+    }));
     const conclusion = concludeTooMuch({
-      impossible: promisesAll ? null : await inSession(tools, tryImpossible),
-      poolBytes,
+      ...{ impossible, poolBytes, availableBytes },
       taken: medianFigure("taken from the memory available, over the pool's size", "share", taken),
       returned: medianFigure("given back with the pool", "share", returned),
       totalBytes: memoryTotalBytes(),
-      availableBytes,
     });
     return { ...conclusion, command };
   },
 };
 
+/** What the memory available falls by with a pool, and rises by without it, over its size. */
+async function weighPools(session: NativeSession, poolBytes: number, signal: AbortSignal) {
+  const taken: number[] = [];
+  const returned: number[] = [];
+  for (let i = 0; i < repetitions; ++i) {
+    signal.throwIfAborted();
+    const before = await available();
+    const pool = await session.obtainPool({ way: "host-alloc", bytes: poolBytes, pieces: 1, threads: 1 });
+    // Written to, as a program does: where obtaining it promises it alone, it is taken then.
+    await pool.copy("d2h", MiB, poolBytes / MiB);
+    const during = await available();
+    await pool.release();
+    taken.push((before - during) / poolBytes);
+    returned.push(((await available()) - during) / poolBytes);
+  }
+  return { taken, returned };
+}
+
+/** Whether the kernel promises memory that it lacks, and ends processes when it is used. */
+function promisesAll(): boolean {
+  return readText("/", "proc/sys/vm/overcommit_memory")?.trim() === "1";
+}
+
 /** What all programs can take, once that has settled. */
 async function available(): Promise<number> {
   await sleep(settlingMs);
   return systemAvailableBytes() ?? 0;
-}
-
-/** In a session of its own, so that its memory is given back with it. */
-async function inSession<Result>(
-  { backend, devices: [device], signal }: Tools,
-  work: (session: NativeSession) => Promise<Result>,
-): Promise<Result> {
-  const { ordinal, pciBusId } = device!;
-  const { cpus, threads } = choosePlacement(pciBusId, "local");
-  const session = await backend.driver.openSession({
-    device: ordinal,
-    cpus,
-    threads,
-    numaNode: null,
-    seed: 1,
-  });
-  const abort = () => session.abort();
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    signal.throwIfAborted();
-    return await work(session);
-  } finally {
-    signal.removeEventListener("abort", abort);
-    await session.close();
-  }
 }
 
 async function tryImpossible(session: NativeSession): Promise<NonNullable<PinnedPoolFigures["impossible"]>> {

@@ -16,7 +16,7 @@ const request = {
   samplesPerCell: 100,
 } as const satisfies RunRequest;
 
-/** As quick a step as there are: next to a slower one a copy matters less. */
+/** A quick step: next to a slower one a copy matters less. */
 const stepNs = 1e6;
 /** Less than this share of a step nobody notices. */
 const noticedShare = 0.05;
@@ -34,9 +34,10 @@ export function concludeTooSmall(batches: readonly [BatchOfSize, ...BatchOfSize[
     const saving = differenceFigure(`${formatSize(sizeBytes)}: pinned saves a batch`, pageable, pinned);
     return { sizeBytes, pageable, pinned, saving, matters: isAtLeast(saving, noticedShare * stepNs) };
   });
-  const [article, ...larger] = told;
+  const [article] = told;
   const { saving, matters, pageable, pinned } = article!;
-  const least = larger.find((one) => one.matters === true);
+  // From there on all of them matter.
+  const least = told[told.findLastIndex((one) => one.matters !== true) + 1];
   const bound = `${noticedShare * 100} % of a step of ${durationText(stepNs)}`;
   return {
     verdict: verdictOf(not(matters)),
@@ -52,11 +53,11 @@ export function concludeTooSmall(batches: readonly [BatchOfSize, ...BatchOfSize[
       matters === true
         ? `That is more than ${bound}: even so small a batch gains.`
         : matters === false
-          ? `That is below ${bound}, and nothing beside the slower ones that most models have: such a batch is too small to matter.`
+          ? `That is below ${bound}, and a smaller share still of a longer one: such a batch is too small to matter.`
           : `Whether that is ${bound}, the interval does not tell.`,
       least === undefined
-        ? `No batch up to ${formatSize(told.at(-1)!.sizeBytes)} saves that much for certain.`
-        : `From ${formatSize(least.sizeBytes)} on it matters: ${figureText(least.saving)} a batch.`,
+        ? `Even a batch of ${formatSize(told.at(-1)!.sizeBytes)} does not save that much for certain.`
+        : `From ${formatSize(least.sizeBytes)} on it is more for certain: ${figureText(least.saving)} a batch${least === told.at(-1) ? "" : ` there, ${figureText(told.at(-1)!.saving)} of ${formatSize(told.at(-1)!.sizeBytes)}`}.`,
     ],
   };
 }

@@ -40,16 +40,16 @@ export function concludeWhyPinned(figures: StagingFigures): Conclusion {
     sentences: [
       `A pageable copy reaches ${figureText(pageable)}; the CPU by itself copies into pinned memory at ${figureText(byCpu)}.`,
       isLikeCpu === true
-        ? "That is what staging looks like: the CPU's copy is the slow part, and the link waits for it."
+        ? `That is what staging looks like${isFaster === true ? ": the CPU's copy is the slow part, and the link waits for it" : ""}.`
         : isLikeCpu === false
           ? "So here the CPU's copy is not what a pageable copy takes its time for."
           : "The intervals do not tell whether the CPU's copy is what a pageable copy takes its time for.",
       `Staged by pinbench, through pinned slots of its own, it reaches ${figureText(staged)}.`,
       isFaster === false
-        ? `A pinned copy needs no staging, and yet is no faster: ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one.`
+        ? `A pinned copy needs no staging, and yet is hardly faster, if at all: ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one.`
         : isFaster === true
           ? `A pinned copy needs no staging: ${figureText(pinned)}, ${figureText(gain)} the rate of a pageable one.`
-          : `A pinned copy reaches ${figureText(pinned)}, and the intervals do not tell whether that is faster.`,
+          : `A pinned copy reaches ${figureText(pinned)}, and the intervals do not tell whether that is ${faster} times as fast as a pageable one.`,
     ],
   };
 }

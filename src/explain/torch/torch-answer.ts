@@ -1,5 +1,6 @@
 import { PinbenchError } from "../../errors.js";
 import type { QuestionName } from "../../settings/choices.js";
+import { explainCommand } from "../experiment-tools.js";
 import type { Answer, Conclusion, Tools } from "../question.js";
 import type { ExperimentName, Experiments } from "./program-messages.js";
 
@@ -9,7 +10,7 @@ export async function answerWithTorch(
   tools: Tools,
   conclude: () => Promise<Conclusion>,
 ): Promise<Answer> {
-  const command = explainCommand(name, tools);
+  const command = explainCommand({ name, needs: "torch" }, tools);
   try {
     tools.onActivity("torch is being imported");
     const { torch, python, deviceName } = await tools.torch.facts(tools.signal);
@@ -27,32 +28,6 @@ export async function answerWithTorch(
     if (!(error instanceof PinbenchError) || error.kind !== "unavailable") throw error;
     return { ...untold([error.message, ...(error.hint === null ? [] : [error.hint])]), command };
   }
-}
-
-/** `pinbench explain` with the flags that ask for the same. */
-export function explainCommand(
-  name: QuestionName,
-  {
-    backend,
-    devices,
-    torch,
-  }: Pick<Tools, "devices"> & {
-    backend: Pick<Tools["backend"], "name">;
-    torch: Pick<Tools["torch"], "python">;
-  },
-): string {
-  const [first] = devices;
-  const { python } = torch;
-  const isPlain = /^[\w@%+=:,./-]+$/.test(python);
-  return [
-    `pinbench explain ${name}`,
-    ...(backend.name === "emulated" ? ["--backend emulated"] : []),
-    ...(first === undefined || first.ordinal === 0 ? [] : [`--device ${first.ordinal}`]),
-    // Whatever a path has in it, a shell takes it as it is.
-    ...(python === "python3"
-      ? []
-      : [`--python ${isPlain ? python : `'${python.replaceAll("'", "'\\''")}'`}`]),
-  ].join(" ");
 }
 
 /** The answer of a question that is an experiment on a GPU. */

@@ -176,7 +176,7 @@ function explanationMarkdown(explanation: Explanation): string {
     ["# What pinned memory does on this machine"],
     ...alertBlocks(alertsOf(explanation)),
     [
-      `Measured by pinbench ${tool.version}: ${counted(answers.length, "claim")} of articles on pinned memory, each tried by an experiment. The figures are medians, and the intervals are where these lie at 95 %.`,
+      `Measured by pinbench ${tool.version}: ${counted(answers.length, "claim")} of articles on pinned memory, each tried by an experiment. Figures are medians unless their names say otherwise, and the intervals are where they lie at 95 %.`,
     ],
     factsOf(explanation).map(factItem),
     answers.length < 2 ? [] : markdownGrid(overviewGrid(answers)),

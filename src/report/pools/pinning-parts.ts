@@ -8,6 +8,7 @@ import {
   formatMilliseconds,
   formatRatio,
   formatWholeShare,
+  unknownInterval,
 } from "../format-number.js";
 import {
   blank,
@@ -56,9 +57,13 @@ export function pinningAnswer({ recommendation, pools, limits }: Pinning): Note[
       : timesAsFast >= 1
         ? `, ${formatRatio(timesAsFast)} as fast as cuMemHostAlloc (${formatDuration(hostAllocNs)})`
         : `, where cuMemHostAlloc takes ${formatDuration(hostAllocNs)}`;
-  const largestOf = new Map(limits.map(({ largestBytes, way }) => [way, largestBytes]));
-  const stopped = [...largestOf].map(([way, bytes]) =>
-    bytes === 0 ? `none by ${way}` : `at most ${formatSizeRounded(bytes, Math.floor)} by ${way}`,
+  const stopped = [...groupBy(limits, ({ way }) => way)].flatMap(([way, ofWay]) =>
+    ofWay.length > 1 && ofWay.every(({ largestBytes }) => largestBytes === 0)
+      ? [`none by ${way}`]
+      : ofWay.map(
+          ({ largestBytes, refusedBytes, pieces }) =>
+            `${largestBytes === 0 ? "none" : `less than ${formatSizeRounded(refusedBytes, Math.ceil)}`} by ${way} in ${pieces === 1 ? "one piece" : `${pieces} pieces`}`,
+        ),
   );
   return [
     note(
@@ -92,7 +97,7 @@ export function pinningFacts({ host, labels, device, machine, wallNs, budgetNs }
   return [
     [
       "Host",
-      `${host}, ${counted(machine.cpusUsable, "CPU")}${machine.virtualization === null ? "" : `, in ${machine.virtualization}`}`,
+      `${host}, ${counted(machine.cpusUsable, "CPU")}${machine.numaNode === null ? "" : ` of NUMA node ${machine.numaNode}`}${underHypervisor(machine.virtualization)}`,
     ],
     ...(named.length === 0 ? [] : [["Labels", named.join(", ")] as const]),
     ["Device", where.join(", ")],
@@ -106,10 +111,15 @@ export function pinningFacts({ host, labels, device, machine, wallNs, budgetNs }
     ],
     [
       "Huge pages",
-      `transparent: ${machine.transparentHugePages ?? "none"}; set aside in hugetlbfs: ${hugetlb === 0 ? "none" : formatSize(hugetlb)}`,
+      `transparent: ${machine.transparentHugePages ?? "not known"}; set aside in hugetlbfs: ${hugetlb === 0 ? "none" : formatSize(hugetlb)}`,
     ],
     ["Time", `${formatDuration(wallNs)} of ${formatDuration(budgetNs)}`],
   ];
+}
+
+function underHypervisor(name: string | null): string {
+  if (name === null) return "";
+  return `, under ${name.startsWith("unknown") ? `an ${name}` : name}`;
 }
 
 /** A table a size: the fastest way first, and those without figures last. */
@@ -124,6 +134,7 @@ function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Gr
   const time = ({ obtain }: PinnedPool) => obtain?.median ?? Number.POSITIVE_INFINITY;
   const sorted = [...pools].sort((a, b) => Math.sign(time(a) - time(b)) || 0);
   const isRepeated = pools.some(({ samples }) => samples.length > 1);
+  const isTooWide = pools.some((pool) => spreadText(pool) === unknownInterval);
   const isChosen = (pool: PinnedPool) =>
     recommendation?.sizeBytes === sizeBytes && shapeId(recommendation) === shapeId(pool);
   return {
@@ -146,14 +157,13 @@ function poolGrid(pools: readonly PinnedPool[], { recommendation }: Pinning): Gr
     labels: 3,
     keepsRepeats: true,
     ...(isRepeated && {
-      footnote:
-        "±: half the way from the shortest to the longest time, of pools that were obtained several times",
+      footnote: `±: half the way from the shortest to the longest time, of pools that were obtained several times${isTooWide ? "; ?: too far to say anything" : ""}`,
     }),
   };
 }
 
 function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
-  const { way, pieces, threads, outcome, samples, obtain, release, memory, hugePageShare } = pool;
+  const { way, pieces, threads, outcome, obtain, release, memory, hugePageShare } = pool;
   const names = [figure(way), figure(String(pieces)), figure(String(threads))];
   if (obtain === null || release === null) {
     return [
@@ -168,10 +178,9 @@ function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
   const rate = (value: PinnedPool["h2dGigabytesPerSecond"]) =>
     figure(value === null ? "-" : formatGBps(value.median));
   const { before, held } = memory ?? {};
-  const spread = samples.length < 2 ? "" : formatHalfWidth((obtain.most - obtain.least) / 2 / obtain.median);
   return [
     ...names,
-    figure(formatMilliseconds(obtain.median), spread),
+    figure(formatMilliseconds(obtain.median), spreadText(pool)),
     ms(middle?.touchNs),
     ms(middle?.registerNs),
     ms(release.median),
@@ -185,6 +194,11 @@ function rowOf(pool: PinnedPool, isChosen: boolean): Figure[] {
         ),
     isChosen ? figure("<=") : blank,
   ];
+}
+
+function spreadText({ samples, obtain }: PinnedPool): string {
+  if (obtain === null || samples.length < 2) return "";
+  return formatHalfWidth((obtain.most - obtain.least) / 2 / obtain.median);
 }
 
 /** So many pools are named in a note. */
@@ -204,7 +218,7 @@ export function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
   return [
     ...limits.map((limit) =>
       note(
-        `By ${wayInWords(limit)}, ${limit.largestBytes === 0 ? "nothing can be had" : `${formatSizeRounded(limit.largestBytes, Math.floor)} can be had`}: ${formatSize(limit.refusedBytes)} is refused (${limit.error.code}). Likely reason: ${limit.reason}.`,
+        `By ${wayInWords(limit)}, ${limit.largestBytes === 0 ? "nothing can be had" : `${formatSizeRounded(limit.largestBytes, Math.floor)} can be had`}: ${formatSizeRounded(limit.refusedBytes, Math.ceil)} is refused (${limit.error.code}). Likely reason: ${limit.reason}.`,
         "warning",
       ),
     ),

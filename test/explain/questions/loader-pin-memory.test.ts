@@ -44,8 +44,22 @@ Copying is 5.56 % of an epoch without pin_memory; the rest is the making of batc
     const pinned = ms(26.4, 0.1);
     expect(told({ pinned })).toMatchObject({
       verdict: "cannot be told",
-      text: expect.stringContaining("saves 7.59 µs a batch, and the interval does not tell"),
+      text: expect.stringContaining("Whether that saves or costs anything, the interval does not tell."),
     });
+  });
+
+  it("not to be told where it saves something, and perhaps too little", () => {
+    expect(told({ pinned: ms(26.46) })).toMatchObject({
+      verdict: "cannot be told",
+      text: expect.stringContaining("a batch; whether it is 2 % of it, the interval does not tell."),
+    });
+  });
+
+  it("not here where the difference is too small to have a sign", () => {
+    const { verdict, text } = told({ pinned: ms(27).reverse(), uncopied: ms(27.1) });
+    expect(verdict).toBe("not here");
+    expect(text).toContain("The difference is too small to tell, and less than 2 %: batches this small");
+    expect(text).toContain("No copying shows in the time of an epoch");
   });
 
   it("not to be told without a GPU, where the making of batches is told all the same", () => {

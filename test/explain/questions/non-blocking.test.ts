@@ -29,7 +29,7 @@ describe("that non_blocking=True lets a copy overlap is", () => {
     expect(told()).toEqual({
       verdict: "not here",
       parts: ["not here", "true", "not here", "not here"],
-      text: `.to(device, non_blocking=True) of 64 MiB of pinned memory returns after 20 µs, of a copy of 1.2 ms, and does not wait; of pageable memory it returns after 4.7 ms, of a copy of 4.8 ms: it waits.
+      text: `.to(device, non_blocking=True) of 64 MiB of pinned memory returns after 20 µs, of a copy of 1.2 ms, and does not wait; of pageable memory it returns after 4.7 ms, of a copy of 4.8 ms: it waits for most of it.
 In torch's one stream, as a training loop has it, a computation of 5 ms and then a pinned copy take 6.2 ms: one runs after the other.
 In a stream of its own (torch.cuda.stream()) both take 5.1 ms: they overlap, with 91.7 % of the shorter one hidden.
 From pageable memory both take 9.7 ms in one stream (one runs after the other) and 9.6 ms in two (one runs after the other).
@@ -56,13 +56,29 @@ describe("of what it takes for a copy to overlap is said", () => {
     const { parts, text } = told({ pageableOwnStream: ms(5.2) });
     expect(parts?.[3]).toBe("true");
     expect(text).toContain("5.2 ms in two (they overlap, with 95.8 % of the shorter one hidden)");
-    expect(text).toContain("pinned or not; but from pageable memory the CPU can do nothing else meanwhile.");
+    expect(text).toContain(
+      "pinned or not; but from pageable memory the call keeps the CPU for most of the copy.",
+    );
     expect(told({ pageableOwnStream: ms(5.2), pageableCall: ms(0.1) }).text).toContain("pinned or not.");
+  });
+
+  it("nothing of what the intervals leave open", () => {
+    expect(told({ pageableOwnStream: ms(7.4, 0.3) }).text).toContain(
+      "a stream of its own for a copy to overlap; whether pinned memory too, the intervals do not tell.",
+    );
+    expect(told({ pinnedOneStream: ms(5.6, 0.1) }).text).toContain("nothing certain can be said");
+    expect(told({ pinnedCall: ms(1.2) }).text).not.toContain("only lets the CPU go on");
+  });
+
+  it("that copies hardly overlap where some of them is hidden", () => {
+    expect(told({ pinnedOneStream: ms(5.8) }).text).toContain(
+      "take 5.8 ms: they hardly overlap, with 33.3 % of the shorter one hidden.",
+    );
   });
 
   it("that nothing does, or that this is not certain", () => {
     expect(told({ pinnedOwnStream: ms(6.2) }).text).toContain(
-      "So no copy overlaps with this computation here.",
+      "So no pinned copy overlaps with this computation here.",
     );
     expect(told({ pinnedOwnStream: ms(5.6, 0.1) }).text).toContain("nothing certain can be said");
   });
@@ -70,7 +86,7 @@ describe("of what it takes for a copy to overlap is said", () => {
 
 it("a call that waits for its copy is said to, and one that may is not", () => {
   expect(told({ pinnedCall: ms(1.2) }).text).toContain(
-    "returns after 1.2 ms, of a copy of 1.2 ms: it waits;",
+    "returns after 1.2 ms, of a copy of 1.2 ms: it waits for most of it;",
   );
   expect(told({ pinnedCall: ms(0.6, 0.3) }).text).toContain("returns after 600 µs, of a copy of 1.2 ms;");
 });

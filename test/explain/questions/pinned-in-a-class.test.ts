@@ -50,9 +50,9 @@ Registering that memory in the process that received it, with torch.cuda.cudart(
       ...{ childPinned: at(54), childInObject: at(54), childRegistered: at(54) },
     });
     expect(verdict).toBe("not here");
-    expect(text).toContain("3.72 times the rate of a pageable one: the speed-up is still there.");
+    expect(text).toContain("3.72 times the rate of a pageable one: 102 % of the speed-up is left.");
     expect(text).toContain("is_pinned() is True there: it has arrived pinned.");
-    expect(text).toContain("does not make it faster: 54.0 GB/s");
+    expect(text).toContain("hardly makes it faster, if at all: 54.0 GB/s");
   });
 
   it("not here where pinning gains nothing in the first place", () => {
@@ -68,7 +68,9 @@ Registering that memory in the process that received it, with torch.cuda.cudart(
       verdict: "cannot be told",
       text: expect.stringContaining("the intervals do not tell whether the speed-up is lost."),
     });
-    expect(told({ childInObject: at(14.6).slice(0, 3) }).verdict).toBe("cannot be told");
+    const few = told({ childInObject: at(14.6).slice(0, 3) });
+    expect(few.verdict).toBe("cannot be told");
+    expect(few.text).toContain("\nis_pinned() is False there");
   });
 });
 
@@ -99,9 +101,12 @@ describe("of registering is said", () => {
   });
 
   it("that it does not help, or that this cannot be told", () => {
+    expect(told({ childRegistered: at(14.6) }).text).toContain("The likely cause: is_pinned() is False");
     expect(told({ childRegistered: at(14.6), isPinnedRegistered: false }).text).toContain(
-      "does not make it faster: 14.6 GB/s; is_pinned() stays False.",
+      "hardly makes it faster, if at all: 14.6 GB/s; is_pinned() stays False.",
     );
-    expect(told({ childRegistered: at(16, 0.3) }).text).toContain("do not tell whether that is faster");
+    expect(told({ childRegistered: at(16, 0.3) }).text).toContain(
+      "do not tell whether that is 1.1 times the rate",
+    );
   });
 });

@@ -19,9 +19,9 @@ describe("that too many workers compete is", () => {
   it("true where the most are certainly slower than the best", () => {
     expect(told([...upToCores, rate(32, 430)])).toEqual({
       verdict: "true",
-      text: `A DataLoader whose samples take some milliseconds of CPU each delivers most with 16 workers of those that were tried: 520 batches/s.
+      text: `A DataLoader whose samples take some milliseconds of CPU each delivered most with 16 workers of those that were tried: 520 batches/s.
 With 32 workers on 16 CPUs the rate is 0.827 times that of the best with fewer: they compete.
-As many workers as CPUs, 16, are best here, as the rule of thumb has it.
+The best is as many workers as there are CPUs, as the rule of thumb has it.
 For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds them.`,
     });
   });
@@ -29,7 +29,7 @@ For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds
   it("true where fewer than the CPUs are best, and then it is said what the rule of thumb loses", () => {
     const { verdict, text } = told([rate(0, 45), rate(8, 600), rate(16, 500), rate(32, 430)]);
     expect(verdict).toBe("true");
-    expect(text).toContain("delivers most with 8 workers");
+    expect(text).toContain("delivered most with 8 workers");
     expect(text).toContain("As many workers as CPUs, 16, reach 83.3 % of that.");
   });
 
@@ -37,14 +37,16 @@ For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds
     expect(told([...upToCores, rate(32, 521)]).verdict).toBe("not here");
     const { verdict, text } = told([...upToCores, rate(32, 700)]);
     expect(verdict).toBe("not here");
-    expect(text).toContain("delivers most with 32 workers");
-    expect(text).toContain("1.35 times that of the best with fewer: they do not slow each other down.");
+    expect(text).toContain("delivered most with 32 workers");
+    expect(text).toContain(
+      "1.35 times that of the best with fewer: no sign of workers that slow each other down.",
+    );
   });
 
   it("not to be told where the intervals do not tell, or one is not known", () => {
     expect(told([...upToCores, rate(32, 500, 40)])).toMatchObject({
       verdict: "cannot be told",
-      text: expect.stringContaining("do not tell whether that is slower."),
+      text: expect.stringContaining("do not tell whether that is slower by 3 % or more."),
     });
     const unknown = { ...rate(32, 300), low: 0, high: Number.POSITIVE_INFINITY };
     expect(told([...upToCores, unknown]).verdict).toBe("cannot be told");

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
+import { explainCommand } from "../../../src/explain/experiment-tools.js";
 import { type Explanation, explanationSchema } from "../../../src/explain/explanation.js";
-import { explainCommand } from "../../../src/explain/torch/torch-answer.js";
 import { callCli } from "../../helpers/in-process.js";
 import { runCli, startCli } from "../../helpers/run-cli.js";
 import { testPython } from "../../helpers/test-python.js";
@@ -119,7 +119,8 @@ it.each([
   "the command to repeat it names %s, device %i and backend %s where it has to",
   (python, ordinal, backend, command) => {
     const tools = { backend: { name: backend }, devices: [{ ordinal }], torch: { python } };
-    expect(explainCommand("non-blocking", tools as Parameters<typeof explainCommand>[1])).toBe(command);
+    const asked = { name: "non-blocking", needs: "torch" } as const;
+    expect(explainCommand(asked, tools as Parameters<typeof explainCommand>[1])).toBe(command);
   },
 );
 

@@ -39,14 +39,14 @@ const limited = (() => {
     limits: [
       {
         ...{ way: "host-alloc", pieces: 1, threads: 1 },
-        ...{ largestBytes: 7.5 * GiB, refusedBytes: 16 * GiB, error: oom },
+        ...{ largestBytes: 7.5 * GiB, refusedBytes: 7.515625 * GiB, error: oom },
         reason: "Windows lets WSL pin only a part of the machine's memory, about half of it",
       },
       {
         ...{ way: "register", pieces: 1, threads: 1 },
         ...{
           largestBytes: 0,
-          refusedBytes: 16 * GiB,
+          refusedBytes: GiB / 512,
           error: { code: "CUDA_ERROR_NOT_SUPPORTED", message: "no" },
         },
         reason: "the driver registers no memory of programs here",
@@ -86,6 +86,25 @@ describe.each([
     await expect(renderPinning(pinning, "markdown", screen)).toMatchFileSnapshot(`../snapshots/${name}.md`);
     await expect(renderPinning(pinning, "csv", screen)).toMatchFileSnapshot(`../snapshots/${name}.csv`);
   });
+});
+
+it("limits are told for memory in one piece and in several", () => {
+  const refused = h200Pools.map((pool) => buildUnmeasured(pool, "refused", "out of memory"));
+  const error = { code: "CUDA_ERROR_OUT_OF_MEMORY", message: "out of memory" };
+  const limit = (way: "host-alloc" | "register", pieces: number, largestBytes: number) => ({
+    ...{ way, pieces, threads: pieces, largestBytes, error },
+    ...{ refusedBytes: largestBytes + GiB / 8, reason: "not known" },
+  });
+  const limits = [
+    limit("host-alloc", 4, 32 * GiB),
+    limit("host-alloc", 1, 8 * GiB),
+    limit("register", 1, 0),
+    limit("register", 4, 0),
+  ];
+  const text = withoutCode(buildPinning([h200Pools[0]!, ...refused.slice(1)], { limits }), 200);
+  expect(text.replaceAll(/\s+/g, " ")).toContain(
+    "Not all can be had: less than 32.2 GiB by host-alloc in 4 pieces, less than 8.13 GiB by host-alloc in one piece and none by register.",
+  );
 });
 
 it("the answer stands first: what to do, what it takes, and how much sooner that is", () => {

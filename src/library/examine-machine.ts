@@ -1,0 +1,133 @@
+import { diagnoseMachine } from "../doctor/diagnose-machine.js";
+import type { Diagnosis } from "../doctor/diagnosis.js";
+import { prepareExamination } from "../doctor/prepare-examination.js";
+import { PinbenchError } from "../errors.js";
+import { openDevices } from "../explain/experiment-tools.js";
+import { explainMachine } from "../explain/explain-machine.js";
+import type { Explanation } from "../explain/explanation.js";
+import { questionsNamed } from "../explain/questions.js";
+import { shareDevices } from "../measure/prepare.js";
+import { PinMemory, preparePools } from "../pools/pin-memory.js";
+import type { Pinning } from "../pools/pinning-document.js";
+import type { QuestionName } from "../settings/choices.js";
+import { commandSettings } from "../settings/command-settings.js";
+import { pinSettings } from "../settings/pin-settings.js";
+import type { Options } from "../settings/setting.js";
+import { callNow, defaultsOf, readOptions } from "../settings/settings.js";
+
+const { backend, devices, quick, lastLevelCacheBytes } = commandSettings.doctor;
+const doctorSettings = { backend, devices, quick, lastLevelCacheBytes } as const;
+
+/** Which devices to examine, and how to end it early. */
+export interface DoctorOptions extends Options<typeof doctorSettings> {
+  /** Ends the examination, which then rejects. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Examines as `pinbench doctor` does, and returns the document that its --json prints. What costs bandwidth does not
+ * reject: see its `verdict`. What is wrong with the options or the machine rejects as a PinbenchError.
+ */
+export async function doctor({
+  signal = new AbortController().signal,
+  ...options
+}: DoctorOptions = {}): Promise<Diagnosis> {
+  const call = callNow();
+  const settings = { ...defaultsOf(doctorSettings), ...readOptions(doctorSettings, options) };
+  const isQuick = settings.quick;
+  const prepared = await prepareExamination({ ...settings, isQuick });
+  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
+  try {
+    await sharing?.begin();
+    return await diagnoseMachine({
+      ...{ prepared, sharing, isQuick, signal, labels: {} },
+      ...call,
+      countedFromMs: call.startedMs,
+      onActivity: () => undefined,
+    });
+  } finally {
+    await sharing?.release();
+  }
+}
+
+/** What to obtain, and how to end it early. */
+export interface PinOptions extends Options<typeof pinSettings> {
+  /** Ends it with what it has measured: the status of its document is then "aborted". */
+  signal?: AbortSignal;
+}
+
+/**
+ * Measures what pinned memory costs to obtain as `pinbench pin` does, and returns the document that its --json prints. A
+ * way that is refused does not reject: see its `pools` and `limits`. What is wrong with the options or the machine rejects
+ * as a PinbenchError. Nothing is pinned any more when it settles.
+ */
+export async function pin({
+  signal = new AbortController().signal,
+  ...options
+}: PinOptions = {}): Promise<Pinning> {
+  const call = callNow();
+  const prepared = await preparePools({
+    ...defaultsOf(pinSettings),
+    ...readOptions(pinSettings, options),
+  });
+  const { backend, devices } = prepared;
+  const sharing = shareDevices({ backend, devices: [...devices] }, { command: "library", ownerPid: null });
+  try {
+    await sharing?.begin();
+    const pinning = new PinMemory({
+      ...{ prepared, sharing, signal, labels: {} },
+      ...call,
+      countedFromMs: call.startedMs,
+      onActivity: () => undefined,
+    });
+    await pinning.measure();
+    return pinning.document();
+  } finally {
+    await sharing?.release();
+  }
+}
+
+const explainSettings = {
+  backend: commandSettings.explain.backend,
+  devices: commandSettings.explain.devices,
+  python: commandSettings.explain.python,
+  lastLevelCacheBytes: commandSettings.explain.lastLevelCacheBytes,
+} as const;
+
+/** Which questions to answer, on which devices, and how to end it early. */
+export interface ExplainOptions extends Options<typeof explainSettings> {
+  questions: readonly QuestionName[] | "all";
+  /** Ends it with the answers that there are. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Answers questions by experiments as `pinbench explain` does, and returns the document that its --json prints. A question
+ * that fails does not reject: see its answer's `failure`. What is wrong with the options rejects as a PinbenchError.
+ */
+export async function explain({
+  questions,
+  signal = new AbortController().signal,
+  ...options
+}: ExplainOptions): Promise<Explanation> {
+  const call = callNow();
+  const names: unknown = questions;
+  const areNames = Array.isArray(names) && names.every((name) => typeof name === "string");
+  if (names !== "all" && !areNames) {
+    throw new PinbenchError("usage", 'The option questions must be "all" or a list of names.');
+  }
+  const settings = { ...defaultsOf(explainSettings), ...readOptions(explainSettings, options) };
+  const asked = questionsNamed(questions);
+  const prepared = await openDevices(settings);
+  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
+  try {
+    await sharing?.begin();
+    return await explainMachine({
+      ...{ questions: asked, prepared, sharing, settings, signal },
+      ...call,
+      onActivity: () => undefined,
+    });
+  } finally {
+    await sharing?.release();
+  }
+}

@@ -1,0 +1,141 @@
+import { compareResults } from "../compare/compare-results.js";
+import type { Comparison } from "../compare/comparison.js";
+import { describeHistory } from "../compare/courses.js";
+import type { HistoryDocument } from "../compare/history-document.js";
+import { idsOf, type ResultSet, readResultSet, runsOf } from "../compare/result-set.js";
+import { refuseUnmatched } from "../compare/unmatched-pattern.js";
+import { PinbenchError } from "../errors.js";
+import type { FleetDocument } from "../fleet/fleet-document.js";
+import { judgeResults } from "../fleet/judge-results.js";
+import { packageVersion } from "../package-facts.js";
+import { readHistory } from "../results/history-file.js";
+import { checkedResult } from "../results/parse.js";
+import type { ResultDocument } from "../results/schema.js";
+import type { Direction, Memory } from "../settings/choices.js";
+import { commandSettings } from "../settings/command-settings.js";
+import { readSection, thresholdsOf } from "../settings/configuration.js";
+import type { Options } from "../settings/setting.js";
+import { defaultsOf, readGiven, readOptions } from "../settings/settings.js";
+import { defaultSignificance, fleetSettings, judgingSettings } from "../settings/table.js";
+import type { List, Quantity } from "../settings/units.js";
+
+/** A file, a folder of runs, or documents: of one run, or of several of the same machine. */
+export type Results = string | ResultDocument | readonly ResultDocument[];
+
+/** The drops that count, with the keys that `thresholds` in pinbench.config.json has. */
+export interface ThresholdOptions {
+  default?: Quantity;
+  memory?: Partial<Record<Memory, Quantity>>;
+  direction?: Partial<Record<Direction, Quantity>>;
+  /** By patterns of cell ids; the first that matches wins. */
+  cells?: Record<string, Quantity>;
+  floorGBps?: number;
+  floorUs?: number;
+}
+
+/** What to compare with what, and by which rule. */
+export interface CompareOptions {
+  baseline: Results;
+  candidate: Results;
+  thresholds?: ThresholdOptions;
+  /** The chance that any cell is called slower where none is; 0.003 unless given. */
+  significance?: Quantity;
+  /** Whether what cannot be decided makes the outcome "inconclusive". */
+  strict?: boolean;
+  /** Compares although GPU or link width differ. */
+  allowMismatch?: boolean;
+}
+
+/**
+ * Compares as `pinbench compare` does, and returns the document that its --json prints. A regression does not reject:
+ * see its `outcome`. Rejects with a PinbenchError where the results cannot be read or have no cell in common, and for
+ * a pattern of thresholds that matches none.
+ */
+export async function compare({ baseline, candidate, ...options }: CompareOptions): Promise<Comparison> {
+  const [before, after] = [
+    await resultSetOf(baseline, "baseline"),
+    await resultSetOf(candidate, "candidate"),
+  ];
+  const thresholds = thresholdsOf(await readSection("thresholds", options.thresholds ?? {}));
+  refuseUnmatched(
+    thresholds.cells.map(({ pattern }) => pattern),
+    idsOf(before, after),
+    "either result",
+  );
+  return compareResults({
+    version: packageVersion(),
+    command: "compare",
+    baseline: before,
+    candidate: after,
+    fresh: [],
+    suspects: [],
+    rule: {
+      significance: readGiven(
+        "significance",
+        judgingSettings.significance.kind,
+        options.significance ?? defaultSignificance,
+      ),
+      thresholds,
+      allowMismatch: options.allowMismatch ?? false,
+      strict: options.strict ?? false,
+    },
+  });
+}
+
+async function resultSetOf(results: Results, role: "baseline" | "candidate"): Promise<ResultSet> {
+  if (typeof results === "string") return readResultSet(results, role);
+  const given: readonly unknown[] = isList(results) ? results : [results];
+  const documents = given.map((value) => checkedResult(value, `a document of the ${role}`));
+  if (documents.length === 0) throw new PinbenchError("usage", `The ${role} has no runs.`);
+  if (new Set(documents.map(({ run }) => run.id)).size < documents.length) {
+    // It would count as another process, and make the spread between them look smaller than it is.
+    throw new PinbenchError("usage", `The ${role} has the same run twice.`);
+  }
+  return { path: null, runs: documents.flatMap((document) => runsOf(document, null)) };
+}
+
+function isList(results: ResultDocument | readonly ResultDocument[]): results is readonly ResultDocument[] {
+  return Array.isArray(results);
+}
+
+/** Which history to tell of. */
+export interface HistoryOptions {
+  /** What `pinbench check --history` appends to. */
+  folder: string;
+  /** Ids of cells, or patterns in which `*` stands for any characters; the groups of cells unless given. */
+  cells?: List<string>;
+}
+
+/**
+ * Tells the course of past checks as `pinbench history` does, and returns the document that its --json prints. Rejects
+ * with a PinbenchError where there is no history, or no such cell in it.
+ */
+export async function history({ folder, cells }: HistoryOptions): Promise<HistoryDocument> {
+  if (typeof folder !== "string") throw new PinbenchError("usage", "The option folder must be text.");
+  const { kind } = commandSettings.history.cells;
+  const patterns = cells === undefined ? null : readGiven("cells", kind, cells);
+  return describeHistory({
+    version: packageVersion(),
+    path: folder,
+    history: await readHistory(folder),
+    cells: patterns,
+  });
+}
+
+/** Which nodes to judge, and by which rule. */
+export interface FleetOptions extends Options<typeof fleetSettings> {
+  /** Results of many nodes: files, and folders with all folders below them. */
+  results: string | readonly string[];
+}
+
+/**
+ * Says which of many nodes are slow as `pinbench fleet` does, and returns the document that its --json prints. Slow nodes
+ * do not reject: see its `outliers`. Rejects with a PinbenchError where there is no result of a node.
+ */
+export async function fleet({ results, ...options }: FleetOptions): Promise<FleetDocument> {
+  const paths: readonly unknown[] = Array.isArray(results) ? results : [results];
+  if (paths.length === 0 || !paths.every((path) => typeof path === "string")) {
+    throw new PinbenchError("usage", "The option results must be a path, or a list of them.");
+  }
+  return judgeResults(paths, { ...defaultsOf(fleetSettings), ...readOptions(fleetSettings, options) });
+}

@@ -1,0 +1,78 @@
+import { PinbenchError } from "../errors.js";
+import { prepareRun, shareDevices } from "../measure/prepare.js";
+import { Run } from "../measure/run.js";
+import type { ResultDocument } from "../results/schema.js";
+import { readSection } from "../settings/configuration.js";
+import { type Options, optionName } from "../settings/setting.js";
+import { callNow, fillRunSettings, readGiven } from "../settings/settings.js";
+import { runSettings, saidByCellIds } from "../settings/table.js";
+
+/** What to measure and how: the keys, values and defaults that `plan` in pinbench.config.json has. */
+export type PlanOptions = Omit<Options<typeof runSettings>, "cells">;
+
+/** What to measure, how to end it early, and whom to tell how far it is. */
+export interface RunOptions extends PlanOptions {
+  /** Exactly these cells, by the ids that results have. */
+  cells?: readonly string[];
+  /** Ends the run with what it has measured: the status of its document is then "aborted". */
+  signal?: AbortSignal;
+  /** Called before each visit of a cell. */
+  onProgress?: (progress: RunProgress) => void;
+}
+
+/** How far a run has come. */
+export interface RunProgress {
+  /** Id of the cell that is measured. */
+  cell: string;
+  /** From 1. */
+  round: number;
+  /** Cells whose interval is as narrow as asked. */
+  convergedCells: number;
+  totalCells: number;
+}
+
+/**
+ * Measures as `pinbench run` does, and returns the document that its --json prints. It prints nothing, and reads no
+ * configuration and no arguments. A cell that fails does not reject: see its `outcome`. What is wrong with the options
+ * or the machine rejects as a PinbenchError.
+ */
+export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {}): Promise<ResultDocument> {
+  const call = callNow();
+  const given = await readSection("plan", plan);
+  if (cells !== undefined) {
+    const both = saidByCellIds.find((key) => given[key] !== undefined);
+    if (both !== undefined) {
+      const name = optionName(runSettings[both].flag);
+      throw new PinbenchError("usage", `cells and ${name} exclude each other: an id says all of a cell.`);
+    }
+  }
+  const settings = fillRunSettings({
+    origin: "caller",
+    given: {
+      ...given,
+      ...(cells === undefined ? {} : { cells: readGiven("cells", runSettings.cells.kind, cells) }),
+    },
+  });
+  const prepared = await prepareRun(settings);
+  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
+  const running = new Run({ ...call, ...prepared, sharing });
+  try {
+    await sharing?.begin();
+    await follow(running, signal, onProgress);
+  } finally {
+    await sharing?.release();
+  }
+  return running.document();
+}
+
+async function follow(running: Run, signal: RunOptions["signal"], onProgress: RunOptions["onProgress"]) {
+  for await (const event of running.measure(signal ?? new AbortController().signal)) {
+    if (event.kind !== "visit") continue;
+    onProgress?.({
+      cell: event.progress.cell.id,
+      round: event.round + 1,
+      convergedCells: running.cells.filter(({ outcome }) => outcome === "converged").length,
+      totalCells: running.cells.length,
+    });
+  }
+}

@@ -1,0 +1,66 @@
+import { PinbenchError } from "../errors.js";
+import type { Tuning } from "../results/tuning.js";
+import type { Options } from "../settings/setting.js";
+import { type Call, callNow, defaultsOf, readOptions, type TuneSettings } from "../settings/settings.js";
+import { tuneSettings, usualBudgetNs } from "../settings/table.js";
+import type { LiveJob } from "../tune/live/live-job.js";
+import { openLive } from "../tune/live/open-live.js";
+import { machineLimits } from "../tune/machine-limits.js";
+import { openProbe } from "../tune/open-probe.js";
+import { tuneLoader } from "../tune/tune-loader.js";
+
+/** The flags of `pinbench tune`, with their defaults. Give one of `command`, `torch`, `sampleBytes` and `data`. */
+export interface TuneOptions extends Omit<Options<typeof tuneSettings>, "go"> {
+  /** A training job, such as `["python", "train.py"]`: tuned as it runs, with stdin, stdout and stderr of this process. */
+  command?: readonly string[];
+  /** Ends the search with what it has found: the status of its document is then "aborted". */
+  signal?: AbortSignal;
+}
+
+/**
+ * Tunes as `pinbench tune` does, and returns the document that its --json prints. It prints nothing. Where no setting
+ * could be measured, its `recommendation` is null. Rejects with a PinbenchError where there is nothing to measure with:
+ * wrong options, no Python, a data set that cannot make a batch, an abort before the first trial.
+ */
+export async function tune({
+  signal = new AbortController().signal,
+  command,
+  ...options
+}: TuneOptions): Promise<Tuning> {
+  const call = callNow();
+  // What a command does after its search is for whoever started it.
+  const { go, ...known } = tuneSettings;
+  const settings = { ...defaultsOf(tuneSettings), ...readOptions(known, options), go: go.default };
+  if (command !== undefined) return tuneJob(command, settings, call, signal);
+  const probe = await openProbe(settings, signal);
+  const budgetNs = settings.budgetNs ?? usualBudgetNs.alone;
+  const limits = machineLimits(settings.ranks);
+  try {
+    return await tuneLoader(probe, { ...settings, ...call, budgetNs, limits }, signal);
+  } finally {
+    await probe.close();
+  }
+}
+
+async function tuneJob(
+  command: readonly string[],
+  settings: TuneSettings,
+  call: Call,
+  signal: AbortSignal,
+): Promise<Tuning> {
+  if (!Array.isArray(command) || command.length === 0 || command.some((word) => typeof word !== "string")) {
+    throw new PinbenchError("usage", "The option command must be a list of words, the program first.");
+  }
+  let job: LiveJob | null = null;
+  const onStart = (started: LiveJob) => {
+    job = started;
+  };
+  try {
+    const probe = await openLive({ command, settings, signal, onStart });
+    const { budgetNs } = probe;
+    const limits = machineLimits(probe.ranksOfNode);
+    return await tuneLoader(probe, { ...settings, ...call, budgetNs, limits }, signal);
+  } finally {
+    await (job as LiveJob | null)?.end();
+  }
+}

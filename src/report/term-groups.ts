@@ -1,0 +1,356 @@
+/** A word of the tables, and what it means in one sentence for somebody who has never met it. */
+export interface Term {
+  /** What it is listed by, and all that the tables call it. */
+  names: readonly string[];
+  meaning: string;
+}
+
+/** Terms that belong together, in the order in which a reader meets them. */
+export interface TermGroup {
+  title: string;
+  terms: readonly Term[];
+}
+
+const term = (names: string | readonly string[], meaning: string): Term => ({
+  names: typeof names === "string" ? [names] : names,
+  meaning,
+});
+
+/** Every term of the tables, once. */
+export const termGroups: readonly TermGroup[] = [
+  {
+    title: "What is copied",
+    terms: [
+      term(["H2D", "h2d"], "host to device: from the machine's memory to the GPU's"),
+      term(["D2H", "d2h"], "device to host: from the GPU's memory to the machine's"),
+      term("direction", "which way the bytes go"),
+      term(["both", "bidir", "bidirectional"], "H2D and D2H at the same time"),
+      term(
+        ["D2D", "d2d"],
+        "device to device: within one GPU's memory; bytes read and bytes written both count",
+      ),
+      term(["P2P", "p2p", "peer"], "from one GPU to another"),
+      term("size", "the bytes of one copy; KiB, MiB and GiB count in 1024s"),
+      term(
+        ["worker", "workers", "x4"],
+        'a thread that copies its own buffers; several copy at the same time, as the 4 of "x4" in a cell\'s name',
+      ),
+      term(
+        ["process", "processes"],
+        "workers that are programs of their own, each with its own use of the GPU",
+      ),
+      term("cell", "one thing that is measured: a direction, kind of memory, size and number of workers"),
+      term("device", "a GPU, by its number"),
+    ],
+  },
+  {
+    title: "Kinds of memory",
+    terms: [
+      term(
+        "pageable",
+        "ordinary memory, as malloc gives it; the driver copies it by way of a pinned buffer of its own",
+      ),
+      term(
+        ["pinned", "page-locked"],
+        "memory that stays where it is, so that the GPU copies it by itself; from cuMemHostAlloc",
+      ),
+      term(
+        "staged",
+        "ordinary memory that pinbench's own threads copy by way of small pinned buffers, piece by piece",
+      ),
+      term("registered", "ordinary memory that was pinned afterwards, by cuMemHostRegister"),
+      term(
+        "write-combined",
+        "pinned memory that the CPU's caches leave alone: quick to write, very slow to read",
+      ),
+      term(
+        "mapped",
+        "pinned memory that a program on the GPU reads and writes itself, without a copy command",
+      ),
+      term(
+        ["host", "host memory", "host control"],
+        "what the CPU copies by itself, without a GPU: it tells whether the machine's memory became slower or the way to the GPU",
+      ),
+      term("memory", "the kind of memory that is copied from or to"),
+    ],
+  },
+  {
+    title: "Figures",
+    terms: [
+      term(
+        ["GB/s", "throughput", "bandwidth"],
+        "how many times 1 000 000 000 bytes are copied in a second, with many copies in a row",
+      ),
+      term(
+        ["latency", "µs"],
+        "how long one copy takes, from asking for it until it is done, in millionths of a second",
+      ),
+      term("median", "the middle one of all samples: half are less, half are more"),
+      term("p99", "99 of 100 samples are no more than this"),
+      term("sample", "one timed stretch of copies"),
+      term("±", "half the width of the interval, in per cent of the figure: 50 ±2 % is between 49 and 51"),
+      term(
+        ["interval", "stopping interval", "95 % interval"],
+        "where the true median lies, 95 times out of 100; a cell is measured until its interval is narrow enough",
+      ),
+      term(["±?"], "no interval that says anything: too few samples, or samples that vary too much"),
+      term(
+        ["*", "not converged", "converged"],
+        "* is not converged: time was up before the interval was as narrow as --precision asks",
+      ),
+      term(["†", "not finished"], "the run ended before this cell was done"),
+      term(["-", "skipped"], "not measured, or not known; a line below the tables says why"),
+      term("failed", "a call of the driver failed in this cell"),
+      term(["MISMATCH", "wrong data"], "the bytes that arrived are not those that were sent"),
+      term("proven", "compared after the copy and found right, byte by byte"),
+      term(
+        ["pinned/pageable", "sum/pageable"],
+        "how many times as fast as pageable memory: 2.0× is twice as fast",
+      ),
+      term(
+        ["link", "pinned/link", "best/link", "sum/2× link", "link limit"],
+        "the connection to the GPU, such as PCIe; and the share of its limit that is reached. Packets take some of the limit, so no copy reaches 100 %",
+      ),
+      term(
+        ["payload", "link's payload"],
+        "the bytes of yours that a link carries, without what packets add to them",
+      ),
+      term("sum", "what all directions, or all devices, copy together"),
+      term("cold", "buffers that are in none of the CPU's caches, as fresh data are"),
+      term("warm", "the same buffer copied again and again, which the CPU's caches may hold"),
+      term(
+        ["wall clock", "wall"],
+        "timed by the CPU's clock, from the start until the last copy is done: what a program waits",
+      ),
+      term(["event timer", "event"], "timed by the GPU's own copy engine, without what the CPU adds"),
+      term(
+        "budget",
+        "how much time all cells may take together (--budget); what they need for their first samples they get in any case",
+      ),
+    ],
+  },
+  {
+    title: "Cold start: what is paid once",
+    terms: [
+      term("driver", "the time until NVIDIA's driver is ready"),
+      term("context", "the time until the GPU has made room for a program"),
+      term("first copy", "how long the very first copy takes"),
+      term("obtained", "the time until a buffer can be used, touching its memory and pinning it included"),
+      term("given back", "the time to give it back"),
+      term(
+        ["pays off after", "H2D pays off after", "D2H pays off after", "at once"],
+        "so many copies of a pinned buffer have saved what pinning cost; at once: it costs no more than ordinary memory",
+      ),
+    ],
+  },
+  {
+    title: "Everything at once",
+    terms: [
+      term("at once", "all devices copy at the same time (--together)"),
+      term("of alone", "the share that is kept of what the same cell reaches by itself"),
+      term(["path"], "the way from one GPU to another"),
+      term("write", "the GPU that has the data sends them"),
+      term("read", "the GPU that wants the data fetches them"),
+      term("through-host", "by way of the machine's memory, where GPUs do not reach each other's"),
+      term(
+        ["kernel-write", "kernel-read"],
+        "a program on one of the two GPUs copies, in place of a copy engine",
+      ),
+      term(["from, to", "from", "to"], "the GPU that the bytes come from, and the one that they go to"),
+      term(
+        ["beside", "load"],
+        "what keeps the machine busy meanwhile: arithmetic, the GPU's memory or the host's (--beside)",
+      ),
+      term(
+        ["copy alone, beside, keeps", "copy alone", "copy beside", "copy keeps"],
+        "a copy without and with the load, and the share of its speed that it keeps",
+      ),
+      term(
+        ["load alone, beside, keeps", "load alone", "load beside", "load keeps", "GFLOP/s"],
+        "the load without and with copies: GB/s, or thousands of millions of arithmetic operations a second (GFLOP/s)",
+      ),
+      term(
+        ["chunk", "chunks"],
+        "a part of a batch that is copied by itself while a kernel works on the one before (--pipeline)",
+      ),
+      term(
+        ["block", "blocks", "in scattered blocks"],
+        "a part of a copy that lies by itself, on both sides, as pages of a KV cache or rows of a table do (--blocks)",
+      ),
+      term("count", "so many blocks are one copy"),
+      term(["one piece"], "the same bytes as one copy, which lie together on both sides"),
+      term("loop", "blocks are copied by a call of the driver each"),
+      term(
+        "batch",
+        "blocks are copied by one call of the driver that takes all of them; or what a loader hands out",
+      ),
+      term(
+        ["kernel SMs", "SM", "SMs"],
+        "blocks are copied by a kernel that keeps to so few multiprocessors of the GPU, and leaves the others free",
+      ),
+      term(
+        "gather",
+        "the CPU collects blocks in pinned memory, and a kernel puts them in their places; back likewise",
+      ),
+      term("blocks/ms", "how many blocks are copied in a thousandth of a second: thousands a second"),
+      term("host ns", "how many thousand-millionths of a second a block keeps a CPU busy"),
+      term(
+        ["kernel", "kernels alone"],
+        "a program that runs on the GPU, and how long it takes without copies",
+      ),
+      term(["gain"], "how many times as fast as in one piece"),
+      term("ms", "thousandths of a second that a whole batch takes"),
+    ],
+  },
+  {
+    title: "check, compare and baseline",
+    terms: [
+      term(
+        ["baseline, before", "baseline", "before"],
+        "the machine as it should be: results that were kept to compare with",
+      ),
+      term(["candidate, now", "candidate", "now"], "the results that are compared with the baseline"),
+      term(
+        "change",
+        "of the candidate against the baseline, with its interval; in a history a curve of all checks",
+      ),
+      term("verdict", "what follows for a cell: one of the words below"),
+      term("same", "not slower by the threshold"),
+      term("slower", "shown to be slower by the threshold or more"),
+      term("faster", "shown to be faster by the threshold or more"),
+      term("unsteady", "single runs are far slower, more often than in the baseline"),
+      term("inconclusive", "slower or not: the figures vary too much to tell"),
+      term("missing", "the baseline has the cell, the candidate has no figure of it"),
+      term("new", "the candidate has the cell, the baseline does not"),
+      term("not comparable", "measured on another GPU or link, or in another way"),
+      term("threshold", "how much slower a cell must be before it counts (--threshold)"),
+      term("floor", "a difference that is too small to count, whatever its share"),
+      term(
+        "significance",
+        "how likely a false alarm is in a whole check, where nothing changed (--significance)",
+      ),
+      term(
+        ["suspect", "confirmed"],
+        "a cell that looks slower is a suspect; it is confirmed by measuring it again",
+      ),
+      term(["occasion", "occasions"], "a stretch of time in which runs were measured one after the other"),
+      term(
+        ["spread", "spread typical", "largest"],
+        "how much runs differ though nothing changed (standard deviation)",
+      ),
+      term(["drop found", "drop found typical"], "how large a drop has to be for a check to find it"),
+      term("cells", "how many cells are meant"),
+    ],
+  },
+  {
+    title: "history",
+    terms: [
+      term("course", "how the figures of one cell or kind went, check by check"),
+      term("step", "a change from one check to the next that stays"),
+      term("drift", "a slow change over many checks"),
+      term(
+        ["last, least, most", "last", "least", "most"],
+        "the newest, the lowest and the highest figure, against the median of all checks",
+      ),
+      term("noise", "how much checks differ though nothing changed"),
+    ],
+  },
+  {
+    title: "fleet",
+    terms: [
+      term(["node", "nodes", "which"], "one machine of many, by the name that it has"),
+      term(["GPU", "GPUs"], "a node's GPU, by its number, or how many there are"),
+      term(["group", "its group"], "nodes that are alike, and what is usual among them: their median"),
+      term("slower by", "how much less speed than is usual in the group"),
+      term("slowest in", "the cell that lost most"),
+      term("figure", "what was measured there"),
+      term("again", "what fresh processes on the node found afterwards"),
+      term("state", "what became of a node's measurement"),
+      term("why", "the reason, as far as it is known"),
+      term("unit", "what the figures of a row count"),
+      term("centre", "the median of all GPUs of the group"),
+      term(["lowest", "highest"], "the least and the largest figure of the group"),
+      term(
+        ["spread of a group", "spread"],
+        "the standard deviation between healthy GPUs, as it was judged with",
+      ),
+      term("of healthy", "the centre as a share of what healthy machines of the kind reach"),
+    ],
+  },
+  {
+    title: "tune",
+    terms: [
+      term(
+        ["num_workers"],
+        "how many processes of a DataLoader make batches; 0 is the training process itself",
+      ),
+      term(["pin_memory"], "whether batches are put into pinned memory before they are copied"),
+      term(["prefetch", "prefetch_factor"], "how many batches each worker makes in advance"),
+      term(["non_blocking"], "whether the training goes on while a batch is copied"),
+      term(["persistent_workers"], "whether the workers stay for the next epoch"),
+      term("batches/s", "how many batches arrive in a second"),
+      term(["first batch, s"], "seconds until the first batch arrives"),
+      term("/dev/shm", "the shared memory that batches pass through, at its fullest"),
+      term("pinned memory", "how much memory is pinned for batches, at most"),
+      term(["<="], "the setting that is recommended"),
+      term(["rank", "ranks"], "one of several training processes that work together"),
+    ],
+  },
+  {
+    title: "doctor",
+    terms: [
+      term("measured", "what the device reached with plain pinned copies"),
+      term("expected", "what healthy machines with this GPU and link reach"),
+      term("of expected", "what was measured as a share of that"),
+      term("of link", "what was measured as a share of what the link can carry of payload"),
+      term("copies", "whether the device copied by itself or while the others did"),
+    ],
+  },
+  {
+    title: "pin",
+    terms: [
+      term(["pool", "pools"], "a large amount of pinned memory that a program obtains once and keeps"),
+      term("way", "how a pool is obtained: one of the four below"),
+      term("host-alloc", "by cuMemHostAlloc, as cudaHostAlloc and pin_memory=True do"),
+      term("register", "as ordinary memory, which is then pinned; as a column: how long pinning takes"),
+      term("register-huge", "the same of huge pages, which the kernel clears and pins far sooner"),
+      term("register-hugetlb", "the same of huge pages that root has set aside before"),
+      term("pieces", "how many allocations a pool is made of"),
+      term("threads", "how many touch its pages, or obtain its pieces"),
+      term("obtain", "until the last byte of a pool could be copied"),
+      term("touch", "until the kernel has found and cleared all pages"),
+      term("give back", "until all of a pool is free again"),
+      term("huge pages", "the share of a pool that lies in pages of 2 MiB or more"),
+      term("RSS", "how much more memory the process holds for it"),
+      term("refused", "the driver or the system did not give it"),
+      term("omitted", "not tried: the notes say why"),
+    ],
+  },
+  {
+    title: "explain",
+    terms: [
+      term("question", "what is asked of this machine; `pinbench explain` lists all of them"),
+      term("what was measured", "what the figure and its interval are of"),
+      term(
+        "samples",
+        "how many measurements the figure is the median of; - where it is computed from others",
+      ),
+      term("true here", "the claim holds on this machine, for certain"),
+      term("not here", "the claim does not hold on this machine, for certain"),
+      term("cannot be told", "what was measured does not decide the claim, or it could not be measured"),
+    ],
+  },
+  {
+    title: "devices",
+    terms: [
+      term("name", "what NVIDIA calls the GPU"),
+      term("PCI bus id", "where the GPU is plugged in"),
+      term("compute", "the compute capability: which generation of instructions the GPU has"),
+      term("NUMA", "the part of the machine that is nearest to the GPU, where it has several"),
+      term(
+        ["link now, at most", "link now", "at most"],
+        "how the GPU is connected now (at rest it may be slower), and how it could be",
+      ),
+    ],
+  },
+];
