@@ -60,7 +60,7 @@ export function machineSpeed(facts: SpeedFacts): MachineSpeed {
 function gpuSpeed({ cpusUsable }: SpeedFacts): MachineSpeed {
   const checkGBps = Math.min(38, 2.5 * cpusUsable);
   return {
-    processStartNs: 250e6,
+    processStartNs: 320e6,
     workerStartNs: 150e6,
     noticingNs: 50e6,
     contextNs: 120e6,
