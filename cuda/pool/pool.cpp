@@ -18,7 +18,6 @@ constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 constexpr std::size_t kTouchedAtOnce = 16 * kHugePageBytes;
 
 constexpr std::size_t kMostPieces = 4096;
-constexpr std::size_t kMostThreads = 4096;
 
 void validate(const PoolOptions& options) {
   if (options.bytes == 0 || options.bytes > kMostReservedBytes)
@@ -26,11 +25,9 @@ void validate(const PoolOptions& options) {
   if (options.pieces == 0 || options.pieces > kMostPieces ||
       options.pieces > (options.bytes - 1) / kPageBytes + 1)
     throw Error("INVALID_REQUEST", "a pool has from 1 to 4096 pieces, of a page or more each");
-  const bool has_many_threads =
-      options.threads > (options.way == PoolWay::kHostAlloc ? options.pieces : kMostThreads);
-  if (options.threads == 0 || has_many_threads)
-    throw Error("INVALID_REQUEST",
-                "a pool is obtained by at most 4096 threads, cuMemHostAlloc's by one for each piece");
+  const std::size_t most_threads = options.pieces == 1 ? kMostPieces : options.pieces;
+  if (options.threads == 0 || options.threads > most_threads)
+    throw Error("INVALID_REQUEST", "a pool of several pieces is obtained by at most a thread for each");
 }
 
 // Whole huge pages where there are as many as pieces, else whole pages; the last piece has what is left.
@@ -53,6 +50,8 @@ std::vector<std::size_t> sizes_of_pieces(const PoolOptions& options) {
 struct Pool::Times {
   std::int64_t touch_ns = 0;
   std::int64_t register_ns = 0;
+
+  std::int64_t sum_ns() const { return touch_ns + register_ns; }
 };
 
 Pool::Pool(DeviceContext& context, const PoolOptions& options) : context_(context), options_(options) {
@@ -71,14 +70,9 @@ Pool::Pool(DeviceContext& context, const PoolOptions& options) : context_(contex
     throw;
   }
   obtain_ns_ = static_cast<double>(now_ns() - begin_ns);
-  std::int64_t touch_ns = 0;
-  std::int64_t register_ns = 0;
-  for (const auto& of_thread : times) {
-    touch_ns = std::max(touch_ns, of_thread.touch_ns);
-    register_ns += of_thread.register_ns;
-  }
-  touch_ns_ = static_cast<double>(touch_ns);
-  register_ns_ = static_cast<double>(register_ns);
+  const auto& slowest = *std::ranges::max_element(times, {}, &Times::sum_ns);
+  touch_ns_ = static_cast<double>(slowest.touch_ns);
+  register_ns_ = static_cast<double>(slowest.register_ns);
   if (options_.way == PoolWay::kRegisterHugetlb) {
     huge_page_bytes_ = options_.bytes;
   } else if (options_.way != PoolWay::kHostAlloc) {
@@ -93,69 +87,69 @@ Pool::~Pool() {
 }
 
 void Pool::obtain(std::vector<Times>& times) {
-  if (options_.way == PoolWay::kHostAlloc) {
-    obtain_from_driver();
+  if (options_.pieces == 1) {
+    obtain_in_one(times);
   } else {
-    obtain_by_registering(times);
+    obtain_in_pieces(times);
   }
 }
 
-// Each thread takes one piece after the other, until all are there, one has failed, or there is an abort.
-void Pool::obtain_from_driver() {
-  const auto sizes = sizes_of_pieces(options_);
+// All threads touch it, and one registers it.
+void Pool::obtain_in_one(std::vector<Times>& times) {
+  auto& piece = pieces_.front();
+  context_.team().run(1, [&](std::size_t) {
+    const auto begin_ns = now_ns();
+    piece.allocate(context_.cuda(), options_.way, options_.bytes);
+    if (options_.way == PoolWay::kHostAlloc) times[0].register_ns = now_ns() - begin_ns;
+  });
+  if (options_.way == PoolWay::kHostAlloc) return;
   std::atomic<std::size_t> next{0};
-  std::atomic<bool> has_failed{false};
-  context_.team().run(options_.threads, [&](std::size_t) {
-    try {
-      for (std::size_t i = next.fetch_add(1); i < sizes.size() && !has_failed && !context_.abort().is_set();
-           i = next.fetch_add(1)) {
-        pieces_[i].allocate(context_.cuda(), options_.way, sizes[i]);
-      }
-    } catch (...) {
-      has_failed = true;
-      throw;
+  const auto memory = piece.bytes();
+  context_.team().run(options_.threads, [&](std::size_t thread) {
+    const auto begin_ns = now_ns();
+    while (!context_.abort().is_set()) {
+      const std::size_t offset = next.fetch_add(kTouchedAtOnce);
+      if (offset >= memory.size()) break;
+      piece.touch(memory.subspan(offset, std::min(kTouchedAtOnce, memory.size() - offset)));
     }
+    times[thread].touch_ns = now_ns() - begin_ns;
+  });
+  context_.abort().throw_if_set();
+  // Which begins when the slowest thread has touched its last page.
+  times[0].touch_ns = std::ranges::max_element(times, {}, &Times::touch_ns)->touch_ns;
+  context_.team().run(1, [&](std::size_t) {
+    const auto begin_ns = now_ns();
+    piece.register_pages(context_.cuda());
+    times[0].register_ns = now_ns() - begin_ns;
   });
 }
 
-// All threads touch the first piece, a part after the other, then the next one, and so on. Whoever touched
-// the last part of a piece registers it meanwhile, one piece at a time: in the driver, threads would only
-// wait for each other, and take longer for that.
-void Pool::obtain_by_registering(std::vector<Times>& times) {
-  struct Part {
-    std::size_t piece;
-    std::span<std::byte> memory;
-  };
+// Each thread takes one piece after the other, until all are there, one has failed, or there is an abort.
+void Pool::obtain_in_pieces(std::vector<Times>& times) {
   const auto sizes = sizes_of_pieces(options_);
-  std::vector<Part> parts;
-  std::vector<std::atomic<std::size_t>> parts_left(sizes.size());
-  context_.team().run(1, [&](std::size_t) {
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      pieces_[i].allocate(context_.cuda(), options_.way, sizes[i]);
-      const auto memory = pieces_[i].bytes();
-      for (std::size_t offset = 0; offset < memory.size(); offset += kTouchedAtOnce) {
-        parts.push_back({i, memory.subspan(offset, std::min(kTouchedAtOnce, memory.size() - offset))});
-        ++parts_left[i];
-      }
-    }
-  });
   std::atomic<std::size_t> next{0};
   std::atomic<bool> has_failed{false};
   const auto is_over = [&] { return has_failed || context_.abort().is_set(); };
-  std::mutex registering;
   context_.team().run(options_.threads, [&](std::size_t thread) {
     try {
-      for (std::size_t i = next.fetch_add(1); i < parts.size() && !is_over(); i = next.fetch_add(1)) {
-        const auto [piece, memory] = parts[i];
-        const auto touch_begin_ns = now_ns();
-        pieces_[piece].touch(memory);
-        times[thread].touch_ns += now_ns() - touch_begin_ns;
-        if (parts_left[piece].fetch_sub(1) > 1) continue;
-        const std::lock_guard turn(registering);
+      while (!is_over()) {
+        const std::size_t i = next.fetch_add(1);
+        if (i >= sizes.size()) return;
+        auto& piece = pieces_[i];
+        const auto begin_ns = now_ns();
+        piece.allocate(context_.cuda(), options_.way, sizes[i]);
+        if (options_.way == PoolWay::kHostAlloc) {
+          times[thread].register_ns += now_ns() - begin_ns;
+          continue;
+        }
+        const auto memory = piece.bytes();
+        for (std::size_t offset = 0; offset < memory.size() && !is_over(); offset += kTouchedAtOnce)
+          piece.touch(memory.subspan(offset, std::min(kTouchedAtOnce, memory.size() - offset)));
+        const auto touched_ns = now_ns();
+        times[thread].touch_ns += touched_ns - begin_ns;
         if (is_over()) return;
-        const auto register_begin_ns = now_ns();
-        pieces_[piece].register_pages(context_.cuda());
-        times[thread].register_ns += now_ns() - register_begin_ns;
+        piece.register_pages(context_.cuda());
+        times[thread].register_ns += now_ns() - touched_ns;
       }
     } catch (...) {
       has_failed = true;

@@ -30,7 +30,7 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
 
   double obtain_ns() const { return obtain_ns_; }
-  // Of the slowest thread, and of all pieces together; 0 where the driver does it in the same call.
+  // Of the slowest thread; 0 where the driver does it in the same call.
   double touch_ns() const { return touch_ns_; }
   double register_ns() const { return register_ns_; }
   std::optional<std::size_t> huge_page_bytes() const { return huge_page_bytes_; }
@@ -46,8 +46,8 @@ class Pool {
   struct Times;
 
   void obtain(std::vector<Times>& times);
-  void obtain_from_driver();
-  void obtain_by_registering(std::vector<Times>& times);
+  void obtain_in_one(std::vector<Times>& times);
+  void obtain_in_pieces(std::vector<Times>& times);
   void give_back() noexcept;
   // The places of copies of this size: as many as each piece has room for.
   std::vector<std::byte*> places(std::size_t size_bytes) const;

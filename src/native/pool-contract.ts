@@ -12,18 +12,15 @@ export interface PoolOptions {
   /** Allocations that it is made of, as equal as whole pages allow; at least 1. */
   pieces: number;
   /**
-   * At least 1. All of them touch one piece after the other, and while they go on, one registers those that are done, one
-   * piece at a time. Of way `host-alloc` each obtains whole pieces, and there are no more threads than pieces.
+   * With one piece: threads that touch its pages before it is registered. With several: threads that obtain them, each by
+   * itself from allocating to registering. At least 1, and at most as many as pieces where there are several.
    */
   threads: number;
 }
 
 /** A pool of pinned memory: until release(), or the session's close(). */
 export interface NativePool {
-  /**
-   * Until the last byte could be copied. Of that what touching took the slowest thread, and what registering all pieces
-   * took, one after the other, while others may have been touched; 0 of way `host-alloc`.
-   */
+  /** Until the last byte could be copied, and of that what touching and registering took (of the slowest thread). */
   readonly obtainNs: number;
   readonly touchNs: number;
   readonly registerNs: number;

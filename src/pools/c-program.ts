@@ -9,6 +9,7 @@ export function cProgram(pool: ProgrammedPool): string {
   const isHuge = way === "register-huge";
   const flags =
     way === "register-hugetlb" ? "MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB" : "MAP_PRIVATE | MAP_ANONYMOUS";
+  const isShared = pieces === 1;
   return lines(
     ...cHead(pool, "-lcudart -lpthread"),
     "#ifndef _GNU_SOURCE",
@@ -31,7 +32,6 @@ export function cProgram(pool: ProgrammedPool): string {
     isMapped ? "  void *map;" : null,
     isMapped ? "  size_t map_bytes;" : null,
     isMapped ? "  int is_registered;" : null,
-    isMapped ? "  size_t touched_bytes;" : null,
     "};",
     "static struct piece pool[PIECES];",
     "",
@@ -54,7 +54,6 @@ export function cProgram(pool: ProgrammedPool): string {
                 "  madvise(piece->data, piece->bytes, MADV_HUGEPAGE);",
               ]
             : ["  piece->data = (char *)piece->map;"]),
-          "  piece->touched_bytes = 0;",
           "  return 0;",
           "}",
           "",
@@ -76,7 +75,42 @@ export function cProgram(pool: ProgrammedPool): string {
           "",
         ]
       : []),
-    ...(isMapped ? touchingWork : allocatingWork),
+    ...(isShared
+      ? [
+          "/* Each thread touches every THREADS-th part of 32 MiB. */",
+          "static void *work(void *number) {",
+          "  const size_t part = (size_t)32 << 20;",
+          "  size_t at = (size_t)(intptr_t)number * part;",
+          "  for (; at < pool[0].bytes; at += THREADS * part) {",
+          "    const size_t left = pool[0].bytes - at;",
+          "    touch(pool[0].data + at, left < part ? left : part);",
+          "  }",
+          "  return NULL;",
+          "}",
+        ]
+      : [
+          "/* Each thread obtains every THREADS-th piece; what is not NULL is a failure. */",
+          "static void *work(void *number) {",
+          "  if (cudaSetDevice(DEVICE) != cudaSuccess) return &pool;",
+          "  for (intptr_t i = (intptr_t)number; i < PIECES; i += THREADS) {",
+          "    struct piece *piece = &pool[i];",
+          ...(isMapped
+            ? [
+                "    if (map_piece(piece) != 0) return &pool;",
+                "    touch(piece->data, piece->bytes);",
+                "    if (register_piece(piece) != 0) return &pool;",
+              ]
+            : [
+                "    void *data = NULL;",
+                "    if (cudaHostAlloc(&data, piece->bytes, cudaHostAllocPortable) !=",
+                "        cudaSuccess)",
+                "      return &pool;",
+                "    piece->data = (char *)data;",
+              ]),
+          "  }",
+          "  return NULL;",
+          "}",
+        ]),
     "",
     "void pool_release(void) {",
     "  for (int i = 0; i < PIECES; ++i) {",
@@ -97,15 +131,18 @@ export function cProgram(pool: ProgrammedPool): string {
     "  pthread_t threads[THREADS];",
     "  int started = 0;",
     "  int failed = 0;",
-    "  for (size_t i = 0; i < PIECES; ++i) {",
-    "    const size_t pages = (POOL_BYTES + HUGE_PAGE - 1) / HUGE_PAGE;",
-    "    pool[i].bytes = (pages / PIECES + (i < pages % PIECES)) * HUGE_PAGE;",
-    ...(isMapped
-      ? ["    if (map_piece(&pool[i]) != 0) {", "      pool_release();", "      return -1;", "    }"]
-      : []),
-    "  }",
-    isMapped ? "  next_piece = 0;" : null,
-    isMapped ? "  next_at = 0;" : null,
+    ...(isShared
+      ? [
+          "  pool[0].bytes = POOL_BYTES;",
+          "  if (cudaSetDevice(DEVICE) != cudaSuccess) return -1;",
+          "  if (map_piece(&pool[0]) != 0) return -1;",
+        ]
+      : [
+          "  for (size_t i = 0; i < PIECES; ++i) {",
+          "    const size_t pages = (POOL_BYTES + HUGE_PAGE - 1) / HUGE_PAGE;",
+          "    pool[i].bytes = (pages / PIECES + (i < pages % PIECES)) * HUGE_PAGE;",
+          "  }",
+        ]),
     "  for (; started < THREADS; ++started) {",
     "    void *number = (void *)(intptr_t)started;",
     "    if (pthread_create(&threads[started], NULL, work, number) != 0) break;",
@@ -116,6 +153,7 @@ export function cProgram(pool: ProgrammedPool): string {
     "    pthread_join(threads[i], &result);",
     "    failed |= result != NULL;",
     "  }",
+    isShared ? "  if (!failed) failed = register_piece(&pool[0]) != 0;" : null,
     "  if (!failed) return 0;",
     "  pool_release();",
     "  return -1;",
@@ -124,75 +162,6 @@ export function cProgram(pool: ProgrammedPool): string {
     ...cMain(),
   );
 }
-
-/** What each thread does where memory is registered. */
-const touchingWork = [
-  "/* The threads touch one piece after the other, 32 MiB at a time. Whoever is the",
-  "   last one at a piece registers it, while the others go on to the next one;",
-  "   one at a time, for in the driver they would only wait for each other. */",
-  "static const size_t PART = (size_t)32 << 20;",
-  "static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;",
-  "static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;",
-  "static int next_piece;",
-  "static size_t next_at;",
-  "",
-  "/* The next part to touch; none where 0 bytes are left. */",
-  "static size_t next_part(struct piece **piece, char **begin) {",
-  "  size_t bytes = 0;",
-  "  pthread_mutex_lock(&counting);",
-  "  if (next_piece < PIECES) {",
-  "    *piece = &pool[next_piece];",
-  "    *begin = (*piece)->data + next_at;",
-  "    bytes = (*piece)->bytes - next_at;",
-  "    if (bytes > PART) bytes = PART;",
-  "    next_at += bytes;",
-  "    if (next_at == (*piece)->bytes) {",
-  "      ++next_piece;",
-  "      next_at = 0;",
-  "    }",
-  "  }",
-  "  pthread_mutex_unlock(&counting);",
-  "  return bytes;",
-  "}",
-  "",
-  "/* What is not NULL is a failure. */",
-  "static void *work(void *unused) {",
-  "  struct piece *piece = NULL;",
-  "  char *begin = NULL;",
-  "  size_t bytes = 0;",
-  "  (void)unused;",
-  "  if (cudaSetDevice(DEVICE) != cudaSuccess) return &pool;",
-  "  while ((bytes = next_part(&piece, &begin)) > 0) {",
-  "    touch(begin, bytes);",
-  "    pthread_mutex_lock(&counting);",
-  "    piece->touched_bytes += bytes;",
-  "    const int is_touched = piece->touched_bytes == piece->bytes;",
-  "    pthread_mutex_unlock(&counting);",
-  "    if (!is_touched) continue;",
-  "    pthread_mutex_lock(&registering);",
-  "    const int result = register_piece(piece);",
-  "    pthread_mutex_unlock(&registering);",
-  "    if (result != 0) return &pool;",
-  "  }",
-  "  return NULL;",
-  "}",
-];
-
-/** What each thread does where the driver allocates it. */
-const allocatingWork = [
-  "/* Each thread obtains every THREADS-th piece; what is not NULL is a failure. */",
-  "static void *work(void *number) {",
-  "  if (cudaSetDevice(DEVICE) != cudaSuccess) return &pool;",
-  "  for (intptr_t i = (intptr_t)number; i < PIECES; i += THREADS) {",
-  "    void *data = NULL;",
-  "    if (cudaHostAlloc(&data, pool[i].bytes, cudaHostAllocPortable) !=",
-  "        cudaSuccess)",
-  "      return &pool;",
-  "    pool[i].data = (char *)data;",
-  "  }",
-  "  return NULL;",
-  "}",
-];
 
 function plainCProgram(pool: ProgrammedPool): string {
   const { sizeBytes, place } = pool;

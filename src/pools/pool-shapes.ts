@@ -16,12 +16,6 @@ const emulatedSizes = [64 * MiB];
 /** Where not even the least of the usual sizes fits, half of it is tried, and so on down to this. */
 const leastUsualBytes = 16 * MiB;
 
-/**
- * Few pieces, as each costs the driver some milliseconds: on an H200 it takes 0.45 s to register 16 GiB in 16 pieces, and
- * 1.6 s in 64.
- */
-const registeredPieces = 4;
-
 /** A piece is no smaller: a huge page. */
 export const leastPieceBytes = 2 * MiB;
 
@@ -114,9 +108,9 @@ export function poolShapes(
   request: ShapeRequest,
 ): PoolShape[] {
   const threads = request.threads ?? [...new Set([1, cpusUsable])];
+  const pieces = request.pieces ?? [...new Set([1, Math.max(...threads)])];
+  const fitting = pieces.filter((count) => isInPieces(sizeBytes, count));
   const shapes = (request.ways ?? poolWays).flatMap((way) => {
-    const pieces = request.pieces ?? usualPieces(way, Math.max(...threads));
-    const fitting = pieces.filter((count) => isInPieces(sizeBytes, count));
     if (way === "register-hugetlb" && (hugetlbFreeBytes ?? 0) < sizeBytes && fitting.length > 0) {
       return [{ way, pieces: 1, threads: 1 }];
     }
@@ -125,11 +119,6 @@ export function poolShapes(
     );
   });
   return [...new Map(shapes.map((shape) => [shapeId(shape), shape])).values()];
-}
-
-/** One, and several: of cuMemHostAlloc one for each thread; where pieces are registered while others are touched, few. */
-function usualPieces(way: PoolWay, threads: number): number[] {
-  return threads === 1 ? [1] : [1, way === "host-alloc" ? threads : registeredPieces];
 }
 
 /** Whether a pool can be had in so many pieces. */
@@ -141,8 +130,7 @@ export function isInPieces(sizeBytes: number, pieces: number): boolean {
 function threadsOf(way: PoolWay, pieces: number, threads: readonly number[]): readonly number[] {
   if (pieces === 1) return way === "host-alloc" ? [1] : threads;
   const several = threads.filter((count) => count > 1);
-  const most = way === "host-alloc" ? pieces : Number.POSITIVE_INFINITY;
-  return (several.length > 0 ? several : threads).map((count) => Math.min(count, most));
+  return (several.length > 0 ? several : threads).map((count) => Math.min(count, pieces));
 }
 
 /** "register-huge/pieces-16/threads-16". */

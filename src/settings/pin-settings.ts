@@ -20,7 +20,7 @@ export const pinSettings = {
   ways: setting("--ways <list>", `of ${poolWays.join(", ")} (all)`, kind.choicesOf("way", poolWays)),
   pieces: setting(
     "--pieces <list>",
-    "allocations that a pool is made of: 1,4,16 (1, one a thread, and four to register)",
+    "allocations that a pool is made of: 1,4,16 (one, and one for each thread)",
     kind.counts("pieces"),
   ),
   threads: setting(

@@ -14,10 +14,10 @@ const usualCosts: Readonly<Record<string, number>> = {
   "host-alloc 16 16": 0.37,
   "register 1 1": 0.46,
   "register 1 16": 0.08,
-  "register 4 16": 0.075,
+  "register 16 16": 0.08,
   "register-huge 1 1": 0.16,
   "register-huge 1 16": 0.0375,
-  "register-huge 4 16": 0.03,
+  "register-huge 16 16": 0.034,
 };
 
 /** A device whose pools take what a test says, by a clock that stands still but for them. */
@@ -100,7 +100,7 @@ describe("what is measured in the time there is", () => {
       "host-alloc/pieces-1/threads-1": 1,
       "register/pieces-1/threads-1": 1,
       "register-huge/pieces-1/threads-16": 3,
-      "register-huge/pieces-4/threads-16": 3,
+      "register-huge/pieces-16/threads-16": 3,
     });
     expect(found.error).toBeNull();
     expect(device).toMatchObject({ held: 0, isClosed: true });
@@ -132,7 +132,7 @@ describe("what is measured in the time there is", () => {
     const device = new FakeDevice();
     await measurement(device, { sizesBytes: [GiB, 8 * GiB] }).measure();
     const first = device.asked.find(({ bytes }) => bytes === 8 * GiB);
-    expect(first).toMatchObject({ way: "register-huge", pieces: 4 });
+    expect(first).toMatchObject({ way: "register-huge", pieces: 16 });
   });
 
   it("is what is quick, of large pools too, where nothing smaller was asked for", async () => {
@@ -142,7 +142,7 @@ describe("what is measured in the time there is", () => {
     const outcomes = Object.fromEntries(found.pools.map((pool) => [pool.id, pool.record().outcome]));
     expect(outcomes).toMatchObject({
       "register-huge/pieces-1/threads-16": "measured",
-      "register-huge/pieces-4/threads-16": "measured",
+      "register-huge/pieces-16/threads-16": "measured",
       "host-alloc/pieces-1/threads-1": "omitted",
     });
     expect(found.pools.map(({ sizeBytes }) => sizeBytes)).toEqual(Array(8).fill(16 * GiB));
@@ -187,7 +187,7 @@ describe("what is refused", () => {
     await found.measure();
     expect(found.limits.map(({ largestBytes, pieces }) => [pieces, largestBytes])).toEqual([
       [1, 0],
-      [4, 0],
+      [16, 0],
     ]);
     const tried = device.asked.filter(({ way, bytes }) => way === "register" && bytes === 2 * GiB);
     expect(tried).toEqual([]);
