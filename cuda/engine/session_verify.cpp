@@ -43,6 +43,9 @@ void Session::fill_sources(const MeasureRequest& request, const Arenas& arenas, 
 void Session::poison_destinations(const MeasureRequest& request, const Arenas& arenas,
                                   std::uint64_t generation) {
   if (request.blocks) return poison_blocks(request, arenas);
+  const bool goes_through_slots =
+      request.memory == CopyMemory::kStaged && request.direction != Direction::kHostToDevice;
+  if (goes_through_slots) poison_slots(request.threads());
   if (request.memory == CopyMemory::kHost && !copies_out_of_slots(request)) {
     const auto seed = generation_seed(options_.seed, generation);
     return checker_->poison(host_copy_results(request, *arenas.host, *lanes_, seed));
