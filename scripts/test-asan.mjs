@@ -9,7 +9,7 @@ const folder = "build/asan";
 
 /** What runs no native code, or none that other tests do not run as well: instrumented it finds nothing and takes long. */
 const leftOut = [
-  "test/{gpu,package,browser,setup,settings,stats,plan,results,compare,report,host,doctor,explain,fleet}/**",
+  "test/{gpu,package,browser,setup,settings,stats,plan,results,compare,report,host,doctor,explain,fleet,pools}/**",
   "test/{docs,imports}.test.ts",
   // Python is no part of it, and does not start with the sanitizers in the process.
   "test/tune/{torch/**,live/**,*.test.ts}",
@@ -17,7 +17,7 @@ const leftOut = [
   "test/cli/{bad-input,baseline,build-packages,check,colours,compare,completion,config,help,history}*.test.ts",
   "test/cli/{import,interruption,plot,progress-line,report-command,screens}*.test.ts",
   "test/cli/{devices,doctor,explain,fleet,irregular-files,printable-messages,run-cells-by-id,run-files,run-labels}*.test.ts",
-  "test/cli/{failing-machine,run-output,run-plan,small-machine,worker-processes}.test.ts",
+  "test/cli/{failing-machine,pin,run-output,run-plan,small-machine,worker-processes}.test.ts",
   // Of what fails, what is no native code's, or is ended by force.
   "test/faults/{device-in-use,file-calls,files,kernel-texts,kills,long-runs,messages,mutated-results}.test.ts",
   "test/faults/{settings,small-machines}.test.ts",

