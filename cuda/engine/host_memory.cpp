@@ -7,12 +7,10 @@
 #include <string>
 
 #include "driver/error.hpp"
+#include "engine/geometry.hpp"
 
 namespace pinbench {
 namespace {
-
-constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
 Error out_of_host_memory(std::size_t bytes) {
   return Error("OUT_OF_HOST_MEMORY",
@@ -93,11 +91,11 @@ void HostBlock::allocate_pinned(DeviceContext& context, std::size_t bytes, unsig
 // Registering faults pages in one after the other on one thread; huge pages that all CPUs have touched before
 // make it several times faster than cuMemHostAlloc.
 void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
-  const std::size_t rounded = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const std::size_t rounded = round_up(bytes, kPageBytes);
   const std::size_t mapped = rounded + kHugePageBytes;
   pages_ = map_pages(mapped);
   const auto address = reinterpret_cast<std::uintptr_t>(pages_.get());
-  auto* data = reinterpret_cast<std::byte*>((address + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes);
+  auto* data = reinterpret_cast<std::byte*>(round_up(address, kHugePageBytes));
   madvise(data, rounded, MADV_HUGEPAGE);  // a refusal shows in the recorded huge-page coverage
 
   const std::size_t pieces = (rounded + kHugePageBytes - 1) / kHugePageBytes;

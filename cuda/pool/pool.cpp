@@ -11,9 +11,6 @@
 namespace pinbench {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
-
 // Threads look for an abort, and share out one piece, so many bytes at a time: some milliseconds of touching.
 constexpr std::size_t kTouchedAtOnce = 16 * kHugePageBytes;
 

@@ -13,19 +13,13 @@
 #include <utility>
 
 #include "driver/error.hpp"
+#include "engine/geometry.hpp"
 
 namespace pinbench {
 namespace {
 
-constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
-constexpr std::size_t kPageBytes = 4096;
-
 // Of linux/mman.h since Linux 5.14; older C libraries do not have it.
 constexpr int kMadvisePopulateWrite = 23;
-
-std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
 
 Error no_huge_pages(std::size_t bytes, int reason) {
   return Error("NO_HUGE_PAGES", "hugetlbfs has no huge pages left for " + std::to_string(bytes) +
@@ -49,7 +43,7 @@ std::optional<std::size_t> hugetlb_page_bytes() {
 MappedPages map_hugetlb_pages(std::size_t bytes) {
   const auto page_bytes = hugetlb_page_bytes();
   if (!page_bytes) throw Error("NO_HUGE_PAGES", "the kernel has no hugetlbfs");
-  const std::size_t mapped = rounded_up(bytes, *page_bytes);
+  const std::size_t mapped = round_up(bytes, *page_bytes);
   void* const begin =
       mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
   if (begin == MAP_FAILED) throw no_huge_pages(bytes, errno);
@@ -82,10 +76,10 @@ void PoolPiece::allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes)
       data = pages_.get();
       break;
     case PoolWay::kRegisterHuge: {
-      pages_ = map_pages(rounded_up(bytes, kPageBytes) + kHugePageBytes);
+      pages_ = map_pages(round_up(bytes, kPageBytes) + kHugePageBytes);
       const auto address = reinterpret_cast<std::uintptr_t>(pages_.get());
-      data = reinterpret_cast<std::byte*>(rounded_up(address, kHugePageBytes));
-      madvise(data, rounded_up(bytes, kPageBytes), MADV_HUGEPAGE);  // a refusal shows in the coverage
+      data = reinterpret_cast<std::byte*>(round_up(address, kHugePageBytes));
+      madvise(data, round_up(bytes, kPageBytes), MADV_HUGEPAGE);  // a refusal shows in the coverage
       break;
     }
     case PoolWay::kRegisterHugetlb:

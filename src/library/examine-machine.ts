@@ -6,7 +6,6 @@ import { openDevices } from "../explain/experiment-tools.js";
 import { explainMachine } from "../explain/explain-machine.js";
 import type { Explanation } from "../explain/explanation.js";
 import { questionsNamed } from "../explain/questions.js";
-import { shareDevices } from "../measure/prepare.js";
 import { PinMemory, preparePools } from "../pools/pin-memory.js";
 import type { Pinning } from "../pools/pinning-document.js";
 import type { QuestionName } from "../settings/choices.js";
@@ -14,6 +13,7 @@ import { commandSettings } from "../settings/command-settings.js";
 import { pinSettings } from "../settings/pin-settings.js";
 import type { Options } from "../settings/setting.js";
 import { callNow, defaultsOf, readOptions } from "../settings/settings.js";
+import { announced } from "./announced.js";
 
 const { backend, devices, quick, lastLevelCacheBytes } = commandSettings.doctor;
 const doctorSettings = { backend, devices, quick, lastLevelCacheBytes } as const;
@@ -36,18 +36,14 @@ export async function doctor({
   const settings = { ...defaultsOf(doctorSettings), ...readOptions(doctorSettings, options) };
   const isQuick = settings.quick;
   const prepared = await prepareExamination({ ...settings, isQuick });
-  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
-  try {
-    await sharing?.begin();
-    return await diagnoseMachine({
+  return announced(prepared, (sharing) =>
+    diagnoseMachine({
       ...{ prepared, sharing, isQuick, signal, labels: {} },
       ...call,
       countedFromMs: call.startedMs,
       onActivity: () => undefined,
-    });
-  } finally {
-    await sharing?.release();
-  }
+    }),
+  );
 }
 
 /** What to obtain, and how to end it early. */
@@ -71,9 +67,7 @@ export async function pin({
     ...readOptions(pinSettings, options),
   });
   const { backend, devices } = prepared;
-  const sharing = shareDevices({ backend, devices: [...devices] }, { command: "library", ownerPid: null });
-  try {
-    await sharing?.begin();
+  return announced({ backend, devices: [...devices] }, async (sharing) => {
     const pinning = new PinMemory({
       ...{ prepared, sharing, signal, labels: {} },
       ...call,
@@ -82,9 +76,7 @@ export async function pin({
     });
     await pinning.measure();
     return pinning.document();
-  } finally {
-    await sharing?.release();
-  }
+  });
 }
 
 const explainSettings = {
@@ -119,15 +111,11 @@ export async function explain({
   const settings = { ...defaultsOf(explainSettings), ...readOptions(explainSettings, options) };
   const asked = questionsNamed(questions);
   const prepared = await openDevices(settings);
-  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
-  try {
-    await sharing?.begin();
-    return await explainMachine({
+  return announced(prepared, (sharing) =>
+    explainMachine({
       ...{ questions: asked, prepared, sharing, settings, signal },
       ...call,
       onActivity: () => undefined,
-    });
-  } finally {
-    await sharing?.release();
-  }
+    }),
+  );
 }

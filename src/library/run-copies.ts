@@ -1,11 +1,12 @@
 import { PinbenchError } from "../errors.js";
-import { prepareRun, shareDevices } from "../measure/prepare.js";
+import { prepareRun } from "../measure/prepare.js";
 import { Run } from "../measure/run.js";
 import type { ResultDocument } from "../results/schema.js";
 import { readSection } from "../settings/configuration.js";
 import { type Options, optionName } from "../settings/setting.js";
 import { callNow, fillRunSettings, readGiven } from "../settings/settings.js";
 import { runSettings, saidByCellIds } from "../settings/table.js";
+import { announced } from "./announced.js";
 
 /** What to measure and how: the keys, values and defaults that `plan` in pinbench.config.json has. */
 export type PlanOptions = Omit<Options<typeof runSettings>, "cells">;
@@ -54,14 +55,11 @@ export async function run({ cells, signal, onProgress, ...plan }: RunOptions = {
     },
   });
   const prepared = await prepareRun(settings);
-  const sharing = shareDevices(prepared, { command: "library", ownerPid: null });
-  const running = new Run({ ...call, ...prepared, sharing });
-  try {
-    await sharing?.begin();
-    await follow(running, signal, onProgress);
-  } finally {
-    await sharing?.release();
-  }
+  const running = await announced(prepared, async (sharing) => {
+    const begun = new Run({ ...call, ...prepared, sharing });
+    await follow(begun, signal, onProgress);
+    return begun;
+  });
   return running.document();
 }
 

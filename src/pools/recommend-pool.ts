@@ -1,8 +1,9 @@
 import { formatDuration } from "../settings/units.js";
+import { cProgram } from "./c-program.js";
 import type { PinnedPool, PinningRecommendation, PoolShape } from "./pinning-document.js";
-import { poolCode } from "./pool-code.js";
 import { shapeId } from "./pool-shapes.js";
 import type { PoolPlace } from "./programmed-pool.js";
+import { pythonModule } from "./python-module.js";
 
 /**
  * Less than this is not worth a way that is more trouble: another process, or another day, may have it the other way
@@ -154,4 +155,17 @@ export function wayInWords({ way, pieces, threads }: PoolShape): string {
   const by = threads === 1 ? "1 thread" : `${threads} threads`;
   if (pieces > 1) return `${names[way]} in ${pieces} pieces by ${by}`;
   return way === "host-alloc" ? names[way] : `${names[way]}, touched by ${by}`;
+}
+
+/**
+ * Programs that obtain a pool as it was measured: in C for the CUDA runtime, and a Python module for torch. Both also give
+ * it back, and run by themselves.
+ */
+export function poolCode(
+  shape: PoolShape,
+  sizeBytes: number,
+  place: PoolPlace,
+): { c: string; python: string } {
+  const pool = { shape, sizeBytes, place };
+  return { c: cProgram(pool), python: pythonModule(pool) };
 }

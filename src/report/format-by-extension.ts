@@ -21,3 +21,19 @@ export function formatByExtension<Format>(
     hint: `Use one of ${[...Object.keys(formats), ...pictureFormats.map((format) => `.${format}`)].join(", ")}.`,
   });
 }
+
+/**
+ * The same for documents of which nothing is drawn. Throws a usage error for pages and pictures too, whose sentence ends
+ * with `whyNone`, such as "a diagnosis has none".
+ */
+export function textFormatByExtension<Format>(
+  path: string,
+  formats: Readonly<Record<string, Format>>,
+  whyNone: string,
+): Format | "json" {
+  const format = formatByExtension(path, formats);
+  if (format !== "html" && format !== "svg") return format;
+  throw new PinbenchError("usage", `${path} would be a page or a picture, and ${whyNone}.`, {
+    hint: `Use one of ${Object.keys(formats).join(", ")}.`,
+  });
+}

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Pinning, pinningSchema } from "../../src/pools/pinning-document.js";
-import { poolCode } from "../../src/pools/pool-code.js";
+import { poolCode } from "../../src/pools/recommend-pool.js";
 import { poolWays } from "../../src/settings/choices.js";
 import { runCli } from "../helpers/run-cli.js";
 

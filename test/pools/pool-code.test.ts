@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PoolShape } from "../../src/pools/pinning-document.js";
-import { poolCode } from "../../src/pools/pool-code.js";
+import { poolCode } from "../../src/pools/recommend-pool.js";
 import { poolWays } from "../../src/settings/choices.js";
 
 const GiB = 1024 ** 3;

@@ -1,8 +1,7 @@
 import type { Diagnosis, Finding } from "../../doctor/diagnosis.js";
-import { PinbenchError } from "../../errors.js";
 import type { DiagnosisFormat } from "../../settings/choices.js";
 import { formatSize } from "../../settings/units.js";
-import { formatByExtension } from "../format-by-extension.js";
+import { textFormatByExtension } from "../format-by-extension.js";
 import { formatGBps, formatWholeShare } from "../format-number.js";
 import { jsonReport } from "../json.js";
 import { alertBlocks, escapeMarkdown, factItem, markdownGrid } from "../markdown-text.js";
@@ -28,11 +27,7 @@ const formatOfExtension = { ".json": "json", ".md": "markdown", ".txt": "table" 
 
 /** The format that an `--output` path asks for by its extension. Throws a usage error where it names none. */
 export function diagnosisFormatOfPath(path: string): DiagnosisFormat {
-  const format = formatByExtension(path, formatOfExtension);
-  if (format !== "html" && format !== "svg") return format;
-  throw new PinbenchError("usage", `${path} would be a page or a picture, and a diagnosis has none.`, {
-    hint: `Use one of ${Object.keys(formatOfExtension).join(", ")}.`,
-  });
+  return textFormatByExtension(path, formatOfExtension, "a diagnosis has none");
 }
 
 /** The whole text of a diagnosis in one format. The table is drawn for the screen. */

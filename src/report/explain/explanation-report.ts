@@ -1,9 +1,8 @@
-import { PinbenchError } from "../../errors.js";
 import type { ClaimVerdict, ExplainedAnswer, Explanation } from "../../explain/explanation.js";
 import { figureText, intervalText } from "../../explain/figure-text.js";
 import type { Question } from "../../explain/question.js";
 import type { ExplanationFormat } from "../../settings/choices.js";
-import { formatByExtension } from "../format-by-extension.js";
+import { textFormatByExtension } from "../format-by-extension.js";
 import { jsonReport } from "../json.js";
 import { alertBlocks, escapeMarkdown, factItem, markdownGrid } from "../markdown-text.js";
 import { printableDocument } from "../printable-text.js";
@@ -28,11 +27,7 @@ const formatOfExtension = { ".json": "json", ".md": "markdown", ".txt": "table" 
 
 /** The format that an `--output` path asks for by its extension. Throws a usage error where it names none. */
 export function explanationFormatOfPath(path: string): ExplanationFormat {
-  const format = formatByExtension(path, formatOfExtension);
-  if (format !== "html" && format !== "svg") return format;
-  throw new PinbenchError("usage", `${path} would be a page or a picture, and an explanation has none.`, {
-    hint: `Use one of ${Object.keys(formatOfExtension).join(", ")}.`,
-  });
+  return textFormatByExtension(path, formatOfExtension, "an explanation has none");
 }
 
 /** What is shown of a question that is not asked. */

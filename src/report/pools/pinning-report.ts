@@ -1,7 +1,6 @@
-import { PinbenchError } from "../../errors.js";
 import type { Pinning } from "../../pools/pinning-document.js";
 import type { PinningFormat } from "../../settings/choices.js";
-import { formatByExtension } from "../format-by-extension.js";
+import { textFormatByExtension } from "../format-by-extension.js";
 import { jsonReport } from "../json.js";
 import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
 import { printableDocument } from "../printable-text.js";
@@ -15,11 +14,7 @@ const formatOfExtension = { ".json": "json", ".csv": "csv", ".md": "markdown", "
 
 /** The format that an `--output` path asks for by its extension. Throws a usage error where it names none. */
 export function pinningFormatOfPath(path: string): PinningFormat {
-  const format = formatByExtension(path, formatOfExtension);
-  if (format !== "html" && format !== "svg") return format;
-  throw new PinbenchError("usage", `${path} would be a page or a picture, and pinbench pin draws none.`, {
-    hint: `Use one of ${Object.keys(formatOfExtension).join(", ")}.`,
-  });
+  return textFormatByExtension(path, formatOfExtension, "pinbench pin draws none");
 }
 
 /** The whole text of a document in one format. The table is drawn for the screen. */
