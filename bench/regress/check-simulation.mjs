@@ -1,5 +1,6 @@
 // `pinbench check` on simulated processes: the rule itself is the one that the command uses.
-import { awaitsSlowRuns, compareResults, findSuspects } from "../../dist/compare/compare-results.js";
+import { awaitsMoreRuns, compareResults, findSuspects } from "../../dist/compare/compare-results.js";
+import { mostConfirmingRuns } from "../../dist/compare/slow-runs.js";
 import { defaultSignificance } from "../../dist/settings/table.js";
 import { defaultThresholds } from "../../dist/settings/thresholds.js";
 import { runsOf } from "./run-figures.mjs";
@@ -15,19 +16,19 @@ const rule = {
  * The comparison of a check. `baseline` is a list of sessions, each a list of processes; `nextFresh()` gives one
  * process more for the confirmation.
  */
-export function simulateComparison(model, { baseline, first, nextFresh }) {
-  const request = requestOf(model, "check", baseline, first);
+export function simulateComparison(model, { baseline, first, nextFresh, history = [] }) {
+  const request = { ...requestOf(model, "check", baseline, first), history };
   const suspects = findSuspects(request);
   if (suspects.ids.length === 0) return compareResults(request);
   // A check measures the suspects alone, and with them the host's memory.
   const wanted = new Set(suspects.ids);
   const measured = { ...request, suspects: suspects.ids, fresh: [] };
-  const most = Math.max(first.length, suspects.runs);
+  const most = Math.max(first.length, mostConfirmingRuns);
   while (measured.fresh.length < most) {
     const isWanted = ({ id, memory }) => wanted.has(id) || memory === "host";
     const fresh = runsOf(model, [nextFresh()], laterMs, { isWanted });
     measured.fresh = [...measured.fresh, ...fresh];
-    if (measured.fresh.length >= first.length && !awaitsSlowRuns(measured)) break;
+    if (measured.fresh.length >= first.length && !awaitsMoreRuns(measured)) break;
   }
   return compareResults(measured);
 }

@@ -3,18 +3,21 @@
  * The runs of one session as a comparison knows them, ten seconds apart: `session` has the logarithms of the medians of
  * `cells`, [process][cell].
  */
-export function runsOf({ cells }, session, startMs, { gpuUuid = "GPU-0", isWanted = () => true } = {}) {
+export function runsOf({ cells, deviceName = "NVIDIA H200" }, session, startMs, { gpuUuid = "GPU-0", isWanted = () => true } = {}) {
   return session.map((logMedians, process) => ({
+    id: `${startMs}-${process}`,
     path: null,
+    wallNs: null,
     startedAt: new Date(startMs + process * 10e3).toISOString(),
     status: "complete",
     importedFrom: null,
     backend: "cuda",
-    deviceNames: ["NVIDIA H200"],
+    deviceNames: [deviceName],
     fingerprint: {},
     machine: { hostName: [], gpuUuids: [gpuUuid], pciAddresses: [] },
     settings: null,
     load: null,
+    sharing: [],
     lastLevelCacheBytes: null,
     cells: cells.flatMap(({ cell }, i) =>
       isWanted(cell)

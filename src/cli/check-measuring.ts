@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkRecord } from "../compare/check-record.js";
-import { awaitsSlowRuns, compareResults, findSuspects } from "../compare/compare-results.js";
+import { awaitsMoreRuns, compareResults, findSuspects } from "../compare/compare-results.js";
 import type { Comparison } from "../compare/comparison.js";
 import type { ComparisonRequest } from "../compare/comparison-request.js";
 import { findDifferences } from "../compare/differences.js";
 import { type ResultSet, type RunFigures, runFigures } from "../compare/result-set.js";
+import { mostConfirmingRuns } from "../compare/slow-runs.js";
 import { measureInFreshProcesses } from "../measure/fresh-process.js";
 import { SeriesTime } from "../measure/series-time.js";
 import { programPath } from "../package-facts.js";
@@ -66,7 +67,8 @@ export class CheckMeasuring {
     const measured = this.#measured(request);
     if (isOtherMachine()) return compareResults(measured);
     const suspects = findSuspects(measured);
-    const mostFresh = Math.max(this.#options.runs, suspects.runs);
+    // What the first fresh processes do not settle is measured on.
+    const mostFresh = Math.max(this.#options.runs, mostConfirmingRuns);
     const suspected = { ...measured, suspects: suspects.ids, mostFresh };
     const fresh = await this.#confirm(suspected, mostFresh);
     return signal.aborted ? null : compareResults({ ...suspected, fresh });
@@ -118,7 +120,7 @@ export class CheckMeasuring {
       most,
     )) {
       fresh.push(runFigures(document, null));
-      if (fresh.length >= runs && !awaitsSlowRuns({ ...measured, fresh })) break;
+      if (fresh.length >= runs && !awaitsMoreRuns({ ...measured, fresh })) break;
     }
     return fresh;
   }

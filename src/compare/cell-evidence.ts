@@ -1,8 +1,8 @@
-import { mean, winsorizedMoments } from "../stats/variance.js";
+import { mean, robustVariance, winsorizedMoments } from "../stats/variance.js";
 import { estimateChange, type LogChange } from "./change-estimate.js";
 import type { ControlledSeries, HostPart } from "./host-covariate.js";
 import type { CellNoise } from "./noise.js";
-import { betweenOccasions, type OccasionNoise } from "./occasion-noise.js";
+import { betweenOccasions, fewestForOutliers, type OccasionNoise } from "./occasion-noise.js";
 import type { Series } from "./series.js";
 
 /**
@@ -71,6 +71,18 @@ export function centreOf(logs: readonly number[], noise: Pick<CellNoise, "robust
   return winsorizedMoments(logs, noise?.robustVariance ?? 0).mean;
 }
 
+/**
+ * The level of a baseline: the mean of its occasions' centres, each weighted by its runs. Each occasion has its own centre,
+ * as the runs of another one do not show which of its runs are outliers. An outlying occasion among many is winsorized: a
+ * disturbed session must not lower the level that later checks are held against.
+ */
+function levelOf(occasions: readonly (readonly number[])[], noise: CellNoise | null): number {
+  const centres = occasions.map((group) => centreOf(group, noise));
+  const ofRuns = occasions.flatMap((group, o) => group.map(() => centres[o]!));
+  const scale = centres.length < fewestForOutliers ? null : robustVariance([centres]);
+  return scale === null ? mean(ofRuns) : winsorizedMoments(ofRuns, scale.variance).mean;
+}
+
 /** What the runs of one series say, given the noise of its kind. */
 export function evidenceOf(
   series: Series,
@@ -79,8 +91,7 @@ export function evidenceOf(
   occasionNoise: OccasionNoise | null,
 ): Omit<Evidence, "baselineVariance"> {
   const occasions = byOccasion([series], [runs.baseline])[0]!.filter(({ length }) => length > 0);
-  // Each occasion has its own centre: an outlier of one is not told by the runs of another.
-  const baseline = mean(occasions.flatMap((group) => group.map(() => centreOf(group, noise))));
+  const baseline = levelOf(occasions, noise);
   const occasionRuns = occasions.map(({ length }) => length);
   const offsets = occasionNoise && betweenOccasions(occasionRuns, occasionNoise);
   const all = [...runs.first, ...runs.fresh];

@@ -4,9 +4,19 @@ import type { VarianceEstimate } from "../stats/variance.js";
 /** A change of the logarithm of speed: below 0 is slower. */
 export interface LogChange {
   change: number;
-  /** 95 % interval, for this cell alone. */
+  /**
+   * The interval that a verdict is made of: of 95 %, and where changes were judged together (`judgedTogether()`), for all
+   * of them at once.
+   */
   low: number;
   high: number;
+  /** Standard error of `change`, with its degrees of freedom. */
+  error: number;
+  degreesOfFreedom: number;
+  /** The share of the error's variance that more runs of the candidate would make smaller. */
+  shareOfRuns: number;
+  /** How many chances the change had to look as large: the p-values are corrected for it. */
+  chances: number;
   /** One-sided p-value: the chance of a drop at least as large where nothing changed. */
   pSlower: number;
   /** One-sided p-value: the chance of a gain at least as large where nothing changed. */
@@ -28,14 +38,23 @@ export function estimateChange(
 ): LogChange {
   const perRun = 1 / runs.baseline + 1 / runs.candidate;
   const variance = (noise.variance + noise.offsetVariance) * perRun;
-  return changeOf(means.candidate - means.baseline, [
-    { variance, degreesOfFreedom: noise.degreesOfFreedom },
-    ...more,
-  ]);
+  const ofCandidate = variance / runs.candidate / perRun;
+  return changeOf(
+    means.candidate - means.baseline,
+    [{ variance, degreesOfFreedom: noise.degreesOfFreedom }, ...more],
+    ofCandidate,
+  );
 }
 
-/** Student's t on a change whose variance is the sum of `parts`, each estimated by itself. */
-export function changeOf(change: number, parts: readonly VarianceEstimate[]): LogChange {
+/**
+ * Student's t on a change whose variance is the sum of `parts`, each estimated by itself; `ofCandidate` of it is due to the
+ * number of the candidate's runs.
+ */
+export function changeOf(
+  change: number,
+  parts: readonly VarianceEstimate[],
+  ofCandidate: number,
+): LogChange {
   const { variance, degreesOfFreedom } = sumOfVariances(parts);
   const error = Math.sqrt(variance);
   const halfWidth = error * studentQuantile(tail, degreesOfFreedom);
@@ -43,9 +62,22 @@ export function changeOf(change: number, parts: readonly VarianceEstimate[]): Lo
     change,
     low: change - halfWidth,
     high: change + halfWidth,
+    error,
+    degreesOfFreedom,
+    shareOfRuns: ofCandidate / variance,
+    chances: 1,
     pSlower: studentTail(-change / error, degreesOfFreedom),
     pFaster: studentTail(change / error, degreesOfFreedom),
   };
+}
+
+/**
+ * The change with the interval that it has as one of `tests` changes that are judged together: all of their intervals hold
+ * at once in 95 % of comparisons (C. E. Bonferroni's inequality).
+ */
+export function judgedTogether(change: LogChange, tests: number): LogChange {
+  const halfWidth = change.error * studentQuantile(tail / (tests * change.chances), change.degreesOfFreedom);
+  return { ...change, low: change.change - halfWidth, high: change.change + halfWidth };
 }
 
 /**

@@ -1,6 +1,8 @@
 import { PinbenchError } from "../errors.js";
 import { noticeOf } from "../results/device-facts.js";
+import { usualThreshold } from "../settings/thresholds.js";
 import { compareCell } from "./compare-cell.js";
+import { compareGroups, idsOfSuspiciousGroups, isFailingGroup, withVerdictOfGroup } from "./compare-group.js";
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
 import { describeUnfinished, notesOn } from "./comparison-notes.js";
 import type { ComparisonRequest } from "./comparison-request.js";
@@ -11,7 +13,7 @@ import { findNewLoads } from "./new-loads.js";
 import { groupByOccasion } from "./occasions.js";
 import type { ResultSet, RunFigures } from "./result-set.js";
 import { joinRuns, type Series } from "./series.js";
-import { confirmingRuns, isFailing, isUnmetSlowness, type Rule } from "./verdict.js";
+import { confirmingRuns, isFailing, isUnsettled, type Rule } from "./verdict.js";
 
 /**
  * Compares two sets of results: a verdict on each cell, and an outcome of the whole. Measures and writes nothing.
@@ -25,7 +27,11 @@ export function compareResults(request: ComparisonRequest): Comparison {
   const failures = [...(request.failures ?? []), ...ofRuns];
   if (!isBlocked) checkCommon(series, baseline, candidate);
   const terms = { rule, needsConfirmation: command === "check", isBlocked };
-  const cells = series.map((one, i) => compareCell(one, evidence[i]!, terms)).filter((cell) => cell !== null);
+  const groups = isBlocked ? [] : compareGroups({ series, evidence }, terms);
+  const cells = series
+    .map((one, i) => compareCell(one, evidence.cells[i]!, terms))
+    .filter((cell) => cell !== null)
+    .map((cell) => withVerdictOfGroup(cell, groups));
   const { backend } = baseline.runs[0]!;
   const unfinished = describeUnfinished([...baseline.runs, ...candidate.runs, ...fresh]);
   return {
@@ -41,7 +47,7 @@ export function compareResults(request: ComparisonRequest): Comparison {
     differences,
     rule: {
       significance: rule.significance,
-      threshold: rule.thresholds.default,
+      threshold: rule.thresholds.default ?? usualThreshold,
       floorGBps: rule.thresholds.floorGBps,
       floorUs: rule.thresholds.floorUs,
       allowMismatch: rule.allowMismatch,
@@ -52,10 +58,11 @@ export function compareResults(request: ComparisonRequest): Comparison {
         ? null
         : { runs: fresh.length, atMost: request.mostFresh ?? fresh.length, suspects: [...request.suspects] },
     cells,
+    groups,
     counts: countVerdicts(cells),
     ...(unfinished.length === 0 ? {} : { unfinished }),
     notes: notesOn(request, failures, cells),
-    outcome: outcomeOf(cells, failures, isBlocked, rule),
+    outcome: outcomeOf({ cells, groups }, failures, isBlocked, rule),
   };
 }
 
@@ -70,21 +77,26 @@ export interface Suspects {
 /** The cells that look slow enough to be measured again, before anything has been. */
 export function findSuspects(request: ComparisonRequest): Suspects {
   const { series, evidence } = joinWithEvidence({ ...request, fresh: [] });
-  const needed = series.map((one, i) =>
-    evidence[i] == null ? 0 : confirmingRuns(one, evidence[i], request.rule),
-  );
+  const needed = series.map((one, i) => {
+    const ofCell = evidence.cells[i];
+    return ofCell == null ? 0 : confirmingRuns(one, ofCell, request.rule);
+  });
   const ids = series.filter((_, i) => needed[i]! > 0).map(({ cell }) => cell.id);
-  return { ids: [...new Set(ids)], runs: Math.max(0, ...needed) };
+  const together = idsOfSuspiciousGroups({ series, evidence }, request.rule);
+  return {
+    ids: [...new Set([...ids, ...together])],
+    runs: Math.max(0, ...needed, together.length === 0 ? 0 : 1),
+  };
 }
 
-/** Whether slow runs that the suspects had among the candidate's first runs have not been met again by the fresh ones yet. */
-export function awaitsSlowRuns(request: ComparisonRequest): boolean {
+/** Whether more fresh processes may settle the verdict on a suspect. */
+export function awaitsMoreRuns(request: ComparisonRequest): boolean {
   const { suspects, rule } = request;
   const { series, evidence } = joinWithEvidence(request);
-  return series.some(
-    (one, i) =>
-      suspects.includes(one.cell.id) && evidence[i] != null && isUnmetSlowness(one, evidence[i], rule),
-  );
+  return series.some((one, i) => {
+    const ofCell = evidence.cells[i];
+    return suspects.includes(one.cell.id) && ofCell != null && isUnsettled(one, ofCell, rule);
+  });
 }
 
 /** All runs of a request, cell by cell, with what they say of each. */
@@ -146,14 +158,14 @@ function countVerdicts(cells: readonly CellComparison[]): Comparison["counts"] {
 }
 
 function outcomeOf(
-  cells: readonly CellComparison[],
+  { cells, groups }: Pick<Comparison, "cells" | "groups">,
   failures: readonly string[],
   isBlocked: boolean,
   rule: Rule,
 ): ComparisonOutcome {
   if (isBlocked) return "not comparable";
   if (failures.length > 0) return "failed";
-  if (cells.some((cell) => isFailing(cell, rule))) return "regression";
-  const isOpen = cells.some(({ verdict }) => verdict === "inconclusive" || verdict === "missing");
+  if (cells.some((cell) => isFailing(cell, rule)) || groups.some(isFailingGroup)) return "regression";
+  const isOpen = cells.some(({ verdict }) => verdict === "cannot be told" || verdict === "missing");
   return rule.strict && isOpen ? "inconclusive" : "pass";
 }

@@ -13,10 +13,12 @@ const count = z.number().int().nonnegative();
 /** What a comparison can say of a cell; `verdictMeaning` in src/report explains each. */
 export const verdicts = [
   "slower",
+  "probably slower",
   "unsteady",
+  "uneven",
   "faster",
-  "same",
-  "inconclusive",
+  "not slower",
+  "cannot be told",
   "not comparable",
   "missing",
   "new",
@@ -29,7 +31,7 @@ const changeSchema = z.object({
   runs: count,
   /** Candidate over baseline, minus 1; null where the baseline lacks the cell. */
   change: z.number().nullable(),
-  /** 95 % interval of the change, for this cell alone; null where no spread is known. */
+  /** 95 % interval of the change, for all compared cells at once; null if no spread is known. */
   low: z.number().nullable(),
   high: z.number().nullable(),
   /** One-sided, that the cell is no slower; null where no spread is known. */
@@ -41,6 +43,8 @@ const slowRunsSchema = z.object({
   count,
   /** Of so many. */
   runs: count,
+  /** 95 % interval of the share of runs that are slow. */
+  share: z.object({ low: z.number(), high: z.number() }),
   /** As slow ones among the baseline's runs. */
   ofBaseline: count,
   /** The change of the slowest of them: -0.4 is 40 % less. */
@@ -94,6 +98,27 @@ const cellComparisonSchema = z.object({
     .nullable(),
   verdict: z.enum(verdicts),
   /** One sentence for people: why this verdict. */
+  reason: z.string(),
+});
+
+/** What the cells of one kind, device and direction did together: surer than what any of them did. */
+const groupComparisonSchema = z.object({
+  /** The kind of memory, with what tells its cells apart from plain ones: "pinned", "pinned latency". */
+  kind: z.string(),
+  device: count,
+  moved: z.enum([...directionsMoved, "sum"]),
+  /** Ids of its cells. */
+  ids: z.array(z.string()),
+  /** Of the cells' middle speed, relative; in latency mode too, more is faster. */
+  change: z.number().nullable(),
+  /** 95 % interval of the change, for all groups at once; null if no spread is known. */
+  low: z.number().nullable(),
+  high: z.number().nullable(),
+  /** Whether the change is that of the copies with what the host's memory explains, which lost as well. */
+  isWithHost: z.boolean(),
+  /** The loss that this comparison finds 19 times out of 20; null if no spread is known. */
+  wouldShow: z.number().nullable(),
+  verdict: z.enum(verdicts),
   reason: z.string(),
 });
 
@@ -157,6 +182,8 @@ export const comparisonSchema = z.object({
     })
     .nullable(),
   cells: z.array(cellComparisonSchema),
+  /** Of three cells and more that are alike: in the order in which they first appear. */
+  groups: z.array(groupComparisonSchema),
   /** How many cells have each verdict. */
   counts: z.record(z.enum(verdicts), count),
   /**
@@ -176,6 +203,8 @@ export type Comparison = z.infer<typeof comparisonSchema>;
 export type CellComparison = z.infer<typeof cellComparisonSchema>;
 /** The candidate's figure of a cell, and its change. */
 export type CellChange = z.infer<typeof changeSchema>;
+/** What the cells of one kind and direction did together. */
+export type GroupComparison = z.infer<typeof groupComparisonSchema>;
 /** Single slow runs of a cell. */
 export type CellSlowRuns = z.infer<typeof slowRunsSchema>;
 /** A fact or a setting in which the two sides differ. */

@@ -2,10 +2,12 @@ import { areRecorded, recordedSpread } from "../results/recorded-spread.js";
 import { holm } from "../stats/hypothesis-tests.js";
 import type { VarianceEstimate } from "../stats/variance.js";
 import { byOccasion, centresByOccasion, type Evidence, evidenceOf } from "./cell-evidence.js";
+import { judgedTogether } from "./change-estimate.js";
+import { type GroupSeries, groupsOf, wholeOf } from "./groups.js";
 import { controlForHost } from "./host-covariate.js";
 import { type CellNoise, estimateNoise, fewestForCentre, outlierSpread, robustVariances } from "./noise.js";
 import { estimateOccasionNoise, type OccasionCentres, type OccasionNoise } from "./occasion-noise.js";
-import { recordedOccasionNoise } from "./recorded-occasions.js";
+import { recordedOccasionNoise, startingOccasionNoise } from "./recorded-occasions.js";
 import { type JoinedRuns, kindOf, type Series } from "./series.js";
 import { areJudgedTogether, judgeTogether, tellOwnFromShared } from "./shared-changes.js";
 
@@ -15,71 +17,141 @@ export interface EvidenceContext {
   deviceNames: readonly string[];
   /** Whether other programs of the machine were busy while the candidate was measured, and not before. */
   isLoaded: boolean;
-  /** Earlier occasions from a history, by kind. */
-  history?: Readonly<Record<string, OccasionCentres>>;
+  /** Earlier occasions from a history: for each kind a source for each machine. */
+  history?: Readonly<Record<string, readonly OccasionCentres[]>>;
 }
 
-/**
- * The evidence on each series, in their order; null for one that either side lacks. What was recorded stands in for
- * what too few runs or occasions cannot tell, but only on the GPUs that were recorded.
- */
+/** What the cells of one kind and direction did together. */
+export interface GroupEvidence extends GroupSeries {
+  /** The median of the members' speeds about their baselines, run by run, as a series. */
+  whole: Series;
+  /** On that median, without what the host's memory explains. */
+  evidence: Evidence;
+  /** The same with what the host's memory explains; null for a group that has no control. */
+  withHost: Evidence | null;
+}
+
+/** The evidence on all series of a comparison. */
+export interface GatheredEvidence {
+  /** In the order of the series; null for one that either side lacks. */
+  cells: (Evidence | null)[];
+  groups: GroupEvidence[];
+}
+
+/** The evidence on each series, and on what those of one kind and direction did together. */
 export function gatherEvidence(
   { series, hostErrorVariance }: Pick<JoinedRuns, "series" | "hostErrorVariance">,
   context: EvidenceContext,
-): (Evidence | null)[] {
-  const isRecorded = areRecorded(context.deviceNames);
+): GatheredEvidence {
   const inBoth = series.filter(({ baseline, first }) => baseline.length > 0 && first.length > 0);
   const [host, others] = [true, false].map((isHost) =>
     inBoth.filter(({ cell }) => (cell.memory === "host") === isHost),
   ) as [Series[], Series[]];
+  const isRecorded = areRecorded(context.deviceNames);
+  const contextOf = (one: Series): KindContext => ({
+    recorded: (isRecorded && recordedSpread[kindOf(one)]) || null,
+    startingOccasions: startingOccasionNoise(one, context.deviceNames),
+    history: context.history?.[kindOf(one)] ?? [],
+    hostErrorVariance,
+    isLoaded: context.isLoaded,
+  });
   const evidence = new Map<Series, Evidence>();
   for (const kind of new Set(inBoth.map(kindOf))) {
     const members = inBoth.filter((one) => kindOf(one) === kind);
-    const ofKind = evidenceOfKind(members, {
-      recorded: (isRecorded && recordedSpread[kind]) || null,
-      recordedOccasions: (isRecorded && recordedOccasionNoise[kind]) || null,
-      history: context.history?.[kind] ?? [],
-      hostErrorVariance,
-      isLoaded: context.isLoaded,
-    });
+    const ofKind = evidenceOfKind(members, contextOf(members[0]!));
     for (const [i, one] of members.entries()) evidence.set(one, ofKind[i]!);
   }
   adjust(
     others.map((one) => evidence.get(one)!),
     holm,
+    others.length,
   );
-  adjust(
-    host.map((one) => evidence.get(one)!),
-    areJudgedTogether(host) ? (pValues) => onceADevice(pValues, host) : holm,
-  );
-  return series.map((one) => evidence.get(one) ?? null);
-}
-
-/** The host's memory is one thing for each device, however many cells measured it: so many chances of a false alarm. */
-function onceADevice(pValues: readonly number[], host: readonly Series[]): number[] {
   const devices = new Set(host.map(({ cell }) => cell.device)).size;
-  return pValues.map((pValue) => Math.min(1, pValue * devices));
+  if (areJudgedTogether(host)) {
+    // The host's memory is one thing for each device, however many cells measured it: that is how many chances of a false alarm.
+    const onceADevice = (pValues: readonly number[]) => pValues.map((p) => Math.min(1, p * devices));
+    adjust(
+      host.map((one) => evidence.get(one)!),
+      onceADevice,
+      devices,
+    );
+  } else {
+    adjust(
+      host.map((one) => evidence.get(one)!),
+      holm,
+      host.length,
+    );
+  }
+  const groups = groupsOf(others).map((group) => evidenceOfGroup(group, contextOf(group.members[0]!)));
+  const judged = groups.flatMap((group) => [group.evidence, ...(group.withHost === null ? [] : [group.withHost])]);
+  adjust(judged, holm, judged.length);
+  return { cells: series.map((one) => evidence.get(one) ?? null), groups };
 }
 
-function adjust(evidence: readonly Evidence[], correct: (pValues: number[]) => number[]): void {
+/** Cells, groups and the host's memory: the intervals of all hold at once. */
+const families = 3;
+
+/** Corrects the p-values of `tests` changes that are judged together, and makes their intervals hold together. */
+function adjust(
+  evidence: readonly Evidence[],
+  correct: (pValues: number[]) => number[],
+  tests: number,
+): void {
   const known = evidence.filter(({ overall }) => overall !== null);
   const slower = correct(known.map(({ overall }) => overall!.pSlower));
   const faster = correct(known.map(({ overall }) => overall!.pFaster));
-  for (const [i, one] of known.entries()) one.adjusted = { slower: slower[i]!, faster: faster[i]! };
+  for (const [i, one] of known.entries()) {
+    one.adjusted = { slower: slower[i]!, faster: faster[i]! };
+    one.overall = judgedTogether(one.overall!, tests * families);
+  }
 }
 
 /** What is known of a kind beyond its series. */
 interface KindContext extends Pick<EvidenceContext, "isLoaded"> {
   /** Recorded noise of one run's median. */
   recorded: VarianceEstimate | null;
-  recordedOccasions: OccasionNoise | null;
-  history: OccasionCentres;
+  /** The noise between occasions unless the runs or a history show it. */
+  startingOccasions: OccasionNoise;
+  history: readonly OccasionCentres[];
   hostErrorVariance: number;
+}
+
+function evidenceOfGroup(group: GroupSeries, context: KindContext): GroupEvidence {
+  const whole = wholeOf(group.members);
+  const evidence = evidenceOfWhole(whole, group.members.length, context);
+  if (evidence.runs.explained === null) return { ...group, whole, evidence, withHost: null };
+  const uncontrolled = ({ baseline, first, fresh }: Series) => {
+    const without = (figures: Series["first"]) => figures.map((figure) => ({ ...figure, hostLogSpeed: null }));
+    return { ...whole, baseline: without(baseline), first: without(first), fresh: without(fresh) };
+  };
+  const { shared, own } = context.startingOccasions;
+  const ofHost = recordedOccasionNoise.host!.shared;
+  return {
+    ...group,
+    whole,
+    evidence,
+    withHost: evidenceOfWhole(uncontrolled(whole), group.members.length, {
+      ...context,
+      // What a history knows is without the host's part.
+      history: [],
+      startingOccasions: {
+        shared: { ...ofHost, variance: shared.variance + ofHost.variance },
+        own,
+      },
+    }),
+  };
+}
+
+/** The evidence on a centre of `cells` cells: what an occasion does to each of them alone averages out. */
+function evidenceOfWhole(whole: Series, cells: number, context: KindContext): Evidence {
+  const { shared, own } = context.startingOccasions;
+  const startingOccasions = { shared, own: { ...own, variance: own.variance / cells } };
+  return evidenceOfKind([whole], { ...context, startingOccasions })[0]!;
 }
 
 /** The evidence on the series of one kind, in their order. */
 function evidenceOfKind(members: readonly Series[], context: KindContext): Evidence[] {
-  const { recorded, recordedOccasions, history, hostErrorVariance, isLoaded } = context;
+  const { recorded, startingOccasions, history, hostErrorVariance, isLoaded } = context;
   const kind = kindOf(members[0]!);
   const isHost = kind === "host";
   const runs = controlForHost(members, kind, hostErrorVariance);
@@ -102,14 +174,14 @@ function evidenceOfKind(members: readonly Series[], context: KindContext): Evide
   const centres = centresByOccasion(ofBaseline, noise);
   // A load that can be seen is the reason why the host is slower: no unknown offset of an occasion has to be allowed for.
   const occasionNoise =
-    isHost && isLoaded ? null : estimateOccasionNoise([centres, history], recordedOccasions);
+    isHost && isLoaded ? null : estimateOccasionNoise([centres, ...history], startingOccasions);
   const robust = robustVariances(ofBaseline, recorded);
   const evidence = members.map((one, i) => ({
     ...evidenceOf(one, runs[i]!, noise[i]!, occasionNoise),
     baselineVariance: robust[i]?.variance ?? null,
   }));
   if (!isHost) return tellOwnFromShared(evidence);
-  return judgeTogether(members, evidence, (whole) => evidenceOfKind([whole], context)[0]!);
+  return judgeTogether(members, evidence, (whole, count) => evidenceOfWhole(whole, count, context));
 }
 
 function hasFewRuns({ baseline, first, fresh }: Series): boolean {

@@ -85,16 +85,44 @@ export function occasionDeviations(entries: readonly HistoryEntry[]): OccasionDe
   });
 }
 
+/** Checks that failed: what they measured was a loss, or wrong, and is no noise. */
+const failedOutcomes: readonly string[] = ["regression", "failed"];
+
 /**
- * What the checks of a history on one backend say of the noise between occasions: by kind, for each series the mean
- * deviation of the checks of each occasion, without what the host's memory explains of it. A series that an occasion lacks
- * has fewer.
+ * What the checks of a history on one backend say of the noise between occasions: for each kind a source for each machine,
+ * which has for each series the mean deviation of the checks of each occasion, without what the host's memory explains of
+ * it. Checks that failed are left out. A series that an occasion lacks has fewer.
  */
 export function historyCentres(
   entries: readonly HistoryEntry[],
   backend: HistoryEntry["backend"],
-): Readonly<Record<string, OccasionCentres>> {
-  const all = occasionDeviations(entries).filter((one) => one.backend === backend);
+): Readonly<Record<string, readonly OccasionCentres[]>> {
+  const usable = entries.filter((entry) => entry.backend === backend && !failedOutcomes.includes(entry.outcome));
+  const byKind: Record<string, OccasionCentres[]> = {};
+  for (const ofMachine of byMachine(usable)) {
+    for (const [kind, centres] of Object.entries(centresOfMachine(ofMachine))) {
+      byKind[kind] = [...(byKind[kind] ?? []), centres];
+    }
+  }
+  return byKind;
+}
+
+/**
+ * The entries by the machine that they were measured on, in the order of its first check: by its GPUs, or by its host's name
+ * if these are not known. Entries of unknown machines are together.
+ */
+export function byMachine<Entry extends Pick<HistoryEntry, "machine">>(entries: readonly Entry[]): Entry[][] {
+  const machines = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    const { gpuUuids, hostName } = entry.machine;
+    const key = (gpuUuids.length > 0 ? gpuUuids : hostName).join();
+    machines.set(key, [...(machines.get(key) ?? []), entry]);
+  }
+  return [...machines.values()];
+}
+
+function centresOfMachine(entries: readonly HistoryEntry[]): Readonly<Record<string, OccasionCentres>> {
+  const all = occasionDeviations(entries);
   const host = new Map<string, number[]>();
   for (const { startedAt, deviation } of all.flatMap((one) => (one.kind === "host" ? one.deviations : []))) {
     host.set(startedAt, [...(host.get(startedAt) ?? []), deviation]);

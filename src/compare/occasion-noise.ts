@@ -1,10 +1,18 @@
 import { median } from "../stats/order-statistics.js";
-import { mean, moderate, squaresAboutMean, type VarianceEstimate } from "../stats/variance.js";
+import {
+  mean,
+  moderate,
+  robustVariance,
+  squaresAboutMean,
+  type VarianceEstimate,
+  winsorizedMoments,
+} from "../stats/variance.js";
+import { robustVariances } from "./noise.js";
 import { fewestOccasions } from "./occasions.js";
 
 /**
  * The noise between occasions. Runs that follow one another share what the machine does in these minutes; how it is an
- * hour later, only runs of another hour tell. The logarithm of a cell's speed has an offset on each occasion that all
+ * hour later, only runs of another hour show. The logarithm of a cell's speed has an offset on each occasion that all
  * cells of its kind share, and one of its own.
  */
 
@@ -22,56 +30,78 @@ export interface OccasionNoise {
  */
 export type OccasionCentres = readonly (readonly number[])[];
 
-/** With fewer cells, what they share cannot be told from what is each one's own. */
+/** With fewer cells, what they share cannot be separated from what is each one's own. */
 const fewestCells = 3;
 
+/** What was recorded on other machines counts no more than this beside a machine's own occasions. */
+const mostDegreesOfStart = 4;
+
+/** With fewer occasions, one that lies far off is not known from the others' spread, and counts in full. */
+export const fewestForOutliers = 5;
+
 /**
- * The noise between occasions of one kind, from as many sources as there are (a baseline's sessions, a history), each
- * with its own levels and weighted by its degrees of freedom; `recorded`, which may be null, where no source has three
- * occasions. It is an analysis of variance in two ways, cell and occasion, in which an occasion's shared offset is the
- * median over the cells. The centres' own errors are not taken out: the estimate rather errs to the careful side.
+ * The noise between occasions of one kind, from as many sources as there are (a baseline's sessions, each machine of a
+ * history), each with its own levels and weighted by its degrees of freedom. `start` is where a machine begins: it counts as
+ * one more source, of `mostDegreesOfStart` degrees of freedom at most, so that three sessions that were alike by chance do not pass for
+ * a quiet machine. It is an analysis of variance in two ways, cell and occasion, in which an occasion's shared offset
+ * is the median over the cells. Outlying occasions are winsorized, so that a disturbed one does not hide a later loss. The
+ * centres' own errors are not taken out: the estimate errs to the careful side.
  */
 export function estimateOccasionNoise(
   sources: readonly OccasionCentres[],
-  recorded: OccasionNoise | null,
-): OccasionNoise | null {
+  start: OccasionNoise,
+): OccasionNoise {
   const known = sources.map(ofSource).filter((noise) => noise !== null);
-  const [first, ...others] = known;
-  if (first === undefined) return recorded;
-  return others.reduce(
+  if (known.length === 0) return start;
+  const limited = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
+    variance,
+    degreesOfFreedom: Math.min(degreesOfFreedom, mostDegreesOfStart),
+  });
+  return known.reduce(
     (noise, one) => ({ shared: moderate(one.shared, noise.shared), own: moderate(one.own, noise.own) }),
-    first,
+    { shared: limited(start.shared), own: limited(start.own) },
   );
 }
 
 function ofSource(cells: OccasionCentres): OccasionNoise | null {
   const occasions = Math.max(0, ...cells.map(({ length }) => length));
   if (occasions < fewestOccasions) return null;
+  const levelOf = occasions < fewestForOutliers ? mean : median;
   const residuals = cells
     .filter(({ length }) => length === occasions)
-    .map((centres) => centres.map((centre) => centre - mean(centres)));
-  const degreesOfShared = occasions - 1;
+    .map((centres) => {
+      const level = levelOf(centres);
+      return centres.map((centre) => centre - level);
+    });
+  const degreesOfFreedom = occasions - 1;
   if (residuals.length < fewestCells) {
-    const squares = residuals.flat().reduce((sum, residual) => sum + residual ** 2, 0);
-    const all = {
-      variance: squares / (residuals.length * degreesOfShared),
-      degreesOfFreedom: degreesOfShared,
+    const squares = residuals.reduce((sum, row) => sum + squaresWithoutOutliers(row), 0);
+    return {
+      shared: { variance: squares / (residuals.length * degreesOfFreedom), degreesOfFreedom },
+      own: { variance: 0, degreesOfFreedom },
     };
-    return { shared: all, own: { variance: 0, degreesOfFreedom: degreesOfShared } };
   }
   const shared = Array.from({ length: occasions }, (_, o) => median(residuals.map((row) => row[o]!)));
-  const own = residuals.map((row) => squaresAboutMean(row.map((residual, o) => residual - shared[o]!)));
-  const degreesOfOwn = degreesOfShared * (residuals.length - 1);
+  const own = residuals.map((row) => row.map((residual, o) => residual - shared[o]!));
+  const scales = robustVariances(own.map((row) => [row]), null);
+  const ownSquares = own.reduce(
+    (sum, row, i) => sum + squaresWithoutOutliers(row, scales[i]?.variance),
+    0,
+  );
+  const degreesOfOwn = degreesOfFreedom * (residuals.length - 1);
   return {
-    shared: {
-      variance: squaresAboutMean(shared) / degreesOfShared,
-      degreesOfFreedom: degreesOfShared,
-    },
-    own: {
-      variance: own.reduce((sum, squares) => sum + squares, 0) / degreesOfOwn,
-      degreesOfFreedom: degreesOfOwn,
-    },
+    shared: { variance: squaresWithoutOutliers(shared) / degreesOfFreedom, degreesOfFreedom },
+    own: { variance: ownSquares / degreesOfOwn, degreesOfFreedom: degreesOfOwn },
   };
+}
+
+/** The sum of squares about the mean, for which outliers of many values are moved to three robust deviations. */
+function squaresWithoutOutliers(
+  values: readonly number[],
+  scale = robustVariance([values])?.variance,
+): number {
+  if (values.length < fewestForOutliers || scale === undefined) return squaresAboutMean(values);
+  return winsorizedMoments(values, scale).sumOfSquares;
 }
 
 /**

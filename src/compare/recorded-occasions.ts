@@ -1,4 +1,7 @@
+import { areRecorded } from "../results/recorded-spread.js";
+import type { VarianceEstimate } from "../stats/variance.js";
 import type { OccasionNoise } from "./occasion-noise.js";
+import { kindOf, type Series } from "./series.js";
 
 /**
  * What recordings on GPUs say of the noise between occasions and of the host's part in it, for comparisons whose own runs
@@ -28,6 +31,38 @@ export const recordedOccasionNoise: Readonly<Record<string, OccasionNoise>> = {
     own: { variance: 3.8e-3, degreesOfFreedom: 6 },
   },
 };
+
+/** GPUs and kinds of cells that were not recorded are taken to vary by twice as much: by four times in the variance. */
+export const varianceFactorUnrecorded = 4;
+
+/**
+ * The recorded kind that stands for a kind of cells. Copies that the device makes by itself are like pinned ones; in
+ * latencies of single copies, and beside a load, the CPU has its part as in pageable ones.
+ */
+export function standInFor(cell: { memory: string; beside?: unknown }, unit: Series["unit"]): string {
+  if (cell.memory === "staged" || cell.memory === "host") return cell.memory;
+  const isOfCpu =
+    cell.memory === "pageable" || cell.memory === "mapped" || unit === "us" || cell.beside !== undefined;
+  return isOfCpu ? "pageable" : "pinned";
+}
+
+/**
+ * The noise between occasions that a series starts from, until its own runs show it: what was recorded of its kind on its
+ * GPU, or twice the deviation of the recorded kind that is most like it.
+ */
+export function startingOccasionNoise(
+  series: Pick<Series, "cell" | "unit">,
+  deviceNames: readonly string[],
+): OccasionNoise {
+  const own = recordedOccasionNoise[kindOf(series)];
+  if (own !== undefined && areRecorded(deviceNames)) return own;
+  const { shared, own: ofCell } = recordedOccasionNoise[standInFor(series.cell, series.unit)]!;
+  return { shared: times(shared, varianceFactorUnrecorded), own: times(ofCell, varianceFactorUnrecorded) };
+}
+
+function times({ variance, degreesOfFreedom }: VarianceEstimate, factor: number): VarianceEstimate {
+  return { variance: variance * factor, degreesOfFreedom };
+}
 
 /** How many percent a kind's copies lose for each percent that the host's own copies lose: 0 to 1. */
 export interface HostSlope {

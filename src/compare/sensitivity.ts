@@ -1,4 +1,3 @@
-import { areRecorded } from "../results/recorded-spread.js";
 import { thresholdOf } from "../settings/thresholds.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { byOccasion, centresByOccasion } from "./cell-evidence.js";
@@ -6,7 +5,7 @@ import { sumOfVariances } from "./change-estimate.js";
 import { controlForHost } from "./host-covariate.js";
 import { type CellNoise, estimateNoise } from "./noise.js";
 import { betweenOccasions, estimateOccasionNoise } from "./occasion-noise.js";
-import { recordedOccasionNoise } from "./recorded-occasions.js";
+import { startingOccasionNoise } from "./recorded-occasions.js";
 import type { RunFigures } from "./result-set.js";
 import { joinRuns, kindOf } from "./series.js";
 import type { Rule } from "./verdict.js";
@@ -42,7 +41,7 @@ export function sensitivityOf(
   checkRuns: number,
   { thresholds, significance }: Pick<Rule, "thresholds" | "significance">,
 ): Sensitivity | null {
-  const isRecorded = areRecorded(runs[0]?.deviceNames ?? []);
+  const deviceNames = runs[0]?.deviceNames ?? [];
   const { series, hostErrorVariance } = joinRuns({ baseline: runs, first: [], fresh: [] });
   const kinds = series.map(kindOf);
   const controlled = new Map(
@@ -68,22 +67,21 @@ export function sensitivityOf(
         members.map((i) => groups[i]!),
         members.map((i) => noise[i]!),
       );
-      return [kind, estimateOccasionNoise([centres], (isRecorded && recordedOccasionNoise[kind]) || null)];
+      return [kind, estimateOccasionNoise([centres], startingOccasionNoise(series[members[0]!]!, deviceNames))];
     }),
   );
   const uncertaintyOf = (i: number) => {
     const { variance, offsetVariance, degreesOfFreedom } = noise[i] as CellNoise;
     const perRun = 1 / series[i]!.baseline.length + 1 / (2 * checkRuns);
-    const between = occasionNoise.get(kinds[i]!) ?? null;
-    const offsets =
-      between &&
-      betweenOccasions(
-        groups[i]!.map(({ length }) => length),
-        between,
-      );
+    const between = occasionNoise.get(kinds[i]!)!;
+    const offsets = betweenOccasions(
+      groups[i]!.map(({ length }) => length),
+      between,
+    );
     return sumOfVariances([
       { variance: (variance + offsetVariance) * perRun, degreesOfFreedom },
-      ...(offsets === null ? [] : [offsets.shared, offsets.own]),
+      offsets.shared,
+      offsets.own,
     ]);
   };
   // The host's cells are judged together, and apart from the others.

@@ -1,33 +1,40 @@
 import { isSteady } from "../results/variant.js";
+import { differenceOfShares } from "../stats/shares.js";
 import type { Evidence } from "./cell-evidence.js";
 import type { Series } from "./series.js";
 
 /**
- * Slow runs: single ones that a mean hides, as a link that trains down now and then makes them. A run is slow that lost
+ * Slow runs: single ones that a mean hides, as a link makes them that trains down now and then. A run is slow that lost
  * more than what counts as a drop and lies far outside the spread between the baseline's runs.
  */
 export interface SlowRuns {
   /** Of the baseline's runs, by the same measure. */
-  baseline: { slow: number; runs: number };
+  baseline: SlowCount;
   /** Of the candidate's first runs. */
-  first: { slow: number; runs: number };
+  first: SlowCount;
   /** Of the confirming runs. */
-  fresh: { slow: number; runs: number };
+  fresh: SlowCount;
   /** The change of the slowest of the candidate's runs, a logarithm of speed. */
   worst: number;
   /** When the candidate's slow runs started, in their order. */
   startedAt: string[];
 }
 
+/** How many of some runs are slow. */
+export interface SlowCount {
+  slow: number;
+  runs: number;
+}
+
 /**
- * So many robust deviations from the centre are far outside: of steady memory, and of other memory, which has outliers of
+ * Robust deviations from the centre that are far outside: of steady memory, and of other memory, which has outliers of
  * its own. In the recorded runs (results/nvidia-h200/noise.json) no median of a pinned cell is farther than 6 from its
  * centre, none of a pageable or staged one farther than 27.
  */
 const farDeviations = { steady: 10, other: 40 };
 
 /**
- * The slow runs of a series, for a drop of `drop` (of the logarithm of speed). Null where the candidate has none, or the
+ * The slow runs of a series, for a drop of `drop` (of the logarithm of speed). Null if the candidate has none, or the
  * spread between runs is not known.
  */
 export function findSlowRuns(series: Series, evidence: Evidence, drop: number): SlowRuns | null {
@@ -54,32 +61,27 @@ function farOutside({ cell }: Series, { noise, baselineVariance }: Evidence): nu
   return deviation * farDeviations[isSteady(cell) ? "steady" : "other"];
 }
 
+/** How many of all of the candidate's runs are slow. */
+export function slowOfCandidate({ first, fresh }: SlowRuns): SlowCount {
+  return { slow: first.slow + fresh.slow, runs: first.runs + fresh.runs };
+}
+
 /**
- * Whether the candidate has slow runs more often than the baseline had. Where that had none, one is enough: it lies far
- * outside anything that these runs do by themselves. Where it had some, R. A. Fisher's exact test decides at 5 %.
+ * Whether slow runs come "more" or "less" often than in the baseline, by the 95 % interval of the difference of both
+ * shares; "open" if it has both signs. If the baseline had none, one is more: it lies far outside anything that these
+ * runs do by themselves.
  */
-export function isMoreOften({ baseline, first, fresh }: SlowRuns): boolean {
-  if (baseline.slow === 0) return true;
-  const candidate = { slow: first.slow + fresh.slow, runs: first.runs + fresh.runs };
-  return chanceOfAsMany(candidate, baseline) < 0.05;
+export function rateAgainstBaseline(slow: SlowRuns): "more" | "less" | "open" {
+  if (slow.baseline.slow === 0) return "more";
+  const { low, high } = differenceOfShares(slow.baseline, slowOfCandidate(slow));
+  if (low > 0) return "more";
+  return high < 0 ? "less" : "open";
 }
 
-/** That of all slow runs of both sides so many or more fall to the first by chance: a hypergeometric tail. */
-function chanceOfAsMany(one: { slow: number; runs: number }, other: { slow: number; runs: number }): number {
-  const slow = one.slow + other.slow;
-  const total = one.runs + other.runs;
-  let chance = 0;
-  for (let k = one.slow; k <= Math.min(slow, one.runs); ++k) {
-    chance += (choose(one.runs, k) * choose(other.runs, slow - k)) / choose(total, slow);
-  }
-  return chance;
-}
-
-function choose(n: number, k: number): number {
-  if (k < 0 || k > n) return 0;
-  let ways = 1;
-  for (let i = 1; i <= k; ++i) ways *= (n - k + i) / i;
-  return ways;
+/** Whether slow runs of the first processes, or how often they come, need fresh processes to be settled. */
+export function needsMoreRuns(slow: SlowRuns): boolean {
+  const isUnmet = slow.first.slow > 0 && slow.fresh.slow === 0;
+  return isUnmet || rateAgainstBaseline(slow) === "open";
 }
 
 /** The chance that slow runs that come as often as they did stay away from all runs of the confirmation. */
@@ -89,7 +91,7 @@ const missedByConfirmation = 0.005;
 export const mostConfirmingRuns = 24;
 
 /** How many fresh processes it takes to meet again what came in `slow` of `runs`; at most `mostConfirmingRuns`. */
-export function runsToConfirm({ slow, runs }: { slow: number; runs: number }): number {
+export function runsToConfirm({ slow, runs }: SlowCount): number {
   if (slow >= runs) return 1;
   const needed = Math.ceil(Math.log(missedByConfirmation) / Math.log(1 - slow / runs));
   return Math.min(needed, mostConfirmingRuns);

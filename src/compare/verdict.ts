@@ -1,10 +1,19 @@
 import { isSteady, type VariantFields } from "../results/variant.js";
 import { type Thresholds, thresholdOf } from "../settings/thresholds.js";
+import { median } from "../stats/order-statistics.js";
+import { intervalOfShare } from "../stats/shares.js";
 import type { Evidence } from "./cell-evidence.js";
 import type { LogChange } from "./change-estimate.js";
 import type { CellComparison, CellSlowRuns, Verdict } from "./comparison.js";
 import { figureOf, type Series } from "./series.js";
-import { findSlowRuns, isMoreOften, runsToConfirm, type SlowRuns } from "./slow-runs.js";
+import {
+  findSlowRuns,
+  needsMoreRuns,
+  rateAgainstBaseline,
+  runsToConfirm,
+  type SlowRuns,
+  slowOfCandidate,
+} from "./slow-runs.js";
 
 /** By what a change is judged. */
 export interface Rule {
@@ -51,86 +60,181 @@ const suspicion = { shareOfThreshold: 0.5, level: 0.05 };
 const mostRuns = { share: 0.8, shareOfThreshold: 0.5 };
 
 /**
- * How many fresh processes have to measure a series again before it is judged: 0 where nothing looks slow, 1 where it
- * does as a whole (more only make the verdict surer), and more where a part of the runs is slow, which few would not meet.
+ * How many fresh processes have to measure a series again before it is judged: 0 if nothing looks slow, 1 if it
+ * does as a whole (more only make the verdict surer), and more if a part of the runs is slow, which few would not meet.
  */
 export function confirmingRuns(series: Series, evidence: Evidence, rule: Rule): number {
   const drop = countingDrop(series, evidence, boundsOf(series, rule));
   const slow = findSlowRuns(series, evidence, drop);
-  if (slow !== null && isMoreOften(slow)) return runsToConfirm(slow.first);
+  if (slow !== null) return runsToConfirm(slow.first);
   return evidence.overall !== null && isSuspicious(evidence.overall, drop) ? 1 : 0;
 }
 
-/** Whether the first runs had slow ones that the fresh runs have not met yet. */
-export function isUnmetSlowness(series: Series, evidence: Evidence, rule: Rule): boolean {
-  const slow = findSlowRuns(series, evidence, countingDrop(series, evidence, boundsOf(series, rule)));
-  return slow !== null && slow.first.slow > 0 && slow.fresh.slow === 0;
+/** With a smaller share of the error due to the candidate's runs, more of them do not settle a verdict. */
+const leastShareOfRuns = 0.3;
+
+/** Whether further fresh processes may settle the verdict on a series that fresh processes have measured. */
+export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boolean {
+  const drop = countingDrop(series, evidence, boundsOf(series, rule));
+  const slow = findSlowRuns(series, evidence, drop);
+  if (slow !== null && needsMoreRuns(slow)) return true;
+  const { overall } = evidence;
+  if (overall === null || overall.shareOfRuns < leastShareOfRuns) return false;
+  return isProbable(overall, drop) && !isShown(evidence, drop, rule);
 }
 
 function isSuspicious({ change, pSlower }: LogChange, drop: number): boolean {
   return -change > suspicion.shareOfThreshold * drop && pSlower < suspicion.level;
 }
 
-/** The verdict on a series, and why; `evidence` is null where a side lacks it. */
-export function judge(
-  series: Series,
-  evidence: Evidence | null,
-  { rule, needsConfirmation, isBlocked }: Terms,
-): Judgement {
-  const plain = (verdict: Verdict, reason: string) => ({ verdict, reason, slowRuns: null });
+/** Whether a drop is likely: the estimate lies beyond what counts, and its interval beyond no change. */
+function isProbable({ change, high }: LogChange, drop: number): boolean {
+  return -change > drop && high < 0;
+}
+
+/** Whether a drop is as good as certain, after the correction for many cells. */
+function isShown({ overall, adjusted }: Evidence, drop: number, { significance }: Rule): boolean {
+  return -overall!.change > drop && adjusted!.slower < significance;
+}
+
+/** The verdict on a series, and why; `evidence` is null if a side lacks it. */
+export function judge(series: Series, evidence: Evidence | null, terms: Terms): Judgement {
   if (series.baseline.length === 0) return plain("new", "the baseline does not have it");
   if (evidence === null)
     return plain("missing", series.absence?.reason ?? "the candidate did not measure it");
-  if (isBlocked) return plain("not comparable", "the two sides differ in what their figures depend on");
-  const { overall, adjusted } = evidence;
-  if (overall === null || adjusted === null) {
+  if (terms.isBlocked) return plain("not comparable", "the two sides differ in what their figures depend on");
+  if (evidence.overall === null || evidence.adjusted === null) {
     return plain(
-      "inconclusive",
+      "cannot be told",
       "a side of one or two runs says too little of the spread between runs, and none is recorded for it",
     );
   }
-  const bounds = boundsOf(series, rule);
-  const percent = `${+(bounds.threshold * 100).toPrecision(3)} %`;
+  const bounds = boundsOf(series, terms.rule);
   const drop = countingDrop(series, evidence, bounds);
   const whatCounts =
-    drop > logFall(bounds.threshold) ? `the floor of ${floorText(series, bounds)}` : `a drop of ${percent}`;
-  const isSlower = -overall.change > drop && adjusted.slower < rule.significance;
-  const isMost = isMostRuns(evidence, drop);
-  if (isSlower && isMost) {
-    const unconfirmed = needsConfirmation ? whyNotConfirmed(evidence, drop) : null;
-    if (unconfirmed !== null) return plain("inconclusive", unconfirmed);
-    return plain("slower", `by more than ${percent}, beyond the spread between runs`);
-  }
+    drop > logFall(bounds.threshold)
+      ? `the floor of ${floorText(series, bounds)}`
+      : `a drop of ${percentText(bounds.threshold)}`;
   const slow = findSlowRuns(series, evidence, drop);
-  // Where most runs are slower and it is not shown all the same, another occasion may have shifted them all.
-  if (slow !== null && isMoreOften(slow) && !isMost) return judgeSlowRuns(series, slow, needsConfirmation);
-  if (isSlower) return plain("inconclusive", whyNotMostRuns(evidence, drop));
-  if (overall.change > countingGain(series, evidence, bounds) && adjusted.faster < rule.significance) {
-    return plain("faster", `by more than ${percent}, beyond the spread between runs`);
+  // If most runs are slower, another occasion may have shifted them all: that is not for the slow runs to say.
+  const isMost = isMostRuns(evidence, drop);
+  if (slow !== null && !isMost) return judgeSlowRuns(series, slow, terms);
+  const slower = judgeDrop(evidence, drop, { terms, isMost, percent: percentText(bounds.threshold) });
+  if (slower !== null) return slower;
+  const gain = countingGain(series, evidence, bounds);
+  if (evidence.overall.change > gain && evidence.adjusted.faster < terms.rule.significance) {
+    return plain("faster", `by more than ${percentText(bounds.threshold)}, beyond the spread between runs`);
   }
-  if (overall.low > -drop) return plain("same", `${whatCounts} lies outside the interval`);
-  return plain("inconclusive", `the spread between runs neither shows nor excludes ${whatCounts}`);
+  if (slow === null && evidence.overall.low > -drop) {
+    return plain("not slower", `${whatCounts} lies outside the interval`);
+  }
+  return plain("cannot be told", `the spread between runs neither shows nor excludes ${whatCounts}`);
+}
+
+/** The verdict on what the cells of a kind and direction did together; a drop counts that counts in their middle cell. */
+export function judgeGroup(group: GroupToJudge, terms: Terms): GroupJudgement {
+  const { evidence, withHost, host } = group;
+  const drop = countingDropOfGroup(group, terms.rule);
+  const percent = percentText(-Math.expm1(-drop));
+  const judged = judgeDrop(evidence, drop, { terms, isMost: isMostRuns(evidence, drop), percent });
+  if (judged !== null && judged.verdict !== "cannot be told") return { ...judged, isWithHost: false };
+  // Whether the host's memory or the copies are to blame, a program gets less: both agree.
+  if (withHost !== null && host !== null && -host.change > drop / 2) {
+    const both = judgeDrop(withHost, drop, { terms, isMost: isMostRuns(withHost, drop), percent });
+    if (both !== null && both.verdict !== "cannot be told") return { ...both, isWithHost: true };
+  }
+  if (judged !== null) return { ...judged, isWithHost: false };
+  const { overall, adjusted } = evidence;
+  if (overall !== null && overall.change > drop && adjusted!.faster < terms.rule.significance) {
+    return { ...plain("faster", `by more than ${percent}, beyond the spread between runs`), isWithHost: false };
+  }
+  return overall !== null && overall.low > -drop
+    ? { ...plain("not slower", `a drop of ${percent} lies outside the interval`), isWithHost: false }
+    : {
+        ...plain("cannot be told", `the spread between runs neither shows nor excludes a drop of ${percent}`),
+        isWithHost: false,
+      };
+}
+
+/** The drop of the logarithm of speed that counts in the middle cell of a group. */
+export function countingDropOfGroup({ members }: Pick<GroupToJudge, "members">, rule: Rule): number {
+  return median(members.map((one) => countingDrop(one.series, one.evidence, boundsOf(one.series, rule))));
+}
+
+/** Whether a group looks slower, by itself or with the host's memory, so that its cells have to be measured again. */
+export function isSuspiciousGroup(group: GroupToJudge, rule: Rule): boolean {
+  const drop = countingDropOfGroup(group, rule);
+  const { evidence, withHost, host } = group;
+  if (evidence.overall !== null && isSuspicious(evidence.overall, drop)) return true;
+  if (withHost === null || host === null || -host.change <= drop / 2) return false;
+  return withHost.overall !== null && isSuspicious(withHost.overall, drop);
+}
+
+/** What the verdict on a group is made of. */
+export interface GroupToJudge {
+  members: readonly { series: Series; evidence: Evidence }[];
+  evidence: Evidence;
+  /** With what the host's memory explains; null without a control. */
+  withHost: Evidence | null;
+  /** The change of the host's memory; null if that is not known. */
+  host: Pick<LogChange, "change"> | null;
+}
+
+/** The verdict on a group, and whether it is about what the copies and the host's memory lost together. */
+export interface GroupJudgement extends Judgement {
+  isWithHost: boolean;
+}
+
+/** Whether a series or a group is slower; null if it does not look so. */
+function judgeDrop(
+  evidence: Evidence,
+  drop: number,
+  { terms, isMost, percent }: { terms: Terms; isMost: boolean; percent: string },
+): Judgement | null {
+  const { overall } = evidence;
+  if (overall === null) return null;
+  const isCertain = isShown(evidence, drop, terms.rule);
+  if (!isCertain && !isProbable(overall, drop)) return null;
+  if (!isMost) return plain("cannot be told", whyNotMostRuns(evidence, drop));
+  const { confirmation } = evidence;
+  if (terms.needsConfirmation && confirmation !== null && !isSuspicious(confirmation, drop)) {
+    return plain("cannot be told", "it looked slower, and fresh processes did not confirm it");
+  }
+  if (terms.needsConfirmation && confirmation === null) {
+    return plain("probably slower", "it looked slower, and fresh processes could not measure it again");
+  }
+  return isCertain
+    ? plain("slower", `by more than ${percent}, beyond the spread between runs`)
+    : plain("probably slower", `by more than ${percent}, and the interval excludes no change`);
 }
 
 /** A verdict, its reason in a sentence, and the slow runs that it is about, if it is about some. */
 type Judgement = Pick<CellComparison, "verdict" | "reason" | "slowRuns">;
 
+function plain(verdict: Verdict, reason: string): Judgement {
+  return { verdict, reason, slowRuns: null };
+}
+
 /** Slow runs are shown by the first processes alone for `compare`, and met again by fresh ones for `check`. */
-function judgeSlowRuns(series: Series, slow: SlowRuns, needsConfirmation: boolean): Judgement {
-  const { baseline, first, fresh } = slow;
+function judgeSlowRuns(series: Series, slow: SlowRuns, { needsConfirmation }: Terms): Judgement {
+  const { baseline, fresh } = slow;
+  const { slow: count, runs } = slowOfCandidate(slow);
   const slowRuns: CellSlowRuns = {
-    count: first.slow + fresh.slow,
-    runs: first.runs + fresh.runs,
+    count,
+    runs,
+    share: intervalOfShare({ slow: count, runs }),
     ofBaseline: baseline.slow,
     worstChange: changeOfFigure(series, slow.worst),
     startedAt: slow.startedAt,
   };
-  const before = baseline.slow === 0 ? "none" : `${baseline.slow}`;
-  const share = `${slowRuns.count} of ${slowRuns.runs} runs are far slower, of the baseline's ${baseline.runs} ${before}`;
-  if (needsConfirmation && (fresh.slow === 0 || slowRuns.count === 1)) {
-    return { verdict: "inconclusive", reason: whySlowRunsNotConfirmed(slow), slowRuns };
+  if (needsConfirmation && (fresh.slow === 0 || count === 1)) {
+    return { verdict: "cannot be told", reason: whySlowRunsNotConfirmed(slow), slowRuns };
   }
-  return { verdict: "unsteady", reason: share, slowRuns };
+  const before = baseline.slow === 0 ? "none" : `${baseline.slow}`;
+  const share = `${count} of ${runs} runs are far slower, of the baseline's ${baseline.runs} ${before}`;
+  return rateAgainstBaseline(slow) === "less"
+    ? { verdict: "cannot be told", reason: `${share}: less often than before`, slowRuns }
+    : { verdict: "unsteady", reason: share, slowRuns };
 }
 
 function whySlowRunsNotConfirmed({ first, fresh }: SlowRuns): string {
@@ -147,7 +251,9 @@ export function isFailing(
   cell: Pick<CellComparison, "verdict" | "memory" | keyof VariantFields>,
   { strict }: Pick<Rule, "strict">,
 ): boolean {
-  return cell.verdict === "slower" || (cell.verdict === "unsteady" && (strict || isSteady(cell)));
+  const { verdict } = cell;
+  if (verdict === "slower" || verdict === "probably slower") return true;
+  return (verdict === "unsteady" || verdict === "uneven") && (strict || isSteady(cell));
 }
 
 /** Whether as many of the candidate's runs are slower as it takes to call the cell slower, and not unsteady. */
@@ -168,12 +274,6 @@ function slowerRuns({ baseline, runs }: Evidence, drop: number): { slower: numbe
 function whyNotMostRuns(evidence: Evidence, drop: number): string {
   const { slower, of } = slowerRuns(evidence, drop);
   return `only ${slower} of ${of} runs are slower than the baseline by more than half the threshold`;
-}
-
-function whyNotConfirmed({ confirmation }: Evidence, drop: number): string | null {
-  if (confirmation === null) return "it looked slower, and fresh processes could not measure it again";
-  if (isSuspicious(confirmation, drop)) return null;
-  return "it looked slower, and fresh processes did not confirm it";
 }
 
 /** A change of the logarithm of speed as a relative one of the figure: a latency rises as speed drops. */
@@ -201,6 +301,10 @@ function countingDrop(series: Series, { baseline }: Evidence, { threshold, floor
 function countingGain(series: Series, { baseline }: Evidence, { threshold, floor }: Bounds): number {
   const share = floor / figureOf(series, baseline);
   return Math.max(logRise(threshold), series.unit === "us" ? logFall(share) : logRise(share));
+}
+
+function percentText(share: number): string {
+  return `${+(share * 100).toPrecision(3)} %`;
 }
 
 function floorText({ unit }: Series, { floor }: Bounds): string {

@@ -1,5 +1,5 @@
 import { PinbenchError } from "../errors.js";
-import { directions, memories, nearestWord } from "./choices.js";
+import { directions, memories, nearestWord, steadyMemories } from "./choices.js";
 import { hintOfShare } from "./units.js";
 
 /**
@@ -7,7 +7,8 @@ import { hintOfShare } from "./units.js";
  * counts, whatever its share.
  */
 export interface Thresholds {
-  default: number;
+  /** For all cells that no other rule names; null for `usualThreshold` and, of steady memory, `steadyThreshold`. */
+  default: number | null;
   /** By kind of memory. */
   memory: Record<string, number>;
   /** By direction. */
@@ -27,9 +28,18 @@ export interface ThresholdCell {
   direction: string;
 }
 
-/** The drops that count where nobody says. */
+/** The drop that counts unless a rule names another one. */
+export const usualThreshold = 0.05;
+
+/**
+ * The same for memory that the device copies by itself (`steadyMemories`). Its noise is a tenth of this, even between the
+ * machines that were recorded (results/nvidia-h200/occasions.json), and a loss of 5 % is to be found every time.
+ */
+export const steadyThreshold = 0.03;
+
+/** The drops that count unless rules say otherwise. */
 export const defaultThresholds: Thresholds = {
-  default: 0.05,
+  default: null,
   memory: {},
   direction: {},
   cells: [],
@@ -37,12 +47,12 @@ export const defaultThresholds: Thresholds = {
   floorUs: 0.2,
 };
 
-/** The first pattern that matches the cell; without one what its memory, else its direction, else all cells have. */
+/** The first pattern that matches the cell; without one what its memory, its direction, all cells, or cells like it have. */
 export function thresholdOf(thresholds: Thresholds, { id, memory, direction }: ThresholdCell): number {
   const matching = thresholds.cells.find(({ pattern }) => matchesPattern(id, pattern));
-  return (
-    matching?.threshold ?? thresholds.memory[memory] ?? thresholds.direction[direction] ?? thresholds.default
-  );
+  const ofRules = thresholds.memory[memory] ?? thresholds.direction[direction] ?? thresholds.default;
+  const ofKind = steadyMemories.includes(memory) ? steadyThreshold : usualThreshold;
+  return matching?.threshold ?? ofRules ?? ofKind;
 }
 
 /** Whether a whole id is like the pattern, in which `*` stands for any characters, slashes and none at all too. */

@@ -22,18 +22,23 @@ export function studentTail(t: number, degreesOfFreedom: number): number {
  */
 export function studentQuantile(tail: number, degreesOfFreedom: number): number {
   if (!(tail > 0 && tail <= 0.5)) throw new RangeError("a tail lies above 0 and up to 1/2");
-  let low = 0;
-  let high = 1;
-  while (studentTail(high, degreesOfFreedom) > tail) {
-    low = high;
-    high *= 2;
+  if (tail === 0.5) return 0;
+  // Newton's method on logarithms of both: far out the tail is a power of t, a straight line on this scale.
+  const logScale =
+    logGamma((degreesOfFreedom + 1) / 2) -
+    logGamma(degreesOfFreedom / 2) -
+    Math.log(Math.PI * degreesOfFreedom) / 2;
+  let logT = tail > 0.3 ? Math.log(0.5 - tail) : 0;
+  for (let i = 0; i < 100; ++i) {
+    const t = Math.exp(logT);
+    const above = studentTail(t, degreesOfFreedom);
+    const density = Math.exp(logScale - ((degreesOfFreedom + 1) / 2) * Math.log1p((t * t) / degreesOfFreedom));
+    const step = ((Math.log(above) - Math.log(tail)) * above) / (density * t);
+    // Where the tail is steeper than it is at the solution, a whole step would go too far.
+    logT += Math.max(-1, Math.min(1, step));
+    if (Math.abs(step) < 1e-13) break;
   }
-  while (high - low > 1e-12 * high) {
-    const middle = (low + high) / 2;
-    if (studentTail(middle, degreesOfFreedom) > tail) low = middle;
-    else high = middle;
-  }
-  return (low + high) / 2;
+  return Math.exp(logT);
 }
 
 /** I_x(a, b), given both x and y = 1 - x. */

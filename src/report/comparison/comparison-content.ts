@@ -200,7 +200,7 @@ function reasonsOf(verdict: Verdict, cells: readonly CellComparison[], nameOf: N
 
 /** With these all is well: what they mean is said once, in a note that can be passed over. */
 function needsNoReason(verdict: Verdict): boolean {
-  return verdict === "same" || verdict === "faster" || verdict === "new";
+  return verdict === "not slower" || verdict === "faster" || verdict === "new";
 }
 
 /** Why a change has no interval that says anything of it. */

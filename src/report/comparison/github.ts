@@ -12,7 +12,7 @@ import { describeOutcome, isHostSlower, verdictMeaning } from "./outcome.js";
 
 /**
  * The comparison in GitHub's Markdown, for a pull request or a job summary: the outcome as its title, the cells that
- * are not the same, and all cells folded away.
+ * changed or may have, and all cells folded away.
  */
 export function comparisonMarkdown(
   comparison: Comparison,
@@ -20,7 +20,7 @@ export function comparisonMarkdown(
 ): string {
   const nameOf = comparedNames(comparison, screen);
   const { cells, command } = comparison;
-  const notable = cells.filter(({ verdict }) => verdict !== "same");
+  const notable = cells.filter(({ verdict }) => verdict !== "not slower");
   return joinBlocks([
     [`## pinbench ${command}: ${escapeMarkdown(describeOutcome(comparison, nameOf))}`],
     ...alertBlocks(comparisonAlerts(comparison)),
@@ -89,7 +89,7 @@ export function githubReport(
         `${nameOf(cell)}, ${describeFigures(cell)}\n${cell.reason}`,
       ),
     ),
-    ...(["unsteady", "missing", "not comparable", "inconclusive"] as const).flatMap((verdict) =>
+    ...(["unsteady", "uneven", "missing", "not comparable", "cannot be told"] as const).flatMap((verdict) =>
       verdictWarning(comparison, verdict, nameOf),
     ),
   ].join("");

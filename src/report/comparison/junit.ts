@@ -64,14 +64,16 @@ function cellResult(cell: CellComparison, { outcome, rule }: Comparison): Result
   const { verdict, reason } = cell;
   switch (verdict) {
     case "slower":
+    case "probably slower":
       return { kind: "failure", type: verdict, message: describeFigures(cell) };
     case "unsteady":
+    case "uneven":
       return {
         kind: isFailing(cell, rule) ? "failure" : "skipped",
         type: verdict,
         message: describeFigures(cell),
       };
-    case "inconclusive":
+    case "cannot be told":
       return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
     case "missing":
       // Left out of the candidate on purpose unless the measurement failed.
@@ -79,7 +81,7 @@ function cellResult(cell: CellComparison, { outcome, rule }: Comparison): Result
       return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
     case "not comparable":
       return { kind: "skipped", type: verdict, message: reason };
-    case "same":
+    case "not slower":
     case "faster":
     case "new":
       return null;

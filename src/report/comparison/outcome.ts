@@ -10,11 +10,13 @@ import { comparedNames, describeChange, failingCells, type NameOfCompared } from
 /** What each verdict says of a cell; in the order in which verdicts are named, what needs attention first. */
 export const verdictMeaning: Readonly<Record<Verdict, string>> = {
   slower: "shown to be slower, by the cell's threshold or more",
-  unsteady: "single runs far slower, more often than in the baseline",
+  "probably slower": "likely to be slower, by the cell's threshold or more, and not settled",
+  unsteady: "single runs far slower, and not less often than in the baseline",
+  uneven: "slow copies take more of the time than in the baseline",
   missing: "in the baseline, without a figure in the candidate",
-  inconclusive: "that it is slower could be neither shown nor ruled out",
+  "cannot be told": "a loss of the cell's threshold could be neither shown nor ruled out",
   "not comparable": "measured under conditions that differ",
-  same: "not slower by the cell's threshold",
+  "not slower": "a loss of the cell's threshold is ruled out",
   faster: "shown to be faster, by the cell's threshold or more",
   new: "in the candidate alone",
 };
@@ -24,11 +26,13 @@ const verdictOrder = Object.keys(verdictMeaning) as Verdict[];
 /** How strongly a verdict is shown. */
 export const verdictTone: Readonly<Record<Verdict, Tone>> = {
   slower: "failure",
+  "probably slower": "failure",
   unsteady: "warning",
+  uneven: "warning",
   missing: "warning",
-  inconclusive: "warning",
+  "cannot be told": "warning",
   "not comparable": "warning",
-  same: "muted",
+  "not slower": "muted",
   faster: "plain",
   new: "plain",
 };
@@ -106,7 +110,7 @@ export function isHostSlower({ memory, verdict }: Pick<CellComparison, "memory" 
 }
 
 /** A cell that could not be decided does not show that the link is as it was. */
-const wellVerdicts: readonly Verdict[] = ["same", "faster"];
+const wellVerdicts: readonly Verdict[] = ["not slower", "faster"];
 
 /** The host's memory is one thing, however many cells measured it: one alarm, and what it means for the others. */
 function describeHostMemory(host: readonly CellComparison[], { cells }: Comparison): string {
@@ -129,7 +133,7 @@ function describeFailing(
   { cells }: Comparison,
   nameOf: NameOfCompared,
 ): string[] {
-  return (["slower", "unsteady"] as const).flatMap((verdict) => {
+  return (["slower", "probably slower", "unsteady", "uneven"] as const).flatMap((verdict) => {
     const members = failing.filter((cell) => cell.verdict === verdict);
     const [worst] = members;
     if (worst === undefined) return [];

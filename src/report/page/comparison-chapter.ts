@@ -107,9 +107,9 @@ function isDrawn(cell: CellComparison): boolean {
   return changeEstimate(cell) !== null;
 }
 
-/** How far from plain a verdict is: what is not "same" comes first, and of each the larger change. */
+/** How far from plain a verdict is: what is not "not slower" comes first, and of each the larger change. */
 function byRemarkable(a: CellComparison, b: CellComparison): number {
-  const weight = (cell: CellComparison) => (cell.verdict === "same" ? 0 : 1);
+  const weight = (cell: CellComparison) => (cell.verdict === "not slower" ? 0 : 1);
   return weight(b) - weight(a) || Math.abs(changeOf(b)) - Math.abs(changeOf(a));
 }
 
@@ -128,10 +128,12 @@ function describeChanges(cells: readonly CellComparison[], nameOf: NameOfCompare
 /** How each verdict is drawn, in the order of the legend. */
 const verdictKinds: readonly (ForestKind & { name: Verdict })[] = [
   { name: "slower", style: 1 },
+  { name: "probably slower", style: 5 },
   { name: "unsteady", style: 4 },
-  { name: "inconclusive", style: 3, isOpen: true },
+  { name: "uneven", style: 7 },
+  { name: "cannot be told", style: 3, isOpen: true },
   { name: "not comparable", style: 6, isOpen: true },
-  { name: "same", style: 0 },
+  { name: "not slower", style: 0 },
   { name: "faster", style: 2 },
 ];
 

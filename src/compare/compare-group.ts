@@ -1,0 +1,82 @@
+import { studentQuantile } from "../stats/hypothesis-tests.js";
+import type { CellComparison, GroupComparison } from "./comparison.js";
+import type { Evidence } from "./cell-evidence.js";
+import type { GatheredEvidence, GroupEvidence } from "./evidence.js";
+import type { Series } from "./series.js";
+import { countingDropOfGroup, type GroupToJudge, isSuspiciousGroup, judgeGroup, type Rule, type Terms } from "./verdict.js";
+
+/** All series of a comparison, with the evidence on them. */
+interface Gathered {
+  series: readonly Series[];
+  evidence: GatheredEvidence;
+}
+
+/** The entries of the groups in the comparison. */
+export function compareGroups(gathered: Gathered, terms: Terms): GroupComparison[] {
+  return gathered.evidence.groups.map((group) => {
+    const toJudge = groupToJudge(group, gathered);
+    const { verdict, reason, isWithHost } = judgeGroup(toJudge, terms);
+    const { overall } = isWithHost ? group.withHost! : group.evidence;
+    return {
+      kind: group.kind,
+      device: group.device,
+      moved: group.moved,
+      ids: group.members.map(({ cell }) => cell.id),
+      change: overall && Math.expm1(overall.change),
+      low: overall && Math.expm1(overall.low),
+      high: overall && Math.expm1(overall.high),
+      isWithHost,
+      wouldShow: lossThatWouldShow(group.evidence, countingDropOfGroup(toJudge, terms.rule)),
+      verdict,
+      reason,
+    };
+  });
+}
+
+/** Ids of all cells of the groups that look slower together, before anything has been measured again. */
+export function idsOfSuspiciousGroups(gathered: Gathered, rule: Rule): string[] {
+  return gathered.evidence.groups
+    .filter((group) => isSuspiciousGroup(groupToJudge(group, gathered), rule))
+    .flatMap(({ members }) => members.map(({ cell }) => cell.id));
+}
+
+/** Whether a group fails the comparison. */
+export function isFailingGroup({ verdict }: Pick<GroupComparison, "verdict">): boolean {
+  return verdict === "slower" || verdict === "probably slower";
+}
+
+/** The cell with the verdict of its group, if it lost as much as the group and could not be judged by itself. */
+export function withVerdictOfGroup(
+  cell: CellComparison,
+  groups: readonly GroupComparison[],
+): CellComparison {
+  const group = groups.find((one) => one.moved === cell.moved && one.ids.includes(cell.id));
+  const loss = cell.unit === "us" ? cell.candidate?.change : -(cell.candidate?.change ?? 0);
+  const isOpen = cell.verdict === "cannot be told" && cell.slowRuns === null;
+  if (group === undefined || !isFailingGroup(group) || !isOpen || (loss ?? 0) < cell.threshold) return cell;
+  const others = group.isWithHost ? "the others of its kind and the host's memory" : "the others of its kind";
+  return { ...cell, verdict: group.verdict, reason: `with ${others}, ${group.reason}` };
+}
+
+function groupToJudge(group: GroupEvidence, { series, evidence }: Gathered): GroupToJudge {
+  const host = series.findIndex(({ cell }) => cell.memory === "host" && cell.device === group.device);
+  return {
+    members: group.members.map((one) => ({ series: one, evidence: evidence.cells[series.indexOf(one)]! })),
+    evidence: group.evidence,
+    withHost: group.withHost,
+    host: evidence.cells[host]?.overall ?? null,
+  };
+}
+
+/** The chance that a loss of the size that would show goes unnoticed. */
+const missed = 0.05;
+
+/**
+ * The relative loss that a comparison as certain as this one calls at least probable 19 times out of 20: the estimate has
+ * to pass the drop that counts, and its interval no change.
+ */
+function lossThatWouldShow({ overall }: Evidence, drop: number): number | null {
+  if (overall === null) return null;
+  const needed = Math.max(drop, overall.change - overall.low);
+  return -Math.expm1(-needed - overall.error * studentQuantile(missed, overall.degreesOfFreedom));
+}
