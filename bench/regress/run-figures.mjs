@@ -3,7 +3,12 @@
  * The runs of one session as a comparison knows them, ten seconds apart: `session` has the logarithms of the medians of
  * `cells`, [process][cell].
  */
-export function runsOf({ cells, deviceName = "NVIDIA H200" }, session, startMs, { gpuUuid = "GPU-0", isWanted = () => true } = {}) {
+export function runsOf(
+  { cells, deviceName = "NVIDIA H200" },
+  session,
+  startMs,
+  { gpuUuid = "GPU-0", isWanted = () => true } = {},
+) {
   return session.map((logMedians, process) => ({
     id: `${startMs}-${process}`,
     path: null,

@@ -22,7 +22,7 @@ import type { CommandSettings } from "../settings/command-settings.js";
 import { type Configuration, configurationNote, loadConfiguration } from "../settings/configuration.js";
 import { type Labels, labelsOf } from "../settings/labels.js";
 import type { RunSettings } from "../settings/settings.js";
-import { defaultCheckRuns, defaultSignificance } from "../settings/table.js";
+import { defaultCheckRuns } from "../settings/table.js";
 import { formatDuration } from "../settings/units.js";
 import { median } from "../stats/order-statistics.js";
 import { askedSettings, flagsGiven, type Invocation } from "./asked-settings.js";
@@ -219,7 +219,7 @@ class GrowingBaseline {
     return findDifferences(this.#earlier, [runFigures(document, null)], { allowMismatch: false });
   }
 
-  report({ cells }: Prepared["settings"], { runs, thresholds, significance }: Configuration) {
+  report({ cells }: Prepared["settings"], { runs, thresholds }: Configuration) {
     const checkRuns = runs ?? defaultCheckRuns;
     const startsMs = this.#runs.map(({ startedAt }) => Date.parse(startedAt));
     return {
@@ -231,10 +231,7 @@ class GrowingBaseline {
       spanNs: Math.max(0, Date.now() - Math.min(...startsMs)) * 1e6,
       notice: noticeOf(this.#runs[0]!.backend),
       checkRuns,
-      sensitivity: sensitivityOf(this.#runs, checkRuns, {
-        thresholds,
-        significance: significance ?? defaultSignificance,
-      }),
+      sensitivity: sensitivityOf(this.#runs, checkRuns, { thresholds }),
     };
   }
 }

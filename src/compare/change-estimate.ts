@@ -50,11 +50,7 @@ export function estimateChange(
  * Student's t on a change whose variance is the sum of `parts`, each estimated by itself; `ofCandidate` of it is due to the
  * number of the candidate's runs.
  */
-export function changeOf(
-  change: number,
-  parts: readonly VarianceEstimate[],
-  ofCandidate: number,
-): LogChange {
+export function changeOf(change: number, parts: readonly VarianceEstimate[], ofCandidate: number): LogChange {
   const { variance, degreesOfFreedom } = sumOfVariances(parts);
   const error = Math.sqrt(variance);
   const halfWidth = error * studentQuantile(tail, degreesOfFreedom);
@@ -71,12 +67,21 @@ export function changeOf(
   };
 }
 
+/** Cells, groups and the host's memory: the intervals of all of them hold at once. */
+const families = 3;
+
+/** Beyond each end of the interval of one of `tests` changes of a family that are judged together. */
+export function tailOfOne(tests: number): number {
+  return tail / (tests * families);
+}
+
 /**
  * The change with the interval that it has as one of `tests` changes that are judged together: all of their intervals hold
  * at once in 95 % of comparisons (C. E. Bonferroni's inequality).
  */
 export function judgedTogether(change: LogChange, tests: number): LogChange {
-  const halfWidth = change.error * studentQuantile(tail / (tests * change.chances), change.degreesOfFreedom);
+  const halfWidth =
+    change.error * studentQuantile(tailOfOne(tests * change.chances), change.degreesOfFreedom);
   return { ...change, low: change.change - halfWidth, high: change.change + halfWidth };
 }
 

@@ -1,9 +1,16 @@
 import { studentQuantile } from "../stats/hypothesis-tests.js";
-import type { CellComparison, GroupComparison } from "./comparison.js";
 import type { Evidence } from "./cell-evidence.js";
+import type { CellComparison, GroupComparison } from "./comparison.js";
 import type { GatheredEvidence, GroupEvidence } from "./evidence.js";
 import type { Series } from "./series.js";
-import { countingDropOfGroup, type GroupToJudge, isSuspiciousGroup, judgeGroup, type Rule, type Terms } from "./verdict.js";
+import {
+  countingDropOfGroup,
+  type GroupToJudge,
+  isSuspiciousGroup,
+  judgeGroup,
+  type Rule,
+  type Terms,
+} from "./verdict.js";
 
 /** All series of a comparison, with the evidence on them. */
 interface Gathered {
@@ -46,10 +53,7 @@ export function isFailingGroup({ verdict }: Pick<GroupComparison, "verdict">): b
 }
 
 /** The cell with the verdict of its group, if it lost as much as the group and could not be judged by itself. */
-export function withVerdictOfGroup(
-  cell: CellComparison,
-  groups: readonly GroupComparison[],
-): CellComparison {
+export function withVerdictOfGroup(cell: CellComparison, groups: readonly GroupComparison[]): CellComparison {
   const group = groups.find((one) => one.moved === cell.moved && one.ids.includes(cell.id));
   const loss = cell.unit === "us" ? cell.candidate?.change : -(cell.candidate?.change ?? 0);
   const isOpen = cell.verdict === "cannot be told" && cell.slowRuns === null;

@@ -83,13 +83,13 @@ export function gatherEvidence(
     );
   }
   const groups = groupsOf(others).map((group) => evidenceOfGroup(group, contextOf(group.members[0]!)));
-  const judged = groups.flatMap((group) => [group.evidence, ...(group.withHost === null ? [] : [group.withHost])]);
+  const judged = groups.flatMap((group) => [
+    group.evidence,
+    ...(group.withHost === null ? [] : [group.withHost]),
+  ]);
   adjust(judged, holm, judged.length);
   return { cells: series.map((one) => evidence.get(one) ?? null), groups };
 }
-
-/** Cells, groups and the host's memory: the intervals of all hold at once. */
-const families = 3;
 
 /** Corrects the p-values of `tests` changes that are judged together, and makes their intervals hold together. */
 function adjust(
@@ -102,7 +102,7 @@ function adjust(
   const faster = correct(known.map(({ overall }) => overall!.pFaster));
   for (const [i, one] of known.entries()) {
     one.adjusted = { slower: slower[i]!, faster: faster[i]! };
-    one.overall = judgedTogether(one.overall!, tests * families);
+    one.overall = judgedTogether(one.overall!, tests);
   }
 }
 
@@ -121,7 +121,8 @@ function evidenceOfGroup(group: GroupSeries, context: KindContext): GroupEvidenc
   const evidence = evidenceOfWhole(whole, group.members.length, context);
   if (evidence.runs.explained === null) return { ...group, whole, evidence, withHost: null };
   const uncontrolled = ({ baseline, first, fresh }: Series) => {
-    const without = (figures: Series["first"]) => figures.map((figure) => ({ ...figure, hostLogSpeed: null }));
+    const without = (figures: Series["first"]) =>
+      figures.map((figure) => ({ ...figure, hostLogSpeed: null }));
     return { ...whole, baseline: without(baseline), first: without(first), fresh: without(fresh) };
   };
   const { shared, own } = context.startingOccasions;

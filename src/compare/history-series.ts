@@ -97,7 +97,9 @@ export function historyCentres(
   entries: readonly HistoryEntry[],
   backend: HistoryEntry["backend"],
 ): Readonly<Record<string, readonly OccasionCentres[]>> {
-  const usable = entries.filter((entry) => entry.backend === backend && !failedOutcomes.includes(entry.outcome));
+  const usable = entries.filter(
+    (entry) => entry.backend === backend && !failedOutcomes.includes(entry.outcome),
+  );
   const byKind: Record<string, OccasionCentres[]> = {};
   for (const ofMachine of byMachine(usable)) {
     for (const [kind, centres] of Object.entries(centresOfMachine(ofMachine))) {

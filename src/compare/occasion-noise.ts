@@ -36,14 +36,17 @@ const fewestCells = 3;
 /** What was recorded on other machines counts no more than this beside a machine's own occasions. */
 const mostDegreesOfStart = 4;
 
+/** With six occasions and more, a machine's own show its noise without it. */
+const enoughDegrees = 5;
+
 /** With fewer occasions, one that lies far off is not known from the others' spread, and counts in full. */
 export const fewestForOutliers = 5;
 
 /**
  * The noise between occasions of one kind, from as many sources as there are (a baseline's sessions, each machine of a
- * history), each with its own levels and weighted by its degrees of freedom. `start` is where a machine begins: it counts as
- * one more source, of `mostDegreesOfStart` degrees of freedom at most, so that three sessions that were alike by chance do not pass for
- * a quiet machine. It is an analysis of variance in two ways, cell and occasion, in which an occasion's shared offset
+ * history), each with its own levels and weighted by its degrees of freedom. `start` is where a machine begins: while it has few
+ * occasions of its own, it counts as one more source, so that three that were alike by chance do not pass for a quiet
+ * machine. It is an analysis of variance in two ways, cell and occasion, in which an occasion's shared offset
  * is the median over the cells. Outlying occasions are winsorized, so that a disturbed one does not hide a later loss. The
  * centres' own errors are not taken out: the estimate errs to the careful side.
  */
@@ -52,15 +55,19 @@ export function estimateOccasionNoise(
   start: OccasionNoise,
 ): OccasionNoise {
   const known = sources.map(ofSource).filter((noise) => noise !== null);
-  if (known.length === 0) return start;
+  const [first, ...others] = known;
+  if (first === undefined) return start;
+  const own = others.reduce(moderateBoth, first);
+  if (own.shared.degreesOfFreedom >= enoughDegrees) return own;
   const limited = ({ variance, degreesOfFreedom }: VarianceEstimate) => ({
     variance,
     degreesOfFreedom: Math.min(degreesOfFreedom, mostDegreesOfStart),
   });
-  return known.reduce(
-    (noise, one) => ({ shared: moderate(one.shared, noise.shared), own: moderate(one.own, noise.own) }),
-    { shared: limited(start.shared), own: limited(start.own) },
-  );
+  return moderateBoth(own, { shared: limited(start.shared), own: limited(start.own) });
+}
+
+function moderateBoth(one: OccasionNoise, other: OccasionNoise): OccasionNoise {
+  return { shared: moderate(one.shared, other.shared), own: moderate(one.own, other.own) };
 }
 
 function ofSource(cells: OccasionCentres): OccasionNoise | null {
@@ -83,11 +90,11 @@ function ofSource(cells: OccasionCentres): OccasionNoise | null {
   }
   const shared = Array.from({ length: occasions }, (_, o) => median(residuals.map((row) => row[o]!)));
   const own = residuals.map((row) => row.map((residual, o) => residual - shared[o]!));
-  const scales = robustVariances(own.map((row) => [row]), null);
-  const ownSquares = own.reduce(
-    (sum, row, i) => sum + squaresWithoutOutliers(row, scales[i]?.variance),
-    0,
+  const scales = robustVariances(
+    own.map((row) => [row]),
+    null,
   );
+  const ownSquares = own.reduce((sum, row, i) => sum + squaresWithoutOutliers(row, scales[i]?.variance), 0);
   const degreesOfOwn = degreesOfFreedom * (residuals.length - 1);
   return {
     shared: { variance: squaresWithoutOutliers(shared) / degreesOfFreedom, degreesOfFreedom },

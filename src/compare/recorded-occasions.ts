@@ -1,7 +1,7 @@
 import { areRecorded } from "../results/recorded-spread.js";
 import type { VarianceEstimate } from "../stats/variance.js";
 import type { OccasionNoise } from "./occasion-noise.js";
-import { kindOf, type Series } from "./series.js";
+import type { Series } from "./series.js";
 
 /**
  * What recordings on GPUs say of the noise between occasions and of the host's part in it, for comparisons whose own runs
@@ -32,7 +32,7 @@ export const recordedOccasionNoise: Readonly<Record<string, OccasionNoise>> = {
   },
 };
 
-/** GPUs and kinds of cells that were not recorded are taken to vary by twice as much: by four times in the variance. */
+/** GPUs that were not recorded are taken to vary by twice as much: by four times in the variance. */
 export const varianceFactorUnrecorded = 4;
 
 /**
@@ -47,17 +47,19 @@ export function standInFor(cell: { memory: string; beside?: unknown }, unit: Ser
 }
 
 /**
- * The noise between occasions that a series starts from, until its own runs show it: what was recorded of its kind on its
- * GPU, or twice the deviation of the recorded kind that is most like it.
+ * The noise between occasions that a series starts from, until its own runs show it: that of the recorded kind that is most
+ * like it, and twice its deviation on a GPU that was not recorded.
  */
 export function startingOccasionNoise(
   series: Pick<Series, "cell" | "unit">,
   deviceNames: readonly string[],
 ): OccasionNoise {
-  const own = recordedOccasionNoise[kindOf(series)];
-  if (own !== undefined && areRecorded(deviceNames)) return own;
-  const { shared, own: ofCell } = recordedOccasionNoise[standInFor(series.cell, series.unit)]!;
-  return { shared: times(shared, varianceFactorUnrecorded), own: times(ofCell, varianceFactorUnrecorded) };
+  const recorded = recordedOccasionNoise[standInFor(series.cell, series.unit)]!;
+  if (areRecorded(deviceNames)) return recorded;
+  return {
+    shared: times(recorded.shared, varianceFactorUnrecorded),
+    own: times(recorded.own, varianceFactorUnrecorded),
+  };
 }
 
 function times({ variance, degreesOfFreedom }: VarianceEstimate, factor: number): VarianceEstimate {

@@ -1,7 +1,7 @@
 import { thresholdOf } from "../settings/thresholds.js";
 import { studentQuantile } from "../stats/hypothesis-tests.js";
 import { byOccasion, centresByOccasion } from "./cell-evidence.js";
-import { sumOfVariances } from "./change-estimate.js";
+import { sumOfVariances, tailOfOne } from "./change-estimate.js";
 import { controlForHost } from "./host-covariate.js";
 import { type CellNoise, estimateNoise } from "./noise.js";
 import { betweenOccasions, estimateOccasionNoise } from "./occasion-noise.js";
@@ -30,16 +30,15 @@ const missed = 0.05;
 
 /**
  * What a baseline of these runs is good for, in a check of `checkRuns` runs and as many to confirm. In logarithms, a
- * cell's drop is found where its estimate, of standard error e, passes both Holm's first step and the threshold T. So
+ * cell's drop fails a check if its estimate, of standard error e, passes the threshold T and its interval no change. So
  * the drop that is found all but always is d = max(e t_a, T) + e t_b, where t_a is the quantile of Student's t for the
- * significance over the number of cells, and t_b that for the chance of missing it. The noise between occasions is part
- * of e where the runs or recordings tell it. What the host's memory explains of pageable and staged copies is no
- * part of it. Null where fewer than two runs leave the noise unknown.
+ * interval's tail, and t_b that for the chance of missing it. The noise between occasions is part of e. What the host's
+ * memory explains of pageable and staged copies is no part of it. Null if fewer than two runs leave the noise unknown.
  */
 export function sensitivityOf(
   runs: readonly RunFigures[],
   checkRuns: number,
-  { thresholds, significance }: Pick<Rule, "thresholds" | "significance">,
+  { thresholds }: Pick<Rule, "thresholds">,
 ): Sensitivity | null {
   const deviceNames = runs[0]?.deviceNames ?? [];
   const { series, hostErrorVariance } = joinRuns({ baseline: runs, first: [], fresh: [] });
@@ -67,7 +66,10 @@ export function sensitivityOf(
         members.map((i) => groups[i]!),
         members.map((i) => noise[i]!),
       );
-      return [kind, estimateOccasionNoise([centres], startingOccasionNoise(series[members[0]!]!, deviceNames))];
+      return [
+        kind,
+        estimateOccasionNoise([centres], startingOccasionNoise(series[members[0]!]!, deviceNames)),
+      ];
     }),
   );
   const uncertaintyOf = (i: number) => {
@@ -90,7 +92,7 @@ export function sensitivityOf(
     const { variance, degreesOfFreedom } = uncertaintyOf(i);
     const error = Math.sqrt(variance);
     const chances = series[i]!.cell.memory === "host" ? 1 : others;
-    const significant = error * studentQuantile(significance / chances, degreesOfFreedom);
+    const significant = error * studentQuantile(tailOfOne(chances), degreesOfFreedom);
     const threshold = -Math.log1p(-thresholdOf(thresholds, series[i]!.cell));
     return -Math.expm1(-Math.max(significant, threshold) - error * studentQuantile(missed, degreesOfFreedom));
   };

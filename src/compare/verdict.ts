@@ -146,7 +146,10 @@ export function judgeGroup(group: GroupToJudge, terms: Terms): GroupJudgement {
   if (judged !== null) return { ...judged, isWithHost: false };
   const { overall, adjusted } = evidence;
   if (overall !== null && overall.change > drop && adjusted!.faster < terms.rule.significance) {
-    return { ...plain("faster", `by more than ${percent}, beyond the spread between runs`), isWithHost: false };
+    return {
+      ...plain("faster", `by more than ${percent}, beyond the spread between runs`),
+      isWithHost: false,
+    };
   }
   return overall !== null && overall.low > -drop
     ? { ...plain("not slower", `a drop of ${percent} lies outside the interval`), isWithHost: false }

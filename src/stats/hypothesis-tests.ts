@@ -32,7 +32,9 @@ export function studentQuantile(tail: number, degreesOfFreedom: number): number 
   for (let i = 0; i < 100; ++i) {
     const t = Math.exp(logT);
     const above = studentTail(t, degreesOfFreedom);
-    const density = Math.exp(logScale - ((degreesOfFreedom + 1) / 2) * Math.log1p((t * t) / degreesOfFreedom));
+    const density = Math.exp(
+      logScale - ((degreesOfFreedom + 1) / 2) * Math.log1p((t * t) / degreesOfFreedom),
+    );
     const step = ((Math.log(above) - Math.log(tail)) * above) / (density * t);
     // Where the tail is steeper than it is at the solution, a whole step would go too far.
     logT += Math.max(-1, Math.min(1, step));

@@ -47,7 +47,7 @@ it("obeys a configuration, says so, and lets flags win", async () => {
   };
   const note = `pinbench: Using the configuration ${configFile}.\n`;
   const configured = { significance: 0.01, threshold: 0.2, strict: true, stderr: note };
-  expect(await verdicts()).toEqual({ cells: ["same", "slower"], ...configured });
+  expect(await verdicts()).toEqual({ cells: ["not slower", "slower"], ...configured });
   const flags = [
     "--threshold",
     "5%",
@@ -58,10 +58,10 @@ it("obeys a configuration, says so, and lets flags win", async () => {
     "--no-strict",
   ];
   expect(await verdicts(...flags, "--quiet")).toEqual({
-    ...{ cells: ["slower", "same"], significance: 0.002, threshold: 0.05, strict: false, stderr: "" },
+    ...{ cells: ["slower", "not slower"], significance: 0.002, threshold: 0.05, strict: false, stderr: "" },
   });
   expect((await verdicts("--no-config")).cells).toEqual(["slower", "slower"]);
   // A threshold for all cells wins over those of some, one for others does not.
-  expect((await verdicts("--threshold", "30%")).cells).toEqual(["same", "same"]);
-  expect((await verdicts("--threshold", "h2d=30%")).cells).toEqual(["same", "slower"]);
+  expect((await verdicts("--threshold", "30%")).cells).toEqual(["not slower", "not slower"]);
+  expect((await verdicts("--threshold", "h2d=30%")).cells).toEqual(["not slower", "slower"]);
 });

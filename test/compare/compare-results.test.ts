@@ -45,7 +45,7 @@ describe("a measurement that failed", () => {
     });
     expect(compareRuns(baseline, broken).outcome).toBe("failed");
     const aborted = withLast({ run: { status: "aborted" }, cells: unfinished });
-    expect(compareRuns(baseline, aborted)).toMatchObject({ outcome: "pass", counts: { same: 2 } });
+    expect(compareRuns(baseline, aborted)).toMatchObject({ outcome: "pass", counts: { "not slower": 2 } });
   });
 
   it.each([
@@ -60,7 +60,10 @@ describe("a measurement that failed", () => {
       const before = baseline.map((run) => ({ ...run, cells: [...run.cells, ...ofBaseline] }));
       const after = candidate.map((run) => ({ ...run, cells: [...run.cells, cell] }));
       const comparison = compareRuns(before, after);
-      expect(comparison).toMatchObject({ outcome: "failed", counts: { same: 2, new: 0, missing: 0 } });
+      expect(comparison).toMatchObject({
+        outcome: "failed",
+        counts: { "not slower": 2, new: 0, missing: 0 },
+      });
       expect(comparison.notes).toEqual([`${cell.id}: ${reason}`]);
     }
   });
@@ -69,7 +72,7 @@ describe("a measurement that failed", () => {
     const failed = buildDocument({ cells: [buildFailed({}, "CUDA", "out of memory"), buildCell(cells[1])] });
     expect(compareRuns([...baseline, failed], candidate)).toMatchObject({
       outcome: "pass",
-      counts: { same: 2 },
+      counts: { "not slower": 2 },
     });
     const skipped = withLast({ cells: [buildSkipped({}, "no kernels"), buildCell(cells[1])] }).slice(-1);
     expect(compareRuns(baseline, skipped)).toMatchObject({
@@ -120,9 +123,9 @@ describe("what is not decided", () => {
   const noisy = { document: { backend: "emulated" }, deviation: 0.08, cells } as const;
 
   it.each([
-    ["inconclusive", buildRuns(noisy), buildRuns({ ...noisy, speed: 0.95, seed: 2 })],
+    ["cannot be told", buildRuns(noisy), buildRuns({ ...noisy, speed: 0.95, seed: 2 })],
     ["missing", baseline, buildRuns({ cells: cells.slice(0, 1), seed: 2 })],
-  ])("passes where cells are %s, but not when strict", (verdict, before, after) => {
+  ])("passes if a cell has the verdict %s, but not when strict", (verdict, before, after) => {
     const comparison = compareRuns(before, after);
     expect(comparison.cells.map((cell) => cell.verdict)).toContain(verdict);
     expect(comparison.outcome).toBe("pass");
@@ -172,7 +175,7 @@ describe("an interrupted run", () => {
       "after/0.json was interrupted: 1 of its 2 cells was finished, and no other is compared",
     ]);
     expect(comparison.cells.map(({ verdict, reason }) => [verdict, reason])).toEqual([
-      ["same", expect.anything()],
+      ["not slower", expect.anything()],
       ["missing", expect.stringContaining("its run was interrupted before it was finished")],
     ]);
   });

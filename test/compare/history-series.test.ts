@@ -31,7 +31,7 @@ describe("the deviations of occasions", () => {
     const [{ deviations, degreesOfFreedom }] = occasionDeviations(entries) as [
       ReturnType<typeof occasionDeviations>[number],
     ];
-    const [centres] = historyCentres(entries, "cuda").pinned!;
+    const [[centres]] = historyCentres(entries, "cuda").pinned as unknown as [[number[]]];
     const squares = (values: readonly number[]) => values.reduce((sum, value) => sum + value ** 2, 0);
     expect(centres).toHaveLength(80);
     expect(squares(centres!) / 79).toBeCloseTo(
@@ -47,11 +47,24 @@ describe("the deviations of occasions", () => {
     const withHost = course.map((factor, day) =>
       buildEntry(day, { series: ids.map((id) => buildFigure({ id, figure: 20 * factor })) }),
     );
-    const centres = historyCentres(withHost, "cuda");
+    const { host, pageable } = historyCentres(withHost, "cuda");
     const most = (values: readonly number[]) => Math.max(...values.map(Math.abs));
-    const [cold, warm] = centres.pageable! as [number[], number[]];
+    const [[cold, warm]] = pageable as unknown as [[number[], number[]]];
     expect(most(cold)).toBeLessThan(most(warm) / 5);
-    expect(most(warm)).toBeCloseTo(most(centres.host![0]!), 9);
+    expect(most(warm)).toBeCloseTo(most(host![0]![0]!), 9);
+  });
+
+  it("are a source for each machine, and of no check that failed", () => {
+    const machine = { hostName: [], gpuUuids: ["GPU-other"], pciAddresses: [] };
+    const outcomes: Record<number, string> = { 1: "regression", 3: "failed", 5: "inconclusive" };
+    const mixed = entries.map((entry, day) => ({
+      ...entry,
+      ...(day % 4 === 0 ? { machine } : {}),
+      outcome: outcomes[day % 10] ?? "pass",
+    }));
+    const sources = historyCentres(mixed, "cuda").pinned!;
+    expect(sources.map(([centres]) => centres!.length)).toEqual([20, 44]);
+    expect(historyCentres(mixed, "emulated")).toEqual({});
   });
 
   it("are of speed: of a latency, the same as of its inverse", () => {

@@ -42,28 +42,35 @@ describe("what a baseline is good for", () => {
     expect(drop({ deviation: 0.3 })).toBeLessThan(1);
   });
 
-  // Five runs 3 % above and five 3 % below in logarithms; the tails of Student's t with 9 degrees of freedom.
-  it.each([
-    { cells: 1, level: 0.01, quantile: 2.821 },
-    { cells: 2, level: 0.005, quantile: 3.25 },
-  ])("is larger the more cells are tested: with $cells, each at a level of $level", ({ cells, quantile }) => {
-    const speed = Array.from({ length: 10 }, (_, run) => Math.exp(run % 2 === 0 ? 0.03 : -0.03));
-    const baseline = buildRuns({
-      cells: pinned.slice(0, cells),
-      speed,
-      deviation: 0,
-      document: notRecorded,
-    });
-    const rule = { ...usualRule, significance: 0.01 };
-    const [kind] = sensitivityOf(resultSet(baseline).runs, 5, rule)!.kinds;
-    // Nine degrees of freedom; winsorizing would leave 0.995 of the variance of a normal distribution.
-    const variance = (10 * 0.03 ** 2) / 9 / 0.995;
-    expect(kind!.typicalDeviation).toBeCloseTo(Math.sqrt(variance), 9);
-    // Ten runs before, five and five now, and offsets of a lag-1 correlation of 0.43.
-    const error = Math.sqrt(variance * (1.43 / 0.57) * (1 / 10 + 1 / 10));
-    const missingOneOfTwenty = 1.833;
-    expect(kind!.typicalDrop).toBeCloseTo(1 - Math.exp(-error * (quantile + missingOneOfTwenty)), 4);
-    expect(kind!.largestDrop).toBe(kind!.typicalDrop);
+  it("is larger the more cells are tested", () => {
+    const speed = Array.from({ length: 10 }, (_, run) => Math.exp(run % 2 === 0 ? 0.02 : -0.02));
+    const dropOf = (cells: number) => drop({ cells: pinned.slice(0, cells), deviation: 0, speed });
+    expect(dropOf(5)).toBeGreaterThan(dropOf(1));
+  });
+
+  // Ten quiet days, of three runs each: 2 % above and below the level of that day.
+  it("is that of Student's t for the interval, and for missing one in twenty", () => {
+    const days = Array.from({ length: 10 }, (_, day) =>
+      buildRuns({
+        cells: pinned.slice(0, 1),
+        speed: [-1, 0, 1].map((z) => Math.exp(0.02 * z)),
+        deviation: 0,
+      }).map((document) => ({
+        ...document,
+        run: {
+          ...document.run,
+          id: `${day}-${document.run.id}`,
+          startedAt: document.run.startedAt.replace("2026-11-20", `2026-11-1${day}`),
+        },
+      })),
+    );
+    const [kind] = sensitivityOf(resultSet(days.flat()).runs, 5, usualRule)!.kinds;
+    const variance = kind!.typicalDeviation ** 2;
+    expect(variance).toBeCloseTo((2 * 0.02 ** 2) / 2 / 0.995, 6);
+    // Thirty runs before, five and five now, and offsets of a lag-1 correlation of 0.43; 20 degrees of freedom.
+    const error = Math.sqrt(variance * (1.43 / 0.57) * (1 / 30 + 1 / 10));
+    const [beyondInterval, missed] = [2.613, 1.725];
+    expect(kind!.typicalDrop).toBeCloseTo(1 - Math.exp(-error * (beyondInterval + missed)), 3);
   });
 
   it("gets better with more runs of either side", () => {

@@ -43,7 +43,11 @@ function check(
   const candidate = runsOf(day);
   const fresh = runsOf(day).map((one, i) => ({
     ...one,
-    run: { ...one.run, id: `${one.run.id}-again`, startedAt: new Date(Date.UTC(2026, 10, 1 + day.day, 5, 10 + i)).toISOString() },
+    run: {
+      ...one.run,
+      id: `${one.run.id}-again`,
+      startedAt: new Date(Date.UTC(2026, 10, 1 + day.day, 5, 10 + i)).toISOString(),
+    },
   }));
   const request = comparisonRequest(baseline, candidate, { command: "check", fresh });
   const comparison = compareResults({ ...request, history });
@@ -89,13 +93,17 @@ describe("a loss that stays", () => {
   });
 
   it("fails without a history as well, if it is 7 %", () => {
-    for (const day of daysFrom(1, 10, 0.93)) expect(check(baseline, day, []).comparison.outcome).toBe("regression");
+    for (const day of daysFrom(1, 10, 0.93))
+      expect(check(baseline, day, []).comparison.outcome).toBe("regression");
   });
 });
 
 describe("a history does not hide a loss of 7 %", () => {
   it.each([
-    ["one outlying check in 30", daysFrom(1, 30).map((day) => (day.day === 12 ? { ...day, speed: 0.5 } : day))],
+    [
+      "one outlying check in 30",
+      daysFrom(1, 30).map((day) => (day.day === 12 ? { ...day, speed: 0.5 } : day)),
+    ],
     [
       "three outlying checks in 30",
       daysFrom(1, 30).map((day) => ([5, 12, 13].includes(day.day) ? { ...day, speed: 0.6 } : day)),
@@ -109,14 +117,19 @@ describe("a history does not hide a loss of 7 %", () => {
   });
 
   it("with a daily pattern of 15 % in it, if the loss is 30 %", () => {
-    const pattern = daysFrom(1, 30).map(({ day }) => ({ day, speed: 1 - 0.075 * (1 + Math.sin((day * Math.PI) / 2)) }));
+    const pattern = daysFrom(1, 30).map(({ day }) => ({
+      day,
+      speed: 1 - 0.075 * (1 + Math.sin((day * Math.PI) / 2)),
+    }));
     expect(outcomesOf(baseline, daysFrom(31, 5, 0.7), pastOf(pattern))).toEqual(failing(5));
   });
 });
 
 describe("a baseline of ten days of which one was disturbed", () => {
   it("does not hide that all copies are half as fast", () => {
-    const sessions = daysFrom(0, 10).flatMap((day) => runsOf(day.day === 4 ? { ...day, speed: 0.5 } : day, 2));
+    const sessions = daysFrom(0, 10).flatMap((day) =>
+      runsOf(day.day === 4 ? { ...day, speed: 0.5 } : day, 2),
+    );
     expect(outcomesOf(sessions, daysFrom(20, 5, 0.5))).toEqual(failing(5));
   });
 });

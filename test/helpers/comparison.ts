@@ -50,7 +50,7 @@ export function buildCellComparison(part: CellComparisonPart = {}): CellComparis
     slowRuns: null,
     threshold: 0.03,
     spread: margin === null ? null : { source: "these runs", logDeviation: 0.002, degreesOfFreedom: 8 },
-    verdict: "same",
+    verdict: "not slower",
     reason: "The change is within the threshold.",
     ...cell,
   };
@@ -92,6 +92,7 @@ export function buildComparison(part: ComparisonPart = {}): Comparison {
     candidate: { ...set, path: null, runs: 3, occasions: 1 },
     differences: [],
     confirmation: null,
+    groups: [],
     notes: [],
     outcome: "pass",
     ...part,
@@ -149,7 +150,7 @@ export function buildInconclusive(part: CellComparisonPart = {}): CellComparison
     baseline: 10.6,
     change: -0.02,
     margin: 0.06,
-    verdict: "inconclusive",
+    verdict: "cannot be told",
     reason: "The interval reaches over the threshold.",
     ...part,
   });
