@@ -52,14 +52,17 @@ export function isFailingGroup({ verdict }: Pick<GroupComparison, "verdict">): b
   return verdict === "slower" || verdict === "probably slower";
 }
 
-/** The cell with the verdict of its group, if it lost as much as the group and could not be judged by itself. */
+/**
+ * The cell with the verdict of its group, if it lost as much as the group and could not be judged by itself. What a group
+ * lost together with the host's memory is said of the group alone: it is no fault of the copies.
+ */
 export function withVerdictOfGroup(cell: CellComparison, groups: readonly GroupComparison[]): CellComparison {
   const group = groups.find((one) => one.moved === cell.moved && one.ids.includes(cell.id));
   const loss = cell.unit === "us" ? cell.candidate?.change : -(cell.candidate?.change ?? 0);
   const isOpen = cell.verdict === "cannot be told" && cell.slowRuns === null;
-  if (group === undefined || !isFailingGroup(group) || !isOpen || (loss ?? 0) < cell.threshold) return cell;
-  const others = group.isWithHost ? "the others of its kind and the host's memory" : "the others of its kind";
-  return { ...cell, verdict: group.verdict, reason: `with ${others}, ${group.reason}` };
+  if (group === undefined || group.isWithHost || !isFailingGroup(group)) return cell;
+  if (!isOpen || (loss ?? 0) < cell.threshold) return cell;
+  return { ...cell, verdict: group.verdict, reason: `with the others of its kind ${group.reason}` };
 }
 
 function groupToJudge(group: GroupEvidence, { series, evidence }: Gathered): GroupToJudge {
