@@ -79,6 +79,31 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings[0]!.evidence.join()).toContain(`(pid ${process.pid}, 1 GiB of`);
   });
 
+  describe("with copies to the device that are slow", () => {
+    // Slow enough that other programs on a busy machine cannot make copies much slower.
+    const slowFor = (occurrences: object) =>
+      machine(
+        { ...healthyLink, width: 1, maxWidth: 1 },
+        {
+          ...emulatedFaults({ link: "h2d", slowdown: 3, ...occurrences }),
+          PINBENCH_EMULATED_LINK: "0.25e9",
+        },
+      );
+
+    it("accuses none if they are not when they are measured again", async () => {
+      const { exitCode, diagnosis } = await examined(slowFor({ to: 12 }), "--quick");
+      expect(costly(diagnosis)).toEqual([]);
+      expect(diagnosis.findings.map(({ cause }) => cause)).toContain("slow-at-first");
+      expect({ exitCode, verdict: diagnosis.verdict }).toEqual({ exitCode: 0, verdict: "healthy" });
+    });
+
+    it("accuses a device if they still are", async () => {
+      const { exitCode, diagnosis } = await examined(slowFor({}), "--quick");
+      expect(costly(diagnosis)).toEqual(["unexplained"]);
+      expect(exitCode).toBe(1);
+    });
+  });
+
   it("says that clocks are held down for heat", async () => {
     const nvml = {
       ...healthyLink,
