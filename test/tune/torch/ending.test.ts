@@ -1,8 +1,14 @@
 import { spawn } from "node:child_process";
+import { readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { readProcessStat } from "../../../src/host/process-stat.js";
+import { keepsSharedMemory } from "../../../src/host/shared-memory.js";
 import {
   expectNothingLeft,
+  leftFiles,
   leftovers,
   marked,
   openFor,
@@ -72,6 +78,49 @@ it("the signal of the options closes the probe, in the middle of a trial whose s
   await expectNothingLeft();
 });
 
+/** Shared memory that the processes of these tests have just now. */
+function sharedByName(): string[] {
+  const pids = marked();
+  return readdirSync("/dev/shm").filter((name) => pids.some((pid) => name.startsWith(`torch_${pid}_`)));
+}
+
+/**
+ * Kills torch's own keepers of shared memory, which would remove what other processes leave. What they themselves leave is a
+ * socket, in a folder whose name does not tell whose it is.
+ */
+function killKeepers(): void {
+  for (const pid of marked().filter(keepsSharedMemory)) process.kill(pid, "SIGKILL");
+  for (const name of leftFiles().filter((file) => file.startsWith("torch-shm-dir-"))) {
+    rmSync(join(tmpdir(), name), { recursive: true });
+  }
+}
+
+it.each(["its abort", "the end of its Python"])(
+  "shared memory whose keeper was killed is removed with the probe, after %s",
+  async (end) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const probe = await openFor("data_sets.py:make_shared_by_name", { batchSize: 4, signal });
+    let isStruck = false;
+    const trial = probe.measure(workers(2), {
+      ...until(1),
+      enough: (arrivals) => {
+        if (arrivals.length < 6 || isStruck || sharedByName().length === 0) return false;
+        isStruck = true;
+        killKeepers();
+        const main = marked().find((pid) => readProcessStat(pid)?.parent === process.pid)!;
+        if (end === "its abort") controller.abort();
+        else process.kill(main, "SIGKILL");
+        return false;
+      },
+    });
+    await trial.catch(() => undefined);
+    expect(isStruck).toBe(true);
+    await probe.close();
+    await expectNothingLeft();
+  },
+);
+
 it("nothing outlives a pinbench that was killed", async () => {
   const script = fileURLToPath(new URL("../../fixtures/tune/forever.mjs", import.meta.url));
   const before = leftovers();
@@ -85,6 +134,10 @@ it("nothing outlives a pinbench that was killed", async () => {
     });
     // Node, Python, its guard, two workers, and the keepers of shared memory.
     expect(marked().length).toBeGreaterThanOrEqual(6);
+    if (name === "make_shared_by_name") {
+      await expect.poll(() => sharedByName().length, { interval: 5 }).toBeGreaterThan(0);
+      killKeepers();
+    }
     child.kill("SIGKILL");
     // What was there before may be what other tests still use, and gone by now.
     const left = () => ({

@@ -99,12 +99,16 @@ export function leftFiles(): string[] {
   return readdirSync(temporary);
 }
 
+/** What other programs left in shared memory before any test of this file began. */
+const leftByOthers = readdirSync("/dev/shm");
+
 /**
  * With those in shared memory whose process is gone, or that have a name of pinbench's: another file's tests may have some
  * while they run.
  */
 export function leftovers(): string[] {
   const shared = readdirSync("/dev/shm").filter((name) => {
+    if (leftByOthers.includes(name)) return false;
     const pid = /^torch_(\d+)_/.exec(name)?.[1];
     return /^sem\.pinbench-/.test(name) || (pid !== undefined && !existsSync(`/proc/${pid}`));
   });
