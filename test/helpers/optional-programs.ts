@@ -65,14 +65,18 @@ function sought(project: TestProject, missing: string | null, demand: string, ad
     throw new Error(`${missing}, and ${demand}=1 demands it. ${advice}`);
   }
   return () => {
-    if (missing === null) return;
-    const tests = project.vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()]);
-    const skipped = tests.filter((test) => {
-      const result = test.result();
-      return result.state === "skipped" && result.note === missing;
-    });
-    if (skipped.length > 0) console.log(`\n${skipped.length} tests were skipped: ${missing}. ${advice}`);
+    if (missing !== null) saySkipped(project, missing, advice);
   };
+}
+
+/** Says at the end how many tests were skipped with this note. */
+export function saySkipped(project: TestProject, missing: string, advice: string): void {
+  const tests = project.vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()]);
+  const skipped = tests.filter((test) => {
+    const result = test.result();
+    return result.state === "skipped" && result.note === missing;
+  });
+  if (skipped.length > 0) console.log(`\n${skipped.length} tests were skipped: ${missing}. ${advice}`);
 }
 
 function missingOfSlurm(): string | null {
