@@ -87,6 +87,13 @@ describe("pays-off: pinning costs once, and every copy earns", () => {
     expect(wide.at(-1)).toMatchObject({ value: 5, interval: { low: 4, high: 6 } });
   });
 
+  it("takes fewer copies where each saves more, and more where it saves less", () => {
+    // 6 ms, and 5 to 7 of them by the interval, for what costs 60.
+    const one = { sizeBytes: 64 * MiB, cost: costs(60, null, 0) };
+    const { figures } = concludePaysOff([{ ...one, pageable: ms(10, 10), pinned: ms(4, 0) }]);
+    expect(figures.at(-1)).toMatchObject({ value: 10, interval: { low: 9, high: 12 } });
+  });
+
   it("says how often a buffer is to be copied where even the cheaper way takes several copies", () => {
     expect(told(concludePaysOff([size(6.1, 1.2, costs(21.7, 13))])).text).toContain(
       "In the cheaper way at most 3 copies pay for it at each size: pin buffers that are used so often.",
