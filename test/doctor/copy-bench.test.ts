@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CopyBench } from "../../src/doctor/copy-bench.js";
 import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../../src/native/contract.js";
+import { healthyHealth } from "../helpers/examination.js";
 import { deviceFacts, FakeSession, MiB, nativeError, stopTheClock } from "../measure/support.js";
 
 beforeEach(stopTheClock);
@@ -119,6 +120,33 @@ describe("a device alone", () => {
     for (const [i, { firstBuffer, copiesPerSample, samples }] of visits.slice(0, -1).entries()) {
       expect(visits[i + 1]!.firstBuffer).toBe((firstBuffer + copiesPerSample * samples) % 4);
     }
+  });
+
+  it("tells of the middle of its copies, with the reasons for lower clocks of all readings", async () => {
+    const session = new FakeSession(() => 2e6);
+    const bench = await benchOn(session);
+    await bench.rates("pinned");
+    const readings = [40, 50, 60].map((temperatureC, i) => ({
+      ...healthyHealth,
+      ...{ temperatureC, clockReasons: [["sw-power-cap"], [], ["hw-slowdown", "sw-power-cap"]][i]! },
+    }));
+    let finish: () => void = () => undefined;
+    const lastRead = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const measure = session.measure.bind(session);
+    session.measure = async (request) => {
+      await lastRead;
+      return { ...(await measure(request)), link: { ...healthyHealth.link!, width: 8 } };
+    };
+    const health = await bench.underLoad(async () => {
+      const reading = readings.shift() ?? null;
+      if (readings.length === 0) finish();
+      return reading;
+    });
+    expect(health).toMatchObject({ temperatureC: 50, link: { width: 8 } });
+    expect(health!.clockReasons!.toSorted()).toEqual(["hw-slowdown", "sw-power-cap"]);
+    expect(bench.link).toMatchObject({ width: 8 });
   });
 
   it("has the time of a copy after a rest apart from that of copies in a row", async () => {

@@ -259,6 +259,13 @@ describe("overlap: pinned copies run beside kernels, and pageable ones do not", 
     ]);
   });
 
+  it("goes by the share of what can be hidden: not the first chunk's copy, nor the last one's kernel", () => {
+    const { figures } = concludeOverlap({ pinned: kind(1.2, 2.5, 1.975), pageable });
+    const [hidden] = figures.filter(({ unit }) => unit === "share");
+    expect(hidden!.name).toBe("pinned: share hidden of what can be");
+    expect(hidden!.value).toBeCloseTo((2.5 - 1.975) / (1.2 * (7 / 8)), 9);
+  });
+
   it("is not so here where pinned copies wait for kernels", () => {
     const conclusion = concludeOverlap({ pinned: kind(1.21, 2.57, 2.56), pageable });
     expect(conclusion.verdict).toBe("not here");

@@ -102,3 +102,36 @@ describe("the memory of two devices", () => {
     expect(error.message).toContain("of the memory of device 1 (a small one), above 90 % of its 2 MiB");
   });
 });
+
+describe("a load beside copies", () => {
+  it("leaves its CPUs to the cell of the most threads, wherever it stands", () => {
+    const threads = (more: object) => planOf({ ...request, besides: ["host"], ...more }).hostLoad.copyThreads;
+    expect(threads({ workers: [1, 4, 2] })).toBe(4);
+    expect(threads({ workers: [2], directions: ["h2d", "bidir"] })).toBe(4);
+  });
+
+  it("takes eight times the largest cache of all devices, of each of them", () => {
+    const larger = { ...second, l2CacheBytes: 2 * h200.l2CacheBytes };
+    const bytes = (besides: readonly ("none" | "memory")[]) =>
+      planOf({ ...request, devices: [0, 1], besides }, { devices: [h200, larger] }).estimate.deviceBytes;
+    expect(bytes(["memory"]) - bytes(["none"])).toBe(8 * 2 * h200.l2CacheBytes);
+  });
+});
+
+describe("worker processes", () => {
+  it("start as many at a time as there are CPUs, and take host memory each", () => {
+    const estimateOf = (workers: number, cpusUsable = 4) =>
+      planOf({ ...request, workers: [workers], workerKinds: ["process"] }, { cpusUsable }).estimate;
+    // What grows with a process beside turns of 150 ms: a context of 120 ms, which the driver starts in 100 ms.
+    const turnsNs = (workers: number, cpusUsable?: number) => {
+      const { workersStartNs, pinnedBytes } = estimateOf(workers, cpusUsable);
+      const reservingNs = (pinnedBytes / 3.4 + pinnedBytes / 100) / Math.min(workers, cpusUsable ?? 4);
+      return workersStartNs - workers * 220e6 - reservingNs;
+    };
+    expect([turnsNs(4), turnsNs(5), turnsNs(8), turnsNs(9)].map((ns) => Math.round(ns / 150e6))).toEqual([
+      1, 2, 2, 3,
+    ]);
+    const hostBytes = (workers: number) => estimateOf(workers).hostBytes - estimateOf(workers).pinnedBytes;
+    expect(hostBytes(4)).toBe(4 * 256 * MiB);
+  });
+});

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, type statfsSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import type * as Files from "../../../src/host/files.js";
 import { TrialUsage } from "../../../src/tune/live/trial-usage.js";
 
 /** What /dev/shm holds; other programs of a real machine would change it meanwhile. */
@@ -16,7 +17,21 @@ vi.mock("node:fs", async (original) => ({
   })) as unknown as typeof statfsSync,
 }));
 
+/** What storage has delivered to processes, by their ids: what is in the page cache is not read, and most is. */
+const deliveredBytes = new Map<number, number>();
+
+vi.mock("../../../src/host/files.js", async (original) => {
+  const files = await original<typeof Files>();
+  const readText = (root: string, path: string) => {
+    const pid = Number(/^proc\/(\d+)\/io$/.exec(path)?.[1]);
+    if (!deliveredBytes.has(pid)) return files.readText(root, path);
+    return `rchar: 7\nread_bytes: ${deliveredBytes.get(pid)}\nwrite_bytes: 5\ncancelled_write_bytes: 0`;
+  };
+  return { ...files, readText };
+});
+
 beforeEach(() => {
+  deliveredBytes.clear();
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
 });
 afterEach(() => {
@@ -82,14 +97,12 @@ async function stillProcess(): Promise<number> {
   return child.pid!;
 }
 
-/** The sum of these lines of a file, in its own unit. */
-function sumOf(pid: number, file: string, line: RegExp): number {
-  const text = readFileSync(`/proc/${pid}/${file}`, "utf8");
-  return [...text.matchAll(line)].reduce((sum, [, value]) => sum + Number(value), 0);
+/** As the kernel tells it of each mapping. */
+function privateKiB(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps`, "utf8");
+  const lines = text.matchAll(/^Private_(?:Clean|Dirty|Hugetlb): +(\d+) kB$/gm);
+  return [...lines].reduce((sum, [, kB]) => sum + Number(kB), 0);
 }
-
-const privateKiB = (pid: number) => sumOf(pid, "smaps", /^Private_(?:Clean|Dirty|Hugetlb): +(\d+) kB$/gm);
-const readFromStorage = (pid: number) => sumOf(pid, "io", /^read_bytes: (\d+)$/gm);
 
 describe("what the workers of a trial take", () => {
   it("is the private memory of all workers of one rank, in units of 1024 bytes as /proc has it", async () => {
@@ -99,15 +112,21 @@ describe("what the workers of a trial take", () => {
     expect(workerPrivateBytes).toBe((privateKiB(one) + privateKiB(two)) * KiB);
   });
 
-  it("is what storage delivered to the workers of all ranks since the trial began", async () => {
-    const [one, two] = [await stillProcess(), await stillProcess()];
-    const makers = workers([one], [two]);
-    const isNew = new TrialUsage(0);
-    isNew.begin(makers, true);
-    expect(isNew.end(makers).storageReadBytes).toBe(readFromStorage(one) + readFromStorage(two));
-    const inForce = new TrialUsage(0);
-    inForce.begin(makers, false);
-    expect(inForce.end(makers).storageReadBytes).toBe(0);
+  it("is what storage delivered to the workers of all ranks since the trial began", () => {
+    const makers = workers([101, 102], [103]);
+    const deliver = (...bytes: number[]) => {
+      for (const [i, pid] of [101, 102, 103].entries()) deliveredBytes.set(pid, bytes[i]!);
+    };
+    const readIn = (areNew: boolean) => {
+      const usage = new TrialUsage(0);
+      deliver(1000, 200, 30);
+      usage.begin(makers, areNew);
+      deliver(5000, 600, 70);
+      return usage.end(makers).storageReadBytes;
+    };
+    // New ones have read all that they have for this trial: the first batch too.
+    expect(readIn(true)).toBe(5000 + 600 + 70);
+    expect(readIn(false)).toBe(4000 + 400 + 40);
   });
 
   it("is not known where one of them is gone", async () => {
