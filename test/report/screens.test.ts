@@ -27,6 +27,10 @@ describe.each(lookedAt)("a text of %s", (name) => {
   });
 });
 
+it("a text of history is as it was looked at in 120 columns: its curves take the room that there is", async () => {
+  await expect(shown("history", { columns: 120 })).toMatchFileSnapshot(snapshot("history-120"));
+});
+
 /** Those with the most kinds of columns. */
 describe.each(["run", "compare"])("a text of %s", (name) => {
   it("is as it was looked at in ASCII", async () => {
