@@ -1,5 +1,5 @@
 // `npm run test:asan`: the Node tests with the addon and the emulated driver under AddressSanitizer and UBSan, compiled
-// with warnings as errors. Further arguments go to vitest.
+// with warnings as errors. `-- --build` only compiles; other arguments go to vitest.
 import { buildAddon } from "./lib/native-build.mjs";
 import { main, run } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
@@ -13,6 +13,7 @@ await main(async () => {
     { PINBENCH_SANITIZE: "address", PINBENCH_KERNELS: "OFF", PINBENCH_WERROR: "ON" },
     { quiet: true },
   );
+  if (process.argv[2] === "--build") return;
   // Node itself is not instrumented, so the sanitizers must be in the process before the addon comes. libstdc++ is
   // named too: they look for its functions as they start.
   const preload = await Promise.all(["libasan.so", "libubsan.so", "libstdc++.so"].map(compilerLibrary));
