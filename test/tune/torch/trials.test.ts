@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
-import { isAscending, openFor, skipWithoutTorch, target, until, workers } from "./support.js";
+import { isAscending, openFor, skipWithoutTorch, target, testPython, until, workers } from "./support.js";
 
 skipWithoutTorch();
 
 it("runs trials of what a function makes, and knows its batches, whatever the data set prints", async () => {
   const probe = await openFor("data_sets.py:make", {
     batchSize: 8,
+    python: testPython,
     kwargs: { length: 20 },
     shuffle: true,
     stepTime: 1e6,
