@@ -115,7 +115,7 @@ export function leftFiles(): string[] {
 }
 
 /** Files in shared memory whose process is gone, or that have a name of pinbench's. */
-function orphans(): string[] {
+function allOrphans(): string[] {
   return readdirSync("/dev/shm").filter((name) => {
     const pid = /^torch_(\d+)_/.exec(name)?.[1];
     return /^sem\.pinbench-/.test(name) || (pid !== undefined && !existsSync(`/proc/${pid}`));
@@ -123,11 +123,15 @@ function orphans(): string[] {
 }
 
 /** An earlier run that was killed may have left some. */
-const orphansBefore = new Set(orphans());
+const orphansBefore = new Set(allOrphans());
 
-/** With the orphans since this test file began: another file's tests may have some while they run. */
+/** Those since this test file began: another file's tests may have some while they run. */
+export function orphans(): string[] {
+  return allOrphans().filter((name) => !orphansBefore.has(name));
+}
+
 export function leftovers(): string[] {
-  return [...leftFiles(), ...orphans().filter((name) => !orphansBefore.has(name))];
+  return [...leftFiles(), ...orphans()];
 }
 
 /** Not at once where the kernel, or a process that only sees that others are gone, has to do it. */
