@@ -55,9 +55,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
       "On Debian `apt-get install slurm-wlm munge` brings it; nothing of it needs to run.",
     ),
   ];
-  const endWarmPython = await startWarmPython(project, testPython);
+  project.provide("warmPython", testPython);
+  const endWarmPython = torchMissing === null ? await startWarmPython(project, testPython) : null;
   return async () => {
-    await endWarmPython();
+    await endWarmPython?.();
     for (const report of reports) report();
   };
 }

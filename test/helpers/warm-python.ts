@@ -18,7 +18,10 @@ const programs = fileURLToPath(new URL("../fixtures/warm_python/", import.meta.u
 /** Room for the environments of what is forked, where /proc shows them; one string of an environment takes no more. */
 const environmentBytes = 120_000;
 
-/** Starts that process for all tests; it imports torch when the first of them needs it, and ends with this one. */
+/**
+ * Starts that process for all tests; it imports torch when the first of them needs it, and ends with this one. Where it
+ * cannot be, tests run `python` itself.
+ */
 export async function startWarmPython(project: TestProject, python: string): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-warm-"));
   const socket = join(folder, "socket");
@@ -33,8 +36,8 @@ export async function startWarmPython(project: TestProject, python: string): Pro
     env: { ...env, OMP_NUM_THREADS: "1", ROOM_FOR_ENVIRONMENTS: "-".repeat(environmentBytes) },
   });
   const ended = once(server, "exit");
-  await Promise.race([once(server.stdout, "data"), ended]);
-  project.provide("warmPython", launcher);
+  const isThere = await Promise.race([once(server.stdout, "data").then(() => true), ended.then(() => false)]);
+  project.provide("warmPython", isThere ? launcher : python);
   return async () => {
     server.stdin.end();
     await ended;
