@@ -7,13 +7,13 @@ import { expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
 import { type Finished, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
-import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
+import { skipWithoutTorch, testPython, warmPython } from "../helpers/test-python.js";
 
 const data = "--sample-bytes 4KiB --batch-size 4".split(" ");
 const quick = "--backend emulated --budget 6s --max-workers 2".split(" ");
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/tune/${name}`, import.meta.url));
 const withTorch = (target: string, ...args: string[]) => [
-  ...["tune", "--torch", fixture(target), "--batch-size", "4", "--python", testPython],
+  ...["tune", "--torch", fixture(target), "--batch-size", "4", "--python", warmPython],
   ...args,
 ];
 
@@ -190,7 +190,8 @@ describe("pinbench tune of a Dataset of torch's", () => {
   it("recommends workers for samples that wait, which workers can do at once", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
     const args = ["--max-workers", "4", "--budget", "8s", "--save", saved, "--format", "env"];
-    const { exitCode, stdout, stderr } = await runCli(withTorch("sleeping.py:Sleeping", ...args));
+    const cold = ["--python", testPython];
+    const { exitCode, stdout, stderr } = await runCli(withTorch("sleeping.py:Sleeping", ...args, ...cold));
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const workers = Number(/^PINBENCH_NUM_WORKERS=(\d+) /.exec(stdout)?.[1]);
     expect(workers).toBeGreaterThanOrEqual(2);
@@ -222,7 +223,7 @@ describe("pinbench tune of a Dataset of torch's", () => {
   it("ends with a sentence before anything is measured, where no batch can be made", async () => {
     expectSentence(await runCli(withTorch("faulty.py:raising_at_once")), 4, /sample \d+ is bad/);
     expectSentence(
-      await runCli(["tune", "--torch", fixture("sleeping.py:Sleeping"), "--python", testPython]),
+      await runCli(["tune", "--torch", fixture("sleeping.py:Sleeping"), "--python", warmPython]),
       2,
       /--batch-size/,
     );

@@ -12,9 +12,9 @@ import {
   leftovers,
   marked,
   openFor,
-  python,
   skipWithoutTorch,
   target,
+  testPython,
   until,
   workers,
 } from "./support.js";
@@ -22,7 +22,7 @@ import {
 skipWithoutTorch();
 
 it("an abort ends a trial with what there is, and the probe goes on", async () => {
-  const probe = await openFor("data_sets.py:make", { batchSize: 4 });
+  const probe = await openFor("data_sets.py:make", { batchSize: 4, python: testPython });
   const controller = new AbortController();
   const trial = await probe.measure(
     workers(2),
@@ -62,6 +62,7 @@ it("the signal of the options closes the probe, in the middle of a trial whose s
   const controller = new AbortController();
   const probe = await openFor("data_sets.py:make_shared_by_name", {
     batchSize: 4,
+    python: testPython,
     signal: controller.signal,
   });
   expect(probe.facts.filesPerBatch).toBe(0);
@@ -125,7 +126,7 @@ it("nothing outlives a pinbench that was killed", async () => {
   const script = fileURLToPath(new URL("../../fixtures/tune/forever.mjs", import.meta.url));
   const before = leftovers();
   for (const name of ["make_shared_by_name", "make_spawned"]) {
-    const child = spawn(process.execPath, [script, python, target(`data_sets.py:${name}`)], {
+    const child = spawn(process.execPath, [script, testPython, target(`data_sets.py:${name}`)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     await new Promise<void>((resolve, reject) => {
