@@ -38,8 +38,8 @@ interface SpawnOptions {
   detached?: boolean;
 }
 
-/** Several times what the longest command of a test prints. */
-const mostOutputCharacters = 32e6;
+/** Twice what the longest plan of a test takes. */
+const mostOutputCharacters = 16e6;
 
 /** A command that does not end is killed this long before its test would time out. */
 const beforeTimeoutMs = 3000;
