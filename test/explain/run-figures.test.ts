@@ -59,6 +59,12 @@ describe("what is computed of figures", () => {
     const one = { ...measured(4), interval: { low: 1, high: 7 } };
     const other = { ...measured(0), interval: { low: -4, high: 4 } };
     expect(differenceFigure("", one, other).interval).toEqual({ low: -1, high: 9 });
+    // 10 that may be 3 less or 8 more, less 2 that may be 6 less or 4 more: 5 less, or 10 more.
+    const lopsided = [
+      { ...measured(10), interval: { low: 7, high: 18 } },
+      { ...measured(2), interval: { low: -4, high: 6 } },
+    ] as const;
+    expect(differenceFigure("", ...lopsided).interval).toEqual({ low: 3, high: 18 });
     // A figure that may be nothing is no base of a ratio.
     expect(ratioFigure("", measured(4), other).interval).toBeNull();
   });

@@ -87,6 +87,13 @@ describe("pays-off: pinning costs once, and every copy earns", () => {
     expect(wide.at(-1)).toMatchObject({ value: 5, interval: { low: 4, high: 6 } });
   });
 
+  it("takes fewer copies where each saves more, and more where it saves less", () => {
+    // 6 ms, and 5 to 7 of them by the interval, for what costs 60.
+    const one = { sizeBytes: 64 * MiB, cost: costs(60, null, 0) };
+    const { figures } = concludePaysOff([{ ...one, pageable: ms(10, 10), pinned: ms(4, 0) }]);
+    expect(figures.at(-1)).toMatchObject({ value: 10, interval: { low: 9, high: 12 } });
+  });
+
   it("says how often a buffer is to be copied where even the cheaper way takes several copies", () => {
     expect(told(concludePaysOff([size(6.1, 1.2, costs(21.7, 13))])).text).toContain(
       "In the cheaper way at most 3 copies pay for it at each size: pin buffers that are used so often.",
@@ -250,6 +257,13 @@ describe("overlap: pinned copies run beside kernels, and pageable ones do not", 
       "From pinned memory copies run beside kernels: a batch takes 2.57 ms one after the other, 1.5 ms in 8 chunks.",
       "From pageable memory copies and kernels wait for each other: a batch takes 7.5 ms one after the other, 7.48 ms in 8 chunks.",
     ]);
+  });
+
+  it("goes by the share of what can be hidden: not the first chunk's copy, nor the last one's kernel", () => {
+    const { figures } = concludeOverlap({ pinned: kind(1.2, 2.5, 1.975), pageable });
+    const [hidden] = figures.filter(({ unit }) => unit === "share");
+    expect(hidden!.name).toBe("pinned: share hidden of what can be");
+    expect(hidden!.value).toBeCloseTo((2.5 - 1.975) / (1.2 * (7 / 8)), 9);
   });
 
   it("is not so here where pinned copies wait for kernels", () => {

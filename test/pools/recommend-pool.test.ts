@@ -109,6 +109,18 @@ describe("the way that is recommended", () => {
       expect(recommended(registered(often, { median: 51, least: 40, most: 52 }))).toMatchObject(byThreads);
     });
 
+    it("by the usual one of these copies, however quick a single one was", () => {
+      const usual = { median: 55.3, least: 55.1, most: 80 };
+      const pools = registered(often, { median: 53, least: 52, most: 54 });
+      pools[0] = buildPool(hostAlloc, [7.8, 7.9, 8], { d2hGigabytesPerSecond: usual });
+      expect(recommended(pools)).toMatchObject(register);
+    });
+
+    it("in either direction", () => {
+      const back = buildPool(register, often, { h2dGigabytesPerSecond: slow });
+      expect(recommended([...registered(often, slow).slice(0, 2), back])).toMatchObject(byThreads);
+    });
+
     it("nor what may have been a bad moment", () => {
       expect(recommended(registered([0.5], slow))).toMatchObject(register);
       expect(recommended(registered([0.5], { ...slow, most: 30 }))).toMatchObject(byThreads);
