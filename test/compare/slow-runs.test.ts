@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isMoreOften, runsToConfirm } from "../../src/compare/slow-runs.js";
+import { needsMoreRuns, rateAgainstBaseline, runsToConfirm } from "../../src/compare/slow-runs.js";
 
 const share = (slow: number, runs: number) => ({ slow, runs });
 const none = share(0, 0);
@@ -8,28 +8,36 @@ const slowRuns = (baseline: ReturnType<typeof share>, first: ReturnType<typeof s
   ...{ worst: -1, startedAt: [] },
 });
 
-describe("slow runs come more often than the baseline's", () => {
-  // One-sided p-values: 0.167 and 0.047, 0.070 and 0.029, 0.778.
+describe("how often slow runs come against the baseline", () => {
+  // The 95 % intervals of the difference: -0.21 to 0.72, 0.03 to 0.80, -0.47 to 0.47, -0.41 to -0.02.
   it.each([
-    [share(2, 10), share(3, 5), false],
-    [share(2, 10), share(4, 5), true],
-    [share(1, 10), share(5, 10), false],
-    [share(1, 10), share(6, 10), true],
-    [share(1, 5), share(1, 5), false],
-  ])(
-    "where Fisher's exact test says so at the level 0.05: %j before, %j after is %s",
-    (baseline, first, expected) => {
-      expect(isMoreOften(slowRuns(baseline, first))).toBe(expected);
-    },
-  );
-
-  it("by the first runs and the fresh ones together", () => {
-    expect(isMoreOften(slowRuns(share(2, 10), share(2, 3), share(2, 2)))).toBe(true);
-    expect(isMoreOften(slowRuns(share(2, 10), share(4, 5), share(0, 5)))).toBe(false);
+    [share(2, 10), share(3, 5), "open"],
+    [share(2, 10), share(9, 10), "more"],
+    [share(1, 5), share(1, 5), "open"],
+    [share(5, 10), share(1, 24), "less"],
+  ])("is told by the interval of the difference: %j before, %j after is %s", (baseline, first, expected) => {
+    expect(rateAgainstBaseline(slowRuns(baseline, first))).toBe(expected);
   });
 
-  it("where it had none, however many runs the candidate has", () => {
-    expect(isMoreOften(slowRuns(share(0, 3), share(1, 50)))).toBe(true);
+  it("is that of the first runs and the fresh ones together", () => {
+    expect(rateAgainstBaseline(slowRuns(share(2, 10), share(5, 5), share(4, 5)))).toBe("more");
+    expect(rateAgainstBaseline(slowRuns(share(2, 10), share(5, 5), share(0, 5)))).toBe("open");
+  });
+
+  it("is more if the baseline had none, however many runs the candidate has", () => {
+    expect(rateAgainstBaseline(slowRuns(share(0, 3), share(1, 50)))).toBe("more");
+  });
+});
+
+describe("slow runs need more fresh processes", () => {
+  it.each([
+    ["until one of these is slow too", slowRuns(share(0, 10), share(1, 5), share(0, 9)), true],
+    ["no longer then, if the baseline had none", slowRuns(share(0, 10), share(1, 5), share(1, 10)), false],
+    ["until both rates can be told apart", slowRuns(share(2, 10), share(1, 5), share(2, 10)), true],
+    ["no longer then", slowRuns(share(2, 10), share(4, 5), share(9, 10)), false],
+    ["if a fresh process was the first slow one", slowRuns(share(0, 10), share(0, 5), share(1, 5)), false],
+  ])("%s", (_, slow, expected) => {
+    expect(needsMoreRuns(slow)).toBe(expected);
   });
 });
 
