@@ -1,0 +1,64 @@
+// The folders that `npm run mutate` knows: which files get mutants, and which tests have to notice them. Only functions
+// that compute are mutated, and only tests that start no process run: each mutant runs them again.
+import { readdirSync } from "node:fs";
+import { inRoot } from "../lib/project.mjs";
+
+/** Mutators that are left out everywhere: texts for people are held by the snapshots of test/report. */
+export const excludedMutations = ["StringLiteral"];
+
+const all = /./;
+
+/** By folder, which of its files, without their endings. */
+const chosen = {
+  stats: { sources: { "src/stats": all }, tests: { "test/stats": all } },
+  settings: { sources: { "src/settings": all }, tests: { "test/settings": all } },
+  plan: { sources: { "src/plan": all }, tests: { "test/plan": all } },
+  pools: {
+    sources: {
+      "src/pools": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/,
+    },
+    tests: { "test/pools": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/ },
+  },
+  compare: { sources: { "src/compare": all }, tests: { "test/compare": all } },
+  tune: {
+    sources: {
+      "src/tune":
+        /^(choice|confirmation|machine-limits|next-setting|pooled-score|rate-bounds|recommend|score|search|settings-grid|steady-state|stopping|storage-reads|trials)$/,
+    },
+    tests: {
+      "test/tune":
+        /^(choice|confirmation|estimator|grid|live-search|machine-limits|next-setting|pooled-score|rate-bounds|recommend|score|search|steady-state|stopping|storage-reads|trials)$/,
+    },
+  },
+  explain: {
+    sources: { "src/explain": /^(run-figures|figure-text)$/, "src/explain/questions": all },
+    tests: { "test/explain": /^(run-figures|verdicts)$/, "test/explain/questions": all },
+  },
+  doctor: {
+    sources: { "src/doctor": /^(diagnose|examined-device|expectation)$/, "src/doctor/causes": all },
+    tests: { "test/doctor": all },
+  },
+  fleet: {
+    sources: {
+      "src/fleet":
+        /^(cell-levels|confirm-outliers|figure-noise|join-results|judge-(fleet|group|results)|node-(figures|groups)|outlier-evidence|reference-share)$/,
+    },
+    tests: { "test/fleet": /^(cells-in-blocks|figure-noise|judge-fleet|node-groups|simulated-fleets)$/ },
+  },
+};
+
+export const folderNames = Object.keys(chosen);
+
+/** Paths of the files that get mutants, and of the tests. */
+export function filesOf(name) {
+  const { sources, tests } = chosen[name];
+  return { sources: filesIn(sources, ".ts"), tests: filesIn(tests, ".test.ts") };
+}
+
+function filesIn(folders, ending) {
+  return Object.entries(folders).flatMap(([folder, pattern]) =>
+    readdirSync(inRoot(folder))
+      .filter((file) => file.endsWith(ending) && pattern.test(file.slice(0, -ending.length)))
+      .map((file) => inRoot(folder, file)),
+  );
+}
