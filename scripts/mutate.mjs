@@ -15,7 +15,7 @@ const kit = inRoot("scripts/mutation");
 const work = inRoot("build/mutation");
 
 /** No test takes so long, and no mutant. */
-const hangMs = 60_000;
+const hangMs = 180_000;
 
 /** Installs Stryker's instrumenter, which is no part of `npm ci`: it would bring 67 packages for this script alone. */
 async function ensureKit() {
@@ -129,7 +129,7 @@ async function isNoticedAtLoad(id, variables) {
 
 /** Tries all mutants of a folder, and prints the survivors and the score. */
 async function mutate(folder, { every, atLoad, fresh }) {
-  const { sources, tests } = filesOf(folder);
+  const { sources, tests, slow } = filesOf(folder);
   const { files, mutants } = await instrumented(sources);
   mkdirSync(work, { recursive: true });
   const instrumentedFile = `${work}/${folder}-sources.json`;
@@ -142,6 +142,7 @@ async function mutate(folder, { every, atLoad, fresh }) {
     PINBENCH_MUTATED_FOLDER: folder,
     PINBENCH_MUTATED_SOURCES: instrumentedFile,
     PINBENCH_MUTATED_TEST_FILES: String(tests.length),
+    ...(slow !== undefined && { PINBENCH_MUTATED_SLOW: slow }),
   };
   const active = mutants.filter(({ status }, i) => status !== "Ignored" && i % every === 0);
   const records = await triedWhileRunning(

@@ -8,11 +8,19 @@ export const excludedMutations = ["StringLiteral"];
 
 const all = /./;
 
-/** By folder, which of its files, without their endings. */
+/**
+ * By folder, which of its files, without their endings; and of tests that would take most of the time, which try no
+ * mutants.
+ */
 const chosen = {
   stats: { sources: { "src/stats": all }, tests: { "test/stats": all } },
   settings: { sources: { "src/settings": all }, tests: { "test/settings": all } },
-  plan: { sources: { "src/plan": all }, tests: { "test/plan": all } },
+  plan: {
+    sources: { "src/plan": all },
+    tests: { "test/plan": all },
+    // They plan tens of thousands of cells.
+    slow: /more than 20 000 cells|126000 cells/,
+  },
   pools: {
     sources: {
       "src/pools": /^(recommend-pool|pool-shapes|refusal-reason|largest-amount|pool-observations)$/,
@@ -49,10 +57,10 @@ const chosen = {
 
 export const folderNames = Object.keys(chosen);
 
-/** Paths of the files that get mutants, and of the tests. */
+/** Paths of the files that get mutants, and of the tests; and a pattern of the names of slow tests. */
 export function filesOf(name) {
-  const { sources, tests } = chosen[name];
-  return { sources: filesIn(sources, ".ts"), tests: filesIn(tests, ".test.ts") };
+  const { sources, tests, slow } = chosen[name];
+  return { sources: filesIn(sources, ".ts"), tests: filesIn(tests, ".test.ts"), slow: slow?.source };
 }
 
 function filesIn(folders, ending) {

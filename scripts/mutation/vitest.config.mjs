@@ -27,7 +27,7 @@ export default defineConfig({
     maxWorkers: 1,
     pool: "forks",
     // A test that waits for what a mutant took away.
-    testTimeout: 10_000,
+    testTimeout: 120_000,
     dangerouslyIgnoreUnhandledErrors: true,
   },
 });
