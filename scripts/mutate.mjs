@@ -90,9 +90,12 @@ function runsThrough(env, isStuck) {
   });
 }
 
-/** Tries the mutants that tests reach when they run; returns each one's record. */
-async function triedWhileRunning(folder, ids, variables, isUnchanged) {
-  const records = `${work}/${folder}.jsonl`;
+/** What becomes of a mutant, the worst last: what one file of tests does not notice another one may. */
+const statuses = ["not reached", "at load", "survived", "survived, also at load", "hung", "killed"];
+
+/** Tries the mutants that some tests reach when they run; returns each one's record. */
+async function triedBy(tests, name, ids, variables, isUnchanged) {
+  const records = `${work}/${name}.jsonl`;
   if (!isUnchanged || !existsSync(records)) writeFileSync(records, "");
   const lines = () =>
     readFileSync(records, "utf8")
@@ -108,12 +111,14 @@ async function triedWhileRunning(folder, ids, variables, isUnchanged) {
       Date.now() - statSync(records).mtimeMs > hangMs && lines().at(-1)?.status === "begun";
     const env = {
       ...variables,
+      PINBENCH_MUTATED_TESTS: JSON.stringify(tests),
+      PINBENCH_MUTATED_TEST_FILES: String(tests.length),
       PINBENCH_MUTATED_RECORDS: records,
       PINBENCH_MUTATED_IDS: JSON.stringify(ids),
     };
     const { output } = await runsThrough(env, isStuck);
     const now = lines();
-    if (now.length === before) throw new ScriptError(`The tests of ${folder} did not run:\n${output}`);
+    if (now.length === before) throw new ScriptError(`The tests of ${name} did not run:\n${output}`);
     const last = now.at(-1);
     if (last.status === "done") return now;
     if (last.status === "begun") write([{ status: "hung", id: last.id }], { flag: "a" });
@@ -121,15 +126,15 @@ async function triedWhileRunning(folder, ids, variables, isUnchanged) {
 }
 
 /** Whether the tests of a folder notice a mutant that acts while their files are loaded. */
-async function isNoticedAtLoad(id, variables) {
+async function isNoticedAtLoad(id, tests, variables) {
   const start = Date.now();
-  const env = { ...variables, PINBENCH_MUTATED_AT_LOAD: id };
+  const env = { ...variables, PINBENCH_MUTATED_TESTS: JSON.stringify(tests), PINBENCH_MUTATED_AT_LOAD: id };
   return !(await runsThrough(env, () => Date.now() - start > hangMs)).passes;
 }
 
 /** Tries all mutants of a folder, and prints the survivors and the score. */
 async function mutate(folder, { every, atLoad, fresh }) {
-  const { sources, tests, slow } = filesOf(folder);
+  const { sources, tests, slow, apart } = filesOf(folder);
   const { files, mutants } = await instrumented(sources);
   mkdirSync(work, { recursive: true });
   const instrumentedFile = `${work}/${folder}-sources.json`;
@@ -139,26 +144,24 @@ async function mutate(folder, { every, atLoad, fresh }) {
     !fresh && existsSync(instrumentedFile) && readFileSync(instrumentedFile, "utf8") === text;
   writeFileSync(instrumentedFile, text);
   const variables = {
-    PINBENCH_MUTATED_FOLDER: folder,
     PINBENCH_MUTATED_SOURCES: instrumentedFile,
-    PINBENCH_MUTATED_TEST_FILES: String(tests.length),
     ...(slow !== undefined && { PINBENCH_MUTATED_SLOW: slow }),
   };
   const active = mutants.filter(({ status }, i) => status !== "Ignored" && i % every === 0);
-  const records = await triedWhileRunning(
-    folder,
-    active.map(({ id }) => id),
-    variables,
-    isUnchanged,
-  );
-  for (const { id } of records.filter(({ status }) => status === "unrepeatable")) {
-    console.log(`${id}: fails when it runs twice, and tries no mutants`);
+  const statusOf = new Map(active.map(({ id }) => [id, "not reached"]));
+  for (const [i, files] of (apart ? tests.map((file) => [file]) : [tests]).entries()) {
+    const left = [...statusOf].filter(([, status]) => !["killed", "hung"].includes(status)).map(([id]) => id);
+    const name = apart ? `${folder}-${i}` : folder;
+    for (const { id, status } of await triedBy(files, name, left, variables, isUnchanged)) {
+      if (status === "unrepeatable") console.log(`${id}: fails when it runs twice, and tries no mutants`);
+      if (!statusOf.has(id)) continue;
+      if (statuses.indexOf(status) > statuses.indexOf(statusOf.get(id))) statusOf.set(id, status);
+    }
   }
-  const statusOf = new Map(records.map(({ id, status }) => [id, status]));
   let loading = 0;
   for (const { id } of active) {
     if (!statusOf.get(id).endsWith("at load")) continue;
-    if (atLoad) statusOf.set(id, (await isNoticedAtLoad(id, variables)) ? "killed" : "survived");
+    if (atLoad) statusOf.set(id, (await isNoticedAtLoad(id, tests, variables)) ? "killed" : "survived");
     else if (statusOf.get(id) === "at load") ++loading;
     else statusOf.set(id, "survived");
   }

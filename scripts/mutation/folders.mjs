@@ -9,8 +9,8 @@ export const excludedMutations = ["StringLiteral"];
 const all = /./;
 
 /**
- * By folder, which of its files, without their endings; and of tests that would take most of the time, which try no
- * mutants.
+ * By folder, which of its files, without their endings; of tests that would take most of the time, which try no
+ * mutants; and whether each file of tests has to have a process of its own.
  */
 const chosen = {
   stats: { sources: { "src/stats": all }, tests: { "test/stats": all } },
@@ -45,6 +45,8 @@ const chosen = {
   doctor: {
     sources: { "src/doctor": /^(diagnose|examined-device|expectation)$/, "src/doctor/causes": all },
     tests: { "test/doctor": all },
+    // The tests of a file have one tree of files, which goes when they have ended.
+    apart: true,
   },
   fleet: {
     sources: {
@@ -57,10 +59,10 @@ const chosen = {
 
 export const folderNames = Object.keys(chosen);
 
-/** Paths of the files that get mutants, and of the tests; and a pattern of the names of slow tests. */
+/** Paths of the files that get mutants, and of the tests; a pattern of the names of slow tests; whether files run apart. */
 export function filesOf(name) {
-  const { sources, tests, slow } = chosen[name];
-  return { sources: filesIn(sources, ".ts"), tests: filesIn(tests, ".test.ts"), slow: slow?.source };
+  const { sources, tests, slow, apart = false } = chosen[name];
+  return { sources: filesIn(sources, ".ts"), tests: filesIn(tests, ".test.ts"), slow: slow?.source, apart };
 }
 
 function filesIn(folders, ending) {

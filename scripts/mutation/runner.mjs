@@ -3,8 +3,7 @@
 // that hangs in a mutant can be ended and gone on with behind it.
 import { appendFileSync, readFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
-import { VitestTestRunner } from "vitest/runners";
-import { getFn } from "vitest/suite";
+import { TestRunner } from "vitest";
 
 const { PINBENCH_MUTATED_RECORDS: records, PINBENCH_MUTATED_AT_LOAD: mutantAtLoad } = process.env;
 const fileCount = Number(process.env.PINBENCH_MUTATED_TEST_FILES);
@@ -34,7 +33,7 @@ const mutants = globalThis.__mutants__;
 
 const record = (line) => appendFileSync(records, `${JSON.stringify(line)}\n`);
 
-export default class MutationRunner extends VitestTestRunner {
+export default class MutationRunner extends TestRunner {
   onCollectStart(file) {
     super.onCollectStart?.(file);
     // What loading a test file reaches cannot be reached again.
@@ -47,7 +46,7 @@ export default class MutationRunner extends VitestTestRunner {
   }
 
   async runTask(test) {
-    const run = getFn(test);
+    const run = TestRunner.getTestFn(test);
     if (mutantAtLoad !== undefined) return run();
     const reached = new Map();
     mutants.reached = reached;

@@ -3,9 +3,8 @@
 import { readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { inRoot, root } from "../lib/project.mjs";
-import { filesOf } from "./folders.mjs";
 
-const { PINBENCH_MUTATED_FOLDER: folder, PINBENCH_MUTATED_SOURCES: instrumented } = process.env;
+const { PINBENCH_MUTATED_TESTS: tests, PINBENCH_MUTATED_SOURCES: instrumented } = process.env;
 const sources = new Map(Object.entries(JSON.parse(readFileSync(instrumented, "utf8"))));
 
 export default defineConfig({
@@ -18,7 +17,7 @@ export default defineConfig({
     },
   ],
   test: {
-    include: filesOf(folder).tests,
+    include: JSON.parse(tests),
     runner: inRoot("scripts/mutation/runner.mjs"),
     bail: 1,
     // One process that loads the sources once: a mutant then costs as much as its tests compute.
