@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { main, run, ScriptError } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
-import { excludedMutations, filesOf, folderNames } from "./mutation/folders.mjs";
+import { excludedMutations, filesOf, folderNames, ignorers } from "./mutation/folders.mjs";
 
 const kit = inRoot("scripts/mutation");
 const work = inRoot("build/mutation");
@@ -40,7 +40,7 @@ async function instrumented(sources) {
   const { Instrumenter } = await import(pathToFileURL(entry).href);
   const silent = { debug() {}, info() {}, warn: console.warn, isDebugEnabled: () => false };
   const files = sources.map((name) => ({ name, mutate: true, content: readFileSync(name, "utf8") }));
-  const options = { plugins: null, excludedMutations, ignorers: [], noHeader: true };
+  const options = { plugins: null, excludedMutations, ignorers, noHeader: true };
   const { files: changed, mutants } = await new Instrumenter(silent).instrument(files, options);
   return { files: changed.map(({ name, content }) => ({ name, content: switching + content })), mutants };
 }
@@ -171,7 +171,7 @@ async function mutate(folder, { every, atLoad, fresh }) {
   const share = ((tried - unnoticed.length) / tried) * 100;
   const unreached = unnoticed.filter(({ id }) => statusOf.get(id) === "not reached").length;
   const isMarked = ({ statusReason }) =>
-    statusReason !== undefined && !statusReason.includes("excluded mutation");
+    statusReason !== undefined && !/excluded mutation|does not compute/.test(statusReason);
   console.log(
     `${folder}: ${share.toFixed(1)} % of ${tried} mutants noticed, ${unnoticed.length - unreached} not, ${unreached} ` +
       `reached by no test; ${mutants.filter(isMarked).length} marked as equivalent, ${loading} act while files are loaded only`,

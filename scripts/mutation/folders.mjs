@@ -6,6 +6,11 @@ import { inRoot } from "../lib/project.mjs";
 /** Mutators that are left out everywhere: texts for people are held by the snapshots of test/report. */
 export const excludedMutations = ["StringLiteral"];
 
+/** Asynchronous functions and methods are left out everywhere: they measure, read or wait, and the others compute. */
+export const ignorers = [
+  { shouldIgnore: (path) => (path.isFunction() && path.node.async ? "It does not compute." : undefined) },
+];
+
 const all = /./;
 
 /**
@@ -31,11 +36,12 @@ const chosen = {
   tune: {
     sources: {
       "src/tune":
-        /^(choice|confirmation|machine-limits|next-setting|pooled-score|rate-bounds|recommend|score|search|settings-grid|steady-state|stopping|storage-reads|trials)$/,
+        /^(choice|confirmation|next-setting|pooled-score|rate-bounds|recommend|score|steady-state|stopping|storage-reads)$/,
     },
+    // Without those of whole searches, which simulate thousands of trials.
     tests: {
       "test/tune":
-        /^(choice|confirmation|estimator|grid|live-search|machine-limits|next-setting|pooled-score|rate-bounds|recommend|score|search|steady-state|stopping|storage-reads|trials)$/,
+        /^(choice|confirmation|next-setting|pooled-score|rate-bounds|recommend|score|steady-state|stopping|storage-reads)$/,
     },
   },
   explain: {
@@ -51,9 +57,10 @@ const chosen = {
   fleet: {
     sources: {
       "src/fleet":
-        /^(cell-levels|confirm-outliers|figure-noise|join-results|judge-(fleet|group|results)|node-(figures|groups)|outlier-evidence|reference-share)$/,
+        /^(cell-levels|confirm-outliers|figure-noise|judge-(fleet|group|results)|node-(figures|groups)|outlier-evidence|reference-share)$/,
     },
-    tests: { "test/fleet": /^(cells-in-blocks|figure-noise|judge-fleet|node-groups|simulated-fleets)$/ },
+    // Without simulated-fleets, which judges hundreds of fleets.
+    tests: { "test/fleet": /^(cells-in-blocks|figure-noise|judge-fleet|node-groups)$/ },
   },
 };
 
