@@ -18,7 +18,12 @@ const all = /./;
  * mutants; and whether each file of tests has to have a process of its own.
  */
 const chosen = {
-  stats: { sources: { "src/stats": all }, tests: { "test/stats": all } },
+  stats: {
+    sources: { "src/stats": all },
+    tests: { "test/stats": all },
+    // They fit thousands of points, or twenty courses each.
+    slow: /very many points|with noise of|without a change|does not hide|where it is small/,
+  },
   settings: { sources: { "src/settings": all }, tests: { "test/settings": all } },
   plan: {
     sources: { "src/plan": all },

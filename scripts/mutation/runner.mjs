@@ -8,6 +8,9 @@ import { TestRunner } from "vitest";
 const { PINBENCH_MUTATED_RECORDS: records, PINBENCH_MUTATED_AT_LOAD: mutantAtLoad } = process.env;
 const fileCount = Number(process.env.PINBENCH_MUTATED_TEST_FILES);
 
+/** The names of tests that are left out. */
+const slow = process.env.PINBENCH_MUTATED_SLOW && new RegExp(process.env.PINBENCH_MUTATED_SLOW);
+
 /** How often a mutant may be reached, of the times that its code is without it, before it is a loop without end. */
 const mostHits = 100;
 
@@ -48,6 +51,14 @@ export default class MutationRunner extends TestRunner {
   async runTask(test) {
     const run = TestRunner.getTestFn(test);
     if (mutantAtLoad !== undefined) return run();
+    const name = `${test.file.name}: ${test.suite?.name ?? ""} ${test.name}`;
+    if (!slow?.test(name)) await this.#reach(name, run);
+    // Within a test, as `onTestFinished()` and its like may be called nowhere else.
+    if (test === mutants.lastTest) await tryMutants();
+  }
+
+  /** Runs a test, and keeps which mutants it reaches. */
+  async #reach(name, run) {
     const reached = new Map();
     mutants.reached = reached;
     const start = performance.now();
@@ -57,9 +68,7 @@ export default class MutationRunner extends TestRunner {
       mutants.reached = null;
     }
     const ms = performance.now() - start;
-    mutants.tests.push({ name: `${test.file.name}: ${test.name}`, run, ms, reached });
-    // Within a test, as `onTestFinished()` and its like may be called nowhere else.
-    if (test === mutants.lastTest) await tryMutants();
+    mutants.tests.push({ name, run, ms, reached });
   }
 }
 
@@ -91,9 +100,7 @@ async function tryMutants() {
     if (status !== "begun") decided.add(id);
   }
   const tests = [];
-  const slow = process.env.PINBENCH_MUTATED_SLOW;
   for (const test of mutants.tests) {
-    if (slow !== undefined && new RegExp(slow).test(test.name)) continue;
     // Of tests that go on from what an earlier one left, a second run says nothing.
     if (await passes(test)) tests.push(test);
     else record({ status: "unrepeatable", id: test.name });

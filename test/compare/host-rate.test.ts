@@ -61,9 +61,11 @@ describe("the rate at which the CPU copied in a run", () => {
 
   it("is weighted by the cells' spread within groups, whatever lies between these", () => {
     const groups = [
-      [runOf({ "d0/a": 0, "d0/b": 0 }), runOf({ "d0/a": 1, "d0/b": 1 })],
-      [runOf({ "d0/a": 100, "d0/b": 0 }), runOf({ "d0/a": 101, "d0/b": 1 })],
+      [runOf({ "d0/a": 0, "d0/b": 0 }), runOf({ "d0/a": 1, "d0/b": 0 })],
+      [runOf({ "d0/a": 100, "d0/b": 0 }), runOf({ "d0/a": 101, "d0/b": 2 })],
+      [runOf({ "d0/a": 9, "d0/b": 0 })],
     ];
-    expect(ratesOf(groups.flat(), hostRates(groups))).toEqual(close([0, 1, 50, 51]));
+    // Squares of 1/2 + 1/2 and of 0 + 2, of two degrees of freedom each: weights of 6/4 to 6/5, or 5 to 4.
+    expect(ratesOf(groups.flat(), hostRates(groups))).toEqual(close([0, 5 / 9, 500 / 9, 57, 5]));
   });
 });
