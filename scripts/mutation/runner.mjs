@@ -12,7 +12,7 @@ const fileCount = Number(process.env.PINBENCH_MUTATED_TEST_FILES);
 const slow = process.env.PINBENCH_MUTATED_SLOW && new RegExp(process.env.PINBENCH_MUTATED_SLOW);
 
 /** How often a mutant may be reached, of the times that its code is without it, before it is a loop without end. */
-const mostHits = 5;
+const mostHits = 10;
 
 /** What the instrumented sources call; one process runs all files, each with a runner of its own. */
 globalThis.__mutants__ ??= {
@@ -87,7 +87,7 @@ async function passes({ run }) {
 /** Whether a test fails with a mutant. */
 async function notices(test, id) {
   mutants.active = id;
-  mutants.hitsLeft = test.reached.get(id) * mostHits + 10_000;
+  mutants.hitsLeft = test.reached.get(id) * mostHits + 300;
   const isNoticed = !(await passes(test));
   mutants.active = undefined;
   return isNoticed;
