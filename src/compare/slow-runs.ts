@@ -76,7 +76,6 @@ function chanceOfAsMany(one: { slow: number; runs: number }, other: { slow: numb
 }
 
 function choose(n: number, k: number): number {
-  if (k < 0 || k > n) return 0;
   let ways = 1;
   for (let i = 1; i <= k; ++i) ways *= (n - k + i) / i;
   return ways;
