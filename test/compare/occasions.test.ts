@@ -34,10 +34,16 @@ describe("the occasions of runs", () => {
   });
 
   it("follow the time of the starts, in whatever order the runs come", () => {
-    expect(secondsByOccasion(900, 10, 910, 0)).toEqual([
-      [0, 10],
-      [900, 910],
-    ]);
+    for (const seconds of [
+      [900, 10, 910, 0],
+      [910, 900, 10, 0],
+      [0, 900, 10, 910],
+    ]) {
+      expect(secondsByOccasion(...seconds)).toEqual([
+        [0, 10],
+        [900, 910],
+      ]);
+    }
   });
 
   it("read offsets of time zones as what they are", () => {

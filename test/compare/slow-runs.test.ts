@@ -1,5 +1,72 @@
 import { describe, expect, it } from "vitest";
-import { needsMoreRuns, rateAgainstBaseline, runsToConfirm } from "../../src/compare/slow-runs.js";
+import type { Evidence } from "../../src/compare/cell-evidence.js";
+import type { Series } from "../../src/compare/series.js";
+import {
+  findSlowRuns,
+  needsMoreRuns,
+  rateAgainstBaseline,
+  runsToConfirm,
+} from "../../src/compare/slow-runs.js";
+
+const startedAt = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ startedAt: `${prefix}${i}` }));
+
+/** Of a cell whose runs deviate by 1 %: logarithms of speed about 0. */
+function found(
+  logs: { baseline?: number[]; first: number[]; fresh?: number[] },
+  {
+    drop = 0.05,
+    memory = "pinned",
+    ...evidence
+  }: { drop?: number; memory?: string; [key: string]: unknown } = {},
+) {
+  const { baseline = [0, 0], first, fresh = [] } = logs;
+  const series = {
+    cell: { memory },
+    first: startedAt("first", first.length),
+    fresh: startedAt("fresh", fresh.length),
+  } as unknown as Series;
+  const known = {
+    ...{ noise: { robustVariance: 1 }, baselineVariance: 0.01 ** 2, baseline: 0 },
+    ...{ runs: { baseline, first, fresh }, ...evidence },
+  } as unknown as Evidence;
+  return findSlowRuns(series, known, drop);
+}
+
+describe("the slow runs of a cell", () => {
+  it("are those more than ten deviations below the baseline, of steady memory", () => {
+    expect(found({ baseline: [0, -0.2], first: [0, -0.11, -0.1], fresh: [-0.3, 0] })).toEqual({
+      baseline: { slow: 1, runs: 2 },
+      first: { slow: 1, runs: 3 },
+      fresh: { slow: 1, runs: 2 },
+      worst: -0.3,
+      startedAt: ["first1", "fresh0"],
+    });
+    expect(found({ first: [0, -0.1] })).toBeNull();
+  });
+
+  it("are those more than forty below, of other memory", () => {
+    expect(found({ first: [-0.39] }, { memory: "pageable" })).toBeNull();
+    expect(found({ first: [-0.41] }, { memory: "pageable" })).toMatchObject({ worst: -0.41 });
+  });
+
+  it("lost more than what counts as a drop", () => {
+    expect(found({ first: [-0.19] }, { drop: 0.2 })).toBeNull();
+    expect(found({ first: [-0.21] }, { drop: 0.2 })).not.toBeNull();
+  });
+
+  it("are told about where the baseline lies", () => {
+    expect(found({ first: [0.85] }, { baseline: 1 })).toMatchObject({ worst: expect.closeTo(-0.15) });
+    expect(found({ first: [0.95] }, { baseline: 1 })).toBeNull();
+  });
+
+  it("go by the robust spread of all where the cell has none of its own, and are unknown without any", () => {
+    const noise = { robustVariance: 0.02 ** 2 };
+    expect(found({ first: [-0.19] }, { noise, baselineVariance: null })).toBeNull();
+    expect(found({ first: [-0.21] }, { noise, baselineVariance: null })).not.toBeNull();
+    expect(found({ first: [-9] }, { noise: null })).toBeNull();
+  });
+});
 
 const share = (slow: number, runs: number) => ({ slow, runs });
 const none = share(0, 0);

@@ -99,7 +99,9 @@ describe("how much counts", () => {
       reason: `the floor of ${floor} lies outside the interval`,
     });
     const thresholds = { ...defaultThresholds, floorGBps: 0, floorUs: 0 };
-    expect(verdictOn({ cells: [cell] }, { speed }, { rule: { thresholds } }).verdict).toMatch(/^(probably )?slower$/);
+    expect(verdictOn({ cells: [cell] }, { speed }, { rule: { thresholds } }).verdict).toMatch(
+      /^(probably )?slower$/,
+    );
   });
 
   const slowCell = { GBps: 0.08 };
