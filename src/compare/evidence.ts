@@ -85,7 +85,10 @@ export function gatherEvidence(
       host.length,
     );
   }
-  const groups = groupsOf(others).map((group) => evidenceOfGroup(group, contextOf(group.members[0]!)));
+  const groups = groupsOf(others).map((group) => {
+    const [first] = group.members as [Series];
+    return evidenceOfGroup(group, { ...contextOf(first), occasions: evidence.get(first)!.occasionNoise });
+  });
   const judged = groups.flatMap((group) => [
     group.evidence,
     ...(group.withHost === null ? [] : [group.withHost]),
@@ -113,8 +116,10 @@ function adjust(
 interface KindContext extends Pick<EvidenceContext, "isLoaded"> {
   /** Recorded noise of one run's median. */
   recorded: VarianceEstimate | null;
-  /** The noise between occasions unless the runs or a history show it. */
+  /** The noise between occasions that a machine starts from. */
   startingOccasions: OccasionNoise;
+  /** The noise between occasions, if it has been estimated already. */
+  occasions?: OccasionNoise | null | undefined;
   history: readonly OccasionCentres[];
   hostErrorVariance: number;
 }
@@ -128,7 +133,7 @@ function evidenceOfGroup(group: GroupSeries, context: KindContext): GroupEvidenc
       figures.map((figure) => ({ ...figure, hostLogSpeed: null }));
     return { ...whole, baseline: without(baseline), first: without(first), fresh: without(fresh) };
   };
-  const { shared, own } = context.startingOccasions;
+  const { shared, own } = context.occasions ?? context.startingOccasions;
   const ofHost = recordedOccasionNoise.host!.shared;
   return {
     ...group,
@@ -136,6 +141,7 @@ function evidenceOfGroup(group: GroupSeries, context: KindContext): GroupEvidenc
     evidence,
     withHost: evidenceOfWhole(uncontrolled(whole), group.members.length, {
       ...context,
+      occasions: undefined,
       // What a history knows is without the host's part.
       history: [],
       startingOccasions: {
@@ -148,9 +154,16 @@ function evidenceOfGroup(group: GroupSeries, context: KindContext): GroupEvidenc
 
 /** The evidence on a centre of `cells` cells: what an occasion does to each of them alone averages out. */
 function evidenceOfWhole(whole: Series, cells: number, context: KindContext): Evidence {
-  const { shared, own } = context.startingOccasions;
-  const startingOccasions = { shared, own: { ...own, variance: own.variance / cells } };
-  return evidenceOfKind([whole], { ...context, startingOccasions })[0]!;
+  const ofCentre = ({ shared, own }: OccasionNoise) => ({
+    shared,
+    own: { ...own, variance: own.variance / cells },
+  });
+  const { startingOccasions, occasions } = context;
+  return evidenceOfKind([whole], {
+    ...context,
+    startingOccasions: ofCentre(startingOccasions),
+    occasions: occasions && ofCentre(occasions),
+  })[0]!;
 }
 
 /** The evidence on the series of one kind, in their order. */
@@ -178,14 +191,18 @@ function evidenceOfKind(members: readonly Series[], context: KindContext): Evide
   const centres = centresByOccasion(ofBaseline, noise);
   // A load that can be seen is the reason why the host is slower: no unknown offset of an occasion has to be allowed for.
   const occasionNoise =
-    isHost && isLoaded ? null : estimateOccasionNoise([centres, ...history], startingOccasions);
+    isHost && isLoaded
+      ? null
+      : (context.occasions ?? estimateOccasionNoise([centres, ...history], startingOccasions));
   const robust = robustVariances(ofBaseline, recorded);
   const evidence = members.map((one, i) => ({
     ...evidenceOf(one, runs[i]!, noise[i]!, occasionNoise),
     baselineVariance: robust[i]?.variance ?? null,
   }));
   if (!isHost) return tellOwnFromShared(evidence);
-  return judgeTogether(members, evidence, (whole, count) => evidenceOfWhole(whole, count, context));
+  return judgeTogether(members, evidence, (whole, count) =>
+    evidenceOfWhole(whole, count, { ...context, occasions: occasionNoise }),
+  );
 }
 
 function hasFewRuns({ baseline, first, fresh }: Series): boolean {
