@@ -48,14 +48,15 @@ export function standInFor(cell: { memory: string; beside?: unknown }, unit: Ser
 
 /**
  * The noise between occasions that a series starts from, until its own runs show it: that of the recorded kind that is most
- * like it, and twice its deviation on a machine with another GPU.
+ * like it, and twice its deviation on a GPU that was not recorded. The recorded machines' memory
+ * differs more than one machine's from hour to hour, so that the host's stays as recorded.
  */
 export function startingOccasionNoise(
   series: Pick<Series, "cell" | "unit">,
   deviceNames: readonly string[],
 ): OccasionNoise {
   const recorded = recordedOccasionNoise[standInFor(series.cell, series.unit)]!;
-  if (areRecorded(deviceNames)) return recorded;
+  if (series.cell.memory === "host" || areRecorded(deviceNames)) return recorded;
   return {
     shared: times(recorded.shared, varianceFactorUnrecorded),
     own: times(recorded.own, varianceFactorUnrecorded),
