@@ -16,7 +16,7 @@ import { progressLine } from "../report/progress.js";
 import { counted, listed } from "../report/wording.js";
 import { noticeOf } from "../results/device-facts.js";
 import { describeSharing, joinSharing } from "../results/other-programs.js";
-import { appendRuns, checkChangeable, createRuns } from "../results/run-folder.js";
+import { appendRuns, checkChangeable, createRuns, notEmpty } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { SharingRecord } from "../results/sharing-schema.js";
 import type { CommandSettings } from "../settings/command-settings.js";
@@ -112,7 +112,7 @@ async function prepareNew(
 ): Promise<Prepared> {
   const asked = await askedSettings(flags, invocation);
   const { configuration } = asked;
-  await checkNewFolder(folder);
+  await checkNewFolder(folder, holdsSomething);
   const prepared = await prepareRun(asked.settings);
   const { plan, backend } = prepared;
   if (configuration.path !== null) note(configurationNote(configuration.path));
@@ -125,6 +125,14 @@ async function prepareNew(
     earlier: [],
     expectedNs: plan.estimate.durationNs,
   };
+}
+
+function holdsSomething(folder: string): PinbenchError {
+  return notEmpty(
+    folder,
+    `Choose a new folder; \`pinbench baseline ${folder} --append\` adds runs to a baseline, ` +
+      `and \`pinbench check --baseline ${folder} --update\` replaces it.`,
+  );
 }
 
 /** As a check of the folder measures, for the runs are to be held against each other. */

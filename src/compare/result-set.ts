@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
 import type { MachineNames } from "../results/history-entry.js";
 import { parseResult } from "../results/parse.js";
-import { listRuns } from "../results/run-folder.js";
+import { listBegunRuns, listRuns } from "../results/run-folder.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
 import type {
   Cell,
@@ -228,9 +228,18 @@ function figuresOf({ stats, mode }: CellFacts): CellFigure[] {
  */
 export async function readResultSet(path: string, role: "baseline" | "candidate"): Promise<ResultSet> {
   const runs = (await isFolder(path, role)) ? await readFolder(path) : await readRuns([path]);
+  return inOrder(path, runs);
+}
+
+/** The runs that a baseline's folder began with; null if none of its runs were ever replaced. Throws as readResultSet(). */
+export async function readBegunRuns(folder: string): Promise<ResultSet | null> {
+  const paths = await listBegunRuns(folder);
+  return paths === null ? null : inOrder(folder, await readRuns(paths));
+}
+
+function inOrder(path: string, runs: RunFigures[]): ResultSet {
   refuseCopies(runs);
-  runs.sort((a, b) => a.startedAt.localeCompare(b.startedAt));
-  return { path, runs };
+  return { path, runs: runs.sort((a, b) => a.startedAt.localeCompare(b.startedAt)) };
 }
 
 /** The ids of all cells of these sets, each once. */
@@ -274,7 +283,9 @@ async function isFolder(path: string, role: "baseline" | "candidate"): Promise<b
   } catch (cause) {
     if (errorCode(cause) === "ENOENT" && role === "baseline") {
       throw new PinbenchError("notComparable", `there is no baseline ${path}.`, {
-        hint: `Make one with \`pinbench baseline ${path}\`.`,
+        hint: path.endsWith(".json")
+          ? "Give a file that `pinbench run --output FILE.json` wrote, or a folder that `pinbench baseline FOLDER` made."
+          : `Make one with \`pinbench baseline ${path}\`.`,
         cause,
       });
     }
