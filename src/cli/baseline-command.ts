@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { findDifferences } from "../compare/differences.js";
+import { findDifferences, findLinkLosses } from "../compare/differences.js";
 import { groupByOccasion, occasionGapNs } from "../compare/occasions.js";
 import { type RunFigures, readResultSet, runFigures } from "../compare/result-set.js";
 import { sensitivityOf } from "../compare/sensitivity.js";
@@ -10,12 +10,13 @@ import { prepareRun, shareDevicesOfCells } from "../measure/prepare.js";
 import { SeriesTime } from "../measure/series-time.js";
 import { programPath } from "../package-facts.js";
 import { baselineReport } from "../report/baseline-report.js";
+import { describeLinkLosses } from "../report/comparison/outcome.js";
 import { jsonReport } from "../report/json.js";
 import { progressLine } from "../report/progress.js";
 import { counted, listed } from "../report/wording.js";
 import { noticeOf } from "../results/device-facts.js";
 import { describeSharing, joinSharing } from "../results/other-programs.js";
-import { appendRuns, checkChangeable, createRuns } from "../results/run-folder.js";
+import { appendRuns, checkChangeable, createRuns, notEmpty } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { SharingRecord } from "../results/sharing-schema.js";
 import type { CommandSettings } from "../settings/command-settings.js";
@@ -111,7 +112,7 @@ async function prepareNew(
 ): Promise<Prepared> {
   const asked = await askedSettings(flags, invocation);
   const { configuration } = asked;
-  await checkNewFolder(folder);
+  await checkNewFolder(folder, holdsSomething);
   const prepared = await prepareRun(asked.settings);
   const { plan, backend } = prepared;
   if (configuration.path !== null) note(configurationNote(configuration.path));
@@ -124,6 +125,14 @@ async function prepareNew(
     earlier: [],
     expectedNs: plan.estimate.durationNs,
   };
+}
+
+function holdsSomething(folder: string): PinbenchError {
+  return notEmpty(
+    folder,
+    `Choose a new folder; \`pinbench baseline ${folder} --append\` adds runs to a baseline, ` +
+      `and \`pinbench check --baseline ${folder} --update\` replaces it.`,
+  );
 }
 
 /** As a check of the folder measures, for the runs are to be held against each other. */
@@ -197,6 +206,7 @@ class GrowingBaseline {
       throw new PinbenchError("measurement", message, { hint: "`pinbench run` shows all of it." });
     }
     if (this.#earlier.length === 0) return;
+    this.#checkLink(runFigures(document, null));
     const others = this.#differences(document).filter(({ blocks }) => blocks);
     if (others.length === 0) return;
     const facts = others.map(({ fact, baseline, candidate }) => `${fact} ${baseline}, here ${candidate}`);
@@ -205,6 +215,20 @@ class GrowingBaseline {
       `${this.folder} was measured on another machine (${listed(facts)}), and nothing was added to it.`,
       { hint: "Make a baseline for this one, in another folder." },
     );
+  }
+
+  /** A link that is slower now, or was until now, has a level of its own. */
+  #checkLink(run: RunFigures): void {
+    const changes = [
+      ...describeLinkLosses({ linkLosses: findLinkLosses(this.#earlier, [run]) }),
+      ...findLinkLosses([run], this.#earlier).map(
+        ({ device }) => `the link of GPU ${device} is faster than in the runs before`,
+      ),
+    ];
+    if (changes.length === 0) return;
+    throw new PinbenchError("notComparable", `${listed(changes)}, and nothing was added to ${this.folder}.`, {
+      hint: "Find out why with `pinbench doctor`, or make a new baseline.",
+    });
   }
 
   /** What is not as it was in the runs before, though it keeps no run out: a driver, a kernel, another host. */

@@ -1,11 +1,9 @@
-import type { Comparison } from "../compare/comparison.js";
-import { type ResultSet, readResultSet } from "../compare/result-set.js";
+import { readBegunRuns, readResultSet } from "../compare/result-set.js";
 import { ExitCode, PinbenchError } from "../errors.js";
 import type { DeviceSharing } from "../host/device-sharing.js";
 import { shareDevicesOfCells } from "../measure/prepare.js";
 import { packageVersion } from "../package-facts.js";
 import { progressLine } from "../report/progress.js";
-import { counted } from "../report/wording.js";
 import type { HistoryEntry } from "../results/history-entry.js";
 import {
   appendToHistory,
@@ -13,13 +11,14 @@ import {
   historyPath,
   readHistoryIfAny,
 } from "../results/history-file.js";
-import { checkChangeable, createRuns, replaceRuns } from "../results/run-folder.js";
+import { checkChangeable, createRuns } from "../results/run-folder.js";
 import type { ResultDocument } from "../results/schema.js";
 import type { CommandSettings } from "../settings/command-settings.js";
 import { configurationNote, loadConfiguration } from "../settings/configuration.js";
 import { defaultCheckRuns } from "../settings/table.js";
 import { flagsGiven, type Invocation } from "./asked-settings.js";
 import { settingsOfBaseline } from "./baseline-settings.js";
+import { updateBaseline } from "./baseline-update.js";
 import { CheckMeasuring } from "./check-measuring.js";
 import {
   checkThresholdPatterns,
@@ -44,6 +43,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
   const outputs = await comparisonOutputs(flags, [path]);
   const baseline = await readResultSet(path, "baseline");
   if (flags.update) await checkChangeable(path);
+  const begun = flags.update ? await readBegunRuns(path) : null;
   if (flags.keep !== null) {
     await keepInputs([flags.keep], [path]);
     await checkNewFolder(flags.keep);
@@ -97,14 +97,9 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
     const [first] = measuring.texts;
     if (first !== undefined && !flags.quiet) await adviseDoctor(JSON.parse(first) as ResultDocument);
     if (!flags.update) return exitCode;
-    const obstacle = whyNotUpdate(comparison, flags);
-    if (obstacle !== null) {
-      note(`${path} was not updated: ${obstacle}.`);
-      return exitCode;
-    }
-    await update(baseline, path, measuring.texts, note);
-    // What was accepted is no failure any more.
-    return flags.accept ? ExitCode.ok : exitCode;
+    const sinceBegun = begun === null ? null : measuring.compareWith(begun);
+    const update = { path, baseline, comparison, sinceBegun, texts: measuring.texts };
+    return (await updateBaseline(update, flags, note)) ?? exitCode;
   } finally {
     line.clear();
     await sharing?.release();
@@ -129,31 +124,6 @@ function baselinePath(flags: CheckFlags, configured: string | null): string {
   throw new PinbenchError("usage", "there is no baseline to check against.", {
     hint: 'Name it with --baseline PATH, or as "baseline" in the configuration.',
   });
-}
-
-/** Why a baseline must not be replaced after this comparison; null where it may. */
-function whyNotUpdate({ outcome, counts }: Comparison, { accept }: CheckFlags): string | null {
-  if (outcome === "failed") return "a measurement failed";
-  // Measuring has ended with the first run.
-  if (outcome === "not comparable") return "the machine is another one, and --allow-mismatch was not given";
-  if (accept) return null;
-  if (outcome === "regression") return "a regression stands, and --accept was not given";
-  if (outcome === "inconclusive") return "it is inconclusive, and --accept was not given";
-  if (counts.missing > 0) return "cells are missing, and --accept was not given";
-  return null;
-}
-
-async function update(
-  baseline: ResultSet,
-  path: string,
-  texts: readonly string[],
-  note: (text: string) => void,
-): Promise<void> {
-  const oldPaths = baseline.runs.flatMap((run) => (run.path === null ? [] : [run.path]));
-  const replaced = await replaceRuns(path, oldPaths, texts);
-  note(
-    `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(replaced, "run")}.`,
-  );
 }
 
 /** A history that cannot be written is reported, and does not hide the verdict. */

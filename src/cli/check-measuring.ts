@@ -41,6 +41,7 @@ export class CheckMeasuring {
   /** The documents of the first processes, as JSON: what --update and --keep write. */
   readonly texts: string[] = [];
   readonly #first: RunFigures[] = [];
+  #compared: ComparisonRequest | null = null;
   readonly #options: CheckMeasuringOptions;
 
   constructor(options: CheckMeasuringOptions) {
@@ -65,13 +66,22 @@ export class CheckMeasuring {
     }
     if (signal.aborted) return null;
     const measured = this.#measured(request);
+    this.#compared = measured;
     if (isOtherMachine()) return compareResults(measured);
     const suspects = findSuspects(measured);
     // What the first fresh processes do not settle is measured on.
     const mostFresh = Math.max(this.#options.runs, mostConfirmingRuns);
     const suspected = { ...measured, suspects: suspects.ids, mostFresh };
     const fresh = await this.#confirm(suspected, mostFresh);
-    return signal.aborted ? null : compareResults({ ...suspected, fresh });
+    this.#compared = { ...suspected, fresh };
+    return signal.aborted ? null : compareResults(this.#compared);
+  }
+
+  /** All runs of the check against others than the baseline's. After `compare()`. */
+  compareWith(baseline: ResultSet): Comparison {
+    if (this.#compared === null) throw new Error("nothing was measured");
+    // What is not as these were was not measured again, and cannot be asked to be confirmed.
+    return compareResults({ ...this.#compared, command: "compare", baseline });
   }
 
   /** What an interrupted check can say: its outcome is that it failed. Null before there was a whole run. */

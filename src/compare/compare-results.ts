@@ -6,7 +6,7 @@ import { compareGroups, idsOfSuspiciousGroups, isFailingGroup, withVerdictOfGrou
 import { type CellComparison, type Comparison, type ComparisonOutcome, verdicts } from "./comparison.js";
 import { describeUnfinished, notesOn } from "./comparison-notes.js";
 import type { ComparisonRequest } from "./comparison-request.js";
-import { findDifferences } from "./differences.js";
+import { findDifferences, findLinkLosses } from "./differences.js";
 import { type EvidenceContext, gatherEvidence } from "./evidence.js";
 import { historyCentres } from "./history-series.js";
 import { findNewLoads } from "./new-loads.js";
@@ -22,6 +22,7 @@ import { confirmingRuns, isFailing, isUnsettled, type Rule } from "./verdict.js"
 export function compareResults(request: ComparisonRequest): Comparison {
   const { baseline, candidate, fresh, rule, command } = request;
   const differences = findDifferences(baseline.runs, candidate.runs, rule);
+  const linkLosses = findLinkLosses(baseline.runs, [...candidate.runs, ...fresh]);
   const isBlocked = differences.some(({ blocks }) => blocks);
   const { series, evidence, failures: ofRuns } = joinWithEvidence(request);
   const failures = [...(request.failures ?? []), ...ofRuns];
@@ -45,6 +46,7 @@ export function compareResults(request: ComparisonRequest): Comparison {
     baseline: summary(baseline),
     candidate: summary(candidate),
     differences,
+    ...(linkLosses.length === 0 ? {} : { linkLosses }),
     rule: {
       significance: rule.significance,
       threshold: rule.thresholds.default ?? usualThreshold,
@@ -62,7 +64,7 @@ export function compareResults(request: ComparisonRequest): Comparison {
     counts: countVerdicts(cells),
     ...(unfinished.length === 0 ? {} : { unfinished }),
     notes: notesOn(request, failures, cells),
-    outcome: outcomeOf({ cells, groups }, failures, isBlocked, rule),
+    outcome: outcomeOf({ cells, groups, linkLosses }, failures, isBlocked, rule),
   };
 }
 
@@ -158,14 +160,15 @@ function countVerdicts(cells: readonly CellComparison[]): Comparison["counts"] {
 }
 
 function outcomeOf(
-  { cells, groups }: Pick<Comparison, "cells" | "groups">,
+  { cells, groups, linkLosses = [] }: Pick<Comparison, "cells" | "groups" | "linkLosses">,
   failures: readonly string[],
   isBlocked: boolean,
   rule: Rule,
 ): ComparisonOutcome {
   if (isBlocked) return "not comparable";
   if (failures.length > 0) return "failed";
-  if (cells.some((cell) => isFailing(cell, rule)) || groups.some(isFailingGroup)) return "regression";
+  const isSlower = cells.some((cell) => isFailing(cell, rule)) || groups.some(isFailingGroup);
+  if (isSlower || linkLosses.length > 0) return "regression";
   const isOpen = cells.some(({ verdict }) => verdict === "cannot be told" || verdict === "missing");
   return rule.strict && isOpen ? "inconclusive" : "pass";
 }

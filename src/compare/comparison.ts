@@ -147,6 +147,20 @@ const differenceSchema = z.object({
   isOtherMachine: z.literal(true).optional(),
 });
 
+const linkSchema = z.object({ generation: count, width: count });
+
+/** A link that lost lanes or a generation, on the same GPU in the same slot. */
+const linkLossSchema = z.object({
+  device: count,
+  /** In most of the baseline's runs. */
+  baseline: linkSchema,
+  /** At its slowest in the candidate's. */
+  candidate: linkSchema,
+  /** How many of the candidate's runs had less than the baseline's, of those that know their link. */
+  runs: count,
+  of: count,
+});
+
 /** What a comparison as a whole can come to; the exit code follows from it. */
 export const outcomes = ["pass", "regression", "failed", "not comparable", "inconclusive"] as const;
 
@@ -163,6 +177,8 @@ export const comparisonSchema = z.object({
   baseline: resultSetSchema,
   candidate: resultSetSchema,
   differences: z.array(differenceSchema),
+  /** Each is a regression, whatever the cells say; absent where there are none. */
+  linkLosses: z.array(linkLossSchema).optional(),
   rule: z.object({
     /** The chance that the comparison calls any cell slower where none is, if its assumptions hold. */
     significance: z.number().positive(),
@@ -209,6 +225,8 @@ export type GroupComparison = z.infer<typeof groupComparisonSchema>;
 export type CellSlowRuns = z.infer<typeof slowRunsSchema>;
 /** A fact or a setting in which the two sides differ. */
 export type Difference = z.infer<typeof differenceSchema>;
+/** A link that is slower than the baseline's. */
+export type LinkLoss = z.infer<typeof linkLossSchema>;
 /** What the document says of one side. */
 export type ResultSetSummary = z.infer<typeof resultSetSchema>;
 /** What the comparison says of a cell. */

@@ -1,8 +1,8 @@
 import type { MachineNames } from "../results/history-entry.js";
 import type { MeasuredSettings } from "../results/run-settings.js";
 import { formatDuration, formatSize } from "../settings/units.js";
-import type { Difference } from "./comparison.js";
-import type { RunFigures } from "./result-set.js";
+import type { Difference, LinkLoss } from "./comparison.js";
+import type { DeviceLink, RunFigures } from "./result-set.js";
 
 /** The facts of the fingerprint that are compared, each with the name that messages give it, in their order. */
 export const factNames: Readonly<Record<string, string>> = {
@@ -31,21 +31,23 @@ export const machineFacts = {
 } as const satisfies Record<keyof MachineNames, string>;
 
 /**
- * What differs between two sets of runs. Another backend, another GPU, another link width and samples that were cut for
- * comparing every copy make them not comparable, unless `allowMismatch` (never for the backend); all else (a driver, a kernel, a link of a lower
- * generation, another node of the same kind) is what one wants to compare. A fact that either side does not know is left out.
+ * What differs between two sets of runs. Another backend, another GPU, another link width where that may be another slot
+ * and samples that were cut for comparing every copy make them not comparable, unless `allowMismatch` (never for the
+ * backend); all else (a driver, a kernel, the link of the same GPU, another node of the same kind) is what one wants to
+ * compare. A fact that either side does not know is left out.
  */
 export function findDifferences(
   baseline: readonly RunFigures[],
   candidate: readonly RunFigures[],
   { allowMismatch }: { allowMismatch: boolean },
 ): Difference[] {
+  const isSameGpu = devicesOf([...baseline, ...candidate]).every(({ isOneGpu }) => isOneGpu);
   const facts = Object.entries(factNames).map(([key, fact]) =>
     difference(
       fact,
       baseline.map((run) => run.fingerprint[key] ?? null),
       candidate.map((run) => run.fingerprint[key] ?? null),
-      blocking[key] ?? null,
+      key === "linkUnderLoad" && isSameGpu ? null : (blocking[key] ?? null),
     ),
   );
   const machine = (Object.keys(machineFacts) as (keyof MachineNames)[]).map((key) =>
@@ -71,9 +73,55 @@ export function findDifferences(
 const blocking: Readonly<Record<string, (value: string) => string>> = {
   backend: (value) => value,
   gpu: (value) => value,
-  // Of "gen5 x16" the width: a lower generation is a regression to be found, a narrower link is another slot.
+  // Of "gen5 x16" the width: a link that is narrower from the start is another slot.
   linkUnderLoad: (value) => [...new Set(value.replaceAll(/gen\d+ /g, "").split(", "))].join(", "),
 };
+
+/**
+ * The devices whose link is narrower or of a lower generation than in most of the baseline's runs, on the same GPU in the
+ * same slot. That is a fact, whatever the figures say.
+ */
+export function findLinkLosses(
+  baseline: readonly RunFigures[],
+  candidate: readonly RunFigures[],
+): LinkLoss[] {
+  const ofBaseline = devicesOf(baseline);
+  return devicesOf([...baseline, ...candidate]).flatMap(({ device, isOneGpu }) => {
+    const before = knownLinks(ofBaseline.find((one) => one.device === device)?.links ?? []);
+    const usual = before[Math.floor(before.length / 2)];
+    const now = knownLinks(candidate.flatMap(({ links }) => links.filter((link) => link.device === device)));
+    if (!isOneGpu || usual === undefined) return [];
+    const isLess = ({ generation, width }: KnownLink) => width < usual.width || generation < usual.generation;
+    const lost = now.filter(isLess);
+    const [worst] = lost;
+    return worst === undefined
+      ? []
+      : [{ device, baseline: usual, candidate: worst, runs: lost.length, of: now.length }];
+  });
+}
+
+type KnownLink = LinkLoss["baseline"];
+
+/** Those that are known, the slowest first. A lane of the next generation is twice as fast. */
+function knownLinks(links: readonly DeviceLink[]): KnownLink[] {
+  const rate = ({ generation, width }: KnownLink) => width * 2 ** generation;
+  return links
+    .flatMap(({ generation, width }) =>
+      generation === null || width === null ? [] : [{ generation, width }],
+    )
+    .sort((a, b) => rate(a) - rate(b));
+}
+
+/** The devices of these runs by number, and whether each is known to be the same GPU in the same slot in all of them. */
+function devicesOf(runs: readonly RunFigures[]) {
+  const all = runs.flatMap(({ links }) => links);
+  return [...new Set(all.map(({ device }) => device))].map((device) => {
+    const links = all.filter((link) => link.device === device);
+    const names = new Set(links.map(({ uuid, pciBusId }) => `${uuid} ${pciBusId}`));
+    const isKnown = links.every(({ uuid, pciBusId }) => uuid !== null && pciBusId !== null);
+    return { device, links, isOneGpu: isKnown && names.size === 1 };
+  });
+}
 
 /** Comparing every copy limits the copies of a sample and works between samples: its figures are other ones. */
 const copiesCompared = "copies compared";

@@ -2,9 +2,16 @@ import { stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "../errors.js";
 import type { MachineNames } from "../results/history-entry.js";
 import { parseResult } from "../results/parse.js";
-import { listRuns } from "../results/run-folder.js";
+import { listBegunRuns, listRuns } from "../results/run-folder.js";
 import { type MeasuredSettings, settingsOfResult } from "../results/run-settings.js";
-import type { Cell, CellResult, Distribution, LoadRecord, ResultDocument } from "../results/schema.js";
+import type {
+  Cell,
+  CellResult,
+  DeviceRecord,
+  Distribution,
+  LoadRecord,
+  ResultDocument,
+} from "../results/schema.js";
 import type { SharingRecord } from "../results/sharing-schema.js";
 import { variantFields } from "../results/variant.js";
 import { readTextFile } from "../text-file.js";
@@ -36,6 +43,7 @@ export interface RunFigures {
   deviceNames: string[];
   fingerprint: ResultDocument["fingerprint"];
   machine: MachineNames;
+  links: DeviceLink[];
   /** How it was measured; null where that is not known, as of an imported result. */
   settings: MeasuredSettings | null;
   /** What else kept the machine busy; null where that is not known. */
@@ -45,6 +53,15 @@ export interface RunFigures {
   /** The host's, by which the buffers of cold cells were chosen; null where it is not known. */
   lastLevelCacheBytes: number | null;
   cells: CellFigures[];
+}
+
+/** A device and the best link that it had under load in a cell of a run; what is not known is null. */
+export interface DeviceLink {
+  device: number;
+  uuid: string | null;
+  pciBusId: string | null;
+  generation: number | null;
+  width: number | null;
 }
 
 /** A cell of one run: its figures, or why it has none. */
@@ -80,6 +97,7 @@ export function runFigures(document: ResultDocument, path: string | null): RunFi
     deviceNames: document.devices.map(({ name }) => name),
     fingerprint: document.fingerprint,
     machine: machineNames(document),
+    links: document.devices.map((device) => deviceLink(device, document.cells)),
     settings: settingsOfResult(document),
     load: document.run.load ?? null,
     sharing: document.run.sharing ?? [],
@@ -97,6 +115,18 @@ function machineNames({ host, devices, backend }: ResultDocument): MachineNames 
     gpuUuids: known(devices.map(({ uuid }) => uuid)),
     pciAddresses: known(devices.map(({ pciBusId }) => pciBusId)),
   };
+}
+
+/** An idle GPU lowers its link, so a single reading may be too low: the best one of all cells counts. */
+function deviceLink(device: DeviceRecord, cells: readonly CellResult[]): DeviceLink {
+  const { ordinal, uuid, pciBusId } = device;
+  const ofCells = cells.filter((cell) => cell.device === ordinal).map(({ link }) => link);
+  const links = [device.link, ...ofCells].filter((link) => link !== null);
+  const best = (key: "generation" | "width") => {
+    const known = links.flatMap((link) => link[key] ?? []);
+    return known.length === 0 ? null : Math.max(...known);
+  };
+  return { device: ordinal, uuid, pciBusId, generation: best("generation"), width: best("width") };
 }
 
 /**
@@ -198,9 +228,18 @@ function figuresOf({ stats, mode }: CellFacts): CellFigure[] {
  */
 export async function readResultSet(path: string, role: "baseline" | "candidate"): Promise<ResultSet> {
   const runs = (await isFolder(path, role)) ? await readFolder(path) : await readRuns([path]);
+  return inOrder(path, runs);
+}
+
+/** The runs that a baseline's folder began with; null if none of its runs were ever replaced. Throws as readResultSet(). */
+export async function readBegunRuns(folder: string): Promise<ResultSet | null> {
+  const paths = await listBegunRuns(folder);
+  return paths === null ? null : inOrder(folder, await readRuns(paths));
+}
+
+function inOrder(path: string, runs: RunFigures[]): ResultSet {
   refuseCopies(runs);
-  runs.sort((a, b) => a.startedAt.localeCompare(b.startedAt));
-  return { path, runs };
+  return { path, runs: runs.sort((a, b) => a.startedAt.localeCompare(b.startedAt)) };
 }
 
 /** The ids of all cells of these sets, each once. */
@@ -244,7 +283,9 @@ async function isFolder(path: string, role: "baseline" | "candidate"): Promise<b
   } catch (cause) {
     if (errorCode(cause) === "ENOENT" && role === "baseline") {
       throw new PinbenchError("notComparable", `there is no baseline ${path}.`, {
-        hint: `Make one with \`pinbench baseline ${path}\`.`,
+        hint: path.endsWith(".json")
+          ? "Give a file that `pinbench run --output FILE.json` wrote, or a folder that `pinbench baseline FOLDER` made."
+          : `Make one with \`pinbench baseline ${path}\`.`,
         cause,
       });
     }

@@ -42,7 +42,7 @@ export interface CompareOptions {
   significance?: Quantity;
   /** Whether what cannot be decided makes the outcome "inconclusive". */
   strict?: boolean;
-  /** Compares although GPU or link width differ. */
+  /** Compares although GPU or, in another slot, link width differ. */
   allowMismatch?: boolean;
 }
 

@@ -7,7 +7,7 @@ import { type FileLock, withFileLock } from "./file-lock.js";
 import { type HistoryEntry, historyEntrySchema } from "./history-entry.js";
 import { makeFolder, removeEmptyFolders } from "./made-folder.js";
 import { reportingAs, unwritable } from "./output-stream.js";
-import { describeVersion } from "./parse.js";
+import { describeVersion, whyImpossible } from "./parse.js";
 import { checkWritable, finalize } from "./store.js";
 import { unbroken } from "./unbroken.js";
 
@@ -89,9 +89,18 @@ function parseLine(line: string): HistoryEntry | string {
   if (version === undefined) return "it has no schemaVersion";
   if (version !== 1) return `it has ${describeVersion(version)}, and this pinbench reads version 1`;
   const parsed = historyEntrySchema.safeParse(value);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return impossibleIn(parsed.data) ?? parsed.data;
   const [issue] = parsed.error.issues;
   return `at ${issue?.path.join(".") || "its top"}: ${issue?.message}`;
+}
+
+/** What of a check no machine has, as a clause; null for nothing. */
+function impossibleIn({ series, backend }: HistoryEntry): string | null {
+  const reasons = series.flatMap((one) => {
+    const reason = whyImpossible(one, one.figure, backend);
+    return reason === null ? [] : [`it has ${one.figure} ${one.unit} in the cell ${one.id}, and ${reason}`];
+  });
+  return reasons[0] ?? null;
 }
 
 /**

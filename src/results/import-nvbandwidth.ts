@@ -2,6 +2,7 @@ import { distribution } from "../stats/order-statistics.js";
 import { cellId } from "./cell-id.js";
 import { fingerprint } from "./fingerprint.js";
 import { type NvbandwidthFigure, type NvbandwidthFile, readNvbandwidth } from "./nvbandwidth-file.js";
+import { checkPossible } from "./parse.js";
 import type { CellResult, ResultDocument } from "./schema.js";
 
 /** What the file of nvbandwidth does not say, and what the document is to name. */
@@ -56,6 +57,7 @@ export function importNvbandwidth(text: string, options: ImportOptions): Importe
     coldStart: [],
     cells: file.figures.map((figure) => cellOf(figure, file)),
   };
+  checkPossible(document, options.path);
   return { document, bufferSizeBytes, isBufferSizeAssumed, leftOut };
 }
 

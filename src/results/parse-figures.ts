@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { PinbenchError } from "../errors.js";
 import { cellResultSchema } from "./cell-schema.js";
-import { checkKind, checkVersion, describePath, faultOfFigures, rerunHint } from "./parse.js";
+import { checkKind, checkPossible, checkVersion, describePath, faultOfFigures, rerunHint } from "./parse.js";
 import { resultSchema } from "./schema.js";
 
 /**
@@ -71,6 +71,7 @@ export function checkedFigures(value: unknown, name: string): ResultFigures {
     const fault = isFinished && stats.length === 0 ? "no figures of" : faultOfFigures(stats);
     if (fault !== null) throw unusable(`${name} has ${fault} the cell ${id}.`);
   }
+  checkPossible(parsed.data, name);
   return parsed.data;
 }
 

@@ -1,5 +1,6 @@
 import { PinbenchError } from "../errors.js";
 import { parseJson } from "../text-file.js";
+import type { HistoryFigure } from "./history-entry.js";
 import { type CellResult, type Distribution, type ResultDocument, resultSchema } from "./schema.js";
 import { leastFigure } from "./schema-parts.js";
 
@@ -26,6 +27,7 @@ export function checkedResult(value: unknown, name: string): ResultDocument {
     throw unusable(`${name} is not a valid pinbench result${where}.`);
   }
   checkCells(parsed.data, name);
+  checkPossible(parsed.data, name);
   return parsed.data;
 }
 
@@ -111,6 +113,53 @@ export function faultOfFigures(stats: CellResult["stats"]): string | null {
     if (fault !== undefined) return `${direction} figures ${fault} in`;
   }
   return null;
+}
+
+/** GB/s each way, twice what NVLink-C2C or PCIe 7 carry. */
+const mostOfLink = 2e3;
+/** GB/s, of copies within and between devices, and of those of a CPU, which are as quick as its caches. */
+const mostElsewhere = 1e5;
+/** Microseconds; a copy takes a call of the driver at least. */
+const leastLatencyUs = 1e-3;
+
+/**
+ * Why no machine has a figure, in words to go after it; null if one can have it. An edited file, another unit or a clock
+ * that jumped gives such figures, and beside them no loss would show.
+ */
+export function whyImpossible(
+  { id, moved, unit }: Pick<HistoryFigure, "id" | "moved" | "unit">,
+  value: number,
+  backend: ResultDocument["backend"],
+): string | null {
+  if (unit === "us") return value < leastLatencyUs ? "no copy takes less than 1 ns" : null;
+  const isOverLink = backend === "cuda" && /^d\d+\/(h2d|d2h|bidir)\/(?!host\/)/.test(id);
+  const most = isOverLink ? mostOfLink * (moved === "sum" ? 2 : 1) : mostElsewhere;
+  return value > most ? `no ${isOverLink ? "link" : "memory"} carries more than ${most / 1e3} TB/s` : null;
+}
+
+/** Throws a usage error for a figure that no machine has. */
+export function checkPossible(
+  {
+    cells,
+    backend,
+  }: { cells: readonly Pick<CellResult, "id" | "stats">[]; backend: ResultDocument["backend"] },
+  name: string,
+): void {
+  for (const { id, stats } of cells) {
+    for (const { direction: moved, bandwidthGBps, latencyUs } of stats) {
+      const figures = [["GB/s", bandwidthGBps] as const, ...(latencyUs ? [["us", latencyUs] as const] : [])];
+      for (const [unit, figure] of figures) {
+        const parts = partsOf(figure);
+        const value = unit === "us" ? Math.min(...parts) : Math.max(...parts);
+        const reason = whyImpossible({ id, moved, unit }, value, backend);
+        if (reason === null) continue;
+        const shown = `${Number(value.toPrecision(3))} ${unit === "us" ? "µs" : "GB/s"}`;
+        throw new PinbenchError("usage", `${name} has ${shown} in the cell ${id}: ${reason}.`, {
+          hint: "Measure again, and leave this run out: its file was edited, or its clock jumped.",
+        });
+      }
+    }
+  }
 }
 
 /** Rounding that an interval's ends may have. */

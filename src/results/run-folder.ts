@@ -14,21 +14,29 @@ import { unbroken } from "./unbroken.js";
  * A folder of runs, the form of a baseline. Those that pinbench writes have a list of their runs (baseline.json), which
  * is replaced whole: whatever happens while a new baseline is written, the list names either all of the old runs or
  * all of the new ones. A folder without a list (files that somebody put together) holds what its *.json files hold.
+ * The runs that the first replacement takes the place of stay, as the level that the baseline began with: many small
+ * losses, each within the threshold, add up against it.
  * Who changes a folder that has runs holds its lock meanwhile: several that end at once do so one after the other.
  */
 
 const listName = "baseline.json";
 const lockName = ".baseline.lock";
 
+/** Names of files in the folder. */
+const namesSchema = z
+  .array(z.string().regex(/^[^/]*\.json$/))
+  .min(1)
+  .refine((names) => new Set(names).size === names.length);
+
 const listSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("baseline"),
-  /** Names of files in this folder. */
-  runs: z
-    .array(z.string().regex(/^[^/]*\.json$/))
-    .min(1)
-    .refine((names) => new Set(names).size === names.length),
+  runs: namesSchema,
+  /** The runs that it began with; absent as long as these are among `runs`. */
+  begun: namesSchema.optional(),
 });
+
+type RunNames = Pick<z.infer<typeof listSchema>, "runs" | "begun">;
 
 /** Paths of the runs in a folder, sorted by name. Throws a usage error where there is none. */
 export async function listRuns(folder: string): Promise<string[]> {
@@ -38,7 +46,7 @@ export async function listRuns(folder: string): Promise<string[]> {
   // Reading a fifo would wait without end.
   const names = entries.filter((entry) => entry.isFile() || entry.isSymbolicLink()).map(({ name }) => name);
   const runs = names.includes(listName)
-    ? await readList(join(folder, listName))
+    ? (await readList(join(folder, listName))).runs
     : names.filter((name) => name.endsWith(".json") && !name.startsWith(".")).sort();
   if (runs.length === 0) {
     throw new PinbenchError("usage", `${folder} is a folder without a result in it.`, {
@@ -46,6 +54,13 @@ export async function listRuns(folder: string): Promise<string[]> {
     });
   }
   return runs.map((name) => join(folder, name));
+}
+
+/** Paths of the runs that a folder began with, before any were replaced; null if none were. Throws as `listRuns`. */
+export async function listBegunRuns(folder: string): Promise<string[] | null> {
+  if (!(await reportingAs(folder, () => readdir(folder))).includes(listName)) return null;
+  const { begun } = await readList(join(folder, listName));
+  return begun?.map((name) => join(folder, name)) ?? null;
 }
 
 /**
@@ -84,20 +99,22 @@ export async function createRuns(folder: string, texts: readonly string[]): Prom
 
 /**
  * Makes `texts` the runs of a folder in place of those that its list has now, which may be others than when they were
- * read, or where it has no list of `oldPaths`, the runs that were read from it; no other file is touched. Resolves with
- * how many these were. A crash leaves the old baseline whole, with stray files beside it at most. Rejects with an
- * "output" PinbenchError, or as `listRuns`.
+ * read, or where it has no list of `oldPaths`, the runs that were read from it; no other file is touched. The runs that it
+ * began with stay, unless it `beginsAnew`. Resolves with the number of runs that were replaced. A crash leaves the old
+ * baseline whole, with stray files beside it at most. Rejects with an "output" PinbenchError, or as `listRuns`.
  */
 export async function replaceRuns(
   folder: string,
   oldPaths: readonly string[],
   texts: readonly string[],
+  { beginsAnew = false } = {},
 ): Promise<number> {
-  return changeRuns(folder, oldPaths, async (old) => {
-    await writeRuns(folder, texts);
+  return changeRuns(folder, oldPaths, async ({ runs, begun = runs }) => {
+    await writeRuns(folder, texts, { runs: [], ...(beginsAnew ? {} : { begun }) });
+    const gone = new Set(beginsAnew ? [...runs, ...begun] : runs.filter((name) => !begun.includes(name)));
     // The new baseline stands: an old run that cannot be removed does no harm.
-    for (const name of old) await rm(join(folder, name), { force: true }).catch(() => undefined);
-    return old.length;
+    for (const name of gone) await rm(join(folder, name), { force: true }).catch(() => undefined);
+    return runs.length;
   });
 }
 
@@ -117,14 +134,16 @@ export async function appendRuns(folder: string, texts: readonly string[]): Prom
 async function changeRuns<T>(
   folder: string,
   unlisted: readonly string[] | null,
-  change: (old: readonly string[]) => Promise<T>,
+  change: (old: RunNames) => Promise<T>,
 ): Promise<T> {
   const lock = join(folder, lockName);
   return reportingAs(lock, () =>
     withFileLock(lock, async () => {
       const hasList = (await readdir(folder)).includes(listName);
-      const paths = hasList ? await listRuns(folder) : (unlisted ?? (await listRuns(folder)));
-      const old = paths.map((path) => basename(path));
+      const paths = hasList ? [] : (unlisted ?? (await listRuns(folder)));
+      const old = hasList
+        ? await readList(join(folder, listName))
+        : { runs: paths.map((path) => basename(path)) };
       // Without a list the folder would hold old and new files alike while it is being written.
       await writeList(folder, old);
       return change(old);
@@ -136,13 +155,13 @@ async function changeRuns<T>(
 async function writeRuns(
   folder: string,
   texts: readonly string[],
-  staying: readonly string[] = [],
+  staying: RunNames = { runs: [] },
 ): Promise<void> {
   const stamp = randomBytes(4).toString("hex");
   const names = texts.map((_, i) => `run-${stamp}-${String(i + 1).padStart(2, "0")}.json`);
   try {
     for (const [i, name] of names.entries()) await finalize(join(folder, name), texts[i]!);
-    await writeList(folder, [...staying, ...names]);
+    await writeList(folder, { ...staying, runs: [...staying.runs, ...names] });
   } catch (error) {
     // One that cannot be removed is on no list.
     for (const name of names) await rm(join(folder, name), { force: true }).catch(() => undefined);
@@ -151,18 +170,15 @@ async function writeRuns(
 }
 
 /** The "output" error for a folder that was to be empty and is not. */
-export function notEmpty(folder: string): PinbenchError {
-  return new PinbenchError("output", `${folder} is there already and is not empty.`, {
-    hint:
-      `Choose a new folder; \`pinbench baseline ${folder} --append\` adds runs to a baseline, ` +
-      `and \`pinbench check --baseline ${folder} --update\` replaces it.`,
-  });
+export function notEmpty(folder: string, hint = "Choose a new folder."): PinbenchError {
+  return new PinbenchError("output", `${folder} is there already and is not empty.`, { hint });
 }
 
-async function readList(path: string): Promise<string[]> {
+async function readList(path: string): Promise<RunNames> {
   const text = await readTextFile(path);
   try {
-    return listSchema.parse(JSON.parse(text)).runs;
+    const { runs, begun } = listSchema.parse(JSON.parse(text));
+    return { runs, ...(begun === undefined ? {} : { begun }) };
   } catch (cause) {
     throw new PinbenchError("usage", `${path} is no list of a baseline's runs.`, {
       hint: "Remove it to take every .json file of its folder as a run.",
@@ -171,7 +187,7 @@ async function readList(path: string): Promise<string[]> {
   }
 }
 
-async function writeList(folder: string, runs: readonly string[]): Promise<void> {
-  const list: z.infer<typeof listSchema> = { schemaVersion: 1, kind: "baseline", runs: [...runs] };
+async function writeList(folder: string, names: RunNames): Promise<void> {
+  const list: z.infer<typeof listSchema> = { schemaVersion: 1, kind: "baseline", ...names };
   await finalize(join(folder, listName), `${JSON.stringify(list, null, 2)}\n`);
 }

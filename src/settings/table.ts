@@ -239,7 +239,7 @@ export const judgingSettings = {
       helpOfNo: "let those pass, whatever the configuration says",
     },
   ),
-  allowMismatch: onDemand("--allow-mismatch", "compare although GPU or link width differ"),
+  allowMismatch: onDemand("--allow-mismatch", "compare although GPU or, in another slot, link width differ"),
 } as const;
 
 /** By what the nodes of a fleet are judged. */

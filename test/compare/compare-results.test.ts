@@ -21,6 +21,31 @@ const withLast = (document: Parameters<typeof buildDocument>[0]) => [
   buildDocument({ run: { startedAt: "2026-11-20T10:30:00.000Z", ...document?.run }, ...document }),
 ];
 
+describe("a link that runs at half its width on the same GPU", () => {
+  const half = candidate.map((run) => {
+    const link = { ...buildDevice().link!, width: 8 };
+    return { ...run, devices: [buildDevice({ link })], cells: run.cells.map((cell) => ({ ...cell, link })) };
+  });
+
+  it.each([false, true])(
+    "is a regression with figures as they were; --allow-mismatch: %s",
+    (allowMismatch) => {
+      const comparison = compareRuns(baseline, half, { rule: { allowMismatch } });
+      expect(comparison).toMatchObject({
+        outcome: "regression",
+        counts: { "not slower": 2 },
+        linkLosses: [
+          {
+            ...{ device: 0, baseline: { generation: 5, width: 16 }, candidate: { generation: 5, width: 8 } },
+            ...{ runs: 5, of: 5 },
+          },
+        ],
+      });
+      expect(compareRuns(half, baseline).outcome).toBe("pass");
+    },
+  );
+});
+
 describe("a measurement that failed", () => {
   it.each([
     ["a failed cell", buildFailed({}, "CUDA", "out of memory"), "it failed: out of memory"],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { findDifferences } from "../../src/compare/differences.js";
-import { buildDevice, type DocumentPart, GiB, MiB } from "../helpers/result-document.js";
+import { findDifferences, findLinkLosses } from "../../src/compare/differences.js";
+import { buildCell, buildDevice, type DocumentPart, GiB, MiB } from "../helpers/result-document.js";
 import { buildRuns, resultSet } from "../helpers/runs.js";
 
 const runsOf = (document: DocumentPart, count = 2) => resultSet(buildRuns({ document, count })).runs;
@@ -17,6 +17,8 @@ const [gen5x16, gen4x16, gen5x8] = [
   const link = { ...buildDevice().link!, generation: generation!, width: width! };
   return { devices: [buildDevice({ link })] };
 });
+const link8 = gen5x8!.devices[0]!.link;
+const atX8InSlot = (pciBusId: string | null) => ({ devices: [buildDevice({ link: link8, pciBusId })] });
 const otherGpu = { devices: [buildDevice({ name: "NVIDIA L4" })] };
 
 it("equal machines differ in nothing", () => {
@@ -158,12 +160,24 @@ describe("what is shown, for it may be why figures differ", () => {
 describe("what makes two results not comparable", () => {
   it.each([
     ["GPU", {}, otherGpu, "NVIDIA H200", "NVIDIA L4"],
-    ["link under load", gen5x16!, gen5x8!, "gen5 x16", "gen5 x8"],
     ["copies compared", {}, { plan: { verify: "every" } }, "at most the last ones", "every one"],
   ] as const)("is another %s, unless that is allowed", (fact, before, after, baseline, candidate) => {
     const difference = { fact, baseline, candidate };
     expect(differencesOf(before, after)).toEqual([{ ...difference, ...blocking }]);
     expect(differencesOf(before, after, true)).toEqual([{ ...difference, blocks: false, isOverruled: true }]);
+  });
+
+  it.each([
+    ["in another slot", "0000:1b:00.0"],
+    ["in a slot that is not known", null],
+  ])("is a narrower link %s, unless that is allowed", (_, pciBusId) => {
+    const difference = { fact: "link under load", baseline: "gen5 x16", candidate: "gen5 x8" };
+    const after = atX8InSlot(pciBusId);
+    expect(differencesOf({}, after)).toContainEqual({ ...difference, ...blocking });
+    expect(differencesOf({}, after, true)).toContainEqual({
+      ...{ ...difference, blocks: false, isOverruled: true },
+    });
+    expect(findLinkLosses(runsOf({}), runsOf(after))).toEqual([]);
   });
 
   it("is another backend, always", () => {
@@ -178,5 +192,61 @@ describe("what makes two results not comparable", () => {
     expect(findDifferences(mixed, mixed, strictly)).toEqual([
       { fact: "GPU", baseline: both, candidate: both, ...blocking },
     ]);
+  });
+});
+
+describe("the link of the same GPU in the same slot", () => {
+  /** Runs of which each has its link in all of its cells. */
+  const runsAt = (...links: readonly (readonly [generation: number, width: number])[]) =>
+    links.flatMap(([generation, width]) => {
+      const link = { ...buildDevice().link!, generation, width };
+      const [run] = buildRuns({ document: { devices: [buildDevice({ link })] }, count: 1 });
+      return resultSet([{ ...run!, cells: [{ ...buildCell({ GBps: 50 }), link }] }]).runs;
+    });
+  const lost = (baseline: [number, number], candidate: [number, number], runs: number, of: number) => {
+    const named = ([generation, width]: [number, number]) => ({ generation, width });
+    return [{ device: 0, baseline: named(baseline), candidate: named(candidate), runs, of }];
+  };
+  const full = runsAt([5, 16], [5, 16], [5, 16]);
+
+  it("is compared, and lost lanes or a generation are found, in a single run too", () => {
+    expect(findDifferences(full, runsAt([5, 8]), strictly)).toEqual([
+      { fact: "link under load", baseline: "gen5 x16", candidate: "gen5 x8", ...shown },
+    ]);
+    expect(findLinkLosses(full, runsAt([5, 8], [5, 8]))).toEqual(lost([5, 16], [5, 8], 2, 2));
+    expect(findLinkLosses(full, runsAt([5, 16], [4, 16]))).toEqual(lost([5, 16], [4, 16], 1, 2));
+    expect(findLinkLosses(full, runsAt([4, 16], [5, 8], [4, 8]))).toEqual(lost([5, 16], [4, 8], 3, 3));
+  });
+
+  it("has lost nothing if it is as it was, or faster", () => {
+    expect(findLinkLosses(full, full)).toEqual([]);
+    expect(findLinkLosses(runsAt([5, 8]), full)).toEqual([]);
+    expect(findDifferences(runsAt([5, 8]), full, strictly)).toMatchObject([{ blocks: false }]);
+  });
+
+  it("is held against what most of the baseline's runs had", () => {
+    const mostlyFull = [...full, ...runsAt([5, 8])];
+    expect(findLinkLosses(mostlyFull, runsAt([5, 8]))).toEqual(lost([5, 16], [5, 8], 1, 1));
+    expect(findLinkLosses([...runsAt([5, 8], [5, 8]), ...runsAt([5, 16])], runsAt([5, 8]))).toEqual([]);
+  });
+
+  it("counts as the best that any cell of a run saw, for an idle GPU lowers it", () => {
+    const [run] = buildRuns({ count: 1 });
+    const idle = { ...buildDevice().link!, generation: 1 };
+    const early = { ...run!, devices: [buildDevice({ link: idle })] };
+    expect(findLinkLosses(full, resultSet([early]).runs)).toEqual([]);
+  });
+
+  it("says nothing if a side does not know it, or knows another GPU", () => {
+    const unknown = resultSet([
+      { ...buildRuns({ count: 1 })[0]!, devices: [buildDevice({ link: null })], cells: [] },
+    ]).runs;
+    expect(findLinkLosses(full, unknown)).toEqual([]);
+    expect(findLinkLosses(unknown, runsAt([5, 8]))).toEqual([]);
+    const twin = runsAt([5, 8]).map((run) => ({
+      ...run,
+      links: run.links.map((link) => ({ ...link, uuid: "GPU-2" })),
+    }));
+    expect(findLinkLosses(full, twin)).toEqual([]);
   });
 });

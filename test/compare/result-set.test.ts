@@ -84,11 +84,17 @@ describe("a result of several processes", () => {
 
 describe("a side that cannot be read", () => {
   it("is not comparable where there is no baseline, and wrong usage where there is no candidate", async () => {
-    const path = join(folderOf({}), "none.json");
+    const folder = join(folderOf({}), "none");
+    await expect(readResultSet(folder, "baseline")).rejects.toMatchObject({
+      kind: "notComparable",
+      message: `there is no baseline ${folder}.`,
+      hint: `Make one with \`pinbench baseline ${folder}\`.`,
+    });
+    const path = `${folder}.json`;
     await expect(readResultSet(path, "baseline")).rejects.toMatchObject({
       kind: "notComparable",
       message: `there is no baseline ${path}.`,
-      hint: `Make one with \`pinbench baseline ${path}\`.`,
+      hint: "Give a file that `pinbench run --output FILE.json` wrote, or a folder that `pinbench baseline FOLDER` made.",
     });
     await expect(readResultSet(path, "candidate")).rejects.toMatchObject({
       kind: "usage",

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { comparisonSchema } from "../../src/compare/comparison.js";
 import { readHistory } from "../../src/results/history-file.js";
 import { parseResult } from "../../src/results/parse.js";
-import { listRuns } from "../../src/results/run-folder.js";
+import { listBegunRuns, listRuns } from "../../src/results/run-folder.js";
 import { tuningSchema } from "../../src/results/tuning.js";
 import { baselineAt } from "../helpers/baseline-folder.js";
 import { buildEntry } from "../helpers/history.js";
@@ -231,7 +231,10 @@ async function expectNothingLeft({ folder, calls }: Attempt, fault: Fault): Prom
   const listed = new Set<string>();
   for (const place of ["base", "new/runs"]) {
     if (!existsSync(join(folder, place, "baseline.json"))) continue;
-    for (const run of await listRuns(join(folder, place))) listed.add(run.slice(folder.length + 1));
+    const begun = (await listBegunRuns(join(folder, place))) ?? [];
+    for (const run of [...(await listRuns(join(folder, place))), ...begun]) {
+      listed.add(run.slice(folder.length + 1));
+    }
     listed.add(`${place}/baseline.json`);
   }
   const known = new Set([

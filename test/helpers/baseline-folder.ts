@@ -9,7 +9,7 @@ import { type Finished, measureSmall, temporaryFolder } from "./run-cli.js";
 import { buildRuns, documentAtSpeed, type RunsPart } from "./runs.js";
 
 /** Speeds, relative to what the machine does, that no noise makes up for: a check against them has one verdict. */
-export const certainly = { slower: 1000, faster: 0.001 } as const;
+export const certainly = { slower: 100, faster: 0.01 } as const;
 
 /** Of the small sweep: a cell a direction. */
 const twoCells = ["--memory", "pinned"];

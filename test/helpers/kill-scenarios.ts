@@ -6,7 +6,7 @@ import { comparisonSchema } from "../../src/compare/comparison.js";
 import { historySchema } from "../../src/compare/history-document.js";
 import { historyPath, parseHistory } from "../../src/results/history-file.js";
 import { parseResult } from "../../src/results/parse.js";
-import { listRuns } from "../../src/results/run-folder.js";
+import { listBegunRuns, listRuns } from "../../src/results/run-folder.js";
 import { tuningSchema } from "../../src/results/tuning.js";
 import { baselineAt, certainly, filesIn } from "./baseline-folder.js";
 import { buildEntry } from "./history.js";
@@ -105,7 +105,10 @@ async function expectRuns(
   const old = files === null ? [] : (JSON.parse(files["baseline.json"]!) as { runs: string[] }).runs;
   const isOld = listed.length === old.length && listed.every((name) => files?.[name] !== undefined);
   expect(isOld || isNew(listed, old), `${listed} after ${old}`).toBe(true);
-  const stray = present.filter((name) => name !== "baseline.json" && !listed.includes(name));
+  const begun = ((await listBegunRuns(folder)) ?? []).map((path) => path.slice(folder.length + 1));
+  for (const name of begun) result(readFileSync(join(folder, name), "utf8"));
+  const known = ["baseline.json", ...listed, ...begun];
+  const stray = present.filter((name) => !known.includes(name));
   if (!isHard) expect(stray).toEqual([]);
   else
     expect(stray.filter((name) => !/^run-.*\.json$|^\.baseline\.lock|\.tmp$|\.partial$/.test(name))).toEqual(

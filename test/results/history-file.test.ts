@@ -91,6 +91,11 @@ describe("a line that is no check", () => {
       JSON.stringify({ ...buildEntry(1), series: [{ ...buildEntry(1).series[0], figure: "fast" }] }),
       "at series.0.figure: ",
     ],
+    [
+      "of a link that no machine has",
+      JSON.stringify({ ...buildEntry(1), series: [{ ...buildEntry(1).series[0], figure: 5e7 }] }),
+      `it has 50000000 GB/s in the cell ${buildEntry(1).series[0]!.id}, and no link carries more than 2 TB/s`,
+    ],
   ])("%s", (_, text, reason) => {
     const { entries, notes } = parseHistory(`${line(0)}\n${text}\n${line(2)}\n`, "history.jsonl");
     expect(entries.map(({ id }) => id)).toEqual(["check-0", "check-2"]);

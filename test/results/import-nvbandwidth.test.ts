@@ -313,6 +313,7 @@ describe("a file that cannot be used", () => {
     ["has a rate of zero", cell("0"), "no rate"],
     ["has a rate that is no number", cell("nan"), '"nan"'],
     ["has an infinite rate", cell("1e999"), '"1e999"'],
+    ["has a rate that no link has", cell("5e7"), "has 50000000 GB/s in the cell d0/h2d/"],
     ["has an empty rate", cell(""), '""'],
     ["has null for a rate", cell(null), "null"],
   ])("%s", (_, text, message) => {

@@ -38,6 +38,14 @@ describe("the figures of a result", () => {
     expect(() => figuresOf(text)).toThrow(`it has h2d figures that are not above 0 in the cell ${cell.id}.`);
   });
 
+  it("are refused where they are faster than any machine's", () => {
+    const cell = buildCell({ GBps: 5e7 });
+    const text = JSON.stringify(buildDocument({ cells: [cell] }));
+    expect(() => figuresOf(text)).toThrow(
+      `it has 50200000 GB/s in the cell ${cell.id}: no link carries more than 2 TB/s.`,
+    );
+  });
+
   it("are of results alone", () => {
     expect(() => figuresOf('{"kind": "fleet", "schemaVersion": 1}')).toThrow(
       "it is what `pinbench fleet` said of many nodes, and no result of a run.",

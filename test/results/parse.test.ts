@@ -8,6 +8,7 @@ import {
   buildDevice,
   buildDistribution,
   buildDocument,
+  buildEmulatedDocument,
   buildSkipped,
   type CellPart,
 } from "../helpers/result-document.js";
@@ -169,6 +170,52 @@ describe("parseResult", () => {
     });
 
     it.each([
+      [
+        "a link of 50 million GB/s",
+        of({ GBps: 5e7 }),
+        "50200000 GB/s in the cell $: no link carries more than 2 TB/s",
+      ],
+      [
+        "both ways of a link together",
+        of({ direction: "bidir", GBps: { h2d: 1900, d2h: 1900, sum: 4100 } }),
+        "4120 GB/s in the cell $: no link carries more than 4 TB/s",
+      ],
+      [
+        "a process of several",
+        of({ GBps: 50 }, ({ stats }) =>
+          Object.assign(stats[0]!.bandwidthGBps, { processMedians: [50, 5e7] }),
+        ),
+        "50000000 GB/s in the cell $: no link carries",
+      ],
+      [
+        "the CPU's own copies",
+        of({ memory: "host", GBps: 2e5 }),
+        "201000 GB/s in the cell $: no memory carries more than 100 TB/s",
+      ],
+      [
+        "a copy of half a nanosecond",
+        of({ mode: "latency", GBps: 1, latencyUs: { median: 0.0005, p99: 1 } }),
+        "0.000498 µs in the cell $: no copy takes less than 1 ns",
+      ],
+    ])("what no machine does is refused as data, with what to do: %s", (_, text, message) => {
+      const failure = failureOf(text);
+      const id = /d0\/[^:]*/.exec(failure.message)?.[0] ?? "";
+      expect(failure.message).toBe(
+        `old.json has ${message.replace("$", id).replace(/carries$/, "carries more than 2 TB/s")}.`,
+      );
+      expect(failure).toMatchObject({
+        kind: "usage",
+        hint: "Measure again, and leave this run out: its file was edited, or its clock jumped.",
+      });
+    });
+
+    it.each([
+      ["a link as fast as any", of({ GBps: 1900 })],
+      ["copies in a CPU's caches", of({ memory: "host", GBps: 9e4 })],
+      [
+        "an emulated device, which has none",
+        JSON.stringify(buildEmulatedDocument({ cells: [buildCell({ GBps: 9e4 })] })),
+      ],
       [
         "a sum, which has no samples of its own",
         of({ direction: "bidir", GBps: { h2d: 1, d2h: 1, sum: 2 } }),

@@ -5,6 +5,7 @@ import {
   appendRuns,
   checkChangeable,
   createRuns,
+  listBegunRuns,
   listRuns,
   replaceRuns,
 } from "../../src/results/run-folder.js";
@@ -20,6 +21,9 @@ afterEach(() => {
 /** The texts of a folder's runs, as a reader finds them. */
 const textsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => readFileSync(path, "utf8")).sort();
+/** The texts of the runs that it began with. */
+const begunIn = async (folder: string) =>
+  (await listBegunRuns(folder))?.map((path) => readFileSync(path, "utf8"));
 const namesIn = async (folder: string) => (await listRuns(folder)).map((path) => basename(path));
 /** Replaces all runs of a folder, as they are read. */
 const replaceAll = async (folder: string, texts: readonly string[]) =>
@@ -46,8 +50,33 @@ describe("a folder of runs", () => {
     writeFileSync(join(folder, "stray.json"), "stray");
     await replaceAll(folder, ["three"]);
     expect(await textsIn(folder)).toEqual(["three"]);
-    expect(readdirSync(folder)).toHaveLength(3);
     expect(readFileSync(join(folder, "stray.json"), "utf8")).toBe("stray");
+  });
+
+  it("keeps the runs that it began with when these are replaced, through all later changes", async () => {
+    const folder = newFolder();
+    await createRuns(folder, ["one"]);
+    await appendRuns(folder, ["two"]);
+    expect(await listBegunRuns(folder)).toBeNull();
+    await replaceAll(folder, ["three"]);
+    await appendRuns(folder, ["four"]);
+    await replaceAll(folder, ["five"]);
+    await appendRuns(folder, ["six"]);
+    expect(await textsIn(folder)).toEqual(["five", "six"]);
+    expect(await begunIn(folder)).toEqual(["one", "two"]);
+    const files = ["baseline.json", ...(await namesIn(folder)), ...(await listBegunRuns(folder))!];
+    expect(readdirSync(folder).sort()).toEqual(files.map((path) => basename(path)).sort());
+  });
+
+  it("begins anew if that is asked for, and keeps nothing of before", async () => {
+    const folder = newFolder();
+    await createRuns(folder, ["one"]);
+    await replaceAll(folder, ["two"]);
+    await replaceRuns(folder, await listRuns(folder), ["three"], { beginsAnew: true });
+    expect(await listBegunRuns(folder)).toBeNull();
+    expect(readdirSync(folder).sort()).toEqual(["baseline.json", ...(await namesIn(folder))].sort());
+    await replaceAll(folder, ["four"]);
+    expect(await begunIn(folder)).toEqual(["three"]);
   });
 
   it("has new runs in place of those that were read, and of no others", async () => {
@@ -56,7 +85,7 @@ describe("a folder of runs", () => {
     writeFileSync(join(folder, "c.json"), "come meanwhile");
     await replaceRuns(folder, read, ["three"]);
     expect(await textsIn(folder)).toEqual(["three"]);
-    expect(readdirSync(folder).filter((name) => /^[abc]\.json$/.test(name))).toEqual(["c.json"]);
+    expect(await begunIn(folder)).toEqual(["one", "two"]);
     expect(readFileSync(join(folder, "c.json"), "utf8")).toBe("come meanwhile");
   });
 
@@ -68,7 +97,8 @@ describe("a folder of runs", () => {
     const replaced = await Promise.all(checks.map((texts) => replaceRuns(folder, read, texts)));
     expect(replaced).toEqual([2, 2, 2]);
     expect(checks).toContainEqual(await textsIn(folder));
-    expect(readdirSync(folder).sort()).toEqual(["baseline.json", ...(await namesIn(folder))].sort());
+    expect(await begunIn(folder)).toEqual(["old", "older"]);
+    expect(readdirSync(folder)).toHaveLength(5);
   });
 
   it("has all runs that several append at the same time", async () => {
@@ -94,7 +124,7 @@ describe("a folder of runs", () => {
     expect(await namesIn(folder)).toEqual(["a.json", "b.json"]);
     await replaceAll(folder, ["three"]);
     expect(await textsIn(folder)).toEqual(["three"]);
-    expect(readdirSync(folder).filter((name) => /^[ab]\.json$/.test(name))).toEqual([]);
+    expect(await begunIn(folder)).toEqual(["one", "two"]);
     expect(readdirSync(folder)).toEqual(expect.arrayContaining([".hidden.json", "notes.txt"]));
   });
 

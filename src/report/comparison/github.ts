@@ -45,7 +45,7 @@ function folded(summary: string, blocks: readonly string[][]): string[][] {
 
 type Level = "error" | "warning" | "notice";
 
-/** A regression has an error for each cell that fails; where no cell has one, the outcome says why the step fails. */
+/** A regression has an error for each cell that fails; where no cell has one, or a link lost lanes, the outcome says why the step fails. */
 const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
   pass: "notice",
   regression: "notice",
@@ -67,9 +67,10 @@ export function githubReport(
 ): string {
   const nameOf = comparedNames(comparison, screen);
   const notice = noticeIn(comparison);
-  // The outcome names the host's memory, in one sentence for all of its cells.
+  // The outcome names the link, and the host's memory in one sentence for all of its cells.
   const failing = failingCells(comparison).filter((cell) => !isHostSlower(cell));
-  const isOfHostAlone = comparison.outcome === "regression" && failing.length === 0;
+  const isOfNoCell =
+    comparison.outcome === "regression" && (failing.length === 0 || comparison.linkLosses !== undefined);
   const outcome = [
     describeOutcome(comparison, nameOf),
     ...(comparison.unfinished ?? []),
@@ -78,7 +79,7 @@ export function githubReport(
   return [
     ...(notice === null ? [] : [command("notice", "pinbench", notice)]),
     command(
-      isOfHostAlone ? "error" : outcomeLevel[comparison.outcome],
+      isOfNoCell ? "error" : outcomeLevel[comparison.outcome],
       `pinbench ${comparison.command}`,
       outcome,
     ),

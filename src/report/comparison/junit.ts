@@ -34,13 +34,14 @@ export function junitReport(comparison: Comparison): string {
 
 /** Fails where no single cell is to blame. It stands in every report, so that its history has no gaps. */
 function wholeTest(comparison: Comparison): Test {
-  const { outcome, notes, unfinished = [] } = comparison;
+  const { outcome, notes, unfinished = [], linkLosses } = comparison;
   const message = describeOutcome(comparison);
+  const isOfLink = outcome === "regression" && linkLosses !== undefined;
   return {
     className: "pinbench",
     name: "comparison",
     result:
-      outcome === "not comparable"
+      outcome === "not comparable" || isOfLink
         ? { kind: "failure", type: outcome, message }
         : outcome === "failed"
           ? { kind: "error", type: outcome, message }

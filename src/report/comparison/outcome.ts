@@ -62,14 +62,32 @@ export function describeOutcome(comparison: Comparison, nameOf = comparedNames(c
     case "pass":
       return describeCells(comparison, nameOf);
     case "regression":
-      return `${describeOtherMachine(comparison)}${describeCells(comparison, nameOf)}`;
+      return [
+        ...describeLinkLosses(comparison),
+        `${describeOtherMachine(comparison)}${describeCells(comparison, nameOf)}`,
+      ].join("; ");
     case "failed":
-      return `a measurement failed; ${describeCells(comparison, nameOf)}`;
+      return [
+        "a measurement failed",
+        ...describeLinkLosses(comparison),
+        describeCells(comparison, nameOf),
+      ].join("; ");
     case "inconclusive":
       return `not decided, as --strict demands; ${describeCells(comparison, nameOf)}`;
     case "not comparable":
       return `not comparable: ${describeObstacle(comparison)}`;
   }
+}
+
+/** "the link of GPU 0 runs at x8, the baseline's at x16". */
+export function describeLinkLosses({ linkLosses = [] }: Pick<Comparison, "linkLosses">): string[] {
+  return linkLosses.map(({ device, baseline, candidate, runs, of }) => {
+    const differ = (["generation", "width"] as const).filter((key) => candidate[key] !== baseline[key]);
+    const text = (link: typeof baseline) =>
+      differ.map((key) => (key === "width" ? `x${link.width}` : `gen${link.generation}`)).join(" ");
+    const share = runs === of ? "" : ` in ${runs} of ${of} runs`;
+    return `the link of GPU ${device} runs at ${text(candidate)}${share}, the baseline's at ${text(baseline)}`;
+  });
 }
 
 /** Another machine explains most, and comes first: "on another machine (host a → b, another GPU): ". */

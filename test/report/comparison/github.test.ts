@@ -102,6 +102,17 @@ describe("workflow commands", () => {
     expect(first).toMatch(new RegExp(`^::error title=pinbench check::${said}.*%0Aout of memory$`));
   });
 
+  it("are an error of the outcome where a link lost lanes, with the slower cells behind it", () => {
+    const lost = { generation: 5, width: 8 };
+    const linkLosses = [{ device: 0, baseline: { ...lost, width: 16 }, candidate: lost, runs: 5, of: 5 }];
+    const first = "::error title=pinbench check::the link of GPU 0 runs at x8, the baseline's at x16; ";
+    const [alone] = commandsOf({ outcome: "regression", linkLosses });
+    expect(alone?.startsWith(first)).toBe(true);
+    const [outcome, slower] = commandsOf({ outcome: "regression", cells: [buildSlower()], linkLosses });
+    expect(outcome?.startsWith(first)).toBe(true);
+    expect(slower).toMatch(/^::error title=pinbench%3A slower::/);
+  });
+
   it("say of the emulated device what it is", () => {
     expect(commandsOf({ backend: "emulated" })[0]).toBe(`::notice title=pinbench::${emulatedNotice}`);
   });

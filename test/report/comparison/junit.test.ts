@@ -113,6 +113,15 @@ describe("tests", () => {
     expect(xml).toContain('tests="3" failures="1" errors="0" time="0" skipped="2"');
   });
 
+  it("fail as a whole where a link lost lanes, which no cell is to blame for", () => {
+    const lost = { generation: 5, width: 8 };
+    const linkLosses = [{ device: 0, baseline: { ...lost, width: 16 }, candidate: lost, runs: 5, of: 5 }];
+    const xml = render({ outcome: "regression", linkLosses });
+    expect(testNamed(xml, "comparison")).toMatch(
+      /<failure type="regression" message="the link of GPU 0 runs at x8, the baseline's at x16; /,
+    );
+  });
+
   it("are counted", () => {
     const xml = render({ outcome: "failed", cells: buildMixedCells() });
     expect(xml).toContain('<testsuites name="pinbench check" tests="7" failures="1" errors="2" time="0">');

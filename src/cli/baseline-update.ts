@@ -1,0 +1,146 @@
+import type { CellComparison, Comparison, GroupComparison, Verdict } from "../compare/comparison.js";
+import type { ResultSet } from "../compare/result-set.js";
+import { ExitCode } from "../errors.js";
+import { changeEstimate, comparedNames } from "../report/comparison/cell-text.js";
+import { describeOutcome } from "../report/comparison/outcome.js";
+import { formatChange } from "../report/format-number.js";
+import { counted, directionName, listed } from "../report/wording.js";
+import { replaceRuns } from "../results/run-folder.js";
+
+/** A check that is to replace the baseline. */
+export interface BaselineUpdate {
+  path: string;
+  baseline: ResultSet;
+  comparison: Comparison;
+  /** The check against the runs that the baseline began with; null if those are still the baseline's. */
+  sinceBegun: Comparison | null;
+  /** The documents of the check's first runs, as JSON. */
+  texts: readonly string[];
+}
+
+/**
+ * Puts the check's runs in the baseline's place, unless they are slower than the baseline, or than what it began with, and
+ * reports which. Resolves with the exit code that follows from that; null if it is still the check's.
+ */
+export async function updateBaseline(
+  update: BaselineUpdate,
+  { accept }: { accept: boolean },
+  note: (text: string) => void,
+): Promise<ExitCode | null> {
+  const { path, baseline, comparison, sinceBegun, texts } = update;
+  const refuse = (obstacle: string) => note(`${path} was not updated: ${obstacle}.`);
+  const obstacle = whyNeverUpdate(comparison) ?? (accept ? null : whyNotUpdate(comparison));
+  if (obstacle !== null) {
+    refuse(obstacle);
+    return null;
+  }
+  const loss = sinceBegun === null || accept ? null : whyNotSince(sinceBegun);
+  if (loss !== null) {
+    refuse(`against the level that it began with, ${loss}`);
+    return sinceBegun?.outcome === "regression" ? ExitCode.regression : null;
+  }
+  const oldPaths = baseline.runs.flatMap((run) => (run.path === null ? [] : [run.path]));
+  const replaced = await replaceRuns(path, oldPaths, texts, { beginsAnew: accept });
+  const level = accept ? "It begins anew at their level." : describeLevel(sinceBegun ?? comparison);
+  note(
+    `${path} now holds the ${counted(texts.length, "run")} of this check, in place of ${counted(replaced, "run")}. ${level}`,
+  );
+  // What was accepted is no failure any more.
+  return accept ? ExitCode.ok : null;
+}
+
+/** Why a baseline must not be replaced after this comparison, even if its losses are accepted; null if it may. */
+function whyNeverUpdate({ outcome }: Comparison): string | null {
+  if (outcome === "failed") return "a measurement failed";
+  // Measuring has ended with the first run.
+  if (outcome === "not comparable") return "the machine is another one, and --allow-mismatch was not given";
+  return null;
+}
+
+/** Why the check's runs must not replace the baseline unless that is accepted; null if they may. */
+function whyNotUpdate(comparison: Comparison): string | null {
+  const { outcome, counts } = comparison;
+  const reason =
+    outcome === "regression"
+      ? "a regression stands"
+      : outcome === "inconclusive"
+        ? "it is inconclusive"
+        : counts.missing > 0
+          ? "cells are missing"
+          : describeDoubt(comparison);
+  return reason === null ? null : `${reason}, and --accept was not given`;
+}
+
+/** A loss that the check does not show and does not rule out either must not become the level of later checks. */
+function describeDoubt(comparison: Comparison): string | null {
+  const unsteady = comparison.cells.filter(({ verdict }) => verdict === "unsteady" || verdict === "uneven");
+  if (unsteady.length > 0) return `${counted(unsteady.length, "cell")} had slow runs or copies`;
+  const [lost] = levels(comparison).filter((one) => !one.isRuledOut && one.change <= -one.threshold);
+  return lost === undefined ? null : `${lost.name} may have lost ${percent(lost.change)}`;
+}
+
+function whyNotSince(sinceBegun: Comparison): string | null {
+  if (sinceBegun.outcome === "not comparable") {
+    return "the machine is another one, and neither --allow-mismatch nor --accept was given";
+  }
+  if (sinceBegun.outcome === "regression") {
+    return `${describeOutcome(sinceBegun)}, and --accept was not given`;
+  }
+  return whyNotUpdate(sinceBegun);
+}
+
+/** How far a kind of copies moved, or a cell that has few like it. */
+interface Level {
+  name: string;
+  /** Of the speed, relative. */
+  change: number;
+  threshold: number;
+  /** Whether a loss of the threshold is ruled out. */
+  isRuledOut: boolean;
+}
+
+/** The levels that moved, what lost most first. */
+function levels(comparison: Comparison): Level[] {
+  const { cells, groups } = comparison;
+  const nameOf = comparedNames(comparison);
+  const hasSeveral = new Set(cells.map(({ device }) => device)).size > 1;
+  const isRuledOut = ({ verdict }: { verdict: Verdict }) => verdict === "not slower" || verdict === "faster";
+  const isOf = (group: GroupComparison) => (cell: CellComparison) =>
+    cell.moved === group.moved && group.ids.includes(cell.id);
+  const ofGroups = groups.flatMap((group) => {
+    const name = `${hasSeveral ? `GPU ${group.device} ` : ""}${directionName[group.moved]} ${group.kind}`;
+    const threshold = Math.min(...cells.filter(isOf(group)).map((cell) => cell.threshold));
+    return group.change === null
+      ? []
+      : [{ name, change: group.change, threshold, isRuledOut: isRuledOut(group) }];
+  });
+  const ofCells = cells
+    .filter((cell) => !groups.some((group) => isOf(group)(cell)))
+    .flatMap((cell) => {
+      const figure = changeEstimate(cell)?.figure;
+      if (figure === undefined) return [];
+      const change = cell.unit === "us" ? 1 / (1 + figure) - 1 : figure;
+      return [{ name: nameOf(cell), change, threshold: cell.threshold, isRuledOut: isRuledOut(cell) }];
+    });
+  return [...ofGroups, ...ofCells].sort((a, b) => a.change - b.change);
+}
+
+/** More than so many levels are counted. */
+const mostNamed = 6;
+
+/** "H2D pinned is 3.1 % below the level that it began with, D2H pinned 0.2 % above." */
+function describeLevel(sinceBegun: Comparison): string {
+  const moved = levels(sinceBegun);
+  const texts = moved.slice(0, mostNamed).map(({ name, change }, i) => {
+    const side = change < 0 ? "below" : "above";
+    return i === 0
+      ? `${name} is ${percent(change)} ${side} the level that it began with`
+      : `${name} ${percent(change)} ${side}`;
+  });
+  const more = moved.length - texts.length;
+  return `${listed([...texts, ...(more > 0 ? [`${more} more higher than these`] : [])])}.`;
+}
+
+function percent(change: number): string {
+  return formatChange(change, "down").replace(/^[−+]/, "").trim();
+}

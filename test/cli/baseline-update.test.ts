@@ -1,0 +1,253 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { updateBaseline } from "../../src/cli/baseline-update.js";
+import type { Comparison } from "../../src/compare/comparison.js";
+import { readBegunRuns, readResultSet } from "../../src/compare/result-set.js";
+import { measureInFreshProcesses } from "../../src/measure/fresh-process.js";
+import { parseResult } from "../../src/results/parse.js";
+import { createRuns, listRuns } from "../../src/results/run-folder.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import { defaultThresholds } from "../../src/settings/thresholds.js";
+import { baselineAt, filesIn } from "../helpers/baseline-folder.js";
+import { configFile, folderOf } from "../helpers/config.js";
+import { callCli } from "../helpers/in-process.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
+import { buildRuns, compareRuns, documentAtSpeed } from "../helpers/runs.js";
+import { seeded } from "../helpers/seeded.js";
+
+vi.mock("../../src/measure/fresh-process.js", { spy: true });
+afterEach(() => {
+  vi.resetAllMocks();
+});
+
+const { normal } = seeded(24);
+
+/** Five runs of a day, a minute apart, of a machine of this speed. */
+function runsAt(speed: number, day: number): ResultDocument[] {
+  const cells = [1, 2, 4, 8].map((workers) => ({ GBps: 50, workers }));
+  return buildRuns({ cells, speed, seed: day + 1, count: 5 }).map((document, i) => ({
+    ...document,
+    run: {
+      ...document.run,
+      id: `${day}-${i}`,
+      startedAt: new Date(Date.UTC(2026, 10, 1 + day, 5, i)).toISOString(),
+    },
+  }));
+}
+
+const newBaseline = async (runs: readonly ResultDocument[]) => {
+  const folder = join(temporaryFolder(), "baseline");
+  await createRuns(
+    folder,
+    runs.map((run) => JSON.stringify(run)),
+  );
+  return folder;
+};
+const documentsOf = async (paths: readonly string[]) =>
+  paths.map((path) => parseResult(readFileSync(path, "utf8"), path));
+
+/** A loss of 4.3 % is within it, and two of them are not. */
+const rule = { thresholds: { ...defaultThresholds, default: 0.05 } };
+
+/** A check --update on a day, as the command does it: what it prints, and the exit code that it changes to. */
+async function updateOn(day: number, speed: number, folder: string, accept = false) {
+  const runs = runsAt(speed, day);
+  const baseline = await readResultSet(folder, "baseline");
+  const before = await documentsOf(await listRuns(folder));
+  const begun = await readBegunRuns(folder);
+  const begunDocuments = await documentsOf((begun?.runs ?? []).map(({ path }) => path!));
+  const notes: string[] = [];
+  const exitCode = await updateBaseline(
+    {
+      ...{ path: folder, baseline, texts: runs.map((run) => JSON.stringify(run)) },
+      comparison: compareRuns(before, runs, { command: "check", rule }),
+      sinceBegun: begun === null ? null : compareRuns(begunDocuments, runs, { rule }),
+    },
+    { accept },
+    (text) => notes.push(text),
+  );
+  return { exitCode, text: notes.join("\n").replaceAll(folder, "main") };
+}
+
+describe("the level that a baseline began with", () => {
+  it("stops updates of which each loses less than the threshold, and says how far it has moved", async () => {
+    const folder = await newBaseline(runsAt(1, 0));
+    const first = await updateOn(1, 0.957, folder);
+    expect(first.exitCode).toBeNull();
+    expect(first.text).toMatch(
+      /^main now holds the 5 runs of this check, in place of 5 runs\. H2D pinned is 4\.\d % below the level that it began with\.$/,
+    );
+    const held = filesIn(folder);
+    for (let day = 2; day <= 10; ++day) {
+      const { exitCode, text } = await updateOn(day, 0.957 ** 2, folder);
+      expect({ exitCode, text }).toEqual({
+        exitCode: 1,
+        text: expect.stringMatching(
+          /^main was not updated: against the level that it began with, .*slower.* −8\.\d % .*, and --accept was not given\.$/,
+        ),
+      });
+    }
+    expect(filesIn(folder)).toEqual(held);
+  });
+
+  it("stays through updates that lose nothing, and begins anew with --accept", async () => {
+    const folder = await newBaseline(runsAt(1, 0));
+    for (const day of [1, 2, 3]) expect((await updateOn(day, 1, folder)).text).toMatch(/^main now holds/);
+    expect((await readBegunRuns(folder))?.runs.map(({ id }) => id)).toEqual(
+      runsAt(1, 0).map(({ run }) => run.id),
+    );
+    const accepted = await updateOn(4, 0.9, folder, true);
+    expect(accepted).toEqual({
+      exitCode: 0,
+      text: "main now holds the 5 runs of this check, in place of 5 runs. It begins anew at their level.",
+    });
+    const next = await updateOn(5, 0.9, folder);
+    expect(next.text).toMatch(
+      /^main now holds .* H2D pinned is 0\.\d % (above|below) the level that it began with\.$/,
+    );
+    expect((await updateOn(6, 0.9 * 0.957, folder)).exitCode).toBeNull();
+    expect((await updateOn(7, 0.9 * 0.957 ** 2, folder)).exitCode).toBe(1);
+  });
+
+  it("is not lowered by a loss that the check can neither show nor rule out", async () => {
+    const folder = await newBaseline(runsAt(1, 0));
+    const held = filesIn(folder);
+    const baseline = await readResultSet(folder, "baseline");
+    const notes: string[] = [];
+    const comparison = compareRuns(await documentsOf(await listRuns(folder)), runsAt(0.8, 1).slice(0, 1), {
+      command: "check",
+    });
+    const verdict = "cannot be told" as const;
+    const doubtful: Comparison = {
+      ...comparison,
+      outcome: "pass",
+      cells: comparison.cells.map((cell) => ({ ...cell, verdict })),
+      groups: comparison.groups.map((group) => ({ ...group, verdict })),
+    };
+    const update = { path: folder, baseline, comparison: doubtful, sinceBegun: null, texts: ["{}"] };
+    expect(await updateBaseline(update, { accept: false }, (text) => notes.push(text))).toBeNull();
+    expect(notes).toEqual([
+      expect.stringMatching(
+        /was not updated: H2D pinned may have lost 20\.\d %, and --accept was not given\.$/,
+      ),
+    ]);
+    expect(filesIn(folder)).toEqual(held);
+  });
+});
+
+/** A baseline of five runs on this machine, and checks whose processes give its first run, as fast as a day says. */
+async function withMeasuredBaseline() {
+  const folder = await baselineAt(1);
+  const [document] = await documentsOf(await listRuns(folder));
+  let processes = 0;
+  const check = async (day: number, speed: number, ...args: string[]) => {
+    const today = speed * Math.exp(0.002 * normal());
+    vi.mocked(measureInFreshProcesses).mockImplementation(async function* ({ cells }, runs) {
+      for (let run = 0; run < runs; ++run) {
+        ++processes;
+        const startedAt = new Date(Date.UTC(2027, 0, day, 5, processes % 60)).toISOString();
+        const measured = documentAtSpeed(document!, today * Math.exp(0.001 * normal()));
+        yield {
+          ...{ kind: "result", run },
+          document: {
+            ...measured,
+            run: { ...measured.run, id: `process-${processes}`, startedAt },
+            cells: measured.cells.filter(({ id }) => cells!.includes(id)),
+          },
+        };
+      }
+    });
+    const finished = await callCli(["check", "--baseline", folder, "--update", ...args]);
+    return { ...finished, stderr: finished.stderr.replaceAll(folder, "main") };
+  };
+  return { folder, check };
+}
+
+describe("check --update", () => {
+  it.each([
+    ["without a history", []],
+    ["with one of eight healthy days", ["--history"]],
+  ])(
+    "fails for a standing loss of 7 percent on ten days and in ten reruns, and never takes it in: %s",
+    async (_, flags) => {
+      const { folder, check } = await withMeasuredBaseline();
+      const history = flags.flatMap((flag) => [flag, join(temporaryFolder(), "past")]);
+      for (let day = 1; day <= (history.length > 0 ? 8 : 0); ++day) {
+        expect(await check(day, 1, ...history)).toMatchObject({ exitCode: 0 });
+      }
+      const held = filesIn(folder);
+      const days = [9, 10, 11, 12, 13, 14, 15, 16, 17, 18];
+      for (const day of [...days, ...days.map(() => 18)]) {
+        const { exitCode, stderr } = await check(day, 0.93, ...history);
+        expect({ day, exitCode, stderr }).toEqual({
+          ...{ day, exitCode: 1 },
+          stderr: "pinbench: main was not updated: a regression stands, and --accept was not given.\n",
+        });
+      }
+      expect(filesIn(folder)).toEqual(held);
+    },
+  );
+
+  it("fails when losses that are each within the threshold add up to more, unless that is accepted", async () => {
+    const { folder, check } = await withMeasuredBaseline();
+    const first = await check(1, 0.957, "--threshold", "5%");
+    expect(first).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringMatching(/pinned 64 KiB x1 is [45]\.\d % below the level that it began with/),
+    });
+    const held = filesIn(folder);
+    const second = await check(2, 0.957 ** 2, "--threshold", "5%");
+    expect(second.stdout).not.toMatch(/\) +(probably )?slower$/m);
+    expect(second).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(
+        /^pinbench: main was not updated: against the level that it began with, .*slower/,
+      ),
+    });
+    expect(filesIn(folder)).toEqual(held);
+    const accepted = await check(2, 0.957 ** 2, "--threshold", "5%", "--accept");
+    expect(accepted.exitCode).toBe(0);
+    expect(await readBegunRuns(folder)).toBeNull();
+  });
+});
+
+/** Copies of 64 ms each, which a thread that wakes up late hardly makes longer. */
+const small =
+  "--backend emulated --llc 1MiB --sizes 16MiB --memory pinned --workers 1 --direction h2d --samples 3 --no-verify";
+const onLink = (bytesPerSecond: number, width = 16) => ({
+  PINBENCH_EMULATED_LINK: String(bytesPerSecond),
+  PINBENCH_EMULATED_NVML: JSON.stringify({ generation: 5, width, maxGeneration: 5, maxWidth: 16 }),
+});
+
+describe("real processes on an emulated link", () => {
+  it("find a loss of 7 % each time, and a link of half the width", { timeout: 180_000 }, async () => {
+    // For a link as slow as this the usual floor is more than 7 %.
+    const cwd = folderOf({ [configFile]: { thresholds: { floorGBps: 0 } } });
+    const command = (args: string, link: Record<string, string>) =>
+      callCli(args.split(" "), { cwd, env: link });
+    const check = (link: Record<string, string>, more: string) =>
+      command(`check --baseline main --runs 3 ${more}`, link);
+    expect(await command(`baseline main ${small} --runs 5`, onLink(0.25e9))).toMatchObject({ exitCode: 0 });
+    const held = filesIn(join(cwd, "main"));
+    for (const history of ["", " --history past"]) {
+      expect(await check(onLink(0.93 * 0.25e9), `--update${history}`)).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringMatching(
+          /main was not updated: a regression stands, and --accept was not given\.\n$/,
+        ),
+      });
+    }
+    expect(await check(onLink(0.25e9, 8), "--allow-mismatch")).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringMatching(/=> the link of GPU 0 runs at x8, the baseline's at x16; /),
+    });
+    expect(await command("baseline main --append --runs 1", onLink(0.25e9, 8))).toMatchObject({
+      exitCode: 5,
+      stderr: expect.stringMatching(
+        /pinbench: the link of GPU 0 runs at x8, the baseline's at x16, and nothing was added to main\. /,
+      ),
+    });
+    expect(filesIn(join(cwd, "main"))).toEqual(held);
+  });
+});
