@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { seededRandom } from "../lib/random.mjs";
 import { fixed, printTable, verdict } from "../lib/table.mjs";
 import { gpus, rateOf, scenarios } from "./scenarios.mjs";
+
 const { values } = parseArgs({
   options: {
     comparisons: { type: "string", default: "2000" },
@@ -15,7 +16,10 @@ const rows = [];
 for (const scenario of scenarios.filter(({ name }) => name.includes(values.only))) {
   const cells = gpus.flatMap((gpu) => {
     const { share, never } = rateOf(scenario, gpu, Number(values.comparisons), random);
-    return [`${fixed(100 * share)} %${never > 0 ? ` (${never} called well)` : ""}`, verdict(scenario.isWell(share) && never === 0)];
+    return [
+      `${fixed(100 * share)} %${never > 0 ? ` (${never} called well)` : ""}`,
+      verdict(scenario.isWell(share) && never === 0),
+    ];
   });
   rows.push([scenario.name, scenario.bound, ...cells]);
   console.error(rows.at(-1).join("  "));

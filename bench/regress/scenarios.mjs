@@ -47,7 +47,11 @@ function sessionOf(model, count, { scale, between, random }) {
 }
 
 /** A baseline of `sessions` sessions and a later check, whose processes `change(model, run, cell)` alters. */
-function simulate(gpu, random, { model, sessions = 3, between = 0, change, slowBefore = 0, slowNow = 0, history }) {
+function simulate(
+  gpu,
+  random,
+  { model, sessions = 3, between = 0, change, slowBefore = 0, slowNow = 0, history },
+) {
   const named = { ...model, deviceName: gpu.deviceName };
   const settings = { scale: gpu.scale, between, random };
   const baseline = Array.from({ length: sessions }, () => sessionOf(named, runsOfSession, settings));
@@ -90,9 +94,7 @@ const unsteady = (name, part) => ({
   ...{ name: `nothing changed, ${name}: unsteady or uneven`, part, bound: "≤ 0.5 %" },
   isWell: (share) => share <= 0.005,
   measure: (comparison) =>
-    Number(
-      cellsWith(comparison, "unsteady", "uneven").some((i) => comparison.cells[i].memory === "pinned"),
-    ),
+    Number(cellsWith(comparison, "unsteady", "uneven").some((i) => comparison.cells[i].memory === "pinned")),
 });
 const found = (name, part, least) => ({
   ...{ name, part, bound: `≥ ${least * 100} %`, isWell: (share) => share >= least },
@@ -104,8 +106,7 @@ const intermittent = [0, 1, 2].flatMap((slowBefore) =>
     return {
       ...{ name: `${slowNow} of 5 runs 40 % slower, ${slowBefore} of 10 before: unsteady or slower`, part },
       ...{ bound: "≥ 95 %", isWell: (share) => share >= 0.95 },
-      measure: (comparison) =>
-        shareOf(pinnedCells(comparison), "unsteady", "slower", "probably slower"),
+      measure: (comparison) => shareOf(pinnedCells(comparison), "unsteady", "slower", "probably slower"),
       never: (comparison) => shareOf(pinnedCells(comparison), "not slower") > 0,
     };
   }),
@@ -119,15 +120,23 @@ export const scenarios = [
   alarms("sessions as far apart as the recorded machines", { model: row, between: 1 }),
   alarms("one session", { model: row, sessions: 1, between: 1 }),
   alarms("with the host's memory", { model: withHostMemory }),
-  found("one pinned cell 5 % slower", {
-    model: row,
-    change: (_, run, cell) => {
-      run[cell] += fall(0.05);
+  found(
+    "one pinned cell 5 % slower",
+    {
+      model: row,
+      change: (_, run, cell) => {
+        run[cell] += fall(0.05);
+      },
     },
-  }, 0.95),
+    0.95,
+  ),
   ...intermittent,
   found("all pageable cells 10 % slower", { model: row, change: slowing(0.1, "pageable") }, 0.8),
-  found("host and pageable 20 % slower", { model: withHostMemory, change: slowing(0.2, "host", "pageable") }, 0.95),
+  found(
+    "host and pageable 20 % slower",
+    { model: withHostMemory, change: slowing(0.2, "host", "pageable") },
+    0.95,
+  ),
   ...[1, 2, 3].map((outlying) =>
     found(
       `pinned 7 % slower after 30 checks, ${outlying} of them half as fast`,
