@@ -125,7 +125,7 @@ function dailyPattern(points: readonly TimedPoint[]): { pattern: CoursePattern; 
 
 /**
  * The longest run of up to three points at the end that lies far from where the points before it lead to, with the fit of
- * these. Null if there is none, or if a fit of all points has a step where a run of three begins.
+ * these. A fit of all points has the wrong size there: it draws in up to three points in a row. Null if there is none.
  */
 function endRunOf(points: readonly CoursePoint[]): (FarRun & { change: number; fit: PiecewiseFit }) | null {
   const { length } = points;
@@ -145,7 +145,6 @@ function endRunOf(points: readonly CoursePoint[]): (FarRun & { change: number; f
       )
     )
       continue;
-    if (count === longestRun && fitPieces(points)!.steps.some(({ at }) => at === first)) return null;
     return { first, end: length, change: median(run.map(({ value }) => value)) - level, fit };
   }
   return null;
