@@ -44,7 +44,9 @@ export function readCourse(points: readonly TimedPoint[]): CourseReading {
   const plain = points.map(({ value, error }, i) => ({ value: value - (offsets[i] ?? 0), error }));
   const end = endRunOf(plain);
   const fit = end?.fit ?? fitPieces(plain)!;
-  const outages = outagesOf(plain.slice(0, fit.residuals.length), fit);
+  const far = outagesOf(plain.slice(0, fit.residuals.length), fit);
+  // What has not come back is no outage.
+  const outages = far.filter((outage) => outage.end < points.length);
   const run = end === null ? null : { first: end.first, end: end.end, change: end.change };
   return { fit, pattern, outages, end: run, newest: newestOf(values, points, pattern, run !== null) };
 }
@@ -125,26 +127,22 @@ function dailyPattern(points: readonly TimedPoint[]): { pattern: CoursePattern; 
 
 /**
  * The longest run of up to three points at the end that lies far from where the points before it lead to, with the fit of
- * these. A fit of all points has the wrong size there: it draws in up to three points in a row. Null if there is none.
+ * these. A fit of all points has the wrong size there: it draws in up to three points in a row. Null if there is none, or if
+ * the run is longer: the fit of all points then finds a step.
  */
 function endRunOf(points: readonly CoursePoint[]): (FarRun & { change: number; fit: PiecewiseFit }) | null {
   const { length } = points;
-  for (let count = Math.min(longestRun, length - 1); count > 0; --count) {
+  for (let count = Math.min(longestRun + 1, length - 1); count > 0; --count) {
     const first = length - count;
     const run = points.slice(first);
     const before = points.slice(0, first);
-    if (!isFar(run, nearMedian(before), before)) continue;
+    // A fit takes long: it is made only if it is likely to matter. Differences of neighbours know no drift.
+    if (!isFar(run, nearMedian(before), differences(before))) continue;
     const fit = fitPieces(before)!;
     const { start, slope, first: from } = fit.pieces.at(-1)!;
-    const level = start + slope * (first - 1 - from);
-    if (
-      !isFar(
-        run,
-        level,
-        fit.residuals.map((value) => ({ value, error: null })),
-      )
-    )
-      continue;
+    const level = start + slope * (first - from);
+    if (!isFar(run, level, fit.residuals)) continue;
+    if (count > longestRun) return null;
     return { first, end: length, change: median(run.map(({ value }) => value)) - level, fit };
   }
   return null;
@@ -157,9 +155,14 @@ function nearMedian(points: readonly CoursePoint[]): number {
   return median(points.slice(-nearPoints).map(({ value }) => value));
 }
 
-/** Whether all points of a run are far from a level, to one side and about as far, by what others scatter. */
-function isFar(run: readonly CoursePoint[], level: number, others: readonly CoursePoint[]): boolean {
-  const far = farDistances(others.map(({ value }) => value));
+/** What neighbours differ by, scaled to the deviation of one. */
+function differences(points: readonly CoursePoint[]): number[] {
+  return points.slice(1).map(({ value }, i) => (value - points[i]!.value) / Math.SQRT2);
+}
+
+/** Whether all points of a run are far from a level, to one side and about as far, by what the residuals of others scatter. */
+function isFar(run: readonly CoursePoint[], level: number, residuals: readonly number[]): boolean {
+  const far = farDistances(residuals);
   if (far === null) return false;
   const distances = run.map(({ value, error }) => standardized(value - level, error, far.deviation));
   const [least, most] = [Math.min(...distances), Math.max(...distances)];

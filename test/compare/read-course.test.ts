@@ -99,7 +99,7 @@ describe("two levels that take turns", () => {
 });
 
 describe("a daily pattern", () => {
-  const wave = (hour: number) => 0.075 * Math.sin((2 * Math.PI * (hour - 9)) / 24);
+  const wave = (hour: number) => 0.075 * Math.sin((2 * Math.PI * (hour - 8)) / 24);
 
   it.each([1, 4, 5, 6, 8, 12])("is found with a check every %i hours", (hoursApart) => {
     const checks = (14 * 24) / hoursApart;
