@@ -176,7 +176,7 @@ function newestFinding(newest: NonNullable<Course["newest"]>, course: Course): F
     from: newest.check,
     to: newest.check,
     startedAt: null,
-    place: `the newest check lies beyond what the ${newest.checksBefore} before vary by, against their median`,
+    place: `the newest check is farther from the median of the ${newest.checksBefore} before than these vary`,
     cause: "",
     size:
       changeText(newest.change, course) +

@@ -135,7 +135,7 @@ function gridsOf({ courses, checks }: HistoryDocument, curveWidth: number): Grid
     wordColumn("course"),
     spared(numberColumn("cells"), 1),
     numberColumn("median"),
-    ...(curveWidth === 0 ? [] : [wordColumn("change", datesAlong(checks, curveWidth))]),
+    ...(curveWidth === 0 ? [] : [wordColumn("change", ...datesAlong(checks, curveWidth))]),
     numberColumn("newest"),
     spared(numberColumn("least"), 2),
     spared(numberColumn("most"), 3),

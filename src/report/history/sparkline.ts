@@ -28,13 +28,9 @@ export function sparkline({ points }: Pick<Course, "points">, checks: number, wi
   return drawn.map((change) => (change === null ? " " : block(change))).join("");
 }
 
-/** The first and the last check's dates as the head of such lines, as long as fit in `width`; empty if none fits. */
-export function datesAlong(checks: readonly { startedAt: string }[], width: number): string {
-  const dates = [checks[0], checks.at(-1)].map((check) => check?.startedAt.slice(0, 10) ?? "");
-  const withoutYears = dates.map((date) => date.slice(5));
-  const texts = [dates, withoutYears].map(([first, last]) => `${first} – ${last}`);
-  return texts.find(({ length }) => length <= Math.max(width, narrowestHead)) ?? "";
+/** The dates of the first and the last check as the head of such lines: one line, or two if `width` has no room for both. */
+export function datesAlong(checks: readonly { startedAt: string }[], width: number): string[] {
+  const [first, last] = [checks[0], checks.at(-1)].map((check) => check?.startedAt.slice(0, 10) ?? "");
+  const line = `${first} – ${last}`;
+  return line.length <= width ? [line] : [`${first} –`, last!];
 }
-
-/** "12-31 – 03-30": a head so long makes no column wider than a short course of blocks has it. */
-const narrowestHead = 13;
