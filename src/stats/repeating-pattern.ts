@@ -92,11 +92,12 @@ function correlationFactor(left: ReadonlyMap<number, number>): number {
 
 /** Shortest period that is looked for: of two, the values alternate. */
 const shortestPeriod = 3;
-const longestPeriod = 50;
+/** Of a longer one, each turn has drifts and steps that a fit finds. */
+const longestPeriod = 30;
 /** A period has to be seen so many times. */
 const fewestPeriods = 4;
 /** Of a longer course the newest values say whether it repeats itself now. */
-const mostValues = 500;
+const mostValues = 300;
 
 /**
  * The shortest period of those that explain the values almost best, from 3 up to a quarter of their number, with its
