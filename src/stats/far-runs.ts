@@ -14,8 +14,8 @@ export const longestRun = 3;
 const farInRun = 6;
 const farAlone = 10;
 /** How many times as far as the farthest other value. */
-const apartInRun = 2;
-const apartAlone = 8;
+const apartInRun = 3;
+const apartAlone = 10;
 /** With fewer values, nothing says how far they scatter. */
 const fewestValues = 7;
 
@@ -46,8 +46,8 @@ export function farDistances(
 
 /**
  * The runs of up to three values that are far off, of distances in standard deviations. A gap must divide them from all
- * others, so that heavy tails, whose extremes follow each other closely, are none: a value by itself is eight times as far as
- * the farthest other one (with Student's t of 3 degrees of freedom, 1 in 512 is); those of a run twice, and each at
+ * others, so that heavy tails, whose extremes follow each other closely, are none: a value by itself is ten times as far as
+ * the farthest other one (with Student's t of 3 degrees of freedom, 1 in 1000 is, in long courses); those of a run three times, and each at
  * least half as far as the farthest of the run. They are at most a fifth of the values.
  */
 export function farRuns(distances: readonly number[], inRun: number, alone: number): FarRun[] {
