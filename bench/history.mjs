@@ -2,7 +2,7 @@
 // checks, with the noise of a pinned cell and of a noisier one, and what it finds where there is nothing.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { fitPieces } from "../dist/stats/piecewise-fit.js";
+import { readCourse } from "../dist/compare/read-course.js";
 import { seededRandom } from "./lib/random.mjs";
 import { fixed, printTable, verdict } from "./lib/table.mjs";
 
@@ -59,7 +59,8 @@ function simulate({ steps = [], drift = [0, 0], correlation = 0, outliers = 0 },
 }
 
 function judge(course, noise, seed) {
-  const fit = fitPieces(simulate(course, noise, seed));
+  const reading = readCourse(timed(simulate(course, noise, seed)));
+  const { fit } = reading;
   const wanted = course.steps ?? [];
   const isNear = (a, b) => Math.abs(a.at - b.at) <= tolerance;
   const missed = wanted.filter((step) => !fit.steps.some((found) => isNear(found, step))).length;
@@ -69,8 +70,15 @@ function judge(course, noise, seed) {
     missed,
     others,
     hasDrift: fit.pieces.some(({ slope }) => slope !== 0),
+    hasOther: hasOtherWords(reading),
   };
 }
+
+/** Checks of every six hours. */
+const timed = (points) => points.map((point, check) => ({ ...point, time: check * 6 * 3_600_000 }));
+
+/** An outage, a step at the end or a pattern. */
+const hasOtherWords = ({ outages, end, pattern }) => outages.length > 0 || end !== null || pattern !== null;
 
 const noises = [
   { name: "0.2 %, as pinned", noise: 0.002 },
@@ -91,6 +99,7 @@ results.courses = courses.flatMap((course) =>
       missed: share(rows, ({ missed }) => missed > 0),
       others: share(rows, ({ others }) => others > 0),
       drift: share(rows, ({ hasDrift }) => hasDrift),
+      other: share(rows, ({ hasOther }) => hasOther),
     };
   }),
 );
@@ -105,8 +114,9 @@ printTable(
     "a step missed",
     "another step",
     "a drift",
+    "an outage, a step at the end or a pattern",
   ],
-  results.courses.map(({ course, noise, isHarsher, right, missed, others, drift }) => [
+  results.courses.map(({ course, noise, isHarsher, right, missed, others, drift, other }) => [
     course,
     noise,
     percent(right),
@@ -115,15 +125,17 @@ printTable(
     percent(missed),
     percent(others),
     percent(drift),
+    percent(other),
   ]),
 );
 
-/** Whether a history that is asked after each check ever tells of a step or a drift, where nothing changes. */
+/** Whether a history that is asked after each check ever finds anything, though nothing changes. */
 function everTold(course, noise, seed) {
   const points = simulate(course, noise, seed).slice(0, looks);
   return points.some((_, i) => {
-    const { pieces } = fitPieces(points.slice(0, i + 1));
-    return pieces.length > 1 || pieces.some(({ slope }) => slope !== 0);
+    const reading = readCourse(timed(points.slice(0, i + 1)));
+    const { pieces } = reading.fit;
+    return pieces.length > 1 || pieces.some(({ slope }) => slope !== 0) || hasOtherWords(reading);
   });
 }
 
@@ -136,7 +148,7 @@ results.everTold = courses
   });
 printTable(
   `asked after each of the first ${looks} checks`,
-  ["course", "ever a step or a drift"],
+  ["course", "ever anything found"],
   results.everTold.map(({ course, ever }) => [course, percent(ever)]),
 );
 
@@ -144,8 +156,9 @@ printTable(
 function delayOf(step, noise, seed) {
   const points = simulate({ steps: [step] }, noise, seed);
   for (let after = 1; after <= 50; ++after) {
-    const found = fitPieces(points.slice(0, step.at + after)).steps;
-    if (found.some(({ at }) => Math.abs(at - step.at) <= tolerance)) return after;
+    const { fit, end } = readCourse(timed(points.slice(0, step.at + after)));
+    const found = [...fit.steps.map(({ at }) => at), ...(end === null ? [] : [end.first])];
+    if (found.some((at) => Math.abs(at - step.at) <= tolerance)) return after;
   }
   return Number.POSITIVE_INFINITY;
 }

@@ -5,10 +5,10 @@ import type { History } from "../results/history-file.js";
 import { variantName } from "../results/variant.js";
 import { matchesPattern } from "../settings/thresholds.js";
 import { median } from "../stats/order-statistics.js";
-import { fitPieces, type PiecewiseFit } from "../stats/piecewise-fit.js";
-import { factNames, machineFacts } from "./differences.js";
-import type { Course, CourseDrift, CourseStep, HistoryDocument } from "./history-document.js";
-import { type HistorySeries, joinHistory } from "./history-series.js";
+import { robustVariance } from "../stats/variance.js";
+import { courseOf, type LogPoint } from "./course-of-points.js";
+import type { Course, HistoryDocument } from "./history-document.js";
+import { byMachine, type HistorySeries, joinHistory } from "./history-series.js";
 import { unmatchedPattern } from "./unmatched-pattern.js";
 
 /** What to tell of a history. */
@@ -28,7 +28,7 @@ export interface HistoryRequest {
  */
 export function describeHistory({ version, path, history, cells }: HistoryRequest): HistoryDocument {
   const { entries, notes } = history;
-  const series = joinHistory(entries);
+  const series = seriesByMachine(entries);
   const emulated = entries.find(({ backend }) => noticeOf(backend) !== null);
   return {
     schemaVersion: 1,
@@ -47,16 +47,47 @@ export function describeHistory({ version, path, history, cells }: HistoryReques
     courses:
       cells === null
         ? groupCourses(series, entries)
-        : chosen(series, cells, path).map((one) => courseOfCell(one, entries)),
+        : chosen(series, cells, path).map((one) => courseOfCell(one, series, entries)),
     notes,
   };
 }
 
+/** A series of one machine. */
+interface MachineSeries extends HistorySeries {
+  /** The machine's name; null if there is only one. */
+  machine: string | null;
+}
+
+/** The series of each machine by themselves: what two machines differ by is no change of either. */
+function seriesByMachine(entries: readonly HistoryEntry[]): MachineSeries[] {
+  const checkOf = new Map(entries.map((entry, check) => [entry, check]));
+  const machines = byMachine(entries);
+  const names = machineNames(machines.map((members) => members.at(-1)!.machine));
+  return machines.flatMap((members, i) =>
+    joinHistory(members).map((series) => ({
+      ...series,
+      machine: machines.length === 1 ? null : names[i]!,
+      points: series.points.map((point) => ({ ...point, check: checkOf.get(members[point.check]!)! })),
+    })),
+  );
+}
+
+/** Machines by their hosts, those of one host by their GPUs as well. */
+function machineNames(machines: readonly MachineNames[]): string[] {
+  const hosts = machines.map(({ hostName }) => hostName.join(", "));
+  return machines.map(({ gpuUuids }, i) => {
+    const host = hosts[i]!;
+    const isShared = hosts.filter((other) => other === host).length > 1;
+    const parts = [...(host === "" ? [] : [host]), ...(isShared || host === "" ? gpuUuids : [])];
+    return parts.length === 0 ? "unknown machine" : parts.join(", ");
+  });
+}
+
 function chosen(
-  series: readonly HistorySeries[],
+  series: readonly MachineSeries[],
   patterns: readonly string[],
   path: string,
-): HistorySeries[] {
+): MachineSeries[] {
   const unmatched = unmatchedPattern(
     patterns,
     series.map(({ cell }) => cell.id),
@@ -68,8 +99,8 @@ function chosen(
   return series.filter(({ cell }) => patterns.some((pattern) => matchesPattern(cell.id, pattern)));
 }
 
-/** Each group's course, and after it those of its cells that have a step or a drift of their own. */
-function groupCourses(series: readonly HistorySeries[], entries: readonly HistoryEntry[]): Course[] {
+/** Each group's course, and after it those of its cells of which something was found that is their own. */
+function groupCourses(series: readonly MachineSeries[], entries: readonly HistoryEntry[]): Course[] {
   const several = {
     devices: new Set(series.map(({ cell }) => cell.device)).size > 1,
     backends: new Set(series.map(({ backend }) => backend)).size > 1,
@@ -77,8 +108,8 @@ function groupCourses(series: readonly HistorySeries[], entries: readonly Histor
   const names = series.map((one) => groupName(one, several));
   return [...new Set(names)].flatMap((name) => {
     const members = series.filter((_, i) => names[i] === name);
-    const group = courseOfGroup(name, members, entries);
-    const own = members.length === 1 ? [] : members.map((one) => courseOfCell(one, entries));
+    const group = courseOfGroup(name, members, series, entries);
+    const own = members.length === 1 ? [] : members.map((one) => courseOfCell(one, series, entries));
     return [group, ...own.filter((course) => !isToldBy(course, group))];
   });
 }
@@ -88,7 +119,7 @@ const everyCopyCompared = "every copy compared";
 
 /** Directions, memory kind and mode, and what else is not as usual: "h2d pinned", "h2d pinned latency, warm". */
 function groupName(
-  { cell, moved, backend, comparesEveryCopy }: HistorySeries,
+  { cell, moved, backend, machine, comparesEveryCopy }: MachineSeries,
   several: { devices: boolean; backends: boolean },
 ): string {
   const { device, direction, memory, mode, timer, cache } = cell;
@@ -99,6 +130,7 @@ function groupName(
     ...(cache === "cold" ? [] : [cache]),
     ...(several.devices ? [`device ${device}`] : []),
     ...(several.backends ? [backend] : []),
+    ...(machine === null ? [] : [machine]),
     ...(comparesEveryCopy ? [everyCopyCompared] : []),
   ];
   const what = [
@@ -110,39 +142,52 @@ function groupName(
   return [what.join(" "), ...rest].join(", ");
 }
 
-/** A value of a course: a logarithm. */
-interface LogPoint {
-  check: number;
-  value: number;
-  error: number | null;
-}
-
-function courseOfCell(series: HistorySeries, entries: readonly HistoryEntry[]): Course {
-  const { cell, moved, comparesEveryCopy } = series;
+function courseOfCell(
+  series: MachineSeries,
+  all: readonly MachineSeries[],
+  entries: readonly HistoryEntry[],
+): Course {
+  const { cell, moved, machine, comparesEveryCopy } = series;
   const points = logPoints(series);
   const parts = [
     ...(cell.direction === "bidir" ? [moved] : []),
+    ...(machine === null ? [] : [machine]),
     ...(comparesEveryCopy ? [everyCopyCompared] : []),
   ];
   const name = parts.length === 0 ? cell.id : `${cell.id} (${parts.join(", ")})`;
   const figure = Math.exp(median(points.map(({ value }) => value)));
-  return { ...courseOf(points, entries), ...describe([series]), name, kind: "cell", median: figure };
+  return {
+    ...courseOf(points, [series], entries),
+    ...describe([series], all),
+    name,
+    kind: "cell",
+    median: figure,
+  };
 }
 
 function courseOfGroup(
   name: string,
-  members: readonly HistorySeries[],
+  members: readonly MachineSeries[],
+  all: readonly MachineSeries[],
   entries: readonly HistoryEntry[],
 ): Course {
   const points = members.length === 1 ? logPoints(members[0]!) : commonPoints(members.map(logPoints));
-  return { ...courseOf(points, entries), ...describe(members), name, kind: "group", median: null };
+  return {
+    ...courseOf(points, members, entries),
+    ...describe(members, all),
+    name,
+    kind: "group",
+    median: null,
+  };
 }
 
-function describe(members: readonly HistorySeries[]) {
-  const { cell, moved, unit, backend, comparesEveryCopy } = members[0]!;
+function describe(members: readonly MachineSeries[], all: readonly MachineSeries[]) {
+  const { cell, moved, unit, backend, machine, comparesEveryCopy } = members[0]!;
   const { device, memory, mode } = cell;
   return {
     backend,
+    machine,
+    behind: behindOthers(members, all),
     comparesEveryCopy,
     device,
     moved,
@@ -151,6 +196,35 @@ function describe(members: readonly HistorySeries[]) {
     unit,
     ids: members.map(({ cell }) => cell.id),
   };
+}
+
+/** Machines of one kind differ by less. */
+const leastBehind = 0.05;
+/** And so many robust deviations of their checks. */
+const deviationsBehind = 4;
+
+/**
+ * The fastest of the other machines that have the same cells, if this one is well behind it: how far the medians of the
+ * same cells differ, in the middle of these.
+ */
+function behindOthers(members: readonly MachineSeries[], all: readonly MachineSeries[]): Course["behind"] {
+  const keyOf = ({ cell, moved, unit, backend, comparesEveryCopy }: MachineSeries) =>
+    [cell.id, moved, unit, backend, comparesEveryCopy].join(" ");
+  const own = new Map(members.map((one) => [keyOf(one), logPoints(one).map(({ value }) => value)]));
+  const rivals = all.filter((one) => one.machine !== members[0]!.machine && own.has(keyOf(one)));
+  const machines = [...new Set(rivals.map(({ machine }) => machine))];
+  const found = machines.flatMap((machine) => {
+    const theirs = rivals.filter((one) => one.machine === machine);
+    const pairs = theirs.map(
+      (one) => [own.get(keyOf(one))!, logPoints(one).map(({ value }) => value)] as const,
+    );
+    const change = median(pairs.map(([mine, other]) => median(mine) - median(other)));
+    const deviation = Math.sqrt(robustVariance(pairs.flat())?.variance ?? 0);
+    const isSlower = members[0]!.unit === "us" ? change > 0 : change < 0;
+    const least = Math.max(-Math.log1p(-leastBehind), deviationsBehind * deviation);
+    return isSlower && Math.abs(change) >= least ? [{ machine: machine!, change: Math.expm1(change) }] : [];
+  });
+  return found.sort((a, b) => Math.abs(b.change) - Math.abs(a.change))[0] ?? null;
 }
 
 function logPoints({ points }: HistorySeries): LogPoint[] {
@@ -188,106 +262,42 @@ function commonPoints(members: readonly (readonly LogPoint[])[]): LogPoint[] {
   });
 }
 
-/** Below that a scatter says nothing. */
-const fewestForNoise = 3;
-
-function courseOf(
-  points: readonly LogPoint[],
-  entries: readonly HistoryEntry[],
-): Pick<Course, "points" | "noise" | "steps" | "drifts"> {
-  const fit = fitPieces(points)!;
-  const centre = median(points.map(({ value }) => value));
-  return {
-    points: points.map(({ check, value }) => ({ check, change: Math.expm1(value - centre) })),
-    noise: points.length < fewestForNoise ? null : Math.expm1(fit.deviation),
-    steps: fit.steps.map((step) => stepOf(step, points, entries)),
-    drifts: fit.pieces.flatMap((piece) => driftOf(piece, points, entries)),
-  };
-}
-
-function stepOf(
-  { at, earliest, latest, size, low, high }: PiecewiseFit["steps"][number],
-  points: readonly LogPoint[],
-  entries: readonly HistoryEntry[],
-): CourseStep {
-  const checkOf = (index: number) => points[index]!.check;
-  return {
-    change: Math.expm1(size),
-    low: Math.expm1(low),
-    high: Math.expm1(high),
-    before: checkOf(at - 1),
-    after: checkOf(at),
-    startedBefore: entries[checkOf(at - 1)]!.startedAt,
-    startedAfter: entries[checkOf(at)]!.startedAt,
-    earliest: checkOf(earliest),
-    latest: checkOf(latest),
-    differences: machineDifferences(entries[checkOf(earliest - 1)]!, entries[checkOf(latest)]!),
-  };
-}
-
-function driftOf(
-  { first, end, slope, slopeInterval }: PiecewiseFit["pieces"][number],
-  points: readonly LogPoint[],
-  entries: readonly HistoryEntry[],
-): CourseDrift[] {
-  if (slopeInterval === null) return [];
-  const [from, to] = [points[first]!.check, points[end - 1]!.check];
-  const over = (perPoint: number) => Math.expm1(perPoint * (end - 1 - first));
-  return [
-    {
-      change: over(slope),
-      low: over(slopeInterval.low),
-      high: over(slopeInterval.high),
-      perCheck: Math.expm1(slope),
-      first: from,
-      last: to,
-      startedFirst: entries[from]!.startedAt,
-      startedLast: entries[to]!.startedAt,
-    },
-  ];
-}
-
-/** What is recorded of the machine and differs between two checks; what either does not know is left out. */
-function machineDifferences(before: HistoryEntry, after: HistoryEntry): CourseStep["differences"] {
-  const facts = [before, after].map(factsOf) as [
-    Record<string, string | null>,
-    Record<string, string | null>,
-  ];
-  return Object.keys(facts[0]).flatMap((fact) => {
-    const [old, now] = [facts[0][fact] ?? null, facts[1][fact] ?? null];
-    return old === null || now === null || old === now ? [] : [{ fact, before: old, after: now }];
-  });
-}
-
-function factsOf({ fingerprint, machine, version }: HistoryEntry): Record<string, string | null> {
-  const named = Object.entries(factNames).map(([key, name]) => [name, fingerprint[key] ?? null]);
-  const names = Object.entries(machineFacts).map(([key, name]) => {
-    const known = machine[key as keyof MachineNames];
-    return [name, known.length === 0 ? null : known.join(", ")];
-  });
-  return { ...Object.fromEntries([...named, ...names]), [factNames.pinbench!]: version };
-}
-
 /** A group's step and a cell's may be found this many checks apart and still be one. */
 const samePlace = 3;
 
 /** Whether each of a cell's findings is one that its group has as well. */
 function isToldBy(cell: Course, group: Course): boolean {
-  const overlap = (from: number, to: number, first: number, last: number) =>
-    from <= last + samePlace && first <= to + samePlace;
   return (
-    cell.steps.every((step) =>
-      group.steps.some(
-        ({ change, earliest, latest }) =>
-          Math.sign(change) === Math.sign(step.change) &&
-          overlap(step.earliest, step.latest, earliest, latest),
-      ),
-    ) &&
-    cell.drifts.every((drift) =>
-      group.drifts.some(
-        ({ change, first, last }) =>
-          Math.sign(change) === Math.sign(drift.change) && overlap(drift.first, drift.last, first, last),
-      ),
-    )
+    placesOf(cell).every((own) => placesOf(group).some((shared) => isSamePlace(own, shared))) &&
+    (cell.pattern === null || cell.pattern.kind === group.pattern?.kind)
+  );
+}
+
+/** A finding of a course: what it is, which way it goes, and the first and the last check at which it may lie. */
+interface FoundPlace {
+  kind: "step" | "drift" | "outage";
+  change: number;
+  first: number;
+  last: number;
+}
+
+/** A step at the end may have become one that was found in another course. */
+function placesOf({ steps, drifts, outages, endStep }: Course): FoundPlace[] {
+  return [
+    ...steps.map(({ change, earliest, latest }) => {
+      return { kind: "step", change, first: earliest, last: latest } as const;
+    }),
+    ...drifts.map((drift) => ({ kind: "drift", ...drift }) as const),
+    ...outages.map((outage) => ({ kind: "outage", ...outage }) as const),
+    ...(endStep === null ? [] : [{ kind: "step", ...endStep } as const]),
+  ];
+}
+
+function isSamePlace(a: FoundPlace, b: FoundPlace): boolean {
+  return (
+    a.kind === b.kind &&
+    Math.sign(a.change) === Math.sign(b.change) &&
+    a.first <= b.last + samePlace &&
+    b.first <= a.last + samePlace
   );
 }

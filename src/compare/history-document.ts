@@ -12,6 +12,11 @@ const count = z.number().int().nonnegative();
 /** A relative change, and its 95 % interval. */
 const changeSchema = z.object({ change: z.number(), low: z.number(), high: z.number() });
 
+/** What is recorded of the machine and differs between two checks. */
+const differencesSchema = z.array(
+  z.object({ fact: z.string(), before: z.string().nullable(), after: z.string().nullable() }),
+);
+
 const stepSchema = z.object({
   ...changeSchema.shape,
   /** The last check before it and the first one after it, and when these were. */
@@ -23,9 +28,7 @@ const stepSchema = z.object({
   earliest: count,
   latest: count,
   /** What is recorded of the machine and differs between before the earliest and from the latest of these on. */
-  differences: z.array(
-    z.object({ fact: z.string(), before: z.string().nullable(), after: z.string().nullable() }),
-  ),
+  differences: differencesSchema,
 });
 
 const driftSchema = z.object({
@@ -38,12 +41,57 @@ const driftSchema = z.object({
   startedLast: z.string(),
 });
 
+/** One to three checks in a row that are far off, which no fit can make a level of. */
+const farChecksSchema = z.object({
+  /** Of their median, to what the other checks lead one to expect. */
+  change: z.number(),
+  first: count,
+  last: count,
+  checks: count,
+  startedFirst: z.string(),
+  startedLast: z.string(),
+});
+
+const endStepSchema = z.object({
+  ...farChecksSchema.shape,
+  /** Between the check before the first of them and that one. */
+  differences: differencesSchema,
+});
+
+const newestSchema = z.object({
+  check: count,
+  startedAt: z.string(),
+  /** In the unit; null for a group of several cells. */
+  figure: z.number().nullable(),
+  /** To the median of the checks before, and their number. */
+  change: z.number(),
+  checksBefore: count,
+  /** Robust standard deviation of the checks before, as a share of the figure; null below seven. */
+  deviation: z.number().nullable(),
+  /** Whether it is farther off than the checks before scatter. */
+  isBeyond: z.boolean(),
+});
+
+/** What repeats itself. `change` is from the highest to the lowest level of it. */
+const patternSchema = z.discriminatedUnion("kind", [
+  /** By hour of the day, in universal time: six hours from `lowestHour` on have the lowest figures. */
+  z.object({ kind: z.literal("daily"), change: z.number(), lowestHour: count, highestHour: count }),
+  /** Two levels take turns. */
+  z.object({ kind: z.literal("alternation"), change: z.number(), checksLow: count }),
+  /** Again after `period` checks, such as a sawtooth. */
+  z.object({ kind: z.literal("cycle"), change: z.number(), period: count }),
+]);
+
 const courseSchema = z.object({
   /** "H2D pinned", or a cell's id. */
   name: z.string(),
   /** Whether it is that of a group of cells, or of one figure of a cell. */
   kind: z.enum(["group", "cell"]),
+  /** The name of the machine that its checks were made on; null in a history of one machine. */
+  machine: z.string().nullable(),
   backend: z.enum(backendNames),
+  /** The machine whose same cells are fastest, and how far its figures differ; null unless this one is well behind it. */
+  behind: z.object({ machine: z.string(), change: z.number() }).nullable(),
   /** Whether it is that of checks with --verify every, whose samples are shorter. */
   comparesEveryCopy: z.boolean(),
   device: count,
@@ -57,10 +105,17 @@ const courseSchema = z.object({
   median: z.number().nullable(),
   /** Of each check that has it, the figure's relative distance to the median; of a group, that of its middle cell. */
   points: z.array(z.object({ check: count, change: z.number() })),
-  /** Standard deviation of what steps and drifts leave, as a share of the figure; null below three checks. */
+  /** The newest check against those before; null for a single check. */
+  newest: newestSchema.nullable(),
+  /** Standard deviation of what steps, drifts and the pattern leave, as a share of the figure; null below three checks. */
   noise: z.number().nonnegative().nullable(),
   steps: z.array(stepSchema),
   drifts: z.array(driftSchema),
+  /** One to three checks far off, after which the course went on as before. */
+  outages: z.array(farChecksSchema),
+  /** The last one to three checks, if they are far off; null if they are not. */
+  endStep: endStepSchema.nullable(),
+  pattern: patternSchema.nullable(),
 });
 
 /** The zod schema of the whole document. */
@@ -81,7 +136,7 @@ export const historySchema = z.object({
       backend: z.enum(backendNames),
     }),
   ),
-  /** The groups, and those cells that have a step or a drift which their group has not; or the cells asked for. */
+  /** Machine by machine: the groups, and those cells of which something was found that their group has not; or the cells asked for. */
   courses: z.array(courseSchema),
   /** What was left out of the file, a sentence each. */
   notes: z.array(z.string()),
@@ -93,6 +148,8 @@ export type HistoryDocument = z.infer<typeof historySchema>;
 export type Course = z.infer<typeof courseSchema>;
 /** Where a course changes its level at once. */
 export type CourseStep = z.infer<typeof stepSchema>;
+/** Checks of a course that are far off. */
+export type FarChecks = z.infer<typeof farChecksSchema>;
 /** Where a course changes little by little. */
 export type CourseDrift = z.infer<typeof driftSchema>;
 

@@ -248,9 +248,11 @@ export const termGroups: readonly TermGroup[] = [
       term("course", "how the figures of one cell or kind went, check by check"),
       term("step", "a change from one check to the next that stays"),
       term("drift", "a slow change over many checks"),
+      term("outage", "up to three checks in a row that are far slower, after which all is as before"),
+      term("newest", "the newest figure, against the median of the checks before it"),
       term(
-        ["last, least, most", "last", "least", "most"],
-        "the newest, the lowest and the highest figure, against the median of all checks",
+        ["least, most", "least", "most"],
+        "the lowest and the highest figure, against the median of all checks",
       ),
       term("noise", "how much checks differ though nothing changed"),
     ],

@@ -1,6 +1,6 @@
 import { logGamma } from "./gamma.js";
 
-/** Tests of hypotheses: the tails and quantiles of Student's t, and a correction for many tests at once. */
+/** Tests of hypotheses: the tails and quantiles of Student's t, the tail of Fisher's F, and a correction for many tests at once. */
 
 /**
  * P(T > t) for Student's t with `degreesOfFreedom` > 0 (which need not be whole): half the regularised incomplete
@@ -41,6 +41,16 @@ export function studentQuantile(tail: number, degreesOfFreedom: number): number 
     if (Math.abs(step) < 1e-13) break;
   }
   return Math.exp(logT);
+}
+
+/**
+ * P(F > f) for Fisher's F with degrees of freedom > 0 of its numerator and its denominator, f >= 0 (Abramowitz and Stegun,
+ * 26.6.2).
+ */
+export function fisherTail(f: number, numerator: number, denominator: number): number {
+  const scaled = numerator * f;
+  const sum = denominator + scaled;
+  return incompleteBeta(denominator / sum, scaled / sum, denominator / 2, numerator / 2);
 }
 
 /** I_x(a, b), given both x and y = 1 - x. */

@@ -113,6 +113,25 @@ describe("history", () => {
     expect(stdout).toContain("=> 1 of 1 course changed in 40 checks: 1 step, the last at check 21 ");
   });
 
+  it("tells two machines apart, and names a step at the very end; it is no reason to fail", async () => {
+    const slow = buildCourse({ checks: 40, steps: { 38: -0.5 } });
+    const path = historyFolder(
+      slow.map((factor, day) =>
+        buildEntry(day, {
+          machine: { hostName: [`node-${day % 2}`], gpuUuids: [], pciAddresses: [] },
+          series: [buildFigure({ figure: (day % 2 === 0 ? 50 : 25) * factor })],
+        }),
+      ),
+    );
+    const { exitCode, stdout } = await callCli(["history", path]);
+    const text = stdout.replaceAll(/\s+/g, " ");
+    expect(exitCode).toBe(0);
+    expect(text).toContain("2 of 2 courses changed in 40 checks: 2 steps at the end and 1 slower machine");
+    expect(text).toContain(
+      "the last check, from check 40 (2026-02-09 05:00 UTC) on, is slower: h2d pinned, node-1",
+    );
+  });
+
   it("prints JSON and Markdown, and writes files", async () => {
     const path = folder();
     const out = temporaryFolder();

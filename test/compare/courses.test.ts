@@ -55,7 +55,7 @@ describe("a step of a group", () => {
       fingerprint: { driver: day < 30 ? "570.1" : "580.2", kernel: "6.1", governor: day < 10 ? null : "x" },
       machine: {
         hostName: [day < 30 ? "node-1" : "node-2"],
-        gpuUuids: [day < 30 ? "GPU-1" : "GPU-2"],
+        gpuUuids: ["GPU-1"],
         pciAddresses: day < 30 ? [] : ["0000:00:06.0"],
       },
     }));
@@ -77,7 +77,6 @@ describe("a step of a group", () => {
       { fact: "driver", before: "570.1", after: "580.2" },
       { fact: "pinbench", before: "0.1.0", after: "0.2.0" },
       { fact: "host name", before: "node-1", after: "node-2" },
-      { fact: "GPU UUID", before: "GPU-1", after: "GPU-2" },
     ]);
   });
 
@@ -154,6 +153,93 @@ describe("a slow drift", () => {
     expect(drift!.perCheck).toBeCloseTo(-0.0005, 4);
     expect(drift!.low).toBeLessThan(drift!.change);
     expect(drift!.high).toBeGreaterThan(drift!.change);
+  });
+});
+
+/** Checks of two machines, which take turns; the second one has figures `factor` times as high. */
+const inTurns = (factor: number) =>
+  buildCourse({ checks: 40 }).map((noise, day) =>
+    buildEntry(day, {
+      machine:
+        day % 2 === 0
+          ? { hostName: ["node-1"], gpuUuids: ["GPU-1"], pciAddresses: [] }
+          : { hostName: ["node-2"], gpuUuids: ["GPU-2"], pciAddresses: [] },
+      series: [buildFigure({ figure: 50 * noise * (day % 2 === 0 ? 1 : factor) })],
+    }),
+  );
+
+describe("machines that take turns", () => {
+  it("have courses of their own, and the slower one is named with how far it is behind", () => {
+    const { courses } = describeEntries(inTurns(0.5));
+    expect(courses).toMatchObject([
+      { name: "h2d pinned, node-1", machine: "node-1", pattern: null, behind: null },
+      { name: "h2d pinned, node-2", machine: "node-2", pattern: null, behind: { machine: "node-1" } },
+    ]);
+    expect(courses[1]!.behind!.change).toBeCloseTo(-0.5, 2);
+    expect(courses.map(({ points }) => points.slice(0, 2).map(({ check }) => check))).toEqual([
+      [0, 2],
+      [1, 3],
+    ]);
+  });
+
+  it("are not compared closer than machines of one kind agree", () => {
+    expect(describeEntries(inTurns(0.97)).courses.map(({ behind }) => behind)).toEqual([null, null]);
+  });
+
+  it("are named by their GPUs if they share a host, and not at all if there is one", () => {
+    const oneHost = inTurns(1).map((entry) => ({
+      ...entry,
+      machine: { ...entry.machine, hostName: ["node-1"] },
+    }));
+    expect(describeEntries(oneHost).courses.map(({ machine }) => machine)).toEqual([
+      "node-1, GPU-1",
+      "node-1, GPU-2",
+    ]);
+    expect(describeEntries([buildEntry(0)]).courses.map(({ machine }) => machine)).toEqual([null]);
+  });
+});
+
+describe("the newest check", () => {
+  it("is held against the median of those before, with its figure if it is one cell's", () => {
+    const { courses } = describeEntries(entriesOf({ [pinnedId]: { checks: 30, steps: { 29: -0.5 } } }));
+    const [{ newest, endStep }] = courses as [(typeof courses)[0]];
+    expect(newest).toMatchObject({ check: 29, checksBefore: 29, isBeyond: true });
+    expect(newest!.change).toBeCloseTo(-0.5, 2);
+    expect(newest!.figure).toBeCloseTo(25, 0);
+    expect(endStep).toMatchObject({ first: 29, last: 29, checks: 1 });
+  });
+
+  it("has no figure of its own in a group of several cells, and nothing to be held against if it is the first", () => {
+    const two = { [idOf({})]: { checks: 10 }, [idOf({ workers: 2 })]: { checks: 10 } };
+    expect(describeEntries(entriesOf(two)).courses[0]!.newest).toMatchObject({ figure: null });
+    expect(describeEntries([buildEntry(0)]).courses[0]!.newest).toBeNull();
+  });
+
+  it("has what changed in the machine told, if the course steps there", () => {
+    const entries = entriesOf({ [pinnedId]: { checks: 30, steps: { 28: -0.5 } } }, (day) => ({
+      fingerprint: { driver: day < 28 ? "570.1" : "580.2" },
+    }));
+    expect(describeEntries(entries).courses[0]!.endStep).toMatchObject({
+      checks: 2,
+      startedFirst: entries[28]!.startedAt,
+      differences: [{ fact: "driver", before: "570.1", after: "580.2" }],
+    });
+  });
+});
+
+describe("an outage of one cell", () => {
+  it("is told beside its group, one of the whole group is not told again", () => {
+    const outage = { checks: 40, steps: { 20: -0.5, 22: 1 } };
+    const ids = [1, 2, 4].map((workers) => idOf({ workers }));
+    const all = describeEntries(entriesOf(Object.fromEntries(ids.map((id) => [id, outage])))).courses;
+    expect(all).toMatchObject([{ kind: "group", outages: [{ first: 20, last: 21, checks: 2 }] }]);
+    const one = describeEntries(
+      entriesOf({ [ids[0]!]: outage, [ids[1]!]: { checks: 40 }, [ids[2]!]: { checks: 40 } }),
+    );
+    expect(one.courses.map(({ name, outages }) => [name, outages.length])).toEqual([
+      ["h2d pinned", 0],
+      [ids[0], 1],
+    ]);
   });
 });
 

@@ -27,3 +27,10 @@ export function sparkline({ points }: Pick<Course, "points">, checks: number, wi
   };
   return drawn.map((change) => (change === null ? " " : block(change))).join("");
 }
+
+/** The dates of the first and the last check as the head of such lines: one line, or two if `width` has no room for both. */
+export function datesAlong(checks: readonly { startedAt: string }[], width: number): string[] {
+  const [first, last] = [checks[0], checks.at(-1)].map((check) => check?.startedAt.slice(0, 10) ?? "");
+  const line = `${first} – ${last}`;
+  return line.length <= width ? [line] : [`${first} –`, last!];
+}

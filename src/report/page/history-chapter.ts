@@ -1,8 +1,9 @@
-import type { Course, CourseStep, HistoryDocument } from "../../compare/history-document.js";
+import type { Course, HistoryDocument } from "../../compare/history-document.js";
 import { median } from "../../stats/order-statistics.js";
 import type { ChartPoint, Curve, CurveChart, Rule } from "../chart/chart.js";
-import { formatChangeTick, formatGBps, formatMicroseconds } from "../format-number.js";
-import { changeText, historyContent, stepCause, withInterval, withNames } from "../history/history-report.js";
+import { formatChangeTick } from "../format-number.js";
+import { changeText, courseFindings, figureText, newestText } from "../history/history-findings.js";
+import { historyContent, withNames } from "../history/history-report.js";
 import { groupBy, note } from "../report-parts.js";
 import { capital, counted, listed, timeText } from "../wording.js";
 import type { Chapter } from "./chapter.js";
@@ -77,51 +78,60 @@ function chartOf(course: Course, name: string, { checks }: HistoryDocument): Cur
       name,
       title: `${course.name}, from check to check`,
       description: describe(course, points.length),
-      x: { label: "check", scale: "linear", ...ticksOf(checks.length), format: String },
+      x: { label: "date of the check", scale: "linear", ...dateAxis(checks) },
       y: { label: "change from the median", scale: "linear", format: formatChangeTick },
       curves: [levels(course), ...curves],
-      rules: course.steps.map((step) => stepRule(step, course)),
+      rules: stepRules(course),
     },
   ];
 }
 
-/** With few checks each is marked, and none between two of them. */
-function ticksOf(checks: number): { ticks?: number[] } {
-  return checks > 12 ? {} : { ticks: Array.from({ length: checks }, (_, check) => check + 1) };
+/** More marks than these have no room. */
+const mostTicks = 120;
+
+/** Marks at the first check of each day, or at all checks of a history that is not longer than two; some, if there are many. */
+function dateAxis(checks: HistoryDocument["checks"]): { ticks: number[]; format: (value: number) => string } {
+  const days = checks.map(({ startedAt }) => startedAt.slice(0, 10));
+  const isShort = new Set(days).size <= 2;
+  const marked = days.flatMap((day, check) => (isShort || day !== days[check - 1] ? [check + 1] : []));
+  const every = Math.ceil(marked.length / mostTicks);
+  return {
+    ticks: marked.filter((_, i) => i % every === 0),
+    format: (value) => {
+      const startedAt = checks[Math.round(value) - 1]?.startedAt ?? "";
+      return isShort ? startedAt.slice(5, 16).replace("T", " ") : startedAt.slice(0, 10);
+    },
+  };
 }
 
 /** ", 52.6 GB/s"; empty for a group, whose cells have different figures. */
-function absolute(change: number, { median, unit }: Course): string {
+function absolute(change: number, course: Course): string {
+  const { median } = course;
   if (median === null) return "";
-  const figure = median * (1 + change);
-  return unit === "us" ? `, ${formatMicroseconds(figure)} µs` : `, ${formatGBps(figure)} GB/s`;
+  return `, ${figureText(median * (1 + change), course)}`;
 }
 
 function describe(course: Course, checks: number): string {
-  const { steps, drifts, noise } = course;
-  const found = [
-    ...steps.map(
-      (step) => `a step of ${withInterval(step, course)} at check ${step.after + 1}; ${stepCause(step)}`,
-    ),
-    ...drifts.map(
-      (drift) =>
-        `a drift of ${withInterval(drift, course)} from check ${drift.first + 1} to ${drift.last + 1}`,
-    ),
-  ];
+  const { noise } = course;
+  const found = courseFindings(course)
+    .filter(({ kind }) => kind !== "newest")
+    .map(({ place, size, cause }) => `${place}: ${size}${cause === "" ? "" : `; ${cause}`}`);
   const spread =
     noise === null ? "" : ` Beside that, checks differ by ${formatChangeTick(noise).replace("+", "")}.`;
-  return `${counted(checks, "check")}: ${listed(found) || "no step and no drift"}.${spread}`;
+  const newest = newestText(course);
+  const end = newest === null ? "" : ` ${capital(newest)}.`;
+  return `${counted(checks, "check")}: ${listed(found) || "no step and no drift"}.${end}${spread}`;
 }
 
-/** A line between the last check before a step and the first one after it. */
-function stepRule(step: CourseStep, course: Course): Rule {
-  const causes = step.differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`);
-  const cause = causes.length === 0 ? "" : `: ${listed(causes)}`;
-  return {
-    axis: "x",
-    value: (step.before + step.after) / 2 + 1,
-    label: `${changeText(step.change, course)}${cause}`,
-  };
+/** Lines between the last check before a step and the first one after it. */
+function stepRules(course: Course): Rule[] {
+  const { steps, endStep } = course;
+  const end = endStep === null ? [] : [{ ...endStep, before: endStep.first - 1, after: endStep.first }];
+  return [...steps, ...end].map(({ before, after, change, differences }) => {
+    const causes = differences.map((one) => `${one.fact} ${one.before} → ${one.after}`);
+    const cause = causes.length === 0 ? "" : `: ${listed(causes)}`;
+    return { axis: "x", value: (before + after) / 2 + 1, label: `${changeText(change, course)}${cause}` };
+  });
 }
 
 /** The level between steps, and the slope of drifts, as one line: medians, and least squares where it drifts. */

@@ -2,7 +2,7 @@ import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
 import { describeHistory } from "../../../src/compare/courses.js";
 import { historyFormatOfPath, renderHistory } from "../../../src/report/history/history-report.js";
-import { sparkline } from "../../../src/report/history/sparkline.js";
+import { datesAlong, sparkline } from "../../../src/report/history/sparkline.js";
 import { fileScreen } from "../../../src/report/screen.js";
 import type { HistoryEntry } from "../../../src/results/history-entry.js";
 import { buildCourse, buildEntry, buildFigure, pinnedId } from "../../helpers/history.js";
@@ -33,9 +33,9 @@ describe("a history as a table", () => {
     expect(text).toContain("39 pass and 1 regression");
   });
 
-  it("draws the course of each group, and says how far its last value is from the median", () => {
+  it("draws the course of each group, and how far its newest value is from those before", () => {
     expect(text).toMatch(
-      /^ {2}h2d pinned +1 +- +[▆▇█]{20}[▁▂▃]{20} +−2\.\d % +−\d\.\d % +\+\d\.\d % +0\.\d\d %$/m,
+      /^ {2}h2d pinned +1 +- +[▆▇█]{20}[▁▂▃]{20} +−4\.\d % +−\d\.\d % +\+\d\.\d % +0\.\d\d %$/m,
     );
   });
 
@@ -65,6 +65,74 @@ describe("a history as a table", () => {
     expect(told).toContain(
       "=> 1 of 1 course changed in 120 checks: 1 step and 1 drift, the last at check 81 (2026-03-22 05:00 UTC), to slower figures",
     );
+  });
+});
+
+describe("what is no step and no drift", () => {
+  const shown = (factors: readonly number[], part: (day: number) => Partial<HistoryEntry> = () => ({})) =>
+    oneLine(
+      renderHistory(
+        describeEntries(
+          factors.map((factor, day) =>
+            buildEntry(day, { series: [buildFigure({ figure: 50 * factor })], ...part(day) }),
+          ),
+        ),
+        "table",
+        plain,
+      ),
+    );
+  const noise = buildCourse({ checks: 60 });
+
+  it.each<[string, number[], RegExp]>([
+    [
+      "the newest two checks at half",
+      noise.slice(0, 30).map((one, day) => one * (day < 28 ? 1 : 0.5)),
+      /1 step at the end, the last at check 29 .* the last 2 checks, from check 29 \(2026-01-29 05:00 UTC\) on, are slower: h2d pinned −(49|50)\.\d %;.* the newest check is farther from the median of the 29 before than these vary: h2d pinned −(49|50)\.\d %, (24|25)\.\d GB\/s/,
+    ],
+    [
+      "an outage of three checks",
+      noise.map((one, day) => one * (day >= 12 && day < 15 ? 0.5 : 1)),
+      /: 1 outage .* outage from check 13 \(2026-01-13 05:00 UTC\) to 15 \(2026-01-15 05:00 UTC\): h2d pinned −(49|50)\.\d %/,
+    ],
+    [
+      "a check that was far faster",
+      noise.map((one, day) => one * (day === 12 ? 2 : 1)),
+      /short rise in check 13 \(2026-01-13 05:00 UTC\): h2d pinned \+(99|100)\.\d %/,
+    ],
+    [
+      "two levels",
+      noise.map((one, day) => one * (day % 2 === 0 ? 1 : 0.5)),
+      /: 1 pattern .* two levels take turns, the lower one in 30 of 60 checks: h2d pinned −(49|50)\.\d %/,
+    ],
+    [
+      "a sawtooth",
+      noise.map((one, day) => one * (1 - (0.08 * (day % 7)) / 6)),
+      /the same course every 7 checks, lowest against highest: h2d pinned −[78]\.\d %/,
+    ],
+  ])("has words of its own: %s", (_, factors, words) => {
+    const text = shown(factors);
+    expect(text).toMatch(words);
+    expect(text).not.toContain("no step and no drift");
+  });
+
+  it("has words of its own: a daily pattern", () => {
+    const factors = noise.map((one, check) => one * (check % 4 === 2 ? 0.85 : 1));
+    const text = shown(factors, (check) => ({
+      startedAt: new Date(Date.UTC(2026, 0, 1, 6 * check)).toISOString(),
+    }));
+    expect(text).toMatch(
+      /daily pattern, lowest from 12 to 18 UTC, highest from \d\d to \d\d UTC: h2d pinned −1[56]\.\d %/,
+    );
+  });
+
+  it("has words of its own: two machines, of which one is slower", () => {
+    const text = shown(
+      noise.map((one, day) => one * (day % 2 === 0 ? 1 : 0.5)),
+      (day) => ({ machine: { hostName: [`node-${day % 2}`], gpuUuids: [], pciAddresses: [] } }),
+    );
+    expect(text).toContain("=> 1 of 2 courses changed in 60 checks: 1 slower machine");
+    expect(text).toContain("Machines node-0; node-1");
+    expect(text).toMatch(/slower than node-0: h2d pinned, node-1 −(49|50)\.\d %/);
   });
 });
 
@@ -119,6 +187,16 @@ describe("the other formats", () => {
   it("are told by a path's extension", () => {
     expect(["a.json", "a.md", "a.txt"].map(historyFormatOfPath)).toEqual(["json", "markdown", "table"]);
     expect(() => historyFormatOfPath("a.csv")).toThrow("which names no format");
+  });
+});
+
+describe("the dates above a sparkline", () => {
+  const checks = ["2026-01-01T05:00:00Z", "2026-03-31T05:00:00Z"].map((startedAt) => ({ startedAt }));
+  it.each([
+    [23, ["2026-01-01 – 2026-03-31"]],
+    [22, ["2026-01-01 –", "2026-03-31"]],
+  ])("in %i columns take as few lines as fit", (width, lines) => {
+    expect(datesAlong(checks, width)).toEqual(lines);
   });
 });
 

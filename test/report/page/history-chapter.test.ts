@@ -36,6 +36,28 @@ describe("a history's charts", () => {
     expect(points[0]!.text).toMatch(/^check 1 \(2026-01-01 05:00 UTC\): [−+]?\d/);
   });
 
+  it("have dates on their axis, at the first check of each day", () => {
+    const [chart] = chartsOf(checks(buildCourse({ checks: 20 })));
+    expect(chart!.x).toMatchObject({ label: "date of the check" });
+    expect(chart!.x.ticks!.map(chart!.x.format).slice(0, 2)).toEqual(["2026-01-01", "2026-01-02"]);
+    const hourly = checks(buildCourse({ checks: 60 })).map((entry, hour) => ({
+      ...entry,
+      startedAt: new Date(Date.UTC(2026, 0, 1, hour)).toISOString(),
+    }));
+    const [byHour] = chartsOf(hourly);
+    expect(byHour!.x.ticks).toEqual([1, 25, 49]);
+    const [short] = chartsOf(hourly.slice(0, 40));
+    expect(short!.x.format(short!.x.ticks![1]!)).toBe("01-01 01:00");
+  });
+
+  it("say of the newest check how far it lies from those before, and mark a step at the end", () => {
+    const [chart] = chartsOf(checks(buildCourse({ checks: 30, steps: { 28: -0.5 } })));
+    expect(chart!.description).toMatch(
+      /Newest 27\.\d GB\/s, (49|50)\.\d % below the median of 29 checks before\./,
+    );
+    expect(chart!.rules).toMatchObject([{ axis: "x", value: 28.5 }]);
+  });
+
   it("mark a step with an upright line between two checks that says what changed there", () => {
     const [chart] = chartsOf(checks(buildCourse({ checks: 40, steps: { 20: -0.06 } }), 20));
     expect(chart!.rules).toHaveLength(1);
@@ -49,7 +71,7 @@ describe("a history's charts", () => {
 
   it("draw a drift as a slope", () => {
     const [chart] = chartsOf(checks(buildCourse({ checks: 60, drift: [0, 60, -0.002] })));
-    expect(chart!.description).toContain("a drift of");
+    expect(chart!.description).toMatch(/drift from check 1 \(.*\) to 60 \(.*\): −11\.\d %/);
     const { points } = chart!.curves.find(({ name }) => name === "level")!;
     expect(points[0]!.y - points.at(-1)!.y).toBeGreaterThan(0.08);
   });

@@ -1,0 +1,49 @@
+import { median } from "./order-statistics.js";
+
+/** Two levels that the values of a course take turns at. */
+export interface TwoLevels {
+  low: number;
+  high: number;
+  /** Of each value, whether it is one of the high level. */
+  isHigh: boolean[];
+}
+
+const fewestValues = 12;
+/** Each level has so many of the values. */
+const leastShare = 0.2;
+/** The gap between the levels, in robust standard deviations about them. */
+const leastGap = 8;
+/** Fewer turns are steps. */
+const fewestRuns = 5;
+/** A course that stays at a level for so much longer than one in random order, in standard deviations, does not take turns. */
+const mostClumping = 3;
+
+/**
+ * The two levels of values that lie in two clusters with a gap between them, and that change between these about as often
+ * as in random order, or more often. The gap is the widest one between values next to each other in size; it has to be eight robust
+ * deviations about the clusters' medians wide. How often is the runs test of A. Wald and J. Wolfowitz ("On a test whether
+ * two samples are from the same population", Annals of Mathematical Statistics 11, 1940). Null if there are no such levels.
+ */
+export function twoLevels(values: readonly number[]): TwoLevels | null {
+  const count = values.length;
+  if (count < fewestValues) return null;
+  const sorted = [...values].sort((a, b) => a - b);
+  const fewest = Math.ceil(leastShare * count);
+  let split = fewest;
+  const gapAt = (i: number) => sorted[i]! - sorted[i - 1]!;
+  for (let i = fewest; i <= count - fewest; ++i) if (gapAt(i) > gapAt(split)) split = i;
+  const [low, high] = [median(sorted.slice(0, split)), median(sorted.slice(split))];
+  const deviation = 1.4826 * median(sorted.map((value, i) => Math.abs(value - (i < split ? low : high))));
+  if (gapAt(split) <= leastGap * deviation) return null;
+  const isHigh = values.map((value) => value >= sorted[split]!);
+  return takeTurns(isHigh, split) ? { low, high, isHigh } : null;
+}
+
+function takeTurns(isHigh: readonly boolean[], lowCount: number): boolean {
+  const count = isHigh.length;
+  const runs = 1 + isHigh.filter((high, i) => i > 0 && high !== isHigh[i - 1]).length;
+  const pairs = 2 * lowCount * (count - lowCount);
+  const expected = 1 + pairs / count;
+  const variance = (pairs * (pairs - count)) / (count ** 2 * (count - 1));
+  return runs >= fewestRuns && runs >= expected - mostClumping * Math.sqrt(variance);
+}
