@@ -1,7 +1,11 @@
 import { isSteady } from "../results/variant.js";
+import { steadyThreshold } from "../settings/thresholds.js";
+import { median } from "../stats/order-statistics.js";
 import { differenceOfShares } from "../stats/shares.js";
+import { robustVariance } from "../stats/variance.js";
 import type { Evidence } from "./cell-evidence.js";
-import type { Series } from "./series.js";
+import type { RunFigures } from "./result-set.js";
+import { joinRuns, logSpeeds, type Series } from "./series.js";
 
 /**
  * Slow runs: single ones that a mean hides, as a link makes them that trains down now and then. A run is slow that lost
@@ -95,4 +99,24 @@ export function runsToConfirm({ slow, runs }: SlowCount): number {
   if (slow >= runs) return 1;
   const needed = Math.ceil(Math.log(missedByConfirmation) / Math.log(1 - slow / runs));
   return Math.min(needed, mostConfirmingRuns);
+}
+
+/** Fewer runs do not show by themselves which of them are outliers. */
+const fewestRuns = 5;
+
+/**
+ * How many of `some` of a baseline's runs are slow in a cell of steady memory: they lost more than the usual threshold of
+ * such cells about the median of `all`, and lie far outside the spread between these. 0 if there are fewer than five.
+ */
+export function countSlowRuns(some: readonly RunFigures[], all: readonly RunFigures[]): number {
+  if (all.length < fewestRuns) return 0;
+  const { series } = joinRuns({ baseline: all, first: [], fresh: [] });
+  const slow = new Set<string>();
+  for (const one of series.filter(({ cell }) => isSteady(cell))) {
+    const logs = logSpeeds(one, one.baseline);
+    const deviation = Math.sqrt(robustVariance([logs])?.variance ?? 0);
+    const limit = median(logs) - Math.max(-Math.log1p(-steadyThreshold), farDeviations.steady * deviation);
+    for (const [run, log] of logs.entries()) if (log < limit) slow.add(one.baseline[run]!.startedAt);
+  }
+  return some.filter(({ startedAt }) => slow.has(startedAt)).length;
 }
