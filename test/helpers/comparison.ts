@@ -49,6 +49,7 @@ export function buildCellComparison(part: CellComparisonPart = {}): CellComparis
     explainedByHost: null,
     slowRuns: null,
     threshold: 0.03,
+    wouldShow: margin === null ? null : 0.03 + margin,
     spread: margin === null ? null : { source: "these runs", logDeviation: 0.002, degreesOfFreedom: 8 },
     verdict: "not slower",
     reason: "The change is within the threshold.",
