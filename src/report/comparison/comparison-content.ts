@@ -174,8 +174,7 @@ export function cellsToShow(comparison: Comparison, showsAll: boolean): CellComp
   const ordered = bySeverity(cells);
   if (showsAll) return ordered;
   const isInGroup = ({ id, moved, memory }: CellComparison) =>
-    memory === "host" ||
-    groups.some((group) => group.moved === moved && group.ids.includes(id));
+    memory === "host" || groups.some((group) => group.moved === moved && group.ids.includes(id));
   const lost = (cell: CellComparison) => {
     const change = changeEstimate(cell)?.figure ?? 0;
     return cell.unit === "us" ? change : -change;

@@ -69,7 +69,7 @@ function failureOfHost(host: readonly CellComparison[], { cells }: Comparison): 
   const isCertain = host.some(({ verdict }) => verdict === "slower");
   return {
     verdict: isCertain ? "slower" : "probably slower",
-    text: `host memory is ${isCertain ? "" : "probably "}${percent} slower than in the baseline${suffers}${isLinkWell}`,
+    text: `Host memory is ${isCertain ? "" : "probably "}${percent} slower than in the baseline${suffers}${isLinkWell}`,
     cells: host,
   };
 }

@@ -1,7 +1,7 @@
 import type { CellComparison, Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
 import { machineFacts } from "../../compare/differences.js";
 import type { Tone } from "../report-parts.js";
-import { capital, counted, listed } from "../wording.js";
+import { counted, listed } from "../wording.js";
 import { comparedNames, type NameOfCompared } from "./cell-text.js";
 import { failuresOf } from "./failures.js";
 import { whatWouldShow } from "./what-would-show.js";
@@ -95,9 +95,7 @@ function describeCells(comparison: Comparison, nameOf: NameOfCompared): string {
     ...failures.slice(0, mostFailures).map(({ text }) => text),
     ...(more > 0 ? [`${more} more like ${more === 1 ? "it" : "these"} below`] : []),
   ];
-  const [first, ...others] = sentences.map((sentence) => `${sentence}.`) as [string, ...string[]];
-  const isAfterColon = describeOtherMachine(comparison) !== "" && comparison.outcome === "regression";
-  return [isAfterColon ? first : capital(first), ...others.map(capital)].join(" ");
+  return sentences.map((sentence) => `${sentence}.`).join(" ");
 }
 
 /** If nothing fails: what could have been seen, and how many cells are not as well as that. */

@@ -58,11 +58,12 @@ function kindsOf({ cells, groups }: Comparison): KindSight[] {
       })),
   ];
   const kinds = [...groupBy(sights, ({ kind }) => kind)].map(([kind, members]): KindSight => {
-    const losses = members.map(({ loss }) => loss);
+    const losses = members.flatMap(({ loss }) => (loss !== null && Number.isFinite(loss) ? [loss] : []));
+    const isUnknown = losses.length < members.length;
     return {
       kind,
-      loss: losses.includes(null) ? null : Math.max(...losses.map(Number)),
-      isBlind: members.some(({ loss, threshold }) => loss === null || loss > blindFactor * threshold),
+      loss: isUnknown ? null : Math.max(...losses),
+      isBlind: isUnknown || members.some(({ loss, threshold }) => loss! > blindFactor * threshold),
     };
   });
   return [...kinds.filter(({ isBlind }) => !isBlind), ...kinds.filter(({ isBlind }) => isBlind)];
