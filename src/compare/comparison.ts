@@ -178,7 +178,7 @@ export const comparisonSchema = z.object({
   confirmation: z
     .object({
       runs: count,
-      /** How many it would have taken for slow runs that did not come again. */
+      /** How many it would have taken at most, until all verdicts were settled. */
       atMost: count,
       suspects: z.array(z.string()),
     })

@@ -269,7 +269,7 @@ export const checkSettings = {
   ),
   runs: setting(
     "--runs <count>",
-    "fresh processes to measure with (5), and as many to confirm (up to 24 where single runs are slow)",
+    "fresh processes to measure with (5), and as many to confirm (up to 24, until it is settled)",
     kind.count("number of runs", 1, 1000),
   ),
   confirmAfterNs: setting(
