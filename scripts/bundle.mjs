@@ -37,9 +37,15 @@ function addTests(folder) {
     const command = `exec "$here/runtime/node" "$here/bench/${name}.mjs" "$@"`;
     writeLauncher(join(folder, `bench-${name}`), command);
   }
+  // All of them take four to five minutes. What hangs is ended; tools that make tests slow need longer.
   writeLauncher(
     join(folder, "test-gpu"),
-    'cd "$here" && exec runtime/node node_modules/vitest/vitest.mjs run --config vitest.gpu.config.ts "$@"',
+    [
+      'cd "$here" || exit',
+      'test "$TEST_SECONDS" || TEST_SECONDS=350',
+      'exec timeout --signal=INT --kill-after=10 "$TEST_SECONDS" \\',
+      '  runtime/node node_modules/vitest/vitest.mjs run --config vitest.gpu.config.ts "$@"',
+    ].join("\n"),
   );
 }
 

@@ -1,11 +1,12 @@
 // `npm run test:fuzz [-- --seconds N] [--seed N] [TARGET…]`: libFuzzer on all native code that reads what comes from
 // outside, under AddressSanitizer and UBSan. Each target of test/fuzz runs for so long (default 10 s), from the inputs
 // in test/fuzz/corpus and those that earlier runs found. Needs clang 16 or newer. Exit code 0 only if no input did harm.
+// `-- --build` only compiles.
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { buildPlain } from "./lib/native-build.mjs";
-import { main, ScriptError } from "./lib/process.mjs";
+import { forEachTwoAtOnce, main, ScriptError } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 import { clangMissing, findClang } from "./lib/toolchain.mjs";
 
@@ -56,6 +57,7 @@ await main(async () => {
     options: {
       seconds: { type: "string", default: "10" },
       seed: { type: "string", default: String(Date.now() % 1_000_000) },
+      build: { type: "boolean", default: false },
     },
     allowPositionals: true,
   });
@@ -72,9 +74,11 @@ await main(async () => {
     PINBENCH_WERROR: "ON",
   };
   await buildPlain(folder, options, { quiet: true });
+  if (values.build) return;
 
   const failed = [];
-  for (const name of positionals.length > 0 ? positionals : known) {
+  // A target is one thread.
+  await forEachTwoAtOnce(positionals.length > 0 ? positionals : known, async (name) => {
     const { units, failure } = await fuzz(name, values);
     console.log(`${name}: ${units.toLocaleString("en-US")} inputs${failure === null ? "" : ", FAILED"}`);
     if (failure !== null) {
@@ -91,7 +95,7 @@ await main(async () => {
       };
       appendFileSync(countsFile, `${JSON.stringify(counts)}\n`);
     }
-  }
+  });
   if (failed.length > 0) {
     throw new ScriptError(
       `Harmful inputs were found (seed ${values.seed}) and lie in ${folder}/harmful: ${failed.join(", ")}.`,

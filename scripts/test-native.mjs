@@ -1,8 +1,9 @@
 // `npm run test:native`: the C++ tests, an executable without Node, plain and under the sanitizers, with warnings as
-// errors. `-- --only plain|asan|tsan` runs one of them, `-- --tests '*barrier*'` the tests of such titles.
+// errors. `-- --only plain|asan|tsan` runs one of them, `-- --tests '*barrier*'` the tests of such titles, and `-- --build`
+// none: it only compiles.
 import { parseArgs } from "node:util";
 import { buildPlain } from "./lib/native-build.mjs";
-import { findProgram, main, run, ScriptError } from "./lib/process.mjs";
+import { findProgram, forEachTwoAtOnce, main, run, ScriptError } from "./lib/process.mjs";
 import { inRoot } from "./lib/project.mjs";
 
 const variants = {
@@ -29,7 +30,6 @@ function withoutRandomAddresses(command) {
 
 /** Most tests keep one CPU busy: of so many ranges of them, two run at a time. */
 const ranges = 24;
-const rangesAtOnce = 2;
 
 /** Runs all tests that the arguments choose; shows what is printed of a range where one fails. */
 async function runTests(command, args, env) {
@@ -37,26 +37,27 @@ async function runTests(command, args, env) {
   const count = Number(/filters: (\d+)/.exec(counted)?.[1]);
   if (!(count > 0)) throw new ScriptError("There is no such test.");
   const bounds = Array.from({ length: ranges + 1 }, (_, i) => Math.round((i * count) / ranges));
-  const left = bounds.slice(1).map((last, i) => [bounds[i] + 1, last]);
-  const runSome = async () => {
-    for (let range = left.shift(); range !== undefined; range = left.shift()) {
-      const [first, last] = range;
-      if (first <= last)
-        await run(command, [...args, `--first=${first}`, `--last=${last}`], { env, quiet: true });
-    }
-  };
-  await Promise.all(Array.from({ length: rangesAtOnce }, runSome));
+  await forEachTwoAtOnce(
+    bounds.slice(1).map((last, i) => [bounds[i] + 1, last]),
+    async ([first, last]) => {
+      if (first > last) return;
+      await run(command, [...args, `--first=${first}`, `--last=${last}`], { env, quiet: true });
+    },
+  );
   console.log(`${count} native tests passed`);
 }
 
-async function test(name, titles) {
-  const { folder, options, env, args: chosen = [] } = variants[name];
-  console.log(`native tests: ${name}`);
+async function build({ folder, options }) {
   await buildPlain(
     folder,
     { CMAKE_BUILD_TYPE: "Release", PINBENCH_BUILD_TESTS: "ON", PINBENCH_WERROR: "ON", ...options },
     { quiet: true },
   );
+}
+
+async function test(name, titles) {
+  const { folder, env, args: chosen = [] } = variants[name];
+  console.log(`native tests: ${name}`);
   const executable = inRoot(folder, "native_tests");
   const [command, ...args] = name === "tsan" ? withoutRandomAddresses(executable) : [executable];
   const all = [...args, ...chosen];
@@ -67,11 +68,18 @@ async function test(name, titles) {
 }
 
 await main(async () => {
-  const { only, tests } = parseArgs({
-    options: { only: { type: "string" }, tests: { type: "string" } },
+  const {
+    only,
+    tests,
+    build: onlyBuild,
+  } = parseArgs({
+    options: { only: { type: "string" }, tests: { type: "string" }, build: { type: "boolean" } },
   }).values;
   if (only !== undefined && !(only in variants)) {
     throw new ScriptError(`--only takes ${Object.keys(variants).join(", ")}, not '${only}'.`);
   }
-  for (const name of only === undefined ? Object.keys(variants) : [only]) await test(name, tests);
+  for (const name of only === undefined ? Object.keys(variants) : [only]) {
+    await build(variants[name]);
+    if (!onlyBuild) await test(name, tests);
+  }
 });

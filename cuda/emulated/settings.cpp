@@ -35,15 +35,15 @@ std::string must_be(const char* name, const std::string& what) {
 }
 
 // What is wrong within a variable's value. Put together in steps: GCC 12 sees a copy beyond the end in `+`.
-std::string said_of(const char* name, const std::string& complaint) {
+std::string said_of(const char* name, const std::string& problem) {
   std::string said = name;
-  return said.append(": ").append(complaint);
+  return said.append(": ").append(problem);
 }
 
 // Each of these takes over what the variable sets, if it is set, or says what it must be.
-using Complaint = std::optional<std::string>;
+using Problem = std::optional<std::string>;
 
-Complaint read_size(const char* name, std::size_t& setting) {
+Problem read_size(const char* name, std::size_t& setting) {
   const auto text = variable(name);
   if (!text) return std::nullopt;
   const auto size = parse_size(*text);
@@ -52,7 +52,7 @@ Complaint read_size(const char* name, std::size_t& setting) {
   return std::nullopt;
 }
 
-Complaint read_count(const char* name, std::size_t least, std::size_t most, std::size_t& setting) {
+Problem read_count(const char* name, std::size_t least, std::size_t most, std::size_t& setting) {
   const auto text = variable(name);
   if (!text) return std::nullopt;
   const auto count = parse_number<std::size_t>(*text);
@@ -62,7 +62,7 @@ Complaint read_count(const char* name, std::size_t least, std::size_t most, std:
   return std::nullopt;
 }
 
-Complaint read_peers(const char* name, bool& setting) {
+Problem read_peers(const char* name, bool& setting) {
   const auto text = variable(name);
   if (!text) return std::nullopt;
   if (*text != "all" && *text != "none") return must_be(name, "all or none");
@@ -70,7 +70,7 @@ Complaint read_peers(const char* name, bool& setting) {
   return std::nullopt;
 }
 
-Complaint read_rate(const char* name, std::optional<double>& setting) {
+Problem read_rate(const char* name, std::optional<double>& setting) {
   const auto text = variable(name);
   if (!text) return std::nullopt;
   constexpr std::string_view kGigabytes = "GB/s";
@@ -86,16 +86,16 @@ Complaint read_rate(const char* name, std::optional<double>& setting) {
   return std::nullopt;
 }
 
-Complaint read_nvml(const char* name, std::size_t devices, decltype(Settings::nvml)& setting) {
+Problem read_nvml(const char* name, std::size_t devices, decltype(Settings::nvml)& setting) {
   const auto text = variable(name);
   if (!text) return std::nullopt;
-  const auto complaint = read_nvml_facts(*text, devices, setting.emplace());
-  return complaint ? Complaint(said_of(name, *complaint)) : std::nullopt;
+  const auto problem = read_nvml_facts(*text, devices, setting.emplace());
+  return problem ? Problem(said_of(name, *problem)) : std::nullopt;
 }
 
-Complaint read_fault_plan(std::unique_ptr<FaultPlan>& setting) {
+Problem read_fault_plan(std::unique_ptr<FaultPlan>& setting) {
   FaultList list;
-  if (auto complaint = read_fault_variable(list)) return complaint;
+  if (auto problem = read_fault_variable(list)) return problem;
   setting = std::make_unique<FaultPlan>(std::move(list));
   return std::nullopt;
 }
@@ -123,13 +123,13 @@ std::optional<std::string> read_fault_variable(FaultList& list) {
   constexpr const char* kName = "PINBENCH_EMULATED_FAULTS";
   const auto text = variable(kName);
   if (!text) return std::nullopt;
-  const auto complaint = read_faults(*text, list);
-  return complaint ? Complaint(said_of(kName, *complaint)) : std::nullopt;
+  const auto problem = read_faults(*text, list);
+  return problem ? Problem(said_of(kName, *problem)) : std::nullopt;
 }
 
 std::optional<std::string> Settings::read_environment() {
   std::size_t device_count = static_cast<std::size_t>(devices);
-  const Complaint complaints[] = {
+  const Problem problems[] = {
       read_count("PINBENCH_EMULATED_DEVICES", 0, SharedDeviceMemory::kMostDevices, device_count),
       read_size("PINBENCH_EMULATED_MEMORY", memory_bytes),
       read_size("PINBENCH_EMULATED_CONTEXT", context_bytes),
@@ -143,8 +143,8 @@ std::optional<std::string> Settings::read_environment() {
   devices = static_cast<int>(device_count);
   shared_path = variable("PINBENCH_EMULATED_SHARED").value_or("");
   leaks_path = variable("PINBENCH_EMULATED_LEAKS").value_or("");
-  for (const Complaint& complaint : complaints) {
-    if (complaint) return complaint;
+  for (const Problem& problem : problems) {
+    if (problem) return problem;
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
+#include <istream>
 #include <sstream>
 #include <string>
 
@@ -127,9 +128,13 @@ void touch_pages(const AbortFlag& abort, std::span<std::byte> memory) {
 }
 
 std::optional<std::size_t> huge_page_bytes(const std::vector<std::span<std::byte>>& blocks) {
-  constexpr const char* kAttribute = "AnonHugePages:";
   std::ifstream smaps("/proc/self/smaps");
   if (!smaps) return std::nullopt;
+  return huge_page_bytes(smaps, blocks);
+}
+
+std::size_t huge_page_bytes(std::istream& smaps, const std::vector<std::span<std::byte>>& blocks) {
+  constexpr const char* kAttribute = "AnonHugePages:";
   std::size_t total = 0;
   std::size_t overlap = 0;
   for (std::string line; std::getline(smaps, line);) {

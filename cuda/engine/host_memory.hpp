@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
@@ -71,8 +72,10 @@ class HostBlock {
 // Writes to every page of fresh memory, so that the system gives it one; ends early on abort.
 void touch_pages(const AbortFlag& abort, std::span<std::byte> memory);
 
-// Bytes of these blocks that transparent huge pages back (AnonHugePages of /proc/self/smaps); empty where the
-// kernel does not tell.
+// Bytes of these blocks that transparent huge pages back (AnonHugePages of /proc/self/smaps); empty if the
+// kernel does not report them.
 std::optional<std::size_t> huge_page_bytes(const std::vector<std::span<std::byte>>& blocks);
+// The same, of the text of a smaps file.
+std::size_t huge_page_bytes(std::istream& smaps, const std::vector<std::span<std::byte>>& blocks);
 
 }  // namespace pinbench

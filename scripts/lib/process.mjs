@@ -51,6 +51,15 @@ export function findProgram(name, folders = searchPath()) {
   return null;
 }
 
+/** Calls `body` for each item, for two at a time: enough for the small machines this runs on. */
+export async function forEachTwoAtOnce(items, body) {
+  const left = [...items];
+  const takeSome = async () => {
+    while (left.length > 0) await body(left.shift());
+  };
+  await Promise.all([takeSome(), takeSome()]);
+}
+
 /** Runs a script's main function; a ScriptError becomes one line on stderr and exit code 1. */
 export async function main(body) {
   try {

@@ -67,12 +67,9 @@ export function changeOf(change: number, parts: readonly VarianceEstimate[], ofC
   };
 }
 
-/** Cells, groups and the host's memory: the intervals of all of them hold at once. */
-const families = 3;
-
-/** Beyond each end of the interval of one of `tests` changes of a family that are judged together. */
+/** Beyond each end of the interval of one of `tests` changes that are judged together. */
 export function tailOfOne(tests: number): number {
-  return tail / (tests * families);
+  return tail / tests;
 }
 
 /**

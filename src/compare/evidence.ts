@@ -11,6 +11,9 @@ import { recordedOccasionNoise, startingOccasionNoise } from "./recorded-occasio
 import { type JoinedRuns, kindOf, type Series } from "./series.js";
 import { areJudgedTogether, judgeTogether, tellOwnFromShared } from "./shared-changes.js";
 
+/** What cells lost is asked twice, of each and of its group: the intervals of both hold at once. */
+export const cellsAndGroups = 2;
+
 /** What is known beyond the runs that are compared. */
 export interface EvidenceContext {
   /** Of the devices that the baseline was measured on. */
@@ -64,7 +67,7 @@ export function gatherEvidence(
   adjust(
     others.map((one) => evidence.get(one)!),
     holm,
-    others.length,
+    cellsAndGroups * others.length,
   );
   const devices = new Set(host.map(({ cell }) => cell.device)).size;
   if (areJudgedTogether(host)) {
@@ -87,7 +90,7 @@ export function gatherEvidence(
     group.evidence,
     ...(group.withHost === null ? [] : [group.withHost]),
   ]);
-  adjust(judged, holm, judged.length);
+  adjust(judged, holm, cellsAndGroups * judged.length);
   return { cells: series.map((one) => evidence.get(one) ?? null), groups };
 }
 

@@ -48,14 +48,14 @@ export function standInFor(cell: { memory: string; beside?: unknown }, unit: Ser
 
 /**
  * The noise between occasions that a series starts from, until its own runs show it: that of the recorded kind that is most
- * like it, and twice its deviation on a GPU that was not recorded.
+ * like it, and twice its deviation on a GPU that was not recorded. The host's memory is the same with any GPU.
  */
 export function startingOccasionNoise(
   series: Pick<Series, "cell" | "unit">,
   deviceNames: readonly string[],
 ): OccasionNoise {
   const recorded = recordedOccasionNoise[standInFor(series.cell, series.unit)]!;
-  if (areRecorded(deviceNames)) return recorded;
+  if (series.cell.memory === "host" || areRecorded(deviceNames)) return recorded;
   return {
     shared: times(recorded.shared, varianceFactorUnrecorded),
     own: times(recorded.own, varianceFactorUnrecorded),

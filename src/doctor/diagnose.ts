@@ -4,7 +4,13 @@ import { noticeOf } from "../results/device-facts.js";
 import { byWeight, findCauses } from "./causes/causes.js";
 import { costOfTheRest, gigabytes } from "./causes/cost.js";
 import type { Diagnosis, Finding } from "./diagnosis.js";
-import { type DeviceExamination, type Examination, type Rates, shortfallGBps } from "./examination.js";
+import {
+  type DeviceExamination,
+  type Examination,
+  type Rates,
+  shortfallGBps,
+  shortfallTogetherGBps,
+} from "./examination.js";
 import { unseenFacts } from "./facts/unseen.js";
 
 /** What a diagnosis says beside what the examination shows. */
@@ -112,19 +118,16 @@ function deviceFails(device: DeviceExamination): Finding[] {
 
 /** Devices that are slower at the same time than on other machines, where they share no bridge that sysfs shows. */
 function slowTogether(device: DeviceExamination, known: readonly Finding[]): Finding[] {
-  const { measured, expectedTogether, reference, facts } = device;
+  const { measured, expectedTogether, facts } = device;
   const isToldOf = known.some(({ cause, device: of }) => cause === "uplink-shared" && of === facts.ordinal);
-  if (measured.together === null || expectedTogether === undefined || isToldOf) return [];
-  const { together } = measured;
+  if (isToldOf) return [];
   // In a virtual machine they may share a bridge that is not shown: then that is how the machine is built.
   const isWaySeen = device.path.ports.length > 1;
-  // Recorded on one machine alone: twice the tolerance.
-  const tolerance = 2 * (reference?.tolerance ?? 0);
   const losses = ways.flatMap((way) => {
-    const [found, usual] = [together[way], expectedTogether[way]];
-    return found === null || usual === null || found >= usual * (1 - tolerance)
+    const lost = shortfallTogetherGBps(device, way);
+    return lost === null
       ? []
-      : [{ way, found, usual }];
+      : [{ way, lost, found: measured.together![way]!, usual: expectedTogether![way]! }];
   });
   if (losses.length === 0) return [];
   return [
@@ -139,7 +142,7 @@ function slowTogether(device: DeviceExamination, known: readonly Finding[]): Fin
       ),
       cost: {
         direction: losses.length === 2 ? "both" : losses[0]!.way,
-        gigabytesPerSecond: Math.max(...losses.map(({ found, usual }) => usual - found)),
+        gigabytesPerSecond: Math.max(...losses.map(({ lost }) => lost)),
         basis: "measured",
       },
       fix: isWaySeen

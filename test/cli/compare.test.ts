@@ -5,7 +5,6 @@ import { comparisonSchema } from "../../src/compare/comparison.js";
 import { sidesCells as cells, sides, writeRuns } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
 import { buildCell, buildDevice, buildFailed, buildMismatch } from "../helpers/result-document.js";
-import { runCli } from "../helpers/run-cli.js";
 import { buildRuns } from "../helpers/runs.js";
 
 const compare = (cwd: string, ...args: string[]) => callCli(["compare", "before", "after", ...args], { cwd });
@@ -122,7 +121,7 @@ describe("what pinbench compare prints", () => {
     expect(comparisonSchema.parse(JSON.parse(json!)).counts.slower).toBe(2);
     expect(markdown).toMatch(/^## pinbench compare: H2D pinned and registered: −.* 2 of 2 cells slower/);
     // The same from a process of its own.
-    expect(await runCli(["compare", "before", "after"], { cwd })).toMatchObject({
+    expect(await callCli(["compare", "before", "after"], { cwd })).toMatchObject({
       exitCode,
       stdout,
       stderr: "",

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { listTickets } from "../../src/host/device-tickets.js";
 import { parseResult } from "../../src/results/parse.js";
 import { baselineAt, certainly } from "../helpers/baseline-folder.js";
@@ -59,7 +59,6 @@ describe("two runs at once on a device", () => {
     const fifo = join(temporaryFolder(), "result.json");
     expect(spawnSync("mkfifo", [fifo]).status).toBe(0);
     const first = startCli(small(...oneCell, "--output", fifo), { env });
-    onTestFinished(() => void first.child.kill("SIGKILL"));
     await untilAnnounced(first, "measuring");
     while (listTickets()!.some(({ pid }) => pid === first.child.pid)) await sleep(20);
     expect(first.child.exitCode).toBeNull();
@@ -97,7 +96,6 @@ describe("a check", () => {
 describe("--wait", () => {
   const waiting = (env: Record<string, string>, ...args: string[]) => {
     const started = startCli(small(...oneCell, "--json", "--wait", ...args), { env });
-    onTestFinished(() => void started.child.kill("SIGKILL"));
     return started;
   };
 

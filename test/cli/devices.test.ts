@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { DevicesReport } from "../../src/report/devices-report.js";
 import { emulatedNotice } from "../../src/results/device-facts.js";
-import { measureSmall, runCli, runSmall } from "../helpers/run-cli.js";
+import { callCli, callSmall } from "../helpers/in-process.js";
+import { runCli, small } from "../helpers/run-cli.js";
 
 const twoDevices = { PINBENCH_EMULATED_DEVICES: "2", PINBENCH_EMULATED_MEMORY: "2GiB" };
 const pinned = ["--memory", "pinned", "--direction", "h2d"];
 
 describe("pinbench devices", () => {
   it("shows devices, limits and what is off, and why", async () => {
-    const { exitCode, stdout, stderr } = await runCli(["devices", "--backend", "emulated"], {
+    const { exitCode, stdout, stderr } = await callCli(["devices", "--backend", "emulated"], {
       env: twoDevices,
     });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -27,7 +28,7 @@ describe("pinbench devices", () => {
   });
 
   it("prints the same as one JSON document", async () => {
-    const { stdout } = await runCli(["devices", "--backend", "emulated", "--json"], { env: twoDevices });
+    const { stdout } = await callCli(["devices", "--backend", "emulated", "--json"], { env: twoDevices });
     const report = JSON.parse(stdout) as DevicesReport;
     expect(report).toMatchObject({ backend: "emulated", notice: emulatedNotice });
     expect(report.devices.map(({ ordinal, totalMemoryBytes }) => [ordinal, totalMemoryBytes])).toEqual([
@@ -47,7 +48,7 @@ describe("pinbench devices", () => {
 
 describe("pinbench run --device", () => {
   it.each(["all", "0,1", "1,0,1"])("measures %s one after the other, cells apart", async (devices) => {
-    const { exitCode, document } = await measureSmall([...pinned, "--device", devices], twoDevices);
+    const { exitCode, document } = await callSmall([...pinned, "--device", devices], twoDevices);
     expect(exitCode).toBe(0);
     expect(document.devices.map(({ ordinal }) => ordinal)).toEqual([0, 1]);
     expect(document.coldStart.map(({ device }) => device)).toEqual([0, 1]);
@@ -58,14 +59,14 @@ describe("pinbench run --device", () => {
   });
 
   it("measures device 0 alone where nothing is said, and a single other one", async () => {
-    const { document } = await measureSmall(pinned, twoDevices);
+    const { document } = await callSmall(pinned, twoDevices);
     expect(document.devices.map(({ ordinal }) => ordinal)).toEqual([0]);
-    const other = await measureSmall([...pinned, "--device", "1"], twoDevices);
+    const other = await callSmall([...pinned, "--device", "1"], twoDevices);
     expect(other.document.devices.map(({ ordinal }) => ordinal)).toEqual([1]);
   });
 
   it("has a header line and a table for each", async () => {
-    const { stdout } = await runSmall([...pinned, "--device", "all"], { env: twoDevices });
+    const { stdout } = await callCli(small(...pinned, "--device", "all"), { env: twoDevices });
     expect(stdout).toMatch(/ {2}Device 0 .*\n {2}Link 0 .*\n {2}Device 1 /);
     expect(stdout.match(/Host to device \(H2D\), GB\/s/g)).toHaveLength(2);
   });

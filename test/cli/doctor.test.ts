@@ -5,7 +5,7 @@ import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
 import { allowedCpus } from "../../src/host/cpus.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
-import { emulatedFaults, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { fixtureRoot } from "../host/support.js";
 
 /*
@@ -28,7 +28,7 @@ const doctor = (...args: string[]) => ["doctor", "--backend", "emulated", "--llc
 
 /** The diagnosis that is printed as JSON, with the exit code. */
 async function examined(env: Record<string, string>, ...args: string[]) {
-  const { exitCode, stdout, stderr } = await runCli(doctor("--json", "--quiet", ...args), { env });
+  const { exitCode, stdout, stderr } = await callCli(doctor("--json", "--quiet", ...args), { env });
   expect(stderr).toBe("");
   return { exitCode, diagnosis: diagnosisSchema.parse(JSON.parse(stdout)) };
 }
@@ -68,7 +68,8 @@ describe("pinbench doctor of an emulated device", () => {
   });
 
   it("finds another process that copies", async () => {
-    const busy = { processes: [{ pid: process.pid, memory: "1GiB" }], utilization: 90 };
+    // Any that is there and is not pinbench's own, which this one is.
+    const busy = { processes: [{ pid: process.ppid, memory: "1GiB" }], utilization: 90 };
     const nvml = { ...healthyLink, ...busy, toDeviceBytesPerSecond: 5e8 };
     const { exitCode, diagnosis } = await examined(
       machine(nvml, emulatedFaults({ link: "all", slowdown: 2 })),
@@ -76,7 +77,33 @@ describe("pinbench doctor of an emulated device", () => {
     );
     expect(exitCode).toBe(1);
     expect(costly(diagnosis)[0]).toBe("device-shared");
-    expect(diagnosis.findings[0]!.evidence.join()).toContain(`(pid ${process.pid}, 1 GiB of`);
+    expect(diagnosis.findings[0]!.evidence.join()).toContain(`(pid ${process.ppid}, 1 GiB of`);
+  });
+
+  describe("with copies to the device that are slow", () => {
+    // Slow enough that other programs on a busy machine cannot make copies much slower.
+    const slowFor = (occurrences: object) =>
+      machine(
+        { ...healthyLink, width: 1, maxWidth: 1 },
+        {
+          ...emulatedFaults({ link: "h2d", slowdown: 3, ...occurrences }),
+          PINBENCH_EMULATED_LINK: "0.25e9",
+        },
+      );
+
+    it("accuses none if they are not when they are measured again", async () => {
+      // The first look is over after some 9 copies to the device, and the second begins after 18.
+      const { exitCode, diagnosis } = await examined(slowFor({ to: 14 }), "--quick");
+      expect(costly(diagnosis)).toEqual([]);
+      expect(diagnosis.findings.map(({ cause }) => cause)).toContain("slow-at-first");
+      expect({ exitCode, verdict: diagnosis.verdict }).toEqual({ exitCode: 0, verdict: "healthy" });
+    });
+
+    it("accuses a device if they still are", async () => {
+      const { exitCode, diagnosis } = await examined(slowFor({}), "--quick");
+      expect(costly(diagnosis)).toEqual(["unexplained"]);
+      expect(exitCode).toBe(1);
+    });
   });
 
   it("says that clocks are held down for heat", async () => {
@@ -232,13 +259,13 @@ describe("a run over a link that is slower than it should be", () => {
 
   it("sends to the doctor", async () => {
     const env = machine({ ...healthyLink, maxWidth: 16 });
-    expect((await runCli(plain, { env })).stderr).toMatch(
+    expect((await callCli(plain, { env })).stderr).toMatch(
       /H2D pinned copies reach \S+ GB\/s, and those of healthy machines 4\.00 GB\/s: pinbench doctor says why\./,
     );
   });
 
   it("says nothing with --quiet", async () => {
     const env = machine({ ...healthyLink, maxWidth: 16 });
-    expect((await runCli([...plain, "--quiet"], { env })).stderr).toBe("");
+    expect((await callCli([...plain, "--quiet"], { env })).stderr).toBe("");
   });
 });

@@ -3,15 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadAddon } from "../../src/native/load.js";
 import { parseResult } from "../../src/results/parse.js";
-import {
-  cellOf,
-  emulatedFaults,
-  measureSmall,
-  runCli,
-  runSmall,
-  small,
-  temporaryFolder,
-} from "../helpers/run-cli.js";
+import { callCli, callSmall } from "../helpers/in-process.js";
+import { cellOf, emulatedFaults, runCli, small, temporaryFolder } from "../helpers/run-cli.js";
 
 const oneCopy = ["--memory", "pinned", "--direction", "h2d"];
 
@@ -20,7 +13,9 @@ const asCuda = { PINBENCH_CUDA_LIBRARY: loadAddon().emulatedLibraryPath };
 
 describe("a machine with devices", () => {
   it("none: that is said, and exit code 3", async () => {
-    const { exitCode, stdout, stderr } = await runSmall(oneCopy, { env: { PINBENCH_EMULATED_DEVICES: "0" } });
+    const { exitCode, stdout, stderr } = await callCli(small(...oneCopy), {
+      env: { PINBENCH_EMULATED_DEVICES: "0" },
+    });
     expect(exitCode).toBe(3);
     expect(stdout).toBe("");
     expect(stderr).toContain("no CUDA-capable device is detected");
@@ -37,7 +32,7 @@ describe("a machine with devices", () => {
   });
 
   it("eight: all of them are measured", async () => {
-    const { exitCode, document } = await measureSmall([...oneCopy, "--mode", "latency", "--device", "all"], {
+    const { exitCode, document } = await callSmall([...oneCopy, "--mode", "latency", "--device", "all"], {
       PINBENCH_EMULATED_DEVICES: "8",
     });
     expect(exitCode).toBe(0);
@@ -60,7 +55,7 @@ describe("a driver", () => {
       },
       { driverVersion: 11_040 },
     );
-    const { exitCode, document } = await measureSmall(
+    const { exitCode, document } = await callSmall(
       ["--memory", "pinned,mapped", "--direction", "h2d", "--timer", "wall,event"],
       lacking,
     );
@@ -87,8 +82,8 @@ describe("a driver", () => {
 
   it("that pins no memory of others: registered cells fail, and the cold start says why it has a gap", async () => {
     const refused = emulatedFaults({ call: "cuMemHostRegister_v2", result: 801 });
-    const { exitCode, stdout, stderr } = await runSmall(
-      ["--memory", "pinned,registered", "--direction", "h2d"],
+    const { exitCode, stdout, stderr } = await callCli(
+      small("--memory", "pinned,registered", "--direction", "h2d"),
       { env: refused },
     );
     const reason = /cuMemHostRegister_v2 failed with CUDA_ERROR_NOT_SUPPORTED \(operation not supported\)/;
@@ -103,7 +98,7 @@ describe("a driver", () => {
 describe("memory", () => {
   it("above a size that cannot be had fails the cells that need it, and those alone", async () => {
     // The ring of staged copies is larger than all that the small ones of pinned memory take.
-    const { exitCode, document } = await measureSmall(
+    const { exitCode, document } = await callSmall(
       ["--memory", "staged,pinned", "--direction", "h2d"],
       emulatedFaults({ outOfMemoryAbove: "3MiB" }),
     );
@@ -113,7 +108,9 @@ describe("memory", () => {
   });
 
   it("that another process has taken ends the run with that reason, and what to look at", async () => {
-    const { exitCode, stderr } = await runSmall(oneCopy, { env: emulatedFaults({ otherProcess: "16GiB" }) });
+    const { exitCode, stderr } = await callCli(small(...oneCopy), {
+      env: emulatedFaults({ otherProcess: "16GiB" }),
+    });
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(/^pinbench: The run failed: .*CUDA_ERROR_OUT_OF_MEMORY.*nvidia-smi/);
   });
@@ -121,7 +118,7 @@ describe("memory", () => {
 
 describe("a link", () => {
   it("that trains down while it is measured shows in the tail of its latencies", async () => {
-    const { exitCode, document } = await measureSmall(
+    const { exitCode, document } = await callSmall(
       [...oneCopy, "--mode", "latency", "--samples", "400"],
       // Copies of warming up and comparing come first, and there are more than 200 samples after.
       emulatedFaults({ link: "h2d", slowdown: 1000, from: 250 }),
@@ -155,7 +152,7 @@ describe("a link", () => {
 });
 
 it("faults that are misspelt are named, and nothing is measured", async () => {
-  const { exitCode, stdout, stderr } = await runSmall(oneCopy, {
+  const { exitCode, stdout, stderr } = await callCli(small(...oneCopy), {
     env: emulatedFaults({ link: "h2d", slowdown: 2 }, { call: "cuMemAlloc", result: 2 }),
   });
   expect(exitCode).toBe(3);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { cellOf, copyFaults, emulatedFaults, measureSmall, runSmall } from "../helpers/run-cli.js";
+import { callCli, callSmall } from "../helpers/in-process.js";
+import { cellOf, copyFaults, emulatedFaults, small } from "../helpers/run-cli.js";
 
 const twoKinds = ["--memory", "pageable,pinned"];
 
@@ -38,7 +39,7 @@ describe("data that came back wrong", () => {
     // Comparing reads one small result from the device: direction d2h cannot be wrong throughout.
     const right = wrong === "h2d" ? "d2h" : "h2d";
     const direction = wrong === "h2d" ? "h2d,d2h" : "d2h";
-    const { exitCode, document } = await measureSmall(
+    const { exitCode, document } = await callSmall(
       [...everyCopy, "--direction", direction],
       copyFaults(fault, wrong),
     );
@@ -60,7 +61,7 @@ describe("data that came back wrong", () => {
   });
 
   it("is the loudest thing there is", async () => {
-    const { stdout, stderr } = await runSmall(everyCopy, { env: copyFaults("flip", "h2d") });
+    const { stdout, stderr } = await callCli(small(...everyCopy), { env: copyFaults("flip", "h2d") });
     expect(stderr).toMatch(
       /^pinbench: DATA CAME BACK WRONG in H2D pageable .*: do not trust this machine's copies/,
     );
@@ -70,10 +71,7 @@ describe("data that came back wrong", () => {
   });
 
   it("goes unseen with --no-verify", async () => {
-    const { exitCode, document } = await measureSmall(
-      [...everyCopy, "--no-verify"],
-      copyFaults("drop", "h2d"),
-    );
+    const { exitCode, document } = await callSmall([...everyCopy, "--no-verify"], copyFaults("drop", "h2d"));
     expect(exitCode).toBe(0);
     expect(document.cells.map(({ verification }) => verification)).toEqual([null, null, null, null]);
   });
@@ -82,7 +80,7 @@ describe("data that came back wrong", () => {
 describe("a failing call", () => {
   it("fails its cell; the others go on", async () => {
     const unknownError = emulatedFaults({ call: "cuMemcpyDtoHAsync_v2", nth: 1, result: 999 });
-    const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--no-verify"], unknownError);
+    const { exitCode, stderr, document } = await callSmall([...twoKinds, "--no-verify"], unknownError);
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(
       /^pinbench: 1 of 6 cells failed: cuMemcpyDtoHAsync_v2 failed with CUDA_ERROR_UNKNOWN/,
@@ -109,7 +107,7 @@ describe("a failing call", () => {
       PINBENCH_EMULATED_DEVICES: "2",
     };
     const args = [...twoKinds, "--no-verify", "--device", "all"];
-    const { exitCode, stderr, document } = await measureSmall(args, illegalAddress);
+    const { exitCode, stderr, document } = await callSmall(args, illegalAddress);
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(/^pinbench: The run failed: .*CUDA_ERROR_ILLEGAL_ADDRESS/);
     expect(document.run).toMatchObject({ status: "failed", error: { sticky: true } });
@@ -124,7 +122,7 @@ describe("a failing call", () => {
   });
 
   it("while a device is opened leaves the other devices to be measured", async () => {
-    const { exitCode, document } = await measureSmall(["--memory", "pinned", "--device", "all"], {
+    const { exitCode, document } = await callSmall(["--memory", "pinned", "--device", "all"], {
       ...emulatedFaults({ call: "cuDevicePrimaryCtxRetain", nth: 1, result: 2 }),
       PINBENCH_EMULATED_DEVICES: "2",
     });
@@ -141,7 +139,7 @@ describe("a failing call", () => {
 
 describe("memory that cannot be had", () => {
   it("on the device fails every cell that uses it, without a run that hangs or dies", async () => {
-    const { exitCode, document } = await measureSmall(twoKinds, {
+    const { exitCode, document } = await callSmall(twoKinds, {
       // The first ones are the engine's own small ones.
       ...emulatedFaults({ call: "cuMemAlloc_v2", nth: 3, result: 2 }),
     });
@@ -153,9 +151,12 @@ describe("memory that cannot be had", () => {
   });
 
   it("to be pinned fails the cells that it is for, and those alone", async () => {
-    const { exitCode, stdout, stderr } = await runSmall(["--memory", "pageable,staged,pinned,registered"], {
-      env: { PINBENCH_EMULATED_PINNED_LIMIT: "1MiB" },
-    });
+    const { exitCode, stdout, stderr } = await callCli(
+      small("--memory", "pageable,staged,pinned,registered"),
+      {
+        env: { PINBENCH_EMULATED_PINNED_LIMIT: "1MiB" },
+      },
+    );
     expect(exitCode).toBe(4);
     expect(stderr).toMatch(/^pinbench: 8 of 10 cells failed: .*CUDA_ERROR_OUT_OF_MEMORY/);
     expect(stdout).toMatch(/64 KiB +1 +\d[^\n]* FAILED +FAILED +FAILED/i);

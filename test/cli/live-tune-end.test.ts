@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import {
-  cwd,
-  environment,
+  coldTraining,
   expectNothingLeft,
   folder,
+  startTune,
+  type Traced,
   training,
   tune,
-  tuneArgs,
 } from "../helpers/live-job.js";
-import { type Finished, runCli, startCli } from "../helpers/run-cli.js";
+import type { Finished } from "../helpers/run-cli.js";
 import { skipWithoutTorch } from "../helpers/test-python.js";
 import { marked } from "../tune/torch/support.js";
 
@@ -25,56 +25,46 @@ function commandLine(pid: string): string {
   }
 }
 
-it("with --go a Ctrl-C that comes before the command runs is not lost", async () => {
+it.concurrent("with --go a Ctrl-C that comes before the command runs is not lost", async () => {
   const temporary = folder();
   // The folder of its socket is made right before.
   const watcher = watch(temporary);
-  const { child, finished } = startCli(tuneArgs(["sleep", "50"], "--go"), {
-    cwd,
-    env: { ...environment, TMPDIR: temporary },
-  });
+  const { child, finished } = startTune(["sleep", "50"], ["--go"], temporary);
   await once(watcher, "change");
   watcher.close();
   child.kill("SIGINT");
   expect((await finished).exitCode).toBe(130);
 });
 
-describe("a job leaves nothing behind", { timeout: 120_000 }, () => {
+describe.concurrent("a job leaves nothing behind", { timeout: 120_000 }, () => {
   skipWithoutTorch();
 
   /** Signals pinbench when `when` is there to be seen. */
   async function signalled(
     signal: NodeJS.Signals,
-    when: (mark: string, stderr: string) => boolean,
+    when: (seen: { mark: string; stderr: string; marker: string }) => boolean,
     args: string[],
-    ...flags: string[]
-  ): Promise<Finished & { mark: string }> {
+    { flags = [], script = training }: { flags?: string[]; script?: typeof training } = {},
+  ): Promise<Finished & Traced> {
     const mark = join(folder(), "mark");
-    const command = tuneArgs(
-      training("--length", "100000", "--mark", mark, ...args),
-      "--budget",
-      "60s",
-      ...flags,
-    );
-    const { child, finished } = startCli(command, {
-      cwd,
-      env: { ...environment, TMPDIR: process.env.TMPDIR! },
-    });
+    const command = script("--length", "100000", "--mark", mark, ...args);
+    const { child, finished, ...traced } = startTune(command, ["--budget", "60s", ...flags]);
     let stderr = "";
     child.stderr?.on("data", (text: string) => {
       stderr += text;
     });
-    while (!when(mark, stderr)) {
+    while (!when({ mark, stderr, marker: traced.marker })) {
       if (child.exitCode !== null) throw new Error(`it ended before: ${(await finished).stderr}`);
       await sleep(5);
     }
     child.kill(signal);
-    return { ...(await finished), mark };
+    return { ...(await finished), ...traced };
   }
 
-  const atStart = () => marked().length >= 3;
-  const atFirstStep = (mark: string) => existsSync(mark);
-  const inSearch = (_: string, stderr: string) => /batches\/s, waits/.test(stderr);
+  type When = Parameters<typeof signalled>[1];
+  const atStart: When = ({ marker }) => marked(marker).length >= 3;
+  const atFirstStep: When = ({ mark }) => existsSync(mark);
+  const inSearch: When = ({ stderr }) => /batches\/s, waits/.test(stderr);
 
   it.each([
     { name: "at its start", when: atStart, args: [] },
@@ -85,9 +75,9 @@ describe("a job leaves nothing behind", { timeout: 120_000 }, () => {
       args: ["--workers", "1", "--start-method", "spawn"],
     },
   ])("where pinbench is killed, $name", async ({ when, args }) => {
-    const { signal } = await signalled("SIGKILL", when, args);
-    expect(signal).toBe("SIGKILL");
-    await expectNothingLeft();
+    const run = await signalled("SIGKILL", when, args, { script: coldTraining });
+    expect(run.signal).toBe("SIGKILL");
+    await expectNothingLeft(run);
   });
 
   it("where a process has a session of its own and no environment", async () => {
@@ -103,48 +93,53 @@ describe("a job leaves nothing behind", { timeout: 120_000 }, () => {
     const TMPDIR = join(folder(), "é");
     mkdirSync(TMPDIR);
     const orphan = `sleep ${2e6 + process.pid}`;
-    const command = tuneArgs(["sh", "-c", `(setsid ${orphan} &) ; exec sleep 100`], "--timeout", "250ms");
-    const { exitCode } = await runCli(command, { cwd, env: { ...environment, TMPDIR } });
+    const command = ["sh", "-c", `(setsid ${orphan} &) ; exec sleep 100`];
+    const { exitCode } = await startTune(command, ["--timeout", "250ms"], TMPDIR).finished;
     expect(exitCode).toBe(4);
     const running = readdirSync("/proc").filter((pid) => commandLine(pid).includes(orphan));
     expect({ running, files: readdirSync(TMPDIR) }).toEqual({ running: [], files: [] });
   });
 
   it("where its terminal goes", async () => {
-    const { exitCode, stderr } = await signalled("SIGHUP", inSearch, []);
-    expect(exitCode, stderr).toBe(129);
-    await expectNothingLeft();
+    const run = await signalled("SIGHUP", inSearch, []);
+    expect(run.exitCode, run.stderr).toBe(129);
+    await expectNothingLeft(run);
   });
 
   it.each([
-    { signal: "SIGINT", exitCode: 130 },
-    { signal: "SIGTERM", exitCode: 143 },
-  ] as const)("at $signal, with what was found until then", async ({ signal, exitCode }) => {
-    const finished = await signalled(signal, inSearch, ["--workers", "1"], "--exhaustive");
+    { signal: "SIGINT", exitCode: 130, script: coldTraining },
+    { signal: "SIGTERM", exitCode: 143, script: training },
+  ] as const)("at $signal, with what was found until then", async ({ signal, exitCode, script }) => {
+    const finished = await signalled(signal, inSearch, ["--workers", "1"], {
+      flags: ["--exhaustive"],
+      script,
+    });
     expect(finished.exitCode, finished.stderr).toBe(exitCode);
     expect(finished.stderr).toContain("! interrupted: this is what was found until then\n");
     expect(finished.stderr).toMatch(/^=> num_workers=/m);
-    await expectNothingLeft();
+    await expectNothingLeft(finished);
   });
 
   it("at Ctrl-C before there is anything to say", async () => {
-    const { exitCode, stderr } = await signalled("SIGINT", atStart, []);
+    const run = await signalled("SIGINT", atStart, [], { script: coldTraining });
+    const { exitCode, stderr } = run;
     expect(exitCode, stderr).toBe(130);
     expect(stderr.match(/^pinbench: .*/gm)).toEqual(["pinbench: interrupted, nothing was measured."]);
-    await expectNothingLeft();
+    await expectNothingLeft(run);
   });
 
   it("where the script does not heed Ctrl-C", async () => {
-    const { exitCode } = await signalled("SIGINT", inSearch, ["--stubborn", "--workers", "1"]);
-    expect(exitCode).toBe(130);
-    await expectNothingLeft();
+    const run = await signalled("SIGINT", inSearch, ["--stubborn", "--workers", "1"]);
+    expect(run.exitCode).toBe(130);
+    await expectNothingLeft(run);
   });
 
   it("with --go Ctrl-C is the command's, and so is what comes of it", async () => {
-    const { exitCode, signal, stderr } = await signalled("SIGINT", atFirstStep, [], "--go");
+    const run = await signalled("SIGINT", atFirstStep, [], { flags: ["--go"], script: coldTraining });
+    const { exitCode, signal, stderr } = run;
     expect(stderr).toContain("KeyboardInterrupt");
     // Python ends by the signal itself, which a shell calls 130.
     expect({ exitCode, signal }).toEqual({ exitCode: 130, signal: null });
-    await expectNothingLeft();
+    await expectNothingLeft(run);
   });
 });

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Tuning, tuningSchema } from "../../src/results/tuning.js";
 import { expectSentence } from "../helpers/baseline-folder.js";
-import { expectNothingLeft, folder, training, tune } from "../helpers/live-job.js";
+import { coldTraining, expectNothingLeft, folder, training, tune } from "../helpers/live-job.js";
 import { runCli } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
-import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
+import { skipWithoutTorch, testPython, warmPython } from "../helpers/test-python.js";
 
 const ended = "pinbench: the search is done: the command is ended; with --go it would train on.";
 
@@ -20,12 +20,13 @@ function saved(path: string): Tuning {
 const epochLines = (count: number, samples: number) =>
   Array.from({ length: count }, (_, epoch) => `epoch ${epoch}: ${samples} samples\n`).join("");
 
-describe("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
+describe.concurrent("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
   skipWithoutTorch();
 
   it("tunes a script as it runs, says on stderr what it found, and ends it", async () => {
     const file = join(folder(), "tuning.json");
-    const { exitCode, stdout, stderr } = await tune(training("--length", "100000"), "--save", file);
+    const run = await tune(coldTraining("--length", "100000"), "--save", file);
+    const { exitCode, stdout, stderr } = run;
     expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: "" });
     const lines = stderr.split("\n");
     expect(lines[0]).toBe(
@@ -51,17 +52,18 @@ describe("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     // A batch is four samples of a millisecond each, wherever it is made.
     expect(trial!.makeNsPerBatch).toBeGreaterThan(4e6);
     expect(trial!.workerPrivateBytes).toBeGreaterThan(0);
-    await expectNothingLeft();
+    await expectNothingLeft(run);
   });
 
   it.each([
     ["a shell script", ["sh", "one_pass.sh"]],
-    ["a module", [testPython, "-m", "training"]],
+    ["a module", [warmPython, "-m", "training"]],
   ])(
     "with --go %s goes on to its own end, and its output and exit code are pinbench's",
     async (_, command) => {
       const args = ["--epochs", "3", "--length", "2400", "--exit", "9"];
-      const { exitCode, stdout, stderr } = await tune([...command, ...args], "--go", "--budget", "2s");
+      const run = await tune([...command, ...args], "--go", "--budget", "2s");
+      const { exitCode, stdout, stderr } = run;
       const epochs = epochLines(3, 2400);
       expect({ exitCode, stdout }, stderr).toEqual({
         exitCode: 9,
@@ -69,7 +71,7 @@ describe("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
       });
       expect(stderr).toMatch(/^=> num_workers=/m);
       expect(stderr).not.toContain(ended);
-      await expectNothingLeft();
+      await expectNothingLeft(run);
     },
   );
 
@@ -78,13 +80,13 @@ describe("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
     // Their stdout goes to a file: this torch, with a newer Python, cannot leave it alone.
     const torchrun = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "-r", "1", "-t", "1"];
     const command = [testPython, ...torchrun, "--log_dir", folder(), "training.py", "--length", "100000"];
-    const { exitCode, stderr } = await tune(command, "--save", file);
-    expect(exitCode, stderr).toBe(0);
+    const run = await tune(command, "--save", file);
+    expect(run.exitCode, run.stderr).toBe(0);
     const tuning = saved(file);
     expect(tuning.machine.ranks).toBe(2);
     expect(Math.max(...tuning.tried.map(({ setting }) => setting.numWorkers))).toBeGreaterThan(0);
     for (const { trials } of tuning.tried) for (const trial of trials) expect(trial.failure).toBeNull();
-    await expectNothingLeft();
+    await expectNothingLeft(run);
   });
 
   it("does not count what lies between two epochs", async () => {
@@ -115,21 +117,22 @@ describe("pinbench tune -- COMMAND", { timeout: 120_000 }, () => {
   });
 });
 
-describe("a job that ends before the search does", () => {
+describe.concurrent("a job that ends before the search does", () => {
   it("leaves what was found, and is not cut short in what it does afterwards", async () => {
     const file = join(folder(), "tuning.json");
     const job = `${process.execPath} fake_job.mjs '{"endsAt": 150}'; echo "the rest"; exit 3`;
     const flags = ["--save", file, "--budget", "60s", "--max-workers", "12", "--exhaustive"];
-    const { exitCode, stdout, stderr } = await tune(["sh", "-c", job], ...flags);
+    const run = await tune(["sh", "-c", job], ...flags);
+    const { exitCode, stdout, stderr } = run;
     expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: "the rest\n" });
     expect(stderr).toContain("! the job ended before the search did: this is what was found until then");
     expect(stderr).toContain("pinbench: the command ended with exit code 3.\n");
     expect(saved(file).run.status).toBe("ended");
-    await expectNothingLeft();
+    await expectNothingLeft(run);
   });
 });
 
-describe("a job that cannot be tuned is named for what it is", { timeout: 120_000 }, () => {
+describe.concurrent("a job that cannot be tuned is named for what it is", { timeout: 120_000 }, () => {
   skipWithoutTorch();
 
   it("where it iterates no DataLoader", async () => {
@@ -159,19 +162,21 @@ describe("a job that cannot be tuned is named for what it is", { timeout: 120_00
     );
     const asleep = await tune(["sleep", "100"], "--timeout", "250ms");
     expectSentence(asleep, 4, /within 1 s\. None of its processes is a Python that pinbench can look into\./);
-    await expectNothingLeft();
+    await expectNothingLeft(isolated);
+    await expectNothingLeft(asleep);
   });
 
   it("where it hangs", async () => {
-    const { exitCode, stderr } = await tune(
+    const run = await tune(
       [process.execPath, "fake_job.mjs", '{"hangsAt": 150}'],
       ...["--timeout", "2s", "--budget", "60s", "--max-workers", "12", "--exhaustive"],
     );
+    const { exitCode, stderr } = run;
     expect(stderr).toMatch(
       /The training loop took no further batch within 2 s with \d+ workers?, not pinned\./,
     );
     expect([0, 4]).toContain(exitCode);
-    await expectNothingLeft();
+    await expectNothingLeft(run);
   });
 
   it("where its data set raises, which the script hears of as ever", async () => {
@@ -184,7 +189,7 @@ describe("a job that cannot be tuned is named for what it is", { timeout: 120_00
   });
 });
 
-it("with --go a job that cannot be tuned runs on, and pinbench exits as it does", {
+it.concurrent("with --go a job that cannot be tuned runs on, and pinbench exits as it does", {
   timeout: 60_000,
 }, async () => {
   const script = { loader: { untouchable: "its type makes iterators of its own" } };
@@ -194,7 +199,7 @@ it("with --go a job that cannot be tuned runs on, and pinbench exits as it does"
   expect(stderr).toMatch(/^pinbench: Loader 1 cannot be tuned: its type makes iterators of its own\./m);
 });
 
-describe("a call that makes no sense", () => {
+describe.concurrent("a call that makes no sense", () => {
   it("is refused before anything is started", async () => {
     expectSentence(await tune(["no-such-command"]), 2, /There is no command no-such-command\./);
     const script = join(folder(), "train.sh");

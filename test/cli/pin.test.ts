@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { type Pinning, pinningSchema } from "../../src/pools/pinning-document.js";
 import { callCli } from "../helpers/in-process.js";
 import { untilInSlowCopy } from "../helpers/processes.js";
-import { emulatedFaults, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
+import { emulatedFaults, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 const pin = (...args: string[]) => ["pin", "--backend", "emulated", "--quiet", ...args];
 const small = ["--sizes", "4MiB", "--pieces", "1,2", "--threads", "1,2", "--budget", "30s"];
@@ -12,7 +12,7 @@ const small = ["--sizes", "4MiB", "--pieces", "1,2", "--threads", "1,2", "--budg
 const parse = (text: string): Pinning => pinningSchema.parse(JSON.parse(text));
 
 async function pinned(env: Record<string, string>, ...args: string[]) {
-  const { exitCode, stdout, stderr } = await runCli(pin("--json", ...args), { env });
+  const { exitCode, stdout, stderr } = await callCli(pin("--json", ...args), { env });
   return { exitCode, stderr, pinning: parse(stdout) };
 }
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { runCli, small } from "../helpers/run-cli.js";
+import { callCli } from "../helpers/in-process.js";
+import { small } from "../helpers/run-cli.js";
 
 const twoDevices = { PINBENCH_EMULATED_DEVICES: "2" };
 
 /** The report of a run on the emulated device, white space aside. */
 async function reportOf(args: readonly string[], env: Record<string, string> = {}) {
-  const { exitCode, stdout } = await runCli(small(...args), { env });
+  const { exitCode, stdout } = await callCli(small(...args), { env });
   expect(exitCode).toBe(0);
   return stdout.replaceAll(/\s+/g, " ");
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { peerPaths } from "../../src/settings/choices.js";
-import { copyFaults, emulatedFaults, measureSmall, runCli } from "../helpers/run-cli.js";
+import { callCli, callSmall } from "../helpers/in-process.js";
+import { copyFaults, emulatedFaults } from "../helpers/run-cli.js";
 
 const twoDevices = { PINBENCH_EMULATED_DEVICES: "2" };
 const between = ["--direction", "p2p", "--device", "all"];
@@ -14,7 +15,7 @@ const pathsWith = (outcome: RegExp, { cells }: ResultDocument) =>
 
 describe("pinbench run --direction p2p", () => {
   it("measures every pair of devices, both ways, by every path, and compares what arrived", async () => {
-    const { exitCode, document } = await measureSmall([...between, "--timer", "wall,event"], twoDevices);
+    const { exitCode, document } = await callSmall([...between, "--timer", "wall,event"], twoDevices);
     expect(exitCode).toBe(0);
     for (const timer of ["wall", "event"]) {
       const cells = document.cells.filter((cell) => cell.timer === timer);
@@ -34,7 +35,7 @@ describe("pinbench run --direction p2p", () => {
 
   it.each(peerPaths)("goes one way alone where only cells of that way are asked for: %s", async (path) => {
     const args = ["run", "--backend", "emulated", "--samples", "6", "--json", "--cells", fromFirst(path)];
-    const { exitCode, stdout } = await runCli(args, { env: twoDevices });
+    const { exitCode, stdout } = await callCli(args, { env: twoDevices });
     expect(exitCode).toBe(0);
     const { cells } = JSON.parse(stdout) as ResultDocument;
     expect(cells.map(({ id, samples }) => [id, samples[0]!.durationNs.length])).toEqual([
@@ -44,7 +45,7 @@ describe("pinbench run --direction p2p", () => {
 
   it("goes through the host alone where the devices have no access to each other", async () => {
     const env = { ...twoDevices, PINBENCH_EMULATED_PEERS: "none" };
-    const { exitCode, document } = await measureSmall(between, env);
+    const { exitCode, document } = await callSmall(between, env);
     expect(exitCode).toBe(0);
     expect(pathsWith(/^(converged|budget)$/, document)).toEqual([
       [0, 1, "through-host"],
@@ -59,7 +60,7 @@ describe("pinbench run --direction p2p", () => {
 
   it("names the copies whose data were wrong", async () => {
     const env = { ...twoDevices, ...copyFaults("drop", "p2p") };
-    const { exitCode, document } = await measureSmall(between, env);
+    const { exitCode, document } = await callSmall(between, env);
     expect(exitCode).toBe(4);
     expect(pathsWith(/^mismatch$/, document).length).toBeGreaterThan(0);
   });
@@ -67,7 +68,7 @@ describe("pinbench run --direction p2p", () => {
   it("fails with the driver's error where the device at the other end has no memory", async () => {
     // The first six are those of device 0, and what device 1's session itself needs.
     const env = { ...twoDevices, ...emulatedFaults({ call: "cuMemAlloc_v2", nth: 7, result: 2 }) };
-    const { exitCode, document } = await measureSmall(between, env);
+    const { exitCode, document } = await callSmall(between, env);
     expect(exitCode).toBe(4);
     expect(document.cells.map(({ outcome, error }) => [outcome, error?.code])).toEqual(
       Array(10).fill(["failed", "CUDA_ERROR_OUT_OF_MEMORY"]),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import { callCli } from "../helpers/in-process.js";
-import { runCli, temporaryFolder } from "../helpers/run-cli.js";
+import { temporaryFolder } from "../helpers/run-cli.js";
 
 const flags = ["--backend", "emulated", "--llc", "64KiB", "--quiet"];
 const quick = [...flags, "--samples", "6", "--blocks", "4KiB", "--block-count", "8"];
@@ -71,7 +71,7 @@ describe("pinbench run --blocks", () => {
   it("skips batches where the driver is too old for them, and says so", async () => {
     const symbols = ["cuMemcpyBatchAsync", "cuMemcpyBatchAsync_v2"];
     const env = { PINBENCH_EMULATED_FAULTS: JSON.stringify([{ missing: symbols }]) };
-    const { exitCode, stdout } = await runCli(["run", ...quick, ...pinned], { env });
+    const { exitCode, stdout } = await callCli(["run", ...quick, ...pinned], { env });
     expect(exitCode).toBe(0);
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(
       "skipped: a batch copies blocks by one call of the driver: the driver lacks cuMemcpyBatchAsync",

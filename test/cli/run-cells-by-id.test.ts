@@ -29,7 +29,12 @@ function runWithStdin(shell: string, args: readonly string[], cwd = temporaryFol
 
 describe("pinbench run --cells", () => {
   it("measures exactly these cells, and the control of host memory, in the order of any plan", async () => {
-    const { exitCode, stdout, stderr } = await runCli([...run, "--json", "--cells", `${pinned},${pageable}`]);
+    const { exitCode, stdout, stderr } = await callCli([
+      ...run,
+      "--json",
+      "--cells",
+      `${pinned},${pageable}`,
+    ]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const document = parseResult(stdout);
     expect(document.cells.map(({ id }) => id)).toEqual([pageable, control, pinned]);
@@ -41,7 +46,7 @@ describe("pinbench run --cells", () => {
   });
 
   it("shows them in tables", async () => {
-    const { exitCode, stdout } = await runCli([...run, "--cells", `${pinned},${pageable}`]);
+    const { exitCode, stdout } = await callCli([...run, "--cells", `${pinned},${pageable}`]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/Host to device \(H2D\), GB\/s.*\n +size +workers +pageable\n/);
     expect(stdout).toMatch(
@@ -55,7 +60,7 @@ describe("pinbench run --cells", () => {
   });
 
   it("is planned by --dry-run", async () => {
-    expect(planned(await runCli([...dryRun, "--cells", `${pinned}, ${pageable}, ${pinned}`]))).toEqual([
+    expect(planned(await callCli([...dryRun, "--cells", `${pinned}, ${pageable}, ${pinned}`]))).toEqual([
       pageable,
       control,
       pinned,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
-import { callCli } from "../helpers/in-process.js";
+import { callCli, callCliAlone } from "../helpers/in-process.js";
 import { small, temporaryFolder } from "../helpers/run-cli.js";
 
 describe("--label", () => {
@@ -37,7 +37,7 @@ describe("--label", () => {
   test("stands in every run of a baseline, and in the whole of several processes", async () => {
     const folder = temporaryFolder();
     const [, ...flags] = small("--label", "rack=7", "--quiet");
-    const baseline = await callCli(["baseline", join(folder, "runs"), "--runs", "2", ...flags]);
+    const baseline = await callCliAlone(["baseline", join(folder, "runs"), "--runs", "2", ...flags]);
     expect(baseline.exitCode, baseline.stderr).toBe(0);
     const runs = readdirSync(join(folder, "runs")).filter((name) => name !== "baseline.json");
     expect(runs).toHaveLength(2);
@@ -45,7 +45,7 @@ describe("--label", () => {
       const { run } = parseResult(readFileSync(join(folder, "runs", name), "utf8"));
       expect(run.labels).toEqual({ rack: "7" });
     }
-    const merged = await callCli(["run", "--json", "--processes", "2", ...flags]);
+    const merged = await callCliAlone(["run", "--json", "--processes", "2", ...flags]);
     expect(parseResult(merged.stdout).run.labels).toEqual({ rack: "7" });
   });
 

@@ -10,7 +10,7 @@ const twoKinds = ["--memory", "pageable,pinned"];
 
 describe("pinbench run", () => {
   it("prints a header, a table for each direction and what was found", async () => {
-    const { exitCode, stdout } = await runSmall(twoKinds);
+    const { exitCode, stdout } = await callCli(small(...twoKinds));
     expect(exitCode).toBe(0);
     const parts = [
       /^pinbench \d+\.\d+\.\d+\n/,
@@ -112,7 +112,7 @@ describe("pinbench", () => {
     ["run --help", /--preset <name>[\s\S]*--dry-run[\s\S]*Examples:/],
     ["devices --help", /--backend <name>/],
   ])("explains itself with %s", async (args, text) => {
-    const { exitCode, stdout, stderr } = await runCli(args.split(" "));
+    const { exitCode, stdout, stderr } = await callCli(args.split(" "));
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(text);
   });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Plan } from "../../src/plan/plan.js";
 import { callCli } from "../helpers/in-process.js";
-import { runCli } from "../helpers/run-cli.js";
 
 const MiB = 1024 * 1024;
 const dry = ["run", "--backend", "emulated", "--llc", "1MiB", "--dry-run"];
@@ -19,7 +18,7 @@ function axis<Key extends keyof Plan["cells"][number]>(plan: Plan, key: Key) {
 
 describe("pinbench run --dry-run", () => {
   it("shows the plan, its memory and its estimated time", async () => {
-    const { exitCode, stdout } = await runCli([...dry, "--sizes", "1MiB,16MiB", "--workers", "1"]);
+    const { exitCode, stdout } = await callCli([...dry, "--sizes", "1MiB,16MiB", "--workers", "1"]);
     expect(exitCode).toBe(0);
     const lines = [
       /^The plan \(nothing was measured\)\n/,
@@ -35,7 +34,7 @@ describe("pinbench run --dry-run", () => {
   it("says what is measured beyond plain copies, and nothing of it where that is nothing", async () => {
     const args = ["--sizes", "1MiB", "--workers", "1", "--memory", "pinned", "--direction", "h2d,p2p"];
     const more = ["--together", "--beside", "memory,host", "--pipeline", "4"];
-    const { stdout } = await runCli([...dry, ...args, ...more], { env: { PINBENCH_EMULATED_DEVICES: "2" } });
+    const { stdout } = await callCli([...dry, ...args, ...more], { env: { PINBENCH_EMULATED_DEVICES: "2" } });
     expect(stdout).toContain("  At once      devices 0 and 1\n");
     expect(stdout).toContain("  Paths        write, read, through-host, kernel-write, kernel-read\n");
     expect(stdout).toContain("  Beside       a load on the device's memory, a load on the host's memory\n");

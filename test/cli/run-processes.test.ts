@@ -4,13 +4,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import { filesIn } from "../helpers/baseline-folder.js";
+import { callCli, callCliAlone } from "../helpers/in-process.js";
 import { markName, measuring, nextMark } from "../helpers/processes.js";
 import {
   copyFaults,
   emulatedFaults,
   measureSmall,
   runCli,
-  runSmall,
   small,
   startCli,
   temporaryFolder,
@@ -45,7 +45,7 @@ describe("pinbench run --processes", () => {
   it("says in the table which interval it shows, and in every format what was measured", async () => {
     const cwd = temporaryFolder();
     const files = ["a.csv", "a.md"].flatMap((name) => ["--output", join(cwd, name)]);
-    const { stdout } = await runSmall([...twoKinds, "--processes", "3", ...files]);
+    const { stdout } = await callCliAlone(small(...twoKinds, "--processes", "3", ...files));
     const said = stdout.replaceAll(/\s+/g, " ");
     expect(said).toContain("medians of 3 processes, ± half the 95 % interval between them");
     expect(said).toContain("note: the conclusions rest on the intervals between the processes");
@@ -59,26 +59,25 @@ describe("pinbench run --processes", () => {
   });
 
   it("says where there are too few for an interval", async () => {
-    const { stdout } = await runSmall([...twoKinds, "--processes", "2"]);
+    const { stdout } = await callCliAlone(small(...twoKinds, "--processes", "2"));
     expect(stdout).toContain("±? too few processes for an interval");
     expect(stdout.replaceAll(/\s+/g, " ")).toContain("3 processes measure it");
   });
 
   it("lists what the plan skips", async () => {
-    const { document } = await measureSmall([
-      ...["--memory", "pageable,pinned", "--timer", "wall,event", "--direction", "h2d"],
-      ...["--processes", "2"],
-    ]);
-    const skipped = document.cells.filter(({ outcome }) => outcome === "skipped");
+    const { stdout } = await callCliAlone(
+      small(...twoKinds, "--timer", "wall,event", "--processes", "2", "--json"),
+    );
+    const skipped = parseResult(stdout).cells.filter(({ outcome }) => outcome === "skipped");
     expect(skipped.map(({ memory, timer }) => [memory, timer])).toEqual([["pageable", "event"]]);
   });
 
   it("counts as so many runs in a comparison", async () => {
     const cwd = temporaryFolder();
     for (const name of ["a.json", "b.json"]) {
-      await runSmall([...twoKinds, "--processes", "3", "--output", join(cwd, name)]);
+      await callCliAlone(small(...twoKinds, "--processes", "3", "--output", join(cwd, name)));
     }
-    const { stdout } = await runCli(["compare", "a.json", "b.json", "--no-config"], { cwd });
+    const { stdout } = await callCli(["compare", "a.json", "b.json", "--no-config"], { cwd });
     expect(stdout).toMatch(/Baseline +a\.json, 3 runs/);
     expect(stdout).toMatch(/Candidate +b\.json, 3 runs/);
   });
@@ -141,14 +140,14 @@ describe("an interrupted run of several processes", () => {
     const args = ["--budget", "1h", "--precision", "0.0001%", ...endless, "--output", "result.json"];
     const mark = nextMark();
     const { child, finished } = startCli(small(...args), { cwd, env: { [markName]: mark } });
-    await vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 30_000, interval: 20 });
+    await vi.waitFor(() => expect(measuring(mark)).toHaveLength(1), { timeout: 50_000, interval: 20 });
     child.kill("SIGINT");
     expect(await finished).toEqual({
       ...{ exitCode: 130, signal: null, stdout: "" },
       stderr: "pinbench: interrupted, nothing was measured: nothing was written to result.json.\n",
     });
     expect(filesIn(cwd)).toEqual({ "result.json": "before" });
-    await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 30_000 });
+    await vi.waitFor(() => expect(measuring(mark)).toEqual([]), { timeout: 50_000 });
   });
 
   it("has a document without figures where no process came to its end", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { measureSmall } from "../helpers/run-cli.js";
+import { callSmall } from "../helpers/in-process.js";
 
 const together = ["--together", "--memory", "pinned"];
 
@@ -7,7 +7,7 @@ describe("pinbench run --together", () => {
   // Node's own pool, on which a session's calls are carried out, has four threads.
   it.each([2, 6])("measures %i devices at the same time as well as each alone", async (devices) => {
     const env = { PINBENCH_EMULATED_DEVICES: String(devices) };
-    const { exitCode, document } = await measureSmall([...together, "--direction", "h2d,bidir"], env);
+    const { exitCode, document } = await callSmall([...together, "--direction", "h2d,bidir"], env);
     expect(exitCode).toBe(0);
     const ordinals = Array.from({ length: devices }, (_, ordinal) => ordinal);
     for (const direction of ["h2d", "bidir"]) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { callCli } from "../helpers/in-process.js";
-import { pinbench, runCli, runSmall, small, start, temporaryFolder } from "../helpers/run-cli.js";
+import { pinbench, small, start, temporaryFolder } from "../helpers/run-cli.js";
 
 const recordings = fileURLToPath(new URL("../../results/nvidia-h200/", import.meta.url));
 const sweep = join(recordings, "default.json");
@@ -59,7 +59,7 @@ describe("ASCII", () => {
     const { stderr } = await callCli(["compare", "straße.json", "x.json", "--ascii"]);
     expect(stderr).toContain("stra\\xdfe.json");
     expect((await callCli(["compare", "straße.json", "x.json"])).stderr).toContain("straße.json");
-    expect(isAscii((await runCli(["--help"], { env: { LC_ALL: "C" } })).stdout)).toBe(true);
+    expect(isAscii((await callCli(["--help"], { env: { LC_ALL: "C" } })).stdout)).toBe(true);
   });
 
   it("changes no JSON", async () => {
@@ -84,7 +84,7 @@ describe("the cells of a table", () => {
   });
 
   it("stand on a line each with --plain, with all of their labels", async () => {
-    const { stdout } = await runSmall(["--plain", "--memory", "pinned", "--workers", "1,2"]);
+    const { stdout } = await callCli(small("--plain", "--memory", "pinned", "--workers", "1,2"));
     expect(stdout).not.toContain("─");
     expect(stdout.match(/^ +64 KiB +[12] {2,}/gm)).toHaveLength(4);
   });

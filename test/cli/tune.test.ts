@@ -7,41 +7,36 @@ import { expectSentence, filesIn } from "../helpers/baseline-folder.js";
 import { callCli } from "../helpers/in-process.js";
 import { type Finished, runCli, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { tuningSchemaErrors } from "../helpers/schema-errors.js";
-import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
+import { skipWithoutTorch, testPython, warmPython } from "../helpers/test-python.js";
 
 const data = "--sample-bytes 4KiB --batch-size 4".split(" ");
 const quick = "--backend emulated --budget 6s --max-workers 2".split(" ");
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/tune/${name}`, import.meta.url));
 const withTorch = (target: string, ...args: string[]) => [
-  ...["tune", "--torch", fixture(target), "--batch-size", "4", "--python", testPython],
+  ...["tune", "--torch", fixture(target), "--batch-size", "4", "--python", warmPython],
   ...args,
 ];
 
-const tune = (...args: string[]) => runCli(["tune", ...data, ...quick, ...args]);
+const tune = (...args: string[]) => callCli(["tune", ...data, ...quick, ...args]);
 
-function documentOf({ stdout }: Finished): Tuning {
-  const document = JSON.parse(stdout) as unknown;
+const documentOf = ({ stdout }: Finished) => documentIn(stdout);
+
+function documentIn(text: string): Tuning {
+  const document = JSON.parse(text) as unknown;
   expect(tuningSchemaErrors(document)).toBeNull();
   return tuningSchema.parse(document);
 }
 
 describe("pinbench tune of generated samples", () => {
-  it("prints a table with a recommendation", async () => {
-    const { exitCode, stdout, stderr } = await tune();
+  it("prints a table with a recommendation, and saves the document with --save", async () => {
+    const saved = join(temporaryFolder(), "tuning.json");
+    const { exitCode, stdout, stderr } = await tune("--save", saved);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(/^pinbench \S+ tune\n/);
     expect(stdout).toMatch(/^ +0 +no +- +\d+ ±/m);
     expect(stdout).toMatch(/^=> num_workers=[012] pin_memory=(True|False) /m);
     expect(stdout).toContain("emulated device: figures describe this machine's memory, not a GPU.");
-  });
-
-  it("prints the document with --json, and saves it with --save whatever is printed", async () => {
-    const saved = join(temporaryFolder(), "tuning.json");
-    const finished = await tune("--json", "--save", saved);
-    const { exitCode, stdout, stderr } = finished;
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(readFileSync(saved, "utf8")).toBe(stdout);
-    const tuning = documentOf(finished);
+    const tuning = documentIn(readFileSync(saved, "utf8"));
     expect(tuning).toMatchObject({
       run: { status: "complete", argv: expect.arrayContaining(["--sample-bytes", "4KiB"]) },
       method: { search: "adaptive", maxWorkers: 2 },
@@ -70,8 +65,12 @@ describe("pinbench tune of generated samples", () => {
     expect(stdout).toMatch(/^PINBENCH_NUM_WORKERS=\d PINBENCH_PIN_MEMORY=[01] [^\n]*\n$/);
   });
 
-  it("measures a grid with --exhaustive", async () => {
-    const tuning = documentOf(await tune("--exhaustive", "--json", "--max-workers", "1", "--budget", "1s"));
+  it("measures a grid with --exhaustive, and prints with --json what --save saves", async () => {
+    const saved = join(temporaryFolder(), "tuning.json");
+    const few = ["--max-workers", "1", "--budget", "1s"];
+    const finished = await tune("--exhaustive", "--json", "--save", saved, ...few);
+    expect(readFileSync(saved, "utf8")).toBe(finished.stdout);
+    const tuning = documentOf(finished);
     expect(tuning.method.search).toBe("grid");
     expect(tuning.tried).toHaveLength(4);
   });
@@ -81,7 +80,7 @@ describe("pinbench tune of generated samples", () => {
     mkdirSync(join(cwd, "images"));
     for (const name of ["a", "b", "c"]) writeFileSync(join(cwd, "images", name), "x".repeat(3000));
     const args = "--data images --batch-size 2 --epoch-batches 50 --ranks 1000 --budget 2s --json".split(" ");
-    const tuning = documentOf(await runCli(["tune", "--backend", "emulated", ...args], { cwd }));
+    const tuning = documentOf(await callCli(["tune", "--backend", "emulated", ...args], { cwd }));
     expect(tuning).toMatchObject({
       method: { epochBatches: 50, maxWorkers: 1 },
       machine: { ranks: 1000 },
@@ -95,7 +94,7 @@ describe("pinbench tune of generated samples", () => {
     for (const name of ["a", "b", "c"]) writeFileSync(join(cwd, "images", name), "x".repeat(30_000));
     const args =
       "--data images --batch-size 2 --cold --step-time 1ms --step-mode queued --max-workers 1 --budget 1s --json";
-    const tuning = documentOf(await runCli(["tune", "--backend", "emulated", ...args.split(" ")], { cwd }));
+    const tuning = documentOf(await callCli(["tune", "--backend", "emulated", ...args.split(" ")], { cwd }));
     expect(tuning.probe).toMatchObject({ isCold: true, fileBytesPerBatch: 60_000 });
     expect(tuning.probe.notes.join(" ")).toContain("The loop does not wait for the step");
     // --step alone has no effect here, and is not what is advised.
@@ -115,7 +114,7 @@ describe("pinbench tune of generated samples", () => {
   });
 
   it("shows with --help how it is used", async () => {
-    const { exitCode, stdout } = await runCli(["tune", "--help"]);
+    const { exitCode, stdout } = await callCli(["tune", "--help"]);
     expect(exitCode).toBe(0);
     const examples = stdout.slice(stdout.indexOf("Examples:"));
     for (const flag of ["--torch", "--data", "--sample-bytes", "--step-time 70ms", "export $(pinbench tune"])
@@ -190,7 +189,8 @@ describe("pinbench tune of a Dataset of torch's", () => {
   it("recommends workers for samples that wait, which workers can do at once", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
     const args = ["--max-workers", "4", "--budget", "8s", "--save", saved, "--format", "env"];
-    const { exitCode, stdout, stderr } = await runCli(withTorch("sleeping.py:Sleeping", ...args));
+    const cold = ["--python", testPython];
+    const { exitCode, stdout, stderr } = await runCli(withTorch("sleeping.py:Sleeping", ...args, ...cold));
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const workers = Number(/^PINBENCH_NUM_WORKERS=(\d+) /.exec(stdout)?.[1]);
     expect(workers).toBeGreaterThanOrEqual(2);
@@ -222,7 +222,7 @@ describe("pinbench tune of a Dataset of torch's", () => {
   it("ends with a sentence before anything is measured, where no batch can be made", async () => {
     expectSentence(await runCli(withTorch("faulty.py:raising_at_once")), 4, /sample \d+ is bad/);
     expectSentence(
-      await runCli(["tune", "--torch", fixture("sleeping.py:Sleeping"), "--python", testPython]),
+      await runCli(["tune", "--torch", fixture("sleeping.py:Sleeping"), "--python", warmPython]),
       2,
       /--batch-size/,
     );

@@ -1,14 +1,15 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { spelledOut } from "../../src/cli/command-flags.js";
-import { copyFaults, measureSmall, runCli, runSmall, temporaryFolder } from "../helpers/run-cli.js";
+import { callCli, callSmall } from "../helpers/in-process.js";
+import { copyFaults, small, temporaryFolder } from "../helpers/run-cli.js";
 
 const warm = ["--memory", "pinned", "--direction", "h2d,bidir", "--cache", "warm"];
 const every = [...warm, "--verify", "every"];
 
 describe("--verify every", () => {
   it("compares all copies of each cell, and says so", async () => {
-    const { exitCode, document } = await measureSmall(every);
+    const { exitCode, document } = await callSmall(every);
     expect(exitCode).toBe(0);
     expect(document.plan?.verify).toBe("every");
     expect(document.plan?.settings?.verify).toBe("every");
@@ -20,13 +21,14 @@ describe("--verify every", () => {
   });
 
   it("finds copies of a warm cell that by default right ones write over", async () => {
-    const { exitCode, document } = await measureSmall(every, copyFaults("drop", "h2d"));
+    const { exitCode, document } = await callSmall(every, copyFaults("drop", "h2d"));
     expect(exitCode).toBe(4);
     expect(document.cells.map(({ outcome }) => outcome)).toEqual(["mismatch", "mismatch"]);
   });
 
   it("is told in the report, and how little is compared without it", async () => {
-    const [all, last] = await Promise.all([runSmall(every), runSmall(warm)]);
+    const all = await callCli(small(...every));
+    const last = await callCli(small(...warm));
     expect(all.stdout).toContain("every copy was compared");
     expect(last.stdout).toMatch(
       /proven right one by one: none of the copies of warm cells; --verify every proves all/,
@@ -37,18 +39,16 @@ describe("--verify every", () => {
     const folder = temporaryFolder();
     const [all, last] = [join(folder, "all.json"), join(folder, "last.json")];
     const cold = ["--memory", "pinned", "--direction", "h2d"];
-    await Promise.all([
-      runSmall([...cold, "--verify", "every", "--output", all]),
-      runSmall([...cold, "--output", last]),
-    ]);
-    const { exitCode, stdout } = await runCli(["compare", last, all]);
+    await callCli(small(...cold, "--verify", "every", "--output", all));
+    await callCli(small(...cold, "--output", last));
+    const { exitCode, stdout } = await callCli(["compare", last, all]);
     expect(exitCode).toBe(5);
     expect(stdout).toContain("copies compared");
-    expect((await runCli(["compare", last, all, "--allow-mismatch"])).exitCode).not.toBe(5);
+    expect((await callCli(["compare", last, all, "--allow-mismatch"])).exitCode).not.toBe(5);
   });
 
   it("is refused for words that say nothing", async () => {
-    const { exitCode, stderr } = await runSmall(["--verify=some"]);
+    const { exitCode, stderr } = await callCli(small("--verify=some"));
     expect(exitCode).toBe(2);
     expect(stderr).toContain('"some" does not say which copies to compare.');
   });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
+import { callCli, callCliAlone } from "../helpers/in-process.js";
 import { markName, measuring, nextMark, untilInSlowCopy } from "../helpers/processes.js";
 import {
   copyFaults,
@@ -24,9 +25,18 @@ const bothKinds = ["--worker-kind", "thread,process", "--memory", "pageable,pinn
 const ofProcesses = ({ cells }: ResultDocument) => cells.filter(({ workerKind }) => workerKind === "process");
 
 describe("a run with worker processes", () => {
-  it("measures and verifies the cells of threads with them too, and says what they cost", async () => {
-    const { exitCode, document } = await measureSmall([...bothKinds, "--workers", "1,2,4"]);
+  it("measures and verifies the cells of threads with them too, says what they cost, and shows rows of their own", async () => {
+    const cwd = temporaryFolder();
+    const args = [...bothKinds, "--workers", "1,2,4", "--output", "result.json"];
+    const { exitCode, stdout } = await runSmall(args, { cwd });
     expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /\n +64 KiB +1 +[\d.]+.*\n +1 process +[\d.]+.*\n +2 +[\d.]+.*\n +2 processes +[\d.]+/,
+    );
+    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
+      /=> .*pageable.*(?:threads.*processes|processes.*threads)/,
+    );
+    const document = parseResult(readFileSync(join(cwd, "result.json"), "utf8"));
     expect(schemaErrors(document)).toBeNull();
     const copies = document.cells.filter(({ memory }) => memory !== "host");
     expect(copies).toHaveLength(2 * 2 * 2 * 3);
@@ -58,37 +68,27 @@ describe("a run with worker processes", () => {
     expect(latency?.samples.map(({ durationNs }) => durationNs.length)).toEqual([12, 12]);
   });
 
-  it("shows them as rows of their own", async () => {
-    const { stdout } = await runSmall([...bothKinds, "--workers", "1,2"]);
-    expect(stdout).toMatch(
-      /\n +64 KiB +1 +[\d.]+.*\n +1 process +[\d.]+.*\n +2 +[\d.]+.*\n +2 processes +[\d.]+/,
-    );
-    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
-      /=> .*pageable.*(?:threads.*processes|processes.*threads)/,
-    );
-  });
-
   it("skips what they cannot do, and says why", async () => {
-    const { exitCode, stderr } = await runSmall([
-      ...["--worker-kind", "process", "--timer", "event", "--memory", "pinned"],
-    ]);
+    const { exitCode, stderr } = await callCli(
+      small("--worker-kind", "process", "--timer", "event", "--memory", "pinned"),
+    );
     expect(exitCode).toBe(3);
     expect(stderr).toContain("the event timer's clock is of one process");
   });
 
   it("plans their memory and their start", async () => {
-    const { stdout } = await runCli([...small(...bothKinds, "--workers", "1,2"), "--dry-run"]);
+    const { stdout } = await callCli([...small(...bothKinds, "--workers", "1,2"), "--dry-run"]);
     expect(stdout).toContain("Worker kinds      thread, process\n");
     expect(stdout).toMatch(/Worker processes {2}2 a device: about .* to start\n/);
   });
 
-  it("measures single cells of theirs by their ids", async () => {
+  it("plans single cells of theirs by their ids", async () => {
     const id = "d0/h2d/pinned/65536/w2/throughput/wall/cold/process";
-    const { exitCode, stdout } = await runCli([
-      ...["run", "--backend", "emulated", "--llc", "1MiB", "--samples", "6", "--cells", id, "--json"],
+    const { exitCode, stdout } = await callCli([
+      ...["run", "--backend", "emulated", "--llc", "1MiB", "--cells", id, "--dry-run", "--json"],
     ]);
     expect(exitCode).toBe(0);
-    expect(parseResult(stdout).cells.map((cell) => cell.id)).toEqual([id]);
+    expect(JSON.parse(stdout).cells).toMatchObject([{ id, workerKind: "process", workers: 2 }]);
   });
 
   it("notices wrong data, and names the worker", async () => {
@@ -105,14 +105,14 @@ describe("a run with worker processes", () => {
   });
 });
 
-it("fresh processes check a baseline of worker processes with worker processes", async () => {
+it("a baseline of worker processes is checked with worker processes", async () => {
   const cwd = temporaryFolder();
   const measured = ["--backend", "emulated", "--llc", "1MiB", "--sizes", "64KiB", "--samples", "6"];
   const flags = ["--worker-kind", "process", "--workers", "2", "--memory", "pinned", "--direction", "h2d"];
-  const made = await runCli(["baseline", "baseline", ...measured, ...flags, "--runs", "3"], { cwd });
+  const made = await callCliAlone(["baseline", "baseline", ...measured, ...flags, "--runs", "1"], { cwd });
   expect(made).toMatchObject({ exitCode: 0 });
-  const args = ["check", "--baseline", "baseline", "--runs", "2", "--threshold", "90%", "--json"];
-  const { stdout } = await runCli(args, { cwd });
+  const args = ["check", "--baseline", "baseline", "--runs", "1", "--threshold", "90%", "--json"];
+  const { stdout } = await callCliAlone(args, { cwd });
   const { cells } = JSON.parse(stdout);
   expect(cells.map(({ id }: { id: string }) => id)).toEqual([
     "d0/h2d/pinned/65536/w2/throughput/wall/cold/process",
@@ -121,6 +121,7 @@ it("fresh processes check a baseline of worker processes with worker processes",
 });
 
 it("a worker process is nothing to start by hand", async () => {
+  // The channel of this process is that of the test runner.
   const { exitCode, stderr } = await runCli(["worker"]);
   expect(exitCode).toBe(2);
   expect(stderr).toContain("A worker process is started by another pinbench process alone.");
@@ -206,26 +207,31 @@ describe("a worker process that is killed", () => {
     await expectOthersMeasured(run, first!);
   });
 
-  it("at any other moment does as well", { timeout: 240_000 }, async () => {
+  it("at any other moment does as well", async () => {
     const random = seeded(20_261_122).uniform;
-    for (let attempt = 0; attempt < 3; ++attempt) {
-      const run = startMarked(["--budget", "3s", "--precision", "0.0001%"]);
+    const killOne = async (waitMs: number, share: number) => {
+      const run = startMarked(["--budget", "4s", "--precision", "0.0001%"]);
       const pids = await run.workers(3);
       await untilMeasured(run);
-      await sleep(1000 * random());
-      const killed = pids[Math.floor(pids.length * random())]!;
+      await sleep(waitMs);
+      const killed = pids[Math.floor(pids.length * share)]!;
       process.kill(killed, "SIGKILL");
       await expectOthersMeasured(run, killed);
-    }
+    };
+    await Promise.all([killOne(1000 * random(), random()), killOne(1000 * random(), random())]);
   });
 });
 
 describe("the end of a run ends its worker processes", () => {
-  it.each([
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-    ["SIGHUP", 129],
-  ] as const)("%s, with a document of what was measured", async (signal, code) => {
+  it("SIGINT, SIGTERM or SIGHUP, with a document of what was measured", async () => {
+    await Promise.all([
+      expectDocument("SIGINT", 130),
+      expectDocument("SIGTERM", 143),
+      expectDocument("SIGHUP", 129),
+    ]);
+  });
+
+  async function expectDocument(signal: NodeJS.Signals, code: number): Promise<void> {
     const run = startMarked(endless);
     await untilMeasured(run);
     process.kill(run.child.pid!, signal);
@@ -239,12 +245,13 @@ describe("the end of a run ends its worker processes", () => {
     expect(document.run).toMatchObject({ status: "aborted", error: null });
     expect(document.cells.map(({ outcome }) => outcome)).toEqual(document.cells.map(() => null));
     await expectNothingLeft(run.mark);
+  }
+
+  it("SIGINT or SIGHUP to all of them, as a terminal sends it", async () => {
+    await Promise.all([expectEndOfAll("SIGINT", 130), expectEndOfAll("SIGHUP", 129)]);
   });
 
-  it.each([
-    ["SIGINT", 130],
-    ["SIGHUP", 129],
-  ] as const)("%s to all of them, as a terminal sends it", async (signal, code) => {
+  async function expectEndOfAll(signal: NodeJS.Signals, code: number): Promise<void> {
     const run = startMarked(endless);
     const pids = await run.workers(3);
     await untilMeasured(run);
@@ -254,26 +261,27 @@ describe("the end of a run ends its worker processes", () => {
     expect(exitCode).toBe(code);
     expect(parseResult(stdout).cells.every(({ outcome }) => outcome === null)).toBe(true);
     await expectNothingLeft(run.mark);
+  }
+
+  it("SIGKILL while they start, while they measure, or after a SIGSTOP that has stopped them as well", async () => {
+    await Promise.all([
+      expectKilled(async (run) => void (await run.workers(1))),
+      expectKilled(untilMeasured),
+      expectKilled(async (run) => {
+        const pids = await run.workers(3);
+        await untilMeasured(run);
+        for (const pid of [...pids, run.child.pid!]) process.kill(pid, "SIGSTOP");
+      }),
+    ]);
   });
 
-  it.each(["while they start", "while they measure"])("SIGKILL %s", async (moment) => {
+  async function expectKilled(untilThen: (run: MarkedRun) => Promise<void>): Promise<void> {
     const run = startMarked(endless);
-    await run.workers(moment === "while they start" ? 1 : 3);
-    if (moment === "while they measure") await untilMeasured(run);
+    await untilThen(run);
     run.child.kill("SIGKILL");
     expect((await run.finished).signal).toBe("SIGKILL");
     await expectNothingLeft(run.mark);
-  });
-
-  it("SIGKILL after a SIGSTOP that has stopped them as well", async () => {
-    const run = startMarked(endless);
-    const pids = await run.workers(3);
-    await untilMeasured(run);
-    for (const pid of [...pids, run.child.pid!]) process.kill(pid, "SIGSTOP");
-    run.child.kill("SIGKILL");
-    expect((await run.finished).signal).toBe("SIGKILL");
-    await expectNothingLeft(run.mark);
-  });
+  }
 
   it("SIGKILL while the driver does not return", async () => {
     const run = startMarked(["--worker-kind", "process", "--cache", "warm", "--sizes", "16MiB"], {

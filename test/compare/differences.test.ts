@@ -103,6 +103,35 @@ describe("what is shown, for it may be why figures differ", () => {
     expect(differencesOf(part, part)).toEqual([]);
   });
 
+  it("how long was measured", () => {
+    const settings = {
+      stagingSlots: 3,
+      stagingChunkBytes: MiB,
+      numa: "local",
+      budgetNs: 8e9,
+      precision: 0.01,
+    };
+    const measuredWith = (change: object) =>
+      runsOf({}).map((run) => ({
+        ...run,
+        settings: { ...settings, samplesPerCell: null, verify: true, ...change } as never,
+      }));
+    const measuring = (before: object, after: object) =>
+      findDifferences(measuredWith(before), measuredWith(after), strictly).filter(
+        ({ fact }) => fact === "measuring",
+      );
+    const difference = { fact: "measuring", ...shown };
+    expect(measuring({}, { samplesPerCell: 20 })).toEqual([
+      { ...difference, baseline: "to ±1 % within 8 s", candidate: "20 samples a cell" },
+    ]);
+    expect(measuring({ samplesPerCell: 20 }, { samplesPerCell: 30, verify: false })).toEqual([
+      { ...difference, baseline: "20 samples a cell", candidate: "30 samples a cell, not verified" },
+    ]);
+    expect(measuring({ precision: 0.025 }, { precision: 0.025 })).toEqual([]);
+    const unknown = runsOf({}).map((run) => ({ ...run, settings: null }));
+    expect(findDifferences(unknown, measuredWith({}), strictly)).toEqual([]);
+  });
+
   it("also where the runs of one side differ", () => {
     const mixed = [...runsOf({}), ...runsOf({ driverVersion: "580.1" })];
     expect(findDifferences(runsOf({}), mixed, strictly)).toEqual([

@@ -67,6 +67,16 @@ describe("the deviations of occasions", () => {
     expect(historyCentres(mixed, "emulated")).toEqual({});
   });
 
+  it("are those of one backend: what an emulated device did says nothing of a GPU", () => {
+    const emulated = course.map((factor, day) =>
+      buildEntry(100 + day, { backend: "emulated", series: [buildFigure({ figure: 9 * factor ** 5 })] }),
+    );
+    for (const backend of ["cuda", "emulated"] as const) {
+      const own = backend === "cuda" ? entries : emulated;
+      expect(historyCentres([...entries, ...emulated], backend)).toEqual(historyCentres(own, backend));
+    }
+  });
+
   it("are of speed: of a latency, the same as of its inverse", () => {
     const [throughput, latency] = occasionDeviations(entries);
     expect(latency).toMatchObject({ kind: "pinned latency" });

@@ -69,6 +69,25 @@ describe("the noise of a cell in a kind with others", () => {
     });
   });
 
+  it("has the offsets that its kind shares in all groups, whichever comes first", () => {
+    const { normals } = seeded(5);
+    const shared = [0.01, 0.02].map((deviation) => normals(12).map((z) => deviation * z));
+    const members = Array.from({ length: 6 }, () =>
+      shared.map((offsets) => offsets.map((offset) => offset + 0.002 * normals(1)[0]!)),
+    );
+    const offsetsOf = (order: readonly number[]) =>
+      estimateNoise(
+        members.map((groups) => ({ kind: "pinned", groups: order.map((g) => groups[g]!) })),
+        null,
+      ).map((noise) => noise!.offsetVariance);
+    const inflation = (1 + offsetCorrelation) / (1 - offsetCorrelation) - 1;
+    const pooled = (sampleVariance(shared[0]!) + sampleVariance(shared[1]!)) / 2;
+    for (const offset of [...offsetsOf([0, 1]), ...offsetsOf([1, 0])]) {
+      expect(offset / (inflation * pooled)).toBeGreaterThan(0.8);
+      expect(offset / (inflation * pooled)).toBeLessThan(1.2);
+    }
+  });
+
   it("is not driven by one process that was an outlier", () => {
     const [first, ...others] = cells;
     const spoilt = {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { estimateOccasionNoise } from "../../src/compare/occasion-noise.js";
+import { evidenceOf } from "../../src/compare/cell-evidence.js";
+import { betweenOccasions, estimateOccasionNoise } from "../../src/compare/occasion-noise.js";
 import { fewestOccasions } from "../../src/compare/occasions.js";
 import { sensitivityOf } from "../../src/compare/sensitivity.js";
 import { buildRuns, compareRuns, documentAtSpeed, resultSet, usualRule } from "../helpers/runs.js";
@@ -70,6 +71,33 @@ describe("the noise between occasions", () => {
     expect(estimateOccasionNoise([[...whole, [1, 99]]], nothing)).toEqual(
       estimateOccasionNoise([whole], nothing),
     );
+  });
+});
+
+describe("a change between the occasions of a baseline and the one of a candidate", () => {
+  const noise = {
+    shared: { variance: 0.01, degreesOfFreedom: 7 },
+    own: { variance: 0.004, degreesOfFreedom: 70 },
+  };
+
+  it.each([
+    [[5], 2],
+    [[5, 5, 5], 1 + 1 / 3],
+    [[1, 3], 1 + 1 / 16 + 9 / 16],
+  ])("has the candidate's offset, and the baseline's by the runs of each: %j, %f times", (runs, times) => {
+    const { shared, own } = betweenOccasions(runs, noise);
+    expect(shared.variance).toBeCloseTo(times * 0.01, 12);
+    expect(own.variance).toBeCloseTo(times * 0.004, 12);
+    expect([shared.degreesOfFreedom, own.degreesOfFreedom]).toEqual([7, 70]);
+  });
+
+  it("is held against a baseline in which each run counts, and so an occasion by its runs", () => {
+    const ran = (occasion: number, count: number) =>
+      Array.from({ length: count }, () => ({ value: 1, startedAt: "", occasion, hostLogSpeed: null }));
+    const series = { baseline: [...ran(0, 1), ...ran(1, 3)], first: ran(0, 1), fresh: [] };
+    const logs = { baseline: [5, 1, 1, 1], first: [2], fresh: [], explained: null, explainedOfFresh: null };
+    const evidence = evidenceOf(series as unknown as Parameters<typeof evidenceOf>[0], logs, null, null);
+    expect(evidence).toMatchObject({ baseline: 2, candidate: 2, occasionRuns: [1, 3] });
   });
 });
 

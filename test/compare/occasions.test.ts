@@ -27,11 +27,23 @@ describe("the occasions of runs", () => {
     expect(groupByOccasion([...long, at(17, 0)])).toEqual([long, [at(17, 0)]]);
   });
 
+  it("are one where short runs lie within a long one, which counts until its own end", () => {
+    const at = (minute: number, minutes: number) => ({ ...runsAt(60 * minute)[0]!, wallNs: minutes * 60e9 });
+    const within = [at(0, 30), at(5, 1), at(12, 1), at(34, 1)];
+    expect(groupByOccasion([...within, at(40, 1)])).toEqual([within, [at(40, 1)]]);
+  });
+
   it("follow the time of the starts, in whatever order the runs come", () => {
-    expect(secondsByOccasion(900, 10, 910, 0)).toEqual([
-      [0, 10],
-      [900, 910],
-    ]);
+    for (const seconds of [
+      [900, 10, 910, 0],
+      [910, 900, 10, 0],
+      [0, 900, 10, 910],
+    ]) {
+      expect(secondsByOccasion(...seconds)).toEqual([
+        [0, 10],
+        [900, 910],
+      ]);
+    }
   });
 
   it("read offsets of time zones as what they are", () => {

@@ -14,6 +14,22 @@ const sensitivity = (part: RunsPart, checkRuns = 5) =>
   );
 const drop = (...args: Parameters<typeof sensitivity>) => sensitivity(...args)!.kinds[0]!.typicalDrop;
 
+/** Of one pinned cell on ten days that were alike, of three runs each: above, at and below the level by `deviation`. */
+function ofTenDays(deviation: number) {
+  const speed = [-1, 0, 1].map((z) => Math.exp(deviation * z));
+  const days = Array.from({ length: 10 }, (_, day) =>
+    buildRuns({ cells: pinned.slice(0, 1), speed, deviation: 0 }).map((document) => ({
+      ...document,
+      run: {
+        ...document.run,
+        id: `${day}-${document.run.id}`,
+        startedAt: document.run.startedAt.replace("2026-11-20", `2026-11-1${day}`),
+      },
+    })),
+  );
+  return sensitivityOf(resultSet(days.flat()).runs, 5, usualRule)!.kinds[0]!;
+}
+
 describe("what a baseline is good for", () => {
   it("is told for each kind of memory, latency apart", () => {
     const cells = [
@@ -36,8 +52,9 @@ describe("what a baseline is good for", () => {
   });
 
   it("is little more than the threshold where there is hardly any noise, and more with more noise", () => {
-    expect(drop({ deviation: 0.0001 })).toBeGreaterThan(0.05);
-    expect(drop({ deviation: 0.0001 })).toBeLessThan(0.052);
+    const { typicalDrop } = ofTenDays(0.0001);
+    expect(typicalDrop).toBeGreaterThan(0.03);
+    expect(typicalDrop).toBeLessThan(0.031);
     expect(drop({ deviation: 0.01 })).toBeGreaterThan(drop({ deviation: 0.005 }));
     expect(drop({ deviation: 0.3 })).toBeLessThan(1);
   });
@@ -48,29 +65,14 @@ describe("what a baseline is good for", () => {
     expect(dropOf(5)).toBeGreaterThan(dropOf(1));
   });
 
-  // Ten quiet days, of three runs each: 2 % above and below the level of that day.
   it("is that of Student's t for the interval, and for missing one in twenty", () => {
-    const days = Array.from({ length: 10 }, (_, day) =>
-      buildRuns({
-        cells: pinned.slice(0, 1),
-        speed: [-1, 0, 1].map((z) => Math.exp(0.02 * z)),
-        deviation: 0,
-      }).map((document) => ({
-        ...document,
-        run: {
-          ...document.run,
-          id: `${day}-${document.run.id}`,
-          startedAt: document.run.startedAt.replace("2026-11-20", `2026-11-1${day}`),
-        },
-      })),
-    );
-    const [kind] = sensitivityOf(resultSet(days.flat()).runs, 5, usualRule)!.kinds;
-    const variance = kind!.typicalDeviation ** 2;
-    expect(variance).toBeCloseTo((2 * 0.02 ** 2) / 2 / 0.995, 6);
+    const kind = ofTenDays(0.04);
+    const variance = kind.typicalDeviation ** 2;
+    expect(variance).toBeCloseTo((2 * 0.04 ** 2) / 2 / 0.995, 6);
     // Thirty runs before, five and five now, and offsets of a lag-1 correlation of 0.43; 20 degrees of freedom.
     const error = Math.sqrt(variance * (1.43 / 0.57) * (1 / 30 + 1 / 10));
-    const [beyondInterval, missed] = [2.613, 1.725];
-    expect(kind!.typicalDrop).toBeCloseTo(1 - Math.exp(-error * (beyondInterval + missed)), 3);
+    const [beyondInterval, missed] = [2.423, 1.725];
+    expect(kind.typicalDrop).toBeCloseTo(1 - Math.exp(-error * (beyondInterval + missed)), 3);
   });
 
   it("gets better with more runs of either side", () => {

@@ -41,6 +41,9 @@ describe("its hint names the pattern that was likely meant, and the cells that i
     expect(hintOf("*/16MiB/*")).toBe(
       `Did you mean "*/16777216/*"? Ids have sizes in bytes. The nearest: ${cells.large}.`,
     );
+    expect(hintOf("d0/h2d/pinned/16MiB/*")).toBe(
+      `Did you mean "d0/h2d/pinned/16777216/*"? Ids have sizes in bytes. The nearest: ${cells.large}.`,
+    );
   });
 });
 

@@ -99,8 +99,31 @@ describe("how much counts", () => {
       reason: `the floor of ${floor} lies outside the interval`,
     });
     const thresholds = { ...defaultThresholds, floorGBps: 0, floorUs: 0 };
-    expect(verdictOn({ cells: [cell] }, { speed }, { rule: { thresholds } }).verdict).toMatch(/slower$/);
+    expect(verdictOn({ cells: [cell] }, { speed }, { rule: { thresholds } }).verdict).toMatch(
+      /^(probably )?slower$/,
+    );
   });
+
+  const slowCell = { GBps: 0.08 };
+  const quickCell = { mode: "latency", GBps: 4, latencyUs: { median: 0.3, p99: 2 } } as const;
+
+  it.each([
+    // The floor is 0.05 GB/s either way: from 0.08 down to 0.03, and up to 0.13.
+    ["0.08 GB/s", 0.5, "not slower", slowCell],
+    ["0.08 GB/s", 0.3, "slower", slowCell],
+    ["0.08 GB/s", 1.5, "not slower", slowCell],
+    ["0.08 GB/s", 1.8, "faster", slowCell],
+    // And 0.2 µs: from 0.3 up to 0.5, and down to 0.1.
+    ["0.3 µs", 1 / 1.3, "not slower", quickCell],
+    ["0.3 µs", 1 / 1.8, "slower", quickCell],
+    ["0.3 µs", 1 / 0.4, "not slower", quickCell],
+    ["0.3 µs", 1 / 0.3, "faster", quickCell],
+  ])(
+    "is a difference of the floor, up or down: %s at %f times the speed is %s",
+    (_, speed, verdict, cell) => {
+      expect(verdictOn({ cells: [cell] }, { speed }).verdict).toBe(verdict);
+    },
+  );
 
   it("is the floor for a cell so slow that its noise lies within it", () => {
     const noisy = { document: { backend: "emulated" }, deviation: 0.05 } as const;

@@ -41,6 +41,13 @@ export const deviceCases: readonly CauseCase[] = [
       "a program (in another container)",
   },
   {
+    what: "copies to the device that were slow in the first of two looks alone",
+    change: { measured: { firstLook: rates(31.4, 55.2) } },
+    cause: "slow-at-first",
+    weight: "risk",
+    says: "first look: 31.4 GB/s to the device, 55.2 GB/s back\nbest of two looks: 55.6 GB/s to the device",
+  },
+  {
     what: "a device that is too hot",
     change: {
       measured: slow,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { diagnose } from "../../src/doctor/diagnose.js";
 import { type Diagnosis, diagnosisSchema } from "../../src/doctor/diagnosis.js";
-import type { DeviceExamination, Examination } from "../../src/doctor/examination.js";
+import { betterRates, type DeviceExamination, type Examination } from "../../src/doctor/examination.js";
 import {
   type DeviceChange,
   examinationOf,
@@ -72,6 +72,35 @@ describe("a diagnosis", () => {
     const omitted = ["copies from pageable memory of device 0: no time was left"];
     const { unseen } = diagnosisOf({ health: { replays: null } }, { omitted });
     expect(unseen).toEqual(expect.arrayContaining([...omitted, "replay counters: NVML does not tell"]));
+  });
+});
+
+describe("of two looks at the same copies", () => {
+  it.each([
+    ["both slow, though unequal", rates(30, 55), rates(44, 54), rates(44, 55)],
+    ["the second one not slow", rates(30, 41), rates(55, 54), rates(55, 54)],
+    ["one direction slow in each", rates(30, 55), rates(55, 30), rates(55, 55)],
+    ["one without a rate, as data came back wrong", rates(null, 55), rates(50, null), rates(50, 55)],
+  ])("the better rate of each direction counts: %s", (_, first, second, better) => {
+    expect(betterRates(first, second)).toEqual(better);
+    expect(betterRates(second, first)).toEqual(better);
+  });
+
+  it("a device is accused that is slow in both", () => {
+    const firstLook = rates(30, 55.2);
+    const pinned = betterRates(firstLook, rates(31, 55));
+    const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, firstLook, pinned, nodes: [] }));
+    expect(diagnosis.verdict).toBe("costs");
+    expect(causesOf(diagnosis)).toContain("unexplained");
+    expect(causesOf(diagnosis)).not.toContain("slow-at-first");
+  });
+
+  it("a device stays healthy that was slow in one, and the report says so", () => {
+    const firstLook = rates(30, 55.2);
+    const pinned = betterRates(firstLook, rates(55.4, 30));
+    const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, firstLook, pinned }));
+    expect(diagnosis.verdict).toBe("healthy");
+    expect(causesOf(diagnosis)).toEqual(["slow-at-first"]);
   });
 });
 

@@ -81,6 +81,18 @@ describe("the path of a device", () => {
     expect(readPciPath(gpu, root).ports[0]?.width).toBeNull();
   });
 
+  it.each([0, 1, 2, 3, 4, 5])("has the largest of six windows, also where it is BAR %d", (largest) => {
+    const line = (bytes: number, i: number) => {
+      const hex = (value: number) => `0x${value.toString(16).padStart(16, "0")}`;
+      return `${hex((i + 1) * 2 ** 44)} ${hex((i + 1) * 2 ** 44 + bytes - 1)} 0x000000000014220c`;
+    };
+    const bars = Array.from({ length: 6 }, (_, i) => (i === largest ? 128 * GiB : 2 ** 24));
+    // Behind them are the ROM and a bridge's windows.
+    const resource = [...bars, 512 * GiB].map(line).join("\n");
+    const root = machineTree({ [pciFile(gpu, "resource")]: resource });
+    expect(readPciPath(gpu, root).largestBarBytes).toBe(128 * GiB);
+  });
+
   it("is the device alone in a virtual machine", () => {
     const root = machineTree({ "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n" });
     expect(readPciPath(gpu, root).ports.map(({ name }) => name)).toEqual([gpu]);

@@ -37,6 +37,45 @@ describe("figures of a run", () => {
     });
   });
 
+  it("are of copies together only where these are wanted", () => {
+    const alone = cellOf(document, wanted);
+    const together = { ...alone, id: "together", together: [0, 1] };
+    const both = { ...document, cells: [together, alone] };
+    expect(cellOf(both, wanted)).toBe(alone);
+    expect(cellOf(both, { ...wanted, together: [0, 1] })).toBe(together);
+    expect(() => cellOf({ ...document, cells: [together] }, wanted)).toThrow(RangeError);
+    expect(() => cellOf({ ...document, cells: [alone] }, { ...wanted, together: [0, 1] })).toThrow(
+      RangeError,
+    );
+  });
+
+  it("are times of single copies where latency was measured", () => {
+    const cell = cellOf(document, wanted);
+    const latencyUs = { ...cell.stats[0]!.bandwidthGBps, median: 12, low: 11, high: 14, p99: 20 };
+    const withLatency = (changes: object) =>
+      timeFigure("latency", {
+        ...cell,
+        stats: [{ ...cell.stats[0]!, samples: 7, latencyUs: { ...latencyUs, ...changes } as never }],
+      });
+    expect(withLatency({})).toEqual({
+      ...{ name: "latency", value: 12_000, unit: "ns", samples: 7 },
+      interval: { low: 11_000, high: 14_000 },
+    });
+    expect(withLatency({ low: null, high: null }).interval).toBeNull();
+  });
+
+  it("have no interval where a cell has none", () => {
+    const cell = cellOf(document, wanted);
+    const without = (ends: object) => ({
+      ...cell,
+      stats: [{ ...cell.stats[0]!, bandwidthGBps: { ...cell.stats[0]!.bandwidthGBps, ...ends } }],
+    });
+    for (const ends of [{ low: null, high: null }, { low: null }, { high: null }]) {
+      expect(rateFigure("pinned", without(ends)).interval).toBeNull();
+      expect(timeFigure("pinned", without(ends)).interval).toBeNull();
+    }
+  });
+
   it("are none of a cell that was not measured", () => {
     expect(() => cellOf(document, { ...wanted, sizeBytes: 1 })).toThrow(
       "nothing was measured of pinned, h2d, 1 copies",
@@ -50,6 +89,8 @@ describe("what is computed of figures", () => {
     const [sure, unsure] = [measured(4), measured(2, "GB/s", null)];
     expect(ratioFigure("", sure, unsure)).toMatchObject({ value: 2, interval: null, samples: 0 });
     expect(differenceFigure("", sure, unsure)).toMatchObject({ value: 2, unit: "GB/s", interval: null });
+    expect(differenceFigure("", unsure, sure)).toMatchObject({ value: -2, interval: null });
+    expect(ratioFigure("", unsure, sure)).toMatchObject({ value: 0.5, interval: null });
     expect(medianFigure("", "ns", [1, 2, 3, 4, 5])).toMatchObject({ value: 3, interval: null, samples: 5 });
     expect(medianFigure("", "ns", [1, 2, 3, 4, 5, 6]).interval).toEqual({ low: 1, high: 6 });
   });
@@ -59,8 +100,16 @@ describe("what is computed of figures", () => {
     const one = { ...measured(4), interval: { low: 1, high: 7 } };
     const other = { ...measured(0), interval: { low: -4, high: 4 } };
     expect(differenceFigure("", one, other).interval).toEqual({ low: -1, high: 9 });
+    // 10 that may be 3 less or 8 more, less 2 that may be 6 less or 4 more: 5 less, or 10 more.
+    const lopsided = [
+      { ...measured(10), interval: { low: 7, high: 18 } },
+      { ...measured(2), interval: { low: -4, high: 6 } },
+    ] as const;
+    expect(differenceFigure("", ...lopsided).interval).toEqual({ low: 3, high: 18 });
     // A figure that may be nothing is no base of a ratio.
     expect(ratioFigure("", measured(4), other).interval).toBeNull();
+    const from0 = { ...measured(2), interval: { low: 0, high: 4 } };
+    expect(ratioFigure("", measured(4), from0).interval).toBeNull();
   });
 });
 
@@ -90,6 +139,7 @@ describe("a figure in words", () => {
     [{ value: 55.37, unit: "GB/s" }, "55.4 GB/s"],
     [{ value: 12345, unit: "ns" }, "12.3 µs"],
     [{ value: -12345, unit: "ns" }, "-12.3 µs"],
+    [{ value: 0, unit: "ns" }, "0 ns"],
     [{ value: 5.04, unit: "ratio" }, "5.04 times"],
     [{ value: 0.913, unit: "share" }, "91.3 %"],
     [{ value: 17, unit: "count" }, "17"],

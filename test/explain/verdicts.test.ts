@@ -19,6 +19,7 @@ const GiB = 2 ** 30;
 const MiB = 2 ** 20;
 const us = (value: number, percent: number | null = 1) => measured(value * 1e3, "ns", percent);
 const ms = (value: number, percent: number | null = 1) => measured(value * 1e6, "ns", percent);
+const namesOf = ({ figures }: Conclusion) => figures.map(({ name }) => name);
 const told = ({ verdict, sentences }: Conclusion) => ({ verdict, text: sentences.join(" ") });
 
 describe("why-pinned: a pageable copy is the CPU's copy, and a pinned one is faster", () => {
@@ -32,6 +33,9 @@ describe("why-pinned: a pageable copy is the CPU's copy, and a pinned one is fas
   it("is true where both are so", () => {
     const { verdict, text } = told(concludeWhyPinned(h200));
     expect(verdict).toBe("true");
+    expect(concludeWhyPinned(h200).figures.slice(0, 4)).toEqual([
+      ...[h200.pageable, h200.byCpu, h200.staged, h200.pinned],
+    ]);
     expect(text).toContain(
       "A pageable copy reaches 11.0 GB/s; the CPU by itself copies into pinned memory at 12.6 GB/s",
     );
@@ -85,6 +89,13 @@ describe("pays-off: pinning costs once, and every copy earns", () => {
     ]);
     const wide = concludePaysOff([size(6.1, 1.2, costs(21.7, null, 20))]).figures;
     expect(wide.at(-1)).toMatchObject({ value: 5, interval: { low: 4, high: 6 } });
+  });
+
+  it("takes fewer copies where each saves more, and more where it saves less", () => {
+    // 6 ms, and 5 to 7 of them by the interval, for what costs 60.
+    const one = { sizeBytes: 64 * MiB, cost: costs(60, null, 0) };
+    const { figures } = concludePaysOff([{ ...one, pageable: ms(10, 10), pinned: ms(4, 0) }]);
+    expect(figures.at(-1)).toMatchObject({ value: 10, interval: { low: 9, high: 12 } });
   });
 
   it("says how often a buffer is to be copied where even the cheaper way takes several copies", () => {
@@ -142,6 +153,8 @@ describe("81-times: pinned memory is 81 times as fast", () => {
     expect(text).toContain("The first use of CUDA takes 183 ms");
     expect(text).toMatch(/finds 259 times: 98\.0 % of that time is the start's/);
     expect(text).toContain("copy once before the clock starts");
+    expect(conclusion.figures).toHaveLength(5);
+    expect(text).not.toContain("the interval does not tell");
   });
 
   it("is true where the copies themselves differ so much", () => {
@@ -149,6 +162,7 @@ describe("81-times: pinned memory is 81 times as fast", () => {
     expect(verdict).toBe("true");
     expect(text).not.toContain("and not 81");
     expect(text).toContain("The difference is the copies' own.");
+    expect(text).not.toContain("the interval does not tell");
   });
 
   it("cannot be told where the interval has 81 within, or too few processes were measured", () => {
@@ -214,7 +228,30 @@ describe("low-latency: an image that is copied into pinned memory first arrives 
       "From pinned memory it takes 14 µs (28 µs): whoever decodes right into pinned memory gains.",
     );
     expect(text).toContain("the copy that is to be spared is made all the same");
+    expect(conclusion.figures).toEqual([
+      ...[figures.pageable, figures.pinned, figures.copiedFirst].flatMap(({ typical, p99 }) => [
+        typical,
+        p99,
+      ]),
+      expect.objectContaining({ name: "pinned memory is faster", value: expect.closeTo(62 / 14) }),
+      expect.objectContaining({
+        name: "copying into pinned memory first is faster",
+        value: expect.closeTo(62 / 63),
+      }),
+      figures.newBuffer,
+    ]);
+    const kept = concludeLowLatency({ ...figures, newBuffer: null });
+    expect(kept.figures).toEqual(conclusion.figures.slice(0, -1));
+    expect(kept.sentences).toEqual(conclusion.sentences.slice(0, -1));
     expect(text).toContain("a new one for each image takes 61 µs more");
+  });
+
+  it("says what an image in pinned memory gains, if anything", () => {
+    const text = (pinned: typeof figures.pinned) => told(concludeLowLatency({ ...figures, pinned })).text;
+    expect(text(image(61))).toContain("From pinned memory it takes 61 µs (122 µs): less than 5 % is gained.");
+    expect(text(image(58, 10))).toContain(
+      "(116 µs): the intervals do not tell whether that is sooner by 5 %.",
+    );
   });
 
   it("is true where that is sooner all the same", () => {
@@ -252,6 +289,13 @@ describe("overlap: pinned copies run beside kernels, and pageable ones do not", 
     ]);
   });
 
+  it("goes by the share of what can be hidden: not the first chunk's copy, nor the last one's kernel", () => {
+    const { figures } = concludeOverlap({ pinned: kind(1.2, 2.5, 1.975), pageable });
+    const [hidden] = figures.filter(({ unit }) => unit === "share");
+    expect(hidden!.name).toBe("pinned: share hidden of what can be");
+    expect(hidden!.value).toBeCloseTo((2.5 - 1.975) / (1.2 * (7 / 8)), 9);
+  });
+
   it("is not so here where pinned copies wait for kernels", () => {
     const conclusion = concludeOverlap({ pinned: kind(1.21, 2.57, 2.56), pageable });
     expect(conclusion.verdict).toBe("not here");
@@ -285,7 +329,20 @@ describe("several-gpus: pinned memory feeds all of them at once", () => {
   it("is true where each keeps its rate", () => {
     const conclusion = concludeSeveralGpus([device(0, 54), device(1, 53)]);
     expect(conclusion.verdict).toBe("true");
-    expect(conclusion.parts?.map(({ verdict }) => verdict)).toEqual(["true", "not here"]);
+    expect(conclusion.parts).toEqual([
+      { name: "from pinned memory", verdict: "true" },
+      { name: "from pageable memory", verdict: "not here" },
+    ]);
+    expect(conclusion.figures.map(({ value }) => value)).toEqual([
+      ...[55, 54, 11, 6, 55, 53, 11, 6].map((value) => expect.closeTo(value)),
+      ...[54 / 55, 53 / 55, 6 / 11, 6 / 11].map((value) => expect.closeTo(value)),
+    ]);
+    expect(namesOf(conclusion).slice(-4)).toEqual([
+      "device 0: pinned together over alone",
+      "device 1: pinned together over alone",
+      "device 0: pageable together over alone",
+      "device 1: pageable together over alone",
+    ]);
     expect(conclusion.sentences).toEqual([
       "From pinned memory all are fed at once: 107 GB/s in all, and each keeps at least 96.4 % of its rate.",
       "From pageable memory they hold each other up: 12.0 GB/s in all, and one keeps 54.5 % of its rate.",

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { listTickets } from "../../src/host/device-tickets.js";
 import { parseResult } from "../../src/results/parse.js";
 import { small, startCli } from "../helpers/run-cli.js";
@@ -14,7 +14,6 @@ it("processes that wait for one device measure one after the other, whenever one
     counts.tries();
     const env = sharedDevice();
     const queue = Array.from({ length: 4 }, () => startCli(small(...oneCell, "--wait", "--json"), { env }));
-    onTestFinished(() => queue.forEach(({ child }) => void child.kill("SIGKILL")));
     const [victim, ...others] = queue;
     await sleep(uniform() * 4000);
     victim!.child.kill("SIGKILL");

@@ -54,7 +54,7 @@ const oneArena = { MALLOC_ARENA_MAX: "1" };
 
 describe("sweeps in one process", () => {
   it("leave nothing behind: no memory, no descriptor, no thread, no listener", async () => {
-    const count = trials(20, 1000);
+    const count = trials(10, 1000);
     const counted = countTrials("sweeps in one process");
     // A process of its own: this one has the test runner's memory.
     const args = ["--expose-gc", "--input-type=module", "-e", sweeps(count)];

@@ -36,7 +36,7 @@ function fleetRun({ launcher, nodes, more = [] }: Launched) {
   return { output, args: [...args, ...smallCells] };
 }
 
-describe("a launcher of the user's own", { timeout: 30_000 }, () => {
+describe("a launcher of the user's own", () => {
   test("gets the nodes where it says {nodes}, and each leaves a result", async () => {
     const folder = temporaryFolder();
     const launcher = `${script(folder, oneForEach)} {nodes}`;
@@ -58,26 +58,22 @@ describe("a launcher of the user's own", { timeout: 30_000 }, () => {
     expect(statesOf(output), stderr).toEqual({ "pod-1": "measured" });
   });
 
-  test("that fails is not waited for: its nodes are missing, with what it said", async () => {
+  test("that fails is not waited for: its nodes are missing, with what it said, and nothing is left of unknown ones", async () => {
     const { output, args } = fleetRun({
       launcher: "echo 'no route to host b2' >&2; exit 7;",
       nodes: "b1,b2",
     });
-    const { exitCode, stderr } = await runCli(args);
+    const unknown = fleetRun({ launcher: "echo 'no such partition' >&2; exit 1;", nodes: "2" });
+    const [{ exitCode, stderr }, ofUnknown] = await Promise.all([runCli(args), runCli(unknown.args)]);
     expect(exitCode).toBe(4);
     expect(stderr).toBe(
       "pinbench: the launcher says: no route to host b2.\npinbench: 0 of 2 nodes measured, 2 missing.\n",
     );
     expect(statesOf(output)).toEqual({ b1: "missing", b2: "missing" });
     expect(listOf(output)).toMatchObject({ launcherExit: 7 });
-  });
-
-  test("of which nobody knows any node leaves nothing behind where it fails", async () => {
-    const { output, args } = fleetRun({ launcher: "echo 'no such partition' >&2; exit 1;", nodes: "2" });
-    const { exitCode, stderr } = await runCli(args);
-    expect(exitCode).toBe(4);
-    expect(stderr).toMatch(/^pinbench: no node has begun to measure \(no such partition\)\./);
-    expect(existsSync(output)).toBe(false);
+    expect(ofUnknown.exitCode).toBe(4);
+    expect(ofUnknown.stderr).toMatch(/^pinbench: no node has begun to measure \(no such partition\)\./);
+    expect(existsSync(unknown.output)).toBe(false);
   });
 
   test("that starts two processes on a node has one of them measure", async () => {
@@ -103,12 +99,12 @@ describe("a launcher of the user's own", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a fleet that is ended from outside", { timeout: 30_000 }, () => {
-  test.each([
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-    ["SIGKILL", null],
-  ] as const)("by %s leaves no process", async (signal, code) => {
+describe("a fleet that is ended from outside", () => {
+  test("by SIGINT, SIGTERM or SIGKILL leaves no process", async () => {
+    await Promise.all([expectEnd("SIGINT", 130), expectEnd("SIGTERM", 143), expectEnd("SIGKILL", null)]);
+  });
+
+  async function expectEnd(signal: NodeJS.Signals, code: number | null): Promise<void> {
     const folder = temporaryFolder();
     const mark = nextMark();
     const program = faultyNodes(folder, { e2: { copy: "h2d", fault: "never" } });
@@ -125,7 +121,7 @@ describe("a fleet that is ended from outside", { timeout: 30_000 }, () => {
     // Killed, it can no longer say what became of them.
     const left = signal === "SIGKILL" ? { e1: "running", e2: "running" } : { e1: "measured", e2: "failed" };
     expect(statesOf(output)).toEqual(left);
-  });
+  }
 });
 
 describe("what is refused before anything is launched", () => {

@@ -120,11 +120,40 @@ describe("twelve nodes of two GPUs each, with little noise", () => {
     ]);
   });
 
+  it("hold a link of which nobody knows what it could do against those of most GPUs", () => {
+    const unknown = { generation: 5, width: 8, maxGeneration: null, maxWidth: null };
+    const narrow = (gpu: number) =>
+      gpu === 1 ? { link: { ...unknown, smClockMHz: null, memoryClockMHz: null } } : {};
+    const fleet = judged(nodeResults(12, { n07: { speed: pinnedAt(0.5, 1), device: narrow } }));
+    expect(fleet.outliers[0]!.evidence).toContain(
+      "Its link ran at gen5 x8 under load, slower than those of most of its like.",
+    );
+  });
+
+  it("do not name a GPU besides its slow node that is hardly slower than that", () => {
+    const speed = (gpu: number, cell: Parameters<ReturnType<typeof pinnedAt>>[1]) =>
+      pinnedAt(gpu === 3 ? 0.78 : 0.8)(gpu, cell);
+    const parts = Object.fromEntries(nodeResults(12).map(({ host }) => [host!.hostname, { gpus: 4 }]));
+    const { outliers } = judged(nodeResults(12, { ...parts, n02: { gpus: 4, speed } }));
+    expect(outliers.map(({ host, device }) => [host, device])).toEqual([["n02", null]]);
+  });
+
   it("say what a node lacks that its like have, and hold the rest of it against them", () => {
     const fleet = judged([...nodeResults(11), nodeResult("n11", { gpus: 1, speed: pinnedAt(0.5) })]);
     expect(fleet.groups).toHaveLength(1);
     expect(fleet.nodes.at(-1)!.notes).toEqual(["it has 1 GPU, and nodes like it have 2"]);
     expect(fleet.outliers.map(({ host, device }) => [host, device])).toEqual([["n11", 0]]);
+  });
+
+  it("say of each of two nodes that it lacks a cell which most others have", () => {
+    const results = nodeResults(12).map((result, i) => ({
+      ...result,
+      cells: result.cells.filter(({ mode }) => mode !== "latency" || (i !== 3 && i !== 5)),
+    }));
+    const noted = judged(results).nodes.filter(({ notes }) => notes.length > 0);
+    expect(noted.map(({ host, notes }) => [host, notes])).toEqual(
+      ["n03", "n05"].map((host) => [host, ["it has no figures of 1 of its group's 3 cells"]]),
+    );
   });
 
   it("tell of wrong data and of failures, with the figures that there are", () => {
@@ -262,6 +291,23 @@ describe("fresh processes on suspects", () => {
     const again = nodeResult("n07", { speed: pinnedAt(0.5, 1), seed: 99 });
     expect(judged(fleet, freshOf(again)).outliers).toMatchObject([
       { host: "n07", device: 1, confirmed: true },
+    ]);
+  });
+
+  it("confirm by the GPU itself, which may be the only one that was measured again", () => {
+    const alone = { gpus: 1, device: () => ({ uuid: "GPU-n07-1" }), seed: 99 };
+    const confirmedBy = (speed: number) =>
+      judged(fleet, freshOf(nodeResult("n07", { ...alone, speed: pinnedAt(speed) })));
+    expect(confirmedBy(0.5).outliers).toMatchObject([{ host: "n07", device: 1, confirmed: true }]);
+    expect(confirmedBy(1).cleared).toMatchObject([{ host: "n07", device: 1, confirmed: false }]);
+  });
+
+  it("confirm one of four GPUs, though the others are healthy again", () => {
+    const gpus = Object.fromEntries(nodeResults(12).map(({ host }) => [host!.hostname, { gpus: 4 }]));
+    const slow = { gpus: 4, speed: pinnedAt(0.5, 2) };
+    const again = nodeResult("n07", { ...slow, seed: 99 });
+    expect(judged(nodeResults(12, { ...gpus, n07: slow }), freshOf(again)).outliers).toMatchObject([
+      { host: "n07", device: 2, confirmed: true },
     ]);
   });
 

@@ -28,6 +28,13 @@ function described(groups: ReturnType<typeof groupNodes>): string[] {
 }
 
 describe("nodes are divided by what they are", () => {
+  it("but one whose link is not known is of the largest part that it is like, whatever that one's link", () => {
+    const slower: NodePart = { device: () => link({ maxGeneration: 4 }) };
+    const unknown: NodePart = { device: () => link({ maxGeneration: null, maxWidth: null }) };
+    expect(described(groupsOf({ a: [3, slower], b: [9, {}], c: [1, unknown] }))).toEqual(["b9 c1", "a3"]);
+    expect(described(groupsOf({ a: [9, slower], b: [3, {}], c: [1, unknown] }))).toEqual(["a9 c1", "b3"]);
+  });
+
   it.each<[string, NodePart]>([
     ["GPU", { device: () => ({ name: "NVIDIA A100-SXM4-80GB" }) }],
     ["CPU", { document: { host: { cpuModel: "AMD EPYC 9654" } } }],

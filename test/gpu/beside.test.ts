@@ -2,10 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { LoadOptions, MeasureRequest, NativeLoad } from "../../src/native/contract.js";
 import { median } from "../../src/stats/order-statistics.js";
+import { isEmulated } from "./backend.js";
 import { MiB, requestOf, useSession } from "./session.js";
 
 const opened = useSession({ workers: 2, chunkBytes: 128 * MiB });
-const isEmulated = process.env.PINBENCH_TEST_BACKEND === "emulated";
 
 const device = (kind: "compute" | "memory"): LoadOptions => ({ kind, hostThreads: 0, hostBytes: 0 });
 const host: LoadOptions = { kind: "host", hostThreads: 2, hostBytes: 512 * MiB };

@@ -4,15 +4,14 @@ import { describe, expect, it } from "vitest";
 import { linkLimitGBps } from "../../src/results/device-facts.js";
 import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { KiB, MiB, openTestBackend, openTestSession, requestOf, useSession } from "./session.js";
+import { backendName, isEmulated, openTestBackend } from "./backend.js";
+import { KiB, MiB, openTestSession, requestOf, useSession } from "./session.js";
 
 const cli = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
-const isEmulated = process.env.PINBENCH_TEST_BACKEND === "emulated";
 const opened = useSession({ workers: 2, chunkBytes: 64 * MiB });
 
 function run(...flags: string[]): { document: ResultDocument; status: number | null } {
-  const backend = isEmulated ? "emulated" : "cuda";
-  const child = spawnSync(process.execPath, [cli, "run", "--backend", backend, "--json", ...flags], {
+  const child = spawnSync(process.execPath, [cli, "run", "--backend", backendName, "--json", ...flags], {
     encoding: "utf8",
     maxBuffer: 64 * MiB,
   });

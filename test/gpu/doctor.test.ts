@@ -5,8 +5,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { diagnosisSchema } from "../../src/doctor/diagnosis.js";
 import { runCli, startCli } from "../helpers/run-cli.js";
+import { skipWithout } from "./session.js";
 
-const isEmulated = process.env.PINBENCH_TEST_BACKEND === "emulated";
+skipWithout("gpu");
 
 async function examined(...args: string[]) {
   const { exitCode, stdout } = await runCli([
@@ -21,7 +22,7 @@ async function examined(...args: string[]) {
   return { exitCode, diagnosis: diagnosisSchema.parse(JSON.parse(stdout)) };
 }
 
-describe.skipIf(isEmulated)("pinbench doctor of a GPU that nobody else uses", () => {
+describe("pinbench doctor of a GPU that nobody else uses", () => {
   it("finds nothing that costs bandwidth, in at most 20 s", async () => {
     const { exitCode, diagnosis } = await examined();
     expect(diagnosis.findings.filter(({ weight }) => weight === "costs")).toEqual([]);
@@ -37,7 +38,7 @@ describe.skipIf(isEmulated)("pinbench doctor of a GPU that nobody else uses", ()
   });
 });
 
-describe.skipIf(isEmulated)("pinbench doctor of a GPU to which another process copies", () => {
+describe("pinbench doctor of a GPU to which another process copies", () => {
   it("names that process first", async () => {
     const folder = mkdtempSync(join(tmpdir(), "pinbench-doctor-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -7,7 +7,8 @@ import type { Backend } from "../../src/native/backend.js";
 import type { NativeSession } from "../../src/native/contract.js";
 import type { LoaderArrivals, LoaderOptions } from "../../src/native/loader-contract.js";
 import { openModelProbe } from "../../src/tune/model/model-probe.js";
-import { KiB, MiB, openTestBackend, openTestSession } from "./session.js";
+import { isEmulated, openTestBackend } from "./backend.js";
+import { KiB, MiB, openTestSession } from "./session.js";
 
 let backend: Backend;
 let session: NativeSession;
@@ -93,7 +94,8 @@ describe("a step", () => {
       20,
     );
     expect(stepNs).toBeGreaterThan(0.99 * durationNs);
-    expect(stepNs).toBeLessThan(1.1 * durationNs + 50_000);
+    // An emulated step is a thread that sleeps, for longer where the machine is busy.
+    if (!isEmulated) expect(stepNs).toBeLessThan(1.1 * durationNs + 50_000);
     const stepsNs = arrivalsNs[19]! - arrivalsNs[3]!;
     expect(stepsNs).toBeGreaterThan(15 * 0.98 * durationNs);
   });

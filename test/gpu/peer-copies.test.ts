@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NativeSession } from "../../src/native/contract.js";
 import { peerPaths, type Timer } from "../../src/settings/choices.js";
-import { KiB, MiB, openTestBackend, openTestSession, requestOf } from "./session.js";
+import { openTestBackend } from "./backend.js";
+import { KiB, MiB, openTestSession, requestOf, skipWithout } from "./session.js";
 
 const backend = await openTestBackend();
 const [source, destination] = backend.facts.devices;
@@ -10,9 +11,11 @@ const paths = peerPaths.filter(
 );
 const arena = { chunksOfWorker: [1, 1], chunkBytes: 64 * MiB };
 
-describe.skipIf(destination === undefined)("between two devices every byte arrives", () => {
-  let sessions: NativeSession[];
+describe("between two devices every byte arrives", () => {
+  skipWithout("twoGpus");
+  let sessions: NativeSession[] = [];
   beforeAll(async () => {
+    if (destination === undefined) return;
     sessions = await Promise.all([source!, destination!].map((device) => openTestSession(backend, device)));
     await Promise.all(sessions.map((session) => session.reserveDevice(arena, 2)));
   });
@@ -31,7 +34,9 @@ describe.skipIf(destination === undefined)("between two devices every byte arriv
             peer: { session: sessions[1 - driving]!, path },
           });
           const result = await sessions[driving]!.measure(request);
-          expect(result.verification).toEqual({ checkedBytes: 2 * 2 * sizeBytes, mismatches: [] });
+          const { checkedBytes, mismatches, copies } = result.verification;
+          expect(mismatches).toEqual([]);
+          expect({ checkedBytes, copies }).toEqual({ checkedBytes: 2 * 2 * sizeBytes, copies: 2 * 4 * 6 });
           expect(result.columns[0]!.durationNs).toHaveLength(request.samples);
           expect(Math.min(...result.columns[0]!.durationNs)).toBeGreaterThan(0);
         }

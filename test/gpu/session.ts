@@ -1,15 +1,17 @@
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, beforeEach, inject } from "vitest";
 import { choosePlacement } from "../../src/host/placement.js";
-import { type Backend, openBackend } from "../../src/native/backend.js";
+import type { Backend } from "../../src/native/backend.js";
 import type { MeasureRequest, NativeSession } from "../../src/native/contract.js";
-import { loadAddon } from "../../src/native/load.js";
+import { openTestBackend } from "./backend.js";
+import type { Need } from "./setup.js";
 
 export const KiB = 1024;
 export const MiB = 1024 * KiB;
 
-/** The first device of the machine; PINBENCH_TEST_BACKEND=emulated tries the tests themselves without a GPU. */
-export async function openTestBackend(): Promise<Backend> {
-  return openBackend(process.env.PINBENCH_TEST_BACKEND === "emulated" ? "emulated" : "cuda", loadAddon());
+/** Skips the tests of the file or the `describe` in which it is called on a machine that lacks what they need. */
+export function skipWithout(need: Need): void {
+  const note = inject("missing")[need];
+  beforeEach(({ skip }) => skip(note !== null, note ?? undefined));
 }
 
 /** Opens a session for the tests of a file, with memory of every kind, and closes it after them. */

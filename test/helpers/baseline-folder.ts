@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { type Comparison, comparisonSchema } from "../../src/compare/comparison.js";
 import { createRuns } from "../../src/results/run-folder.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { callCli } from "./in-process.js";
+import { callCliAlone } from "./in-process.js";
 import { type Finished, measureSmall, temporaryFolder } from "./run-cli.js";
 import { buildRuns, documentAtSpeed, type RunsPart } from "./runs.js";
 
@@ -60,9 +60,8 @@ export async function checkJson(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<Finished & { comparison: Comparison }> {
-  const finished = await callCli(["check", "--baseline", baseline, "--runs", "3", "--json", ...args], {
-    env,
-  });
+  const check = ["check", "--baseline", baseline, "--runs", "3", "--json", ...args];
+  const finished = await callCliAlone(check, { env });
   return { ...finished, comparison: comparisonSchema.parse(JSON.parse(finished.stdout)) };
 }
 

@@ -1,7 +1,14 @@
+import { randomUUID } from "node:crypto";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { vi } from "vitest";
 import { main } from "../../src/cli/main.js";
-import { cleanEnvironment, type Finished } from "./run-cli.js";
+import type { SeriesEvent } from "../../src/measure/fresh-process.js";
+import { parseResult } from "../../src/results/parse.js";
+import type { ResultDocument } from "../../src/results/schema.js";
+import type { RunSettings } from "../../src/settings/settings.js";
+import { cleanEnvironment, type Finished, small } from "./run-cli.js";
 
 /**
  * The command line without a process of its own, which most of the time of a short command goes to: for what is about
@@ -21,6 +28,69 @@ vi.mock("../../src/results/output-stream.js", async (importOriginal) => {
   };
 });
 
+/**
+ * The emulated driver reads its variables once for each copy of its library that is loaded: a call that has some gets a
+ * copy of its own, and so does each process that measures for it.
+ */
+let drivers: { folder: string; path: string | null } | null = null;
+
+vi.mock("../../src/native/load.js", async (importOriginal) => {
+  const original = await importOriginal<typeof import("../../src/native/load.js")>();
+  const loadAddon: typeof original.loadAddon = (...environment) => {
+    const loaded = original.loadAddon(...environment);
+    if (drivers === null) return loaded;
+    if (drivers.path === null) {
+      drivers.path = join(drivers.folder, `${randomUUID()}.so`);
+      copyFileSync(loaded.emulatedLibraryPath, drivers.path);
+    }
+    return { ...loaded, emulatedLibraryPath: drivers.path };
+  };
+  return { ...original, loadAddon };
+});
+
+/** Whether this process takes the part of those that measure for a command. */
+let measuresHere = false;
+
+vi.mock("../../src/measure/fresh-process.js", async (importOriginal) => {
+  const original = await importOriginal<typeof import("../../src/measure/fresh-process.js")>();
+  const measureInFreshProcesses: typeof original.measureInFreshProcesses = (settings, runs, options) =>
+    measuresHere
+      ? measureHere(settings, runs, options)
+      : original.measureInFreshProcesses(settings, runs, options);
+  return { ...original, measureInFreshProcesses };
+});
+
+/** What `pinbench measure` does with settings. The document goes through its text, as between two processes. */
+async function* measureHere(
+  settings: RunSettings,
+  runs: number,
+  { signal }: { signal: AbortSignal },
+): AsyncGenerator<SeriesEvent, void> {
+  // Most files of tests measure nothing, and would take longer to load.
+  const { prepareRun } = await import("../../src/measure/prepare.js");
+  const { Run } = await import("../../src/measure/run.js");
+  const { jsonReport } = await import("../../src/report/json.js");
+  const { callNow } = await import("../../src/settings/settings.js");
+  for (let run = 0; run < runs && !signal.aborted; ++run) {
+    yield { kind: "start", run };
+    if (drivers !== null) drivers.path = null;
+    const prepared = await prepareRun(JSON.parse(JSON.stringify(settings)));
+    const measuring = new Run({ ...callNow(["measure"]), ...prepared, sharing: null });
+    for await (const _ of measuring.measure(signal));
+    yield { kind: "result", run, document: parseResult(jsonReport(measuring.document())) };
+  }
+}
+
+/** As callCli() does, without the fresh processes of `baseline`, `check` and `run --processes`: this one measures. */
+export async function callCliAlone(...call: Parameters<typeof callCli>): Promise<Finished> {
+  measuresHere = true;
+  try {
+    return await callCli(...call);
+  } finally {
+    measuresHere = false;
+  }
+}
+
 /** As runCli() does, one call at a time. */
 export async function callCli(
   args: readonly string[],
@@ -37,7 +107,12 @@ export async function callCli(
   ];
   // A command that can be interrupted no longer lets the channel to whoever started the process keep it running.
   const isRunning = setInterval(() => undefined, 1000);
+  const emulated = Object.entries(env).filter(([name]) => name.startsWith("PINBENCH_EMULATED_"));
   try {
+    // What native code reads is the environment itself, not what stands in its place below.
+    for (const [name, value] of emulated) before.env[name] = value;
+    if (emulated.length > 0)
+      drivers = { folder: mkdtempSync(join(tmpdir(), "pinbench-drivers-")), path: null };
     process.chdir(cwd);
     process.env = { ...cleanEnvironment(), ...env };
     process.argv = [...process.argv.slice(0, 2), ...args];
@@ -54,9 +129,21 @@ export async function callCli(
     }
     process.chdir(before.cwd);
     process.env = before.env;
+    for (const [name] of emulated) delete process.env[name];
+    if (drivers !== null) rmSync(drivers.folder, { recursive: true });
+    drivers = null;
     process.argv = before.argv;
     process.exitCode = before.exitCode;
   }
+}
+
+/** As measureSmall() does. */
+export async function callSmall(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Finished & { document: ResultDocument }> {
+  const finished = await callCli(small(...args, "--json"), { env });
+  return { ...finished, document: parseResult(finished.stdout) };
 }
 
 function collect(texts: string[]) {

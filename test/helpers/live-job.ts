@@ -1,43 +1,60 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, vi } from "vitest";
-import { leftovers, marked } from "../tune/torch/support.js";
-import { type Finished, runCli } from "./run-cli.js";
-import { testPython } from "./test-python.js";
+import { expect, vi } from "vitest";
+import { marked, orphans } from "../tune/torch/support.js";
+import { type Finished, type Started, startCli } from "./run-cli.js";
+import { testPython, warmPython } from "./test-python.js";
 
-/** Training jobs in which `pinbench tune -- COMMAND` searches. */
+/** Training jobs in which `pinbench tune -- COMMAND` searches; tests of them run at the same time. */
 
 export const cwd = fileURLToPath(new URL("../fixtures/tune/live", import.meta.url));
-export const training = (...args: string[]) => [testPython, "training.py", ...args];
+export const training = (...args: string[]) => [warmPython, "training.py", ...args];
+/** The same, where it counts that Python is started anew. */
+export const coldTraining = (...args: string[]) => [testPython, "training.py", ...args];
 
 /** pinbench tune of a command; a budget that is enough for a look at each setting. */
-export const tuneArgs = (command: readonly string[], ...flags: string[]) => [
+const tuneArgs = (command: readonly string[], flags: readonly string[]) => [
   ...["tune", "--budget", "5s", "--max-workers", "2", ...flags, "--"],
   ...command,
 ];
 
-export const environment = {
-  PYTHON: testPython,
-  OMP_NUM_THREADS: "1",
-  PINBENCH_TEST_MARKER: process.env.PINBENCH_TEST_MARKER!,
-};
-
-export function tune(command: readonly string[], ...flags: string[]): Promise<Finished> {
-  return runCli(tuneArgs(command, ...flags), { cwd, env: { ...environment, TMPDIR: process.env.TMPDIR! } });
+/** A call of pinbench and its job: what marks their processes, and the folder for their temporary files. */
+export interface Traced {
+  marker: string;
+  temporary: string;
 }
 
+let calls = 0;
+
+export function startTune(
+  command: readonly string[],
+  flags: readonly string[] = [],
+  temporary = folder(),
+): Started & Traced {
+  const mark = `${process.env.PINBENCH_TEST_MARKER}-${++calls}.`;
+  const env = { PYTHON: warmPython, OMP_NUM_THREADS: "1", PINBENCH_TEST_MARKER: mark, TMPDIR: temporary };
+  const started = startCli(tuneArgs(command, flags), { cwd, env });
+  return { ...started, marker: `PINBENCH_TEST_MARKER=${mark}`, temporary };
+}
+
+export async function tune(command: readonly string[], ...flags: string[]): Promise<Finished & Traced> {
+  const { child: _, finished, ...traced } = startTune(command, flags);
+  return { ...(await finished), ...traced };
+}
+
+/** It goes with those of the test file. */
 export function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), "pb-live-"));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
+  return mkdtempSync(join(tmpdir(), "pb-live-"));
 }
 
 /** No process of a job, nothing in /dev/shm, and no folder of pinbench's; what Python leaves in TMPDIR is its own affair. */
-export async function expectNothingLeft(): Promise<void> {
-  const ours = /^(pinbench-|torch_|sem\.|psm_)/;
-  const left = () => ({ processes: marked(), files: leftovers().filter((name) => ours.test(name)) });
+export async function expectNothingLeft({ marker, temporary }: Traced): Promise<void> {
+  const left = () => ({
+    processes: marked(marker),
+    files: [...readdirSync(temporary).filter((name) => /^(pinbench-|torch_|psm_)/.test(name)), ...orphans()],
+  });
   await vi.waitFor(() => expect(left()).toEqual({ processes: [], files: [] }), {
     timeout: 20_000,
     interval: 50,

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { startWarmPython } from "./warm-python.js";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -25,7 +26,7 @@ const chromium = process.env.PINBENCH_CHROMIUM ?? "/usr/bin/chromium";
  * Looks once, for all tests, for what they need and not every machine has. Without it its tests are skipped, and the
  * last lines of the run say how many; where a variable demands it with the value 1, that is an error.
  */
-export default function setup(project: TestProject): () => void {
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const torchMissing = hasTorch() ? null : `${testPython} has no torch`;
   const chromiumMissing = existsSync(chromium) ? null : `there is no browser ${chromium}`;
   project.provide("testPython", testPython);
@@ -54,7 +55,10 @@ export default function setup(project: TestProject): () => void {
       "On Debian `apt-get install slurm-wlm munge` brings it; nothing of it needs to run.",
     ),
   ];
-  return () => {
+  project.provide("warmPython", testPython);
+  const endWarmPython = torchMissing === null ? await startWarmPython(project, testPython) : null;
+  return async () => {
+    await endWarmPython?.();
     for (const report of reports) report();
   };
 }
@@ -65,14 +69,18 @@ function sought(project: TestProject, missing: string | null, demand: string, ad
     throw new Error(`${missing}, and ${demand}=1 demands it. ${advice}`);
   }
   return () => {
-    if (missing === null) return;
-    const tests = project.vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()]);
-    const skipped = tests.filter((test) => {
-      const result = test.result();
-      return result.state === "skipped" && result.note === missing;
-    });
-    if (skipped.length > 0) console.log(`\n${skipped.length} tests were skipped: ${missing}. ${advice}`);
+    if (missing !== null) saySkipped(project, missing, advice);
   };
+}
+
+/** Says at the end how many tests were skipped with this note. */
+export function saySkipped(project: TestProject, missing: string, advice: string): void {
+  const tests = project.vitest.state.getTestModules().flatMap((module) => [...module.children.allTests()]);
+  const skipped = tests.filter((test) => {
+    const result = test.result();
+    return result.state === "skipped" && result.note === missing;
+  });
+  if (skipped.length > 0) console.log(`\n${skipped.length} tests were skipped: ${missing}. ${advice}`);
 }
 
 function missingOfSlurm(): string | null {

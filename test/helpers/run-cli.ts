@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { onTestFinished, TestRunner } from "vitest";
 import { parseResult } from "../../src/results/parse.js";
 import type { CellResult, ResultDocument } from "../../src/results/schema.js";
 
@@ -38,6 +38,19 @@ interface SpawnOptions {
   detached?: boolean;
 }
 
+/** Twice what the longest plan of a test takes. */
+const mostOutputCharacters = 16e6;
+
+/** A command that does not end is killed this long before its test would time out. */
+const beforeTimeoutMs = 3000;
+
+/** Of the output of a command that had to be killed. */
+const shownCharacters = 2000;
+
+/**
+ * Starts a command, which ends with its test. `finished` rejects with the end of its output if the command prints
+ * without end, or still runs when its test is about to time out: it is killed then.
+ */
 export function start(command: string, args: readonly string[], options: SpawnOptions = {}): Started {
   const child = spawn(command, args, {
     cwd: options.cwd ?? tmpdir(),
@@ -45,19 +58,51 @@ export function start(command: string, args: readonly string[], options: SpawnOp
     env: { ...cleanEnvironment(), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  if (TestRunner.getCurrentTest() !== undefined) onTestFinished(() => kill(child, options));
+  const limitMs = untilTimeoutMs() - beforeTimeoutMs;
   const finished = new Promise<Finished>((resolve, reject) => {
     let stdout = "";
     let stderr = "";
+    const giveUp = (what: string) => {
+      kill(child, options);
+      const said = [stdout, stderr].map((text) => text.slice(-shownCharacters)).join("\n");
+      reject(new Error(`${[command, ...args].join(" ")}\n${what}, and was killed. It had printed:\n${said}`));
+    };
+    const timer = setTimeout(() => giveUp(`ran for ${Math.round(limitMs / 1000)} s`), limitMs).unref();
+    const countOutput = () => {
+      if (stdout.length + stderr.length > mostOutputCharacters) {
+        giveUp(`printed more than ${mostOutputCharacters / 1e6} MB`);
+      }
+    };
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       stdout += text;
+      countOutput();
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       stderr += text;
+      countOutput();
     });
     child.on("error", reject);
-    child.on("close", (exitCode, signal) => resolve({ exitCode, signal, stdout, stderr }));
+    child.on("close", (exitCode, signal) => {
+      clearTimeout(timer);
+      resolve({ exitCode, signal, stdout, stderr });
+    });
   });
+  // A test that only watches the process does not wait for it.
+  finished.catch(() => undefined);
   return { child, finished };
+}
+
+/** How long the test that is running may still take; outside of a test, what one may take. */
+function untilTimeoutMs(): number {
+  const test = TestRunner.getCurrentTest();
+  if (test === undefined) return 60_000;
+  return test.timeout - (Date.now() - (test.result?.startTime ?? Date.now()));
+}
+
+function kill(child: ChildProcess, { detached }: SpawnOptions): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  process.kill(detached ? -child.pid : child.pid, "SIGKILL");
 }
 
 export function startCli(args: readonly string[], options: SpawnOptions = {}): Started {

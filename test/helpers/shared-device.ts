@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { onTestFinished } from "vitest";
 import { listTickets } from "../../src/host/device-tickets.js";
 import { emulatedFaults, type Started, small, startCli, temporaryFolder } from "./run-cli.js";
 
@@ -21,7 +20,6 @@ export async function startHolder(env: Record<string, string>, ...args: string[]
   // The emulated device sleeps through slow copies: the holder leaves the CPUs to the others.
   const slow = emulatedFaults({ link: "h2d", slowdown: 1000 });
   const holder = startCli(small(...oneCell, ...precise, "--json", ...args), { env: { ...env, ...slow } });
-  onTestFinished(() => void holder.child.kill("SIGKILL"));
   await untilAnnounced(holder, "measuring");
   return holder;
 }

@@ -39,8 +39,8 @@ describe("tune()", () => {
 
   it("tunes a job that runs, and ends it", async () => {
     const job = fileURLToPath(new URL("../fixtures/tune/live/fake_job.mjs", import.meta.url));
-    const command = [process.execPath, job, "{}"];
-    const tuning = await tune({ command, maxWorkers: 1, budget: "20s" });
+    const command = [process.execPath, job, JSON.stringify({ stepMs: [4, 2] })];
+    const tuning = await tune({ command, maxWorkers: 1, budget: "6s" });
     expect(tuningSchema.parse(JSON.parse(JSON.stringify(tuning)))).toEqual(tuning);
     expect(tuning).toMatchObject({ probe: { kind: "live" }, recommendation: { setting: { numWorkers: 1 } } });
     expect(childrenRunning(job)).toEqual([]);

@@ -28,9 +28,16 @@ class FakeLoad {
   }
 }
 
-async function besides(pieceNs: number, stop = () => Promise.resolve()): Promise<BesideLoads> {
+async function besides(
+  pieceNs: number,
+  stop = () => Promise.resolve(),
+  onStart: (kind: string) => void = () => undefined,
+): Promise<BesideLoads> {
   const session = new FakeSession();
-  const startLoad = async () => new FakeLoad(pieceNs, stop);
+  const startLoad = async ({ kind }: { kind: string }) => {
+    onStart(kind);
+    return new FakeLoad(pieceNs, stop);
+  };
   const loads = new BesideLoads(Object.assign(session, { startLoad: startLoad as () => Promise<never> }), {
     hostThreads: 1,
     hostBytes: 0,
@@ -68,6 +75,25 @@ describe("what a load does by itself and during the copies", () => {
     const [result, load] = await loads.visit(measure);
     expect(load).toBeNull();
     expect(result.columns).toHaveLength(1);
+  });
+
+  it("is that of one load at a time: the next one starts once the one before has stopped, however late", async () => {
+    const happened: string[] = [];
+    const stop = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      happened.push("stopped");
+    };
+    const loads = await besides(1e6, stop, (kind) => happened.push(kind));
+    await loads.switchTo("host");
+    await loads.switchTo("compute");
+    await loads.switchTo(null);
+    expect(happened).toEqual(["host", "stopped", "compute", "stopped"]);
+  });
+
+  it("is not that of copies that were aborted", async () => {
+    const loads = await besides(1e6);
+    const [, load] = await loads.visit(async () => ({ ...(await measure()), aborted: true }));
+    expect(load).toBeNull();
   });
 
   it("ends the one before, whatever became of it: that was told to the cells beside it", async () => {

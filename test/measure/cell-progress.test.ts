@@ -95,3 +95,27 @@ describe("what the load beside a cell did", () => {
     expect(progress.load).toMatchObject({ unit: "GFLOP/s", keptShare: { median: 0, max: 0 } });
   });
 });
+
+describe("a cell of several visits", () => {
+  it("has the copies and the bytes that were compared in all of them, and its samples by their rounds", () => {
+    const progress = progressOf();
+    progress.copiesPerSample = 4;
+    const visit = (
+      durationNs: number[],
+      verification: { checkedBytes: number; copies: number; provenCopies: number },
+    ) => ({
+      columns: [
+        {
+          direction: "h2d" as const,
+          ...{ startNs: new Float64Array(durationNs.length), durationNs: Float64Array.from(durationNs) },
+        },
+      ],
+      verification: { ...verification, mismatches: [] },
+      ...{ link: null, aborted: false, prepareNs: 0, verifyNs: 0 },
+    });
+    progress.add(visit([100, 200], { checkedBytes: 1000, copies: 8, provenCopies: 3 }), 0);
+    progress.add(visit([300], { checkedBytes: 500, copies: 4, provenCopies: 2 }), 1);
+    expect(progress).toMatchObject({ checkedBytes: 1500, copies: 12, provenCopies: 5, taken: 3 });
+    expect(progress.samples[0]).toMatchObject({ durationNs: [100, 200, 300], round: [0, 0, 1] });
+  });
+});

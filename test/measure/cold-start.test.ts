@@ -125,14 +125,11 @@ describe("addPayOff", () => {
   const pinned = () => measured({ memory: "pinned" }, 100_000);
 
   it("sets each way against pageable memory's own cost, by the copies of one worker of that size", () => {
-    const cells = [
-      pageable(),
-      pinned(),
+    const cells = [pageable(), pinned()];
+    // Several threads, other sizes, processes, and what copies with others or beside a load say nothing of what one saves.
+    const others = [
       measured({ memory: "pageable", workers: 2 }, 1e9),
       measured({ memory: "pageable", sizeBytes: KiB }, 1e9),
-    ];
-    // Processes, and what copies with others or beside a load, say nothing of what one thread saves.
-    const others = [
       measured({ memory: "pageable", workerKind: "process" }, 1e9),
       measured({ memory: "pageable", together: [0, 1] }, 1e9),
       measured({ memory: "pageable", beside: "memory" }, 1e9),

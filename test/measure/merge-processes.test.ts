@@ -161,6 +161,38 @@ describe("a document of several processes", () => {
     expect(merge(processAt(10)).document.workerProcesses).toBeUndefined();
   });
 
+  it("has as many worker processes as there were in each, of each device", () => {
+    const costs = (device: number, processes: number) => ({
+      ...{ device, processes, startNs: 1e8 * (device + 1), contextNs: 1e8, contextDeviceBytes: MiB },
+    });
+    const withWorkers = (GBps: number, ...counts: number[]) => ({
+      ...processAt(GBps),
+      workerProcesses: counts.map((processes, device) => costs(device, processes)),
+    });
+    const { document } = merge(withWorkers(10, 4, 8), withWorkers(11, 3, 8));
+    expect(document.workerProcesses).toEqual([costs(0, 3), costs(1, 8)]);
+  });
+
+  it("has the rounds of the one that took most", () => {
+    const withRounds = (GBps: number, rounds: number) => {
+      const document = processAt(GBps);
+      return { ...document, plan: { ...document.plan!, rounds } };
+    };
+    expect(merge(withRounds(10, 6), withRounds(11, 9), withRounds(12, 7)).document.plan?.rounds).toBe(9);
+  });
+
+  it("has what each of two devices costs apart", () => {
+    const coldStart = (initNs: number) =>
+      [0, 1].map((device) => ({
+        ...{ device, initNs, contextNs: (device + 1) * initNs, firstCopyNs: 10 * (device + 1), pinning: [] },
+      }));
+    const processes = [5, 7, 6].map((initNs) => ({ ...processAt(initNs), coldStart: coldStart(initNs) }));
+    expect(merge(...processes).document.coldStart).toMatchObject([
+      { device: 0, initNs: 6, contextNs: 6, firstCopyNs: 10 },
+      { device: 1, initNs: 6, contextNs: 12, firstCopyNs: 20 },
+    ]);
+  });
+
   it("has the medians of what the device costs once, and says anew when it has paid off", () => {
     const cost = (allocateNs: number) => ({ allocateNs, freeNs: 0, hugePageBytes: null });
     const sizeBytes = 16 * MiB;

@@ -4,7 +4,7 @@ import { RemainingTime } from "../../src/measure/remaining-time.js";
 import { cellTime } from "../../src/plan/cell-time.js";
 import { machineSpeed } from "../../src/plan/machine-speed.js";
 import type { Plan } from "../../src/plan/plan.js";
-import { MiB, planOf } from "../plan/support.js";
+import { h200, MiB, planOf } from "../plan/support.js";
 
 const device = { ordinal: 0, integrated: false } as ConstructorParameters<typeof CellProgress>[1];
 const seconds = 1e9;
@@ -96,6 +96,40 @@ describe("what is left of a run", () => {
     for (const { leftNs, nowNs: atNs } of told) {
       expect(Math.abs(leftNs - (nowNs - atNs))).toBeLessThan(0.05 * nowNs);
     }
+  });
+
+  it.each([
+    ["all of their first samples", { budgetNs: 1e6 }],
+    ["more than these", { budgetNs: 3600 * seconds, precision: 0.05 }],
+    ["a fixed count", { samplesPerCell: 100 }],
+  ])("is what the plan says of two devices that copy together, for %s", (_, given) => {
+    const devices = [h200, { ...h200, ordinal: 1 }];
+    const request = {
+      sizesBytes: [MiB],
+      memory: ["pageable", "pinned"],
+      devices: [0, 1],
+      together: true,
+    } as const;
+    const both = planOf({ ...request, ...given }, { devices });
+    const { cells, time, nowNs } = new SimulatedRun(both, 1);
+    expect(cells.some(({ cell }) => cell.together?.length === 2)).toBe(true);
+    const { durationNs, startNs } = both.estimate;
+    expect(time.leftNs(nowNs) / (durationNs - startNs)).toBeCloseTo(1, 6);
+  });
+
+  it("has half of the set-up once one of two devices is done, and none once both that copy together are open", () => {
+    const devices = [h200, { ...h200, ordinal: 1 }];
+    const given = { sizesBytes: [MiB], memory: ["pinned"], devices: [0, 1], samplesPerCell: 6 } as const;
+    const leftOnceMeasured = (together: boolean) => {
+      const { estimate, ...rest } = planOf({ ...given, together }, { devices });
+      const run = new SimulatedRun({ ...rest, estimate }, 1);
+      run.time.note({ kind: "visit", progress: run.cells[0]!, round: 0 }, run.nowNs);
+      for (const progress of run.cells) progress.outcome = "converged";
+      const { setUpNs, startNs, durationNs, measuringNs } = estimate;
+      return (run.time.leftNs(run.nowNs) - (durationNs - measuringNs - setUpNs)) / (setUpNs - startNs);
+    };
+    expect(leftOnceMeasured(false)).toBeCloseTo(0.5, 6);
+    expect(leftOnceMeasured(true)).toBeCloseTo(0, 6);
   });
 
   it.each([0.4, 3])("is learned from the visits where they take %d times as long", (slowness) => {

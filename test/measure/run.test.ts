@@ -193,6 +193,17 @@ describe("a run", () => {
     expect(outcomesOf(document)).toEqual(["converged", "failed"]);
   });
 
+  it.each([
+    ["h2d", [0, 1, 2]],
+    ["bidir", [0, 2, 4]],
+  ] as const)("has devices that copy %s together begin with flows of their own", async (direction, flows) => {
+    const sessions = devices.map(() => new FakeSession());
+    const given = { together: true, directions: [direction], memory: ["pinned"] } as const;
+    await runOn((device) => sessions[device]!, { selected: [0, 1, 2], plan: given });
+    const begun = sessions.map(({ visits }) => visits.flatMap(({ company }) => company?.flow ?? []));
+    expect(begun).toEqual(flows.map((flow) => Array(6).fill(flow)));
+  });
+
   it("has failed where a device cannot be opened; its cells have no outcome, other devices are measured", async () => {
     const document = await runOn(
       (device) => {
@@ -206,6 +217,7 @@ describe("a run", () => {
       error: { code: "CUDA_ERROR_DEVICE_UNAVAILABLE" },
     });
     expect(outcomesOf(document)).toEqual([null, null, "converged", "converged"]);
+    expect(document.plan?.rounds).toBe(6);
   });
 
   it("has failed where an error is the process' own, which ends it", async () => {

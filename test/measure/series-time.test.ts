@@ -11,6 +11,17 @@ describe("what is left of a series", () => {
     expect(time.leftNs(3 * seconds)).toBeCloseTo(37 * seconds, -3);
   });
 
+  it("has nothing of one that has ended, though the next has not begun", () => {
+    const time = new SeriesTime(4, 10 * seconds);
+    time.next(0);
+    time.finish(8 * seconds);
+    expect(time.leftNs(8 * seconds)).toBe(3 * 8 * seconds);
+    time.finish(9 * seconds);
+    time.next(9 * seconds);
+    expect(new SeriesTime(1, null).leftNs(0)).toBeNull();
+    expect(time.leftNs(9 * seconds)).toBeCloseTo(24 * seconds, -9.5);
+  });
+
   it("follows what they really take, in small steps", () => {
     const time = new SeriesTime(4, 10 * seconds);
     time.next(0);

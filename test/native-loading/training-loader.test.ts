@@ -102,12 +102,21 @@ describe("openLoader", () => {
 
   it("outlives the session's closing, and ends with its abort", async () => {
     const other = await openSession();
-    const loader = await other.openLoader(options);
-    await take(loader, 1);
+    const loader = await other.openLoader({ ...options, sampleCostNs: 1e6 });
+    const arrived = (await take(loader, 3)).length;
     other.abort();
     await other.close();
-    while ((await loader.arrivals(60e9)).arrivalsNs.length > 0);
-    await loader.close();
+    let news = 0;
+    let left = 0;
+    do {
+      news = (await loader.arrivals(60e9)).arrivalsNs.length;
+      left += news;
+    } while (news > 0);
+    const { samplesBegun } = await loader.close();
+    // All that arrived was made, and no further sample is begun by a loader that has ended.
+    expect(samplesBegun).toBeGreaterThanOrEqual((arrived + left) * options.batchSamples);
+    expect((await loader.arrivals(60e9)).arrivalsNs).toHaveLength(0);
+    expect(await loader.close()).toEqual({ samplesBegun });
   });
 
   it.each([

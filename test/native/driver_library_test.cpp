@@ -1,6 +1,8 @@
 // Opening libraries, and resolving the driver API in them.
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 
 #include "engine_session.hpp"

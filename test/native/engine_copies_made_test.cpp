@@ -107,6 +107,24 @@ TEST_CASE("a direction that is done first copies on until the other one is, too"
 }
 
 TEST_CASE(
+    "a direction copies on until the other one is done at each visit, whose rendezvous is reset before it") {
+  const NotedDriver noted(with_faults(R"([{"link":"d2h","slowdown":1000}])"));
+  TestSession session(noted.driver());
+  session.reserve(CopyMemory::kPinned, kArena);
+  auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, kSize);
+  const auto rendezvous = Rendezvous::create_shared();
+  request.company = {rendezvous, 0};
+  request.samples = 4;
+  const std::size_t asked_for = request.warmup_copies + request.samples * request.copies_per_sample;
+  for (int visit = 0; visit < 3; ++visit) {
+    CAPTURE(visit);
+    rendezvous->reset(std::vector<std::size_t>{1, 1});
+    check_clean(session.measure(request), 2 * kBuffers * kSize);
+    CHECK(NotedDriver::take_sources().size() > asked_for);
+  }
+}
+
+TEST_CASE(
     "where the device finds mapped memory is looked up when it is reserved, never while copies are timed") {
   const NotedDriver noted;
   TestSession session(noted.driver());

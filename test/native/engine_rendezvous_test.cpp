@@ -105,6 +105,43 @@ TEST_CASE("a flow's window closes with the last of its threads, and all are clos
   CHECK(rendezvous.all_are_closed(0));
 }
 
+TEST_CASE("after a reset every window of every flow is open again, however many flows there were") {
+  const auto rendezvous = Rendezvous::create_shared();
+  const auto opened = Rendezvous::open_shared(rendezvous->path());
+  for (const auto& flows : std::vector<std::vector<std::size_t>>{{1, 1}, {1, 1}, {2, 1, 3}, {1, 1}, {1}}) {
+    rendezvous->reset(flows);
+    CHECK(opened->flow_count() == flows.size());
+    for (std::size_t flow = 0; flow < flows.size(); ++flow) {
+      CAPTURE(flow);
+      CHECK_FALSE(opened->all_are_closed(0));
+      CHECK_FALSE(opened->is_closed(flow, 0));
+      // Two samples, by each thread of the flow.
+      for (std::size_t window = 0; window < 2 * flows[flow]; ++window) rendezvous->close_window(flow);
+      CHECK(opened->is_closed(flow, 1));
+      CHECK_FALSE(opened->is_closed(flow, 2));
+    }
+    CHECK(opened->all_are_closed(1));
+    CHECK_FALSE(opened->all_are_closed(2));
+  }
+}
+
+TEST_CASE("after a reset nobody passes before all have arrived, although some had arrived before it") {
+  Rendezvous barrier(std::vector<std::size_t>{2});
+  std::thread early([&] { CHECK_FALSE(barrier.arrive_and_wait()); });
+  barrier.cancel();
+  early.join();
+  barrier.reset(std::vector<std::size_t>{1, 1});
+  std::atomic<bool> both_are_there{false};
+  std::thread first([&] {
+    CHECK(barrier.arrive_and_wait());
+    CHECK(both_are_there);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  both_are_there = true;
+  CHECK(barrier.arrive_and_wait());
+  first.join();
+}
+
 TEST_CASE("whoever opens a shared one by its path meets those who made it") {
   const auto made = Rendezvous::create_shared();
   made->reset(std::vector<std::size_t>{1, 1});

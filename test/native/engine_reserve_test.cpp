@@ -64,6 +64,26 @@ TEST_CASE("the coverage by huge pages is reported where the system decides on it
   }
 }
 
+TEST_CASE(
+    "the coverage is that of the mappings in which the blocks lie, in bytes, and no more than the blocks") {
+  // Mappings as the kernel lists them: before the blocks, around the first, around the other two, behind
+  // them.
+  std::istringstream smaps(
+      "10000000-10400000 rw-p 00000000 00:00 0 [heap]\n"
+      "Size:               4096 kB\nAnonHugePages:      4096 kB\n"
+      "20000000-20800000 rw-p 00000000 00:00 0 \n"
+      "Size:               8192 kB\nAnonHugePages:      6144 kB\n"
+      "30000000-31000000 rw-p 00000000 00:00 0 \n"
+      "Size:              16384 kB\nAnonHugePages:     16384 kB\n"
+      "40000000-40400000 rw-p 00000000 00:00 0 \n"
+      "Size:               4096 kB\nAnonHugePages:      2048 kB\n");
+  const auto block = [](std::uintptr_t begin, std::size_t bytes) {
+    return std::span(reinterpret_cast<std::byte*>(begin), bytes);
+  };
+  CHECK(huge_page_bytes(smaps, {block(0x20000000, 8 * kMiB), block(0x30000000, 3 * kMiB),
+                                block(0x30800000, kMiB)}) == (6 + 3 + 1) * kMiB);
+}
+
 TEST_CASE("a registered block is aligned to huge pages, whatever its size") {
   DeviceContext context(emulated_driver(), 0, session_options().placement);
   for (const std::size_t bytes : {std::size_t{1}, 4 * kKiB, 2 * kMiB, 3 * kMiB + 5}) {

@@ -181,6 +181,47 @@ TEST_CASE("making is timed where it is done, whatever the loop waits for") {
   }
 }
 
+TEST_CASE("waiting and copying are those of all batches, not of the last one") {
+  // A batch of 64 KiB takes 2 ms on this link.
+  constexpr double kCopyNs = 2e6;
+  TestSession session(with_setting("LINK", "32768000"));
+  for (const std::size_t workers : {0ul, 2ul}) {
+    for (const bool pin_memory : {false, true}) {
+      CAPTURE(workers);
+      CAPTURE(pin_memory);
+      auto options = loader_options(workers, pin_memory);
+      options.sample_cost_ns = 500'000;
+      const auto loader = session.open_loader(options);
+      LoaderArrivals before;
+      std::size_t batches = 0;
+      while (batches < 8) {
+        const auto now = take(*loader, 1);
+        batches += now.arrivals_ns.size();
+        CHECK(now.wait_ns >= before.wait_ns);
+        CHECK(now.copy_ns >= before.copy_ns + 0.999 * kCopyNs * static_cast<double>(now.arrivals_ns.size()));
+        before = now;
+      }
+      // Without workers the loop waits for the making of each; the calibration of so short a time may be off.
+      if (workers == 0) CHECK(before.wait_ns >= static_cast<double>(batches) * 4 * 0.5e6 * 0.5);
+      loader->close();
+    }
+  }
+}
+
+TEST_CASE("pinned memory is that of all batches that are held at once") {
+  TestSession session;
+  auto options = loader_options(2, true);
+  options.step_duration_ns = 5'000'000;  // a consumer that is slow: workers come to their limit
+  options.step_blocks = true;
+  const auto loader = session.open_loader(options);
+  std::size_t pinned_bytes = 0;
+  for (int batches = 0; batches < 400 && pinned_bytes < 3 * options.batch_bytes(); ++batches)
+    pinned_bytes = take(*loader, 1).pinned_bytes;
+  CHECK(pinned_bytes >= 3 * options.batch_bytes());
+  CHECK(pinned_bytes <= 6 * options.batch_bytes());
+  loader->close();
+}
+
 TEST_CASE("samples cost CPU time, files are read from end to end") {
   TestSession session;
   const Folder folder;

@@ -1,8 +1,17 @@
 // Pools of pinned memory: in one piece and in several, obtained by one thread and by more, and that nothing
 // of them stays pinned, whatever fails.
+#include "pool/pool.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <fstream>
+#include <functional>
+#include <mutex>
+#include <set>
 #include <thread>
 
+#include "engine/clock.hpp"
 #include "engine_session.hpp"
 
 namespace pinbench::test {
@@ -35,6 +44,47 @@ std::string failing(const std::string& call, std::size_t nth, cu::Result result)
   return R"([{"call":")" + call + R"(","nth":)" + std::to_string(nth) + R"(,"result":)" +
          std::to_string(result) + "}]";
 }
+
+using std::chrono::milliseconds;
+
+// An emulated driver that calls `pinning` while it pins memory, and notes which memory it copies to the
+// device. Entry points are plain functions, so that there is one such driver at a time.
+class WatchedDriver {
+ public:
+  explicit WatchedDriver(std::function<void()> pinning = [] {}) {
+    notes().pinning = std::move(pinning);
+    notes().driver = *driver_;
+    driver_->memHostAlloc.function = [](void** memory, std::size_t bytes, unsigned flags) {
+      notes().pinning();
+      return notes().driver->memHostAlloc(memory, bytes, flags).result;
+    };
+    driver_->memHostRegister.function = [](void* memory, std::size_t bytes, unsigned flags) {
+      notes().pinning();
+      return notes().driver->memHostRegister(memory, bytes, flags).result;
+    };
+    driver_->memcpyHtoDAsync.function = [](cu::DevicePtr to, const void* from, std::size_t bytes,
+                                           cu::Stream stream) {
+      notes().copied.push_back(from);
+      return notes().driver->memcpyHtoDAsync(to, from, bytes, stream).result;
+    };
+  }
+
+  const std::shared_ptr<CudaDriver>& driver() const { return driver_; }
+  static std::vector<const void*> take_copied() { return std::exchange(notes().copied, {}); }
+
+ private:
+  struct Notes {
+    std::optional<CudaDriver> driver;  // as it is without this
+    std::function<void()> pinning;
+    std::vector<const void*> copied;
+  };
+  static Notes& notes() {
+    static Notes notes;
+    return notes;
+  }
+
+  const std::shared_ptr<CudaDriver> driver_ = emulated_driver();
+};
 
 std::size_t free_hugetlb_pages() {
   std::ifstream memory("/proc/meminfo");
@@ -88,6 +138,66 @@ TEST_CASE("a pool's pieces have all of its bytes and no more, and no piece is wi
   }
   // A page each.
   TestSession().obtain_pool({PoolWay::kRegister, 3 * 4096 + 1, 4, 2})->copy(false, 4096, 8);
+}
+
+TEST_CASE("a thread's times are those of all pieces that it obtained") {
+  constexpr std::size_t kPieces = 4;
+  std::int64_t pinned_at_ns = 0;
+  std::int64_t last_gap_ns = 0;
+  const WatchedDriver watched([&] {
+    last_gap_ns = now_ns() - pinned_at_ns;
+    std::this_thread::sleep_for(milliseconds(2));
+    pinned_at_ns = now_ns();
+  });
+  DeviceContext context(watched.driver(), 0, session_options().placement);
+  CHECK(Pool(context, {PoolWay::kHostAlloc, kBytes, kPieces, 1}).register_ns() >= kPieces * 2e6);
+  // The last piece is touched between the last two registrations; all of them take longer, unless this thread
+  // had to wait just then.
+  bool is_touching_added_up = false;
+  for (int attempt = 0; attempt < 100 && !is_touching_added_up; ++attempt) {
+    const Pool pool(context, {PoolWay::kRegister, kBytes, kPieces, 1});
+    CHECK(pool.register_ns() >= kPieces * 2e6);
+    is_touching_added_up = pool.touch_ns() > static_cast<double>(last_gap_ns);
+  }
+  CHECK(is_touching_added_up);
+}
+
+TEST_CASE("a pool's times are those of its slowest thread, whichever that is") {
+  for (const std::size_t slowest : {0u, 1u}) {
+    CAPTURE(slowest);
+    std::vector<std::thread::id> threads(2);
+    std::atomic<bool> slowest_has_begun{false};
+    const WatchedDriver watched([&] {
+      if (std::this_thread::get_id() == threads[slowest]) {
+        slowest_has_begun = true;
+        std::this_thread::sleep_for(milliseconds(40));
+      }
+      // So that each thread obtains one of the two pieces.
+      while (!slowest_has_begun) std::this_thread::yield();
+    });
+    DeviceContext context(watched.driver(), 0, session_options().placement);
+    context.team().run(2, [&](std::size_t thread) { threads[thread] = std::this_thread::get_id(); });
+    CHECK(Pool(context, {PoolWay::kRegister, kBytes, 2, 2}).register_ns() >= 40e6);
+  }
+}
+
+TEST_CASE("copies go all over a pool: round all of its places, or over places that lie far apart") {
+  const WatchedDriver watched;
+  TestSession session(watched.driver());
+  const auto pool = session.obtain_pool({PoolWay::kRegister, 12 * kMiB, 3, 1});
+  const auto copied = [&](std::size_t copies) {
+    WatchedDriver::take_copied();
+    pool->copy(true, kMiB, copies);
+    auto places = WatchedDriver::take_copied();
+    places.erase(places.begin());  // wakes the link up
+    return places;
+  };
+  const auto all = copied(12);
+  CHECK(std::set<const void*>(all.begin(), all.end()).size() == 12);
+  CHECK(copied(3) == std::vector<const void*>{all[0], all[4], all[8]});
+  const auto twice = copied(24);
+  CHECK(std::equal(all.begin(), all.end(), twice.begin()));
+  CHECK(std::equal(all.begin(), all.end(), twice.begin() + 12));
 }
 
 TEST_CASE("a call that fails while a pool is obtained leaves nothing pinned, and the next pool is there") {

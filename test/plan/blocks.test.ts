@@ -226,6 +226,16 @@ describe("what blocks take", () => {
     expect(() => of({ ...limited, blockSizesBytes: [64 * KiB], blockCount: 256 })).not.toThrow();
   });
 
+  it("is the sum over the workers, each with the lists of the neediest cell that it takes part in", () => {
+    const blocksOf = (workers: readonly number[]) =>
+      of({ memory: ["pinned"], workers, maxPinnedBytes: 64 * GiB }).arenas.blocks;
+    const [one, four, both] = [blocksOf([1]), blocksOf([4]), blocksOf([1, 4])];
+    // Many workers share the cold pool, of which one worker has all.
+    expect(one.all).toBeGreaterThan(four.all / 4);
+    expect(both.all).toBe(one.all + (3 * four.all) / 4);
+    expect(both.listed).toBe(one.listed + (3 * four.listed) / 4);
+  });
+
   it("is longer the smaller the blocks are: a loop takes a call each", () => {
     const timeOf = (blockBytes: number) => {
       const cells = [`d0/h2d/pinned/${64 * MiB}/w1/throughput/wall/cold/blocks-${blockBytes}-loop`];

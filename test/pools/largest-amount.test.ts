@@ -68,6 +68,19 @@ describe("the largest amount", () => {
     expect(await search(0, { refusedBytes: 2 * MiB })).toEqual({ found: 0, refused: 2 * MiB, tried: [] });
   });
 
+  it("is what is known, less than a unit, where there is no time to try one", async () => {
+    expect(await search(700 * MiB, { knownBytes: MiB, mayTry: () => false })).toEqual({
+      found: MiB,
+      refused: 1024 * MiB,
+      tried: [],
+    });
+  });
+
+  it("is not tried again where what is known and what was refused are a unit apart", async () => {
+    const known = { knownBytes: 62 * MiB, refusedBytes: 64 * MiB };
+    expect(await search(62 * MiB, known)).toEqual({ found: 62 * MiB, refused: 64 * MiB, tried: [] });
+  });
+
   it("is always one that was tried or known, never what was refused or more, in as few tries as allowed", async () => {
     const units = fc.integer({ min: 1, max: 100_000 });
     await fc.assert(

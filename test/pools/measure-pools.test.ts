@@ -118,6 +118,20 @@ describe("what is measured in the time there is", () => {
     });
   });
 
+  it("goes by the largest of several smaller sizes, which may take longer than in proportion", async () => {
+    const device = new FakeDevice();
+    device.beforeObtain = ({ bytes }) => {
+      if (bytes === 2 * GiB) vi.advanceTimersByTime(5000);
+    };
+    const found = measurement(device, { sizesBytes: [GiB, 2 * GiB, 4 * GiB], budgetMs: 50_000 });
+    await found.measure();
+    for (const pool of found.pools.filter(({ sizeBytes }) => sizeBytes === 4 * GiB)) {
+      expect(pool.record().reason, pool.id).toMatch(
+        /^it would take about 1\d(\.\d+)? s, and 4\.\d+ s was left$/,
+      );
+    }
+  });
+
   it("goes to and fro over what is measured again", async () => {
     const device = new FakeDevice();
     const found = measurement(device);

@@ -45,6 +45,13 @@ const written = (language: "c" | "python", extension: string) =>
     return path;
   });
 
+/** What a compiler or an interpreter says of programs: nothing, if it accepts them without a warning. */
+const verdict = (program: string, args: readonly string[]) => {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
+  return { status, said: stdout + stderr };
+};
+const accepted = { status: 0, said: "" };
+
 it("the code says what it obtains, and fits a terminal of 80 columns", () => {
   for (const { shape, c, python } of programs) {
     for (const code of [c, python]) {
@@ -101,14 +108,14 @@ it.skipIf(include === undefined || !has("gcc"))("the C programs compile without 
     "-fsyntax-only",
     `-isystem${include}`,
   ];
-  execFileSync("gcc", [...flags, ...written("c", ".c")], { stdio: "pipe" });
+  expect(verdict("gcc", [...flags, ...written("c", ".c")])).toEqual(accepted);
 });
 
 it.skipIf(include === undefined || !has("g++"))(
   "and as C++, in which most programs for CUDA are written",
   () => {
     const flags = ["-x", "c++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", `-isystem${include}`];
-    execFileSync("g++", [...flags, ...written("c", ".c")], { stdio: "pipe" });
+    expect(verdict("g++", [...flags, ...written("c", ".c")])).toEqual(accepted);
   },
 );
 
@@ -144,7 +151,7 @@ describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runt
 describe.skipIf(!has("python3"))("the Python modules", () => {
   it("are Python", () => {
     const parse = "import ast, sys\nfor path in sys.argv[1:]: ast.parse(open(path).read(), path)";
-    execFileSync("python3", ["-c", parse, ...written("python", ".py")], { stdio: "pipe" });
+    expect(verdict("python3", ["-c", parse, ...written("python", ".py")])).toEqual(accepted);
   });
 
   it.each([

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { copyBytesOf, mostPinnedBytes, poolShapes, poolSizes, shapeId } from "../../src/pools/pool-shapes.js";
+import {
+  copyBytesOf,
+  isInPieces,
+  mostPinnedBytes,
+  poolShapes,
+  poolSizes,
+  shapeId,
+} from "../../src/pools/pool-shapes.js";
 
 const MiB = 1024 ** 2;
 const GiB = 1024 * MiB;
@@ -45,6 +52,45 @@ describe("the sizes of pools", () => {
     );
     expect(() => poolSizes([65 * GiB], limits(400 * GiB))).toThrow(/larger than pinbench pin tries/);
     expect(() => poolSizes([4096], limits(4 * GiB))).toThrow(/is no pool/);
+  });
+
+  it("may be as much as the limits, to the byte", () => {
+    expect(poolSizes(null, limits(32 * GiB))).toEqual({ sizesBytes: [GiB, 16 * GiB], omitted: [] });
+    expect(poolSizes(null, limits(32 * GiB - 2)).sizesBytes).toEqual([GiB]);
+    expect(poolSizes(null, limits(32 * MiB)).sizesBytes).toEqual([16 * MiB]);
+    expect(poolSizes([2 * MiB, 64 * GiB], limits(128 * GiB))).toEqual({
+      sizesBytes: [2 * MiB, 64 * GiB],
+      omitted: [],
+    });
+    expect(() => poolSizes([8 * GiB], limits(4 * GiB, { askedMaxPinnedBytes: 4 * GiB }))).toThrow(
+      "(--max-pinned)",
+    );
+  });
+
+  it("are refused with what to do instead", () => {
+    const refused = (...args: Parameters<typeof poolSizes>) => {
+      try {
+        return poolSizes(...args);
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refused([65 * GiB], limits(400 * GiB))).toMatchObject({
+      kind: "usage",
+      hint: "Ask for at most 64 GiB: what it costs grows in proportion.",
+    });
+    expect(refused([4096], limits(4 * GiB))).toMatchObject({
+      kind: "usage",
+      hint: "Ask for at least 2 MiB; pinbench run times single buffers of any size.",
+    });
+    expect(refused([3 * GiB], limits(4 * GiB))).toMatchObject({
+      kind: "limit",
+      hint: "Ask for smaller sizes, free memory, or raise the limit with --max-pinned.",
+    });
+    expect(refused(null, limits(31 * MiB))).toMatchObject({
+      kind: "limit",
+      hint: "Free memory, or raise the limit with --max-pinned.",
+    });
   });
 
   it("never take memory that the machine does not have, whatever was asked for", () => {
@@ -105,6 +151,12 @@ describe("the ways of obtaining a pool", () => {
     expect(idsOf(8 * MiB, resources(16), { ...usual, ways: ["host-alloc"] })).toEqual([
       "host-alloc/pieces-1/threads-1",
     ]);
+    expect(idsOf(32 * MiB, resources(16), { ...usual, ways: ["host-alloc"] })).toEqual([
+      "host-alloc/pieces-1/threads-1",
+      "host-alloc/pieces-16/threads-16",
+    ]);
+    expect(idsOf(8 * MiB, resources(16), { ...usual, pieces: [16] })).toEqual([]);
+    expect(isInPieces(4096, 1)).toBe(true);
   });
 });
 

@@ -50,3 +50,27 @@ it("where nothing is known, nothing is claimed", () => {
     /^not known/,
   );
 });
+
+it("the limit of locked memory is meant where it lies between what was had and what was refused", () => {
+  const reason = (largestBytes: number, refusedBytes: number) =>
+    reasonOf({ largestBytes, refusedBytes }, { memlockLimitBytes: 5 * GiB });
+  expect(reason(5 * GiB, 5 * GiB + 1)).toMatch(/^the limit of locked/);
+  expect(reason(5 * GiB, 5 * GiB)).toMatch(/^not known/);
+  expect(reason(5 * GiB + 1, 6 * GiB)).toMatch(/^not known/);
+  const unsupported = { way: "register", largestBytes: 0, code: "CUDA_ERROR_NOT_SUPPORTED" } as const;
+  expect(reasonOf(unsupported, { memlockLimitBytes: 5 * GiB })).toMatch(/registers no memory/);
+});
+
+it("a driver that registers nothing is meant only where registering was tried, and nothing was had", () => {
+  expect(reasonOf({ way: "register", largestBytes: 1 })).toMatch(/^not known/);
+  expect(reasonOf({ way: "host-alloc", largestBytes: 0 })).toMatch(/^not known/);
+});
+
+it("the cgroup is meant above half of what is available, and where it has less than the machine", () => {
+  const inCgroup = { cgroupMemoryLimitBytes: 8 * GiB, memoryAvailableBytes: 6 * GiB };
+  expect(reasonOf({ refusedBytes: 3 * GiB }, inCgroup)).toMatch(/^not known/);
+  expect(reasonOf({ refusedBytes: 3 * GiB + 1 }, inCgroup)).toMatch(/^the cgroup/);
+  const whole = { memoryAvailableBytes: 6 * GiB, memoryTotalBytes: 8 * GiB };
+  expect(reasonOf({}, { ...whole, cgroupMemoryLimitBytes: 8 * GiB })).toMatch(/^not known/);
+  expect(reasonOf({}, { ...whole, cgroupMemoryLimitBytes: null })).toMatch(/^not known/);
+});

@@ -4,13 +4,13 @@ import { describe, expect, it } from "vitest";
 import { figure, type Grid, numberColumn, wordColumn } from "../../src/report/report-parts.js";
 import { fileScreen, type Screen } from "../../src/report/screen.js";
 import { terminalGrid } from "../../src/report/terminal-grid.js";
-import { visibleWidth } from "../../src/report/terminal-text.js";
+import { paragraph, visibleWidth } from "../../src/report/terminal-text.js";
 import { shownDocuments } from "../helpers/shown-documents.js";
 import { trialSeed } from "../helpers/trials.js";
 
 /*
  * What people see, at several widths. The files in snapshots/ are to be read; `vitest -u` writes them anew after a text has
- * changed on purpose.
+ * changed on purpose. What holds at every width is said below, and needs no file.
  */
 
 const widths = [60, 80, 120, 200];
@@ -22,10 +22,17 @@ const shown = (name: string, part: Partial<Screen>) => shownDocuments[name]!(fil
 const lookedAt = names.filter((name) => name !== "beside" && name !== "together");
 
 describe.each(lookedAt)("a text of %s", (name) => {
-  it.each(widths)("is as it was looked at in %i columns", async (columns) => {
+  it.each([60, 80])("is as it was looked at in %i columns", async (columns) => {
     await expect(shown(name, { columns })).toMatchFileSnapshot(snapshot(`${name}-${columns}`));
   });
+});
 
+it("a text of history is as it was looked at in 120 columns: its curves take the room that there is", async () => {
+  await expect(shown("history", { columns: 120 })).toMatchFileSnapshot(snapshot("history-120"));
+});
+
+/** Those with the most kinds of columns. */
+describe.each(["run", "compare"])("a text of %s", (name) => {
   it("is as it was looked at in ASCII", async () => {
     await expect(shown(name, { columns: 80, isAscii: true })).toMatchFileSnapshot(snapshot(`${name}-ascii`));
   });
@@ -33,12 +40,20 @@ describe.each(lookedAt)("a text of %s", (name) => {
   it("is as it was looked at without rules and with all labels", async () => {
     await expect(shown(name, { columns: 80, isPlain: true })).toMatchFileSnapshot(snapshot(`${name}-plain`));
   });
+});
 
-  it("is as it was looked at in colour", async () => {
-    const chalk = new Chalk({ level: 1 });
-    const visible = shown(name, { columns: 80, chalk }).replaceAll("\u001b", "\\e");
-    await expect(visible).toMatchFileSnapshot(snapshot(`${name}-colour`));
+it("colours are as they were looked at, of each text the first line of its kind", async () => {
+  const chalk = new Chalk({ level: 1 });
+  const codesOf = (line: string) => line.match(/\\e\[\d+m/g)?.join("") ?? "";
+  const firstLines = lookedAt.map((name) => {
+    const lines = shown(name, { columns: 80, chalk }).replaceAll("\u001b", "\\e").split("\n");
+    const coloured = lines.filter(
+      (line, index) =>
+        codesOf(line) !== "" && lines.findIndex((one) => codesOf(one) === codesOf(line)) === index,
+    );
+    return [`# ${name}`, ...coloured].join("\n");
   });
+  await expect(`${firstLines.join("\n\n")}\n`).toMatchFileSnapshot(snapshot("colours"));
 });
 
 /** Rules and curves are as wide as there is room for. */
@@ -65,12 +80,31 @@ describe.each(names)("no text of %s", (name) => {
     expect(wordsOf(shown(name, { columns: 1000 })).filter((word) => !here.has(word))).toEqual([]);
   });
 
+  it("changes with colours but for them", () => {
+    const coloured = shown(name, { columns: 80, chalk: new Chalk({ level: 1 }) });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is how a colour begins.
+    expect(coloured.replaceAll(/\u001b\[\d+m/g, "")).toBe(shown(name, { columns: 80 }));
+  });
+
+  it("loses a word in ASCII", () => {
+    const here = new Set(wordsOf(shown(name, { columns: 1000, isAscii: true })));
+    const ascii = wordsOf(shown(name, { columns: 1000 })).filter((word) => /^[ -~]+$/.test(word));
+    expect(ascii.filter((word) => !here.has(word))).toEqual([]);
+  });
+
   it("holds anything but ASCII where a screen has nothing else", () => {
     const text = shown(name, { columns: 80, isAscii: true });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what ASCII is.
     expect(text.match(/[^\x00-\x7f]/g) ?? []).toEqual([]);
     expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
+});
+
+it("running text is at most 110 columns wide, however wide its screen is", () => {
+  const lines = paragraph("word ".repeat(100), fileScreen({ columns: 200 }));
+  const longest = Math.max(...lines.map(visibleWidth));
+  expect(longest).toBeGreaterThan(104);
+  expect(longest).toBeLessThanOrEqual(110);
 });
 
 describe("the table for awk and screen readers", () => {

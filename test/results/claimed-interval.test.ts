@@ -82,6 +82,17 @@ describe("in the recorded processes", () => {
       claimedInterval(otherMemory, buildDistribution(other, 0))!,
     );
 
+  it("is low where the one is low and the other high, by the ends that lead there", () => {
+    // Of 10 (5 to 40) to 2 (1 to 3): below by ln 2 and ln 1.5, above by ln 4 and ln 2.
+    const { median, low, high } = ratioInterval(
+      { median: 10, low: 5, high: 40 },
+      { median: 2, low: 1, high: 3 },
+    );
+    expect(median).toBe(5);
+    expect(low).toBeCloseTo(5 / Math.exp(Math.hypot(Math.log(2), Math.log(1.5))), 9);
+    expect(high).toBeCloseTo(5 * Math.exp(Math.hypot(Math.log(4), Math.log(2))), 9);
+  });
+
   it.each([
     ["pinned", "pageable"],
     ["pinned", "staged"],

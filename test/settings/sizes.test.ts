@@ -44,6 +44,41 @@ describe("readSizes", () => {
     expect(error.kind).toBe("usage");
   });
 
+  it("takes numbers of bytes, alone and in an array", () => {
+    expect(readSizes(4096)).toEqual([4096]);
+    expect(readSizes([2, "1KiB", 1])).toEqual([1, 2, KiB]);
+    expect(() => readSizes([0])).toThrow("at least 1 byte");
+    expect(() => readSizes(1.5)).toThrow("not a whole number of bytes");
+  });
+
+  it("takes factors of several digits, and steps with spaces", () => {
+    expect(readSizes("1KiB..1MiB*10.24")).toHaveLength(3);
+    expect(readSizes("1KiB..1MiB* 32 ")).toEqual([KiB, 32 * KiB, MiB]);
+    expect(readSizes("1KiB..2KiB+ 1024 ")).toEqual([KiB, 2 * KiB]);
+    expect(readSizes("1KiB..21KiB+10KiB")).toEqual([KiB, 11 * KiB, 21 * KiB]);
+  });
+
+  it.each([
+    [
+      "1KiB..64MiB",
+      "Write 1KiB..64MiB*2 to double from size to size, or 1MiB..16MiB+1MiB for steps of 1 MiB.",
+    ],
+    [
+      "1KiB..64MiB*",
+      "Write 1KiB..64MiB*2 to double from size to size, or 1MiB..16MiB+1MiB for steps of 1 MiB.",
+    ],
+    ["1KiB..64MiB*two", "Write for example 1KiB..64MiB*2."],
+    ["1KiB..64MiB*1", "Use a factor above 1."],
+    ["1KiB..64MiB+ 00.00 B", "Use a step of at least 1 byte."],
+    ["1..1MiB+1", "Use larger steps."],
+  ])("says what to write in place of %s", (text, hint) => {
+    expect(errorOf(() => readSizes(text)).hint).toBe(hint);
+  });
+
+  it("names all that was given where it comes to too many", () => {
+    expect(() => readSizes("1..600+1,601..1200+1")).toThrow('"1..600+1,601..1200+1" gives more than');
+  });
+
   it("takes exactly 1000 sizes", () => {
     expect(readSizes("1..1000+1")).toHaveLength(1000);
   });

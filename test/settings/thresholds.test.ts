@@ -69,6 +69,10 @@ describe("a pattern of cells", () => {
     ["d0/h2d/pageable/65536/w1/throughput/wall/col", false],
     ["*/pinned/*", false],
     ["D0/*", false],
+    ["d0/h2d/*d/h2d/*", false],
+    ["*/cold*/cold", false],
+    ["d0*/cold*d", false],
+    ["d0/h2d/pageable/65536/w1/throughput/wall/c*cold", false],
   ])("%s: %s", (pattern, expected) => {
     expect(matchesPattern(pageable.id, pattern)).toBe(expected);
   });
@@ -90,6 +94,7 @@ describe("merging", () => {
   it("lets the later part win, key by key, and keeps what it leaves open", () => {
     const merged = mergeThresholds(base, { default: 0.02 }, { default: 0.03, memory: { pinned: 0.01 } });
     expect(merged).toEqual({ ...base, default: 0.03, memory: { pageable: 0.1, pinned: 0.01 } });
+    expect(mergeThresholds(base, { direction: { d2h: 0.5 } }).direction).toEqual({ h2d: 0.07, d2h: 0.5 });
   });
 
   it("tries the parts' patterns in their order, before those there were", () => {
@@ -119,6 +124,7 @@ describe("--threshold", () => {
     ["99%", { default: 0.99 }],
     ["pageable=10%", { memory: { pageable: 0.1 } }],
     ["write-combined=10%", { memory: { "write-combined": 0.1 } }],
+    ["pinned = 10%", { memory: { pinned: 0.1 } }],
     ["d2h=6%", { direction: { d2h: 0.06 } }],
     ["d0/h2d/*=8%", { cells: [{ pattern: "d0/h2d/*", threshold: 0.08 }] }],
     [`${pageable.id}=8%`, { cells: [{ pattern: pageable.id, threshold: 0.08 }] }],
@@ -137,6 +143,8 @@ describe("--threshold", () => {
     ["pageable", '"pageable" is not a threshold'],
     ["shared=5%", '"shared" is no memory kind, no direction and no pattern of cells.'],
     ["=5%", '"" is no memory kind'],
+    ["5% 6", '"5% 6" is not a threshold'],
+    ["pinned=d2h=5%", '"pinned=d2h" is no memory kind'],
     ["staged=10%,d0/*=3%", '"staged=10%,d0/*=3%" is more than one threshold.'],
   ])("refuses '%s'", (text, message) => {
     expect(() => parseThresholdFlag(text)).toThrow(message);
@@ -158,9 +166,21 @@ describe("the hint for a --threshold that is not understood", () => {
     ["8%=pinned", "Did you mean pinned=8%?"],
     ["0.08=d2h", "Did you mean d2h=0.08?"],
     ["pinned=8%, d0/*=3%", "Give one for each: --threshold pinned=8% --threshold d0/*=3%."],
+    ["pinned : 8 %", "Did you mean pinned=8 %?"],
+    ["slow=pinned", "Write for example 5% or 0.05."],
+    ["pinned, d2h = 8% ", "Give one for each: --threshold pinned=8% --threshold d2h=8%."],
     ["pinned,d2h=8%", "Give one for each: --threshold pinned=8% --threshold d2h=8%."],
   ])("%s: %s", (text, hint) => {
     expect(() => parseThresholdFlag(text)).toThrow(expect.objectContaining({ kind: "usage", hint }));
+  });
+
+  it("names all where nothing is like it, or not all of a list are", () => {
+    for (const text of ["zzzzzz=8%", "pinned,zzzzzz=8%"]) {
+      const hint = expect.stringMatching(
+        /^Choose from pageable, .* or write a pattern such as d0\/h2d\/\*\.$/,
+      );
+      expect(() => parseThresholdFlag(text)).toThrow(expect.objectContaining({ hint }));
+    }
   });
 
   it("names what is like a misspelt kind or direction, and all of them", () => {

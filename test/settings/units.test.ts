@@ -25,6 +25,10 @@ describe("parseSize", () => {
     ["1TiB", 1024 * GiB],
     ["1TB", 1e12],
     [" 4KiB ", 4 * KiB],
+    ["1.25KiB", 1280],
+    ["9007199254740991", Number.MAX_SAFE_INTEGER],
+    [`${"0".repeat(99)}1`, 1],
+    [`1.${"0".repeat(100)}`, 1],
   ])("reads %j as %i bytes", (text, bytes) => {
     expect(parseSize(text)).toBe(bytes);
   });
@@ -42,10 +46,20 @@ describe("parseSize", () => {
     ["0.3KiB", "not a whole number of bytes"],
     ["16Mbit", "unknown unit"],
     ["99999999TiB", "larger than any memory"],
+    ["9007199254740992", "larger than any memory"],
+    [`${"0".repeat(100)}1`, "more digits than a size has"],
+    [`1.${"0".repeat(101)}`, "more digits than a size has"],
   ])("rejects %j: %s", (text, why) => {
     const error = errorOf(() => parseSize(text));
     expect(error.message).toContain(why);
     expect(error.exitCode).toBe(2);
+  });
+
+  it("says which units there are", () => {
+    expect(errorOf(() => parseSize("16Mbit")).hint).toBe(
+      "Units are KiB, MiB, GiB and TiB (binary), KB, MB, GB and TB (decimal), and B.",
+    );
+    expect(errorOf(() => parseSize("much")).hint).toBe("Write for example 64KiB, 1.5MiB or 16MB.");
   });
 
   it.each(["k", "K", "m", "M", "G", "t"])("rejects the bare suffix %s, which is ambiguous", (suffix) => {
@@ -69,6 +83,8 @@ describe("formatSize", () => {
     [16_000_000, "15625 KiB"],
     [16_000_001, "16000001 B"],
     [4 * GiB, "4 GiB"],
+    [2048 * 1024 * GiB, "2048 TiB"],
+    [512 * KiB, "512 KiB"],
   ])("writes %i as %j, exactly", (bytes, text) => {
     expect(formatSize(bytes)).toBe(text);
     expect(parseSize(text)).toBe(bytes);
@@ -80,6 +96,10 @@ describe("formatSize", () => {
     expect(formatSizeRounded(1.25 * GiB)).toBe("1.25 GiB");
     expect(formatSizeRounded(25_690_000)).toBe("24.5 MiB");
     expect(formatSizeRounded(1000)).toBe("1000 B");
+    expect(formatSizeRounded(1.4)).toBe("1 B");
+    expect(formatSizeRounded(10.04 * GiB)).toBe("10 GiB");
+    expect(formatSizeRounded(10 * GiB, (value) => value)).toBe("10 GiB");
+    expect(formatSizeRounded(2048 * 1024 * GiB)).toBe("2048 TiB");
   });
 });
 
@@ -106,11 +126,14 @@ describe("parseDuration", () => {
     ["1.5 s", 1.5e9],
     ["1h", 3600e9],
     ["0s", 0],
+    ["1.25us", 1250],
+    [" 3s ", 3e9],
+    ["876600h", 876_600 * 3600e9],
   ])("reads %j as %i ns", (text, durationNs) => {
     expect(parseDuration(text)).toBe(durationNs);
   });
 
-  it.each(["8", "s", "", "-1s", "8 sec"])("rejects %j", (text) => {
+  it.each(["8", "s", "", "-1s", "8 sec", "1s 2", "876601h"])("rejects %j", (text) => {
     expect(errorOf(() => parseDuration(text)).kind).toBe("usage");
   });
 });
@@ -124,6 +147,15 @@ describe("formatDuration", () => {
     [8e9, "8 s"],
     [90e9, "90 s"],
     [150e9, "2.5 min"],
+    [120e9, "2 min"],
+    [1e9, "1 s"],
+    [999e6, "999 ms"],
+    [1e6, "1 ms"],
+    [1e3, "1 µs"],
+    [10.04e9, "10 s"],
+    [100.4e9, "100 s"],
+    [99.44e6, "99.4 ms"],
+    [123.4e6, "123 ms"],
   ])("writes %i ns as %j", (durationNs, text) => {
     expect(formatDuration(durationNs)).toBe(text);
   });
@@ -135,11 +167,12 @@ describe("parsePercent", () => {
     ["0.01", 0.01],
     ["2.5 %", 0.025],
     ["50%", 0.5],
+    [" 1.25% ", 0.0125],
   ])("reads %j as %d", (text, share) => {
     expect(parsePercent(text)).toBeCloseTo(share, 15);
   });
 
-  it.each(["1", "0", "0%", "51%", "-1%", "abc", ""])("rejects %j", (text) => {
+  it.each(["1", "0", "0%", "51%", "-1%", "abc", "", "1% 2"])("rejects %j", (text) => {
     expect(errorOf(() => parsePercent(text)).kind).toBe("usage");
   });
 });
@@ -147,13 +180,18 @@ describe("parsePercent", () => {
 describe("readCounts", () => {
   it("reads a list, ascending and each once", () => {
     expect(readCounts("4, 1,2,4", "workers")).toEqual([1, 2, 4]);
+    expect(readCounts([16, "8", 16], "workers")).toEqual([8, 16]);
+    expect(readCounts(12, "workers")).toEqual([12]);
   });
 
-  it.each(["0", "-1", "1.5", "two", "1,,2", ""])("rejects %j and names what it counts", (text) => {
-    const error = errorOf(() => readCounts(text, "workers"));
-    expect(error.message).toContain("not a number of workers");
-    expect(error.kind).toBe("usage");
-  });
+  it.each(["0", "-1", "1.5", "two", "1,,2", "", "w2", "2w"])(
+    "rejects %j and names what it counts",
+    (text) => {
+      const error = errorOf(() => readCounts(text, "workers"));
+      expect(error.message).toContain("not a number of workers");
+      expect(error).toMatchObject({ kind: "usage", hint: "Write for example 1,2,4." });
+    },
+  );
 });
 
 describe("the hint for what is no duration", () => {
@@ -166,6 +204,9 @@ describe("the hint for what is no duration", () => {
     ["5msec", "Did you mean 5ms?"],
     ["5 Microseconds", "Did you mean 5us?"],
     ["7nanoseconds", "Did you mean 7ns?"],
+    [" 1.25sec ", "Did you mean 1.25s?"],
+    ["about 7sec", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 8s or 8min."],
+    ["7sec.", "Write a number and a unit: ns, us (or µs), ms, s, min or h, as in 8s or 8min."],
   ])("%s: %s", (text, hint) => {
     expect(() => parseDuration(text)).toThrow(expect.objectContaining({ hint }));
   });
@@ -179,6 +220,14 @@ describe("the hint for what is no share", () => {
     ["80", "Write for example 1% or 0.01."],
     ["0.9", "Write for example 1% or 0.01."],
     ["few", "Write for example 1% or 0.01."],
+    [" 12 % of", "Write for example 1% or 0.01."],
+    ["~5", "Write for example 1% or 0.01."],
+    ["12", "Did you mean 12%?"],
+    ["1.25percent", "Did you mean 1.25%?"],
+    ["50 pct", "Did you mean 50%?"],
+    ["1", "Did you mean 1%?"],
+    ["0 pct", "Write for example 1% or 0.01."],
+    [" 2 ", "Did you mean 2%?"],
   ])("%s: %s", (text, hint) => {
     expect(() => parsePercent(text)).toThrow(expect.objectContaining({ hint }));
   });

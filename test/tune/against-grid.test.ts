@@ -3,7 +3,7 @@ import { it, type onTestFinished } from "vitest";
 import type { Tuning } from "../../src/results/tuning.js";
 import { openTorchProbe } from "../../src/tune/torch/torch-probe.js";
 import { tuneLoader } from "../../src/tune/tune-loader.js";
-import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
+import { skipWithoutTorch, warmPython } from "../helpers/test-python.js";
 import { limitsOf } from "../helpers/tune.js";
 
 skipWithoutTorch();
@@ -15,7 +15,7 @@ async function gridAndSearch(
 ): Promise<{ grid: Tuning; search: Tuning }> {
   const { signal } = new AbortController();
   const probe = await openTorchProbe({
-    python: testPython,
+    python: warmPython,
     torch: fileURLToPath(new URL(`../fixtures/tune/${target}`, import.meta.url)),
     batchSize: 4,
     collate: null,

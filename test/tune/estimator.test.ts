@@ -103,9 +103,9 @@ const grid: Case[] = [1, 2, 4, 8, 12, 16, 32].flatMap((workers) =>
 
 describe("of 147 simulated loaders whose workers deliver in bursts", () => {
   let measured: Promise<Outcome[]> | null = null;
-  // So many trials that their middle one is known to 1 % also where single ones differ by 10 %.
+  // So many trials that their middle one is known to about 1 % also where single ones differ by 10 %.
   const measureAll = () => {
-    measured ??= outcomesOf(grid, 200);
+    measured ??= outcomesOf(grid, 100);
     return measured;
   };
 

@@ -8,6 +8,7 @@ import {
   dividedDevice,
   gpusExcluded,
   memoryErrors,
+  slowAtFirst,
   xidErrors,
 } from "./device-causes.js";
 import { linkErrors, linkNarrow, linkUncorrected, slotNarrow } from "./link-causes.js";
@@ -62,6 +63,7 @@ export const causes: Readonly<Record<string, Cause>> = {
   "memory-short": memoryShort,
   "huge-pool-large": hugePoolLarge,
   "device-shared": deviceShared,
+  "slow-at-first": slowAtFirst,
   "clocks-held": clocksHeld,
   "memory-errors": memoryErrors,
   "xid-errors": xidErrors,

@@ -43,7 +43,11 @@ export interface FasterNode {
  * The node that gains most over the device's own, as both were measured, or over where the system placed the first copies
  * if that was not; null where none gains more than chance.
  */
-export function findFasterNode({ measured, path, reference }: DeviceExamination): FasterNode | null {
+export function findFasterNode({
+  measured,
+  path,
+  reference,
+}: Pick<DeviceExamination, "measured" | "path" | "reference">): FasterNode | null {
   const own = measured.nodes.find(({ node }) => node === path.numaNode)?.rates ?? measured.pinned;
   const gainOf = (rates: Rates, direction: LinkDirection) =>
     Math.max(0, (rates[direction] ?? 0) - (own[direction] ?? Number.POSITIVE_INFINITY));

@@ -1,8 +1,8 @@
 import { sysfsPciName } from "../../host/topology.js";
 import { describeOther } from "../../results/other-programs.js";
 import type { Finding } from "../diagnosis.js";
-import type { DeviceExamination, Examination } from "../examination.js";
-import { costOfTheRest, gigabytes, isSlow, ratesText } from "./cost.js";
+import { type DeviceExamination, type Examination, shortfallGBps } from "../examination.js";
+import { costOfTheRest, gigabytes, isSlow, linkDirections, ratesText } from "./cost.js";
 
 /** Below these a device is idle, but for what NVML's own sampling shows. */
 const idleComputePercent = 5;
@@ -33,6 +33,32 @@ export function deviceShared({ devices }: Examination): Finding[] {
         cost: slow ? costOfTheRest(device) : null,
         fix: "Examine the device again when it is free (pinbench run --wait queues for it).",
         sureness: busy.length > 0 ? "likely" : "possible",
+      },
+    ];
+  });
+}
+
+/** Copies were slow, and no longer when they were measured again: no fault of the device, but something disturbs the machine. */
+export function slowAtFirst({ devices }: Examination): Finding[] {
+  return devices.flatMap((device): Finding[] => {
+    const { facts, measured } = device;
+    const { firstLook, pinned } = measured;
+    if (firstLook === undefined) return [];
+    const first = { ...device, measured: { ...measured, pinned: firstLook } };
+    const isPassed = linkDirections.some(
+      (direction) => shortfallGBps(first, direction) !== null && shortfallGBps(device, direction) === null,
+    );
+    if (!isPassed) return [];
+    return [
+      {
+        cause: "slow-at-first",
+        device: facts.ordinal,
+        weight: "risk",
+        summary: "Copies were slow at first, and no longer when they were measured again.",
+        evidence: [`first look: ${ratesText(firstLook)}`, `best of two looks: ${ratesText(pinned)}`],
+        cost: null,
+        fix: "Find out what else runs on this machine or its host from time to time.",
+        sureness: "certain",
       },
     ];
   });

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readText } from "../../host/files.js";
 import { signalGroup } from "../../host/process-groups.js";
 import { readProcessStat } from "../../host/process-stat.js";
+import { keepsSharedMemory, LeftSharedMemory } from "../../host/shared-memory.js";
 
 /** The variable of the environment in which the hook finds its socket; its value marks the processes of one job. */
 export const socketVariable = "PINBENCH_TUNE_SOCKET";
@@ -19,28 +20,17 @@ const killMs = 10_000;
 const keeperMs = 1000;
 
 /**
- * Python's resource tracker and torch's torch_shm_manager remove the named shared memory of processes that have died.
- * They end by themselves, and killing them sooner would leave the memory behind.
- */
-const keeper = /multiprocessing\.resource_tracker|torch_shm_manager/;
-
-/** Names in /dev/shm that torch, multiprocessing, joblib and NCCL give what is theirs; a data set's files have others. */
-const knownNames = /^(torch_\d+_|psm_|nccl-|sem\.(mp-|loky-))/;
-
-/**
  * The processes of a job, wherever they have moved to: those that carry its mark in their environment, which every
  * process inherits, and what these have started. A rank of torchrun has a session of its own, and a script may clear the
  * environment.
  */
 export class JobProcesses {
   readonly #mark: string;
-  readonly #startedMs = Date.now();
   /** When each process that was seen was started, in clock ticks: a number that is given again is another process. */
   readonly #seen = new Map<number, string>();
   /** The same of those of others, which are many: the mark is inherited, and so none of them comes to have it. */
   readonly #foreign = new Map<number, string>();
-  /** Shared memory of theirs by name. */
-  readonly #shared = new Set<string>();
+  readonly #shared = new LeftSharedMemory();
 
   /** `socket` is the value of socketVariable. */
   constructor(socket: string) {
@@ -87,10 +77,10 @@ export class JobProcesses {
    * command's process group, to which a terminal's Ctrl-C would go; null where it is not known. Never rejects.
    */
   async end(group: number | null): Promise<void> {
-    this.#noteShared();
+    this.#shared.note(this.list());
     if (group === null || !signalGroup(group, "SIGINT")) this.signal("SIGINT");
     await this.#untilGone(interruptMs, group);
-    this.#noteShared();
+    this.#shared.note(this.list());
     if (this.#others().length > 0) {
       this.signal("SIGTERM", this.#others());
       await this.#untilGone(terminateMs, group);
@@ -98,14 +88,14 @@ export class JobProcesses {
     const end = performance.now() + killMs;
     // Again and again: what is killed may just have started another one.
     for (let left = this.#others(); left.length > 0 && performance.now() < end; left = this.#others()) {
-      this.#noteShared();
+      this.#shared.note(this.list());
       this.signal("SIGKILL", left);
       await sleep(10);
     }
     const keepersEnd = performance.now() + keeperMs;
     while (this.list().length > 0 && performance.now() < keepersEnd) await sleep(10);
     this.signal("SIGKILL");
-    this.#removeShared();
+    this.#shared.remove(new Set(this.#seen.keys()));
   }
 
   /** Waits for all but the keepers; once the command itself has gone, not for long. */
@@ -121,33 +111,11 @@ export class JobProcesses {
   }
 
   #others(): number[] {
-    return this.list().filter((pid) => !keeper.test(readOf(pid, "cmdline")));
+    return this.list().filter((pid) => !keepsSharedMemory(pid));
   }
 
   #isMarked(pid: number): boolean {
     return `${readOf(pid, "environ")}\0`.includes(this.#mark);
-  }
-
-  /** Keeps the names of the shared memory that they have now: nothing tells whose it was when they are gone. */
-  #noteShared(): void {
-    for (const pid of this.list()) {
-      for (const name of sharedNames(pid)) if (knownNames.test(name)) this.#shared.add(name);
-    }
-  }
-
-  /** Of what is named like shared memory of libraries: what was made since the job began, and by its processes. */
-  #removeShared(): void {
-    const folder = "/dev/shm";
-    for (const name of namesIn(folder)) {
-      const maker = Number(/^torch_(\d+)_/.exec(name)?.[1] ?? Number.NaN);
-      if (!this.#shared.has(name) && !this.#seen.has(maker)) continue;
-      const path = join(folder, name);
-      try {
-        if (statSync(path).birthtimeMs >= this.#startedMs) rmSync(path, { force: true });
-      } catch {
-        // It has gone.
-      }
-    }
   }
 }
 
@@ -175,27 +143,6 @@ export function whyUnseen(pids: readonly number[]): string | null {
 }
 
 /** Empty where the process has gone, or is another user's. */
-function readOf(pid: number | string, file: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, "utf8");
-  } catch {
-    return "";
-  }
-}
-
-/** Names in /dev/shm that a process has mapped or open. */
-function sharedNames(pid: number): string[] {
-  const mapped = [...readOf(pid, "maps").matchAll(/ \/dev\/shm\/(\S+)$/gm)].map(([, name]) => name!);
-  const opened = namesIn(`/proc/${pid}/fd`).flatMap((fd) => {
-    try {
-      return /^\/dev\/shm\/(\S+)$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? [];
-    } catch {
-      return [];
-    }
-  });
-  return [...mapped, ...opened];
-}
-
-function namesIn(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder) : [];
+function readOf(pid: number, file: string): string {
+  return readText("/", `proc/${pid}/${file}`) ?? "";
 }

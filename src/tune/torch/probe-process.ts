@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { listNames } from "../../host/files.js";
 import { signalGroup } from "../../host/process-groups.js";
 import { readProcessStat } from "../../host/process-stat.js";
+import { keepsSharedMemory, LeftSharedMemory } from "../../host/shared-memory.js";
 import { makeTemporaryFolder } from "../temporary-folder.js";
 import { type Command, type Message, readProbeMessage } from "./torch-messages.js";
 
@@ -26,8 +28,10 @@ const stderrBytes = 8192;
 const keptGarbledCharacters = 200;
 /** How long an idle program may take to end when it is asked to. */
 const exitMs = 1500;
-/** How long multiprocessing's resource tracker may take to remove what killed processes have left. */
-const trackerMs = 300;
+/** How long processes may take to end on SIGTERM. */
+const terminateMs = 300;
+/** How long the keepers of shared memory may take to remove what killed processes have left. */
+const keeperMs = 1000;
 /** How long the kernel may take to end what was killed: giving back pinned memory takes a while. */
 const killMs = 5000;
 
@@ -53,6 +57,7 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
   readonly #child: ChildProcess;
   readonly #control: Duplex | undefined;
   readonly #lifeLine: Duplex | undefined;
+  readonly #shared = new LeftSharedMemory();
   #stderr = "";
   #ended: Exit | null = null;
 
@@ -125,14 +130,17 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
 
   /** Ends all of it at once and removes its files. */
   async kill(): Promise<void> {
-    // The workers die with it. multiprocessing's resource tracker ignores SIGTERM, and removes what named shared memory
-    // is left when all others have gone.
+    this.#shared.note(this.#members());
+    // Workers die with it. The keepers of shared memory ignore SIGTERM, and do their work when all others have ended.
     this.#child.kill("SIGKILL");
     this.signalAll("SIGTERM");
-    await this.#untilGroupIsGone(trackerMs);
+    await this.#untilGroupIsGone(terminateMs);
+    for (const pid of this.#members()) if (!keepsSharedMemory(pid)) killProcess(pid);
+    await this.#untilGroupIsGone(keeperMs);
     this.signalAll("SIGKILL");
     await Promise.race([this.exit, sleep(killMs, undefined, { ref: false })]);
     await this.#untilGroupIsGone(killMs);
+    this.#shared.remove(this.#makers());
     removeSemaphores(basename(this.scratch));
     rmSync(this.scratch, { recursive: true, force: true });
     this.#lifeLine?.end("x");
@@ -145,17 +153,35 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
   /** Workers may outlive their parent, and are not this process' children to be waited for. */
   async #untilGroupIsGone(limitMs: number): Promise<void> {
     const end = performance.now() + limitMs;
-    while (this.#groupIsThere() && performance.now() < end) await sleep(5);
+    while (this.#members().length > 0 && performance.now() < end) await sleep(5);
   }
 
-  #groupIsThere(): boolean {
-    if (this.#child.pid === undefined) return false;
-    try {
-      process.kill(-this.#child.pid, 0);
-      return hasLivingMember(this.#child.pid);
-    } catch {
-      return false;
-    }
+  /**
+   * The processes of the group that run. The kernel counts those that have ended until somebody waits for them, which in a
+   * container may never happen.
+   */
+  #members(): number[] {
+    const group = this.#child.pid;
+    if (group === undefined || !signalGroup(group, 0)) return [];
+    return listNames("/", "proc")
+      .filter((name) => /^\d+$/.test(name))
+      .filter((name) => {
+        const stat = readProcessStat(name);
+        return stat !== null && stat.group === group && !stat.hasEnded;
+      })
+      .map(Number);
+  }
+
+  /**
+   * The program and all processes that it has started, as guard.py notes them. One that runs in another group has got the
+   * number of one that ended.
+   */
+  #makers(): Set<number> {
+    const noted = listNames("/", this.scratch).flatMap((name) => /^process-(\d+)$/.exec(name)?.[1] ?? []);
+    const makers = [this.#child.pid ?? [], noted.map(Number)].flat();
+    return new Set(
+      makers.filter((pid) => (readProcessStat(pid)?.group ?? this.#child.pid) === this.#child.pid),
+    );
   }
 
   async #watch(): Promise<Exit> {
@@ -196,24 +222,17 @@ export class ProbeProcess<Heard = Message, Told extends object = Command> {
   }
 }
 
-/**
- * Whether a process of the group runs. The kernel counts those that have ended until somebody waits for them, which in a
- * container may never happen.
- */
-function hasLivingMember(group: number): boolean {
-  return readdirSync("/proc").some((name) => {
-    const stat = /^\d+$/.test(name) ? readProcessStat(name) : null;
-    return stat !== null && stat.group === group && !stat.hasEnded;
-  });
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
 }
 
 /** Removes multiprocessing's semaphores, which have names (serve.py gives them) where workers are not forked. */
 function removeSemaphores(prefix: string): void {
-  try {
-    for (const name of readdirSync("/dev/shm")) {
-      if (name.startsWith(`sem.${prefix}-`)) rmSync(join("/dev/shm", name), { force: true });
-    }
-  } catch {
-    // There is no such folder.
+  for (const name of listNames("/", "dev/shm")) {
+    if (name.startsWith(`sem.${prefix}-`)) rmSync(join("/dev/shm", name), { force: true });
   }
 }

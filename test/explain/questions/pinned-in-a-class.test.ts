@@ -74,6 +74,36 @@ Registering that memory in the process that received it, with torch.cuda.cudart(
   });
 });
 
+it("the figures are the rates on both sides, and those of registered memory where it could be", () => {
+  const { figures } = concludePinnedInAClass(usual);
+  expect(figures.map(({ name }) => name)).toEqual([
+    "sender: pinned",
+    "sender: pageable",
+    "sender: pinned over pageable",
+    "receiver: pinned",
+    "receiver: pinned, in an object",
+    "receiver: pageable, in an object",
+    "receiver: pinned over pageable, in objects",
+    "receiver: registered",
+    "receiver: registered over as it came",
+  ]);
+  const refused = concludePinnedInAClass({ ...usual, registerRefused: 801, childRegistered: [] });
+  expect(refused.figures).toEqual(figures.slice(0, -2));
+});
+
+it("a speed-up that there may not have been cannot be lost", () => {
+  expect(told({ parentPinned: at(15.2, 0.05), parentPageable: at(14.8, 0.05) }).text).toContain(
+    "the intervals do not tell whether the speed-up is lost.",
+  );
+  const few = told({ parentPinned: at(54.4).slice(0, 3) });
+  expect(few.verdict).toBe("cannot be told");
+  expect(few.text).toContain("the intervals do not tell whether the speed-up is lost.");
+});
+
+it("what arrives unpinned and is as fast all the same is said to be so", () => {
+  expect(told({ childInObject: at(54) }).text).toContain("And yet is_pinned() is False there");
+});
+
 describe("of the cause is said", () => {
   it.each([
     [

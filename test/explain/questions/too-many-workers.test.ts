@@ -62,6 +62,28 @@ For other data other numbers are best: \`pinbench tune --torch FILE:NAME\` finds
     expect(text).toContain(without[0]!);
   });
 
+  it("said with a figure for each number of workers, and the share of the most", () => {
+    const figures = (rates: WorkersRate[]) =>
+      concludeTooManyWorkers({ cpus: 16, rates, without: [] }).figures;
+    const own = { unit: "batches/s", samples: 400 };
+    expect(figures([rate(0, 45), rate(1, 50), rate(32, 40)])).toEqual([
+      { ...own, name: "0 workers", value: 45, interval: { low: 40, high: 50 } },
+      { ...own, name: "1 worker", value: 50, interval: { low: 45, high: 55 } },
+      { ...own, name: "32 workers", value: 40, interval: { low: 35, high: 45 } },
+      expect.objectContaining({ name: "32 workers over 1", value: 0.8 }),
+    ]);
+    const open = { ...rate(8, 50), high: Number.POSITIVE_INFINITY };
+    const from0 = { ...rate(16, 50), low: 0 };
+    expect(figures([open, from0]).map(({ interval }) => interval)).toEqual([null, null, null]);
+  });
+
+  it("said of two numbers, and of the first of equal ones; the rule of thumb only where it was tried", () => {
+    const { text } = told([rate(8, 300), rate(32, 300)]);
+    expect(text).toContain("delivered most with 8 workers");
+    expect(text.split("\n")).toHaveLength(3);
+    expect(text).not.toContain("as many workers");
+  });
+
   it("not to be told of one number", () => {
     expect(told([rate(0, 45)])).toEqual({
       verdict: "cannot be told",

@@ -1,8 +1,9 @@
-import { readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { explainCommand } from "../../../src/explain/experiment-tools.js";
 import { type Explanation, explanationSchema } from "../../../src/explain/explanation.js";
+import { readProcessStat } from "../../../src/host/process-stat.js";
 import { callCli } from "../../helpers/in-process.js";
 import { runCli, startCli } from "../../helpers/run-cli.js";
 import { testPython } from "../../helpers/test-python.js";
@@ -124,16 +125,32 @@ it.each([
   },
 );
 
-it.each([
-  ["SIGINT", 130],
-  ["SIGKILL", null],
-] as const)("%s in the middle of an experiment leaves nothing of it behind", async (signal, exitCode) => {
+const isShared = (pid: number) => existsSync(`/dev/shm/torch_${pid}_1234_0`);
+
+/** Starts an experiment whose second process hangs, and waits until both have shared memory that still has its name. */
+async function inTheMiddle() {
   const args = ["explain", "pinned-in-a-class", "--backend", "emulated", "--python", testPython];
   const env = { PYTHONPATH: playedTorch, FAKE_TORCH: "child-hangs", ...markedBy };
   const { child, finished } = startCli(args, { env });
-  const isSpawned = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("spawn_main");
-  await vi.waitFor(() => expect(marked().some(isSpawned)).toBe(true), { timeout: 30_000 });
+  await vi.waitFor(() => expect(marked().filter(isShared)).toHaveLength(2), { timeout: 30_000 });
+  return { child, finished };
+}
+
+it.each([
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGKILL", null],
+] as const)("%s in the middle of an experiment leaves nothing of it behind", async (signal, exitCode) => {
+  const { child, finished } = await inTheMiddle();
   child.kill(signal);
   expect((await finished).exitCode).toBe(exitCode);
+  await expectNothingLeft();
+});
+
+it("nothing is left behind where torch is killed in the middle of an experiment", async () => {
+  const { child, finished } = await inTheMiddle();
+  const python = marked().find((pid) => isShared(pid) && readProcessStat(pid)?.parent === child.pid);
+  process.kill(python!, "SIGKILL");
+  expect((await finished).exitCode).toBe(4);
   await expectNothingLeft();
 });

@@ -1,15 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished } from "vitest";
 import { readMessage } from "../../../src/tune/live/live-messages.js";
-import { testPython } from "../../helpers/test-python.js";
+import { type LimitedRun, runLimited } from "../../helpers/limited-process.js";
+import { warmPython } from "../../helpers/test-python.js";
 
 const hookFolder = fileURLToPath(new URL("../../../src/tune/live/hook/", import.meta.url));
 const fixtures = fileURLToPath(new URL("../../fixtures/tune/live/", import.meta.url));
@@ -38,31 +37,32 @@ export const withWorkers = (
   persistentWorkers: persistentWorkers && numWorkers > 0,
 });
 
-export interface ScriptRun {
-  code: number | null;
-  stdout: string;
-  stderr: string;
+export interface ScriptRun extends LimitedRun {
   /** By connection, in the order of their first words. */
   said: Said[][];
 }
 
+/** How a command is run; `env` is added to this process' own. */
+interface Start {
+  env?: NodeJS.ProcessEnv;
+  /** testPython where it counts that the interpreter is started anew. */
+  python?: string;
+}
+
 /** Runs a Python command as it is. */
-export async function runPlain(command: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ScriptRun> {
-  const child = spawn(testPython, command, {
-    cwd: fixtures,
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  return ended(child, []);
+export async function runPlain(command: readonly string[], start: Start = {}): Promise<ScriptRun> {
+  const { env = {}, python = warmPython } = start;
+  const run = await runLimited(python, command, { cwd: fixtures, env: { ...process.env, ...env } });
+  return { ...run, said: [] };
 }
 
 /** As runConversing(); requires that pinbench would understand all that the hook says. */
 export async function runHooked(
   command: readonly string[],
   changes: readonly Change[],
-  env: NodeJS.ProcessEnv = {},
+  start: Start = {},
 ): Promise<ScriptRun> {
-  const run = await runConversing(command, changes, env);
+  const run = await runConversing(command, changes, start);
   const misunderstood = run.said.flat().filter((message) => readMessage(JSON.stringify(message)) === null);
   expect(misunderstood).toEqual([]);
   return run;
@@ -75,7 +75,7 @@ export async function runHooked(
 export async function runConversing(
   command: readonly string[],
   changes: readonly Change[],
-  env: NodeJS.ProcessEnv = {},
+  { env = {}, python = warmPython }: Start = {},
 ): Promise<ScriptRun> {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-hook-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -84,9 +84,12 @@ export async function runConversing(
   const server = createServer((socket) => said.push(converse(socket, changes)));
   server.listen(path);
   await once(server, "listening");
-  const run = await runPlain(command, { PINBENCH_TUNE_SOCKET: path, PYTHONPATH: hookFolder, ...env });
-  server.close();
-  return { ...run, said };
+  try {
+    const hooked = { PINBENCH_TUNE_SOCKET: path, PYTHONPATH: hookFolder, ...env };
+    return { ...(await runPlain(command, { env: hooked, python })), said };
+  } finally {
+    server.close();
+  }
 }
 
 function converse(socket: Socket, changes: readonly Change[]): Said[] {
@@ -105,18 +108,6 @@ function converse(socket: Socket, changes: readonly Change[]): Said[] {
     send({ type: "change", loader: 1, change: ++asked, atBatch, setting });
   });
   return heard;
-}
-
-async function ended(child: ChildProcess, said: Said[][]): Promise<ScriptRun> {
-  onTestFinished(() => {
-    child.kill("SIGKILL");
-  });
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout!),
-    text(child.stderr!),
-    once(child, "close") as Promise<[number | null]>,
-  ]);
-  return { code, stdout, stderr, said };
 }
 
 export const readJson = (path: string): unknown => JSON.parse(readFileSync(path, "utf8"));

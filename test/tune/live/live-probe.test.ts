@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, it, type TestContext } from "vitest";
 import { torchDefault, usualSetting } from "../../../src/results/loader-setting.js";
 import type { TuneSettings } from "../../../src/settings/settings.js";
 import { defaultsOf } from "../../../src/settings/settings.js";
@@ -12,7 +12,12 @@ import { jobEnded, type TrialControl } from "../../../src/tune/loader-probe.js";
 /** The hook's side of it is a program that says what it is told to say: no Python, and no data. */
 const fakeJob = fileURLToPath(new URL("../../fixtures/tune/live/fake_job.mjs", import.meta.url));
 
-async function open(script: object, changes: Partial<TuneSettings> = {}): Promise<LiveProbe> {
+/** The job ends with the test. */
+async function openFor(
+  { onTestFinished }: Pick<TestContext, "onTestFinished">,
+  script: object,
+  changes: Partial<TuneSettings> = {},
+): Promise<LiveProbe> {
   let job: LiveJob | null = null;
   onTestFinished(async () => {
     await job?.end();
@@ -37,9 +42,11 @@ const until = (batches: number, changes: Partial<TrialControl> = {}): TrialContr
 const twoWorkers = usualSetting(2, false);
 const oneWorker = usualSetting(1, false);
 
-describe("a trial in a running job", () => {
-  it("asks for another setting, and goes on with the one in force", async () => {
-    const probe = await open({});
+// They wait more than they work.
+describe.concurrent("a trial in a running job", () => {
+  it("asks for another setting, and goes on with the one in force", async (test) => {
+    const { expect } = test;
+    const probe = await openFor(test, {});
     expect(probe.facts).toMatchObject({
       kind: "live",
       source: "loader 1: Fakes",
@@ -60,25 +67,35 @@ describe("a trial in a running job", () => {
     expect(again.waitNsPerBatch).toBe(5e6);
   });
 
-  it("has a budget that ends a minute after the first batch, and half a minute at least", async () => {
-    expect((await open({}, { budgetNs: null })).budgetNs).toBe(50e9);
-    const late = (await open({ firstAgoMs: 20_000 }, { budgetNs: null })).budgetNs;
+  it("has a budget that ends a minute after the first batch, and half a minute at least", async (test) => {
+    const { expect } = test;
+    const budgetNs = async (script: object, asked: number | null = null) =>
+      (await openFor(test, script, { budgetNs: asked })).budgetNs;
+    const [atOnce, late, later, asked] = await Promise.all([
+      budgetNs({}),
+      budgetNs({ firstAgoMs: 20_000 }),
+      budgetNs({ firstAgoMs: 50_000 }),
+      budgetNs({ firstAgoMs: 50_000 }, 90e9),
+    ]);
+    expect(atOnce).toBe(50e9);
     expect(late).toBeGreaterThan(30e9);
     expect(late).toBeLessThanOrEqual(40e9);
-    expect((await open({ firstAgoMs: 50_000 }, { budgetNs: null })).budgetNs).toBe(30e9);
-    expect((await open({ firstAgoMs: 50_000 }, { budgetNs: 90e9 })).budgetNs).toBe(90e9);
+    expect(later).toBe(30e9);
+    expect(asked).toBe(90e9);
   });
 
-  it("is made of all ranks, which change at the same batch", async () => {
-    const probe = await open({ ranks: [0, 1], worldSize: 2, localWorldSize: 2 });
+  it("is made of all ranks, which change at the same batch", async (test) => {
+    const { expect } = test;
+    const probe = await openFor(test, { ranks: [0, 1], worldSize: 2, localWorldSize: 2 });
     expect(probe.ranksOfNode).toBe(2);
     const trial = await probe.measure(oneWorker, until(10));
     expect(trial).toMatchObject({ failure: null, aborted: false });
     expect(probe.facts.notes).toEqual([]);
   });
 
-  it("fails where the hook says that the setting came to nothing, and the next one goes on", async () => {
-    const probe = await open({ fails: [2] });
+  it("fails where the hook says that the setting came to nothing, and the next one goes on", async (test) => {
+    const { expect } = test;
+    const probe = await openFor(test, { fails: [2] });
     expect(await probe.measure(twoWorkers, until(5))).toMatchObject({
       arrivalsNs: [],
       failure: { fault: "out-of-memory", message: "No room for it.", everywhere: false },
@@ -91,16 +108,25 @@ describe("a trial in a running job", () => {
     expect(await probe.measure(oneWorker, again)).toMatchObject({ failure: null, waitNsPerBatch: 5e6 });
   });
 
-  it("is a hang where no batch comes, but not while the script validates", async () => {
-    const probe = await open({ hangsAt: 200, epochBatches: 160, pauseMs: 1500 });
-    const control = until(Number.POSITIVE_INFINITY, { timeoutNs: 500e6 });
-    const trial = await probe.measure(torchDefault, control);
+  it("is a hang where no batch comes, but not while the script validates", async (test) => {
+    const { expect } = test;
+    const epochBatches = 100;
+    const script = { hangsAt: 190, epochBatches, pauseMs: 4000, countsFromTarget: true };
+    const probe = await openFor(test, script);
+    let atFirst: number | null = null;
+    const enough = ({ length }: readonly number[]) => {
+      atFirst ??= length;
+      return false;
+    };
+    const trial = await probe.measure(torchDefault, until(0, { enough, timeoutNs: 2e9 }));
     expect(trial.failure).toMatchObject({ fault: "hang", everywhere: true });
-    expect(trial.arrivalsNs.length).toBeGreaterThan(30);
+    // Some are of the epoch behind the pause.
+    expect(trial.arrivalsNs.length - atFirst!).toBeGreaterThan(epochBatches);
   });
 
-  it("ends with what there is where the job ends, and no further one begins", async () => {
-    const probe = await open({ endsAt: 200 });
+  it("ends with what there is where the job ends, and no further one begins", async (test) => {
+    const { expect } = test;
+    const probe = await openFor(test, { endsAt: 200 });
     const trial = await probe.measure(torchDefault, until(Number.POSITIVE_INFINITY));
     expect(trial).toMatchObject({ aborted: true, failure: null });
     expect(trial.endedNs).toBeUndefined();
@@ -109,7 +135,8 @@ describe("a trial in a running job", () => {
     expect(await probe.measure(twoWorkers, until(1))).toMatchObject({ aborted: true });
   });
 
-  it("tells when it was aborted, in a wait for a batch: that may be a hang, between two epochs it is none", async () => {
+  it("tells when it was aborted, in a wait for a batch: that may be a hang, between two epochs it is none", async (test) => {
+    const { expect } = test;
     const afterTheLast = (quietMs: number): TrialControl => {
       const aborting = new AbortController();
       let timer: NodeJS.Timeout | undefined;
@@ -120,24 +147,32 @@ describe("a trial in a running job", () => {
       };
       return until(0, { enough, signal: aborting.signal });
     };
-    const hanging = await (await open({ hangsAt: 200 })).measure(torchDefault, afterTheLast(1500));
+    const last = async (script: object) =>
+      (await openFor(test, script)).measure(torchDefault, afterTheLast(1500));
+    const [hanging, validating] = await Promise.all([
+      last({ hangsAt: 200 }),
+      last({ epochBatches: 160, pauseMs: 1e6 }),
+    ]);
     expect(hanging).toMatchObject({ aborted: true, failure: null });
     expect(hanging.endedNs! - hanging.arrivalsNs.at(-1)!).toBeGreaterThan(1.4e9);
-    const between = await open({ epochBatches: 160, pauseMs: 1e6 });
-    const validating = await between.measure(torchDefault, afterTheLast(1500));
     expect(validating).toMatchObject({ aborted: true, failure: null });
     expect(validating.endedNs).toBeUndefined();
   });
 
-  it("waits for the next epoch where an epoch cannot be divided", async () => {
-    const probe = await open({ loader: { fixed: "its IterableDataset streams" }, epochBatches: 120 });
+  it("waits for the next epoch where an epoch cannot be divided", async (test) => {
+    const { expect } = test;
+    const probe = await openFor(test, {
+      loader: { fixed: "its IterableDataset streams" },
+      epochBatches: 120,
+    });
     expect(probe.facts.notes).toEqual([]);
     expect(await probe.measure(twoWorkers, until(5))).toMatchObject({ failure: null, aborted: false });
     expect(probe.over.aborted).toBe(false);
   });
 
-  it("is of the script's own setting alone where such an epoch is too long", async () => {
-    const probe = await open({ loader: { fixed: "its IterableDataset streams" } });
+  it("is of the script's own setting alone where such an epoch is too long", async (test) => {
+    const { expect } = test;
+    const probe = await openFor(test, { loader: { fixed: "its IterableDataset streams" } });
     expect(probe.facts.notes.join()).toMatch(
       /^only the script's own setting was measured: its IterableDataset streams, so it can be changed between two epochs/,
     );
@@ -146,8 +181,9 @@ describe("a trial in a running job", () => {
     expect(probe.over.reason).not.toBe(jobEnded);
   });
 
-  it("says which ranks it does not reach", async () => {
-    const probe = await open({ ranks: [0], worldSize: 4, localWorldSize: 2 });
+  it("says which ranks it does not reach", async (test) => {
+    const { expect } = test;
+    const probe = await openFor(test, { ranks: [0], worldSize: 4, localWorldSize: 2 });
     expect(probe.facts.notes).toEqual([
       "1 of 2 ranks on this node take no batches from such a loader",
       "2 ranks on other nodes are out of reach: they kept their own settings",
@@ -155,14 +191,14 @@ describe("a trial in a running job", () => {
   });
 });
 
-describe("what cannot be tuned", () => {
-  it.each([
+describe.concurrent("what cannot be tuned", () => {
+  it.for([
     [
       { loader: { untouchable: "its type makes iterators of its own" } },
       {},
       /Loader 1 cannot be tuned: its type makes/,
     ],
-    [{ hangsAt: 1 }, {}, /No training loop took several batches within 4 s\./],
+    [{ hangsAt: 1 }, {}, /No training loop took several batches within 8 s\./],
     [{}, { loader: 7 }, /There is no loader 7 in the job/],
     [{ epochBatches: 20 }, { loader: 7 }, /There is no loader 7 in the job/],
     [{ endsAt: 40 }, {}, /The command ended with exit code 5 before anything could be measured\./],
@@ -172,7 +208,11 @@ describe("what cannot be tuned", () => {
       /--ranks 3 contradicts the job, which has 2 ranks on this node\./,
     ],
     [{ garbles: true }, {}, /A process of the job said what is no message: what is this\?/],
-  ])("is named: %j %j", async (script, changes, message) => {
-    await expect(open(script, { timeoutNs: 1e9, ...changes })).rejects.toThrow(message);
-  });
+  ] as [script: object, changes: Partial<TuneSettings>, message: RegExp][])(
+    "is named: %j %j",
+    async ([script, changes, message], test) => {
+      const opening = openFor(test, script, { timeoutNs: 2e9, ...changes });
+      await test.expect(opening).rejects.toThrow(message);
+    },
+  );
 });

@@ -1,14 +1,20 @@
 import { spawn } from "node:child_process";
+import { readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { readProcessStat } from "../../../src/host/process-stat.js";
+import { keepsSharedMemory } from "../../../src/host/shared-memory.js";
 import {
   expectNothingLeft,
+  leftFiles,
   leftovers,
   marked,
   openFor,
-  python,
   skipWithoutTorch,
   target,
+  testPython,
   until,
   workers,
 } from "./support.js";
@@ -16,7 +22,7 @@ import {
 skipWithoutTorch();
 
 it("an abort ends a trial with what there is, and the probe goes on", async () => {
-  const probe = await openFor("data_sets.py:make", { batchSize: 4 });
+  const probe = await openFor("data_sets.py:make", { batchSize: 4, python: testPython });
   const controller = new AbortController();
   const trial = await probe.measure(
     workers(2),
@@ -56,6 +62,7 @@ it("the signal of the options closes the probe, in the middle of a trial whose s
   const controller = new AbortController();
   const probe = await openFor("data_sets.py:make_shared_by_name", {
     batchSize: 4,
+    python: testPython,
     signal: controller.signal,
   });
   expect(probe.facts.filesPerBatch).toBe(0);
@@ -72,11 +79,54 @@ it("the signal of the options closes the probe, in the middle of a trial whose s
   await expectNothingLeft();
 });
 
+/** Shared memory that the processes of these tests have just now. */
+function sharedByName(): string[] {
+  const pids = marked();
+  return readdirSync("/dev/shm").filter((name) => pids.some((pid) => name.startsWith(`torch_${pid}_`)));
+}
+
+/**
+ * Kills torch's own keepers of shared memory, which would remove what other processes leave. What they themselves leave is a
+ * socket, in a folder whose name does not tell whose it is.
+ */
+function killKeepers(): void {
+  for (const pid of marked().filter(keepsSharedMemory)) process.kill(pid, "SIGKILL");
+  for (const name of leftFiles().filter((file) => file.startsWith("torch-shm-dir-"))) {
+    rmSync(join(tmpdir(), name), { recursive: true });
+  }
+}
+
+it.each(["its abort", "the end of its Python"])(
+  "shared memory whose keeper was killed is removed with the probe, after %s",
+  async (end) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const probe = await openFor("data_sets.py:make_shared_by_name", { batchSize: 4, signal });
+    let isStruck = false;
+    const trial = probe.measure(workers(2), {
+      ...until(1),
+      enough: (arrivals) => {
+        if (arrivals.length < 6 || isStruck || sharedByName().length === 0) return false;
+        isStruck = true;
+        killKeepers();
+        const main = marked().find((pid) => readProcessStat(pid)?.parent === process.pid)!;
+        if (end === "its abort") controller.abort();
+        else process.kill(main, "SIGKILL");
+        return false;
+      },
+    });
+    await trial.catch(() => undefined);
+    expect(isStruck).toBe(true);
+    await probe.close();
+    await expectNothingLeft();
+  },
+);
+
 it("nothing outlives a pinbench that was killed", async () => {
   const script = fileURLToPath(new URL("../../fixtures/tune/forever.mjs", import.meta.url));
   const before = leftovers();
   for (const name of ["make_shared_by_name", "make_spawned"]) {
-    const child = spawn(process.execPath, [script, python, target(`data_sets.py:${name}`)], {
+    const child = spawn(process.execPath, [script, testPython, target(`data_sets.py:${name}`)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     await new Promise<void>((resolve, reject) => {
@@ -85,6 +135,10 @@ it("nothing outlives a pinbench that was killed", async () => {
     });
     // Node, Python, its guard, two workers, and the keepers of shared memory.
     expect(marked().length).toBeGreaterThanOrEqual(6);
+    if (name === "make_shared_by_name") {
+      await expect.poll(() => sharedByName().length, { interval: 5 }).toBeGreaterThan(0);
+      killKeepers();
+    }
     child.kill("SIGKILL");
     // What was there before may be what other tests still use, and gone by now.
     const left = () => ({

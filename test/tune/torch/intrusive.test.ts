@@ -10,6 +10,7 @@ import {
   options,
   skipWithoutTorch,
   temporaryFolder,
+  testPython,
   torchMissing,
   until,
   workers,
@@ -23,7 +24,9 @@ it("lets go of the streams that a detached process holds", async ({ skip }) => {
   const path = join(temporaryFolder(), "pid");
   const pipes = () => process.getActiveResourcesInfo().filter((name) => name === "PipeWrap").length;
   const before = pipes();
-  const probe = await openTorchProbe(options("intrusive.py:Detaching", { batchSize, kwargs: { path } }));
+  const probe = await openTorchProbe(
+    options("intrusive.py:Detaching", { batchSize, kwargs: { path }, python: testPython }),
+  );
   await probe.close();
   const pid = Number(readFileSync(path, "utf8"));
   try {

@@ -1,10 +1,9 @@
-import { execFileSync } from "node:child_process";
 import { dirname } from "node:path";
 import type { TrialFailure } from "../../../src/results/tuning.js";
 import type { ProbeFacts } from "../../../src/tune/loader-probe.js";
 import { probeProgram } from "../../../src/tune/torch/probe-process.js";
 import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
-import { options, python, target, workers } from "./support.js";
+import { options, printedBy, target, workers } from "./support.js";
 
 /*
  * What the Python program makes of the data sets of a test file, all in one process: importing torch takes a second each
@@ -38,7 +37,7 @@ export function given(
 
 function answerAll(): Answer[] {
   const args = ["-B", target("opened.py"), dirname(probeProgram)];
-  const said = execFileSync(python, args, { input: JSON.stringify(asked), encoding: "utf8" });
+  const said = printedBy(args, JSON.stringify(asked));
   return said
     .trim()
     .split("\n")

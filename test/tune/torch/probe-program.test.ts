@@ -1,8 +1,7 @@
-import { execFileSync } from "node:child_process";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { probeProgram } from "../../../src/tune/torch/probe-process.js";
-import { python, skipWithoutTorch, target } from "./support.js";
+import { printedBy, skipWithoutTorch, target } from "./support.js";
 
 /** Parts of the Python program that is run in the user's Python, called by programs of these tests. */
 const probe = dirname(probeProgram);
@@ -23,7 +22,7 @@ describe("copies that overlap", () => {
   /** The loops without a step and with steps of 100 and 300 ms, run once for both tests. */
   function told(): Told[] {
     const args = ["-B", target("overlapping.py"), probe, "0", "100", "300"];
-    loops ??= execFileSync(python, args, { encoding: "utf8" })
+    loops ??= printedBy(args)
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as Told);
@@ -66,7 +65,7 @@ from pinbench_probe import usage
 for before, after, tensors in ${JSON.stringify(trials)}:
     usage._pinned_counts = lambda: after
     print(usage._pinned_peak(before, tensors))`;
-    const said = execFileSync(python, ["-B", "-c", program], { encoding: "utf8" });
+    const said = printedBy(["-B", "-c", program]);
     return said.trim().split("\n").map(Number);
   }
 
@@ -87,10 +86,7 @@ for before, after, tensors in ${JSON.stringify(trials)}:
 });
 
 it("takes no error of the data set's own threads for the pinning thread's", () => {
-  const said = execFileSync(python, ["-B", target("thread_errors.py"), probe], {
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
-  });
+  const said = printedBy(["-B", target("thread_errors.py"), probe]);
   const [pinning, other] = said.split("\n");
   expect(pinning).toContain("TypeError: cannot pin this");
   expect(other).toContain("Pin memory thread exited unexpectedly");

@@ -1,9 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { probeProgram } from "../../../src/tune/torch/probe-process.js";
 import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
-import { openFor, options, python, skipWithoutTorch, target, until, workers } from "./support.js";
+import { openFor, options, printedBy, skipWithoutTorch, target, until, workers } from "./support.js";
 
 skipWithoutTorch();
 
@@ -53,6 +52,6 @@ batch = {"images": torch.zeros(2), "pair": Pair(torch.ones(1), "name"), "list": 
 there = copy(batch, "meta", False)
 print(type(there).__name__, type(there["pair"]).__name__, there["pair"].right, type(there["list"]).__name__)
 print(there["images"].device, there["pair"].left.device, there["list"][0].device, there["list"][1])`;
-  const said = execFileSync(python, ["-B", "-c", program], { encoding: "utf8" });
+  const said = printedBy(["-B", "-c", program]);
   expect(said).toBe("dict Pair name list\nmeta meta meta 3\n");
 });

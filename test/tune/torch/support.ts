@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,9 +9,9 @@ import type { LoaderSetting } from "../../../src/results/tuning.js";
 import type { Probe, Trial, TrialControl } from "../../../src/tune/loader-probe.js";
 import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
 import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
-import { skipWithoutTorch, testPython, torchMissing } from "../../helpers/test-python.js";
+import { skipWithoutTorch, testPython, torchMissing, warmPython } from "../../helpers/test-python.js";
 
-export { skipWithoutTorch, testPython as python, torchMissing };
+export { skipWithoutTorch, testPython, torchMissing };
 
 const fixtures = fileURLToPath(new URL("../../fixtures/tune/", import.meta.url));
 
@@ -18,7 +19,7 @@ export const target = (name: string) => `${fixtures}${name}`;
 
 export function options(name: string, changes: Partial<TorchProbeOptions> = {}): TorchProbeOptions {
   return {
-    python: testPython,
+    python: warmPython,
     torch: target(name),
     batchSize: null,
     collate: null,
@@ -33,6 +34,20 @@ export function options(name: string, changes: Partial<TorchProbeOptions> = {}):
     signal: new AbortController().signal,
     ...changes,
   };
+}
+
+const longestRunMs = 50_000;
+const mostOutputBytes = 4 << 20;
+const shownCharacters = 2000;
+
+/** What a program prints to stdout; throws, with the end of all it has printed, where it fails, takes too long or prints too much. */
+export function printedBy(args: readonly string[], input = ""): string {
+  const { error, status, signal, stdout, stderr } = spawnSync(warmPython, args, {
+    ...{ input, encoding: "utf8", timeout: longestRunMs, maxBuffer: mostOutputBytes, killSignal: "SIGKILL" },
+  });
+  if (error === undefined && status === 0) return stdout;
+  const ends = [stdout, stderr].map((text) => text.slice(-shownCharacters));
+  throw new Error([`python ${args.join(" ")}: ${error?.message ?? signal ?? status}`, ...ends].join("\n"));
 }
 
 /** A probe that is closed when the test ends; tests that run at once give their own `onFinished`. */
@@ -99,16 +114,24 @@ export function leftFiles(): string[] {
   return readdirSync(temporary);
 }
 
-/**
- * With those in shared memory whose process is gone, or that have a name of pinbench's: another file's tests may have some
- * while they run.
- */
-export function leftovers(): string[] {
-  const shared = readdirSync("/dev/shm").filter((name) => {
+/** Files in shared memory whose process is gone, or that have a name of pinbench's. */
+function allOrphans(): string[] {
+  return readdirSync("/dev/shm").filter((name) => {
     const pid = /^torch_(\d+)_/.exec(name)?.[1];
     return /^sem\.pinbench-/.test(name) || (pid !== undefined && !existsSync(`/proc/${pid}`));
   });
-  return [...leftFiles(), ...shared];
+}
+
+/** An earlier run that was killed may have left some. */
+const orphansBefore = new Set(allOrphans());
+
+/** Those since this test file began: another file's tests may have some while they run. */
+export function orphans(): string[] {
+  return allOrphans().filter((name) => !orphansBefore.has(name));
+}
+
+export function leftovers(): string[] {
+  return [...leftFiles(), ...orphans()];
 }
 
 /** Not at once where the kernel, or a process that only sees that others are gone, has to do it. */

@@ -80,7 +80,7 @@ def _measure_in_child(sent, device, rounds):
 
 def measure_what_comes(connection, device, rounds):
     """In the child."""
-    guard.die_with_parent()
+    guard.begin_child()
     torch.cuda.set_device(device)
     pinned, in_object, pageable = connection.recv()
     try:

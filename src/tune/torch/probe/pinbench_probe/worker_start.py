@@ -36,7 +36,7 @@ class WorkerStart:
     def __call__(self, worker_id):
         from torch.utils.data import get_worker_info
 
-        guard.die_with_parent()
+        guard.begin_child()
         tell_where_on_signal(self.scratch, "worker-%d" % worker_id)
         multiprocessing.queues.Queue._on_queue_feeder_error = staticmethod(self._cannot_send)
         making.install(self.scratch)

@@ -1,0 +1,133 @@
+// Runs the tests of a folder once, and keeps which mutants each of them reaches; then, with one mutant after the other
+// switched on, those tests again until one fails, the quickest first. Every verdict is a line of a file, so that a run
+// that hangs in a mutant can be ended and gone on with behind it.
+import { appendFileSync, readFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import { TestRunner } from "vitest";
+
+const { PINBENCH_MUTATED_RECORDS: records, PINBENCH_MUTATED_AT_LOAD: mutantAtLoad } = process.env;
+const fileCount = Number(process.env.PINBENCH_MUTATED_TEST_FILES);
+
+/** The names of tests that are left out. */
+const slow = process.env.PINBENCH_MUTATED_SLOW && new RegExp(process.env.PINBENCH_MUTATED_SLOW);
+
+/** How often a mutant may be reached, of the times that its code is without it, before it is a loop without end. */
+const mostHits = 10;
+
+/** What the instrumented sources call; one process runs all files, each with a runner of its own. */
+globalThis.__mutants__ ??= {
+  /** Of the test or the file that is watched, how often it reaches each mutant; null while none is. */
+  reached: null,
+  count(id) {
+    this.reached.set(id, (this.reached.get(id) ?? 0) + 1);
+  },
+  active: mutantAtLoad,
+  hitsLeft: Number.POSITIVE_INFINITY,
+  act() {
+    if (--this.hitsLeft < 0) throw new Error("a loop without end");
+    return true;
+  },
+  tests: [],
+  reachedAtLoad: new Map(),
+  files: 0,
+  lastTest: null,
+};
+const mutants = globalThis.__mutants__;
+
+const record = (line) => appendFileSync(records, `${JSON.stringify(line)}\n`);
+
+export default class MutationRunner extends TestRunner {
+  onCollectStart(file) {
+    super.onCollectStart?.(file);
+    // What loading a test file reaches cannot be reached again.
+    if (mutantAtLoad === undefined) mutants.reached = mutants.reachedAtLoad;
+  }
+
+  onCollected(files) {
+    mutants.reached = null;
+    if (++mutants.files === fileCount) mutants.lastTest = files.flatMap(testsOf).at(-1);
+  }
+
+  async runTask(test) {
+    const run = TestRunner.getTestFn(test);
+    if (mutantAtLoad !== undefined) return run();
+    const name = `${test.file.name}: ${test.suite?.name ?? ""} ${test.name}`;
+    if (!slow?.test(name)) await this.#reach(name, run);
+    // Within a test, as `onTestFinished()` and its like may be called nowhere else.
+    if (test === mutants.lastTest) await tryMutants();
+  }
+
+  /** Runs a test, and keeps which mutants it reaches. */
+  async #reach(name, run) {
+    const reached = new Map();
+    mutants.reached = reached;
+    const start = performance.now();
+    try {
+      await run();
+    } finally {
+      mutants.reached = null;
+    }
+    const ms = performance.now() - start;
+    mutants.tests.push({ name, run, ms, reached });
+  }
+}
+
+const testsOf = (task) =>
+  task.type === "test" ? (task.mode === "run" ? [task] : []) : task.tasks.flatMap(testsOf);
+
+async function passes({ run }) {
+  try {
+    await run();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a test fails with a mutant. */
+async function notices(test, id) {
+  mutants.active = id;
+  mutants.hitsLeft = test.reached.get(id) * mostHits + 300;
+  const isNoticed = !(await passes(test));
+  mutants.active = undefined;
+  return isNoticed;
+}
+
+async function tryMutants() {
+  const decided = new Set();
+  for (const line of readFileSync(records, "utf8").split("\n").filter(Boolean)) {
+    const { id, status } = JSON.parse(line);
+    if (status !== "begun") decided.add(id);
+  }
+  const tests = [];
+  for (const test of mutants.tests) {
+    // Of tests that go on from what an earlier one left, a second run says nothing.
+    if (await passes(test)) tests.push(test);
+    else record({ status: "unrepeatable", id: test.name });
+  }
+  tests.sort((a, b) => a.ms - b.ms);
+  for (const id of JSON.parse(process.env.PINBENCH_MUTATED_IDS)) {
+    if (decided.has(id)) continue;
+    const reaching = tests.filter(({ reached }) => reached.has(id));
+    const isAtLoad = mutants.reachedAtLoad.has(id);
+    if (reaching.length === 0) {
+      record({ status: isAtLoad ? "at load" : "not reached", id });
+      continue;
+    }
+    record({ status: "begun", id });
+    let by = null;
+    for (const test of reaching) {
+      if (!(await notices(test, id))) continue;
+      by = test;
+      break;
+    }
+    if (by === null) record({ status: isAtLoad ? "survived, also at load" : "survived", id });
+    else record({ status: "killed", id, by: by.name });
+    // What a mutant left behind in a module must not be taken for the next one's doing: another process goes on.
+    if (by !== null && !(await passes(by))) {
+      record({ status: "left something behind", id: by.name });
+      process.kill(process.pid, "SIGKILL");
+    }
+  }
+  record({ status: "done", id: "" });
+}

@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { CopyBench } from "../../src/doctor/copy-bench.js";
+import type { MeasureRequest, MeasureResult, NativeRendezvous } from "../../src/native/contract.js";
+import { healthyHealth } from "../helpers/examination.js";
+import { deviceFacts, FakeSession, MiB, nativeError, stopTheClock } from "../measure/support.js";
+
+beforeEach(stopTheClock);
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const sizeBytes = 64 * MiB;
+const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
+
+/** A bench on a session whose copies take what the session says. */
+function benchOn(session: FakeSession): Promise<CopyBench> {
+  return CopyBench.open({
+    backend: { driver: { openSession: async () => session } } as never,
+    device: deviceFacts,
+    placement: { cpus: [0], threads: 1, numaNode: 0 } as never,
+    arenas: {
+      host: { pinned: arena, pageable: arena },
+      ...{ device: arena, deviceCopies: 1, staging: null, gatherBytes: 0, blocks: { listed: 0, all: 0 } },
+    },
+    cell: { sizeBytes, cache: "cold", buffersPerWorker: 4 },
+  });
+}
+
+/** Lets go whoever waits, once it is cancelled. */
+class Rendezvous implements Pick<NativeRendezvous, "reset" | "cancel"> {
+  readonly resets: number[][] = [];
+  readonly cancelled: Promise<void>;
+  cancel: () => void = () => undefined;
+
+  constructor() {
+    this.cancelled = new Promise((resolve) => {
+      this.cancel = resolve;
+    });
+  }
+
+  reset(flows: readonly number[]): void {
+    this.resets.push([...flows]);
+  }
+}
+
+/** Waits in company until the rendezvous is cancelled. */
+class WaitingSession extends FakeSession {
+  constructor(readonly rendezvous: Rendezvous) {
+    super();
+  }
+
+  override async measure(request: MeasureRequest): Promise<MeasureResult> {
+    if (request.company !== undefined) {
+      await this.rendezvous.cancelled;
+      this.isAborted = true;
+    }
+    return super.measure(request);
+  }
+}
+
+const together = (benches: readonly CopyBench[], rendezvous: Rendezvous) =>
+  CopyBench.together(benches, "h2d", rendezvous as never);
+
+describe("devices that copy together", () => {
+  it("have a rate each, of as many samples and flows of their own", async () => {
+    const sessions = [new FakeSession(() => 2e6), new FakeSession(() => 4e6)];
+    const rendezvous = new Rendezvous();
+    const rates = await together(await Promise.all(sessions.map(benchOn)), rendezvous);
+    expect(rates).toEqual([sizeBytes / 2e6, sizeBytes / 4e6]);
+    expect(rendezvous.resets).toEqual([[1, 1]]);
+    const requests = sessions.map(({ requests }) => requests.at(-1)!);
+    expect(requests.map(({ company }) => company?.flow)).toEqual([0, 1]);
+    expect(new Set(requests.map(({ samples }) => samples)).size).toBe(1);
+  });
+
+  it("take as many samples as the one that needs most of them", async () => {
+    // Copies of more than 20 ms are measured one by one.
+    const sessions = [new FakeSession(() => 30e6), new FakeSession(() => 2e6)];
+    await together(await Promise.all(sessions.map(benchOn)), new Rendezvous());
+    expect(sessions.map(({ requests }) => requests.at(-1)!.samples)).toEqual([9, 9]);
+  });
+
+  it("do not wait for one that fails, whatever its place, and its error is the one that counts", async () => {
+    const rendezvous = new Rendezvous();
+    const failing = new FakeSession();
+    failing.beforeMeasure = ({ company }) => {
+      if (company !== undefined) throw nativeError("CUDA_ERROR_LAUNCH_FAILED");
+      return {};
+    };
+    const benches = await Promise.all([new WaitingSession(rendezvous), failing].map(benchOn));
+    const done = together(benches, rendezvous);
+    const overdue = new Promise((resolve) => setTimeout(resolve, 2000, "it waits"));
+    await expect(Promise.race([done, overdue])).rejects.toMatchObject({ code: "CUDA_ERROR_LAUNCH_FAILED" });
+  });
+
+  it("leave out the rate of one whose data came back wrong", async () => {
+    const wrong = new FakeSession();
+    const mismatch = { worker: 0, buffer: 0 } as never;
+    wrong.beforeMeasure = ({ company }) =>
+      company === undefined
+        ? {}
+        : {
+            verification: { checkedBytes: 1, mismatches: [mismatch], copies: 1, provenCopies: 1 },
+          };
+    const benches = await Promise.all([wrong, new FakeSession(() => 2e6)].map(benchOn));
+    expect(await together(benches, new Rendezvous())).toEqual([null, sizeBytes / 2e6]);
+    expect(benches.map(({ wrongCopies }) => wrongCopies)).toEqual([1, 0]);
+  });
+});
+
+describe("a device alone", () => {
+  it("is measured in both directions, each with its own rate, from buffer to buffer", async () => {
+    const session = new FakeSession(({ direction }) => (direction === "h2d" ? 2e6 : 3e6));
+    const bench = await benchOn(session);
+    expect(await bench.rates("pinned")).toEqual({
+      ...{ h2d: sizeBytes / 2e6, d2h: sizeBytes / 3e6, d2d: null, p2p: null },
+    });
+    const visits = session.requests.filter(({ readLink }) => !readLink);
+    expect(visits.map(({ direction }) => direction)).toEqual(["h2d", "d2h", "h2d", "d2h", "h2d", "d2h"]);
+    for (const [i, { firstBuffer, copiesPerSample, samples }] of visits.slice(0, -1).entries()) {
+      expect(visits[i + 1]!.firstBuffer).toBe((firstBuffer + copiesPerSample * samples) % 4);
+    }
+  });
+
+  it("tells of the middle of its copies, with the reasons for lower clocks of all readings", async () => {
+    const session = new FakeSession(() => 2e6);
+    const bench = await benchOn(session);
+    await bench.rates("pinned");
+    const readings = [40, 50, 60].map((temperatureC, i) => ({
+      ...healthyHealth,
+      ...{ temperatureC, clockReasons: [["sw-power-cap"], [], ["hw-slowdown", "sw-power-cap"]][i]! },
+    }));
+    let finish: () => void = () => undefined;
+    const lastRead = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const measure = session.measure.bind(session);
+    session.measure = async (request) => {
+      await lastRead;
+      return { ...(await measure(request)), link: { ...healthyHealth.link!, width: 8 } };
+    };
+    const health = await bench.underLoad(async () => {
+      const reading = readings.shift() ?? null;
+      if (readings.length === 0) finish();
+      return reading;
+    });
+    expect(health).toMatchObject({ temperatureC: 50, link: { width: 8 } });
+    expect(health!.clockReasons!.toSorted()).toEqual(["hw-slowdown", "sw-power-cap"]);
+    expect(bench.link).toMatchObject({ width: 8 });
+  });
+
+  it("has the time of a copy after a rest apart from that of copies in a row", async () => {
+    const session = new FakeSession();
+    session.measureFirstCopy = async (restMs = 0) => ({ durationNs: restMs > 0 ? 30_000 : 8_000 });
+    expect(await (await benchOn(session)).latency()).toEqual({ backToBackUs: 8, afterRestUs: 30 });
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { findCauses } from "../../src/doctor/causes/causes.js";
+import type { Examination } from "../../src/doctor/examination.js";
+import { type DeviceChange, examinationOf, otherProgram, rates } from "../helpers/examination.js";
+import {
+  errorCounts,
+  gpuNames,
+  machineTree,
+  pciConfig,
+  pciFile,
+  type TreeFiles,
+} from "../helpers/machine-tree.js";
+import { link, slow } from "./cause-case.js";
+
+/** Two devices of one machine, each with a change of its own. */
+function examine(first: DeviceChange, second: DeviceChange, files: TreeFiles = {}): Examination {
+  const root = machineTree(files);
+  const [examination, other] = [first, second].map((change) => examinationOf(root, change, { devices: 2 }));
+  return { ...examination!, devices: [examination!.devices[0]!, other!.devices[1]!] };
+}
+
+const found = (examination: Examination) =>
+  findCauses(examination).map(({ cause, device }) => [cause, device]);
+
+const secondGpu = gpuNames[1];
+const narrow = {
+  health: { link: { ...link, width: 8 } },
+  measured: { pinned: rates(27.7, 27.6), nodes: [] },
+};
+
+describe("what is wrong with the second of two devices is said of that one alone", () => {
+  it.each<[string, DeviceChange, TreeFiles?]>([
+    ["link-narrow", narrow],
+    ["clocks-held", { health: { clockReasons: ["sw-power-cap"] } }],
+    ["memory-errors", { after: { eccErrors: 3 } }],
+    ["link-errors", { before: { replays: 3 }, after: { replays: 5000 } }],
+    ["device-shared", { measured: slow, other: { others: [otherProgram({ pid: 4711 })] } }],
+    ["iommu-translates", { measured: slow }, { [pciFile(secondGpu, "iommu_group/type")]: "DMA\n" }],
+    [
+      "relaxed-ordering-off",
+      { measured: slow },
+      { [pciFile(secondGpu, "config")]: pciConfig({ relaxedOrdering: false }) },
+    ],
+    ["link-uncorrected", {}, { [pciFile(secondGpu, "aer_dev_fatal")]: errorCounts("FATAL", 2) }],
+    ["xid-errors", {}, { "dev/kmsg": "4,900,5000,-;NVRM: Xid (PCI:0000:19:00): 79, pid=2\n" }],
+  ])("%s", (cause, change, files) => {
+    const all = found(examine({}, change, files));
+    expect(all).toContainEqual([cause, 1]);
+    expect(all).not.toContainEqual([cause, 0]);
+  });
+});
+
+describe("of two devices", () => {
+  const wakesAfter = (afterRestUs: number) => ({ measured: { latency: { backToBackUs: 8, afterRestUs } } });
+
+  it.each([
+    [96, 250, 1, "242.0 us"],
+    [250, 96, 0, "242.0 us"],
+    [15, 96, 1, "88.0 us"],
+  ])(
+    "the one that wakes more slowly is told, with %d us and %d us: device %d",
+    (first, second, device, longer) => {
+      const [finding] = findCauses(examine(wakesAfter(first), wakesAfter(second)));
+      expect(finding!.cause).toBe("wakes-slowly");
+      expect(finding!.summary).toContain(`takes ${longer} longer`);
+      expect(finding!.evidence[0]).toContain(`device ${device}, copies of 4 KiB: 8.0 us`);
+    },
+  );
+
+  it("the one that loses more comes first", () => {
+    const narrower = {
+      health: { link: { ...link, width: 4 } },
+      measured: { pinned: rates(13.9, 13.8), nodes: [] },
+    };
+    expect(found(examine(narrow, narrower))).toEqual([
+      ["link-narrow", 1],
+      ["link-narrow", 0],
+    ]);
+    expect(found(examine(narrower, narrow))).toEqual([
+      ["link-narrow", 0],
+      ["link-narrow", 1],
+    ]);
+  });
+
+  it("the one that keeps its rate beside the other shares no way up with it", () => {
+    const shared = { measured: { together: rates(28.1, 27.9) } };
+    const kept = { measured: { together: rates(55, 54.8) } };
+    expect(found(examine(kept, shared))).toEqual([["uplink-shared", 1]]);
+    expect(found(examine(shared, kept))).toEqual([["uplink-shared", 0]]);
+  });
+});

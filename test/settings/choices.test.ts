@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { inOrder, nearestWord, parseChoices } from "../../src/settings/choices.js";
+import { errorOf } from "../plan/support.js";
+
+const colours = ["red", "dark-blue", "green"] as const;
+const hintOf = (given: string) => errorOf(() => parseChoices(given as never, "colour", colours)).hint;
+
+describe("a list of choices", () => {
+  it("has each once and in the order of all", () => {
+    expect(parseChoices("green, red,green" as never, "colour", colours)).toEqual(["red", "green"]);
+    expect(inOrder(colours, ["green", "yellow", "red"])).toEqual(["red", "green"]);
+  });
+
+  it("is refused for what is none of them, with what was likely meant", () => {
+    const error = errorOf(() => parseChoices(["red", "gren"] as never, "colour", colours));
+    expect(error).toMatchObject({ kind: "usage", message: '"gren" is not a colour.' });
+    expect(error.hint).toBe("Did you mean green? Choose from red, dark-blue, green.");
+    expect(hintOf("yellow")).toBe("Choose from red, dark-blue, green.");
+    expect(hintOf("")).toBe("A list has commas, and no spaces. Choose from red, dark-blue, green.");
+    expect(hintOf("red green")).toBe("A list has commas, and no spaces. Choose from red, dark-blue, green.");
+  });
+});
+
+describe("the nearest word", () => {
+  it.each([
+    ["one letter more, less or other", "grean", "green"],
+    ["without regard to case and dashes", "Dark_Blue", "dark-blue"],
+    ["two letters of six or more", "drkblu", "dark-blue"],
+    ["one letter of a short word", "rd", "red"],
+    ["but not two of it", "r", null],
+    ["nor two of five", "grnne", null],
+    ["nor what is more than twice as long as any", "dark-bluedark-blued", null],
+    ["nor a word of none like it", "yellow", null],
+  ])("is found %s: %s", (_, typed, word) => {
+    expect(nearestWord(typed, colours)).toBe(word);
+  });
+
+  it("is none of no words, and the first of equally near ones", () => {
+    expect(nearestWord("ab", [])).toBeNull();
+    expect(nearestWord("cat", ["bat", "hat"])).toBe("bat");
+  });
+});

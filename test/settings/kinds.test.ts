@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import * as kind from "../../src/settings/kinds.js";
+import { MiB } from "../../src/settings/units.js";
+import { errorOf } from "../plan/support.js";
+
+/** As callers without types may write it. */
+const read = (of: { read: (given: never) => unknown }, given: unknown) => of.read(given as never);
+const refusal = (of: { read: (given: never) => unknown }, given: unknown) => {
+  const { kind: kindOfError, message, hint } = errorOf(() => read(of, given));
+  expect(kindOfError).toBe("usage");
+  return `${message} ${hint ?? ""}`.trim();
+};
+
+const steps = kind.wholeNumber("number of steps");
+const turns = kind.count("number of turns", 2, 64);
+const colour = kind.choice(["red", "blue"]);
+
+describe("a setting's kind reads", () => {
+  it.each([
+    ["a size as text", kind.size, "1.5MiB", 1.5 * MiB],
+    ["a size in bytes", kind.size, 4096, 4096],
+    ["the least size", kind.size, 1, 1],
+    ["a share as text", kind.share, "2.5%", 0.025],
+    ["a share as a number", kind.share, 0.03, 0.03],
+    ["the largest share", kind.share, 0.5, 0.5],
+    ["a duration", kind.duration, "0s", 0],
+    ["a wait of a day", kind.wait, "24h", 86_400e9],
+    ["a time", kind.time, "1ns", 1],
+    ["a step's time", kind.stepTime, "70ms", 70e6],
+    ["a step's time that is left open", kind.stepTime, "auto", "auto"],
+    ["counts", kind.counts("workers"), [4, "2", 4], [2, 4]],
+    ["a significance in per cent", kind.significance, " 0.5 % ", 0.005],
+    ["a significance as a number", kind.significance, 0.003, 0.003],
+    ["the largest significance", kind.significance, "50%", 0.5],
+    ["a whole number as text", steps, "12", 12],
+    ["nothing as a whole number", steps, 0, 0],
+    ["the largest whole number", steps, "9007199254740991", Number.MAX_SAFE_INTEGER],
+    ["the least count", turns, "2", 2],
+    ["the largest count", turns, 64, 64],
+    ["a count of two digits", turns, "10", 10],
+    ["a choice", colour, "blue", "blue"],
+    ["choices in their own order", kind.choicesOf("colour", ["red", "blue"]), "blue, red", ["red", "blue"]],
+    ["patterns of cells", kind.cellPatterns, "d0/*, */pinned/*", ["d0/*", "*/pinned/*"]],
+    ["devices, each once and in the order given", kind.devices, ["1", 0, "1", "10"], [1, 0, 10]],
+    ["all devices", kind.devices, "all", "all"],
+    ["a NUMA node", kind.numaNode, "12", 12],
+    ["a NUMA node as a number", kind.numaNode, 0, 0],
+    ["the local NUMA node", kind.numaNode, "local", "local"],
+    ["ids of cells as text", kind.cellIds, " a,b \n c", ["a", "b", "c"]],
+    ["ids of cells as a list", kind.cellIds, ["a b", "c"], ["a", "b", "c"]],
+    ["text", kind.text, "7", "7"],
+    ["a switch", kind.trueOrFalse, false, false],
+    ["that all copies be compared", kind.verifying, "every", "every"],
+    ["that the last ones be compared", kind.verifying, "last", true],
+    ["that none be compared", kind.verifying, false, false],
+    ["keywords as an object", kind.keywords, { root: "data" }, { root: "data" }],
+    ["keywords as JSON", kind.keywords, '{"train": true}', { train: true }],
+  ])("%s", (_, of, given, value) => {
+    expect(read(of, given)).toEqual(value);
+  });
+});
+
+describe("a setting's kind refuses", () => {
+  it.each([
+    ["no bytes", kind.size, 0, '"0" is no size to copy'],
+    ["a half byte", kind.size, 1.5, '"1.5" is not a whole number of bytes'],
+    ["no share", kind.share, 0, '"0" is not a share above 0 %'],
+    ["a large share", kind.share, 0.6, '"0.6" is not a share above 0 %'],
+    ["a wait of more than a day", kind.wait, "24.001h", "a day is the most"],
+    ["no time", kind.time, "0s", '"0s" is no time at all.'],
+    ["a step without time", kind.stepTime, "0s", '"0s" is no time at all.'],
+    [
+      "no significance",
+      kind.significance,
+      "0",
+      '"0" is not a significance: that lies above 0 and up to 0.5.',
+    ],
+    ["an empty significance", kind.significance, "", '"" is not a significance'],
+    ["a significance in words", kind.significance, "low", "Write for example 0.3% or 0.003."],
+    ["a large significance", kind.significance, "51%", '"51%" is not a significance'],
+    ["a significance that lacks its sign", kind.significance, "5", "Did you mean 5%?"],
+    ["part of a step", steps, 1.5, '"1.5" is not a number of steps: that is a whole number.'],
+    ["less than no steps", steps, -1, '"-1" is not a number of steps: that is a whole number.'],
+    [
+      "a number that is too large to be exact",
+      steps,
+      "9007199254740992",
+      '"9007199254740992" is not a number of steps: that is a whole number. The largest is 9007199254740991.',
+    ],
+    ["too few", turns, 1, '"1" is not a number of turns: that is a whole number from 2 to 64.'],
+    ["too many", turns, "65", '"65" is not a number of turns'],
+    ["part of a turn", turns, 2.5, '"2.5" is not a number of turns'],
+    ["turns in words", turns, "a3", '"a3" is not a number of turns'],
+    ["turns with a unit", turns, "3a", '"3a" is not a number of turns'],
+    ["another choice", colour, "green", '"green" is not one of red, blue.'],
+    ["an empty pattern", kind.cellPatterns, "d0/*,", 'is like no cell. Write for example "*/pinned/*".'],
+    ["a device's name", kind.devices, "0,gpu1", '"gpu1" is not a device number. Write for example 0 or 0,1'],
+    ["a device with a unit", kind.devices, "1x", '"1x" is not a device number.'],
+    ["all devices and one", kind.devices, "all,1", '"all" is not a device number.'],
+    ["a node's name", kind.numaNode, "n1", '"n1" is not a NUMA node. Write local, or a node\'s number'],
+    ["a node with a unit", kind.numaNode, "1n", '"1n" is not a NUMA node.'],
+    ["a number as text", kind.text, 7, "7 is not text."],
+    ["text as a switch", kind.trueOrFalse, "yes", '"yes" is not true or false.'],
+    [
+      "another word on copies to compare",
+      kind.verifying,
+      "some",
+      '"some" does not say which copies to compare. Write --verify, --verify every or --no-verify.',
+    ],
+    ["keywords that are no JSON", kind.keywords, "{", "--kwargs takes a JSON object, and { is none. Write"],
+    [
+      "keywords that are a list",
+      kind.keywords,
+      "[1]",
+      "--kwargs takes a JSON object, and [1] is none. Write",
+    ],
+  ])("%s", (_, of, given, message) => {
+    expect(refusal(of, given)).toContain(message);
+  });
+
+  it("a negative number without naming the largest", () => {
+    expect(refusal(steps, -1)).not.toContain("The largest");
+    expect(refusal(steps, "no number")).not.toContain("The largest");
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import * as kind from "../../src/settings/kinds.js";
+import { optionName } from "../../src/settings/setting.js";
+import {
+  callNow,
+  defaultsOf,
+  fillRunSettings,
+  overrideSettings,
+  readGiven,
+  readOptions,
+  type Source,
+} from "../../src/settings/settings.js";
+import { runSettings } from "../../src/settings/table.js";
+import { errorOf, MiB } from "../plan/support.js";
+
+const fromFlags = (given: Source["given"]): Source => ({ origin: "flag", given });
+const fromFile = (given: Source["given"]): Source => ({ origin: "configuration", given });
+
+describe("the settings of a run", () => {
+  it("are the defaults where nobody says, and come from nowhere", () => {
+    expect(fillRunSettings()).toEqual({ ...defaultsOf(runSettings), origins: {} });
+    expect(fillRunSettings()).toMatchObject({ precision: 0.01, stagingSlots: 3, sizesBytes: null });
+  });
+
+  it("are the later source's, with where each came from", () => {
+    const settings = fillRunSettings(
+      fromFile({ precision: 0.05, workers: [1] }),
+      fromFlags({ precision: 0.02 }),
+    );
+    expect(settings).toMatchObject({ precision: 0.02, workers: [1] });
+    expect(settings.origins).toEqual({ precision: "flag", workers: "configuration" });
+  });
+
+  it("have none of what is no setting of a run", () => {
+    expect(fillRunSettings(fromFlags({ format: "json" } as never))).not.toHaveProperty("format");
+  });
+
+  it("have sizes or blocks, whichever came later", () => {
+    const sizes = fromFile({ sizesBytes: [MiB] });
+    const blocks = fromFlags({ blockSizesBytes: [4096], blockCount: 7 });
+    const withBlocks = fillRunSettings(sizes, blocks);
+    expect(withBlocks).toMatchObject({ sizesBytes: null, blockSizesBytes: [4096], blockCount: 7 });
+    expect(withBlocks.origins).toEqual({ blockSizesBytes: "flag", blockCount: "flag" });
+    const withSizes = fillRunSettings(blocks, sizes);
+    expect(withSizes).toMatchObject({ sizesBytes: [MiB], blockSizesBytes: null, blockCount: null });
+    expect(withSizes.origins).toEqual({ sizesBytes: "configuration" });
+    const both = { sizesBytes: [MiB], blockSizesBytes: [4096] };
+    expect(fillRunSettings(fromFlags(both))).toMatchObject(both);
+    expect(fillRunSettings(sizes, fromFlags({ blockSizesBytes: null }))).toMatchObject({ sizesBytes: [MiB] });
+  });
+
+  it("have of listed cells only the ids, and the devices", () => {
+    const settings = fillRunSettings(
+      fromFile({ sizesBytes: [MiB], workers: [2], devices: [1], precision: 0.02 }),
+      fromFlags({ cells: ["d0/h2d/pinned"] }),
+    );
+    expect(settings).toMatchObject({ sizesBytes: null, workers: null, devices: [1], precision: 0.02 });
+    expect(Object.keys(settings.origins).sort()).toEqual(["cells", "devices", "precision"]);
+  });
+
+  it.each([
+    [{ stagingSlots: 1 }, "The number of staging slots cannot be 1: it is a whole number from 2 to 64."],
+    [{ stagingSlots: 65 }, "The number of staging slots cannot be 65"],
+    [{ stagingSlots: 2.5 }, "The number of staging slots cannot be 2.5"],
+    [{ precision: 0 }, "The precision cannot be 0: it is above 0 and up to 0.5."],
+    [{ precision: 0.51 }, "The precision cannot be 0.51"],
+  ])("lie within their bounds: %j", (given, message) => {
+    expect(errorOf(() => fillRunSettings(fromFlags(given)))).toMatchObject({ kind: "usage" });
+    expect(() => fillRunSettings(fromFlags(given))).toThrow(message);
+    expect(() => overrideSettings(fillRunSettings(), fromFlags(given))).toThrow(message);
+  });
+
+  it.each([{ stagingSlots: 2 }, { stagingSlots: 64 }, { precision: 0.5 }, { samplesPerCell: null }])(
+    "may be %j",
+    (given) => {
+      expect(fillRunSettings(fromFlags(given))).toMatchObject(given);
+    },
+  );
+});
+
+describe("the settings of an earlier run", () => {
+  const earlier = fillRunSettings(fromFile({ samplesPerCell: 20, precision: 0.02, seed: 3 }));
+
+  it("keep what is not given anew, and stay as they were", () => {
+    const before = structuredClone(earlier);
+    expect(overrideSettings(earlier, fromFlags({ seed: 4 }))).toEqual({
+      ...earlier,
+      seed: 4,
+      origins: { ...earlier.origins, seed: "flag" },
+    });
+    expect(earlier).toEqual(before);
+  });
+
+  it.each([{ precision: 0.1 }, { budgetNs: 5e9 }])("lose their count of samples for %j", (given) => {
+    const settings = overrideSettings(earlier, fromFlags(given));
+    expect(settings).toMatchObject({ ...given, samplesPerCell: null, seed: 3 });
+    expect(settings.origins).not.toHaveProperty("samplesPerCell");
+  });
+});
+
+describe("a caller's options", () => {
+  const table = { precision: runSettings.precision, stagingSlots: runSettings.stagingSlots };
+
+  it("are read by their kinds; what has no value is as good as none", () => {
+    expect(readOptions(table, { precision: "5%" })).toEqual({ precision: 0.05 });
+    expect(readOptions(table, { precision: undefined, stagingSlots: 4 } as never)).toEqual({
+      stagingSlots: 4,
+    });
+  });
+
+  it("are refused by names that are none", () => {
+    expect(errorOf(() => readOptions(table, { precise: "5%" } as never))).toMatchObject({
+      kind: "usage",
+      message: "There is no option precise.",
+      hint: "The options are precision, stagingSlots.",
+    });
+  });
+
+  it.each([
+    ["an object for a number", kind.share, {}],
+    ["a list for a number", kind.share, [0.1]],
+    ["nested lists", kind.devices, [[0]]],
+    ["a function", kind.text, () => "text"],
+    ["no value", kind.text, undefined],
+    ["a list for an object", kind.keywords, ["a"]],
+  ])("are refused by their form: %s", (_, of, value) => {
+    expect(() => readGiven("name", of as never, value as never)).toThrow(
+      `The option name must be ${of.allowed}.`,
+    );
+  });
+
+  it("may be lists of plain values, objects where a kind has these, and single values", () => {
+    expect(readGiven("devices", kind.devices, [0, "1"])).toEqual([0, 1]);
+    expect(readGiven("kwargs", kind.keywords, { a: [] })).toEqual({ a: [] });
+    expect(readGiven("check", kind.trueOrFalse, true)).toBe(true);
+    // What null means is for the kind to say.
+    expect(() => readGiven("name", kind.text, null as never)).toThrow("null is not text.");
+  });
+
+  it("have the flags' names", () => {
+    expect(
+      ["--staging-chunk <size>", "--no-verify", "--max-pinned", "--verify [copies]"].map(optionName),
+    ).toEqual(["stagingChunk", "verify", "maxPinned", "verify"]);
+  });
+});
+
+it("a call that is made now has the time on both clocks", () => {
+  const [wallMs, steadyMs] = [Date.now(), performance.now()];
+  const { argv, startedAt, startedMs } = callNow();
+  expect(argv).toEqual([]);
+  expect(startedAt.getTime()).toBeGreaterThanOrEqual(wallMs);
+  expect(startedMs).toBeGreaterThanOrEqual(steadyMs);
+});

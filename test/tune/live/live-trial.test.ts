@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { usualSetting } from "../../../src/results/loader-setting.js";
+import type { LoaderSetting } from "../../../src/results/tuning.js";
+import { LiveTrial } from "../../../src/tune/live/live-trial.js";
+import type { TrialControl } from "../../../src/tune/loader-probe.js";
+import { droppedBatches } from "../../../src/tune/steady-state.js";
+import { batches, changed, epoch, every, loaderOf, ms } from "./told.js";
+
+const twoWorkers = usualSetting(2, false);
+
+const until = (count: number): TrialControl => ({
+  enough: (arrivals) => arrivals.length >= count,
+  signal: new AbortController().signal,
+  timeoutNs: 20e9,
+});
+
+/** A trial of the change 1 in so many ranks, each with a record of its own. */
+function trialIn(ranks: number, setting: LoaderSetting, control: TrialControl) {
+  const loaders = Array.from({ length: ranks }, () => loaderOf());
+  for (const loader of loaders) loader.add(epoch("begin", 0));
+  const subject = {
+    ...{ setting, change: 1, sharedMemoryBytesBefore: null },
+    ranks: loaders.map((loader) => ({ pid: process.pid, loader })),
+  };
+  const trial = new LiveTrial(subject, control);
+  return {
+    done: trial.done,
+    tell(rank: number, ...messages: Parameters<(typeof loaders)[0]["add"]>[0][]) {
+      for (const message of messages) loaders[rank]!.add(message);
+      trial.update();
+    },
+  };
+}
+
+describe("the waiting of a trial", () => {
+  const start = droppedBatches(twoWorkers);
+
+  it("leaves out the batches of the start, while workers are started", async () => {
+    const { done, tell } = trialIn(1, twoWorkers, until(start + 10));
+    tell(0, changed(1, 0), batches(1, every(100, 100, start), { waitMs: 90 }));
+    tell(0, batches(1, every(10, 100 * start + 10, 10), { waitMs: 2 }));
+    expect(await done).toMatchObject({ waitNsPerBatch: ms(2), failure: null, aborted: false });
+  });
+
+  it("is that of all batches where there are no more than those of a start", async () => {
+    const { done, tell } = trialIn(1, twoWorkers, until(start));
+    tell(0, changed(1, 0), batches(1, every(100, 100, start), { waitMs: 90 }));
+    expect((await done).waitNsPerBatch).toBe(ms(90));
+  });
+
+  it("is not known where no batch came", async () => {
+    const aborting = new AbortController();
+    const { done } = trialIn(1, twoWorkers, { ...until(5), signal: aborting.signal });
+    aborting.abort();
+    expect(await done).toMatchObject({ waitNsPerBatch: null, makeNsPerBatch: null, aborted: true });
+  });
+});
+
+describe("a trial in two ranks", () => {
+  it("begins once both have made the change, and has what both made", async () => {
+    const { done, tell } = trialIn(2, twoWorkers, until(3));
+    tell(0, changed(1, 0), { ...batches(1, [10, 20, 30]), made: 3, makeNs: ms(30) });
+    tell(1, changed(1, 5), { ...batches(1, [12, 25, 31]), made: 2, makeNs: ms(40) });
+    const { arrivalsNs, makeNsPerBatch } = await done;
+    expect(arrivalsNs).toEqual([7, 20, 26].map(ms));
+    expect(makeNsPerBatch).toBe(ms(14));
+  });
+
+  it("is over with the first that says that the change came to nothing, and takes no more", async () => {
+    const { done, tell } = trialIn(1, twoWorkers, {
+      ...until(1),
+      enough: () => {
+        throw new Error("it is no loader");
+      },
+    });
+    tell(0, changed(1, 0), batches(1, [10]));
+    await expect(done).rejects.toThrow("it is no loader");
+    expect(() => tell(0, batches(1, [20]))).not.toThrow();
+  });
+});

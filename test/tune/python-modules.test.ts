@@ -1,0 +1,21 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
+
+skipWithoutTorch();
+
+/** All of test/tune/python in one interpreter, as importing torch takes a second and more. */
+it("the Python modules do what each of their own tests says", async () => {
+  const folder = fileURLToPath(new URL("python", import.meta.url));
+  // Bytecode has no business in the folders of the source.
+  const args = ["-B", "-W", "ignore", "-m", "unittest", "discover", "-s", folder, "-p", "*_test.py"];
+  const { failed, stderr } = await new Promise<{ failed: boolean; stderr: string }>((resolve) => {
+    const options = { timeout: 50_000, killSignal: "SIGKILL" } as const;
+    execFile(testPython, args, options, (error, _stdout, stderr) =>
+      resolve({ failed: error !== null, stderr }),
+    );
+  });
+  expect(failed, stderr).toBe(false);
+  expect(stderr).toMatch(/\nRan [1-9]\d* tests in \S+\n\nOK\n$/);
+});

@@ -1,0 +1,304 @@
+"""The hook in a training script, module by module: over several epochs, changes, loaders and workers."""
+
+import os
+import signal
+import socket
+import tempfile
+import time
+import types
+import unittest
+from unittest import mock
+
+import support
+import torch
+from torch.utils.data import DataLoader
+
+from pinbench_live import deaths, reporting
+from pinbench_live.feed import Feed, Gate
+from pinbench_live.inner import Inner
+from pinbench_live.probe import probe_module
+from pinbench_live.reporting import Reporting
+from pinbench_live.session import Session
+from pinbench_live.watched import Watched
+
+making = probe_module("making")
+
+
+def setting(workers, prefetch=2, persistent=False):
+    return {
+        "numWorkers": workers,
+        "pinMemory": False,
+        "prefetchFactor": prefetch if workers > 0 else None,
+        "persistentWorkers": persistent,
+    }
+
+
+class Heard:
+    """A session that keeps what is told."""
+
+    folder = "/nowhere"
+
+    def __init__(self):
+        self.watched = []
+        self.told = []
+
+    def add(self, watched):
+        self.watched.append(watched)
+        return len(self.watched)
+
+    def tell(self, kind, /, **fields):
+        self.told.append({"type": kind, **fields})
+
+    def all_of(self, kind):
+        return [each for each in self.told if each["type"] == kind]
+
+
+class InnerTest(unittest.TestCase):
+    def inner(self, workers, change=1, loader=None, **more):
+        self.loader = loader or DataLoader(support.Numbers(12), batch_size=2, num_workers=1, timeout=30)
+        inner = Inner(self.loader, setting(workers, **more), change)
+        self.addCleanup(deaths.end, inner)
+        return inner
+
+    def begin(self, inner):
+        inner.start(Feed(iter(self.loader._index_sampler)))
+        inner.open()
+
+    def test_a_loader_with_a_timeout_makes_its_batches_without_workers_as_well(self):
+        inner = self.inner(0)
+        self.begin(inner)
+        self.assertEqual(support.numbers_of(inner.iterator), [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11]])
+
+    def test_a_timeout_holds_under_every_setting_that_has_workers(self):
+        for workers in (1, 2):
+            inner = self.inner(workers)
+            self.begin(inner)
+            self.assertEqual(inner.iterator._timeout, 30)
+
+    def test_each_worker_has_as_many_batches_ahead_as_its_setting_says(self):
+        for workers, prefetch in ((0, 2), (1, 2), (2, 1), (2, 3)):
+            loader = DataLoader(support.Numbers(100), batch_size=2)
+            inner = self.inner(workers, loader=loader, prefetch=prefetch)
+            self.begin(inner)
+            self.assertEqual(len(inner.gate.outstanding), workers * prefetch)
+
+    def test_workers_that_persist_make_a_second_epoch_from_its_beginning_although_the_first_was_left(self):
+        inner = self.inner(2, persistent=True)
+        self.begin(inner)
+        pids = inner.worker_pids()
+        next(inner.iterator)
+        self.begin(inner)
+        self.assertEqual(inner.worker_pids(), pids)
+        self.assertEqual(support.numbers_of(inner.iterator), [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11]])
+
+    def test_an_inner_loader_that_has_ended_has_no_workers_and_can_start_others(self):
+        inner = self.inner(2)
+        self.begin(inner)
+        self.assertEqual(inner.makers(), inner.worker_pids())
+        inner.end()
+        self.assertEqual((inner.worker_pids(), inner.makers()), ([], [os.getpid()]))
+        self.begin(inner)
+        self.assertEqual(len(inner.worker_pids()), 2)
+
+
+class FeedTest(unittest.TestCase):
+    def test_what_is_given_back_comes_again_in_its_order_before_the_rest(self):
+        feed = Feed(iter(range(6)))
+        drawn = [feed.draw() for _ in range(4)]
+        feed.give_back(drawn[2:])
+        feed.give_back(drawn[:2])
+        self.assertEqual([feed.draw() for _ in range(6)], [0, 1, 2, 3, 4, 5])
+        self.assertRaises(StopIteration, feed.draw)
+
+    def test_a_gate_has_nothing_outstanding_of_the_epoch_before(self):
+        gate = Gate(range(9))
+        gate.connect(Feed(iter(range(9))))
+        gate.is_open = True
+        self.assertEqual([next(gate) for _ in range(3)], [0, 1, 2])
+        gate.delivered()
+        self.assertEqual(list(gate.outstanding), [1, 2])
+        gate.connect(Feed(iter(range(9))))
+        self.assertEqual(list(gate.outstanding), [])
+        self.assertEqual(list(gate), [])
+        gate.is_open = True
+        self.assertEqual(list(gate), list(range(9)))
+
+
+class ReportingTest(unittest.TestCase):
+    def setUp(self):
+        self.session = Heard()
+        loader = DataLoader(support.Numbers(12), batch_size=2, num_workers=1)
+        self.watched = Watched(loader, self.session, None)
+        self.reporting = Reporting(self.watched)
+        self.now_ns = 10**12
+        # By the number of the worker: so many batches, each of a millisecond of that number.
+        totals = lambda _folder, pids: (sum(pids), sum(pid * pid for pid in pids) * 1_000_000)
+        for patched in (
+            mock.patch.object(making, "totals", totals),
+            mock.patch.object(reporting, "time", types.SimpleNamespace(perf_counter_ns=lambda: self.now_ns)),
+        ):
+            patched.start()
+            self.addCleanup(patched.stop)
+
+    def inner(self, change, pids):
+        return types.SimpleNamespace(change=change, makers=lambda: pids, worker_pids=lambda: pids)
+
+    def deliver(self, inner, wait_ns=0, after_ns=1000):
+        self.now_ns += after_ns
+        self.watched.delivered += 1
+        self.reporting.delivered(inner, torch.zeros(2, 1), self.now_ns - wait_ns)
+
+    def test_after_a_change_the_figures_are_those_of_the_new_workers(self):
+        for change, pids in ((0, [3]), (1, [5, 7]), (2, [2])):
+            self.deliver(self.inner(change, pids))
+        self.reporting.flush()
+        fields = ("change", "workers", "made", "makeNs")
+        told = [tuple(each[name] for name in fields) for each in self.session.all_of("batches")]
+        self.assertEqual(told, [(0, [3], 3, 9_000_000), (1, [5, 7], 12, 74_000_000), (2, [2], 2, 4_000_000)])
+
+    def test_each_batch_is_told_once_with_its_wait_and_under_the_change_that_made_it(self):
+        first, second = self.inner(0, [3]), self.inner(1, [5])
+        for inner, waits in ((first, (7, 8, 9)), (second, (20, 21)), (first, (3,))):
+            for wait_ns in waits:
+                self.deliver(inner, wait_ns)
+        self.reporting.epoch("end")
+        told = self.session.all_of("batches")
+        of_change = lambda change: [ns for each in told if each["change"] == change for ns in each["waitNs"]]
+        self.assertEqual((of_change(0), of_change(1)), ([7, 8, 9, 3], [20, 21]))
+        at_ns = [ns for each in told for ns in each["ns"]]
+        self.assertEqual(at_ns, [10**12 + 1000 * n for n in range(1, 7)])
+        self.assertEqual([each["type"] for each in self.session.told][-1], "epoch")
+
+    def test_batches_are_told_at_most_every_20_ms(self):
+        inner = self.inner(0, [3])
+        for _ in range(100):
+            self.deliver(inner, after_ns=1_000_000)
+        told = [len(each["ns"]) for each in self.session.all_of("batches")]
+        self.assertEqual(told, [1, 20, 20, 20, 20])
+
+    def test_what_a_batch_holds_is_told_once_over_all_epochs(self):
+        inner = self.inner(0, [3])
+        for _epoch in range(2):
+            for _batch in range(3):
+                self.deliver(inner)
+            self.reporting.epoch("end")
+            self.reporting = Reporting(self.watched)
+        self.assertEqual([each["samples"] for each in self.session.all_of("batch")], [2])
+
+
+class WatchedTest(unittest.TestCase):
+    def test_workers_persist_for_epochs_of_their_own_setting_alone(self):
+        watched = Watched(DataLoader(support.Numbers(12), num_workers=1), Heard(), None)
+        ended = []
+        for workers, persistent, persists in ((1, True, True), (2, False, False), (2, True, True)):
+            inner = types.SimpleNamespace(setting=setting(workers, persistent=persistent), change=1)
+            inner.end = lambda of=workers: ended.append(of)
+            watched.put_in_force(inner)
+            for _epoch in range(2):
+                self.assertIs(watched.persisting(), inner if persists else None)
+        self.assertEqual(ended, [])
+        watched.setting = setting(3)
+        self.assertIsNone(watched.persisting())
+        self.assertIsNone(watched.persisting())
+        self.assertEqual(ended, [2])
+
+
+class DeathsTest(unittest.TestCase):
+    """torch raises an error about a dead worker out of whatever the main thread does when it dies."""
+
+    def begin(self, change):
+        loader = DataLoader(support.Numbers(100), batch_size=2, num_workers=2)
+        inner = Inner(loader, setting(2), change)
+        self.addCleanup(deaths.end, inner)
+        inner.start(Feed(iter(loader._index_sampler)))
+        if change != 0:
+            deaths.watch(inner)
+        inner.open()
+        return inner
+
+    def kill_one(self, inner):
+        os.kill(inner.worker_pids()[1], signal.SIGKILL)
+        while deaths.exit_code(inner) is None:
+            time.sleep(0.01)
+        time.sleep(0.01)
+
+    def test_a_tried_worker_that_dies_between_two_batches_is_an_error_when_the_next_is_asked_for(self):
+        # The second setting that is tried is watched as the first one.
+        for change in (1, 2):
+            inner = self.begin(change)
+            for _ in range(3):
+                deaths.next_of(inner)
+            self.kill_one(inner)
+            self.assertEqual(deaths.exit_code(inner), -signal.SIGKILL)
+            self.assertRaises(deaths.WorkerDied, deaths.next_of, inner)
+            deaths.end(inner)
+
+    def test_a_worker_of_the_script_s_own_setting_that_dies_is_an_error_at_once_also_after_trials(self):
+        tried = self.begin(1)
+        deaths.next_of(tried)
+        self.kill_one(tried)
+        deaths.end(tried)
+        own, other = self.begin(0), self.begin(2)
+        deaths.next_of(own)
+        deaths.next_of(other)
+        with self.assertRaisesRegex(RuntimeError, "DataLoader worker .* is killed by signal"):
+            self.kill_one(own)
+
+
+class SessionTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = os.path.join(folder.name, "socket")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+            server.bind(path)
+            server.listen()
+            self.session = Session(path)
+            self.pinbench, _ = server.accept()
+        self.addCleanup(self.pinbench.close)
+        self.addCleanup(self.session._line.close)
+        self.loaders = [types.SimpleNamespace(number=number, is_told=True, asked=None) for number in (1, 2, 3)]
+        self.assertEqual([self.session.add(loader) for loader in self.loaders], [1, 2, 3])
+
+    def asked(self):
+        self.session.obey()
+        return [loader.asked and loader.asked["change"] for loader in self.loaders]
+
+    def told(self):
+        self.session.obey()
+        return [loader.is_told for loader in self.loaders]
+
+    def test_a_change_is_for_the_loader_whose_number_it_has(self):
+        self.pinbench.sendall(b'{"type": "change", "loader": 2, "change": 1}\n')
+        self.assertEqual(self.asked(), [None, 1, None])
+        self.pinbench.sendall(b'{"type": "change", "loader": 3, "change": 2}\n')
+        self.pinbench.sendall(b'{"type": "change", "loader": 2, "change": 3}\n')
+        self.assertEqual(self.asked(), [None, 3, 2])
+
+    def test_a_command_that_comes_in_pieces_is_obeyed_once_it_is_whole(self):
+        self.pinbench.sendall(b'{"type": "change", "loader": 1, "change": 1}\n{"type": "change", "lo')
+        self.assertEqual(self.asked(), [1, None, None])
+        self.pinbench.sendall(b'ader": 2, ')
+        self.assertEqual(self.asked(), [1, None, None])
+        self.pinbench.sendall(b'"change": 2}\n')
+        self.assertEqual(self.asked(), [1, 2, None])
+
+    def test_of_all_loaders_the_target_alone_is_told_of_until_there_is_another_or_none(self):
+        self.assertEqual(self.told(), [True, True, True])
+        self.assertTrue(self.session.is_open)
+        self.pinbench.sendall(b'{"type": "target", "loader": 2}\n')
+        self.assertEqual(self.told(), [False, True, False])
+        self.assertFalse(self.session.is_open)
+        self.pinbench.sendall(b'{"type": "target", "loader": 3}\n')
+        self.assertEqual(self.told(), [False, False, True])
+        self.pinbench.sendall(b'{"type": "rest"}\n')
+        self.assertEqual(self.told(), [False, False, False])
+
+    def test_nothing_is_told_of_any_loader_once_pinbench_has_gone(self):
+        self.pinbench.close()
+        self.assertEqual(self.told(), [False, False, False])
+        self.assertFalse(self.session.is_open)
+
+
+if __name__ == "__main__":
+    unittest.main()

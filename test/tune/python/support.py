@@ -1,0 +1,28 @@
+"""What the tests of the Python modules share: where the modules lie, and a small data set."""
+
+import os
+import sys
+
+import torch
+from torch.utils.data import Dataset
+
+_TUNE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "src", "tune")
+# Behind the rest: the hook's folder has a sitecustomize.
+sys.path += [os.path.join(_TUNE, "live", "hook"), os.path.join(_TUNE, "torch", "probe")]
+
+
+class Numbers(Dataset):
+    """Sample n is the number n."""
+
+    def __init__(self, length):
+        self.length = length
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        return torch.tensor([index])
+
+
+def numbers_of(batches):
+    return [batch.flatten().tolist() for batch in batches]
