@@ -29,7 +29,7 @@ export function comparedNames(
 }
 
 /** The name under which a program follows a cell over time: its id, and its direction where that is compared by itself. */
-export function lastingName(cell: CellComparison): string {
+function lastingName(cell: CellComparison): string {
   return comparedNames({ cells: [cell] }, { showsIds: true })(cell);
 }
 
@@ -172,7 +172,7 @@ export function rangeText(low: number, high: number): string {
 }
 
 /** The slow runs of a cell: "2 of 5 runs far slower, down to −41.2 %, at 10:12:00 and 10:14:00 on 2026-11-20 (UTC)". */
-export function describeSlowRuns({ slowRuns, unit }: CellComparison): string | null {
+function describeSlowRuns({ slowRuns, unit }: CellComparison): string | null {
   if (slowRuns === null) return null;
   const { count, runs, worstChange, startedAt } = slowRuns;
   const worst = formatChange(worstChange, unit === "us" ? "up" : "down");
