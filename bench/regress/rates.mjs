@@ -99,7 +99,7 @@ export function slowRunDetections(comparisons, { slow, runs, drop }, random) {
     const hit = [...order.slice(0, slow), ...check.fresh.filter(() => random() < slow / runs)];
     for (const run of hit) for (const cell of pinned) run[cell] += Math.log1p(-drop);
     const comparison = simulateComparison(processesInARow, check);
-    counts.same += cellsWith(comparison, "same").filter((cell) => pinned.includes(cell)).length;
+    counts.same += cellsWith(comparison, "not slower").filter((cell) => pinned.includes(cell)).length;
     counts.found += cellsWith(comparison, "unsteady", "slower").filter((cell) =>
       pinned.includes(cell),
     ).length;

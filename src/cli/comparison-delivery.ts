@@ -81,7 +81,8 @@ export async function deliverComparison(
     withPictures(
       { kind: "comparison", path: null, document: comparison },
       flags,
-      (format: ComparisonFormat, screen) => renderComparison(comparison, format, screen),
+      (format: ComparisonFormat, screen) =>
+        renderComparison(comparison, format, { ...screen, showsAll: flags.showsAll }),
     ),
     { format, files, besides },
     flags,

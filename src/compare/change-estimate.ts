@@ -91,3 +91,16 @@ export function sumOfVariances(parts: readonly VarianceEstimate[]): VarianceEsti
   const squares = parts.reduce((sum, part) => sum + part.variance ** 2 / part.degreesOfFreedom, 0);
   return { variance, degreesOfFreedom: variance ** 2 / squares };
 }
+
+/** The chance that a loss of the size that would show goes unnoticed. */
+const missed = 0.05;
+
+/**
+ * The relative loss of speed that a comparison as certain as this one calls at least probable 19 times out of 20: the
+ * estimate has to pass the drop that counts, and its interval no change. Null if no spread is known.
+ */
+export function lossThatWouldShow(judged: LogChange | null, drop: number): number | null {
+  if (judged === null) return null;
+  const needed = Math.max(drop, judged.change - judged.low);
+  return -Math.expm1(-needed - judged.error * studentQuantile(missed, judged.degreesOfFreedom));
+}

@@ -1,9 +1,9 @@
 import { thresholdOf } from "../settings/thresholds.js";
 import { centreOf, type Evidence } from "./cell-evidence.js";
-import type { LogChange } from "./change-estimate.js";
+import { type LogChange, lossThatWouldShow } from "./change-estimate.js";
 import type { CellChange, CellComparison } from "./comparison.js";
 import { figureOf, logSpeeds, type RunFigure, type Series } from "./series.js";
-import { changeOfFigure, judge, type Terms } from "./verdict.js";
+import { changeOfFigure, countingDropOfCell, judge, type Terms } from "./verdict.js";
 
 /** The entry of one series in the comparison; null where neither side has a figure of it. */
 export function compareCell(
@@ -56,6 +56,10 @@ export function compareCell(
     explainedByHost:
       evidence === null || evidence.runs.explained === null ? null : changeOfFigure(series, explained),
     threshold: thresholdOf(terms.rule.thresholds, cell),
+    wouldShow:
+      evidence === null
+        ? null
+        : lossThatWouldShow(evidence.overall, countingDropOfCell(series, evidence, terms.rule)),
     spread:
       noise === null
         ? null

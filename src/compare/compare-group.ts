@@ -1,5 +1,4 @@
-import { studentQuantile } from "../stats/hypothesis-tests.js";
-import type { Evidence } from "./cell-evidence.js";
+import { lossThatWouldShow } from "./change-estimate.js";
 import type { CellComparison, GroupComparison } from "./comparison.js";
 import type { GatheredEvidence, GroupEvidence } from "./evidence.js";
 import type { Series } from "./series.js";
@@ -33,7 +32,7 @@ export function compareGroups(gathered: Gathered, terms: Terms): GroupComparison
       low: overall && Math.expm1(overall.low),
       high: overall && Math.expm1(overall.high),
       isWithHost,
-      wouldShow: lossThatWouldShow(group.evidence, countingDropOfGroup(toJudge, terms.rule)),
+      wouldShow: lossThatWouldShow(group.evidence.overall, countingDropOfGroup(toJudge, terms.rule)),
       verdict,
       reason,
     };
@@ -73,17 +72,4 @@ function groupToJudge(group: GroupEvidence, { series, evidence }: Gathered): Gro
     withHost: group.withHost,
     host: evidence.cells[host]?.overall ?? null,
   };
-}
-
-/** The chance that a loss of the size that would show goes unnoticed. */
-const missed = 0.05;
-
-/**
- * The relative loss that a comparison as certain as this one calls at least probable 19 times out of 20: the estimate has
- * to pass the drop that counts, and its interval no change.
- */
-function lossThatWouldShow({ overall }: Evidence, drop: number): number | null {
-  if (overall === null) return null;
-  const needed = Math.max(drop, overall.change - overall.low);
-  return -Math.expm1(-needed - overall.error * studentQuantile(missed, overall.degreesOfFreedom));
 }

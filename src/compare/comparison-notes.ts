@@ -24,11 +24,15 @@ export function notesOn(
     ...commonCauses(suspects, cells),
     ...fewOccasions(baseline, request.history ?? [], cells),
     ...newLoads(baseline.runs, [...candidate.runs, ...fresh], cells),
-    ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower" || verdict === "unsteady")
+    ...(command === "compare" && cells.some(looksSlower)
       ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
       : []),
     ...failures,
   ];
+}
+
+function looksSlower({ verdict }: CellComparison): boolean {
+  return verdict === "slower" || verdict === "probably slower" || verdict === "unsteady";
 }
 
 /** Fewer suspects of a memory kind say nothing of a common cause. */
@@ -73,7 +77,8 @@ function fewOccasions(
   const occasions = groupByOccasion(runs).length;
   const isKnown = Math.max(occasions, groupByOccasion(history).length) >= fewestOccasions;
   const isOfHost = ({ verdict, memory }: CellComparison) =>
-    verdict === "slower" && (memory === "host" || controlledMemories.includes(memory));
+    (verdict === "slower" || verdict === "probably slower") &&
+    (memory === "host" || controlledMemories.includes(memory));
   if (isKnown || !cells.some(isOfHost)) return [];
   const measured = occasions === 1 ? "once" : "twice";
   return [
@@ -87,7 +92,7 @@ function newLoads(
   now: readonly RunFigures[],
   cells: readonly CellComparison[],
 ): string[] {
-  if (!cells.some(({ verdict }) => verdict === "slower" || verdict === "unsteady")) return [];
+  if (!cells.some(looksSlower)) return [];
   const percent = (share: number) => `${Math.round(share * 100)} %`;
   return findNewLoads(before, now).map(
     ({ name, usual, now: today }) =>

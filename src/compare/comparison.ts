@@ -87,6 +87,8 @@ const cellComparisonSchema = z.object({
   slowRuns: slowRunsSchema.nullable(),
   /** The relative drop that counts as one for this cell. */
   threshold: z.number().positive(),
+  /** The relative loss of speed that this comparison finds in the cell 19 times out of 20; null if no spread is known. */
+  wouldShow: z.number().nullable(),
   /** The noise between processes that the interval and the p-value assume; null where it is not known. */
   spread: z
     .object({
@@ -192,7 +194,7 @@ export const comparisonSchema = z.object({
   confirmation: z
     .object({
       runs: count,
-      /** How many it would have taken for slow runs that did not come again. */
+      /** How many it would have taken at most, until all verdicts were settled. */
       atMost: count,
       suspects: z.array(z.string()),
     })

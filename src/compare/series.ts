@@ -1,4 +1,4 @@
-import { variantName } from "../results/variant.js";
+import { type VariantFields, variantName } from "../results/variant.js";
 import type { CellComparison } from "./comparison.js";
 import { hostRates } from "./host-rate.js";
 import { groupByOccasion } from "./occasions.js";
@@ -107,7 +107,13 @@ export function figureOf({ unit }: Pick<Series, "unit">, logSpeed: number): numb
  * are not plain are kinds of their own ("pageable process", "pinned together"): what is measured with them or beside them
  * has a part in their noise.
  */
-export function kindOf({ cell, unit }: Pick<Series, "cell" | "unit">): string {
+export function kindOf({
+  cell,
+  unit,
+}: {
+  cell: VariantFields & { memory: string };
+  unit: Series["unit"];
+}): string {
   const variant = variantName(cell);
   return [cell.memory, ...(unit === "us" ? ["latency"] : []), ...(variant === "" ? [] : [variant])].join(" ");
 }

@@ -64,7 +64,7 @@ const mostRuns = { share: 0.8, shareOfThreshold: 0.5 };
  * does as a whole (more only make the verdict surer), and more if a part of the runs is slow, which few would not meet.
  */
 export function confirmingRuns(series: Series, evidence: Evidence, rule: Rule): number {
-  const drop = countingDrop(series, evidence, boundsOf(series, rule));
+  const drop = countingDropOfCell(series, evidence, rule);
   const slow = findSlowRuns(series, evidence, drop);
   if (slow !== null) return runsToConfirm(slow.first);
   return evidence.overall !== null && isSuspicious(evidence.overall, drop) ? 1 : 0;
@@ -75,7 +75,7 @@ const leastShareOfRuns = 0.3;
 
 /** Whether further fresh processes may settle the verdict on a series that fresh processes have measured. */
 export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boolean {
-  const drop = countingDrop(series, evidence, boundsOf(series, rule));
+  const drop = countingDropOfCell(series, evidence, rule);
   const slow = findSlowRuns(series, evidence, drop);
   if (slow !== null && needsMoreRuns(slow)) return true;
   const { overall } = evidence;
@@ -159,9 +159,14 @@ export function judgeGroup(group: GroupToJudge, terms: Terms): GroupJudgement {
       };
 }
 
+/** The drop of the logarithm of speed that counts in a cell: its threshold's, or the floor's if that is more. */
+export function countingDropOfCell(series: Series, evidence: Evidence, rule: Rule): number {
+  return countingDrop(series, evidence, boundsOf(series, rule));
+}
+
 /** The drop of the logarithm of speed that counts in the middle cell of a group. */
 export function countingDropOfGroup({ members }: Pick<GroupToJudge, "members">, rule: Rule): number {
-  return median(members.map((one) => countingDrop(one.series, one.evidence, boundsOf(one.series, rule))));
+  return median(members.map((one) => countingDropOfCell(one.series, one.evidence, rule)));
 }
 
 /** Whether a group looks slower, by itself or with the host's memory, so that its cells have to be measured again. */

@@ -222,7 +222,7 @@ export const defaultSignificance = 0.003;
 /** Fresh processes that a check measures with. */
 export const defaultCheckRuns = 5;
 
-/** How `compare` and `check` judge; what is null is for the configuration to say, before the defaults above. */
+/** How `compare` and `check` judge, and which cells they show; what is null is for the configuration to say, before the defaults above. */
 export const judgingSettings = {
   /** Each over those before it. */
   thresholds: repeatable(
@@ -233,13 +233,14 @@ export const judgingSettings = {
   significance: setting("--significance <level>", "chance of any false alarm (0.3%)", kind.significance),
   strict: setting(
     "--strict",
-    "exit with 6 where a cell is inconclusive or missing, and with 1 where any is unsteady",
+    "exit with 6 if a cell cannot be told or is missing, and with 1 if any is unsteady or uneven",
     kind.trueOrFalse,
     {
       helpOfNo: "let those pass, whatever the configuration says",
     },
   ),
   allowMismatch: onDemand("--allow-mismatch", "compare although GPU or, in another slot, link width differ"),
+  showsAll: onDemand("--all", "show all cells, in place of those that need attention"),
 } as const;
 
 /** By what the nodes of a fleet are judged. */
@@ -268,7 +269,7 @@ export const checkSettings = {
   ),
   runs: setting(
     "--runs <count>",
-    "fresh processes to measure with (5), and as many to confirm (up to 24 where single runs are slow)",
+    "fresh processes to measure with (5), and as many to confirm (up to 24, until it is settled)",
     kind.count("number of runs", 1, 1000),
   ),
   confirmAfterNs: setting(

@@ -88,8 +88,13 @@ describe("a machine that got slower", () => {
     const args = ["check", "--baseline", baseline, "--runs", "3", "--format", "github"];
     const { exitCode, stdout, stderr } = await callCliAlone(args, { env: { GITHUB_STEP_SUMMARY: summary } });
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
-    expect(stdout).toMatch(/^::error title=pinbench%3A slower::H2D .*confirmed by 3 fresh processes/m);
-    expect(readFileSync(summary, "utf8")).toMatch(/^before\n## pinbench check: 2 of 2 cells are slower/);
+    expect(stdout).toMatch(
+      /^::error title=pinbench%3A slower::H2D and D2H pinned: .*confirmed by 3 fresh processes/m,
+    );
+    expect(stdout).toMatch(/\n\npinbench \S+ check\n.*\n {2}D2H pinned 64 KiB x1 .* slower\n/s);
+    expect(readFileSync(summary, "utf8")).toMatch(
+      /^before\n## pinbench check: H2D and D2H pinned: −\d+\.\d %, 2 of 2 cells slower/,
+    );
   });
 });
 

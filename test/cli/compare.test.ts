@@ -48,7 +48,7 @@ describe("the exit code of pinbench compare", () => {
     const { exitCode, stdout } = await compare(cwd);
     expect(exitCode).toBe(4);
     expect(stdout).toContain(`note: ${failed.id}: it failed: out of memory`);
-    expect(stdout).toContain("=> a measurement failed; no cell is slower: 2 same");
+    expect(stdout).toContain("=> A measurement failed. Nothing is slower. Pinned: a loss of ");
   });
 
   it("is 4 also where the data of a cell came back wrong that the baseline lacks", async () => {
@@ -83,7 +83,20 @@ describe("what pinbench compare prints", () => {
       /pinned 16 MiB x1 +(50\.\d|49\.\d) +(45|44\.9|45\.1) .*−(9\.\d|10(\.\d)?) % +\(.* to .* %\) +slower\n/,
     );
     expect(stdout).toMatch(/registered 16 MiB x1 +(9\.9\d|10\.0|10) +- +- +missing\n/);
-    expect(stdout).toMatch(/=> 1 of 2 cells is slower: H2D pinned 16 MiB x1 /);
+    expect(stdout).toMatch(/=> H2D pinned 16 MiB x1: slower, −/);
+  });
+
+  it("has a row of a cell that is not slower with --all alone, in files too", async () => {
+    const cwd = sides({});
+    const isShown = /\n {2}H2D pinned 16 MiB x1 .* not slower\n/;
+    const { stdout } = await compare(cwd);
+    expect(stdout).toMatch(
+      /^pinbench \S+ compare\n\n=> Nothing is slower\. Pinned.*: a loss of [\d.]+ % would show/,
+    );
+    expect(stdout).not.toMatch(isShown);
+    expect(stdout).toContain("2 cells not shown (--all shows them): 2 not slower");
+    expect((await compare(cwd, "--all", "--output", "a.txt")).stdout).toMatch(isShown);
+    expect(readFileSync(join(cwd, "a.txt"), "utf8")).toMatch(isShown);
   });
 
   it("is a document of its own schema with --json", async () => {
@@ -106,7 +119,7 @@ describe("what pinbench compare prints", () => {
     expect(exitCode).toBe(1);
     const [json, markdown, table, junit] = names.map((name) => readFileSync(join(cwd, name), "utf8"));
     expect(comparisonSchema.parse(JSON.parse(json!)).counts.slower).toBe(2);
-    expect(markdown).toMatch(/^## pinbench compare: 2 of 2 cells are slower/);
+    expect(markdown).toMatch(/^## pinbench compare: H2D pinned and registered: −.* 2 of 2 cells slower/);
     // The same from a process of its own.
     expect(await callCli(["compare", "before", "after"], { cwd })).toMatchObject({
       exitCode,
@@ -124,7 +137,9 @@ describe("what pinbench compare prints", () => {
     const env = { GITHUB_STEP_SUMMARY: summary };
     const run = (format: string) => callCli(["compare", "before", "after", "--format", format], { cwd, env });
     expect((await run("github")).stdout).toMatch(/^::error title=pinbench%3A slower::/m);
-    expect(readFileSync(summary, "utf8")).toMatch(/^before\n## pinbench compare: 2 of 2 cells are slower/);
+    expect(readFileSync(summary, "utf8")).toMatch(
+      /^before\n## pinbench compare: H2D pinned and registered: −.* 2 of 2 cells slower/,
+    );
     const written = readFileSync(summary, "utf8");
     await run("markdown");
     expect(readFileSync(summary, "utf8")).toBe(written);

@@ -1,4 +1,10 @@
-import type { CellChange, CellComparison, Comparison, Verdict } from "../../src/compare/comparison.js";
+import type {
+  CellChange,
+  CellComparison,
+  Comparison,
+  GroupComparison,
+  Verdict,
+} from "../../src/compare/comparison.js";
 import { verdicts } from "../../src/compare/comparison.js";
 import { cellId } from "../../src/results/cell-id.js";
 import { noticeOf } from "../../src/results/device-facts.js";
@@ -49,6 +55,7 @@ export function buildCellComparison(part: CellComparisonPart = {}): CellComparis
     explainedByHost: null,
     slowRuns: null,
     threshold: 0.03,
+    wouldShow: margin === null ? null : 0.03 + margin,
     spread: margin === null ? null : { source: "these runs", logDeviation: 0.002, degreesOfFreedom: 8 },
     verdict: "not slower",
     reason: "The change is within the threshold.",
@@ -107,6 +114,28 @@ export function buildComparison(part: ComparisonPart = {}): Comparison {
     },
     cells,
     counts: countsOf(cells),
+  };
+}
+
+/** What these cells, of one kind and direction, did together: nothing, unless the part says so. */
+export function buildGroup(
+  cells: readonly CellComparison[],
+  part: Partial<GroupComparison> = {},
+): GroupComparison {
+  const [first] = cells as [CellComparison];
+  return {
+    kind: first.mode === "latency" ? `${first.memory} latency` : first.memory,
+    device: first.device,
+    moved: first.moved,
+    ids: cells.map(({ id }) => id),
+    change: 0,
+    low: -0.01,
+    high: 0.01,
+    isWithHost: false,
+    wouldShow: 0.034,
+    verdict: "not slower",
+    reason: "a drop of 3 % lies outside the interval",
+    ...part,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { CellComparison, Comparison } from "../../compare/comparison.js";
+import type { CellComparison, Comparison, GroupComparison, Verdict } from "../../compare/comparison.js";
 import { isFailing } from "../../compare/verdict.js";
 import { cellNames } from "../cell-name.js";
 import { formatChange, formatGBps, formatMicroseconds, saysAnything } from "../format-number.js";
@@ -29,7 +29,7 @@ export function comparedNames(
 }
 
 /** The name under which a program follows a cell over time: its id, and its direction where that is compared by itself. */
-export function lastingName(cell: CellComparison): string {
+function lastingName(cell: CellComparison): string {
   return comparedNames({ cells: [cell] }, { showsIds: true })(cell);
 }
 
@@ -65,8 +65,7 @@ export function intervalText(cell: CellComparison): string | null {
   const change = changeEstimate(cell);
   const interval = change?.interval ?? null;
   if (change === null || interval === null || isTooWide(change)) return null;
-  const low = formatChange(interval.low, "down");
-  return `${low.replace(/ %$/, "")} to ${formatChange(interval.high, "up")}`;
+  return rangeText(interval.low, interval.high);
 }
 
 /** Whether the change has an interval, but one as wide as no figure of a table may have. */
@@ -80,7 +79,7 @@ export function describeChange(cell: CellComparison): string {
   if (change === null) return "change not known";
   const estimate = changeEstimate(cell);
   const noInterval = estimate !== null && isTooWide(estimate) ? "which cannot be told" : "no interval known";
-  const isShown = cell.verdict === "slower" || cell.verdict === "unsteady";
+  const isShown = ["slower", "probably slower", "unsteady", "uneven"].includes(cell.verdict);
   const parts = [
     `${change} (${intervalText(cell) ?? noInterval})`,
     ...(explainedText(cell) === null ? [] : [`of which host memory explains ${explainedText(cell)}`]),
@@ -117,17 +116,63 @@ export function freshProcesses(count: number): string {
   return counted(count, "fresh process", "fresh processes");
 }
 
-/** The cells that fail the comparison: those that are slower, the one that lost most first, then the unsteady ones. */
+/** The cells that fail the comparison, the worst first. */
 export function failingCells({ cells, rule }: Pick<Comparison, "cells" | "rule">): CellComparison[] {
+  return bySeverity(cells.filter((cell) => isFailing(cell, rule)));
+}
+
+/** What needs attention first; what is as severe has the same number. */
+const severity: Readonly<Record<Verdict, number>> = {
+  slower: 0,
+  "probably slower": 0,
+  unsteady: 1,
+  uneven: 1,
+  missing: 2,
+  "not comparable": 2,
+  "cannot be told": 3,
+  faster: 4,
+  new: 5,
+  "not slower": 6,
+};
+
+/** The cells in the order in which they need attention: of those that are as severe the one that lost most comes first. */
+export function bySeverity(cells: readonly CellComparison[]): CellComparison[] {
   const loss = (cell: CellComparison) => {
     const change = cell.slowRuns?.worstChange ?? changeEstimate(cell)?.figure ?? 0;
-    return (cell.unit === "us" ? change : -change) + (cell.verdict === "slower" ? 1e6 : 0);
+    // Without digits that are not shown, cells that lost the same stay in their order.
+    return Math.round((cell.unit === "us" ? change : -change) * 1000);
   };
-  return cells.filter((cell) => isFailing(cell, rule)).sort((a, b) => loss(b) - loss(a));
+  return [...cells].sort((a, b) => severity[a.verdict] - severity[b.verdict] || loss(b) - loss(a));
+}
+
+/** What a group is called: "H2D pageable", "d1 D2H pinned latency" of several devices. */
+export function groupName(
+  { device, moved, kind }: GroupComparison,
+  groups: readonly GroupComparison[],
+): string {
+  const isOneOfSeveral = groups.some((other) => other.device !== device);
+  const direction = moved === "sum" ? `${directionName.h2d}+${directionName.d2h}` : directionName[moved];
+  return [...(isOneOfSeveral ? [`d${device}`] : []), direction, kind].join(" ");
+}
+
+/** The change of a group with its interval: "−9.8 % (−10.1 to −9.5 %)". */
+export function rangeOfChange({
+  change,
+  low,
+  high,
+}: Pick<GroupComparison, "change" | "low" | "high">): string {
+  if (change === null) return "change not known";
+  const interval = low === null || high === null ? "no interval known" : rangeText(low, high);
+  return `${formatChange(change, "down")} (${interval})`;
+}
+
+/** An interval of a change, rounded outwards: "−10.1 to −9.5 %". */
+export function rangeText(low: number, high: number): string {
+  return `${formatChange(low, "down").replace(/ %$/, "")} to ${formatChange(high, "up")}`;
 }
 
 /** The slow runs of a cell: "2 of 5 runs far slower, down to −41.2 %, at 10:12:00 and 10:14:00 on 2026-11-20 (UTC)". */
-export function describeSlowRuns({ slowRuns, unit }: CellComparison): string | null {
+function describeSlowRuns({ slowRuns, unit }: CellComparison): string | null {
   if (slowRuns === null) return null;
   const { count, runs, worstChange, startedAt } = slowRuns;
   const worst = formatChange(worstChange, unit === "us" ? "up" : "down");

@@ -5,14 +5,16 @@ import type {
   ResultSetSummary,
   Verdict,
 } from "../../compare/comparison.js";
+import { isFailing } from "../../compare/verdict.js";
 import { absentFigure, sign } from "../cell-figure.js";
-import { formatSetting } from "../format-number.js";
+import { formatChange, formatSetting, formatWholeShare, roundUp } from "../format-number.js";
 import {
   type Column,
   type Fact,
   type Figure,
   figure,
   type Grid,
+  groupBy,
   type Note,
   note,
   numberColumn,
@@ -23,13 +25,16 @@ import {
 } from "../report-parts.js";
 import { counted, listed, noticeIn } from "../wording.js";
 import {
+  bySeverity,
   changeEstimate,
   changeText,
   explainedText,
   freshProcesses,
+  groupName,
   intervalText,
   isTooWide,
   type NameOfCompared,
+  rangeText,
   sideText,
   unitName,
 } from "./cell-text.js";
@@ -131,6 +136,67 @@ export function comparisonGrids(
   });
 }
 
+/** What the cells of a kind and direction did together, in the order of the cells. */
+export function groupGrids({ groups }: Pick<Comparison, "groups">): (Grid & { caption: string })[] {
+  if (groups.length === 0) return [];
+  const rows = groups.map((group) => {
+    const { ids, change, low, high, wouldShow, verdict, isWithHost } = group;
+    const tone = verdictTone[verdict];
+    const interval = low === null || high === null ? sign.noInterval : `(${rangeText(low, high)})`;
+    return [
+      figure(groupName(group, groups), isWithHost ? "with host memory" : ""),
+      figure(`${ids.length}`),
+      change === null ? absentFigure : figure(formatChange(change, "down"), interval, tone),
+      wouldShow === null ? absentFigure : figure(formatWholeShare(wouldShow, roundUp)),
+      figure(verdict, "", tone),
+    ];
+  });
+  const columns = [
+    wordColumn("together"),
+    spared(numberColumn("cells"), 1),
+    numberColumn("change"),
+    numberColumn("would show"),
+    wordColumn("verdict"),
+  ];
+  return [{ caption: "Cells of a kind together, in speed: more is faster", columns, rows }];
+}
+
+/** More rows than these are left to --all. */
+const mostRows = { failing: 24, others: 4 };
+
+/**
+ * The cells that a table shows unless all are wanted, the worst first: those that fail, and a few of the others that are not
+ * just well. What a group says of cells that cannot be told is enough, unless one seems to have lost what counts; those of
+ * the host are a control.
+ */
+export function cellsToShow(comparison: Comparison, showsAll: boolean): CellComparison[] {
+  const { cells, groups, rule } = comparison;
+  const ordered = bySeverity(cells);
+  if (showsAll) return ordered;
+  const isInGroup = ({ id, moved, memory }: CellComparison) =>
+    memory === "host" || groups.some((group) => group.moved === moved && group.ids.includes(id));
+  const lost = (cell: CellComparison) => {
+    const change = changeEstimate(cell)?.figure ?? 0;
+    return cell.unit === "us" ? change : -change;
+  };
+  const isNotable = (cell: CellComparison) =>
+    cell.verdict !== "not slower" &&
+    (cell.verdict !== "cannot be told" || !isInGroup(cell) || lost(cell) >= cell.threshold);
+  const failing = ordered.filter((cell) => isFailing(cell, rule));
+  const others = ordered.filter((cell) => !isFailing(cell, rule) && isNotable(cell));
+  return [...failing.slice(0, mostRows.failing), ...others.slice(0, mostRows.others)];
+}
+
+/** How many cells a table leaves out, by verdict; none if it has all of them. */
+export function hiddenNotes({ cells }: Comparison, shown: readonly CellComparison[]): Note[] {
+  const hidden = cells.filter((cell) => !shown.includes(cell));
+  if (hidden.length === 0) return [];
+  const parts = [...groupBy(bySeverity(hidden), ({ verdict }) => verdict)].map(
+    ([verdict, members]) => `${members.length} ${verdict}`,
+  );
+  return [note(`${counted(hidden.length, "cell")} not shown (--all shows them): ${parts.join(", ")}`)];
+}
+
 /** What is the same stays in the background, so that the few rows of a hundred that are not stand out. */
 function rowOf(cell: CellComparison, nameOf: NameOfCompared): Figure[] {
   const tone = verdictTone[cell.verdict];
@@ -157,7 +223,11 @@ function changeFigure(cell: CellComparison, tone: Tone): Figure {
 }
 
 /** What stands below the tables: the reasons of the verdicts that matter, what the others mean, and the notes. */
-export function notesBelow(comparison: Comparison, nameOf: NameOfCompared): Note[] {
+export function notesBelow(
+  comparison: Comparison,
+  nameOf: NameOfCompared,
+  shown: readonly CellComparison[] = comparison.cells,
+): Note[] {
   const { cells, notes } = comparison;
   const verdicts = presentVerdicts(comparison);
   const meanings = verdicts.filter(needsNoReason).map(describeVerdict);
@@ -166,7 +236,7 @@ export function notesBelow(comparison: Comparison, nameOf: NameOfCompared): Note
       .filter((verdict) => !needsNoReason(verdict))
       .flatMap((verdict) => reasonsOf(verdict, cells, nameOf)),
     ...(meanings.length === 0 ? [] : [note(meanings.join("; "), "muted")]),
-    ...intervalNotes(cells),
+    ...intervalNotes(shown),
     ...explainedNotes(cells),
     ...notes.map((text) => note(`note: ${text}`)),
   ];

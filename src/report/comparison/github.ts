@@ -1,18 +1,27 @@
 import type { Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
 import { isFailing } from "../../compare/verdict.js";
 import { alertBlocks, escapeMarkdown, factItem, listItem, markdownGrid } from "../markdown-text.js";
+import type { Grid } from "../report-parts.js";
 import type { Screen } from "../screen.js";
 import { joinBlocks } from "../terminal-text.js";
 import { counted, noticeIn } from "../wording.js";
-import { comparedNames, describeFigures, failingCells, type NameOfCompared } from "./cell-text.js";
-import { comparisonAlerts, comparisonFacts, comparisonGrids, notesBelow } from "./comparison-content.js";
-import { describeOutcome, isHostSlower, verdictMeaning } from "./outcome.js";
+import { comparedNames, describeFigures, type NameOfCompared } from "./cell-text.js";
+import {
+  cellsToShow,
+  comparisonAlerts,
+  comparisonFacts,
+  comparisonGrids,
+  groupGrids,
+  notesBelow,
+} from "./comparison-content.js";
+import { type Failure, failuresOf } from "./failures.js";
+import { describeOutcome, verdictMeaning } from "./outcome.js";
 
 /** What GitHub shows of a comparison: Markdown, and annotations of a job. */
 
 /**
  * The comparison in GitHub's Markdown, for a pull request or a job summary: the outcome as its title, the cells that
- * changed or may have, and all cells folded away.
+ * need attention, and all cells folded away.
  */
 export function comparisonMarkdown(
   comparison: Comparison,
@@ -20,22 +29,20 @@ export function comparisonMarkdown(
 ): string {
   const nameOf = comparedNames(comparison, screen);
   const { cells, command } = comparison;
-  const notable = cells.filter(({ verdict }) => verdict !== "not slower");
   return joinBlocks([
     [`## pinbench ${command}: ${escapeMarkdown(describeOutcome(comparison, nameOf))}`],
     ...alertBlocks(comparisonAlerts(comparison)),
-    ...gridBlocks(notable, nameOf),
+    ...gridBlocks([...groupGrids(comparison), ...comparisonGrids(cellsToShow(comparison, false), nameOf)]),
     notesBelow(comparison, nameOf).map(listItem),
     comparisonFacts(comparison).map(factItem),
-    ...(cells.length === 0 ? [] : folded(`All cells (${cells.length})`, gridBlocks(cells, nameOf))),
+    ...(cells.length === 0
+      ? []
+      : folded(`All cells (${cells.length})`, gridBlocks(comparisonGrids(cells, nameOf)))),
   ]);
 }
 
-function gridBlocks(cells: Comparison["cells"], nameOf: NameOfCompared): string[][] {
-  return comparisonGrids(cells, nameOf).flatMap((grid) => [
-    [`**${escapeMarkdown(grid.caption)}**`],
-    markdownGrid(grid),
-  ]);
+function gridBlocks(grids: readonly (Grid & { caption: string })[]): string[][] {
+  return grids.flatMap((grid) => [[`**${escapeMarkdown(grid.caption)}**`], markdownGrid(grid)]);
 }
 
 /** GitHub takes what is inside for Markdown only where empty lines set it apart from the tags. */
@@ -45,7 +52,7 @@ function folded(summary: string, blocks: readonly string[][]): string[][] {
 
 type Level = "error" | "warning" | "notice";
 
-/** A regression has an error for each cell that fails; where no cell has one, or a link lost lanes, the outcome says why the step fails. */
+/** A regression has an error for each failure; if there is none, or a link lost lanes, the outcome says why the step fails. */
 const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
   pass: "notice",
   regression: "notice",
@@ -57,43 +64,48 @@ const outcomeLevel: Readonly<Record<ComparisonOutcome, Level>> = {
 /** So many cells of a verdict are named. */
 const mostNamed = 5;
 
+/** GitHub shows ten commands of a level in a step, and no more of them are read. */
+const mostCommands = 9;
+
 /**
- * Workflow commands of GitHub Actions, a line each: an error for each cell that fails, a warning for each verdict that
- * leaves cells undecided, and the outcome. GitHub shows ten of a level in a step, so the worst come first.
+ * Workflow commands of GitHub Actions, a line each: the outcome, an error for each pattern of failing cells, the worst
+ * first, and a warning for each verdict that leaves cells undecided. The table follows for the log of the job.
  */
 export function githubReport(
   comparison: Comparison,
   screen: Pick<Screen, "showsIds"> = { showsIds: false },
+  table = "",
 ): string {
   const nameOf = comparedNames(comparison, screen);
   const notice = noticeIn(comparison);
-  // The outcome names the link, and the host's memory in one sentence for all of its cells.
-  const failing = failingCells(comparison).filter((cell) => !isHostSlower(cell));
-  const isOfNoCell =
-    comparison.outcome === "regression" && (failing.length === 0 || comparison.linkLosses !== undefined);
   const outcome = [
     describeOutcome(comparison, nameOf),
     ...(comparison.unfinished ?? []),
     ...comparison.notes,
   ].join("\n");
-  return [
+  const level = comparison.linkLosses === undefined ? outcomeLevel[comparison.outcome] : "error";
+  const first = [
     ...(notice === null ? [] : [command("notice", "pinbench", notice)]),
-    command(
-      isOfNoCell ? "error" : outcomeLevel[comparison.outcome],
-      `pinbench ${comparison.command}`,
-      outcome,
-    ),
-    ...failing.map((cell) =>
-      command(
-        "error",
-        `pinbench: ${cell.verdict}`,
-        `${nameOf(cell)}, ${describeFigures(cell)}\n${cell.reason}`,
-      ),
-    ),
-    ...(["unsteady", "uneven", "missing", "not comparable", "cannot be told"] as const).flatMap((verdict) =>
-      verdictWarning(comparison, verdict, nameOf),
-    ),
-  ].join("");
+    command(level, `pinbench ${comparison.command}`, outcome),
+  ];
+  const warnings = (["unsteady", "uneven", "missing", "not comparable", "cannot be told"] as const).flatMap(
+    (verdict) => verdictWarning(comparison, verdict, nameOf),
+  );
+  const errors = failuresOf(comparison, nameOf).map((failure) => failureError(failure, nameOf));
+  const room = mostCommands - first.length - warnings.length;
+  const commands = [...first, ...errors.slice(0, room), ...warnings];
+  return [...commands, ...(table === "" ? [] : ["\n", withoutCommands(table)])].join("");
+}
+
+/** The failure, and the figures of its worst cell. */
+function failureError({ verdict, text, cells: [worst] }: Failure, nameOf: NameOfCompared): string {
+  const example = worst === undefined ? [] : [`${nameOf(worst)}, ${describeFigures(worst)}`, worst.reason];
+  return command("error", `pinbench: ${verdict}`, [text, ...example].join("\n"));
+}
+
+/** A text in which GitHub finds no command, whatever the names in it are. */
+function withoutCommands(text: string): string {
+  return text.replaceAll(/^(\s*):(?=:)/gm, "$1: ").replaceAll("##[", "## [");
 }
 
 /** One warning for all cells of a verdict; none where there are none. */

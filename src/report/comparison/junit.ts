@@ -1,7 +1,9 @@
 import type { CellComparison, Comparison } from "../../compare/comparison.js";
 import { isFailing } from "../../compare/verdict.js";
+import type { Screen } from "../screen.js";
 import { noticeIn } from "../wording.js";
-import { describeFigures, lastingName } from "./cell-text.js";
+import { comparedNames, describeFigures, type NameOfCompared } from "./cell-text.js";
+import { type Failure, failuresOf } from "./failures.js";
 import { describeOutcome } from "./outcome.js";
 
 /** Why a test did not pass; null where it did. */
@@ -12,17 +14,25 @@ interface Test {
   name: string;
   result: Result;
   output: string;
+  seconds: number;
 }
 
 /**
  * The comparison as JUnit's XML, as the schema of Jenkins' xunit plugin has it: a test for each cell, and one for the
- * comparison as a whole. Some test fails where the exit code is not 0, and only there.
+ * comparison as a whole, which has taken all of the time. Some test fails where the exit code is not 0, and only there.
  */
-export function junitReport(comparison: Comparison): string {
-  const tests = [wholeTest(comparison), ...comparison.cells.map((cell) => cellTest(cell, comparison))];
+export function junitReport(
+  comparison: Comparison,
+  screen: Pick<Screen, "showsIds"> = { showsIds: false },
+): string {
+  const nameOf = comparedNames(comparison, screen);
+  const failures = failuresOf(comparison, nameOf);
+  const cellTests = comparison.cells.map((cell) => cellTest(cell, comparison, { nameOf, failures }));
+  const tests = [wholeTest(comparison, nameOf, cellTests), ...cellTests];
   const count = (kind: NonNullable<Result>["kind"]) =>
     tests.filter(({ result }) => result?.kind === kind).length;
-  const totals = { tests: tests.length, failures: count("failure"), errors: count("error"), time: 0 };
+  const time = tests.reduce((sum, { seconds }) => sum + seconds, 0);
+  const totals = { tests: tests.length, failures: count("failure"), errors: count("error"), time };
   const name = `pinbench ${comparison.command}`;
   const suite = element(
     "testsuite",
@@ -32,16 +42,18 @@ export function junitReport(comparison: Comparison): string {
   return xmlDocument(element("testsuites", { name, ...totals }, [suite]));
 }
 
-/** Fails where no single cell is to blame. It stands in every report, so that its history has no gaps. */
-function wholeTest(comparison: Comparison): Test {
+/** Fails if no single cell is to blame. It is in every report, so that its history has no gaps. */
+function wholeTest(comparison: Comparison, nameOf: NameOfCompared, cellTests: readonly Test[]): Test {
   const { outcome, notes, unfinished = [], linkLosses } = comparison;
-  const message = describeOutcome(comparison);
-  const isOfLink = outcome === "regression" && linkLosses !== undefined;
+  const message = describeOutcome(comparison, nameOf);
+  const isOfNoCell =
+    outcome === "regression" &&
+    (linkLosses !== undefined || !cellTests.some(({ result }) => result?.kind === "failure"));
   return {
     className: "pinbench",
     name: "comparison",
     result:
-      outcome === "not comparable" || isOfLink
+      outcome === "not comparable" || isOfNoCell
         ? { kind: "failure", type: outcome, message }
         : outcome === "failed"
           ? { kind: "error", type: outcome, message }
@@ -49,30 +61,46 @@ function wholeTest(comparison: Comparison): Test {
     output: [message, noticeIn(comparison), ...unfinished, ...notes]
       .filter((line) => line !== null)
       .join("\n"),
+    seconds: secondsOf(comparison),
   };
 }
 
-function cellTest(cell: CellComparison, comparison: Comparison): Test {
+/** From the start of a check's first run to its verdict; of two results that were there before, nobody measured it. */
+function secondsOf({ command, createdAt, candidate }: Comparison): number {
+  if (command === "compare") return 0;
+  const milliseconds = Date.parse(createdAt) - Date.parse(candidate.startedAt);
+  // The clock may have been set back.
+  return Number.isFinite(milliseconds) ? Math.max(0, milliseconds / 1000) : 0;
+}
+
+function cellTest(
+  cell: CellComparison,
+  comparison: Comparison,
+  { nameOf, failures }: { nameOf: NameOfCompared; failures: readonly Failure[] },
+): Test {
+  const pattern = failures.find(({ cells }) => cells.length > 1 && cells.includes(cell));
+  const figures = `${describeFigures(cell)}${pattern === undefined ? "" : `; one of: ${pattern.text}`}`;
   return {
     className: ["pinbench", `d${cell.device}`, cell.direction, cell.memory].join("."),
-    name: lastingName(cell),
-    result: cellResult(cell, comparison),
-    output: `${cell.verdict}: ${describeFigures(cell)}\n${cell.reason}`,
+    name: nameOf(cell),
+    result: cellResult(cell, comparison, figures),
+    output: `${cell.verdict}: ${figures}\n${cell.reason}\n${cell.id}`,
+    seconds: 0,
   };
 }
 
-function cellResult(cell: CellComparison, { outcome, rule }: Comparison): Result {
+function cellResult(cell: CellComparison, { outcome, rule }: Comparison, figures: string): Result {
   const { verdict, reason } = cell;
   switch (verdict) {
     case "slower":
     case "probably slower":
-      return { kind: "failure", type: verdict, message: describeFigures(cell) };
+      return { kind: "failure", type: verdict, message: figures };
     case "unsteady":
     case "uneven":
       return {
         kind: isFailing(cell, rule) ? "failure" : "skipped",
         type: verdict,
-        message: describeFigures(cell),
+        message: figures,
       };
     case "cannot be told":
       return { kind: rule.strict ? "failure" : "skipped", type: verdict, message: reason };
@@ -89,13 +117,13 @@ function cellResult(cell: CellComparison, { outcome, rule }: Comparison): Result
   }
 }
 
-/** Some readers cannot do without a time, though none is known; some show a result's text in place of its message. */
-function testElement({ className, name, result, output }: Test): XmlElement {
+/** Some readers cannot do without a time; some show a result's text in place of its message. */
+function testElement({ className, name, result, output, seconds }: Test): XmlElement {
   const said =
     result === null
       ? element("system-out", {}, output)
       : element(result.kind, { type: result.type, message: result.message }, output);
-  return element("testcase", { classname: className, name, time: 0 }, [said]);
+  return element("testcase", { classname: className, name, time: seconds }, [said]);
 }
 
 function propertiesElement(comparison: Comparison): XmlElement {

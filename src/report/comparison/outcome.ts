@@ -1,9 +1,10 @@
 import type { CellComparison, Comparison, ComparisonOutcome, Verdict } from "../../compare/comparison.js";
 import { machineFacts } from "../../compare/differences.js";
-import { formatChange } from "../format-number.js";
 import type { Tone } from "../report-parts.js";
 import { counted, listed } from "../wording.js";
-import { comparedNames, describeChange, failingCells, type NameOfCompared } from "./cell-text.js";
+import { comparedNames, type NameOfCompared } from "./cell-text.js";
+import { failuresOf } from "./failures.js";
+import { whatWouldShow } from "./what-would-show.js";
 
 /** The terms in which every output speaks of verdicts and of the outcome. */
 
@@ -56,26 +57,24 @@ export function presentVerdicts({ cells }: Comparison): Verdict[] {
   return verdictOrder.filter((verdict) => cells.some((cell) => cell.verdict === verdict));
 }
 
-/** The outcome in one sentence with its numbers, without a full stop. */
+/** The outcome in a few sentences with their numbers. */
 export function describeOutcome(comparison: Comparison, nameOf = comparedNames(comparison)): string {
   switch (comparison.outcome) {
     case "pass":
       return describeCells(comparison, nameOf);
     case "regression":
       return [
-        ...describeLinkLosses(comparison),
+        ...linkSentences(comparison),
         `${describeOtherMachine(comparison)}${describeCells(comparison, nameOf)}`,
-      ].join("; ");
+      ].join(" ");
     case "failed":
-      return [
-        "a measurement failed",
-        ...describeLinkLosses(comparison),
-        describeCells(comparison, nameOf),
-      ].join("; ");
+      return ["A measurement failed.", ...linkSentences(comparison), describeCells(comparison, nameOf)].join(
+        " ",
+      );
     case "inconclusive":
-      return `not decided, as --strict demands; ${describeCells(comparison, nameOf)}`;
+      return `Not decided, and --strict fails what is not. ${describeCells(comparison, nameOf)}`;
     case "not comparable":
-      return `not comparable: ${describeObstacle(comparison)}`;
+      return `Not comparable: ${describeObstacle(comparison)}.`;
   }
 }
 
@@ -90,75 +89,48 @@ export function describeLinkLosses({ linkLosses = [] }: Pick<Comparison, "linkLo
   });
 }
 
-/** Another machine explains most, and comes first: "on another machine (host a → b, another GPU): ". */
+function linkSentences(comparison: Comparison): string[] {
+  return describeLinkLosses(comparison).map((text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
+}
+
+/** Another machine explains most, and comes first: "On another machine (host a → b, another GPU): ". */
 function describeOtherMachine({ differences }: Comparison): string {
   if (!differences.some(({ isOtherMachine }) => isOtherMachine)) return "";
   const find = (name: string) => differences.find(({ fact }) => fact === name);
   const host = find(machineFacts.hostName);
   const isOtherGpu = find(machineFacts.gpuUuids) !== undefined;
-  if (host === undefined) return "on another GPU: ";
-  return `on another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? ", another GPU" : ""}): `;
+  if (host === undefined) return "On another GPU: ";
+  return `On another machine (host ${host.baseline} → ${host.candidate}${isOtherGpu ? ", another GPU" : ""}): `;
 }
+
+/** More failures than these are counted. */
+const mostFailures = 3;
 
 function describeCells(comparison: Comparison, nameOf: NameOfCompared): string {
-  const { cells } = comparison;
-  if (cells.length === 0) return "no cell was compared";
-  const failing = failingCells(comparison);
-  const [host, others] = [true, false].map((isHost) =>
-    failing.filter((cell) => isHostSlower(cell) === isHost),
-  ) as [CellComparison[], CellComparison[]];
+  if (comparison.cells.length === 0) return "No cell was compared.";
+  const failures = failuresOf(comparison, nameOf);
+  if (failures.length === 0) return describeWell(comparison);
+  const more = failures.length - mostFailures;
   const sentences = [
-    ...(host.length === 0 ? [] : [describeHostMemory(host, comparison)]),
-    ...describeFailing(others, comparison, nameOf),
+    ...failures.slice(0, mostFailures).map(({ text }) => text),
+    ...(more > 0 ? [`${more} more like ${more === 1 ? "it" : "these"} below`] : []),
   ];
-  return sentences.length === 0 ? `${describeWell(cells)}: ${tally(comparison)}` : sentences.join("; ");
+  return sentences.map((sentence) => `${sentence}.`).join(" ");
 }
 
-/** What may be said where no cell fails: nothing of those that were not decided. */
-function describeWell(cells: readonly CellComparison[]): string {
-  const isDecided = ({ verdict }: CellComparison) => wellVerdicts.includes(verdict);
+/** If nothing fails: what could have been seen, and how many cells are not as well as that. */
+function describeWell(comparison: Comparison): string {
+  const { cells } = comparison;
   const asked = cells.filter(({ verdict }) => verdict !== "new");
-  if (asked.every(isDecided)) return "no cell is slower";
-  return asked.some(isDecided) ? "no cell was shown to be slower" : "whether a cell is slower cannot be told";
-}
-
-/** Whether a cell says that the host's memory as a whole is slower, which one sentence tells for all of them. */
-export function isHostSlower({ memory, verdict }: Pick<CellComparison, "memory" | "verdict">): boolean {
-  return memory === "host" && verdict === "slower";
-}
-
-/** A cell that could not be decided does not show that the link is as it was. */
-const wellVerdicts: readonly Verdict[] = ["not slower", "faster"];
-
-/** The host's memory is one thing, however many cells measured it: one alarm, and what it means for the others. */
-function describeHostMemory(host: readonly CellComparison[], { cells }: Comparison): string {
-  const changes = host.map((cell) => cell.candidate?.change ?? 0);
-  const change = changes.reduce((sum, one) => sum + one, 0) / changes.length;
-  const others = cells.filter(({ memory }) => memory !== "host");
-  const [ofHost, ofLink] = [true, false].map((isOfHost) =>
-    others.filter(({ memory }) => (memory === "pageable" || memory === "staged") === isOfHost),
-  ) as [CellComparison[], CellComparison[]];
-  const kinds = listed([...new Set(ofHost.map(({ memory }) => memory))]);
-  const suffers = ofHost.length > 0 ? `: ${kinds} copies suffer from it` : "";
-  const isLinkWell = ofLink.length > 0 && ofLink.every(({ verdict }) => wellVerdicts.includes(verdict));
-  const percent = formatChange(change, "down").replace(/^−/, "");
-  return `host memory is ${percent} slower than in the baseline${suffers}${isLinkWell ? ", the link does not" : ""}`;
-}
-
-/** What fails beside the host's memory, the worst cell by name. */
-function describeFailing(
-  failing: readonly CellComparison[],
-  { cells }: Comparison,
-  nameOf: NameOfCompared,
-): string[] {
-  return (["slower", "probably slower", "unsteady", "uneven"] as const).flatMap((verdict) => {
-    const members = failing.filter((cell) => cell.verdict === verdict);
-    const [worst] = members;
-    if (worst === undefined) return [];
-    const share = `${members.length} of ${counted(cells.length, "cell")}`;
-    const verb = members.length === 1 ? `is ${verdict}:` : `are ${verdict}, most of all`;
-    return [`${share} ${verb} ${nameOf(worst)} ${describeChange(worst)}`];
-  });
+  const isDecided = ({ verdict }: CellComparison) => verdict === "not slower" || verdict === "faster";
+  const first = asked.some(isDecided) ? "Nothing is slower." : "Nothing was shown to be slower.";
+  const seen = whatWouldShow(comparison);
+  const isPlain = cells.every(({ verdict }) => verdict === "not slower");
+  return [
+    first,
+    ...(seen === null ? [] : [`${seen}.`]),
+    ...(isPlain ? [] : [`${counted(cells.length, "cell")}: ${tally(comparison)}.`]),
+  ].join(" ");
 }
 
 function describeObstacle(comparison: Comparison): string {
@@ -167,7 +139,7 @@ function describeObstacle(comparison: Comparison): string {
   return comparison.cells.length === 0 ? "no cell was compared" : tally(comparison);
 }
 
-/** The number of cells by verdict: "3 inconclusive, 57 same". */
+/** The number of cells by verdict: "3 cannot be told, 57 not slower". */
 function tally({ counts }: Comparison): string {
   return verdictOrder
     .filter((verdict) => counts[verdict] > 0)

@@ -3,10 +3,18 @@ import type { ComparisonFormat, PictureFormat } from "../../settings/choices.js"
 import { formatByExtension } from "../format-by-extension.js";
 import { jsonReport } from "../json.js";
 import { printableDocument } from "../printable-text.js";
-import type { Screen } from "../screen.js";
+import { fileScreen, type Screen } from "../screen.js";
 import { terminalReport } from "../terminal-report.js";
 import { comparedNames } from "./cell-text.js";
-import { comparisonAlerts, comparisonFacts, comparisonGrids, notesBelow } from "./comparison-content.js";
+import {
+  cellsToShow,
+  comparisonAlerts,
+  comparisonFacts,
+  comparisonGrids,
+  groupGrids,
+  hiddenNotes,
+  notesBelow,
+} from "./comparison-content.js";
 import { comparisonMarkdown, githubReport } from "./github.js";
 import { junitReport } from "./junit.js";
 import { describeOutcome, outcomeTone } from "./outcome.js";
@@ -20,35 +28,53 @@ export function comparisonFormatOfPath(path: string): ComparisonFormat | Picture
   return formatByExtension(path, formatOfExtension);
 }
 
+/** How a comparison is shown. */
+export interface ComparisonView extends Screen {
+  /** Whether all cells are shown, also those of which there is nothing to say (false). */
+  showsAll?: boolean;
+}
+
 /** The whole text of a comparison in one format. The table is drawn for the screen. */
-export function renderComparison(comparison: Comparison, format: ComparisonFormat, screen: Screen): string {
-  return renderers[format](isJson.has(format) ? comparison : printableDocument(comparison), screen);
+export function renderComparison(
+  comparison: Comparison,
+  format: ComparisonFormat,
+  view: ComparisonView,
+): string {
+  const shown = isJson.has(format) ? comparison : printableDocument(comparison);
+  return renderers[format](shown, view);
 }
 
 const isJson: ReadonlySet<ComparisonFormat> = new Set(["json", "bmf", "benchmark-action"]);
 
-type Renderer = (comparison: Comparison, screen: Screen) => string;
+type Renderer = (comparison: Comparison, view: ComparisonView) => string;
 
 const renderers: Readonly<Record<ComparisonFormat, Renderer>> = {
   table: comparisonTable,
   json: jsonReport,
   markdown: comparisonMarkdown,
   junit: junitReport,
-  github: githubReport,
+  // The log of a job has no colours and no width of its own.
+  github: (comparison, { showsAll = false, showsIds }) =>
+    githubReport(
+      comparison,
+      { showsIds },
+      comparisonTable(comparison, { ...fileScreen({ showsIds }), showsAll }),
+    ),
   bmf: bmfReport,
   "benchmark-action": benchmarkActionReport,
 };
 
 /** The comparison for people at a terminal. */
-export function comparisonTable(comparison: Comparison, screen: Screen): string {
-  const nameOf = comparedNames(comparison, screen);
+export function comparisonTable(comparison: Comparison, view: ComparisonView): string {
+  const nameOf = comparedNames(comparison, view);
+  const shown = cellsToShow(comparison, view.showsAll ?? false);
   const report = {
     title: `pinbench ${comparison.tool.version} ${comparison.command}`,
     alerts: comparisonAlerts(comparison),
     answer: [{ text: describeOutcome(comparison, nameOf), tone: outcomeTone[comparison.outcome] }],
     facts: comparisonFacts(comparison),
-    grids: comparisonGrids(comparison.cells, nameOf),
-    notes: notesBelow(comparison, nameOf),
+    grids: [...groupGrids(comparison), ...comparisonGrids(shown, nameOf)],
+    notes: [...hiddenNotes(comparison, shown), ...notesBelow(comparison, nameOf, shown)],
   };
-  return terminalReport(report, screen);
+  return terminalReport(report, view);
 }

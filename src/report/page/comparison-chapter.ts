@@ -2,6 +2,7 @@ import type { CellComparison, Comparison, Verdict } from "../../compare/comparis
 import { median } from "../../stats/order-statistics.js";
 import type { ForestChart, ForestKind, ForestRow } from "../chart/chart.js";
 import {
+  bySeverity,
   changeEstimate,
   changeText,
   comparedNames,
@@ -13,12 +14,13 @@ import {
   comparisonAlerts,
   comparisonFacts,
   comparisonGrids,
+  groupGrids,
   notesBelow,
 } from "../comparison/comparison-content.js";
 import { describeOutcome, outcomeTone, verdictMeaning } from "../comparison/outcome.js";
 import { formatChange, formatChangeTick } from "../format-number.js";
 import { figure, type Grid, groupBy, note, wordColumn } from "../report-parts.js";
-import { capital, counted, directionName, listed, timeText } from "../wording.js";
+import { counted, directionName, listed, timeText } from "../wording.js";
 import type { Chapter } from "./chapter.js";
 
 /** What a page shows of a comparison, or of a check. */
@@ -27,15 +29,18 @@ export function comparisonChapter(comparison: Comparison): Chapter {
   const devices = listed([...new Set(candidate.deviceNames)]) || "no device";
   const what = command === "check" ? "Check" : "Comparison";
   const nameOf = comparedNames(comparison);
-  const outcome = capital(describeOutcome(comparison, nameOf));
   return {
     title: `${what}: ${devices}, ${timeText(baseline.startedAt)} and ${timeText(candidate.startedAt)}`,
     alerts: comparisonAlerts(comparison),
-    answer: [note(`${outcome}.`, outcomeTone[comparison.outcome])],
+    answer: [note(describeOutcome(comparison, nameOf), outcomeTone[comparison.outcome])],
     conclusions: [],
     charts: (["GB/s", "us"] as const).flatMap((unit) => chartsOf(comparison.cells, unit, nameOf)),
     samples: [],
-    grids: [...comparisonGrids(comparison.cells, nameOf), machineGrid(comparison)],
+    grids: [
+      ...groupGrids(comparison),
+      ...comparisonGrids(bySeverity(comparison.cells), nameOf),
+      machineGrid(comparison),
+    ],
     notes: notesBelow(comparison, nameOf),
     facts: comparisonFacts(comparison),
   };

@@ -26,7 +26,7 @@ function buildForest(rows: ForestRow[], part: Partial<ForestChart> = {}): Forest
     x: { label: "change of GB/s", scale: "linear", format: (value) => `${value * 100} %` },
     kinds: [
       { name: "slower", style: 1 },
-      { name: "inconclusive", style: 3, isOpen: true },
+      { name: "cannot be told", style: 3, isOpen: true },
     ],
     rows,
     limitName: "threshold",
@@ -96,7 +96,7 @@ describe("a forest plot", () => {
     const picture = drawn(buildForest([buildRow(), buildRow({ kind: 1 })]));
     expect(marksIn(picture).map(({ name }) => name)).toEqual(["mark", "mark open"]);
     expect(picture).toContain("55.3 GB/s now (slower)</title>");
-    expect(picture).toContain("55.3 GB/s now (inconclusive)</title>");
+    expect(picture).toContain("55.3 GB/s now (cannot be told)</title>");
   });
 
   it("escapes names from outside, and cuts off those that leave no room for the marks", () => {

@@ -1,17 +1,21 @@
 import { describe, expect, it } from "vitest";
 import type { Comparison } from "../../../src/compare/comparison.js";
 import { comparisonMarkdown, githubReport } from "../../../src/report/comparison/github.js";
+import { renderComparison } from "../../../src/report/comparison/render-comparison.js";
+import { fileScreen } from "../../../src/report/screen.js";
 import { emulatedNotice } from "../../../src/results/device-facts.js";
 import {
   buildCellComparison,
   buildCellComparisons,
   buildComparison,
+  buildGroup,
   buildInconclusive,
   buildMissing,
   buildSlower,
   type ComparisonPart,
   oddText,
 } from "../../helpers/comparison.js";
+import { MiB } from "../../helpers/result-document.js";
 
 describe("Markdown", () => {
   const text = comparisonMarkdown(
@@ -27,7 +31,7 @@ describe("Markdown", () => {
   const [open = "", folded = ""] = text.split("<details>");
 
   it("has the outcome as its title", () => {
-    expect(text).toMatch(/^## pinbench check: 1 of 4 cells is slower: D2H pinned .*−9\.9 %/);
+    expect(text).toMatch(/^## pinbench check: D2H pinned 16 MiB x1: slower, −9\.9 %/);
   });
 
   it("shows what is not the same, and all cells folded away", () => {
@@ -69,17 +73,48 @@ const commandsOf = (part: ComparisonPart) => githubReport(buildComparison(part))
 
 describe("workflow commands", () => {
   it("are one notice of the outcome where all is well", () => {
-    expect(commandsOf({})).toEqual(["::notice title=pinbench check::no cell is slower: 1 same"]);
+    expect(commandsOf({})).toEqual([
+      "::notice title=pinbench check::Nothing is slower. Pinned: a loss of 3.3 %25 would show.",
+    ]);
   });
 
-  it("are an error for each slower cell, the worst first", () => {
-    const cells = [buildSlower(), ...buildCellComparisons(2), buildSlower({ workers: 4, change: -0.2 })];
+  it("are an error for each pattern of slower cells, with the figures of its worst cell", () => {
+    const cells = [
+      ...[1, 2, 4].map((workers) => buildSlower({ workers, change: workers === 4 ? -0.12 : -0.0983 })),
+      ...buildCellComparisons(2, { memory: "registered", direction: "d2h" }),
+      buildSlower({ memory: "registered", sizeBytes: 64 * MiB, change: -0.2 }),
+    ];
     const errors = commandsOf({ outcome: "regression", cells }).filter((line) => line.startsWith("::error"));
     expect(errors).toHaveLength(2);
-    expect(errors[0]).toContain("::error title=pinbench%3A slower::D2H pinned 16 MiB x4, ");
+    expect(errors[0]).toContain(
+      "::error title=pinbench%3A slower::D2H registered 64 MiB x1: slower, −20.0 %25 ",
+    );
     expect(errors[1]).toContain(
-      "::D2H pinned 16 MiB x1, 61.3 GB/s before, 55.3 GB/s now: " +
-        "−9.9 %25 (−10.2 to −9.5 %25); confirmed by 5 fresh processes%0AThe drop exceeds",
+      "::D2H pinned: −9.9 %25, 3 of 3 cells slower; confirmed by 5 fresh processes" +
+        "%0AD2H pinned 16 MiB x4, 61.3 GB/s before, 54.0 GB/s now: " +
+        "−12.0 %25 (−12.3 to −11.7 %25); confirmed by 5 fresh processes%0AThe drop exceeds",
+    );
+  });
+
+  it("are nine at most, however many patterns and verdicts there are", () => {
+    const alternating = Array.from({ length: 60 }, (_, i) =>
+      i % 2 === 0
+        ? buildSlower({ workers: i + 1 })
+        : buildCellComparison({ direction: "d2h", workers: i + 1 }),
+    );
+    const cells = [...alternating, buildInconclusive(), buildMissing()];
+    const lines = commandsOf({ outcome: "regression", backend: "emulated", cells });
+    expect(lines).toHaveLength(9);
+    expect(lines.filter((line) => line.startsWith("::error"))).toHaveLength(5);
+    expect(lines.filter((line) => line.startsWith("::warning"))).toHaveLength(2);
+    expect(lines[1]).toMatch(/\d+ more like these below\./);
+  });
+
+  it("have an error for a group that fails although none of its cells does", () => {
+    const cells = [1, 2, 4].map((workers) => buildInconclusive({ workers }));
+    const groups = [buildGroup(cells, { change: -0.1, low: -0.14, high: -0.06, verdict: "slower" })];
+    expect(commandsOf({ outcome: "regression", cells, groups })).toContain(
+      "::error title=pinbench%3A slower::H2D pageable, 3 cells together: −10.0 %25 (−14.0 to −6.0 %25), slower",
     );
   });
 
@@ -90,13 +125,15 @@ describe("workflow commands", () => {
     );
     expect(warnings).toHaveLength(2);
     expect(warnings[0]).toMatch(/^::warning title=pinbench%3A missing::1 of 8 cells: .*%0AH2D registered/);
-    expect(warnings[1]).toMatch(/^::warning title=pinbench%3A inconclusive::7 of 8 cells: .*%0Aand 2 more$/);
+    expect(warnings[1]).toMatch(
+      /^::warning title=pinbench%3A cannot be told::7 of 8 cells: .*%0Aand 2 more$/,
+    );
   });
 
   it.each<[Comparison["outcome"], string]>([
-    ["failed", "a measurement failed"],
-    ["not comparable", "not comparable"],
-    ["inconclusive", "not decided"],
+    ["failed", "A measurement failed"],
+    ["not comparable", "Not comparable"],
+    ["inconclusive", "Not decided"],
   ])("are an error of the outcome where it is %s, for no cell has one", (outcome, said) => {
     const [first] = commandsOf({ outcome, notes: ["out of memory"] });
     expect(first).toMatch(new RegExp(`^::error title=pinbench check::${said}.*%0Aout of memory$`));
@@ -124,5 +161,32 @@ describe("workflow commands", () => {
     expect(lines[1]).toContain("`e` %250A ");
     expect(lines[1]).toContain("%0D%0Af,g:h");
     expect(lines[1]).not.toContain("\r");
+  });
+});
+
+describe("the log of a job", () => {
+  const log = (part: ComparisonPart) => renderComparison(buildComparison(part), "github", fileScreen());
+
+  it("has the table behind the commands", () => {
+    const text = log({ outcome: "regression", cells: [buildSlower(), ...buildCellComparisons(3)] });
+    const [commands = "", ...rest] = text.split("\n\n");
+    expect(commands.split("\n").every((line) => line.startsWith("::"))).toBe(true);
+    expect(rest.join("\n\n")).toMatch(
+      /^pinbench 0\.1\.0 check\n\n=> D2H .*\n {2}D2H pinned 16 MiB x1 .* slower\n/s,
+    );
+  });
+
+  it("has no command in its table, whatever the names in it are", () => {
+    const evil = "x\n::error::a ##[error]b ::set-output name=c::d";
+    const text = log({
+      outcome: "regression",
+      cells: [buildSlower({ id: evil }), buildInconclusive({ id: `::${evil}`, reason: `:: ${evil}` })],
+      notes: [evil, "::error::e"],
+      baseline: { ...buildComparison().baseline, path: "::warning::f" },
+    });
+    const table = text.slice(text.indexOf("\n\n"));
+    expect(table).toContain("::error::e");
+    expect(table).not.toMatch(/^\s*::/m);
+    expect(table).not.toContain("##[");
   });
 });

@@ -7,6 +7,7 @@ import {
   buildCellComparison,
   buildCellComparisons,
   buildComparison,
+  buildGroup,
   buildInconclusive,
   buildMissing,
   buildMixedCells,
@@ -68,12 +69,32 @@ describe("tests", () => {
   it("are one a cell, and one for the comparison as a whole", () => {
     const xml = render({ cells: buildCellComparisons(3) });
     expect(xml.match(/<testcase /g)).toHaveLength(4);
-    expect(testNamed(xml, "comparison")).toContain("<system-out>no cell is slower: 3 same</system-out>");
-    expect(xml).toContain('<testcase classname="pinbench.d0.h2d.pinned" name="d0/h2d/pinned/16777216/w1/');
+    expect(testNamed(xml, "comparison")).toContain(
+      "<system-out>Nothing is slower. Pinned: a loss of 3.3 % would show.</system-out>",
+    );
+    expect(xml).toContain(
+      '<testcase classname="pinbench.d0.h2d.pinned" name="H2D pinned 16 MiB x1" time="0">',
+    );
+    expect(testNamed(xml, "H2D pinned 16 MiB x1")).toContain("\nd0/h2d/pinned/16777216/w1/");
+  });
+
+  it("are named by ids if these are asked for", () => {
+    expect(junitReport(buildComparison(), { showsIds: true })).toContain(
+      '<testcase classname="pinbench.d0.h2d.pinned" name="d0/h2d/pinned/16777216/w1/',
+    );
+  });
+
+  it("have the time of the check as that of the whole, and none of what was there before", () => {
+    const took = { createdAt: "2026-11-20T10:02:30.500Z" };
+    const xml = render(took);
+    expect(testNamed(xml, "comparison")).toContain('time="150.5"');
+    expect(xml.match(/time="150\.5"/g)).toHaveLength(3);
+    expect(render({ ...took, command: "compare" })).not.toMatch(/ time="[^0]/);
+    expect(render({ createdAt: "2026-11-20T09:00:00.000Z" })).not.toMatch(/ time="[^0]/);
   });
 
   it("fail for a cell that is slower, with its figures", () => {
-    const failed = testNamed(render({ outcome: "regression", cells: [buildSlower()] }), "d0/d2h");
+    const failed = testNamed(render({ outcome: "regression", cells: [buildSlower()] }), "D2H");
     expect(failed).toContain(
       '<failure type="slower" message="61.3 GB/s before, 55.3 GB/s now: −9.9 % (−10.2 to −9.5 %); ' +
         'confirmed by 5 fresh processes">',
@@ -81,36 +102,51 @@ describe("tests", () => {
     expect(failed).toContain("The drop exceeds the threshold");
   });
 
-  it("are skipped for an inconclusive cell, but fail where strictness was asked for", () => {
+  it("say of a cell that fails as one of many which these are", () => {
+    const cells = [1, 2, 4].map((workers) => buildSlower({ workers }));
+    expect(testNamed(render({ outcome: "regression", cells }), "D2H pinned 16 MiB x2")).toContain(
+      "; one of: D2H pinned: −9.9 %, 3 of 3 cells slower; confirmed by 5 fresh processes",
+    );
+  });
+
+  it("fail as a whole if a group fails and none of its cells does", () => {
+    const cells = [1, 2, 4].map((workers) => buildInconclusive({ workers }));
+    const groups = [buildGroup(cells, { change: -0.1, verdict: "probably slower" })];
+    const xml = render({ outcome: "regression", cells, groups });
+    expect(testNamed(xml, "comparison")).toContain(
+      '<failure type="regression" message="H2D pageable, 3 cells',
+    );
+    expect(xml).toContain('failures="1"');
+  });
+
+  it("are skipped for a cell that cannot be told, but fail where strictness was asked for", () => {
     const cells = [buildInconclusive()];
-    expect(testNamed(render({ cells }), "d0/h2d")).toContain('<skipped type="inconclusive"');
-    expect(testNamed(render({ cells, rule: { strict: true } }), "d0/h2d")).toContain(
-      '<failure type="inconclusive"',
+    expect(testNamed(render({ cells }), "H2D")).toContain('<skipped type="cannot be told"');
+    expect(testNamed(render({ cells, rule: { strict: true } }), "H2D")).toContain(
+      '<failure type="cannot be told"',
     );
   });
 
   it("are skipped for a cell that the candidate lacks, but fail where that is strict or comes of a failure", () => {
     const cells = [buildMissing()];
-    expect(testNamed(render({ cells }), "d0/h2d")).toContain('<skipped type="missing"');
-    expect(testNamed(render({ cells, rule: { strict: true } }), "d0/h2d")).toContain(
-      '<failure type="missing"',
-    );
+    expect(testNamed(render({ cells }), "H2D")).toContain('<skipped type="missing"');
+    expect(testNamed(render({ cells, rule: { strict: true } }), "H2D")).toContain('<failure type="missing"');
     const failed = render({ cells, outcome: "failed" });
-    expect(testNamed(failed, "d0/h2d")).toContain('<error type="missing"');
+    expect(testNamed(failed, "H2D")).toContain('<error type="missing"');
     expect(testNamed(failed, "comparison")).toContain('<error type="failed"');
   });
 
   it("pass for a new cell, and say that it is new", () => {
-    expect(testNamed(render({ cells: [buildNew()] }), "d0/h2d")).toMatch(/>\s*<system-out>new: /);
+    expect(testNamed(render({ cells: [buildNew()] }), "H2D")).toMatch(/>\s*<system-out>new: /);
   });
 
   it("fail as a whole where the results are not comparable", () => {
     const xml = render(notComparable);
     expect(testNamed(xml, "comparison")).toContain(
-      '<failure type="not comparable" message="not comparable: driver differs">',
+      '<failure type="not comparable" message="Not comparable: driver differs.">',
     );
     expect(xml.match(/<skipped /g)).toHaveLength(2);
-    expect(xml).toContain('tests="3" failures="1" errors="0" time="0" skipped="2"');
+    expect(xml).toContain('tests="3" failures="1" errors="0" time="86400" skipped="2"');
   });
 
   it("fail as a whole where a link lost lanes, which no cell is to blame for", () => {
@@ -124,7 +160,9 @@ describe("tests", () => {
 
   it("are counted", () => {
     const xml = render({ outcome: "failed", cells: buildMixedCells() });
-    expect(xml).toContain('<testsuites name="pinbench check" tests="7" failures="1" errors="2" time="0">');
+    expect(xml).toContain(
+      '<testsuites name="pinbench check" tests="7" failures="1" errors="2" time="86400">',
+    );
   });
 });
 

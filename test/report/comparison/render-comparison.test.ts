@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { Chalk } from "chalk";
 import { describe, expect, it } from "vitest";
-import { comparisonSchema } from "../../../src/compare/comparison.js";
+import { type CellComparison, comparisonSchema } from "../../../src/compare/comparison.js";
 import {
   comparisonFormatOfPath,
   comparisonTable,
@@ -14,6 +14,7 @@ import {
   buildCellComparison,
   buildCellComparisons,
   buildComparison,
+  buildGroup,
   buildInconclusive,
   buildMixedCells,
   buildSlower,
@@ -75,8 +76,9 @@ describe("formats of a comparison", () => {
   });
 });
 
+/** With all rows, but for the tests of what is left out. */
 const render = (part: ComparisonPart, level: 0 | 1 = 0) =>
-  comparisonTable(buildComparison(part), fileScreen({ chalk: new Chalk({ level }) }));
+  comparisonTable(buildComparison(part), { ...fileScreen({ chalk: new Chalk({ level }) }), showsAll: true });
 
 const columnsOf = (text: string, ...parts: string[]) =>
   text
@@ -141,12 +143,25 @@ describe("the cells in the table", () => {
     expect(columnsOf(text, "mapped")?.slice(1)).toEqual(["-", "-", "-", "new"]);
   });
 
-  it("keep their order", () => {
+  const rowsOf = (text: string) =>
+    text.split("\n").flatMap((line) => line.match(/^ {2}([HD]2[HD] \S+ \d+ MiB x\d+) /)?.[1] ?? []);
+
+  it("keep their order if they changed alike", () => {
     const cells = buildCellComparisons(40).toReversed();
-    const names = render({ cells })
-      .split("\n")
-      .flatMap((line) => line.match(/^ {2}(H2D pinned 16 MiB x\d+) /)?.[1] ?? []);
-    expect(names).toEqual(cells.map(({ workers }) => `H2D pinned 16 MiB x${workers}`));
+    expect(rowsOf(render({ cells }))).toEqual(cells.map(({ workers }) => `H2D pinned 16 MiB x${workers}`));
+  });
+
+  it("come by severity, and of each those that lost most first", () => {
+    const worse = buildSlower({ memory: "registered", change: -0.3 });
+    const probable = buildSlower({ memory: "mapped", change: -0.2, verdict: "probably slower" });
+    const unsteady = buildSlower({ memory: "write-combined", change: 0, verdict: "unsteady" });
+    const shown = rowsOf(render({ cells: [...buildMixedCells(), unsteady, probable, worse] }));
+    expect(shown).toEqual(
+      [
+        ...["D2H registered", "D2H mapped", "D2H pinned", "D2H write-combined", "H2D registered"],
+        ...["H2D pageable", "H2D staged", "H2D mapped", "H2D pinned"],
+      ].map((name) => `${name} 16 MiB x1`),
+    );
   });
 
   it("are apart by unit, and less is faster for latency", () => {
@@ -154,7 +169,11 @@ describe("the cells in the table", () => {
     const both = render({ cells: [latency, buildCellComparison()] });
     expect(both).toContain("Throughput in GB/s, more is faster\n");
     expect(both).toContain("Latency in µs, less is faster\n");
-    expect(columnsOf(both, " latency ")?.slice(1, 4)).toEqual(["3.51", "3.76", "+7.2 % (+6.8 to +7.5 %)"]);
+    expect(columnsOf(both, " latency ", "3.51")?.slice(1, 4)).toEqual([
+      "3.51",
+      "3.76",
+      "+7.2 % (+6.8 to +7.5 %)",
+    ]);
   });
 
   it("of both directions at once are told apart in latency mode", () => {
@@ -176,6 +195,68 @@ describe("the cells in the table", () => {
   });
 });
 
+describe("the table without --all", () => {
+  const shortly = (part: ComparisonPart, columns = 80) =>
+    comparisonTable(buildComparison(part), fileScreen({ columns }));
+
+  it("leaves out the cells that are not slower, and counts them", () => {
+    const text = shortly({ outcome: "regression", cells: [...buildCellComparisons(30), buildSlower()] });
+    expect(text.match(/ not slower\n/g)).toHaveLength(1);
+    expect(text).toContain("  30 cells not shown (--all shows them): 30 not slower\n");
+    expect(columnsOf(text, "D2H ", "61.3")).toBeDefined();
+  });
+
+  it("says nothing of cells left out if it has all", () => {
+    expect(shortly({ outcome: "regression", cells: [buildSlower()] })).not.toContain("not shown");
+    expect(render({ cells: buildCellComparisons(30) })).not.toContain("not shown");
+  });
+
+  it("leaves cells that cannot be told to their group, unless one seems to have lost what counts", () => {
+    const cells = [0, -0.01, -0.09].map((change, i) => buildInconclusive({ workers: i + 1, change }));
+    const groups = [buildGroup(cells, { verdict: "cannot be told", wouldShow: 0.2 })];
+    const text = shortly({ cells, groups });
+    expect(columnsOf(text, "H2D pageable ", "20 %")).toEqual([
+      ...["H2D pageable", "3", "0.0 % (−1.0 to +1.0 %)", "20 %", "cannot be told"],
+    ]);
+    expect(text).toContain("H2D pageable 16 MiB x3 ");
+    expect(text).not.toContain("H2D pageable 16 MiB x1 ");
+    expect(shortly({ cells })).toContain("H2D pageable 16 MiB x1 ");
+  });
+
+  it("has the worst of many cells that fail", () => {
+    const cells = Array.from({ length: 90 }, (_, i) =>
+      buildSlower({ workers: i + 1, change: -(i + 10) / 200 }),
+    );
+    const text = shortly({ outcome: "regression", cells });
+    expect(text).toContain("D2H pinned 16 MiB x90 ");
+    expect(text).not.toContain("D2H pinned 16 MiB x50 ");
+    expect(text).toContain("66 cells not shown (--all shows them): 66 slower\n");
+  });
+
+  it("of a quiet sweep has no more than 40 lines of 80 columns, however noisy its cells are", () => {
+    const [h2d, d2h] = (["h2d", "d2h"] as const).map((direction) =>
+      ["pageable", "staged", "pinned"].map((memory) =>
+        Array.from({ length: 15 }, (_, i) =>
+          memory === "pinned"
+            ? buildCellComparison({ direction, memory, workers: i + 1 })
+            : buildInconclusive({ direction, memory, workers: i + 1, change: -0.08 }),
+        ),
+      ),
+    ) as [CellComparison[][], CellComparison[][]];
+    const members = [...h2d, ...d2h];
+    const groups = members.map((ofGroup) =>
+      buildGroup(ofGroup, {
+        verdict: ofGroup[0]!.verdict,
+        wouldShow: ofGroup[0]!.memory === "pinned" ? 0.034 : 0.15,
+      }),
+    );
+    const host = buildCellComparisons(9, { memory: "host", verdict: "cannot be told" });
+    const text = shortly({ cells: [...members.flat(), ...host], groups, notes: ["x".repeat(70)] });
+    expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(40);
+    expect(text.replaceAll(/\n +/g, " ")).toContain("99 cells: 69 cannot be told, 30 not slower.");
+  });
+});
+
 describe("a regression on another machine", () => {
   const differences = ["host name", "GPU UUID"].map((fact) => ({
     ...{ fact, baseline: "a", candidate: "b", blocks: false, isOverruled: false },
@@ -184,10 +265,10 @@ describe("a regression on another machine", () => {
   const comparison = buildComparison({ outcome: "regression", cells: [buildSlower()], differences });
 
   it.each([
-    ["table", "\n=> on another machine (host a → b, another GPU): 1 of 1"],
-    ["markdown", "## pinbench check: on another machine (host a → b, another GPU): 1 of 1"],
-    ["github", "pinbench check::on another machine (host a → b, another GPU): 1 of 1"],
-    ["junit", "on another machine (host a → b, another GPU): 1 of 1"],
+    ["table", "\n=> On another machine (host a → b, another GPU): D2H pinned"],
+    ["markdown", "## pinbench check: On another machine (host a → b, another GPU): D2H pinned"],
+    ["github", "pinbench check::On another machine (host a → b, another GPU): D2H pinned"],
+    ["junit", "On another machine (host a → b, another GPU): D2H pinned"],
   ] as const)("is said first in %s", (format, text) => {
     expect(renderComparison(comparison, format, screen)).toContain(text);
   });
@@ -203,7 +284,7 @@ describe("below the cells in the table", () => {
   it("each reason stands once, without those of cells with which nothing is wrong", () => {
     const inconclusive = [1, 2, 3].map((workers) => buildInconclusive({ workers }));
     const text = render({ cells: [...buildCellComparisons(2), ...inconclusive, buildSlower()] });
-    expect(text).toContain("inconclusive: The interval reaches over the threshold (3 cells)\n");
+    expect(text).toContain("cannot be told: The interval reaches over the threshold (3 cells)\n");
     expect(text.replaceAll(/\n +/g, " ")).toContain(
       "slower: The drop exceeds the threshold of 3 % and the noise between processes (D2H pinned ",
     );
@@ -212,15 +293,17 @@ describe("below the cells in the table", () => {
 
   it("a verdict is explained where no reason is given for it", () => {
     const text = render({ cells: buildMixedCells() }).replaceAll(/\n +/g, " ");
-    expect(text).toMatch(/ same: not slower by [^;]*; faster: shown [^;]*; new: in the candidate alone\b/);
+    expect(text).toMatch(/ not slower: a loss of [^;]*; faster: shown [^;]*; new: in the candidate alone\b/);
     expect(text).not.toContain("missing: in the baseline");
   });
 
   it("the notes are the last, and the outcome is the first line below the title", () => {
     const text = render({ notes: ["the spread is that of these runs."] });
-    expect(text).toMatch(/^pinbench 0\.1\.0 check\n\n=> no cell is slower: 1 same\n\n {2}Baseline /);
+    expect(text).toMatch(
+      /^pinbench 0\.1\.0 check\n\n=> Nothing is slower\. Pinned: a loss of 3\.3 % would show\.\n\n {2}Baseline /,
+    );
     expect(text).toMatch(/ {2}note: the spread is that of these runs\.\n$/);
-    expect(render({ cells: [] })).toContain("\n\n=> no cell was compared\n\n");
+    expect(render({ cells: [] })).toContain("\n\n=> No cell was compared.\n\n");
   });
 });
 
@@ -232,10 +315,10 @@ describe("the colours of the table", () => {
     expect(stripVTControlCharacters(render(part, 1))).toBe(render(part));
   });
 
-  it("make the slower red and leave the same in the background", () => {
+  it("make the slower red and leave what is not slower in the background", () => {
     const text = render(part, 1);
     expect(text).toContain("\u001b[31mslower\u001b[39m");
-    expect(text).toContain("\u001b[2msame\u001b[22m");
-    expect(text).toContain("\u001b[31m=> 1 of 6 cells is slower");
+    expect(text).toContain("\u001b[2mnot slower\u001b[22m");
+    expect(text).toContain("\u001b[31m=> D2H pinned 16 MiB x1: slower, ");
   });
 });

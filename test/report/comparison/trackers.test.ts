@@ -85,7 +85,7 @@ describe("github-action-benchmark", () => {
         value: 200_000,
         range: "± 22223",
         extra:
-          "same: latency +25.0 % (+12.5 to +37.5 %)\n3 runs\n" +
+          "not slower: latency +25.0 % (+12.5 to +37.5 %)\n3 runs\n" +
           "rate of a latency of 5.00 µs a copy, as bigger has to be better",
       },
     ]);
