@@ -24,11 +24,15 @@ export function notesOn(
     ...commonCauses(suspects, cells),
     ...fewOccasions(baseline, request.history ?? [], cells),
     ...newLoads(baseline.runs, [...candidate.runs, ...fresh], cells),
-    ...(command === "compare" && cells.some(({ verdict }) => verdict === "slower" || verdict === "unsteady")
+    ...(command === "compare" && cells.some(isWorse)
       ? ["nothing was measured again: `pinbench check` confirms what is slower with fresh processes"]
       : []),
     ...failures,
   ];
+}
+
+function isWorse({ verdict }: CellComparison): boolean {
+  return verdict === "slower" || verdict === "unsteady" || verdict === "uneven";
 }
 
 /** Fewer suspects of a memory kind say nothing of a common cause. */
@@ -87,7 +91,7 @@ function newLoads(
   now: readonly RunFigures[],
   cells: readonly CellComparison[],
 ): string[] {
-  if (!cells.some(({ verdict }) => verdict === "slower" || verdict === "unsteady")) return [];
+  if (!cells.some(isWorse)) return [];
   const percent = (share: number) => `${Math.round(share * 100)} %`;
   return findNewLoads(before, now).map(
     ({ name, usual, now: today }) =>

@@ -80,11 +80,12 @@ export function describeChange(cell: CellComparison): string {
   if (change === null) return "change not known";
   const estimate = changeEstimate(cell);
   const noInterval = estimate !== null && isTooWide(estimate) ? "which cannot be told" : "no interval known";
-  const isShown = cell.verdict === "slower" || cell.verdict === "unsteady";
+  const isShown = ["slower", "unsteady", "uneven"].includes(cell.verdict);
   const parts = [
     `${change} (${intervalText(cell) ?? noInterval})`,
     ...(explainedText(cell) === null ? [] : [`of which host memory explains ${explainedText(cell)}`]),
     ...(cell.slowRuns === null ? [] : [describeSlowRuns(cell)]),
+    ...(cell.verdict === "uneven" ? [cell.reason] : []),
     ...(isShown && cell.confirmation !== null
       ? [`confirmed by ${freshProcesses(cell.confirmation.runs)}`]
       : []),
@@ -120,6 +121,7 @@ export function freshProcesses(count: number): string {
 /** The cells that fail the comparison: those that are slower, the one that lost most first, then the unsteady ones. */
 export function failingCells({ cells, rule }: Pick<Comparison, "cells" | "rule">): CellComparison[] {
   const loss = (cell: CellComparison) => {
+    if (cell.verdict === "uneven") return cell.lostShare?.candidate ?? 0;
     const change = cell.slowRuns?.worstChange ?? changeEstimate(cell)?.figure ?? 0;
     return (cell.unit === "us" ? change : -change) + (cell.verdict === "slower" ? 1e6 : 0);
   };
