@@ -10,7 +10,7 @@ import { estimateOccasionNoise, type OccasionCentres, type OccasionNoise } from 
 import { recordedOccasionNoise, startingOccasionNoise } from "./recorded-occasions.js";
 import { type JoinedRuns, kindOf, type Series } from "./series.js";
 import { areJudgedTogether, judgeTogether, tellOwnFromShared } from "./shared-changes.js";
-import { lostShares } from "./uneven-runs.js";
+import { usualUnevenness } from "./uneven-runs.js";
 
 /** What is known beyond the runs that are compared. */
 export interface EvidenceContext {
@@ -178,14 +178,11 @@ function evidenceOfKind(members: readonly Series[], context: KindContext): Evide
   const occasionNoise =
     isHost && isLoaded ? null : estimateOccasionNoise([centres, ...history], startingOccasions);
   const robust = robustVariances(ofBaseline, recorded);
-  const lost = robustVariances(
-    members.map(({ baseline }) => [lostShares(baseline)]),
-    null,
-  );
+  const unevenness = usualUnevenness(members);
   const evidence = members.map((one, i) => ({
     ...evidenceOf(one, runs[i]!, noise[i]!, occasionNoise),
     baselineVariance: robust[i]?.variance ?? null,
-    lostDeviation: lost[i] == null ? null : Math.sqrt(lost[i].variance),
+    usualUnevenness: unevenness,
   }));
   if (!isHost) return tellOwnFromShared(evidence);
   return judgeTogether(members, evidence, (whole, count) => evidenceOfWhole(whole, count, context));

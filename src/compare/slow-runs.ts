@@ -75,16 +75,20 @@ export function slowOfCandidate({ first, fresh }: SlowCounts): SlowCount {
  * runs do by themselves.
  */
 export function rateAgainstBaseline(slow: SlowCounts): "more" | "less" | "open" {
-  if (slow.baseline.slow === 0) return "more";
+  return slow.baseline.slow === 0 ? "more" : rateOfShares(slow);
+}
+
+/** The same by the interval alone. */
+export function rateOfShares(slow: SlowCounts): "more" | "less" | "open" {
   const { low, high } = differenceOfShares(slow.baseline, slowOfCandidate(slow));
   if (low > 0) return "more";
   return high < 0 ? "less" : "open";
 }
 
 /** Whether slow runs of the first processes, or how often they come, need fresh processes to be settled. */
-export function needsMoreRuns(slow: SlowCounts): boolean {
+export function needsMoreRuns(slow: SlowCounts, rate = rateAgainstBaseline(slow)): boolean {
   const isUnmet = slow.first.slow > 0 && slow.fresh.slow === 0;
-  return isUnmet || rateAgainstBaseline(slow) === "open";
+  return isUnmet || rate === "open";
 }
 
 /** The chance that slow runs that come as often as they did stay away from all runs of the confirmation. */

@@ -4,7 +4,7 @@ import { median } from "../stats/order-statistics.js";
 import { mean } from "../stats/variance.js";
 import type { Evidence } from "./cell-evidence.js";
 import type { RunFigure, Series } from "./series.js";
-import type { SlowCount } from "./slow-runs.js";
+import { rateAgainstBaseline, rateOfShares, type SlowCount } from "./slow-runs.js";
 
 /**
  * Uneven runs: ones of which slow copies took much of the time, while their medians may be as ever. A run is uneven that
@@ -21,21 +21,17 @@ export interface UnevenRuns {
   fresh: SlowCount;
   /** The mean share of the time that slow copies took from the others, of the baseline's runs and of all of the candidate's. */
   lost: { baseline: number; candidate: number };
+  /**
+   * Whether uneven runs come "more" or "less" often than in the baseline, or that is "open". One is more if steady memory
+   * had none; other memory has them at times, and that none was met in a few runs does not say that there are none.
+   */
+  rate: "more" | "less" | "open";
   /** Whether the confirming runs alone lost as much more than the baseline's as shows that the loss is still there. */
   isMetAgain: boolean;
 }
 
-/**
- * Robust deviations of the baseline's runs that are far outside. Steady memory loses less than 1 % in all recorded runs, so
- * that what counts decides there; other memory has slow copies of its own (up to 24 % in results/nvidia-h200/default.json).
- */
-const farDeviations = 10;
-
 /** The confirming runs lose at least this part of what counts: of a few runs some may be without a slow copy. */
 const metAgain = 0.5;
-
-/** With fewer runs a side does not tell how its runs differ. */
-const fewestForSpread = 3;
 
 /** The uneven runs of a series; null if the candidate lost no more than counts, or nothing is known of it. */
 export function findUnevenRuns(series: Series, evidence: Evidence): UnevenRuns | null {
@@ -46,21 +42,21 @@ export function findUnevenRuns(series: Series, evidence: Evidence): UnevenRuns |
   ];
   const candidate = [...first, ...fresh];
   if (baseline.length === 0 || candidate.length === 0) return null;
-  const isKnown = baseline.length >= fewestForSpread && evidence.lostDeviation !== null;
-  if (!isKnown && !isSteady(series.cell)) return null;
-  const spread = isKnown ? farDeviations * evidence.lostDeviation! : 0;
-  const limit = median(baseline) + Math.max(leastLostShare, spread);
+  // Steady memory loses less than 1 % in all recorded runs, so that what counts decides there.
+  const usual = isSteady(series.cell) ? 0 : evidence.usualUnevenness;
+  if (usual === null) return null;
+  const limit = median(baseline) + Math.max(leastLostShare, usual);
   const count = (shares: readonly number[]): SlowCount => ({
     slow: shares.filter((share) => share > limit).length,
     runs: shares.length,
   });
   const lost = { baseline: mean(baseline), candidate: mean(candidate) };
   if (lost.candidate - lost.baseline < leastLostShare || count(candidate).slow === 0) return null;
+  const counts = { baseline: count(baseline), first: count(first), fresh: count(fresh) };
   return {
-    baseline: count(baseline),
-    first: count(first),
-    fresh: count(fresh),
+    ...counts,
     lost,
+    rate: isSteady(series.cell) ? rateAgainstBaseline(counts) : rateOfShares(counts),
     isMetAgain: fresh.length > 0 && mean(fresh) - lost.baseline >= metAgain * leastLostShare,
   };
 }
@@ -68,4 +64,20 @@ export function findUnevenRuns(series: Series, evidence: Evidence): UnevenRuns |
 /** Of the runs of which it is known. */
 export function lostShares(runs: readonly RunFigure[]): number[] {
   return runs.flatMap(({ lostShare }) => lostShare ?? []);
+}
+
+/** With fewer runs a baseline does not tell how uneven its runs are. */
+const fewestForUsual = 3;
+
+/**
+ * By how much the most uneven of the baseline's runs of a kind lost more of its time than its cell's others: memory that is
+ * not steady has slow copies of its own (24 % of the time in results/nvidia-h200/default.json), and any of its cells may
+ * have the outliers that another one had. Null if the baseline has too few runs.
+ */
+export function usualUnevenness(kind: readonly Pick<Series, "baseline">[]): number | null {
+  const sides = kind
+    .map(({ baseline }) => lostShares(baseline))
+    .filter(({ length }) => length >= fewestForUsual);
+  if (sides.length === 0) return null;
+  return Math.max(...sides.map((shares) => Math.max(...shares) - median(shares)));
 }

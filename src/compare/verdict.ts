@@ -84,7 +84,7 @@ export function isUnsettled(series: Series, evidence: Evidence, rule: Rule): boo
   const slow = findSlowRuns(series, evidence, drop);
   if (slow !== null && needsMoreRuns(slow)) return true;
   const uneven = findUnevenRuns(series, evidence);
-  if (uneven !== null && needsMoreRuns(uneven)) return true;
+  if (uneven !== null && needsMoreRuns(uneven, uneven.rate)) return true;
   const { overall } = evidence;
   if (overall === null || overall.shareOfRuns < leastShareOfRuns) return false;
   return isProbable(overall, drop) && !isShown(evidence, drop, rule);
@@ -131,13 +131,13 @@ function judgeUnevenRuns(uneven: UnevenRuns, { needsConfirmation }: Terms): Judg
     return first.slow === 0 ? null : plain("cannot be told", `${share}, and ${again}`);
   }
   if (slow === 1) return plain("cannot be told", `${share}, in 1 of ${counted(runs)}`);
-  switch (rateAgainstBaseline(uneven)) {
+  switch (uneven.rate) {
     case "more":
       return plain("uneven", share);
     case "open":
       return plain(
         "cannot be told",
-        `${share}, in ${slow} of ${counted(runs)}: so did some of the baseline's`,
+        `${share}, in ${slow} of ${counted(runs)}: that may be as often as before`,
       );
     case "less":
       return null;
